@@ -1,0 +1,122 @@
+// swift-tools-version: 6.1
+// The map of the house. Arrows point down: a target imports only what stands in its own line.
+// Rings by effect: values, pure decisions, the wire, ports, actors, adapters, programs.
+
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("InternalImportsByDefault"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+/// One room of the house: a Swift target under the house rules.
+func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func system(_ name: String, pkgConfig: String, apt: String) -> Target {
+  .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt])])
+}
+
+/// Values and pure decisions: no async, no I/O.
+let pure: [Target] = [
+  room("AgentModel"),  // parsed values: AccountID, Partition, Scope, Generation, Epoch, Timestamp
+  room("AgentCore", ["AgentModel"]),  // machines: TokenMachine, FailureClassifier, TrustedTime, Backoff
+  room("JSONRPC"),  // line framing, strict JSON scanner and writer, envelope
+  room("Secrets", ["CSodium"]),  // secret bytes on guarded memory, seal and open, key derivation
+]
+
+/// The contract, generated from Schemas/.
+let contract: [Target] = [
+  room("AgentProtocol", ["JSONRPC", "Secrets"]),  // wire types of every method and event, error codes
+  room("SchemaKit"),  // the schema dialect: parse, validate, compare, render
+  program("lanyard-schemas", ["SchemaKit"]),  // the generator: Swift, OpenRPC, Python, reference docs
+]
+
+/// The agent: actors and handlers over ports.
+let agent: [Target] = [
+  room("AgentPorts", ["AgentModel", "Secrets"]),  // what the agent needs from outside
+  room("Agent", ["AgentCore", "AgentModel", "AgentPorts", "AgentProtocol", "JSONRPC", "Secrets"]),
+]
+
+/// One outside thing each.
+let adapters: [Target] = [
+  room("HTTPAdapter", ["AgentModel", "AgentPorts", "CCurl", "Secrets"]),  // HTTPExchange on libcurl
+  room("KeyProviders", ["AgentModel", "AgentPorts", "CPlatform", "Secrets"]),  // key slots, anchors
+  room("LoopbackHTTP", ["CPlatform"]),  // a small HTTP/1.1 listener on loopback
+  room("SQLiteStore", ["AgentModel", "AgentPorts", "CSQLite"]),  // Store on SQLite
+  room("TokenSignatures", ["AgentPorts", "COpenSSL"]),  // signatures of ID tokens, by OpenSSL
+  room("UnixTransport", ["AgentPorts", "CPlatform"]),  // the socket, stdio, the reading thread
+]
+
+/// For the demo, the tests and client authors.
+let practice: [Target] = [
+  room("PracticeProvider", ["COpenSSL", "LoopbackHTTP"]),  // an OpenID provider on loopback that can misbehave
+  room(
+    "AgentSimulation",
+    ["Agent", "AgentPorts", "AgentModel", "CFaultVFS", "JSONRPC", "PracticeProvider", "SQLiteStore", "TokenSignatures"]
+  ),  // seeded executor, virtual clocks, fault plans over the real store
+]
+
+let programs: [Target] = [
+  program(
+    "lanyard-agent",
+    [
+      "Agent", "AgentPorts", "CPlatform", "HTTPAdapter", "KeyProviders", "LoopbackHTTP", "SQLiteStore",
+      "TokenSignatures", "UnixTransport",
+      .product(name: "Logging", package: "swift-log"),
+    ]
+  ),  // wiring only
+  program("lanyard", ["CPlatform", "JSONRPC"]),  // the hot verbs; everything else is lanyard-cli
+  program(
+    "lanyard-cli",
+    ["CPlatform", "JSONRPC", .product(name: "ArgumentParser", package: "swift-argument-parser")]
+  ),  // argument parsing and one call
+  program("lanyard-demo", ["PracticeProvider"]),  // the practice provider by itself, and the demo
+]
+
+let foreign: [Target] = [
+  system("CSodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
+  system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
+  system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
+  .target(name: "CCurl"),  // libcurl, opened when the first exchange needs it (Sources/CCurl/README.md)
+  .target(name: "CPlatform"),  // what `import Glibc` does not reach
+  .target(name: "CFaultVFS", dependencies: ["CSQLite"]),  // an SQLite file system that fails and dies on demand
+]
+
+let checks: [Target] = [
+  tests("AgentCoreTests", ["AgentCore", "AgentModel"]),
+  tests("AgentTests", ["Agent", "AgentSimulation"]),
+  tests("HTTPAdapterTests", ["HTTPAdapter", "LoopbackHTTP", "AgentPorts", "Secrets", "TokenSignatures"]),
+  tests("JSONRPCTests", ["JSONRPC"]),
+  tests("PracticeProviderTests", ["PracticeProvider", "LoopbackHTTP"]),
+  tests("SchemaTests", ["SchemaKit", "AgentProtocol", "JSONRPC"]),
+  tests("SecretsTests", ["Secrets"]),
+  tests("SimulationTests", ["AgentSimulation"]),
+  tests("SQLiteStoreTests", ["SQLiteStore", "AgentPorts", "AgentModel", "CFaultVFS", "KeyProviders", "Secrets"]),
+  tests("TranscriptTests", ["AgentSimulation", "SchemaKit", "UnixTransport"]),
+]
+
+let package = Package(
+  name: "lanyard",
+  products: [
+    .executable(name: "lanyard", targets: ["lanyard"]),
+    .executable(name: "lanyard-agent", targets: ["lanyard-agent"]),
+    .executable(name: "lanyard-demo", targets: ["lanyard-demo"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+  ],
+  targets: pure + contract + agent + adapters + practice + programs + foreign + checks
+)

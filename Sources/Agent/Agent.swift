@@ -1,0 +1,1 @@
+// Agent: see Package.swift.

@@ -1,0 +1,1 @@
+// AgentCore: see Package.swift.

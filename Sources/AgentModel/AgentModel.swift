@@ -1,0 +1,1 @@
+// AgentModel: see Package.swift.

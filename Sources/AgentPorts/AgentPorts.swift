@@ -1,0 +1,1 @@
+// AgentPorts: see Package.swift.

@@ -1,0 +1,1 @@
+// AgentProtocol: see Package.swift.

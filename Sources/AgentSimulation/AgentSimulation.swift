@@ -1,0 +1,1 @@
+// AgentSimulation: see Package.swift.

@@ -1,0 +1,1 @@
+// HTTPAdapter: see Package.swift.

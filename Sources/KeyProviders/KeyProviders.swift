@@ -1,0 +1,1 @@
+// KeyProviders: see Package.swift.

@@ -1,0 +1,1 @@
+// LoopbackHTTP: see Package.swift.

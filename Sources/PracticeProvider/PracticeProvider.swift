@@ -1,0 +1,1 @@
+// PracticeProvider: see Package.swift.

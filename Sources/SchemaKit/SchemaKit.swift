@@ -1,0 +1,1 @@
+// SchemaKit: see Package.swift.

@@ -1,0 +1,1 @@
+// Secrets: see Package.swift.

@@ -1,0 +1,1 @@
+// TokenSignatures: see Package.swift.

@@ -1,0 +1,1 @@
+// UnixTransport: see Package.swift.
