@@ -1,1 +1,0 @@
-// AgentModel: see Package.swift.

@@ -1,1 +1,0 @@
-// AgentPorts: see Package.swift.

@@ -1,0 +1,151 @@
+/// One value of a scanned line, as a view: valid only inside the closure that lent it, copies nothing.
+public struct JSONNode {
+  let bytes: UnsafePointer<UInt8>
+  let entries: UnsafePointer<JSONTapeEntry>
+  let index: Int
+
+  var entry: JSONTapeEntry { entries[index] }
+
+  /// What kind of value this is.
+  public var kind: JSONTapeEntry.Kind { entry.kind }
+
+  /// The value as written on the line, quotes and escapes included.
+  public var raw: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: bytes + Int(entry.start), count: Int(entry.end - entry.start))
+  }
+
+  /// Some object in this value, itself or below, names one key twice.
+  public var hasDuplicateKeys: Bool {
+    (index..<Int(entry.next)).contains { entries[$0].duplicateKeys }
+  }
+
+  /// The text of a string; nil for any other kind.
+  public var string: String? { kind == .string ? JSONText.string(entry, bytes) : nil }
+
+  /// The UTF-8 bytes of a string; nil for any other kind.
+  public var utf8: [UInt8]? { kind == .string ? JSONText.utf8(entry, bytes) : nil }
+
+  /// The bytes of a string that holds no escape, in place; nil for any other value.
+  public var plainText: UnsafeRawBufferPointer? {
+    kind == .string && !entry.escaped ? JSONText.content(entry, bytes) : nil
+  }
+
+  /// An upper bound for the bytes that `copyText(into:)` writes; 0 for what is not a string.
+  public var textCapacity: Int { kind == .string ? Int(entry.end - entry.start) - 2 : 0 }
+
+  /// Writes a string's value into memory of the caller's, which holds at least `textCapacity` bytes: the way of a
+  /// secret from the line into guarded memory, with no copy between. Returns the bytes written.
+  public func copyText(into target: UnsafeMutableRawBufferPointer) -> Int {
+    guard kind == .string else { return 0 }
+    let content = JSONText.content(entry, bytes)
+    guard entry.escaped else {
+      target.copyMemory(from: content)
+      return content.count
+    }
+    return JSONText.unescape(content, into: target)
+  }
+
+  /// True or false; nil for any other kind.
+  public var bool: Bool? {
+    switch kind {
+    case .true: true
+    case .false: false
+    default: nil
+    }
+  }
+
+  /// An integer within ±(2^53-1), also when it is spelled `1.0` or `1e3` (JSON Schema 2020-12 §4.2.3).
+  public var integer: Int64? {
+    guard kind == .number else { return nil }
+    let text = raw
+    var magnitude: Int64 = 0
+    let negative = text[0] == UInt8(ascii: "-")
+    for byte in text.dropFirst(negative ? 1 : 0) {
+      guard byte &- UInt8(ascii: "0") < 10 else { return integerByDouble }
+      magnitude = magnitude * 10 + Int64(byte - UInt8(ascii: "0"))
+      guard magnitude <= JSONNode.largestInteger else { return nil }
+    }
+    return negative ? -magnitude : magnitude
+  }
+
+  private static let largestInteger: Int64 = 1 << 53 - 1
+
+  private var integerByDouble: Int64? {
+    guard let value = double, value.rounded() == value, value.magnitude <= Double(Self.largestInteger) else {
+      return nil
+    }
+    return Int64(value)
+  }
+
+  /// A number as a double; nil for any other kind.
+  public var double: Double? { kind == .number ? Double(String(decoding: raw, as: UTF8.self)) : nil }
+
+  /// The elements of an array in order; empty for any other kind.
+  public var elements: Children { Children(parent: self, of: .array, step: 1) }
+
+  /// The members of an object in order; empty for any other kind.
+  public var members: Members { Members(children: Children(parent: self, of: .object, step: 2)) }
+
+  /// The member of an object with this plain ASCII name; nil if there is none or this is no object.
+  public subscript(name: StaticString) -> JSONNode? {
+    for (key, value) in members where key.isText(name) { return value }
+    return nil
+  }
+
+  /// True if this is a string with just this text, however it is spelled.
+  public func isText(_ text: StaticString) -> Bool {
+    let expected = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    if let plain = plainText { return plain.elementsEqual(expected) }
+    return kind == .string && utf8?.elementsEqual(expected) == true
+  }
+
+  /// The values directly below an object or an array.
+  public struct Children: Sequence, IteratorProtocol {
+    private let parent: JSONNode
+    private var index: Int
+    private let end: Int
+    private let step: Int
+
+    init(parent: JSONNode, of kind: JSONTapeEntry.Kind, step: Int) {
+      self.parent = parent
+      self.step = step
+      self.index = parent.index + 1
+      self.end = parent.kind == kind ? Int(parent.entry.next) : index
+    }
+
+    public mutating func next() -> JSONNode? {
+      guard index < end else { return nil }
+      let node = JSONNode(bytes: parent.bytes, entries: parent.entries, index: index)
+      index = Int(parent.entries[index].next)
+      return node
+    }
+  }
+
+  /// The key and value pairs of an object.
+  public struct Members: Sequence, IteratorProtocol {
+    var children: Children
+
+    public mutating func next() -> (key: JSONNode, value: JSONNode)? {
+      guard let key = children.next(), let value = children.next() else { return nil }
+      return (key, value)
+    }
+  }
+}
+
+extension JSONTape {
+  /// Lends the scanned value. `bytes` are the ones that were scanned; nothing lent here may leave the closure.
+  public func withRoot<Result, Failure: Error>(
+    of bytes: UnsafeRawBufferPointer, _ body: (JSONNode) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let base = bytes.baseAddress!.assumingMemoryBound(to: UInt8.self)
+    return try withUnsafeEntries { (pointer) throws(Failure) in
+      try body(JSONNode(bytes: base, entries: pointer, index: 0))
+    }
+  }
+
+  private func withUnsafeEntries<Result, Failure: Error>(
+    _ body: (UnsafePointer<JSONTapeEntry>) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try entries.withUnsafeBufferPointer { (buffer) throws(Failure) in try body(buffer.baseAddress!) }
+  }
+}

@@ -1,1 +1,0 @@
-// JSONRPC: see Package.swift.

@@ -1,0 +1,193 @@
+import Glibc
+
+/// Writes one line of JSON into a buffer that is wiped whenever it is given back, so that a token passes through
+/// no String and no Array on its way out.
+public struct JSONWriter: ~Copyable {
+  private var memory: UnsafeMutableRawBufferPointer
+  public private(set) var count = 0
+  private var needsComma = false
+
+  /// An empty writer with room for `capacity` bytes; it grows when that is not enough.
+  public init(capacity: Int = 512) {
+    memory = .allocate(byteCount: max(capacity, 64), alignment: 8)
+  }
+
+  deinit {
+    explicit_bzero(memory.baseAddress!, memory.count)
+    memory.deallocate()
+  }
+
+  /// The bytes written so far.
+  public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count]))
+  }
+
+  /// Ends the writing and hands the bytes on without a copy.
+  public consuming func finish() -> WireBytes {
+    let bytes = WireBytes(memory: memory, count: count)
+    discard self
+    return bytes
+  }
+
+  /// Forgets and wipes what was written, and keeps the memory for the next line.
+  public mutating func reset() {
+    explicit_bzero(memory.baseAddress!, count)
+    count = 0
+    needsComma = false
+  }
+
+  private mutating func reserve(_ more: Int) {
+    guard count + more > memory.count else { return }
+    let larger = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: max(memory.count * 2, count + more), alignment: 8)
+    larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count]))
+    explicit_bzero(memory.baseAddress!, memory.count)
+    memory.deallocate()
+    memory = larger
+  }
+
+  // MARK: bytes
+
+  /// Writes bytes that are JSON already, as they are: an id as it was sent, a line prepared earlier.
+  public mutating func verbatim(_ bytes: UnsafeRawBufferPointer) {
+    reserve(bytes.count)
+    UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: bytes)
+    count += bytes.count
+  }
+
+  /// Writes text that is JSON already.
+  public mutating func verbatim(_ text: StaticString) {
+    verbatim(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+  }
+
+  /// Writes one byte.
+  public mutating func byte(_ byte: UInt8) {
+    reserve(1)
+    memory[count] = byte
+    count += 1
+  }
+
+  // MARK: structure
+
+  private mutating func separate() {
+    if needsComma { byte(UInt8(ascii: ",")) }
+    needsComma = true
+  }
+
+  public mutating func beginObject() { open(UInt8(ascii: "{")) }
+  public mutating func endObject() { close(UInt8(ascii: "}")) }
+  public mutating func beginArray() { open(UInt8(ascii: "[")) }
+  public mutating func endArray() { close(UInt8(ascii: "]")) }
+
+  private mutating func open(_ bracket: UInt8) {
+    separate()
+    byte(bracket)
+    needsComma = false
+  }
+
+  private mutating func close(_ bracket: UInt8) {
+    byte(bracket)
+    needsComma = true
+  }
+
+  /// The name of the member whose value is written next.
+  public mutating func key(_ name: StaticString) {
+    separate()
+    byte(UInt8(ascii: "\""))
+    verbatim(name)
+    verbatim("\":")
+    needsComma = false
+  }
+
+  /// A name that is not known before, escaped as needed.
+  public mutating func key(_ name: String) {
+    string(name)
+    byte(UInt8(ascii: ":"))
+    needsComma = false
+  }
+
+  // MARK: values
+
+  public mutating func null() { value("null") }
+  public mutating func bool(_ bool: Bool) { value(bool ? "true" : "false") }
+
+  private mutating func value(_ text: StaticString) {
+    separate()
+    verbatim(text)
+  }
+
+  /// A value that is JSON already.
+  public mutating func raw(_ bytes: UnsafeRawBufferPointer) {
+    separate()
+    verbatim(bytes)
+  }
+
+  public mutating func integer(_ value: Int64) {
+    separate()
+    digits(value)
+  }
+
+  public mutating func integer(_ value: Int) { integer(Int64(value)) }
+
+  /// A finite number; what is not finite is written as null, since JSON has no word for it.
+  public mutating func number(_ value: Double) {
+    guard value.isFinite else { return null() }
+    if value.rounded() == value, value.magnitude < 1e15 { return integer(Int64(value)) }
+    separate()
+    var text = value.description
+    text.withUTF8 { verbatim(UnsafeRawBufferPointer($0)) }
+  }
+
+  /// Bare digits without a separator, for lines that are put together by hand.
+  public mutating func digits(_ value: Int64) {
+    if value < 0 { byte(UInt8(ascii: "-")) }
+    var magnitude = value.magnitude
+    reserve(20)
+    let start = count
+    repeat {
+      memory[count] = UInt8(ascii: "0") + UInt8(magnitude % 10)
+      magnitude /= 10
+      count += 1
+    } while magnitude > 0
+    var (low, high) = (start, count - 1)
+    while low < high {
+      memory.swapAt(low, high)
+      low += 1
+      high -= 1
+    }
+  }
+
+  public mutating func string(_ text: String) {
+    var text = text
+    text.withUTF8 { string(utf8: UnsafeRawBufferPointer($0)) }
+  }
+
+  /// A string from UTF-8 bytes of the caller's: a secret straight out of guarded memory.
+  public mutating func string(utf8: UnsafeRawBufferPointer) {
+    separate()
+    byte(UInt8(ascii: "\""))
+    var clean = 0
+    for position in 0..<utf8.count where utf8[position] < 0x20 || utf8[position] == 0x22 || utf8[position] == 0x5C {
+      verbatim(UnsafeRawBufferPointer(rebasing: utf8[clean..<position]))
+      escape(utf8[position])
+      clean = position + 1
+    }
+    verbatim(UnsafeRawBufferPointer(rebasing: utf8[clean...]))
+    byte(UInt8(ascii: "\""))
+  }
+
+  private mutating func escape(_ byte: UInt8) {
+    switch byte {
+    case 0x22: verbatim("\\\"")
+    case 0x5C: verbatim("\\\\")
+    case 0x0A: verbatim("\\n")
+    case 0x0D: verbatim("\\r")
+    case 0x09: verbatim("\\t")
+    default:
+      verbatim("\\u00")
+      self.byte(byte >> 4 == 0 ? UInt8(ascii: "0") : UInt8(ascii: "1"))
+      let low = byte & 0xF
+      self.byte(low < 10 ? UInt8(ascii: "0") + low : UInt8(ascii: "a") + low - 10)
+    }
+  }
+}

@@ -1,0 +1,110 @@
+internal import CSodium
+
+/// What the seal says when a record does not open: moved, edited, replayed, or sealed under another key.
+public struct SealBroken: Error, Sendable { public init() {} }
+
+/// A 32 byte key in guarded memory, and what may be done with it.
+public struct SealingKey: Sendable {
+  /// Length of every key of the hierarchy.
+  public static let byteCount = 32
+
+  public let secret: Secret
+
+  /// Takes exactly 32 bytes.
+  public init?(_ secret: Secret) {
+    guard secret.count == Self.byteCount else { return nil }
+    self.secret = secret
+  }
+
+  private init(derived bytes: consuming SecretBytes) { secret = Secret(bytes) }
+
+  /// A new key from the system's generator.
+  public static func random() -> SealingKey { SealingKey(derived: SecretBytes(random: byteCount)) }
+
+  /// A key below this one, bound to a label and a context (keyed BLAKE2b-256).
+  public func derive(_ label: String, _ context: [UInt8] = []) -> SealingKey {
+    SealingKey(
+      derived: SecretBytes(capacity: Self.byteCount) { target in
+        hash(label, context, into: target)
+        return Self.byteCount
+      })
+  }
+
+  /// A keyed digest for look-ups and chains: tells nothing without the key.
+  public func digest(_ label: String, _ context: [UInt8]) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: Self.byteCount) { buffer, count in
+      hash(label, context, into: UnsafeMutableRawBufferPointer(buffer))
+      count = Self.byteCount
+    }
+  }
+
+  private func hash(_ label: String, _ context: [UInt8], into target: UnsafeMutableRawBufferPointer) {
+    var message = LengthPrefixed()
+    message.append(Array(label.utf8))
+    message.append(context)
+    secret.withBytes { key in
+      _ = crypto_generichash(
+        target.baseAddress!.assumingMemoryBound(to: UInt8.self), Self.byteCount, message.bytes,
+        UInt64(message.bytes.count), key.baseAddress!.assumingMemoryBound(to: UInt8.self), key.count)
+    }
+  }
+
+  /// Seals with XChaCha20-Poly1305 under a fresh random nonce; the nonce stands before the cipher text.
+  public func seal(_ plain: UnsafeRawBufferPointer, additionalData: [UInt8]) -> [UInt8] {
+    let nonceBytes = Int(crypto_aead_xchacha20poly1305_ietf_NPUBBYTES)
+    let tagBytes = Int(crypto_aead_xchacha20poly1305_ietf_ABYTES)
+    return [UInt8](unsafeUninitializedCapacity: nonceBytes + plain.count + tagBytes) { buffer, count in
+      randombytes_buf(buffer.baseAddress!, nonceBytes)
+      var written: UInt64 = 0
+      _ = secret.withBytes { key in
+        crypto_aead_xchacha20poly1305_ietf_encrypt(
+          buffer.baseAddress! + nonceBytes, &written, plain.baseAddress?.assumingMemoryBound(to: UInt8.self),
+          UInt64(plain.count), additionalData, UInt64(additionalData.count), nil, buffer.baseAddress!,
+          key.baseAddress!.assumingMemoryBound(to: UInt8.self))
+      }
+      count = nonceBytes + Int(written)
+    }
+  }
+
+  public func seal(_ plain: Secret, additionalData: [UInt8]) -> [UInt8] {
+    plain.withBytes { seal($0, additionalData: additionalData) }
+  }
+
+  /// Opens into guarded memory, or says that the seal is broken.
+  public func open(_ sealed: [UInt8], additionalData: [UInt8]) throws(SealBroken) -> Secret {
+    let nonceBytes = Int(crypto_aead_xchacha20poly1305_ietf_NPUBBYTES)
+    let tagBytes = Int(crypto_aead_xchacha20poly1305_ietf_ABYTES)
+    guard sealed.count >= nonceBytes + tagBytes else { throw SealBroken() }
+    let plainBytes = sealed.count - nonceBytes - tagBytes
+    let bytes = try SecretBytes(capacity: plainBytes) { (target) throws(SealBroken) -> Int in
+      var written: UInt64 = 0
+      let result = secret.withBytes { key in
+        sealed.withUnsafeBufferPointer { sealed in
+          crypto_aead_xchacha20poly1305_ietf_decrypt(
+            target.baseAddress?.assumingMemoryBound(to: UInt8.self), &written, nil, sealed.baseAddress! + nonceBytes,
+            UInt64(sealed.count - nonceBytes), additionalData, UInt64(additionalData.count), sealed.baseAddress!,
+            key.baseAddress!.assumingMemoryBound(to: UInt8.self))
+        }
+      }
+      guard result == 0 else { throw SealBroken() }
+      return Int(written)
+    }
+    return Secret(bytes)
+  }
+}
+
+/// Fields with their lengths before them, so that no two different lists spell the same bytes.
+public struct LengthPrefixed: Sendable {
+  public private(set) var bytes: [UInt8] = []
+
+  public init() {}
+
+  public mutating func append(_ field: [UInt8]) {
+    withUnsafeBytes(of: UInt32(field.count).littleEndian) { bytes.append(contentsOf: $0) }
+    bytes.append(contentsOf: field)
+  }
+
+  public mutating func append(_ number: UInt64) {
+    append(withUnsafeBytes(of: number.littleEndian) { [UInt8]($0) })
+  }
+}

@@ -1,0 +1,75 @@
+internal import CSodium
+internal import Synchronization
+
+/// Guarded memory for small secrets.
+///
+/// `sodium_malloc` spends at least three pages on a secret and the lock limit is 8 MiB on common systems, so slabs
+/// are taken from it and cut into blocks: guard pages, canary, mlock and no core dump hold for the slab, wiping on
+/// release for the block.
+final class SecretPool: Sendable {
+  static let shared = SecretPool()
+
+  private static let slabBytes = 65_536
+  /// Larger secrets (a whole provider answer) get pages of their own.
+  private static let blockBytes = [64, 256, 1_024, 4_096, 16_384]
+
+  private struct Slab {
+    let base: UnsafeMutableRawPointer
+    var free: [UInt16]
+    let blocks: Int
+  }
+
+  private struct State: @unchecked Sendable { var slabs: [[Slab]] }
+  private let state = Mutex(State(slabs: blockBytes.map { _ in [] }))
+
+  private init() {
+    // Any number but -1 is fine: 1 says that another part of the process was first.
+    precondition(sodium_init() != -1, "libsodium could not be initialised: no secret can be held safely")
+  }
+
+  func allocate(_ count: Int) -> UnsafeMutableRawBufferPointer {
+    guard let sizeClass = Self.blockBytes.firstIndex(where: { $0 >= count }) else {
+      guard let memory = sodium_malloc(count) else { preconditionFailure("no guarded memory left") }
+      return UnsafeMutableRawBufferPointer(start: memory, count: count)
+    }
+    let size = Self.blockBytes[sizeClass]
+    let address = state.withLock { state -> UInt in
+      let index: Int
+      if let found = state.slabs[sizeClass].firstIndex(where: { !$0.free.isEmpty }) {
+        index = found
+      } else {
+        guard let base = sodium_malloc(Self.slabBytes) else { preconditionFailure("no guarded memory left") }
+        let blocks = Self.slabBytes / size
+        state.slabs[sizeClass].append(Slab(base: base, free: (0..<UInt16(blocks)).reversed(), blocks: blocks))
+        index = state.slabs[sizeClass].count - 1
+      }
+      let block = state.slabs[sizeClass][index].free.removeLast()
+      return UInt(bitPattern: state.slabs[sizeClass][index].base + Int(block) * size)
+    }
+    return UnsafeMutableRawBufferPointer(start: UnsafeMutableRawPointer(bitPattern: address), count: count)
+  }
+
+  func release(_ memory: UnsafeMutableRawBufferPointer) {
+    guard let sizeClass = Self.blockBytes.firstIndex(where: { $0 >= memory.count }) else {
+      return sodium_free(memory.baseAddress)  // wipes
+    }
+    let size = Self.blockBytes[sizeClass]
+    let address = UInt(bitPattern: memory.baseAddress)
+    sodium_memzero(memory.baseAddress, memory.count)
+    state.withLock { state in
+      for index in state.slabs[sizeClass].indices {
+        let base = UInt(bitPattern: state.slabs[sizeClass][index].base)
+        guard address >= base, address < base + UInt(Self.slabBytes) else { continue }
+        state.slabs[sizeClass][index].free.append(UInt16((address - base) / UInt(size)))
+        // One empty slab a size stays, against a slab made and freed by every call.
+        if state.slabs[sizeClass][index].free.count == state.slabs[sizeClass][index].blocks,
+          state.slabs[sizeClass].count > 1
+        {
+          sodium_free(state.slabs[sizeClass].remove(at: index).base)
+        }
+        return
+      }
+      preconditionFailure("released memory that the pool never lent")
+    }
+  }
+}

@@ -1,1 +1,0 @@
-// Secrets: see Package.swift.
