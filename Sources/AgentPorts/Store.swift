@@ -11,6 +11,8 @@ public protocol Store: AnyObject {
   /// In the order of kind, then id.
   func records(in partition: PartitionID) throws(StoreFailure) -> [SealedRecord]
   func records(in partition: PartitionID, kind: RecordKind) throws(StoreFailure) -> [SealedRecord]
+  /// The records of one kind in all partitions: one pass over an index, for the start of the agent.
+  func records(kind: RecordKind) throws(StoreFailure) -> [SealedRecord]
   /// Every partition that has a record, in order.
   func partitions() throws(StoreFailure) -> [PartitionID]
   func commit(_ batch: [StoreWrite]) throws(StoreFailure)

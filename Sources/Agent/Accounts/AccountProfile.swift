@@ -1,0 +1,76 @@
+internal import AgentModel
+internal import AgentPorts
+internal import JSONRPC
+internal import Secrets
+
+/// Who an account is: what lists show and look-ups need. Kept apart from its tokens, so that it stays readable when
+/// they are gone or sealed.
+struct AccountProfile: Sendable, Hashable {
+  enum Standing: String, Sendable { case signedIn, signedOutSoft, signedOutHard }
+
+  var id: AccountID
+  /// Where this incarnation's records are; a new incarnation gets new keys.
+  var partition: PartitionID
+  var identity: Identity
+  var provider: ProviderName
+  var alias: Alias?
+  var displayName: String?
+  var email: String?
+  var standing: Standing
+  /// Grows with each sign-out, so that late answers show themselves.
+  var epoch: UInt64
+  var createdAt: Timestamp
+  var lastOnlineAuthAt: Timestamp?
+
+  var record: Secret {
+    RecordCoding.write { writer in
+      writer.member("id", id.text)
+      writer.member("issuer", identity.issuer)
+      writer.member("tenant", identity.tenant)
+      writer.member("subject", identity.subject)
+      writer.member("provider", provider.text)
+      writer.member("alias", alias?.text)
+      writer.member("displayName", displayName)
+      writer.member("email", email)
+      writer.member("standing", standing.rawValue)
+      writer.member("epoch", Int64(epoch))
+      writer.member("createdAt", createdAt.milliseconds)
+      writer.member("lastOnlineAuthAt", lastOnlineAuthAt?.milliseconds)
+    }
+  }
+
+  init(
+    id: AccountID, partition: PartitionID, identity: Identity, provider: ProviderName, createdAt: Timestamp
+  ) {
+    self.id = id
+    self.partition = partition
+    self.identity = identity
+    self.provider = provider
+    self.createdAt = createdAt
+    standing = .signedIn
+    epoch = 1
+  }
+
+  init?(_ plain: Secret, partition: PartitionID) {
+    let read = RecordCoding.read(plain) { node -> AccountProfile? in
+      guard let id = node["id"]?.string.flatMap({ AccountID($0) }), let issuer = node["issuer"]?.string,
+        let subject = node["subject"]?.string, let provider = node["provider"]?.string.flatMap({ ProviderName($0) }),
+        let standing = node["standing"]?.string.flatMap({ Standing(rawValue: $0) }),
+        let epoch = node["epoch"]?.integer, let createdAt = node["createdAt"]?.timestamp
+      else { return nil }
+      var profile = AccountProfile(
+        id: id, partition: partition,
+        identity: Identity(issuer: issuer, tenant: node["tenant"]?.string, subject: subject), provider: provider,
+        createdAt: createdAt)
+      profile.alias = node["alias"]?.string.flatMap { Alias($0) }
+      profile.displayName = node["displayName"]?.string
+      profile.email = node["email"]?.string
+      profile.standing = standing
+      profile.epoch = UInt64(clamping: epoch)
+      profile.lastOnlineAuthAt = node["lastOnlineAuthAt"]?.timestamp
+      return profile
+    }
+    guard let read else { return nil }
+    self = read
+  }
+}

@@ -1,1 +1,0 @@
-// Agent: see Package.swift.

@@ -1,0 +1,117 @@
+internal import AgentModel
+internal import JSONRPC
+internal import Secrets
+
+/// A configured provider with its secret, and what it last said of itself: kept so that the agent starts and serves
+/// without a network.
+struct Provider: Sendable {
+  var configuration: ProviderConfiguration
+  var clientSecret: Secret?
+  /// Nil until a discovery succeeded, or for ever where all endpoints were given.
+  var metadata: ServerMetadata?
+
+  /// What was configured, completed by what was discovered.
+  var endpoints: ServerMetadata.Endpoints {
+    guard let metadata else { return configuration.endpoints }
+    return configuration.endpoints.merged(over: metadata.endpoints)
+  }
+
+  var record: Secret {
+    RecordCoding.write { writer in
+      let it = configuration
+      writer.member("name", it.name.text)
+      writer.member("issuer", it.issuer)
+      writer.member("clientId", it.clientID)
+      writer.member("clientSecret", clientSecret)
+      writer.member("scopes", it.scopes)
+      writer.member("resources", it.resources)
+      writer.key("endpoints")
+      it.endpoints.write(to: &writer)
+      writer.member("redirectHost", it.redirect.host)
+      writer.member("redirectPort", it.redirect.port.map(Int64.init))
+      writer.member("redirectPath", it.redirect.path)
+      writer.member("reuse", it.refresh.reuse.rawValue)
+      writer.member("graceSeconds", it.refresh.graceSeconds)
+      writer.member("onUnknownOutcome", it.refresh.onUnknownOutcome.rawValue)
+      writer.key("errorCodes")
+      writer.beginObject()
+      for (code, meaning) in it.errorCodes.sorted(by: { $0.key < $1.key }) {
+        writer.key(code)
+        writer.string(meaning.rawValue)
+      }
+      writer.endObject()
+      switch it.tenant {
+      case .claim(let claim)?: writer.member("tenantClaim", claim)
+      case .value(let value)?: writer.member("tenantValue", value)
+      case nil: break
+      }
+      writer.member("rolesClaim", it.authorization.rolesClaim)
+      writer.member("authorizationTenantClaim", it.authorization.tenantClaim)
+      writer.member("entitlementsUrl", it.authorization.entitlementsURL)
+      writer.member("revocationScope", it.revocationScope.rawValue)
+      writer.key("persistAccessTokens")
+      writer.bool(it.persistAccessTokens)
+      writer.member("allowedOrigins", it.allowedOrigins)
+      writer.key("pins")
+      writer.beginObject()
+      for (host, pins) in it.pins.sorted(by: { $0.key < $1.key }) {
+        writer.key(host)
+        writer.beginArray()
+        for pin in pins { writer.string(pin) }
+        writer.endArray()
+      }
+      writer.endObject()
+      writer.member("policy", it.policy)
+      if let metadata {
+        writer.key("metadata")
+        metadata.write(to: &writer)
+      }
+    }
+  }
+
+  init(configuration: ProviderConfiguration, clientSecret: Secret?, metadata: ServerMetadata?) {
+    self.configuration = configuration
+    self.clientSecret = clientSecret
+    self.metadata = metadata
+  }
+
+  init?(_ plain: Secret) {
+    let read = RecordCoding.read(plain) { node -> Provider? in
+      guard let name = node["name"]?.string.flatMap({ ProviderName($0) }), let issuer = node["issuer"]?.string,
+        let clientID = node["clientId"]?.string
+      else { return nil }
+      var it = ProviderConfiguration(name: name, issuer: issuer, clientID: clientID)
+      it.scopes = node["scopes"]?.strings ?? []
+      it.resources = node["resources"]?.strings ?? []
+      it.endpoints = node["endpoints"].map(ServerMetadata.Endpoints.init) ?? .init()
+      it.redirect.host = node["redirectHost"]?.string ?? it.redirect.host
+      it.redirect.port = node["redirectPort"]?.integer.flatMap { UInt16(exactly: $0) }
+      it.redirect.path = node["redirectPath"]?.string ?? it.redirect.path
+      it.refresh.reuse = node["reuse"]?.string.flatMap { .init(rawValue: $0) } ?? .strict
+      it.refresh.graceSeconds = node["graceSeconds"]?.integer ?? 0
+      it.refresh.onUnknownOutcome = node["onUnknownOutcome"]?.string.flatMap { .init(rawValue: $0) } ?? .reauthenticate
+      for (code, meaning) in node.members(of: "errorCodes") {
+        guard let code = code.string, let meaning = meaning.string.flatMap({ FailureClass(rawValue: $0) }) else {
+          continue
+        }
+        it.errorCodes[code] = meaning
+      }
+      it.tenant = node["tenantClaim"]?.string.map { .claim($0) } ?? node["tenantValue"]?.string.map { .value($0) }
+      it.authorization.rolesClaim = node["rolesClaim"]?.string
+      it.authorization.tenantClaim = node["authorizationTenantClaim"]?.string
+      it.authorization.entitlementsURL = node["entitlementsUrl"]?.string
+      it.revocationScope = node["revocationScope"]?.string.flatMap { .init(rawValue: $0) } ?? .family
+      it.persistAccessTokens = node["persistAccessTokens"]?.bool ?? false
+      it.allowedOrigins = node["allowedOrigins"]?.strings ?? []
+      for (host, pins) in node.members(of: "pins") {
+        if let host = host.string, let pins = pins.strings { it.pins[host] = pins }
+      }
+      it.policy = node["policy"]?.string
+      return Provider(
+        configuration: it, clientSecret: node["clientSecret"]?.secret,
+        metadata: node["metadata"].flatMap { ServerMetadata($0) })
+    }
+    guard let read else { return nil }
+    self = read
+  }
+}

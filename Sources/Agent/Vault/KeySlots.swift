@@ -1,0 +1,76 @@
+internal import AgentPorts
+internal import Secrets
+
+/// Wraps the root key for one holder of a key, and finds it again (DESIGN, Partitions and storage).
+enum KeySlots {
+  enum Failure: Error { case wrongKey, damaged }
+
+  static func wrap(
+    root: SealingKey, epoch: UInt32, by holder: SealingKey, number: Int, protection: String, parameters: [UInt8],
+    databaseID: [UInt8]
+  ) -> KeySlotRow {
+    var row = KeySlotRow(
+      number: number, protection: protection, parameters: parameters,
+      commitment: commitment(holder, parameters), keyEpoch: epoch, wrappedRootKey: [])
+    row.wrappedRootKey = holder.derive("lanyard slot wrap").seal(
+      root.secret, additionalData: additionalData(row, databaseID))
+    return row
+  }
+
+  /// The commitment is checked first: XChaCha20-Poly1305 alone does not bind a cipher text to one key, and a wrong
+  /// passphrase must be told apart from a damaged slot.
+  static func unwrap(_ row: KeySlotRow, by holder: SealingKey, databaseID: [UInt8]) throws(Failure) -> SealingKey {
+    guard commitment(holder, row.parameters) == row.commitment else { throw .wrongKey }
+    do {
+      let opened = try holder.derive("lanyard slot wrap").open(
+        row.wrappedRootKey, additionalData: additionalData(row, databaseID))
+      guard let root = SealingKey(opened) else { throw Failure.damaged }
+      return root
+    } catch {
+      throw .damaged
+    }
+  }
+
+  private static func commitment(_ holder: SealingKey, _ parameters: [UInt8]) -> [UInt8] {
+    holder.digest("lanyard slot commitment", parameters)
+  }
+
+  private static func additionalData(_ row: KeySlotRow, _ databaseID: [UInt8]) -> [UInt8] {
+    var fields = LengthPrefixed()
+    fields.append(Array("lanyard slot 1".utf8))
+    fields.append(databaseID)
+    fields.append(UInt64(row.number))
+    fields.append(Array(row.protection.utf8))
+    fields.append(row.parameters)
+    fields.append(UInt64(row.keyEpoch))
+    return fields.bytes
+  }
+}
+
+/// The stored parameters of a passphrase slot: salt, passes, memory.
+struct PassphraseParameters {
+  var salt: [UInt8]
+  var stretching: PassphraseStretching
+
+  init(salt: [UInt8], stretching: PassphraseStretching = .least) {
+    self.salt = salt
+    self.stretching = stretching
+  }
+
+  /// Nil for what this agent did not write, and for costs outside the bounds: no silent fall to something weaker.
+  init?(bytes: [UInt8]) {
+    guard bytes.count == PassphraseStretching.saltBytes + 16 else { return nil }
+    func number(at offset: Int) -> UInt64 {
+      bytes[offset..<offset + 8].reversed().reduce(0) { $0 << 8 | UInt64($1) }
+    }
+    salt = Array(bytes.prefix(PassphraseStretching.saltBytes))
+    guard let memory = Int(exactly: number(at: salt.count + 8)) else { return nil }
+    stretching = PassphraseStretching(passes: number(at: salt.count), memoryBytes: memory)
+    guard stretching.isWithinBounds else { return nil }
+  }
+
+  var bytes: [UInt8] {
+    func little(_ value: UInt64) -> [UInt8] { withUnsafeBytes(of: value.littleEndian) { Array($0) } }
+    return salt + little(stretching.passes) + little(UInt64(stretching.memoryBytes))
+  }
+}

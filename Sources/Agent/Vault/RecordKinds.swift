@@ -1,0 +1,39 @@
+internal import AgentPorts
+
+/// What the vault keeps. The numbers are part of the sealed format.
+extension RecordKind {
+  /// Names the records of its partition and their generations.
+  static let head = RecordKind(rawValue: 1)
+  /// The token key and the data key of one incarnation of an account, wrapped.
+  static let accountKeys = RecordKind(rawValue: 2)
+  /// Who an account is, for lists and look-ups.
+  static let profile = RecordKind(rawValue: 3)
+  /// The refresh token and the grant's health.
+  static let grant = RecordKind(rawValue: 4)
+  /// Written before a refresh token is sent (DESIGN, Tokens: Journal, 1).
+  static let intent = RecordKind(rawValue: 5)
+  /// The provider's raw answer, before anything in it is judged (Journal, 3).
+  static let staged = RecordKind(rawValue: 6)
+  /// The last ID token, for `id_token_hint` and for what later ones must keep.
+  static let idToken = RecordKind(rawValue: 7)
+  /// A configured provider, its secret and what it says of itself.
+  static let provider = RecordKind(rawValue: 16)
+  /// Which account is active.
+  static let activeAccount = RecordKind(rawValue: 17)
+  /// Tokens that must still be revoked.
+  static let outbox = RecordKind(rawValue: 18)
+
+  /// Which key seals a record of this kind.
+  enum KeyClass { case head, directory, token, data, vault, outbox }
+
+  var keyClass: KeyClass {
+    switch self {
+    case .head: .head
+    case .accountKeys, .profile: .directory
+    case .grant, .intent, .staged: .token
+    case .provider, .activeAccount: .vault
+    case .outbox: .outbox
+    default: .data
+    }
+  }
+}

@@ -1,0 +1,248 @@
+internal import AgentPorts
+internal import Secrets
+
+enum VaultFailure: Error, Sendable, Equatable {
+  case locked
+  /// A record of this partition failed to open, or is not what its head says.
+  case integrity
+  case store(StoreFailure)
+}
+
+/// One change of the vault's content; a list of them is one durable transaction.
+enum VaultChange: Sendable {
+  case put(PartitionID, RecordKind, id: [UInt8] = [], Secret)
+  case delete(PartitionID, RecordKind, id: [UInt8] = [])
+  /// Destroys the keys of an incarnation with all its rows.
+  case destroy(PartitionID)
+}
+
+/// Seals what the agent keeps, and opens it again. Owned by one actor; every call is synchronous and durable.
+///
+/// Accounts are parted by keys, not by a WHERE clause: each incarnation has a token key and a data key of its own,
+/// wrapped by the wrap key; a record's additional data names everything that it must not be moved across.
+final class Vault {
+  private static let schema: UInt16 = 1
+
+  private let store: any Store
+  private let keys: Keys
+  private var partitions: [PartitionID: Partition] = [:]
+
+  private struct Keys {
+    let epoch: UInt32
+    let directory, head, index, vault, outbox: SealingKey
+
+    init(root: SealingKey, epoch: UInt32) {
+      self.epoch = epoch
+      directory = root.derive("lanyard wrap")
+      head = root.derive("lanyard head")
+      index = root.derive("lanyard index")
+      vault = root.derive("lanyard vault")
+      outbox = root.derive("lanyard outbox")
+    }
+  }
+
+  private struct Partition {
+    var head: VaultHead
+    /// Nil for the vault's own records, which have no incarnation.
+    var keys: (token: SealingKey, data: SealingKey)?
+  }
+
+  init(store: any Store, root: SealingKey, epoch: UInt32) {
+    self.store = store
+    self.keys = Keys(root: root, epoch: epoch)
+  }
+
+  /// A keyed digest under which something is looked up without its name standing in the file.
+  func index(_ label: String, _ name: String) -> [UInt8] {
+    Array(keys.index.digest(label, Array(name.utf8)).prefix(16))
+  }
+
+  // MARK: reading
+
+  func read(_ partition: PartitionID, _ kind: RecordKind, id: [UInt8] = []) throws(VaultFailure) -> Secret? {
+    let opened = try open(partition)
+    let key = RecordKey(partition: partition, kind: kind, id: id)
+    guard let row = try onStore({ () throws(StoreFailure) in try store.record(key) }) else { return nil }
+    guard opened.head.generations[.init(kind: kind, id: id)] == row.generation else { throw .integrity }
+    return try unseal(row, sealingKey(kind, partition, opened.keys))
+  }
+
+  func readAll(_ partition: PartitionID, _ kind: RecordKind) throws(VaultFailure) -> [(id: [UInt8], plain: Secret)] {
+    let opened = try open(partition)
+    let rows = try onStore { () throws(StoreFailure) in try store.records(in: partition, kind: kind) }
+    var found: [(id: [UInt8], plain: Secret)] = []
+    for row in rows {
+      guard opened.head.generations[.init(kind: kind, id: row.key.id)] == row.generation else { throw .integrity }
+      found.append((row.key.id, try unseal(row, sealingKey(kind, partition, opened.keys))))
+    }
+    return found
+  }
+
+  /// The profiles of all partitions, without opening each one: how the directory is filled at the start. A profile
+  /// that does not open is left out here; its account says `integrity` when it is asked for.
+  func profiles() throws(VaultFailure) -> [(partition: PartitionID, plain: Secret?)] {
+    let rows = try onStore { () throws(StoreFailure) in try store.records(kind: .profile) }
+    return rows.map { row in
+      (row.key.partition, try? unseal(row, sealingKey(.profile, row.key.partition, nil)))
+    }
+  }
+
+  /// Opens a partition and holds its rows against its head, once: afterwards only this vault writes to it.
+  private func open(_ partition: PartitionID) throws(VaultFailure) -> Partition {
+    if let known = partitions[partition] { return known }
+    let rows = try onStore { () throws(StoreFailure) in try store.records(in: partition) }
+    guard !rows.isEmpty else {
+      // A vault that has nothing yet, or an account's partition that is about to be made.
+      return Partition(head: VaultHead(), keys: nil)
+    }
+    guard let headRow = rows.first(where: { $0.key.kind == .head }),
+      let head = VaultHead(try unseal(headRow, keys.head.derive("head", partition.bytes)), generation: headRow.generation),
+      head.matches(rows)
+    else { throw .integrity }
+    var opened = Partition(head: head, keys: nil)
+    if partition != .vault {
+      guard let row = rows.first(where: { $0.key.kind == .accountKeys }) else { throw .integrity }
+      let plain = try unseal(row, sealingKey(.accountKeys, partition, nil))
+      guard let pair = Self.splitKeys(plain) else { throw .integrity }
+      opened.keys = pair
+    }
+    partitions[partition] = opened
+    return opened
+  }
+
+  private static func splitKeys(_ plain: Secret) -> (token: SealingKey, data: SealingKey)? {
+    guard plain.count == 2 * SealingKey.byteCount else { return nil }
+    return plain.withBytes { bytes in
+      let half = SealingKey.byteCount
+      guard let token = SealingKey(Secret(copying: UnsafeRawBufferPointer(rebasing: bytes[..<half]))),
+        let data = SealingKey(Secret(copying: UnsafeRawBufferPointer(rebasing: bytes[half...])))
+      else { return nil }
+      return (token, data)
+    }
+  }
+
+  // MARK: writing
+
+  /// Applies all changes in one durable transaction, or none. What is in memory follows only what is on the disk.
+  func apply(_ changes: [VaultChange]) throws(VaultFailure) {
+    var batch: [StoreWrite] = []
+    var touched: [PartitionID: Partition] = [:]
+    var destroyed: Set<PartitionID> = []
+    for change in changes {
+      switch change {
+      case .put(let partition, let kind, let id, let plain):
+        var state = try touched[partition] ?? prepared(partition, into: &batch)
+        put(plain, kind, id, partition, &state, &batch)
+        touched[partition] = state
+      case .delete(let partition, let kind, let id):
+        var state = try touched[partition] ?? prepared(partition, into: &batch)
+        state.head.generations[.init(kind: kind, id: id)] = nil
+        batch.append(.delete(RecordKey(partition: partition, kind: kind, id: id)))
+        touched[partition] = state
+      case .destroy(let partition):
+        touched[partition] = nil
+        destroyed.insert(partition)
+        batch.append(.deletePartition(partition))
+      }
+    }
+    for partition in touched.keys.sorted() {
+      touched[partition]!.head.generation += 1
+      let head = touched[partition]!.head
+      batch.append(
+        .put(seal(head.plain, .head, [], partition, head.generation, keys.head.derive("head", partition.bytes))))
+    }
+    let writes = batch
+    try onStore { () throws(StoreFailure) in try store.commit(writes) }
+    for (partition, state) in touched { partitions[partition] = state }
+    for partition in destroyed { partitions[partition] = nil }
+  }
+
+  /// Can the next commit be written? Asked before a token is spent.
+  func checkWritable() throws(VaultFailure) {
+    // A staged answer is bounded by 1 MiB; ordinary ones stay under this.
+    try onStore { () throws(StoreFailure) in try store.checkWritable(bytes: 64 << 10) }
+  }
+
+  /// The state of a partition before its first change in a batch; a new one gets its keys in the same transaction.
+  private func prepared(_ partition: PartitionID, into batch: inout [StoreWrite]) throws(VaultFailure) -> Partition {
+    var state = try open(partition)
+    guard partition != .vault, state.keys == nil else { return state }
+    let token = SealingKey.random()
+    let data = SealingKey.random()
+    state.keys = (token, data)
+    var pair = SecretBuilder(capacity: 2 * SealingKey.byteCount)
+    pair.append(token.secret)
+    pair.append(data.secret)
+    put(pair.finish(), .accountKeys, [], partition, &state, &batch)
+    return state
+  }
+
+  private func put(
+    _ plain: Secret, _ kind: RecordKind, _ id: [UInt8], _ partition: PartitionID, _ state: inout Partition,
+    _ batch: inout [StoreWrite]
+  ) {
+    let entry = VaultHead.Entry(kind: kind, id: id)
+    // Generations never start again, also after a deletion: the head's own count is above all it ever gave.
+    let generation = state.head.generation + 1
+    state.head.generations[entry] = generation
+    batch.append(.put(seal(plain, kind, id, partition, generation, sealingKey(kind, partition, state.keys))))
+  }
+
+  // MARK: seals
+
+  private func sealingKey(
+    _ kind: RecordKind, _ partition: PartitionID, _ pair: (token: SealingKey, data: SealingKey)?
+  ) -> SealingKey {
+    let context = partition.bytes + withUnsafeBytes(of: kind.rawValue.littleEndian) { Array($0) }
+    switch kind.keyClass {
+    case .head: return keys.head.derive("head", partition.bytes)
+    case .directory: return keys.directory.derive("record", context)
+    case .vault: return keys.vault.derive("record", context)
+    case .outbox: return keys.outbox.derive("record", context)
+    // A partition without keys of its own has no such records: what claims to be one does not open.
+    case .token: return (pair?.token ?? keys.directory).derive("record", context)
+    case .data: return (pair?.data ?? keys.directory).derive("record", context)
+    }
+  }
+
+  private func seal(
+    _ plain: Secret, _ kind: RecordKind, _ id: [UInt8], _ partition: PartitionID, _ generation: UInt64,
+    _ key: SealingKey
+  ) -> SealedRecord {
+    var record = SealedRecord(
+      key: RecordKey(partition: partition, kind: kind, id: id), schema: Self.schema, keyEpoch: keys.epoch,
+      generation: generation, sealed: [])
+    record.sealed = key.seal(plain, additionalData: additionalData(record))
+    return record
+  }
+
+  private func unseal(_ record: SealedRecord, _ key: SealingKey) throws(VaultFailure) -> Secret {
+    do {
+      return try key.open(record.sealed, additionalData: additionalData(record))
+    } catch {
+      throw .integrity
+    }
+  }
+
+  /// Account and incarnation are the partition: it is random for each incarnation of an account.
+  private func additionalData(_ record: SealedRecord) -> [UInt8] {
+    var fields = LengthPrefixed()
+    fields.append(Array("lanyard record 1".utf8))
+    fields.append(store.databaseID)
+    fields.append(record.key.partition.bytes)
+    fields.append(UInt64(record.key.kind.rawValue))
+    fields.append(record.key.id)
+    fields.append(UInt64(record.schema))
+    fields.append(UInt64(record.keyEpoch))
+    fields.append(record.generation)
+    return fields.bytes
+  }
+
+  private func onStore<Result>(_ body: () throws(StoreFailure) -> Result) throws(VaultFailure) -> Result {
+    do {
+      return try body()
+    } catch {
+      throw .store(error)
+    }
+  }
+}

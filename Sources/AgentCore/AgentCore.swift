@@ -1,1 +1,0 @@
-// AgentCore: see Package.swift.

@@ -1,0 +1,25 @@
+public import AgentModel
+
+/// How long to wait after the nth failure in a row: full jitter between nothing and a doubling ceiling.
+public enum Backoff {
+  /// First ceiling. Shorter would only repeat the failure, longer would be felt.
+  public static let shortest = Milliseconds.seconds(1)
+  public static let longest = Milliseconds.seconds(300)
+
+  /// `jitter` is a fraction from 0 up to 1, drawn by the caller.
+  public static func pause(failures: Int, jitter: Double) -> Milliseconds {
+    let doublings = min(max(failures - 1, 0), 16)
+    let ceiling = min(longest, shortest * (Int64(1) << doublings))
+    return Milliseconds(Int64(Double(ceiling.count) * jitter))
+  }
+}
+
+/// When a token is refreshed before it expires: clamp(15 % of its lifetime, 15 s, 300 s), or as the provider says.
+public enum LeadTime {
+  public static func of(lifetime: Milliseconds, refreshIn: Milliseconds? = nil) -> Milliseconds {
+    if let refreshIn, refreshIn < lifetime, refreshIn > .zero { return lifetime - refreshIn }
+    let lead = min(max(lifetime * 15 / 100, .seconds(15)), .seconds(300))
+    // A token that lives hardly longer than its lead would never be fresh.
+    return min(lead, lifetime / 2)
+  }
+}

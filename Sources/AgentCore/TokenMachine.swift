@@ -1,0 +1,322 @@
+public import AgentModel
+
+/// The life of one grant, as a value: what is wanted, what is known, what to do next. It performs nothing.
+///
+/// - I1: at most one exchange a grant is in flight, whatever scopes or audiences are asked.
+/// - I2: a waiter is answered exactly once.
+/// - I3: an answer to an attempt that is not the current one changes nothing.
+/// - I4: a refresh token whose use has an unknown outcome is not sent again but by the provider's rule.
+public struct TokenMachine: Sendable {
+  public typealias WaiterID = UInt64
+
+  /// What survives a restart.
+  public enum Health: Hashable, Sendable {
+    case ok
+    /// A request was sent and its answer lost; on a strict provider the token may be spent.
+    case unknown
+    case reauthenticate(reason: String)
+    case locked
+    case misconfigured(String)
+    case signedOut
+  }
+
+  /// What the machine must know of an issued access token; its bytes stay with the shell, under `serial`.
+  public struct TokenFacts: Hashable, Sendable {
+    public var serial: UInt64
+    public var lifetime: Milliseconds
+    public var refreshAt: BootInstant
+    public var expiresAt: BootInstant
+    public var fingerprint: String
+
+    public init(
+      serial: UInt64, lifetime: Milliseconds, refreshAt: BootInstant, expiresAt: BootInstant, fingerprint: String
+    ) {
+      self.serial = serial
+      self.lifetime = lifetime
+      self.refreshAt = refreshAt
+      self.expiresAt = expiresAt
+      self.fingerprint = fingerprint
+    }
+
+    /// Long enough for the caller; a provider's tokens that never live that long are judged by their lead instead,
+    /// or each call would make an exchange.
+    func serves(_ minimum: Milliseconds, at now: BootInstant) -> Bool {
+      minimum < lifetime ? now + minimum <= expiresAt : now < refreshAt
+    }
+  }
+
+  /// What a caller asks for.
+  public enum Demand: Hashable, Sendable {
+    case usable(minimumLifetime: Milliseconds)
+    /// An exchange, whatever is cached; callers of one generation share it.
+    case forced
+    /// An exchange, if the cached token is still the rejected one.
+    case replacing(fingerprint: String)
+  }
+
+  public struct Attempt: Hashable, Sendable {
+    public var number: UInt64
+    public var key: TokenKey
+  }
+
+  public enum Source: String, Sendable { case cache, refreshed, staleOk }
+
+  public enum Refusal: Hashable, Sendable {
+    case signedOut
+    case reauthenticate(reason: String)
+    case locked
+    case interaction(claims: String?)
+    case misconfigured(String)
+    case offline(retryAfter: Milliseconds)
+    case untrustedServer
+    case unavailable(retryAfter: Milliseconds)
+    case store
+  }
+
+  public enum Effect: Hashable, Sendable {
+    case exchange(Attempt)
+    case answer(WaiterID, serial: UInt64, Source)
+    case refuse(WaiterID, Refusal)
+    /// Health changed and must be durable.
+    case persistHealth
+    /// What a person should be told, once: sign in again.
+    case sessionExpired(reason: String)
+    case stateChanged
+  }
+
+  private struct Waiter: Hashable {
+    var id: WaiterID
+    var key: TokenKey
+    var demand: Demand
+  }
+
+  private struct Pause: Hashable {
+    var until: BootInstant
+    var refusal: ExchangeFailure
+  }
+
+  public private(set) var health: Health
+  public private(set) var exchange: Attempt?
+  /// Failures in a row that asked for patience.
+  public private(set) var failures = 0
+  private var unexplained = 0
+  private var pause: Pause?
+  private var interactions: [TokenKey: String?] = [:]
+  private var cache: [TokenKey: TokenFacts] = [:]
+  private var waiters: [Waiter] = []
+  private var attempts: UInt64 = 0
+  private let rule: ProviderConfiguration.RefreshRule
+
+  public init(health: Health, rule: ProviderConfiguration.RefreshRule) {
+    self.health = health
+    self.rule = rule
+  }
+
+  // MARK: what is seen from outside
+
+  public enum Freshness: String, Sendable { case fresh, stale, expired, none }
+
+  public func freshness(at now: BootInstant) -> Freshness {
+    guard let token = cache[.standard] else { return .none }
+    return now < token.refreshAt ? .fresh : now < token.expiresAt ? .stale : .expired
+  }
+
+  public var standardToken: TokenFacts? { cache[.standard] }
+  public var hasInteraction: Bool { !interactions.isEmpty }
+  public var nextAttemptAt: BootInstant? { pause?.until }
+  public var lastFailure: ExchangeFailure? { pause?.refusal }
+  public var isOffline: Bool { if case .offline? = pause?.refusal { true } else { false } }
+  public func token(_ key: TokenKey) -> TokenFacts? { cache[key] }
+  /// Serials that may still be answered; the shell wipes all others.
+  public var liveSerials: Set<UInt64> { Set(cache.values.map(\.serial)) }
+
+  // MARK: inputs
+
+  /// A caller wants a token.
+  public mutating func wanted(
+    by id: WaiterID, key: TokenKey, demand: Demand, at now: BootInstant
+  ) -> [Effect] {
+    let cached = cache[key].flatMap { now < $0.expiresAt ? $0 : nil }
+    if health == .signedOut { return [.refuse(id, .signedOut)] }
+    switch (demand, cached) {
+    case (.usable(let minimum), let token?) where token.serves(minimum, at: now):
+      let answer = Effect.answer(id, serial: token.serial, .cache)
+      // Stale: answer from memory, and begin one exchange that nobody waits for.
+      guard now >= token.refreshAt, exchange == nil, refusal(for: key, at: now) == nil else { return [answer] }
+      return [answer] + begin(key)
+    case (.replacing(let fingerprint), let token?) where token.fingerprint != fingerprint:
+      return [.answer(id, serial: token.serial, .cache)]
+    default: break
+    }
+    if exchange?.key == key {
+      waiters.append(Waiter(id: id, key: key, demand: demand))
+      return []
+    }
+    if let refusal = refusal(for: key, at: now) {
+      if case .usable = demand, let cached { return [.answer(id, serial: cached.serial, .staleOk)] }
+      return [.refuse(id, refusal)]
+    }
+    waiters.append(Waiter(id: id, key: key, demand: demand))
+    return exchange == nil ? begin(key) : []  // I1: the other audience's turn comes after this one
+  }
+
+  /// A caller went away. The exchange goes on: a rotated token must not be lost with its caller.
+  public mutating func waiterLeft(_ id: WaiterID) { waiters.removeAll { $0.id == id } }
+
+  /// The exchange brought a token, and it is durable.
+  public mutating func exchangeSucceeded(attempt number: UInt64, token: TokenFacts, at now: BootInstant) -> [Effect] {
+    guard let attempt = exchange, attempt.number == number else { return [] }  // I3
+    exchange = nil
+    failures = 0
+    unexplained = 0
+    pause = nil
+    interactions[attempt.key] = nil
+    cache[attempt.key] = token
+    var effects = setHealth(.ok)
+    effects += settle({ $0.key == attempt.key }) { .answer($0.id, serial: token.serial, .refreshed) }
+    return effects + beginNext(at: now)
+  }
+
+  /// The exchange brought none. `jitter` is a fraction from 0 up to 1.
+  public mutating func exchangeFailed(
+    attempt number: UInt64, _ failure: ExchangeFailure, at now: BootInstant, jitter: Double
+  ) -> [Effect] {
+    guard let attempt = exchange, attempt.number == number else { return [] }  // I3
+    exchange = nil
+    var effects: [Effect] = []
+    switch failure {
+    case .reauthenticate(let reason): effects += setHealth(.reauthenticate(reason: reason))
+    case .locked: effects += setHealth(.locked)
+    case .misconfigured(let error): effects += setHealth(.misconfigured(error))
+    case .interaction(let claims):
+      interactions[attempt.key] = .some(claims)
+      effects.append(.stateChanged)
+    case .unexplained:
+      unexplained += 1
+      if unexplained > 2 {
+        effects += setHealth(.reauthenticate(reason: "unexplainedRefusal"))
+      } else {
+        hold(failure, until: now + max(.seconds(1), Backoff.pause(failures: failures + 2, jitter: jitter)))
+      }
+    case .unknownOutcome:
+      if rule.reuse == .none {
+        hold(failure, until: now + Backoff.pause(failures: failures + 1, jitter: jitter))
+      } else {
+        effects += setHealth(.unknown)
+      }
+    case .transient(_, let retryAfter):
+      hold(failure, until: now + (retryAfter ?? Backoff.pause(failures: failures + 1, jitter: jitter)))
+      effects.append(.stateChanged)
+    case .offline, .untrustedServer, .store:
+      hold(failure, until: now + Backoff.pause(failures: failures + 1, jitter: jitter))
+      effects.append(.stateChanged)
+    }
+    let refused = refusal(for: attempt.key, at: now) ?? Self.refusal(failure, pause: .zero)
+    effects += settle({ $0.key == attempt.key }) { waiter in
+      guard case .usable = waiter.demand, let token = cache[waiter.key], now < token.expiresAt else {
+        return .refuse(waiter.id, refused)
+      }
+      return .answer(waiter.id, serial: token.serial, .staleOk)
+    }
+    return effects + beginNext(at: now)
+  }
+
+  /// An access token that is known without an exchange: from a sign-in, or recovered from the journal.
+  public mutating func adopt(_ token: TokenFacts, for key: TokenKey) -> [Effect] {
+    cache[key] = token
+    interactions = [:]
+    failures = 0
+    unexplained = 0
+    pause = nil
+    return setHealth(.ok)
+  }
+
+  /// The person signed out: nothing is answered from memory any more, and everybody who waits is told.
+  public mutating func signedOut() -> [Effect] {
+    exchange = nil
+    cache = [:]
+    pause = nil
+    interactions = [:]
+    return setHealth(.signedOut) + settle({ _ in true }) { .refuse($0.id, .signedOut) }
+  }
+
+  /// The way to the provider may be open again: whoever asks next is not held back by what was.
+  public mutating func reconnected() { if isOffline { pause = nil } }
+
+  // MARK: decisions
+
+  private mutating func begin(_ key: TokenKey) -> [Effect] {
+    attempts += 1
+    let attempt = Attempt(number: attempts, key: key)
+    exchange = attempt
+    return [.exchange(attempt)]
+  }
+
+  /// The waiters of the next audience in line, or what holds them back.
+  private mutating func beginNext(at now: BootInstant) -> [Effect] {
+    var effects: [Effect] = []
+    while exchange == nil, let first = waiters.first {
+      if let refusal = refusal(for: first.key, at: now) {
+        effects += settle({ $0.key == first.key }) { waiter in
+          guard case .usable = waiter.demand, let token = cache[waiter.key], now < token.expiresAt else {
+            return .refuse(waiter.id, refusal)
+          }
+          return .answer(waiter.id, serial: token.serial, .staleOk)
+        }
+      } else {
+        effects += begin(first.key)
+      }
+    }
+    return effects
+  }
+
+  private mutating func settle(_ chosen: (Waiter) -> Bool, _ effect: (Waiter) -> Effect) -> [Effect] {
+    let settled = waiters.filter(chosen)
+    waiters.removeAll(where: chosen)
+    return settled.map(effect)
+  }
+
+  private mutating func hold(_ failure: ExchangeFailure, until instant: BootInstant) {
+    failures += 1
+    pause = Pause(until: instant, refusal: failure)
+  }
+
+  private mutating func setHealth(_ new: Health) -> [Effect] {
+    guard new != health else { return [] }
+    health = new
+    var effects: [Effect] = [.persistHealth, .stateChanged]
+    if case .reauthenticate(let reason) = new { effects.append(.sessionExpired(reason: reason)) }
+    if new == .unknown { effects.append(.sessionExpired(reason: Self.outcomeUnknown)) }
+    return effects
+  }
+
+  public static let outcomeUnknown = "outcomeUnknown"
+
+  /// What stands against an exchange for this key now; nil if nothing does.
+  private func refusal(for key: TokenKey, at now: BootInstant) -> Refusal? {
+    switch health {
+    case .signedOut: return .signedOut
+    case .reauthenticate(let reason): return .reauthenticate(reason: reason)
+    case .unknown: return .reauthenticate(reason: Self.outcomeUnknown)  // I4
+    case .locked: return .locked
+    case .misconfigured(let error): return .misconfigured(error)
+    case .ok: break
+    }
+    if let claims = interactions[key] { return .interaction(claims: claims) }
+    if let pause, now < pause.until { return Self.refusal(pause.refusal, pause: pause.until - now) }
+    return nil
+  }
+
+  private static func refusal(_ failure: ExchangeFailure, pause: Milliseconds) -> Refusal {
+    switch failure {
+    case .offline: .offline(retryAfter: pause)
+    case .untrustedServer: .untrustedServer
+    case .transient, .unexplained, .unknownOutcome: .unavailable(retryAfter: pause)
+    case .reauthenticate(let reason): .reauthenticate(reason: reason)
+    case .locked: .locked
+    case .interaction(let claims): .interaction(claims: claims)
+    case .misconfigured(let error): .misconfigured(error)
+    case .store: .store
+    }
+  }
+}
