@@ -55,6 +55,7 @@ let adapters: [Target] = [
   room("KeyProviders", ["AgentModel", "AgentPorts", "CPlatform", "Secrets"]),  // key slots, anchors
   room("LoopbackHTTP", ["CPlatform"]),  // a small HTTP/1.1 listener on loopback
   room("SQLiteStore", ["AgentModel", "AgentPorts", "CSQLite"]),  // Store on SQLite
+  room("SystemAdapters", ["AgentModel", "AgentPorts", "CPlatform"]),  // clock, entropy, state directory, instance lock
   room("TokenSignatures", ["AgentPorts", "COpenSSL"]),  // signatures of ID tokens, by OpenSSL
   room("UnixTransport", ["AgentPorts", "CPlatform"]),  // the socket, stdio, the reading thread
 ]
@@ -73,7 +74,7 @@ let programs: [Target] = [
     "lanyard-agent",
     [
       "Agent", "AgentPorts", "CPlatform", "HTTPAdapter", "KeyProviders", "LoopbackHTTP", "SQLiteStore",
-      "TokenSignatures", "UnixTransport",
+      "SystemAdapters", "TokenSignatures", "UnixTransport",
       .product(name: "Logging", package: "swift-log"),
     ]
   ),  // wiring only
@@ -103,7 +104,8 @@ let checks: [Target] = [
   tests("SchemaTests", ["SchemaKit", "AgentProtocol", "JSONRPC"]),
   tests("SecretsTests", ["Secrets"]),
   tests("SimulationTests", ["AgentSimulation"]),
-  tests("SQLiteStoreTests", ["SQLiteStore", "AgentPorts", "AgentModel", "CFaultVFS", "KeyProviders", "Secrets"]),
+  tests("SQLiteStoreTests", ["SQLiteStore", "AgentPorts", "AgentModel", "CFaultVFS", "CSQLite", "Secrets"]),
+  tests("SystemTests", ["SystemAdapters", "KeyProviders", "AgentPorts", "AgentModel", "CPlatform", "Secrets"]),
   tests("TranscriptTests", ["AgentSimulation", "SchemaKit", "UnixTransport"]),
 ]
 

@@ -1,1 +1,107 @@
+// What `import Glibc` does not reach, and what must be right in one place.
+//
+// Convention: a function that can fail returns a negative errno (`-EACCES`), never -1 with errno beside it, so that
+// nothing between the call and its check can lose the reason. Every descriptor made here is close-on-exec.
 #pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+// ---- Sockets (Sockets.c) -------------------------------------------------------------------------------------
+
+/// Accepts a connection: close-on-exec and non-blocking from its first moment. -EAGAIN if nobody waits.
+int lanyard_accept4(int listener);
+
+/// The most bytes a socket's path may have; longer ones are reached through their directory's descriptor.
+extern const int lanyard_unix_path_limit;
+
+/// Binds a stream socket at `path` with mode 0600 from its first moment, non-blocking, not yet listening.
+/// -EADDRINUSE if anything is there: taking over a stale socket is the caller's decision.
+int lanyard_bind_unix(const char *path);
+
+/// Connects to the stream socket at `path`. Blocking; -ECONNREFUSED says that nobody listens.
+int lanyard_connect_unix(const char *path);
+
+/// Who is at the other end (SO_PEERCRED): 0, or a negative errno. `pid` is 0 if it is of another pid namespace.
+int lanyard_peer_credentials(int connection, pid_t *pid, uid_t *uid, gid_t *gid);
+
+// ---- Service managers (ServiceManager.c) ---------------------------------------------------------------------
+
+/// Descriptors handed over by socket activation (sd_listen_fds(3)): how many, from 3 upwards; 0 if none are meant for
+/// this process. Each is checked to be a listening unix stream socket (-EINVAL otherwise) and made close-on-exec and
+/// non-blocking. The variables are removed from the environment.
+int lanyard_listen_fds(void);
+
+/// Tells the service manager (sd_notify(3)), for example "READY=1". 1 if told, 0 if there is none.
+int lanyard_notify(const char *state);
+
+// ---- Events (Events.c) ---------------------------------------------------------------------------------------
+
+/// An eventfd for waking a poll: non-blocking.
+int lanyard_eventfd(void);
+/// Wakes whoever polls it. Safe from any thread and from signal handlers.
+void lanyard_eventfd_signal(int fd);
+/// Back to quiet. True if it had been signalled.
+int lanyard_eventfd_drain(int fd);
+
+/// Blocks SIGTERM, SIGINT and SIGHUP and returns a non-blocking descriptor that reads them. To be called before any
+/// thread is started, since threads inherit the mask of their maker.
+int lanyard_signalfd(void);
+/// The next signal's number, 0 if there is none.
+int lanyard_signalfd_read(int fd);
+/// Unblocks all signals: for a child just before it becomes another program.
+void lanyard_signals_unblock(void);
+
+// ---- Hardening (Hardening.c) ---------------------------------------------------------------------------------
+
+/// No core dump and no tracing by other processes of the same user (PR_SET_DUMPABLE 0), checked by reading back.
+int lanyard_deny_dumps(void);
+/// A write to a closed peer is an error, not the end of the process.
+int lanyard_ignore_sigpipe(void);
+/// Fills `bytes` from the kernel's generator; blocks only before the machine has ever had entropy.
+int lanyard_random(void *bytes, size_t count);
+
+// ---- Files (Files.c) -----------------------------------------------------------------------------------------
+
+/// A directory itself, not what a symlink points at: O_PATH|O_NOFOLLOW|O_DIRECTORY. -ELOOP or -ENOTDIR for others.
+int lanyard_open_directory(const char *path);
+/// The same, open for reading, so that fsync works on it.
+int lanyard_open_directory_for_sync(const char *path);
+/// A regular file that belongs to this user and grants nothing to others, read through a descriptor that never was a
+/// symlink: the descriptor, or -ELOOP (symlink), -EPERM (owner or mode), -EINVAL (not a regular file).
+int lanyard_open_private_file(const char *path, int flags);
+/// 0 if `fd` belongs to this user and its mode has no bit outside `allowed`; else -EPERM.
+int lanyard_check_owned(int fd, mode_t allowed);
+/// Takes an exclusive lock that ends with the descriptor (open file description lock); -EAGAIN if another has it.
+int lanyard_lock_file(int fd);
+/// True if `path` still names the file behind `fd` (device and inode).
+int lanyard_is_same_file(int fd, const char *path);
+
+// ---- The kernel's user keyring (Keyring.c) -------------------------------------------------------------------
+
+/// Reads a "user" key from the user keyring: its length (at most `capacity` bytes are copied), -ENOKEY if absent,
+/// -ENOSYS or -EPERM where the kernel or a sandbox gives none.
+ssize_t lanyard_keyring_read(const char *description, void *bytes, size_t capacity);
+/// Makes or replaces it. It lasts until the machine restarts or the user's last process ends.
+int lanyard_keyring_write(const char *description, const void *bytes, size_t count);
+/// Removes it.
+int lanyard_keyring_remove(const char *description);
+
+// ---- Clocks (Clocks.c) ---------------------------------------------------------------------------------------
+
+/// Milliseconds since boot, sleep included (CLOCK_BOOTTIME).
+int64_t lanyard_boot_milliseconds(void);
+/// Milliseconds since 1970 UTC (CLOCK_REALTIME).
+int64_t lanyard_wall_milliseconds(void);
+/// The kernel's random id of this boot as text, NUL-terminated: 36 characters. 0 or a negative errno.
+int lanyard_boot_id(char text[37]);
+
+// ---- Starting the agent (Detach.c) ---------------------------------------------------------------------------
+
+/// Starts `path` in a session of its own that outlives its starter: forked twice, no terminal, working directory `/`,
+/// signals reset, all descriptors closed but 0 and 1 (/dev/null), 2 (`error_output`, or /dev/null if -1) and 3
+/// (`passed`, if not -1: the write end of a readiness pipe, say). Returns 0 once the program runs, or the negative
+/// errno of what kept it from it.
+int lanyard_start_detached(
+    const char *path, char *const argv[], char *const envp[], int error_output, int passed);

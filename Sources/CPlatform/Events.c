@@ -1,0 +1,58 @@
+#define _GNU_SOURCE
+#include "CPlatform.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+int lanyard_eventfd(void) {
+  int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  return fd < 0 ? -errno : fd;
+}
+
+void lanyard_eventfd_signal(int fd) {
+  uint64_t one = 1;
+  int saved = errno;
+  // EAGAIN says that the counter is full, so whoever polls is awake already.
+  while (write(fd, &one, sizeof one) < 0 && errno == EINTR) {
+  }
+  errno = saved;
+}
+
+int lanyard_eventfd_drain(int fd) {
+  uint64_t count = 0;
+  ssize_t result;
+  do {
+    result = read(fd, &count, sizeof count);
+  } while (result < 0 && errno == EINTR);
+  return result == sizeof count && count > 0;
+}
+
+int lanyard_signalfd(void) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGHUP);
+  int blocked = pthread_sigmask(SIG_BLOCK, &signals, NULL);
+  if (blocked) return -blocked;
+  int fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  return fd < 0 ? -errno : fd;
+}
+
+int lanyard_signalfd_read(int fd) {
+  struct signalfd_siginfo info;
+  ssize_t result;
+  do {
+    result = read(fd, &info, sizeof info);
+  } while (result < 0 && errno == EINTR);
+  return result == sizeof info ? (int)info.ssi_signo : 0;
+}
+
+void lanyard_signals_unblock(void) {
+  sigset_t none;
+  sigemptyset(&none);
+  pthread_sigmask(SIG_SETMASK, &none, NULL);
+}

@@ -1,0 +1,52 @@
+#define _GNU_SOURCE
+#include "CPlatform.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int result_of(int fd) { return fd < 0 ? -errno : fd; }
+
+int lanyard_open_directory(const char *path) {
+  return result_of(open(path, O_PATH | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC));
+}
+
+int lanyard_open_directory_for_sync(const char *path) {
+  return result_of(open(path, O_RDONLY | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC));
+}
+
+int lanyard_check_owned(int fd, mode_t allowed) {
+  struct stat status;
+  if (fstat(fd, &status) < 0) return -errno;
+  return status.st_uid == geteuid() && (status.st_mode & 07777 & ~allowed) == 0 ? 0 : -EPERM;
+}
+
+int lanyard_open_private_file(const char *path, int flags) {
+  // Non-blocking, so that a FIFO in its place can't hold us.
+  int fd = open(path, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0) return -errno;
+  struct stat status;
+  int result = fd;
+  if (fstat(fd, &status) < 0) {
+    result = -errno;
+  } else if (!S_ISREG(status.st_mode)) {
+    result = -EINVAL;
+  } else if (lanyard_check_owned(fd, 0600) < 0) {
+    result = -EPERM;
+  }
+  if (result < 0) close(fd);
+  return result;
+}
+
+int lanyard_lock_file(int fd) {
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  if (fcntl(fd, F_OFD_SETLK, &lock) == 0) return 0;
+  return errno == EACCES ? -EAGAIN : -errno;
+}
+
+int lanyard_is_same_file(int fd, const char *path) {
+  struct stat open_file, named_file;
+  return fstat(fd, &open_file) == 0 && lstat(path, &named_file) == 0 && open_file.st_dev == named_file.st_dev &&
+         open_file.st_ino == named_file.st_ino;
+}

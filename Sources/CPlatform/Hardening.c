@@ -1,0 +1,33 @@
+#define _GNU_SOURCE
+#include "CPlatform.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+
+int lanyard_deny_dumps(void) {
+  struct rlimit none = {0, 0};
+  if (setrlimit(RLIMIT_CORE, &none) < 0) return -errno;
+  // Also makes /proc/self belong to root and refuses ptrace (prctl(2)), so another program of this user can't read
+  // the memory that holds tokens. RLIMIT_CORE alone does not stop a core_pattern that is a pipe.
+  if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) return -errno;
+  return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0 ? 0 : -EPERM;
+}
+
+int lanyard_ignore_sigpipe(void) { return signal(SIGPIPE, SIG_IGN) == SIG_ERR ? -errno : 0; }
+
+int lanyard_random(void *bytes, size_t count) {
+  unsigned char *target = bytes;
+  while (count > 0) {
+    ssize_t got = getrandom(target, count, 0);
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      return -errno;
+    }
+    target += got;
+    count -= (size_t)got;
+  }
+  return 0;
+}
