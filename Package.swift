@@ -31,7 +31,7 @@ func system(_ name: String, pkgConfig: String, apt: String) -> Target {
 /// Values and pure decisions: no async, no I/O.
 let pure: [Target] = [
   room("AgentModel"),  // parsed values: AccountID, Partition, Scope, Generation, Epoch, Timestamp
-  room("AgentCore", ["AgentModel"]),  // machines: TokenMachine, FailureClassifier, TrustedTime, Backoff
+  room("AgentCore", ["AgentModel", "JSONRPC"]),  // machines: TokenMachine, FailureClassifier, TrustedTime, Backoff
   room("JSONRPC"),  // line framing, strict JSON scanner and writer, envelope
   room("Secrets", ["CSodium"]),  // secret bytes on guarded memory, seal and open, key derivation
 ]
@@ -56,7 +56,7 @@ let adapters: [Target] = [
   room("LoopbackHTTP", ["CPlatform"]),  // a small HTTP/1.1 listener on loopback
   room("SQLiteStore", ["AgentModel", "AgentPorts", "CSQLite"]),  // Store on SQLite
   room("SystemAdapters", ["AgentModel", "AgentPorts", "CPlatform"]),  // clock, entropy, state directory, instance lock
-  room("TokenSignatures", ["AgentPorts", "COpenSSL"]),  // signatures of ID tokens, by OpenSSL
+  room("TokenSignatures", ["AgentPorts", "CVerify"]),  // signatures of ID tokens, by OpenSSL
   room("UnixTransport", ["AgentPorts", "CPlatform"]),  // the socket, stdio, the reading thread
 ]
 
@@ -91,6 +91,7 @@ let foreign: [Target] = [
   system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
   system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
   .target(name: "CCurl"),  // libcurl, opened when the first exchange needs it (Sources/CCurl/README.md)
+  .target(name: "CVerify"),  // libcrypto, opened when the first signature needs it
   .target(name: "CPlatform"),  // what `import Glibc` does not reach
   .target(name: "CFaultVFS", dependencies: ["CSQLite"]),  // an SQLite file system that fails and dies on demand
 ]
@@ -98,7 +99,9 @@ let foreign: [Target] = [
 let checks: [Target] = [
   tests("AgentCoreTests", ["AgentCore", "AgentModel"]),
   tests("AgentTests", ["Agent", "AgentSimulation"]),
-  tests("HTTPAdapterTests", ["HTTPAdapter", "LoopbackHTTP", "AgentPorts", "Secrets", "TokenSignatures"]),
+  tests(
+    "HTTPAdapterTests", ["AgentCore", "AgentModel", "AgentPorts", "HTTPAdapter", "JSONRPC", "Secrets", "TokenSignatures"]
+  ),
   tests("JSONRPCTests", ["JSONRPC"]),
   tests("PracticeProviderTests", ["PracticeProvider", "LoopbackHTTP"]),
   tests("SchemaTests", ["SchemaKit", "AgentProtocol", "JSONRPC"]),

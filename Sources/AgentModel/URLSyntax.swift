@@ -1,0 +1,144 @@
+/// The grammar of RFC 3986 as far as `HTTPURL` needs it.
+enum URLSyntax {
+  /// Unreserved, sub-delims, gen-delims and `%`, without `#`; everything else must be escaped by who writes the URL.
+  static func isURLByte(_ byte: UInt8) -> Bool {
+    PercentCoding.isUnreserved(byte) || "!$&'()*+,;=:/?@[]%".utf8.contains(byte)
+  }
+
+  static func hasWholeEscapes(_ bytes: ArraySlice<UInt8>) -> Bool {
+    bytes.indices.allSatisfy { index in
+      bytes[index] != UInt8(ascii: "%")
+        || bytes.endIndex - index > 2 && PercentCoding.digit(bytes[index + 1]) != nil
+          && PercentCoding.digit(bytes[index + 2]) != nil
+    }
+  }
+
+  /// Host and port; nil for user information, an empty host and port 0.
+  static func authority(_ bytes: ArraySlice<UInt8>) -> (host: String, port: UInt16?)? {
+    guard !bytes.contains(UInt8(ascii: "@")) else { return nil }
+    let hostEnd: Int
+    let host: String?
+    if bytes.first == UInt8(ascii: "[") {
+      guard let bracket = bytes.firstIndex(of: UInt8(ascii: "]")) else { return nil }
+      hostEnd = bracket + 1
+      host = IPv6Text.normalized(Array(bytes[(bytes.startIndex + 1)..<bracket]))
+    } else {
+      hostEnd = bytes.firstIndex(of: UInt8(ascii: ":")) ?? bytes.endIndex
+      host = name(Array(bytes[..<hostEnd]))
+    }
+    guard let host else { return nil }
+    let rest = bytes[hostEnd...]
+    if rest.isEmpty { return (host, nil) }
+    guard rest.first == UInt8(ascii: ":") else { return nil }
+    let digits = rest.dropFirst()
+    if digits.isEmpty { return (host, nil) }  // RFC 3986 §6.2.3: `host:` is `host`
+    guard digits.count <= 5, digits.allSatisfy(isDigit), let port = UInt16(String(decoding: digits, as: UTF8.self)),
+      port > 0
+    else { return nil }
+    return (host, port)
+  }
+
+  /// A DNS name or an IPv4 address, in lower case. No escapes: the DNS knows none.
+  private static func name(_ bytes: [UInt8]) -> String? {
+    guard (1...253).contains(bytes.count) else { return nil }
+    let labels = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    for label in labels {
+      guard (1...63).contains(label.count),
+        label.allSatisfy({ isDigit($0) || isLetter($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") })
+      else { return nil }
+    }
+    // A name that ends in a number would be read as an address by some and as a name by others.
+    let last = labels.last!
+    let isNumber = last.allSatisfy(isDigit) || last.starts(with: "0x".utf8) || last.starts(with: "0X".utf8)
+    if isNumber { return ipv4(bytes) == nil ? nil : String(decoding: bytes, as: UTF8.self) }
+    return String(decoding: bytes, as: UTF8.self).lowercased()
+  }
+
+  /// Four decimal numbers without leading zeros (RFC 3986 §3.2.2).
+  static func ipv4(_ bytes: [UInt8]) -> [UInt8]? {
+    let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    guard parts.count == 4 else { return nil }
+    var address: [UInt8] = []
+    for part in parts {
+      guard (1...3).contains(part.count), part.allSatisfy(isDigit), part.count == 1 || part.first != UInt8(ascii: "0"),
+        let number = UInt8(String(decoding: part, as: UTF8.self))
+      else { return nil }
+      address.append(number)
+    }
+    return address
+  }
+
+  /// The path without its dot segments (RFC 3986 §5.2.4), escaped dots being dots (§6.2.2.2).
+  static func path(_ bytes: ArraySlice<UInt8>) -> String? {
+    guard hasWholeEscapes(bytes), !bytes.contains(where: { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }) else {
+      return nil
+    }
+    guard !bytes.isEmpty else { return "/" }
+    var kept: [String] = []
+    let segments = bytes.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+    for (index, segment) in segments.enumerated() {
+      let text = String(decoding: segment, as: UTF8.self)
+      let isLast = index == segments.count - 1
+      switch text.lowercased() {
+      case ".", "%2e": if isLast { kept.append("") }
+      case "..", ".%2e", "%2e.", "%2e%2e":
+        _ = kept.popLast()
+        if isLast { kept.append("") }
+      default: kept.append(text)
+      }
+    }
+    return "/" + kept.joined(separator: "/")
+  }
+
+  static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
+  private static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
+}
+
+/// IPv6 addresses in text.
+enum IPv6Text {
+  /// The form of RFC 5952; nil for what is no address (RFC 4291 §2.2), and for zones, which mean nothing elsewhere.
+  static func normalized(_ text: [UInt8]) -> String? {
+    guard let groups = groups(text) else { return nil }
+    // The longest run of zero groups, two at least, the first of equals (RFC 5952 §4.2).
+    var best = 0..<0
+    var start = 0
+    while start < 8 {
+      let end = groups[start...].firstIndex { $0 != 0 } ?? 8
+      if end - start > max(best.count, 1) { best = start..<end }
+      start = max(end, start + 1)
+    }
+    func part(_ range: Range<Int>) -> String { groups[range].map { String($0, radix: 16) }.joined(separator: ":") }
+    return best.isEmpty ? part(0..<8) : part(0..<best.lowerBound) + "::" + part(best.upperBound..<8)
+  }
+
+  private static func groups(_ text: [UInt8]) -> [UInt16]? {
+    let colon = UInt8(ascii: ":")
+    let gap = text.indices.dropLast().first { text[$0] == colon && text[$0 + 1] == colon }
+    guard let gap else {
+      guard let all = side(text[...], mayEndInIPv4: true), all.count == 8 else { return nil }
+      return all
+    }
+    let left = text[..<gap]
+    let right = text[(gap + 2)...]
+    guard let head = left.isEmpty ? [] : side(left, mayEndInIPv4: false),
+      let tail = right.isEmpty ? [] : side(right, mayEndInIPv4: true), head.count + tail.count < 8
+    else { return nil }
+    return head + [UInt16](repeating: 0, count: 8 - head.count - tail.count) + tail
+  }
+
+  private static func side(_ text: ArraySlice<UInt8>, mayEndInIPv4: Bool) -> [UInt16]? {
+    var groups: [UInt16] = []
+    let parts = text.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+    for (index, part) in parts.enumerated() {
+      if mayEndInIPv4, index == parts.count - 1, part.contains(UInt8(ascii: ".")) {
+        guard let address = URLSyntax.ipv4(Array(part)) else { return nil }
+        groups.append(UInt16(address[0]) << 8 | UInt16(address[1]))
+        groups.append(UInt16(address[2]) << 8 | UInt16(address[3]))
+      } else {
+        guard (1...4).contains(part.count), part.allSatisfy({ PercentCoding.digit($0) != nil }) else { return nil }
+        groups.append(part.reduce(0) { $0 << 4 | UInt16(PercentCoding.digit($1)!) })
+      }
+    }
+    return groups
+  }
+}

@@ -1,0 +1,1 @@
+#include "CVerify.h"
