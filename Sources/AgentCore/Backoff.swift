@@ -17,7 +17,7 @@ public enum Backoff {
 /// When a token is refreshed before it expires: clamp(15 % of its lifetime, 15 s, 300 s), or as the provider says.
 public enum LeadTime {
   public static func of(lifetime: Milliseconds, refreshIn: Milliseconds? = nil) -> Milliseconds {
-    if let refreshIn, refreshIn < lifetime, refreshIn > .zero { return lifetime - refreshIn }
+    if let refreshIn, refreshIn > .zero, refreshIn < lifetime { return lifetime - refreshIn }
     let lead = min(max(lifetime * 15 / 100, .seconds(15)), .seconds(300))
     // A token that lives hardly longer than its lead would never be fresh.
     return min(lead, lifetime / 2)

@@ -57,6 +57,9 @@ public struct TokenMachine: Sendable {
   public struct Attempt: Hashable, Sendable {
     public var number: UInt64
     public var key: TokenKey
+    public var startedAt: BootInstant
+    /// Sends a refresh token again whose first use has an unknown outcome; there is no second replay.
+    public var isReplay: Bool
   }
 
   public enum Source: String, Sendable { case cache, refreshed, staleOk }
@@ -105,6 +108,10 @@ public struct TokenMachine: Sendable {
   private var cache: [TokenKey: TokenFacts] = [:]
   private var waiters: [Waiter] = []
   private var attempts: UInt64 = 0
+  /// Until when the provider's rule allows one replay after a lost answer.
+  private var replayUntil: BootInstant?
+  /// When the request was sent whose answer is lost.
+  private var lostSentAt: BootInstant?
   private let rule: ProviderConfiguration.RefreshRule
 
   public init(health: Health, rule: ProviderConfiguration.RefreshRule) {
@@ -143,7 +150,7 @@ public struct TokenMachine: Sendable {
       let answer = Effect.answer(id, serial: token.serial, .cache)
       // Stale: answer from memory, and begin one exchange that nobody waits for.
       guard now >= token.refreshAt, exchange == nil, refusal(for: key, at: now) == nil else { return [answer] }
-      return [answer] + begin(key)
+      return [answer] + begin(key, at: now)
     case (.replacing(let fingerprint), let token?) where token.fingerprint != fingerprint:
       return [.answer(id, serial: token.serial, .cache)]
     default: break
@@ -157,7 +164,7 @@ public struct TokenMachine: Sendable {
       return [.refuse(id, refusal)]
     }
     waiters.append(Waiter(id: id, key: key, demand: demand))
-    return exchange == nil ? begin(key) : []  // I1: the other audience's turn comes after this one
+    return exchange == nil ? begin(key, at: now) : []  // I1: the other audience's turn comes after this one
   }
 
   /// A caller went away. The exchange goes on: a rotated token must not be lost with its caller.
@@ -173,7 +180,7 @@ public struct TokenMachine: Sendable {
     interactions[attempt.key] = nil
     cache[attempt.key] = token
     var effects = setHealth(.ok)
-    effects += settle({ $0.key == attempt.key }) { .answer($0.id, serial: token.serial, .refreshed) }
+    effects += takeWaiters(for: attempt.key).map { .answer($0.id, serial: token.serial, .refreshed) }
     return effects + beginNext(at: now)
   }
 
@@ -202,23 +209,48 @@ public struct TokenMachine: Sendable {
       if rule.reuse == .none {
         hold(failure, until: now + Backoff.pause(failures: failures + 1, jitter: jitter))
       } else {
-        effects += setHealth(.unknown)
+        if !attempt.isReplay {
+          lostSentAt = attempt.startedAt
+          replayUntil = replayDeadline(sentAt: attempt.startedAt)
+        }
+        effects += setHealth(.unknown, tellPerson: !mayReplay(at: now))
+        if mayReplay(at: now) { return effects + beginNext(at: now) }  // the waiters wait for the replay
+        if attempt.isReplay { effects.append(.sessionExpired(reason: Self.outcomeUnknown)) }
       }
     case .transient(_, let retryAfter):
       hold(failure, until: now + (retryAfter ?? Backoff.pause(failures: failures + 1, jitter: jitter)))
       effects.append(.stateChanged)
     case .offline, .untrustedServer, .store:
+      // Nothing was sent, so the right to one replay is not spent.
+      if attempt.isReplay { replayUntil = lostSentAt.flatMap(replayDeadline(sentAt:)) }
       hold(failure, until: now + Backoff.pause(failures: failures + 1, jitter: jitter))
       effects.append(.stateChanged)
     }
     let refused = refusal(for: attempt.key, at: now) ?? Self.refusal(failure, pause: .zero)
-    effects += settle({ $0.key == attempt.key }) { waiter in
-      guard case .usable = waiter.demand, let token = cache[waiter.key], now < token.expiresAt else {
-        return .refuse(waiter.id, refused)
-      }
-      return .answer(waiter.id, serial: token.serial, .staleOk)
-    }
+    effects += refuseWaiters(for: attempt.key, refused, at: now)
     return effects + beginNext(at: now)
+  }
+
+  /// The agent ended between sending a refresh token and keeping the answer. `sentAt` is nil if the machine was booted
+  /// since: then nobody knows how long ago it was.
+  public mutating func recoveredWithoutAnswer(sentAt: BootInstant?, wasReplay: Bool) -> [Effect] {
+    guard rule.reuse != .none else { return [] }
+    lostSentAt = sentAt
+    replayUntil = wasReplay ? nil : sentAt.flatMap(replayDeadline(sentAt:))
+    return setHealth(.unknown, tellPerson: replayUntil == nil)
+  }
+
+  /// The agent ended after the answer was durable and before it was judged: going on with it is an exchange like any
+  /// other, which callers join.
+  public mutating func recoveredWithAnswer(for key: TokenKey, at now: BootInstant) -> [Effect] {
+    begin(key, at: now)
+  }
+
+  /// The exchange renewed the grant, but brought no token that can be used now.
+  public mutating func exchangeBroughtNoToken(attempt number: UInt64, at now: BootInstant) -> [Effect] {
+    guard exchange?.number == number else { return [] }  // I3
+    exchange = nil
+    return setHealth(.ok) + beginNext(at: now)
   }
 
   /// An access token that is known without an exchange: from a sign-in, or recovered from the journal.
@@ -234,10 +266,11 @@ public struct TokenMachine: Sendable {
   /// The person signed out: nothing is answered from memory any more, and everybody who waits is told.
   public mutating func signedOut() -> [Effect] {
     exchange = nil
+    replayUntil = nil
     cache = [:]
     pause = nil
     interactions = [:]
-    return setHealth(.signedOut) + settle({ _ in true }) { .refuse($0.id, .signedOut) }
+    return setHealth(.signedOut) + takeWaiters().map { .refuse($0.id, .signedOut) }
   }
 
   /// The way to the provider may be open again: whoever asks next is not held back by what was.
@@ -245,11 +278,22 @@ public struct TokenMachine: Sendable {
 
   // MARK: decisions
 
-  private mutating func begin(_ key: TokenKey) -> [Effect] {
+  private mutating func begin(_ key: TokenKey, at now: BootInstant) -> [Effect] {
     attempts += 1
-    let attempt = Attempt(number: attempts, key: key)
+    let attempt = Attempt(number: attempts, key: key, startedAt: now, isReplay: health == .unknown)
+    replayUntil = nil
     exchange = attempt
     return [.exchange(attempt)]
+  }
+
+  /// How long after its sending a refresh token may be sent once more: `grace(n)` forgives it for n seconds, and half
+  /// of them leaves room for the way there; `replayOnce` is the explicit choice of who configured the provider.
+  private func replayDeadline(sentAt: BootInstant) -> BootInstant? {
+    switch (rule.reuse, rule.onUnknownOutcome) {
+    case (.grace, _): sentAt + Milliseconds.seconds(rule.graceSeconds) / 2
+    case (.strict, .replayOnce): BootInstant(milliseconds: .max)
+    default: nil
+    }
   }
 
   /// The waiters of the next audience in line, or what holds them back.
@@ -257,23 +301,28 @@ public struct TokenMachine: Sendable {
     var effects: [Effect] = []
     while exchange == nil, let first = waiters.first {
       if let refusal = refusal(for: first.key, at: now) {
-        effects += settle({ $0.key == first.key }) { waiter in
-          guard case .usable = waiter.demand, let token = cache[waiter.key], now < token.expiresAt else {
-            return .refuse(waiter.id, refusal)
-          }
-          return .answer(waiter.id, serial: token.serial, .staleOk)
-        }
+        effects += refuseWaiters(for: first.key, refusal, at: now)
       } else {
-        effects += begin(first.key)
+        effects += begin(first.key, at: now)
       }
     }
     return effects
   }
 
-  private mutating func settle(_ chosen: (Waiter) -> Bool, _ effect: (Waiter) -> Effect) -> [Effect] {
-    let settled = waiters.filter(chosen)
-    waiters.removeAll(where: chosen)
-    return settled.map(effect)
+  /// I2: who is taken from the list here is answered, and nobody else is.
+  private mutating func takeWaiters(for key: TokenKey? = nil) -> [Waiter] {
+    let taken = waiters.filter { key == nil || $0.key == key }
+    waiters.removeAll { key == nil || $0.key == key }
+    return taken
+  }
+
+  /// A failure spoils nothing that still works: who asked for a usable token gets the one that has not expired.
+  private mutating func refuseWaiters(for key: TokenKey, _ refusal: Refusal, at now: BootInstant) -> [Effect] {
+    let token = cache[key].flatMap { now < $0.expiresAt ? $0 : nil }
+    return takeWaiters(for: key).map { waiter in
+      guard case .usable = waiter.demand, let token else { return .refuse(waiter.id, refusal) }
+      return .answer(waiter.id, serial: token.serial, .staleOk)
+    }
   }
 
   private mutating func hold(_ failure: ExchangeFailure, until instant: BootInstant) {
@@ -281,12 +330,14 @@ public struct TokenMachine: Sendable {
     pause = Pause(until: instant, refusal: failure)
   }
 
-  private mutating func setHealth(_ new: Health) -> [Effect] {
+  private func mayReplay(at now: BootInstant) -> Bool { replayUntil.map { now < $0 } ?? false }
+
+  private mutating func setHealth(_ new: Health, tellPerson: Bool = true) -> [Effect] {
     guard new != health else { return [] }
     health = new
     var effects: [Effect] = [.persistHealth, .stateChanged]
     if case .reauthenticate(let reason) = new { effects.append(.sessionExpired(reason: reason)) }
-    if new == .unknown { effects.append(.sessionExpired(reason: Self.outcomeUnknown)) }
+    if new == .unknown, tellPerson { effects.append(.sessionExpired(reason: Self.outcomeUnknown)) }
     return effects
   }
 
@@ -297,10 +348,10 @@ public struct TokenMachine: Sendable {
     switch health {
     case .signedOut: return .signedOut
     case .reauthenticate(let reason): return .reauthenticate(reason: reason)
-    case .unknown: return .reauthenticate(reason: Self.outcomeUnknown)  // I4
+    case .unknown where !mayReplay(at: now): return .reauthenticate(reason: Self.outcomeUnknown)  // I4
     case .locked: return .locked
     case .misconfigured(let error): return .misconfigured(error)
-    case .ok: break
+    case .ok, .unknown: break
     }
     if let claims = interactions[key] { return .interaction(claims: claims) }
     if let pause, now < pause.until { return Self.refusal(pause.refusal, pause: pause.until - now) }

@@ -14,12 +14,16 @@ public struct AccountID: Hashable, Comparable, Sendable {
   /// Parses the text of the wire.
   public init?(_ text: String) {
     guard text.hasPrefix(Self.prefix), text.utf8.count == Self.prefix.utf8.count + 26,
-      text.utf8.dropFirst(Self.prefix.utf8.count).allSatisfy(Base32.isDigit)
+      text.utf8.dropFirst(Self.prefix.utf8.count).allSatisfy(Self.isBase32Digit)
     else { return nil }
     self.text = text
   }
 
   public static func < (a: AccountID, b: AccountID) -> Bool { a.text < b.text }
+
+  private static func isBase32Digit(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "2")...UInt8(ascii: "7")).contains(byte)
+  }
 }
 
 /// A short name that a person gives to an account.

@@ -1,3 +1,4 @@
+internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import JSONRPC
@@ -17,6 +18,8 @@ struct AccountProfile: Sendable, Hashable {
   var displayName: String?
   var email: String?
   var standing: Standing
+  /// As the grant was last known: lists need no grant to be opened.
+  var health: TokenMachine.Health
   /// Grows with each sign-out, so that late answers show themselves.
   var epoch: UInt64
   var createdAt: Timestamp
@@ -33,6 +36,9 @@ struct AccountProfile: Sendable, Hashable {
       writer.member("displayName", displayName)
       writer.member("email", email)
       writer.member("standing", standing.rawValue)
+      let (word, detail) = health.words
+      writer.member("health", word)
+      writer.member("healthDetail", detail)
       writer.member("epoch", Int64(epoch))
       writer.member("createdAt", createdAt.milliseconds)
       writer.member("lastOnlineAuthAt", lastOnlineAuthAt?.milliseconds)
@@ -48,6 +54,7 @@ struct AccountProfile: Sendable, Hashable {
     self.provider = provider
     self.createdAt = createdAt
     standing = .signedIn
+    health = .ok
     epoch = 1
   }
 
@@ -66,11 +73,26 @@ struct AccountProfile: Sendable, Hashable {
       profile.displayName = node["displayName"]?.string
       profile.email = node["email"]?.string
       profile.standing = standing
+      profile.health =
+        node["health"]?.string.flatMap { .init(word: $0, detail: node["healthDetail"]?.string) } ?? .ok
       profile.epoch = UInt64(clamping: epoch)
       profile.lastOnlineAuthAt = node["lastOnlineAuthAt"]?.timestamp
       return profile
     }
     guard let read else { return nil }
     self = read
+  }
+}
+
+extension AccountProfile {
+  /// The state as it is known without opening the grant.
+  var restingState: SessionState {
+    guard standing == .signedIn else { return .signedOut }
+    switch health {
+    case .ok, .misconfigured: return .active
+    case .unknown, .reauthenticate: return .reauthenticationRequired
+    case .locked: return .locked
+    case .signedOut: return .signedOut
+    }
   }
 }

@@ -91,6 +91,7 @@ struct ExchangeIntent: Sendable, Hashable {
   var bootID: String
   var boot: BootInstant
   var key: TokenKey
+  var isReplay: Bool
 
   var record: Secret {
     RecordCoding.write { writer in
@@ -103,12 +104,14 @@ struct ExchangeIntent: Sendable, Hashable {
       writer.member("boot", boot.milliseconds)
       writer.member("resource", key.resource)
       if let scopes = key.scopes { writer.member("scopes", scopes.names) }
+      writer.key("isReplay")
+      writer.bool(isReplay)
     }
   }
 
   init(
     attempt: UInt64, epoch: UInt64, generation: UInt64, fingerprint: String, wall: Timestamp, bootID: String,
-    boot: BootInstant, key: TokenKey
+    boot: BootInstant, key: TokenKey, isReplay: Bool
   ) {
     self.attempt = attempt
     self.epoch = epoch
@@ -118,6 +121,7 @@ struct ExchangeIntent: Sendable, Hashable {
     self.bootID = bootID
     self.boot = boot
     self.key = key
+    self.isReplay = isReplay
   }
 
   init?(_ plain: Secret) {
@@ -129,7 +133,8 @@ struct ExchangeIntent: Sendable, Hashable {
       return ExchangeIntent(
         attempt: UInt64(clamping: attempt), epoch: UInt64(clamping: epoch), generation: UInt64(clamping: generation),
         fingerprint: fingerprint, wall: wall, bootID: bootID, boot: BootInstant(milliseconds: boot),
-        key: TokenKey(resource: node["resource"]?.string, scopes: node["scopes"]?.strings.map { ScopeSet($0) }))
+        key: TokenKey(resource: node["resource"]?.string, scopes: node["scopes"]?.strings.map { ScopeSet($0) }),
+        isReplay: node["isReplay"]?.bool ?? false)
     }
     guard let read else { return nil }
     self = read

@@ -6,7 +6,8 @@ internal import Secrets
 
 /// A successful answer of the token endpoint (RFC 6749 §5.1), its secrets in guarded memory.
 struct TokenResponse: Sendable {
-  var accessToken: Secret
+  /// Nil if there is none that this agent can use; a refresh token beside it is good all the same.
+  var accessToken: Secret?
   var tokenType: String
   /// Nil if the provider did not say.
   var expiresIn: Milliseconds?
@@ -17,15 +18,15 @@ struct TokenResponse: Sendable {
   var scope: ScopeSet?
   var idToken: Secret?
 
-  /// Nil if the body is no such answer: no JSON, no access token, an odd token type.
+  /// Nil if the body is no JSON object.
   init?(body: Secret) {
     let read = RecordCoding.read(body) { node -> TokenResponse? in
-      guard !node.hasDuplicateKeys, let accessToken = node["access_token"]?.secret, accessToken.count > 0,
-        let type = node["token_type"]?.string, let tokenType = Self.tokenType(type)
-      else { return nil }
+      guard node.kind == .object, !node.hasDuplicateKeys else { return nil }
+      let tokenType = node["token_type"]?.string.flatMap(Self.tokenType)
       return TokenResponse(
-        accessToken: accessToken, tokenType: tokenType, expiresIn: node["expires_in"]?.lifetime,
-        refreshIn: node["refresh_in"]?.lifetime, refreshToken: node["refresh_token"]?.secret.flatMap { $0.count > 0 ? $0 : nil },
+        accessToken: tokenType == nil ? nil : node["access_token"]?.nonemptySecret, tokenType: tokenType ?? "",
+        expiresIn: node["expires_in"]?.lifetime,
+        refreshIn: node["refresh_in"]?.lifetime, refreshToken: node["refresh_token"]?.nonemptySecret,
         refreshTokenExpiresIn: (node["refresh_token_expires_in"] ?? node["refresh_expires_in"])?.lifetime,
         scope: node["scope"]?.string.map(ScopeSet.init(spaceDelimited:)), idToken: node["id_token"]?.secret)
     }
@@ -34,7 +35,7 @@ struct TokenResponse: Sendable {
   }
 
   private init(
-    accessToken: Secret, tokenType: String, expiresIn: Milliseconds?, refreshIn: Milliseconds?, refreshToken: Secret?,
+    accessToken: Secret?, tokenType: String, expiresIn: Milliseconds?, refreshIn: Milliseconds?, refreshToken: Secret?,
     refreshTokenExpiresIn: Milliseconds?, scope: ScopeSet?, idToken: Secret?
   ) {
     self.accessToken = accessToken
@@ -57,6 +58,8 @@ struct TokenResponse: Sendable {
 }
 
 extension JSONNode {
+  fileprivate var nonemptySecret: Secret? { secret.flatMap { $0.count > 0 ? $0 : nil } }
+
   /// Seconds as a number or, as some providers write them, as a string of digits; bounded by ten years.
   fileprivate var lifetime: Milliseconds? {
     let seconds = integer ?? double.flatMap { Int64(exactly: $0.rounded(.down)) } ?? string.flatMap { Int64($0) }
@@ -71,7 +74,7 @@ extension TokenEndpointRefusal {
     self.init(status: response.status)
     retryAfter = response.field("Retry-After").flatMap { field in
       if let seconds = Int64(field) { return seconds >= 0 ? .seconds(min(seconds, 1 << 31)) : nil }
-      return HTTPDate.parse(field).map { max(.zero, $0 - now) }
+      return Timestamp(httpDate: field, now: now).map { max(.zero, $0 - now) }
     }
     let read: TokenEndpointRefusal? = RecordCoding.read(response.body) { node in
       var refusal = self

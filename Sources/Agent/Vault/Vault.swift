@@ -131,11 +131,13 @@ final class Vault {
     for change in changes {
       switch change {
       case .put(let partition, let kind, let id, let plain):
-        var state = try touched[partition] ?? prepared(partition, into: &batch)
+        var state: Partition
+        if let known = touched[partition] { state = known } else { state = try prepared(partition, into: &batch) }
         put(plain, kind, id, partition, &state, &batch)
         touched[partition] = state
       case .delete(let partition, let kind, let id):
-        var state = try touched[partition] ?? prepared(partition, into: &batch)
+        var state: Partition
+        if let known = touched[partition] { state = known } else { state = try prepared(partition, into: &batch) }
         state.head.generations[.init(kind: kind, id: id)] = nil
         batch.append(.delete(RecordKey(partition: partition, kind: kind, id: id)))
         touched[partition] = state

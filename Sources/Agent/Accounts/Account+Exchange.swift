@@ -1,0 +1,141 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+internal import Secrets
+
+/// One refresh, in the journal's order: intent, send once, stage, validate, commit, answer (DESIGN, Tokens).
+///
+/// After each await the world may have changed: the attempt is looked up again, and a stale one changes nothing.
+extension Account {
+  func exchange(_ attempt: TokenMachine.Attempt) async {
+    guard let start = loaded, start.machine.exchange == attempt else { return }
+    if let unkept = start.unkept {
+      // An answer that came earlier is kept before anything new is asked: the token in it is the only one that lives.
+      return await keep(unkept, attempt)
+    }
+    guard let refreshToken = start.grant.refreshToken else {
+      return await fail(attempt, .reauthenticate(reason: "noRefreshToken"), intent: nil)
+    }
+    let intent = ExchangeIntent(
+      attempt: attempt.number, epoch: start.profile.epoch, generation: start.grant.generation,
+      fingerprint: Fingerprint.of(refreshToken), wall: clock.wall(), bootID: clock.bootID, boot: clock.boot(),
+      key: attempt.key, isReplay: attempt.isReplay)
+    let provider: Provider
+    do {
+      provider = try await around.registry.provider(named: start.profile.provider.text)
+      guard try await around.registry.begin(intent, of: id) else { return }
+    } catch {
+      return await fail(attempt, .store, intent: nil)
+    }
+    guard isCurrent(attempt, intent.epoch) else { return }
+    let client = ProviderClient(provider: provider, http: around.environment.http, clock: clock)
+    switch await client.refresh(refreshToken, key: attempt.key) {
+    case .failed(let failure):
+      await fail(attempt, failure, intent: intent)
+    case .answered(let body, let sentAt, _):
+      var answered = intent
+      answered.boot = sentAt
+      await keep(Registry.StagedAnswer(intent: answered, body: body), attempt)
+    }
+  }
+
+  private func isCurrent(_ attempt: TokenMachine.Attempt, _ epoch: UInt64) -> Bool {
+    loaded?.machine.exchange == attempt && loaded?.profile.epoch == epoch
+  }
+
+  /// Steps 3 and 4: the raw answer is durable before it is judged, the new grant before anybody is told.
+  private func keep(_ answer: Registry.StagedAnswer, _ attempt: TokenMachine.Attempt) async {
+    let intent = answer.intent
+    do {
+      guard try await around.registry.stage(answer.body, for: intent, of: id) else { return }
+    } catch {
+      // The disk failed between the check and now. The answer stays in memory and is kept with the next attempt.
+      loaded?.unkept = answer
+      return await fail(attempt, .store, intent: nil)
+    }
+    guard isCurrent(attempt, intent.epoch), let now = loaded else { return }
+    let response = TokenResponse(body: answer.body)
+    guard let response, response.accessToken != nil || response.refreshToken != nil else {
+      loaded?.unkept = nil
+      return await fail(attempt, .transient("notAnOAuthAnswer", retryAfter: nil), intent: intent)
+    }
+    if let idToken = response.idToken, let subject = IDTokenSubject.read(idToken),
+      subject != now.profile.identity.subject
+    {
+      loaded?.unkept = nil
+      return await fail(attempt, .reauthenticate(reason: "subjectChanged"), intent: intent)
+    }
+    var grant = now.grant
+    grant.refreshToken = response.refreshToken ?? grant.refreshToken
+    grant.generation += 1
+    grant.health = .ok
+    if let lifetime = response.refreshTokenExpiresIn { grant.refreshTokenExpiresAt = clock.wall() + lifetime }
+    let narrowed = attempt.key == .standard ? narrow(&grant, to: response.scope) : nil
+    do {
+      guard try await around.registry.finish(intent, of: id, grant: grant, idToken: response.idToken) else { return }
+    } catch {
+      loaded?.unkept = answer
+      return await fail(attempt, .store, intent: nil)
+    }
+    guard isCurrent(attempt, intent.epoch) else { return }
+    loaded?.unkept = nil
+    loaded?.grant = grant
+    loaded?.profile.lastOnlineAuthAt = clock.wall()
+    // What was recovered after a reboot has no time that can be trusted: its refresh token is kept, and used again.
+    let token =
+      intent.bootID == clock.bootID && intent.key == attempt.key
+      ? issue(response, for: intent.key, sentAt: intent.boot, grant: grant) : nil
+    guard let token else {
+      perform(loaded?.machine.exchangeBroughtNoToken(attempt: attempt.number, at: clock.boot()) ?? [])
+      return publish()
+    }
+    let effects = loaded?.machine.exchangeSucceeded(attempt: attempt.number, token: token.facts, at: clock.boot()) ?? []
+    // Published before the callers are told: whoever asks after an answer gets no older token than it named.
+    publish()
+    if let narrowed {
+      around.events.publish(.tokenScopesNarrowed, account: id) { $0.member("scopes", narrowed.names) }
+    }
+    around.events.publish(.tokenRefreshed, account: id) { writer in
+      writer.member("generation", Int64(grant.generation))
+      writer.member("expiresAt", token.expiresAtWall.rfc3339)
+      writer.member("resource", intent.key.resource)
+    }
+    perform(effects)
+  }
+
+  /// A narrower `scope` in the answer shrinks what is known (RFC 6749 §5.1); nil if nothing was lost.
+  private func narrow(_ grant: inout GrantRecord, to scope: ScopeSet?) -> ScopeSet? {
+    guard let scope, scope != grant.scopes else { return nil }
+    let lost = !grant.scopes.isSubset(of: scope)
+    grant.scopes = scope
+    return lost ? scope : nil
+  }
+
+  /// The attempt brought no token: the machine decides what that means, and the journal keeps what is in doubt.
+  private func fail(
+    _ attempt: TokenMachine.Attempt, _ failure: ExchangeFailure, intent: ExchangeIntent?
+  ) async {
+    guard loaded?.machine.exchange == attempt else { return }
+    around.environment.log.log(
+      .notice, "exchange failed",
+      [(.account, .hashed(id.text)), (.attempt, .number(Int64(attempt.number))), (.reason, .name(failure.errorName))])
+    if let intent {
+      // Committed before anybody is told: after a crash the same failure is known.
+      var grant = loaded!.grant
+      let inDoubt = if case .unknownOutcome = failure { true } else { false }
+      var machine = loaded!.machine
+      _ = machine.exchangeFailed(attempt: attempt.number, failure, at: clock.boot(), jitter: 0)
+      grant.health = machine.health
+      do {
+        try await around.registry.settle(epoch: intent.epoch, of: id, grant: grant, keepIntent: inDoubt)
+      } catch {
+        // The intent stays on the disk: after a crash the outcome would be in doubt, which is never less careful.
+      }
+      guard loaded?.machine.exchange == attempt else { return }
+    }
+    let jitter = Double(around.environment.entropy.bytes(2).reduce(0) { $0 << 8 | Int($1) }) / 65_536
+    perform(loaded?.machine.exchangeFailed(attempt: attempt.number, failure, at: clock.boot(), jitter: jitter) ?? [])
+    publish()
+  }
+}

@@ -1,0 +1,236 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+internal import Secrets
+
+/// What an account's actor needs of the agent around it.
+struct AccountSurroundings: Sendable {
+  let registry: Registry
+  let background: BackgroundWork
+  let board: TokenBoard
+  let events: EventHub
+  let environment: AgentEnvironment
+}
+
+/// One account's grant: the machine decides, this actor performs.
+///
+/// Nothing here waits for another account, and a caller that goes away cancels no exchange. The exchange itself is
+/// in `Account+Exchange.swift`.
+actor Account {
+  let id: AccountID
+  let around: AccountSurroundings
+  var loaded: Loaded?
+  /// Counts what replaces the grant from outside, so that a slow load shows itself as out of date.
+  private var replacements = 0
+  private var tokens: [UInt64: IssuedToken] = [:]
+  private var serials: UInt64 = 0
+  private var waiting: [UInt64: CheckedContinuation<Result<TokenAnswer, RPCError>, Never>] = [:]
+  private var waiterIDs: UInt64 = 0
+
+  /// The grant as it is on the disk, and the machine above it.
+  struct Loaded {
+    var profile: AccountProfile
+    var machine: TokenMachine
+    var grant: GrantRecord
+    /// An answer that is not in the store yet because the disk failed: it is kept here until it is.
+    var unkept: Registry.StagedAnswer?
+    /// The state that subscribers were told last.
+    var toldState: SessionState
+  }
+
+  init(id: AccountID, around: AccountSurroundings) {
+    self.id = id
+    self.around = around
+  }
+
+  var clock: any AgentClock { around.environment.clock }
+
+  // MARK: what callers ask
+
+  /// Answers from memory, or after the one exchange that all who ask share.
+  func token(_ key: TokenKey, _ demand: TokenMachine.Demand) async throws(RPCError) -> TokenAnswer {
+    try await load()
+    waiterIDs += 1
+    let waiter = waiterIDs
+    let result = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        // A cancellation that came first found nobody to tell, so it is looked for here.
+        guard !Task.isCancelled else { return continuation.resume(returning: .failure(.cancelled)) }
+        waiting[waiter] = continuation
+        perform(loaded?.machine.wanted(by: waiter, key: key, demand: demand, at: clock.boot()) ?? [])
+        if loaded == nil { answer(waiter, .failure(.locked)) }
+      }
+    } onCancel: {
+      around.background.start { await self.leave(waiter) }
+    }
+    return try result.get()
+  }
+
+  private func leave(_ waiter: UInt64) {
+    loaded?.machine.waiterLeft(waiter)
+    answer(waiter, .failure(.cancelled))
+  }
+
+  private func answer(_ waiter: UInt64, _ result: Result<TokenAnswer, RPCError>) {
+    waiting.removeValue(forKey: waiter)?.resume(returning: result)
+  }
+
+  /// The account's state as a user interface shows it.
+  func session() async throws(RPCError) -> SessionFacts {
+    try await load()
+    guard let loaded else { throw .locked }
+    let now = clock.boot()
+    let machine = loaded.machine
+    return SessionFacts(
+      profile: loaded.profile, state: machine.state(at: now), freshness: machine.freshness(at: now),
+      accessTokenExpiresAt: machine.standardToken.map { clock.wall() + ($0.expiresAt - now) },
+      refreshTokenExpiresAt: loaded.grant.refreshTokenExpiresAt, scopes: loaded.grant.scopes,
+      roles: loaded.grant.roles, phase: machine.phase(at: now), attempts: machine.failures,
+      nextAttemptAt: machine.nextAttemptAt.flatMap { $0 > now ? clock.wall() + ($0 - now) : nil },
+      lastError: machine.lastFailure?.errorName, generation: loaded.grant.generation)
+  }
+
+  // MARK: what replaces the grant
+
+  /// A sign-in brought a new grant; it is on the disk already.
+  func signedIn(
+    _ profile: AccountProfile, _ grant: GrantRecord, rule: ProviderConfiguration.RefreshRule,
+    _ response: TokenResponse, sentAt: BootInstant
+  ) {
+    replaceGrant()
+    var machine = TokenMachine(health: .ok, rule: rule)
+    if let token = issue(response, for: .standard, sentAt: sentAt, grant: grant) {
+      _ = machine.adopt(token.facts, for: .standard)
+    }
+    loaded = Loaded(profile: profile, machine: machine, grant: grant, toldState: .active)
+    around.board.setState(.active, of: id)
+    publish()
+  }
+
+  /// Signed out, or the vault was locked: nothing is answered from memory any more.
+  func replaceGrant() {
+    replacements += 1
+    around.board.withdraw(id)
+    if let effects = loaded?.machine.signedOut() {
+      for case .refuse(let waiter, let refusal) in effects {
+        answer(waiter, .failure(RPCError(refusal, account: id)))
+      }
+    }
+    loaded = nil
+    tokens = [:]
+  }
+
+  // MARK: loading
+
+  func load() async throws(RPCError) {
+    while loaded == nil {
+      let asked = replacements
+      let (profile, found, rule) = try await around.registry.open(id)
+      guard loaded == nil else { return }
+      guard asked == replacements else { continue }  // a sign-in or sign-out came first: what was read is old
+      let grant = found?.grant ?? GrantRecord(
+        refreshToken: nil, generation: 0, health: .signedOut, scopes: ScopeSet([]), roles: [],
+        refreshTokenExpiresAt: nil)
+      let signedOut = profile.standing != .signedIn
+      // A configuration may have been mended since: it is judged anew, at the price of one request.
+      let health = if case .misconfigured = grant.health { TokenMachine.Health.ok } else { grant.health }
+      let machine = TokenMachine(health: signedOut ? .signedOut : health, rule: rule)
+      let state = machine.state(at: clock.boot())
+      loaded = Loaded(profile: profile, machine: machine, grant: grant, toldState: state)
+      around.board.setState(state, of: id)
+      if let found, !signedOut { recover(found) }
+    }
+  }
+
+  /// The agent ended during an exchange: what was staged is gone on with, what was only intended is in doubt.
+  private func recover(_ found: Registry.LoadedGrant) {
+    if let staged = found.staged {
+      loaded?.unkept = staged
+      perform(loaded?.machine.recoveredWithAnswer(for: staged.intent.key, at: clock.boot()) ?? [])
+    } else if let intent = found.intent {
+      let sentAt = intent.bootID == clock.bootID ? intent.boot : nil
+      perform(loaded?.machine.recoveredWithoutAnswer(sentAt: sentAt, wasReplay: intent.isReplay) ?? [])
+    }
+  }
+
+  // MARK: effects
+
+  func perform(_ effects: [TokenMachine.Effect]) {
+    for effect in effects {
+      switch effect {
+      case .exchange(let attempt):
+        around.background.start { await self.exchange(attempt) }
+      case .answer(let waiter, let serial, let source):
+        guard let token = tokens[serial], let issuer = loaded?.profile.identity.issuer else {
+          answer(waiter, .failure(.shuttingDown))
+          continue
+        }
+        let left = token.facts.expiresAt - clock.boot()
+        answer(
+          waiter,
+          .success(
+            TokenAnswer(
+              token: token, account: id, issuer: issuer, source: source,
+              expiresInSeconds: max(0, left.wholeSeconds))))
+      case .refuse(let waiter, let refusal):
+        answer(waiter, .failure(RPCError(refusal, account: id)))
+      case .persistHealth:
+        guard let loaded else { continue }
+        self.loaded?.grant.health = loaded.machine.health
+      case .sessionExpired(let reason):
+        around.events.publish(.sessionExpired, account: id) { $0.member("reason", reason) }
+      case .stateChanged:
+        tellState()
+      }
+    }
+  }
+
+  private func tellState() {
+    guard let loaded else { return }
+    let state = loaded.machine.state(at: clock.boot())
+    around.board.setState(state, of: id)
+    guard state != loaded.toldState else { return }
+    self.loaded?.toldState = state
+    around.events.publish(.sessionStateChanged, account: id) { writer in
+      writer.member("state", state.rawValue)
+      writer.member("previous", loaded.toldState.rawValue)
+    }
+  }
+
+  // MARK: tokens
+
+  /// Takes an access token into memory; nil if it is past its time already.
+  func issue(_ response: TokenResponse, for key: TokenKey, sentAt: BootInstant, grant: GrantRecord) -> IssuedToken? {
+    guard let secret = response.accessToken else { return nil }
+    let now = clock.boot()
+    let lifetime = response.expiresIn ?? Self.assumedLifetime
+    let expiresAt = sentAt + lifetime
+    guard expiresAt > now else { return nil }
+    let lead = LeadTime.of(lifetime: lifetime, refreshIn: response.refreshIn)
+    serials += 1
+    let facts = TokenMachine.TokenFacts(
+      serial: serials, lifetime: lifetime, refreshAt: expiresAt + (.zero - lead), expiresAt: expiresAt,
+      fingerprint: Fingerprint.of(secret))
+    let token = IssuedToken(
+      secret: secret, tokenType: response.tokenType, scopes: response.scope ?? key.scopes ?? grant.scopes,
+      resource: key.resource, expiresAtWall: clock.wall() + (expiresAt - now), generation: grant.generation,
+      facts: facts)
+    tokens[serials] = token
+    return token
+  }
+
+  /// `expires_in` is only recommended (RFC 6749 §5.1). A wrong guess costs one 401, which the client reports.
+  static let assumedLifetime = Milliseconds.seconds(3600)
+
+  /// Wipes the tokens that nothing answers with any more, and hands the current one to the reading thread.
+  func publish() {
+    guard let loaded else { return }
+    let live = loaded.machine.liveSerials
+    tokens = tokens.filter { live.contains($0.key) }
+    guard let facts = loaded.machine.standardToken, let token = tokens[facts.serial] else {
+      return around.board.withdraw(id)
+    }
+    around.board.publish(PublishedToken(token, account: id, issuer: loaded.profile.identity.issuer))
+  }
+}

@@ -1,0 +1,55 @@
+internal import AgentCore
+internal import AgentModel
+internal import Secrets
+
+/// An access token in memory, with what its answers say of it.
+struct IssuedToken: Sendable {
+  var secret: Secret
+  var tokenType: String
+  var scopes: ScopeSet
+  var resource: String?
+  /// For the wire only: lifetimes run on the boot clock.
+  var expiresAtWall: Timestamp
+  var generation: UInt64
+  var facts: TokenMachine.TokenFacts
+}
+
+/// What a caller of `token.get` is told.
+struct TokenAnswer: Sendable {
+  var token: IssuedToken
+  var account: AccountID
+  var issuer: String
+  var source: TokenMachine.Source
+  var expiresInSeconds: Int64
+}
+
+/// What `session.get` tells.
+struct SessionFacts: Sendable {
+  var profile: AccountProfile
+  var state: SessionState
+  var freshness: TokenMachine.Freshness
+  var accessTokenExpiresAt: Timestamp?
+  var refreshTokenExpiresAt: Timestamp?
+  var scopes: ScopeSet
+  var roles: [String]
+  var phase: Phase
+  var attempts: Int
+  var nextAttemptAt: Timestamp?
+  var lastError: String?
+  var generation: UInt64
+
+  enum Phase: String, Sendable { case idle, inFlight, inDoubt, backoff }
+}
+
+/// `state` of the contract.
+enum SessionState: String, Sendable, CaseIterable {
+  case active, offlineStale, interactionRequired, reauthenticationRequired, locked, signedOut
+}
+
+/// Names a token without telling it: what a client sends back to `token.reject`, what the journal keeps.
+enum Fingerprint {
+  /// 96 bits: nobody can find a token by it, and two tokens of one account never share it.
+  static func of(_ secret: Secret) -> String {
+    secret.withBytes { Base64URL.encode(sha256($0).prefix(12)) }
+  }
+}

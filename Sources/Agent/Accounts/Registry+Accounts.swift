@@ -1,0 +1,151 @@
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+internal import Secrets
+
+/// The directory: who there is, what they are called, who is active.
+extension Registry {
+  var sortedProfiles: [AccountProfile] {
+    get throws(RPCError) {
+      _ = try unlockedVault()
+      return profiles.values.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
+    }
+  }
+
+  func profile(_ selector: AccountSelector) throws(RPCError) -> AccountProfile {
+    _ = try unlockedVault()
+    switch selector {
+    case .active:
+      guard let active, let profile = profiles[active] else { throw .noActiveAccount }
+      return profile
+    case .id(let id):
+      guard let profile = profiles[id] else { throw .accountNotFound }
+      return profile
+    case .alias(let alias):
+      let matches = profiles.values.filter { $0.alias?.text == alias }.sorted { $0.id < $1.id }
+      guard let first = matches.first else { throw .accountNotFound }
+      guard matches.count == 1 else { throw .accountAmbiguous(matches.map(\.id)) }
+      return first
+    }
+  }
+
+  /// Every account that a person's word may mean: its id, its alias, or a mail address.
+  func matches(_ word: String) throws(RPCError) -> [AccountProfile] {
+    let all = try sortedProfiles
+    let exact = all.filter { $0.id.text == word || $0.alias?.text == word }
+    return exact.isEmpty ? all.filter { $0.email == word } : exact
+  }
+
+  func rename(_ selector: AccountSelector, to alias: Alias) throws(RPCError) -> AccountProfile {
+    var profile = try profile(selector)
+    try requireFree(alias, for: profile.id)
+    profile.alias = alias
+    try save(profile)
+    return profile
+  }
+
+  func requireFree(_ alias: Alias, for id: AccountID?) throws(RPCError) {
+    if let other = profiles.values.first(where: { $0.alias == alias && $0.id != id }) {
+      throw .accountAmbiguous([other.id])
+    }
+  }
+
+  /// Moves `@active`, and tells who it was before.
+  func activate(_ selector: AccountSelector) throws(RPCError) -> (active: AccountProfile, previous: AccountID?) {
+    let profile = try profile(selector)
+    guard profile.standing == .signedIn else {
+      throw RPCError(.signedOut, "This account is signed out. Sign in again before it can be the active one.").with {
+        $0.account = profile.id
+        $0.remedies = ["reauthenticate"]
+      }
+    }
+    let previous = active
+    if previous != profile.id {
+      try onVault { (vault) throws(VaultFailure) in try vault.apply([Self.activeRecord(profile.id)]) }
+      active = profile.id
+      board.setActive(profile.id)
+    }
+    return (profile, previous)
+  }
+
+  static func activeRecord(_ id: AccountID) -> VaultChange {
+    .put(.vault, .activeAccount, RecordCoding.write { $0.member("account", id.text) })
+  }
+
+  func save(_ profile: AccountProfile) throws(RPCError) {
+    try onVault(account: profile.id) { (vault) throws(VaultFailure) in
+      try vault.apply([.put(profile.partition, .profile, profile.record)])
+    }
+    profiles[profile.id] = profile
+    board.setAccount(profile.id, alias: profile.alias)
+  }
+
+  func countByStanding() -> [AccountProfile] { Array(profiles.values) }
+
+  // MARK: signing in
+
+  /// What a completed sign-in brings into the vault.
+  struct Admission: Sendable {
+    var identity: Identity
+    var provider: ProviderName
+    var alias: Alias?
+    var displayName: String?
+    var email: String?
+    var grant: GrantRecord
+    var idToken: Secret?
+    /// The account that the person said they are signing in again.
+    var expected: AccountID?
+  }
+
+  struct Admitted: Sendable {
+    var profile: AccountProfile
+    var isNew: Bool
+    var becameActive: Bool
+  }
+
+  /// One durable transaction: the account is there with its grant, or nothing is. The same identity lands on the same
+  /// account id, also after it was signed out.
+  func admit(_ admission: Admission) throws(RPCError) -> Admitted {
+    let now = clock.wall()
+    let known = profiles.values.first {
+      $0.identity == admission.identity && $0.provider == admission.provider
+    }
+    if let expected = admission.expected, known?.id != expected {
+      throw .signInFailed(
+        "identityMismatch", "Somebody else signed in than the account that was named. Nothing of that account was changed.")
+    }
+    if let alias = admission.alias { try requireFree(alias, for: known?.id) }
+    var profile: AccountProfile
+    if let known {
+      profile = known
+      profile.standing = .signedIn
+      profile.epoch += 1
+    } else {
+      profile = AccountProfile(
+        id: AccountID(bytes: entropy.bytes(AccountID.byteCount))!,
+        partition: PartitionID(bytes: entropy.bytes(PartitionID.byteCount))!, identity: admission.identity,
+        provider: admission.provider, createdAt: now)
+    }
+    profile.alias = admission.alias ?? profile.alias
+    profile.displayName = admission.displayName ?? profile.displayName
+    profile.email = admission.email ?? profile.email
+    profile.lastOnlineAuthAt = now
+    profile.health = .ok
+    var grant = admission.grant
+    if let previous = try? loadGrant(of: profile) { grant.generation = previous.grant.generation + 1 }
+    var changes: [VaultChange] = [
+      .put(profile.partition, .profile, profile.record), .put(profile.partition, .grant, grant.record),
+      .delete(profile.partition, .intent), .delete(profile.partition, .staged),
+    ]
+    if let idToken = admission.idToken { changes.append(.put(profile.partition, .idToken, idToken)) }
+    let becomesActive = active == nil
+    if becomesActive { changes.append(Self.activeRecord(profile.id)) }
+    let all = changes
+    try onVault(account: profile.id) { (vault) throws(VaultFailure) in try vault.apply(all) }
+    profiles[profile.id] = profile
+    if becomesActive { active = profile.id }
+    board.setAccount(profile.id, alias: profile.alias)
+    if becomesActive { board.setActive(profile.id) }
+    return Admitted(profile: profile, isNew: known == nil, becameActive: becomesActive)
+  }
+}

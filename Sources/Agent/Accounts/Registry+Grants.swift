@@ -1,0 +1,106 @@
+internal import AgentModel
+internal import AgentPorts
+internal import Secrets
+
+/// The journal of refreshes on the disk (DESIGN, Tokens: Journal). Each call is one durable transaction.
+extension Registry {
+  struct LoadedGrant: Sendable {
+    var grant: GrantRecord
+    var intent: ExchangeIntent?
+    var staged: StagedAnswer?
+    var idToken: Secret?
+  }
+
+  /// A provider's answer as it came, with the request that it answers: enough to go on after a crash.
+  struct StagedAnswer: Sendable {
+    var intent: ExchangeIntent
+    var body: Secret
+  }
+
+  /// Everything that an account's actor begins with, as one moment of the store.
+  func open(
+    _ id: AccountID
+  ) throws(RPCError) -> (AccountProfile, LoadedGrant?, ProviderConfiguration.RefreshRule) {
+    let profile = try profile(.id(id))
+    let rule = providers[profile.provider]?.configuration.refresh ?? .init()
+    return (profile, try loadGrant(of: profile), rule)
+  }
+
+  func loadGrant(of profile: AccountProfile) throws(RPCError) -> LoadedGrant? {
+    try onVault(account: profile.id) { (vault) throws(VaultFailure) in
+      guard let plain = try vault.read(profile.partition, .grant) else { return nil }
+      guard let grant = GrantRecord(plain) else { throw .integrity }
+      let intent = try vault.read(profile.partition, .intent).flatMap { ExchangeIntent($0) }
+      let staged = try vault.read(profile.partition, .staged)
+      return LoadedGrant(
+        grant: grant, intent: intent,
+        staged: intent.flatMap { intent in staged.map { StagedAnswer(intent: intent, body: $0) } },
+        idToken: try vault.read(profile.partition, .idToken))
+    }
+  }
+
+  /// 1: durable before anything is sent, and only if the answer could be kept too. False if the account has gone on.
+  func begin(_ intent: ExchangeIntent, of id: AccountID) throws(RPCError) -> Bool {
+    guard let profile = current(id, epoch: intent.epoch) else { return false }
+    try onVault(account: id) { (vault) throws(VaultFailure) in
+      try vault.checkWritable()
+      try vault.apply([.put(profile.partition, .intent, intent.record)])
+    }
+    return true
+  }
+
+  /// 3: the raw answer, before anything in it is judged. False if the account was signed out meanwhile.
+  func stage(_ body: Secret, for intent: ExchangeIntent, of id: AccountID) throws(RPCError) -> Bool {
+    guard let profile = current(id, epoch: intent.epoch) else { return false }
+    try onVault(account: id) { (vault) throws(VaultFailure) in
+      try vault.apply([
+        .put(profile.partition, .intent, intent.record), .put(profile.partition, .staged, body),
+      ])
+    }
+    return true
+  }
+
+  /// 4: the new grant takes the old one's place, and the journal is empty again.
+  func finish(
+    _ intent: ExchangeIntent, of id: AccountID, grant: GrantRecord, idToken: Secret?
+  ) throws(RPCError) -> Bool {
+    guard var profile = current(id, epoch: intent.epoch) else { return false }
+    profile.lastOnlineAuthAt = clock.wall()
+    profile.health = grant.health
+    var changes: [VaultChange] = [
+      .put(profile.partition, .grant, grant.record), .put(profile.partition, .profile, profile.record),
+      .delete(profile.partition, .intent), .delete(profile.partition, .staged),
+    ]
+    if let idToken { changes.append(.put(profile.partition, .idToken, idToken)) }
+    let all = changes
+    try onVault(account: id) { (vault) throws(VaultFailure) in try vault.apply(all) }
+    profiles[id] = profile
+    return true
+  }
+
+  /// The exchange brought no token: what is known of the grant, and whether the journal is done with it.
+  func settle(epoch: UInt64, of id: AccountID, grant: GrantRecord, keepIntent: Bool) throws(RPCError) {
+    guard var profile = current(id, epoch: epoch) else { return }
+    profile.health = grant.health
+    var changes: [VaultChange] = [
+      .put(profile.partition, .grant, grant.record), .put(profile.partition, .profile, profile.record),
+    ]
+    if !keepIntent { changes += [.delete(profile.partition, .intent), .delete(profile.partition, .staged)] }
+    let all = changes
+    try onVault(account: id) { (vault) throws(VaultFailure) in try vault.apply(all) }
+    profiles[id] = profile
+  }
+
+  /// Nothing left this machine: the intent is taken back.
+  func withdraw(_ intent: ExchangeIntent, of id: AccountID) throws(RPCError) {
+    guard let profile = current(id, epoch: intent.epoch) else { return }
+    try onVault(account: id) { (vault) throws(VaultFailure) in
+      try vault.apply([.delete(profile.partition, .intent)])
+    }
+  }
+
+  /// The account, if it is still in the epoch in which the work began: a late answer changes nothing.
+  private func current(_ id: AccountID, epoch: UInt64) -> AccountProfile? {
+    profiles[id].flatMap { $0.epoch == epoch && $0.standing == .signedIn ? $0 : nil }
+  }
+}

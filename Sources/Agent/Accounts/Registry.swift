@@ -1,0 +1,214 @@
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+internal import JSONRPC
+internal import Secrets
+
+/// Owns the store and everything that is durable: who there is, which providers, who is active.
+///
+/// Every change is made and committed without an await in between, so that what is in memory is always what is on
+/// the disk: a check and its write can't be parted by another caller.
+actor Registry {
+  private let store: any Store
+  private let keySource: (any KeySource)?
+  let clock: any AgentClock
+  let entropy: any Entropy
+  let board: TokenBoard
+  private(set) var vault: Vault?
+  private(set) var protection: String?
+
+  var profiles: [AccountID: AccountProfile] = [:]
+  /// Partitions whose profile does not open: their accounts answer `integrity`, the others go on.
+  var damagedPartitions: Set<PartitionID> = []
+  var active: AccountID?
+  var providers: [ProviderName: Provider] = [:]
+
+  init(
+    store: sending any Store, keySource: (any KeySource)?, clock: any AgentClock, entropy: any Entropy,
+    board: TokenBoard
+  ) {
+    self.store = store
+    self.keySource = keySource
+    self.clock = clock
+    self.entropy = entropy
+    self.board = board
+  }
+
+  func unlockedVault() throws(RPCError) -> Vault {
+    guard let vault else { throw .locked }
+    return vault
+  }
+
+  func onVault<Result>(
+    account: AccountID? = nil, _ body: (Vault) throws(VaultFailure) -> Result
+  ) throws(RPCError) -> Result {
+    let vault = try unlockedVault()
+    do {
+      return try body(vault)
+    } catch {
+      throw RPCError(error, account: account)
+    }
+  }
+
+  // MARK: opening
+
+  /// What opening a vault can come to.
+  enum OpenOutcome: Sendable, Equatable { case open, needsInitialising, needsPassphrase }
+
+  /// Opens the vault without a person where that is possible; makes it where the protection needs nobody.
+  func open(protection wanted: String) throws(RPCError) -> OpenOutcome {
+    let slots = try onStore { () throws(StoreFailure) in try store.keySlots() }
+    if let keySource, keySource.protection == wanted {
+      if let slot = slots.first(where: { $0.protection == keySource.protection }) {
+        guard let key = try onKey({ () throws(KeySourceFailure) in try keySource.key() }) else {
+          throw .vaultDamaged("The key file of this store is gone. Without it nothing in it can be read; put it back.")
+        }
+        try unlock(slot, by: key)
+        return .open
+      }
+      if slots.isEmpty {
+        // The key is durable before the vault that needs it; a key that is there from a start that ended is used.
+        let key = try onKey { () throws(KeySourceFailure) in
+          if let existing = try keySource.key() { return existing }
+          return try keySource.createKey()
+        }
+        try create(protection: keySource.protection, parameters: [], holder: key)
+        return .open
+      }
+    }
+    return slots.isEmpty ? .needsInitialising : .needsPassphrase
+  }
+
+  /// Makes the vault under a passphrase. Once: a vault that is there is never made again.
+  func initialize(passphrase: Secret) throws(RPCError) {
+    guard try onStore({ () throws(StoreFailure) in try store.keySlots() }).isEmpty else {
+      throw RPCError(.invalidRequest, "The vault is there already. Unlock it; nothing was changed.")
+    }
+    let parameters = PassphraseParameters(salt: SecretBytes(random: PassphraseStretching.saltBytes).plainCopy)
+    guard let holder = parameters.stretching.key(from: passphrase, salt: parameters.salt) else {
+      throw RPCError(.storeUnavailable, "There was not enough memory to make a key from the passphrase.")
+    }
+    try create(protection: "passphrase", parameters: parameters.bytes, holder: holder)
+  }
+
+  /// Unlocks by a passphrase; the wrong one changes nothing.
+  func unlock(passphrase: Secret) throws(RPCError) {
+    guard vault == nil else { return }
+    let slots = try onStore { () throws(StoreFailure) in try store.keySlots() }
+    guard let slot = slots.first(where: { $0.protection == "passphrase" }) else {
+      throw RPCError(.unlockFailed, "No passphrase opens this vault. `agent.initialize` makes a new one where there is none.")
+    }
+    guard let parameters = PassphraseParameters(bytes: slot.parameters) else {
+      throw .vaultDamaged("The passphrase slot asks for costs outside the bounds. It is refused, not weakened.")
+    }
+    guard let holder = parameters.stretching.key(from: passphrase, salt: parameters.salt) else {
+      throw RPCError(.storeUnavailable, "There was not enough memory to make a key from the passphrase.")
+    }
+    try unlock(slot, by: holder)
+  }
+
+  /// Forgets every key and everything that was opened with one.
+  func lock() {
+    vault = nil
+    profiles = [:]
+    providers = [:]
+    damagedPartitions = []
+    active = nil
+    board.clear()
+  }
+
+  private func create(protection: String, parameters: [UInt8], holder: SealingKey) throws(RPCError) {
+    let root = SealingKey.random()
+    let slot = KeySlots.wrap(
+      root: root, epoch: 1, by: holder, number: 0, protection: protection, parameters: parameters,
+      databaseID: store.databaseID)
+    try onStore { () throws(StoreFailure) in try store.commit([.putKeySlot(slot)]) }
+    try load(root: root, epoch: 1, protection: protection)
+  }
+
+  private func unlock(_ slot: KeySlotRow, by holder: SealingKey) throws(RPCError) {
+    do {
+      let root = try KeySlots.unwrap(slot, by: holder, databaseID: store.databaseID)
+      try load(root: root, epoch: slot.keyEpoch, protection: slot.protection)
+    } catch let failure as RPCError {
+      throw failure
+    } catch KeySlots.Failure.wrongKey {
+      throw RPCError(.unlockFailed, "This does not open the vault. Nothing was changed; try again.")
+    } catch {
+      throw .vaultDamaged("The key slot is damaged. Restore the store from a backup.")
+    }
+  }
+
+  private func load(root: SealingKey, epoch: UInt32, protection: String) throws(RPCError) {
+    let vault = Vault(store: store, root: root, epoch: epoch)
+    do {
+      var providers: [ProviderName: Provider] = [:]
+      for (_, plain) in try vault.readAll(.vault, .provider) {
+        guard let provider = Provider(plain) else { throw VaultFailure.integrity }
+        providers[provider.configuration.name] = provider
+      }
+      var profiles: [AccountID: AccountProfile] = [:]
+      var damaged: Set<PartitionID> = []
+      for (partition, plain) in try vault.profiles() {
+        guard let profile = plain.flatMap({ AccountProfile($0, partition: partition) }) else {
+          damaged.insert(partition)
+          continue
+        }
+        profiles[profile.id] = profile
+      }
+      let active = try vault.read(.vault, .activeAccount)
+        .flatMap { RecordCoding.read($0) { $0["account"]?.string.flatMap { AccountID($0) } } }
+      self.providers = providers
+      self.profiles = profiles
+      self.damagedPartitions = damaged
+      self.active = active.flatMap { profiles[$0] == nil ? nil : $0 }
+      self.vault = vault
+      self.protection = protection
+    } catch let failure as VaultFailure {
+      if failure == .integrity {
+        throw .vaultDamaged("The vault's own records do not open. Restore the store from a backup.")
+      }
+      throw RPCError(failure)
+    } catch {
+      throw .vaultDamaged("The vault can't be read.")
+    }
+    board.setDirectory(profiles.values.map { ($0.id, $0.alias) }, active: self.active)
+  }
+
+  private func onStore<Result>(_ body: () throws(StoreFailure) -> Result) throws(RPCError) -> Result {
+    do {
+      return try body()
+    } catch {
+      throw RPCError(.store(error))
+    }
+  }
+
+  private func onKey<Result>(_ body: () throws(KeySourceFailure) -> Result) throws(RPCError) -> Result {
+    do {
+      return try body()
+    } catch {
+      switch error {
+      case .unsafePermissions:
+        throw .vaultDamaged("Others can read or replace the key file. Its mode must be 0600 and its owner you.")
+      case .damaged: throw .vaultDamaged("The key file is damaged. Put back the one that belongs to this store.")
+      case .unavailable: throw .vaultDamaged("The key file can't be read or written.")
+      }
+    }
+  }
+
+  func closeStore() {
+    lock()
+    store.close()
+  }
+}
+
+extension RPCError {
+  static func vaultDamaged(_ message: String) -> RPCError {
+    RPCError(.integrity, message).with { $0.remedies = ["administrator"] }
+  }
+}
+
+extension SecretBytes {
+  /// For random bytes that are no secret: a salt.
+  fileprivate var plainCopy: [UInt8] { withBytes { [UInt8]($0) } }
+}

@@ -1,0 +1,136 @@
+internal import AgentCore
+internal import AgentModel
+internal import JSONRPC
+internal import Secrets
+internal import Synchronization
+
+/// A fresh access token as the reading thread answers it: the account's actor publishes it, nobody hops to the actor.
+///
+/// The answer is kept as the two halves of a JSON object around `expiresInSeconds`, the only member that changes
+/// with time; the first half holds the token and so lies in guarded memory.
+final class PublishedToken: Sendable {
+  let account: AccountID
+  let lifetime: Milliseconds
+  let refreshAt: BootInstant
+  let expiresAt: BootInstant
+  private let head: Secret
+  private let tail: [UInt8]
+
+  init(_ token: IssuedToken, account: AccountID, issuer: String) {
+    self.account = account
+    lifetime = token.facts.lifetime
+    refreshAt = token.facts.refreshAt
+    expiresAt = token.facts.expiresAt
+    var head = JSONWriter(capacity: token.secret.count + 256)
+    head.beginObject()
+    head.member("accessToken", token.secret)
+    head.member("tokenType", token.tokenType)
+    head.member("expiresAt", token.expiresAtWall.rfc3339)
+    head.key("expiresInSeconds")
+    self.head = head.withBytes { Secret(copying: $0) }
+    var tail = JSONWriter(capacity: 512)
+    tail.verbatim(",")
+    tail.member("account", account.text)
+    tail.member("issuer", issuer)
+    tail.member("scopes", token.scopes.names)
+    tail.member("source", TokenMachine.Source.cache.rawValue)
+    tail.member("fingerprint", token.facts.fingerprint)
+    tail.member("generation", Int64(token.generation))
+    tail.verbatim("}")
+    self.tail = tail.withBytes { [UInt8]($0) }
+  }
+
+  /// Only what is fresh is answered here: a stale token begins a refresh, and that is the actor's to decide.
+  func serves(_ minimum: Milliseconds, at now: BootInstant) -> Bool {
+    now < refreshAt && (minimum >= lifetime || now + minimum <= expiresAt)
+  }
+
+  func write(at now: BootInstant, to writer: inout JSONWriter) {
+    head.withBytes { writer.verbatim($0) }
+    writer.digits((expiresAt - now).wholeSeconds)
+    tail.withUnsafeBytes { writer.verbatim($0) }
+  }
+}
+
+/// What the reading thread may know without asking an actor: who is called what, and whose token is fresh.
+///
+/// Written by the registry and the accounts, in the order of their commits; every entry is immutable.
+final class TokenBoard: Sendable {
+  fileprivate struct State {
+    var tokens: [String: PublishedToken] = [:]
+    var aliasOfAccount: [String: String] = [:]
+    var accountsOfAlias: [String: Set<String>] = [:]
+    var active: String?
+    /// Of the accounts whose grant is open.
+    var states: [String: SessionState] = [:]
+  }
+  private let state = Mutex(State())
+
+  /// The token for a selector as it stands on the wire; nil sends the caller to the actors.
+  func token(selector: String) -> PublishedToken? {
+    state.withLock { state in
+      if let token = state.tokens[selector] { return token }
+      if selector == "@active" { return state.active.flatMap { state.tokens[$0] } }
+      guard let accounts = state.accountsOfAlias[selector], accounts.count == 1 else { return nil }
+      return state.tokens[accounts.first!]
+    }
+  }
+
+  /// The account that a selector names now, for event filters.
+  func account(selector: String) -> String? {
+    state.withLock { state in
+      if selector == "@active" { return state.active }
+      if state.aliasOfAccount[selector] != nil { return selector }
+      guard let accounts = state.accountsOfAlias[selector], accounts.count == 1 else { return nil }
+      return accounts.first
+    }
+  }
+
+  func state(of account: AccountID) -> SessionState? { state.withLock { $0.states[account.text] } }
+
+  func setState(_ new: SessionState, of account: AccountID) { state.withLock { $0.states[account.text] = new } }
+
+  func publish(_ token: PublishedToken) {
+    state.withLock { $0.tokens[token.account.text] = token }
+  }
+
+  func withdraw(_ account: AccountID) {
+    state.withLock { $0.tokens[account.text] = nil }
+  }
+
+  func setDirectory(_ accounts: [(AccountID, Alias?)], active: AccountID?) {
+    state.withLock { state in
+      state = State()
+      state.aliasOfAccount.reserveCapacity(accounts.count)
+      for (id, alias) in accounts { state.set(id.text, alias: alias?.text) }
+      state.active = active?.text
+    }
+  }
+
+  func setAccount(_ id: AccountID, alias: Alias?) { state.withLock { $0.set(id.text, alias: alias?.text) } }
+  func setActive(_ id: AccountID?) { state.withLock { $0.active = id?.text } }
+
+  func remove(_ id: AccountID) {
+    state.withLock { state in
+      state.set(id.text, alias: nil)
+      state.aliasOfAccount[id.text] = nil
+      state.tokens[id.text] = nil
+      state.states[id.text] = nil
+      if state.active == id.text { state.active = nil }
+    }
+  }
+
+  func clear() { state.withLock { $0 = State() } }
+}
+
+extension TokenBoard.State {
+  /// An account without an alias has an empty one, so that it is known all the same.
+  fileprivate mutating func set(_ id: String, alias: String?) {
+    if let old = aliasOfAccount[id], !old.isEmpty {
+      accountsOfAlias[old]?.remove(id)
+      if accountsOfAlias[old]?.isEmpty == true { accountsOfAlias[old] = nil }
+    }
+    aliasOfAccount[id] = alias ?? ""
+    if let alias { accountsOfAlias[alias, default: []].insert(id) }
+  }
+}

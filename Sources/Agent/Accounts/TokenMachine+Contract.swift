@@ -1,0 +1,97 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentProtocol
+
+/// The machine's words in the words of the contract.
+extension TokenMachine {
+  func state(at now: BootInstant) -> SessionState {
+    switch health {
+    case .signedOut: return .signedOut
+    case .reauthenticate: return .reauthenticationRequired
+    case .locked: return .locked
+    case .unknown where freshness(at: now) == .expired || freshness(at: now) == .none: return .reauthenticationRequired
+    case .ok, .unknown, .misconfigured: break
+    }
+    if hasInteraction { return .interactionRequired }
+    return isOffline ? .offlineStale : .active
+  }
+
+  func phase(at now: BootInstant) -> SessionFacts.Phase {
+    if exchange != nil { return .inFlight }
+    if health == .unknown { return .inDoubt }
+    return nextAttemptAt.map { now < $0 } == true ? .backoff : .idle
+  }
+}
+
+extension ExchangeFailure {
+  /// The name of the error that tells it.
+  var errorName: String {
+    switch self {
+    case .offline: ErrorCode.offline.name
+    case .untrustedServer: ErrorCode.untrustedServer.name
+    case .transient, .unexplained, .unknownOutcome: ErrorCode.providerUnavailable.name
+    case .reauthenticate: ErrorCode.reauthenticationRequired.name
+    case .locked: ErrorCode.accountLocked.name
+    case .interaction: ErrorCode.interactionRequired.name
+    case .misconfigured: ErrorCode.providerMisconfigured.name
+    case .store: ErrorCode.storeUnavailable.name
+    }
+  }
+
+  /// The machine reason beside the name.
+  var reason: String? {
+    switch self {
+    case .offline(let reason), .transient(let reason, _), .unknownOutcome(let reason), .reauthenticate(let reason),
+      .misconfigured(let reason):
+      reason
+    case .unexplained: "unexplainedRefusal"
+    case .untrustedServer, .locked, .interaction, .store: nil
+    }
+  }
+}
+
+extension RPCError {
+  /// Why no token can be given, told to whoever asked.
+  init(_ refusal: TokenMachine.Refusal, account: AccountID) {
+    switch refusal {
+    case .signedOut:
+      self = RPCError(.signedOut, "This account is signed out. Sign in again to use it.")
+      remedies = ["reauthenticate"]
+    case .reauthenticate(let reason):
+      self = RPCError(
+        .reauthenticationRequired,
+        "The provider no longer takes this account's refresh token. Sign in again; the account and its data are kept.")
+      self.reason = reason
+      remedies = ["reauthenticate"]
+    case .locked:
+      self = RPCError(
+        .accountLocked, "The provider says that this account is disabled. Its administrator can tell more; nothing was deleted.")
+      remedies = ["administrator"]
+    case .interaction(let claims):
+      self = RPCError(
+        .interactionRequired, "The provider wants the person for this: sign in once more to go on. Other tokens still work.")
+      if let claims { details = [("claims", .text(claims))] }
+      remedies = ["interact", "reauthenticate"]
+    case .misconfigured(let error):
+      self = RPCError(
+        .providerMisconfigured, "The provider refuses this client's configuration. Mend it by `provider.update`; nothing was deleted.")
+      reason = error
+      remedies = ["administrator"]
+    case .offline(let pause):
+      self = RPCError(.offline, "There is no way to the provider, and no token that is still good. The session is kept.")
+      retryAfter = pause
+      remedies = ["connect"]
+    case .untrustedServer:
+      self = RPCError(
+        .untrustedServer, "The server could not be trusted: TLS failed, or no pinned key matched. Nothing was sent to it.")
+      remedies = ["administrator"]
+    case .unavailable(let pause):
+      self = RPCError(.providerUnavailable, "The provider could not answer now. The session is kept; try again later.")
+      retryAfter = pause
+      remedies = ["connect"]
+    case .store:
+      self = RPCError(VaultFailure.store(.inputOutput))
+    }
+    self.account = account
+  }
+}

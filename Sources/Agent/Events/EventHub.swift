@@ -1,0 +1,228 @@
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+internal import JSONRPC
+internal import Synchronization
+
+/// Where the lines of a connection go. Called from any thread; never blocks.
+public protocol ConnectionOutput: AnyObject, Sendable {
+  /// Queues an answer: answers are never dropped, the client that does not read them is not read from.
+  func send(_ line: WireBytes)
+  /// Queues an event; false if the client's backlog of events is over its bound, and the event is not queued.
+  func offer(_ line: WireBytes) -> Bool
+}
+
+/// Hands out events in one order, with a sequence that lets a client that was away go on or know that it missed some.
+final class EventHub: Sendable {
+  /// How many events a client may have missed and still get: some minutes of a busy agent, and under 1 MiB.
+  static let ringCapacity = 1024
+  /// Subscriptions a connection may hold.
+  static let subscriptionsPerConnection = 16
+
+  fileprivate struct Event {
+    var sequence: Int64
+    var type: EventType
+    var account: String?
+    /// The members after `subscription`, as JSON.
+    var body: WireBytes
+  }
+
+  fileprivate struct Subscription {
+    var connection: UInt64
+    var output: any ConnectionOutput
+    var types: Set<EventType>?
+    var accounts: Set<String>?
+    /// Events before this one were given or are not wanted.
+    var cursor: Int64
+    /// Nothing is sent before the answer to `event.subscribe` stands in the queue.
+    var started = false
+    /// First event that the client's full backlog swallowed.
+    var lostFrom: Int64?
+
+    func wants(_ event: Event) -> Bool {
+      guard types?.contains(event.type) ?? true else { return false }
+      guard let accounts else { return true }
+      return event.account.map { accounts.contains($0) } ?? true
+    }
+  }
+
+  fileprivate struct State {
+    var next: Int64 = 1
+    var ring: [Event] = []
+    var ringStart = 0
+    var subscriptions: [String: Subscription] = [:]
+    var order: [String] = []
+    var names: Int64 = 0
+  }
+
+  let epoch: String
+  private let clock: any AgentClock
+  private let state = Mutex(State())
+
+  init(epoch: String, clock: any AgentClock) {
+    self.epoch = epoch
+    self.clock = clock
+  }
+
+  // MARK: publishing
+
+  func publish(_ type: EventType, account: AccountID? = nil, _ data: (inout JSONWriter) -> Void = { _ in }) {
+    state.withLock { state in
+      let sequence = state.next
+      state.next += 1
+      let event = Event(
+        sequence: sequence, type: type, account: account?.text, body: body(sequence, type, account?.text, data))
+      state.keep(event)
+      for name in state.order { state.deliver(event, to: name, self) }
+    }
+  }
+
+  private func body(
+    _ sequence: Int64, _ type: EventType, _ account: String?, _ data: (inout JSONWriter) -> Void
+  ) -> WireBytes {
+    var writer = JSONWriter(capacity: 256)
+    writer.member("epoch", epoch)
+    writer.member("sequence", sequence)
+    writer.member("type", type.rawValue)
+    writer.member("account", account)
+    writer.member("at", clock.wall().rfc3339)
+    writer.key("data")
+    writer.beginObject()
+    data(&writer)
+    writer.endObject()
+    return writer.finish()
+  }
+
+  fileprivate static func line(_ subscription: String, _ body: WireBytes) -> WireBytes {
+    var writer = JSONWriter(capacity: body.count + 96)
+    writer.verbatim("{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":{\"subscription\":\"")
+    var name = subscription
+    name.withUTF8 { writer.verbatim(UnsafeRawBufferPointer($0)) }
+    writer.verbatim("\",")
+    writer.verbatim(body.bytes)
+    writer.verbatim("}}\n")
+    return writer.finish()
+  }
+
+  // MARK: subscribing
+
+  struct Started: Sendable {
+    var subscription: String
+    var sequence: Int64
+    var gap: Bool
+  }
+
+  /// Registers; nothing is delivered until `start`. Nil if the connection has its bound of subscriptions.
+  func subscribe(
+    connection: UInt64, output: any ConnectionOutput, types: Set<EventType>?, accounts: Set<String>?,
+    since: (epoch: String, sequence: Int64)?
+  ) -> Started? {
+    state.withLock { state in
+      let held = state.subscriptions.values.filter { $0.connection == connection }.count
+      guard held < Self.subscriptionsPerConnection else { return nil }
+      state.names += 1
+      let name = "sub_\(state.names)"
+      let latest = state.next - 1
+      var cursor = latest
+      var gap = false
+      if let since {
+        let oldest = state.oldestSequence
+        if since.epoch == epoch, since.sequence <= latest, since.sequence >= oldest - 1 {
+          cursor = since.sequence
+        } else {
+          // Another run of the agent, or longer ago than the ring remembers.
+          gap = since.epoch != epoch || since.sequence < latest
+        }
+      }
+      state.subscriptions[name] = Subscription(
+        connection: connection, output: output, types: types, accounts: accounts, cursor: cursor)
+      state.order.append(name)
+      return Started(subscription: name, sequence: cursor, gap: gap)
+    }
+  }
+
+  /// The answer stands in the queue: from here on events follow it, those that were missed first.
+  func start(_ subscription: String) {
+    state.withLock { state in
+      guard let cursor = state.subscriptions[subscription]?.cursor else { return }
+      state.subscriptions[subscription]?.started = true
+      for event in state.events(after: cursor) { state.deliver(event, to: subscription, self) }
+    }
+  }
+
+  /// False if this connection has no such subscription.
+  func unsubscribe(_ subscription: String, connection: UInt64) -> Bool {
+    state.withLock { state in
+      guard state.subscriptions[subscription]?.connection == connection else { return false }
+      state.remove(subscription)
+      return true
+    }
+  }
+
+  func connectionEnded(_ connection: UInt64) {
+    state.withLock { state in
+      for name in state.order where state.subscriptions[name]?.connection == connection { state.remove(name) }
+    }
+  }
+
+  /// The client has read its backlog: what it lost meanwhile is told.
+  func drained(_ connection: UInt64) {
+    state.withLock { state in
+      for name in state.order where state.subscriptions[name]?.connection == connection {
+        state.tellGap(name, self)
+      }
+    }
+  }
+
+  fileprivate func gapLine(_ subscription: String, from: Int64, to: Int64) -> WireBytes {
+    Self.line(
+      subscription,
+      body(to, .eventGap, nil) { writer in
+        writer.member("from", from)
+        writer.member("to", to)
+      })
+  }
+}
+
+extension EventHub.State {
+  fileprivate var oldestSequence: Int64 { next - Int64(ring.count) }
+
+  fileprivate mutating func keep(_ event: EventHub.Event) {
+    if ring.count < EventHub.ringCapacity {
+      ring.append(event)
+    } else {
+      ring[ringStart] = event
+      ringStart = (ringStart + 1) % EventHub.ringCapacity
+    }
+  }
+
+  fileprivate func events(after cursor: Int64) -> [EventHub.Event] {
+    (0..<ring.count).map { ring[(ringStart + $0) % ring.count] }.filter { $0.sequence > cursor }
+  }
+
+  fileprivate mutating func deliver(_ event: EventHub.Event, to name: String, _ hub: EventHub) {
+    guard let subscription = subscriptions[name], subscription.started, event.sequence > subscription.cursor else {
+      return
+    }
+    subscriptions[name]?.cursor = event.sequence
+    guard subscription.wants(event) else { return }
+    tellGap(name, hub)
+    guard subscriptions[name]?.lostFrom == nil else { return }
+    if !subscription.output.offer(EventHub.line(name, event.body)) {
+      subscriptions[name]?.lostFrom = event.sequence
+    }
+  }
+
+  fileprivate mutating func tellGap(_ name: String, _ hub: EventHub) {
+    guard let subscription = subscriptions[name], let from = subscription.lostFrom else { return }
+    if subscription.output.offer(hub.gapLine(name, from: from, to: next - 1)) {
+      subscriptions[name]?.lostFrom = nil
+      subscriptions[name]?.cursor = next - 1
+    }
+  }
+
+  fileprivate mutating func remove(_ name: String) {
+    subscriptions[name] = nil
+    order.removeAll { $0 == name }
+  }
+}

@@ -1,0 +1,160 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import JSONRPC
+internal import Secrets
+
+/// Speaks to one provider: every request leaves once, on a connection of its own.
+struct ProviderClient: Sendable {
+  let provider: Provider
+  let http: any HTTPExchange
+  let clock: any AgentClock
+
+  /// The answer of a token endpoint, before anything in it is judged.
+  enum TokenAnswer: Sendable {
+    /// 200: raw, to be staged first.
+    case answered(body: Secret, sentAt: BootInstant, date: String?)
+    case failed(ExchangeFailure)
+  }
+
+  // MARK: token endpoint
+
+  func refresh(_ refreshToken: Secret, key: TokenKey) async -> TokenAnswer {
+    var form = FormBody()
+    form.append("grant_type", "refresh_token")
+    form.append("refresh_token", refreshToken)
+    if let scopes = key.scopes { form.append("scope", scopes.spaceDelimited) }
+    if let resource = key.resource { form.append("resource", resource) }  // RFC 8707 §2.2
+    return await token(form)
+  }
+
+  /// RFC 6749 §4.1.3 with PKCE (RFC 7636 §4.5).
+  func exchange(code: Secret, redirectURI: String, verifier: Secret) async -> TokenAnswer {
+    var form = FormBody()
+    form.append("grant_type", "authorization_code")
+    form.append("code", code)
+    form.append("redirect_uri", redirectURI)
+    form.append("code_verifier", verifier)
+    for resource in provider.configuration.resources { form.append("resource", resource) }
+    return await token(form)
+  }
+
+  private func token(_ form: consuming FormBody) async -> TokenAnswer {
+    guard let endpoint = provider.endpoints.token else { return .failed(.misconfigured("noTokenEndpoint")) }
+    var form = form
+    let fields = authenticate(&form)
+    let request = request("POST", endpoint, fields: fields, body: form.finish())
+    switch await http.send(request) {
+    case .response(let response) where response.status == 200:
+      return .answered(body: response.body, sentAt: response.sentAt, date: response.field("Date"))
+    case .response(let response):
+      let refusal = TokenEndpointRefusal(response, now: clock.wall())
+      return .failed(FailureClassifier.classify(refusal, codes: provider.configuration.errorCodes))
+    case .notConnected(let failure): return .failed(.offline(failure.rawValue))
+    case .untrusted: return .failed(.untrustedServer)
+    case .unknown(let lost): return .failed(.unknownOutcome(lost.rawValue))
+    }
+  }
+
+  /// RFC 6749 §2.3.1: Basic is what every server must take; the body is for those that say they take only that.
+  private func authenticate(_ form: inout FormBody) -> [HTTPField] {
+    let configuration = provider.configuration
+    let fields = [HTTPField("Content-Type", FormBody.mediaType), HTTPField("Accept", "application/json")]
+    let methods = provider.metadata?.tokenEndpointAuthMethods ?? []
+    guard let secret = provider.clientSecret else {
+      form.append("client_id", configuration.clientID)
+      return fields
+    }
+    if !methods.isEmpty, !methods.contains("client_secret_basic"), methods.contains("client_secret_post") {
+      form.append("client_id", configuration.clientID)
+      form.append("client_secret", secret)
+      return fields
+    }
+    return fields + [HTTPField("Authorization", secret: BasicCredentials.value(configuration.clientID, secret))]
+  }
+
+  // MARK: documents
+
+  enum DocumentFailure: Error, Sendable {
+    case offline, untrusted, unavailable(status: Int), malformed
+  }
+
+  /// Reads a public JSON document.
+  func document<Result>(
+    _ url: String, bearer: Secret? = nil, _ read: (JSONNode) -> Result?
+  ) async throws(DocumentFailure) -> Result {
+    var fields = [HTTPField("Accept", "application/json")]
+    if let bearer {
+      var value = SecretBuilder(capacity: bearer.count + 16)
+      value.append("Bearer ")
+      value.append(bearer)
+      fields.append(HTTPField("Authorization", secret: value.finish()))
+    }
+    switch await http.send(request("GET", url, fields: fields, body: nil)) {
+    case .response(let response) where response.status == 200:
+      guard let result = RecordCoding.read(response.body, read) else { throw .malformed }
+      return result
+    case .response(let response): throw .unavailable(status: response.status)
+    case .untrusted: throw .untrusted
+    case .notConnected: throw .offline
+    case .unknown: throw .unavailable(status: 0)
+    }
+  }
+
+  /// Discovery, both documents joined; the issuer must be just the one that was configured (RFC 8414 §3.3).
+  func discover() async throws(DocumentFailure) -> ServerMetadata {
+    let issuer = provider.configuration.issuer
+    let read: (JSONNode) -> ServerMetadata? = { node in
+      ServerMetadata(node).flatMap { $0.issuer == issuer ? $0 : nil }
+    }
+    let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
+    var second: ServerMetadata?
+    if let url = HTTPURL(issuer) {
+      // RFC 8414 §3.1 puts the well-known part between host and path.
+      let path = url.path == "/" ? "" : url.path.hasSuffix("/") ? String(url.path.dropLast()) : url.path
+      second = try? await document(url.origin + "/.well-known/oauth-authorization-server" + path, read)
+    }
+    do {
+      return try await document(base + "/.well-known/openid-configuration", read).joined(with: second)
+    } catch {
+      guard let second else { throw error }
+      return second
+    }
+  }
+
+  private func request(_ method: String, _ url: String, fields: [HTTPField], body: Secret?) -> HTTPRequest {
+    let host = HTTPURL(url)?.host ?? ""
+    return HTTPRequest(
+      method: method, url: url, fields: fields, body: body, pins: provider.configuration.pins[host] ?? [])
+  }
+}
+
+/// `Basic` of RFC 7617, its parts form-encoded first as RFC 6749 §2.3.1 wants, built in guarded memory.
+enum BasicCredentials {
+  static func value(_ clientID: String, _ secret: Secret) -> Secret {
+    var pair = SecretBuilder()
+    pair.append(PercentCoding.encode(clientID, form: true))
+    pair.append(UInt8(ascii: ":"))
+    secret.withBytes { bytes in PercentCoding.encode(bytes, form: true) { pair.append($0) } }
+    var value = SecretBuilder(capacity: pair.count * 2 + 16)
+    value.append("Basic ")
+    pair.withBytes { bytes in base64(bytes) { value.append($0) } }
+    return value.finish()
+  }
+
+  private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+
+  /// Padded base64 (RFC 4648 §4), a byte at a time, so that no String holds the secret.
+  private static func base64(_ bytes: UnsafeRawBufferPointer, _ emit: (UInt8) -> Void) {
+    var position = 0
+    while position < bytes.count {
+      let rest = min(3, bytes.count - position)
+      var group: UInt32 = 0
+      for offset in 0..<3 { group = group << 8 | (offset < rest ? UInt32(bytes[position + offset]) : 0) }
+      for digit in 0..<4 {
+        emit(digit <= rest ? digits[Int(group >> (18 - 6 * UInt32(digit)) & 63)] : UInt8(ascii: "="))
+      }
+      position += 3
+    }
+  }
+}

@@ -1,0 +1,64 @@
+internal import AgentModel
+internal import AgentPorts
+internal import Secrets
+
+/// The configured providers.
+extension Registry {
+  func provider(named name: String) throws(RPCError) -> Provider {
+    _ = try unlockedVault()
+    guard let name = ProviderName(name), let provider = providers[name] else { throw .providerNotFound }
+    return provider
+  }
+
+  var sortedProviders: [Provider] {
+    get throws(RPCError) {
+      _ = try unlockedVault()
+      return providers.values.sorted { $0.configuration.name < $1.configuration.name }
+    }
+  }
+
+  /// Adds a provider; a name that is taken is refused, since accounts hang on it.
+  func add(_ provider: Provider) throws(RPCError) {
+    guard providers[provider.configuration.name] == nil else {
+      throw .invalidParams("/name", expected: "a name that no provider has yet")
+    }
+    try save(provider)
+  }
+
+  func update(_ provider: Provider) throws(RPCError) {
+    guard providers[provider.configuration.name] != nil else { throw .providerNotFound }
+    try save(provider)
+  }
+
+  /// What a provider said of itself since, if it is still there.
+  func remember(_ metadata: ServerMetadata, of name: ProviderName) throws(RPCError) {
+    guard var provider = providers[name], provider.metadata != metadata else { return }
+    provider.metadata = metadata
+    try save(provider)
+  }
+
+  /// Removes a provider that no account uses any more.
+  func removeProvider(named name: String) throws(RPCError) {
+    let provider = try provider(named: name)
+    let users = profiles.values.filter { $0.provider == provider.configuration.name }.map(\.id).sorted()
+    guard users.isEmpty else {
+      throw .invalidParams("/provider", expected: "a provider that no account uses any more").with {
+        $0.message = "Accounts still belong to this provider. Sign them out and forget them first; nothing was changed."
+        $0.details.append(("accounts", .texts(users.map(\.text))))
+      }
+    }
+    try onVault { (vault) throws(VaultFailure) in
+      try vault.apply([.delete(.vault, .provider, id: vault.index("provider", provider.configuration.name.text))])
+    }
+    providers[provider.configuration.name] = nil
+  }
+
+  private func save(_ provider: Provider) throws(RPCError) {
+    try onVault { (vault) throws(VaultFailure) in
+      try vault.apply([
+        .put(.vault, .provider, id: vault.index("provider", provider.configuration.name.text), provider.record)
+      ])
+    }
+    providers[provider.configuration.name] = provider
+  }
+}

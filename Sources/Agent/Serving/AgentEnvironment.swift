@@ -1,0 +1,23 @@
+public import AgentPorts
+
+/// What the agent is given from outside: every effect it has goes through one of these.
+public struct AgentEnvironment: Sendable {
+  public var clock: any AgentClock
+  public var entropy: any Entropy
+  public var http: any HTTPExchange
+  public var signatures: any SignatureVerifier
+  public var redirects: any RedirectListening
+  public var log: any AgentLog
+
+  public init(
+    clock: any AgentClock, entropy: any Entropy, http: any HTTPExchange, signatures: any SignatureVerifier,
+    redirects: any RedirectListening, log: any AgentLog
+  ) {
+    self.clock = clock
+    self.entropy = entropy
+    self.http = http
+    self.signatures = signatures
+    self.redirects = redirects
+    self.log = log
+  }
+}

@@ -1,0 +1,307 @@
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+public import JSONRPC
+internal import Synchronization
+
+/// One client, whatever the transport: bytes in, lines out.
+///
+/// The transport's reading thread calls `received`, `endOfInput` and `lineTimedOut`, one at a time. A fresh token is
+/// answered right there from the token board; everything else becomes work of the agent.
+public final class Connection: @unchecked Sendable {
+  // `framer`, `tape` and `scratch` belong to the reading thread; the rest is immutable or locks itself.
+  private var framer = LineFramer(limit: Limits.bodyLineBytes)
+  private var tape = JSONTape()
+  private var scratch = JSONWriter(capacity: 4096)
+  private var lineBegan: BootInstant?
+  private var prefixIsJudged = false
+  private let isHalfClosed = Mutex(false)
+
+  let id: UInt64
+  let output: any ClosableOutput
+  let requests = RequestsInFlight()
+  private let agent: AgentService
+
+  init(id: UInt64, output: any ClosableOutput, agent: AgentService) {
+    self.id = id
+    self.output = output
+    self.agent = agent
+  }
+
+  // MARK: what the transport tells
+
+  /// Bytes from the client, in any chunks. The caller wipes its buffer afterwards.
+  public func received(_ chunk: UnsafeRawBufferPointer) {
+    let outcome = framer.push(chunk) { line in
+      lineBegan = nil
+      prefixIsJudged = false
+      return take(line)
+    }
+    switch outcome {
+    case .stopped: return
+    case .overLimit: return refuseLine()
+    case .wantsMore: break
+    }
+    guard framer.waiting > 0 else { return lineBegan = nil }
+    if lineBegan == nil { lineBegan = agent.environment.clock.boot() }
+    // Past 64 KiB only a method that carries a body may go on: as soon as the method can be told, it is judged.
+    if framer.waiting > Limits.lineBytes, !prefixIsJudged {
+      guard let method = framer.withWaiting({ Envelope.method(ofPrefix: $0) }) else { return }
+      prefixIsJudged = true
+      if agent.methods.carriesBody(method) != true { refuseLine() }
+    }
+  }
+
+  /// When the line that has begun must have ended; nil if none has.
+  public var lineDeadline: BootInstant? { lineBegan.map { $0 + .seconds(Limits.lineSeconds) } }
+
+  /// The line took too long: its client is told and let go.
+  public func lineTimedOut() {
+    refuse(Self.lineTooSlow)
+    output.closeAfterFlush()
+  }
+
+  /// The client will send no more. What it asked is finished and answered first.
+  public func endOfInput() {
+    let isPartial = framer.withWaiting { !Self.isBlank($0) }
+    if isPartial { refuse(Self.parseError) }
+    framer.clear()
+    lineBegan = nil
+    isHalfClosed.withLock { $0 = true }
+    if requests.isEmpty { output.closeAfterFlush() }
+  }
+
+  /// The client is gone: nobody waits for its requests any more.
+  public func ended() {
+    requests.cancelAll()
+    agent.events.connectionEnded(id)
+    agent.connectionEnded()
+  }
+
+  /// The client has read what was waiting for it.
+  public func drained() { agent.events.drained(id) }
+
+  private func refuseLine() {
+    framer.clear()
+    refuse(Self.lineTooLong)
+    output.closeAfterFlush()
+  }
+
+  private func refuse(_ error: RPCError, id: UnsafeRawBufferPointer? = nil) {
+    AnswerSlot.line(output).fill(AnswerObject.error(id: id, error))
+  }
+
+  // MARK: lines
+
+  /// Takes one line; false ends the connection's reading.
+  private func take(_ line: UnsafeRawBufferPointer) -> Bool {
+    do {
+      try JSONScanner.scan(line, onto: &tape)
+    } catch {
+      if Self.isBlank(line) { return true }
+      if line.count > Limits.lineBytes {
+        refuseLine()
+        return false
+      }
+      refuse(Self.parseError)
+      return true
+    }
+    return tape.withRoot(of: line) { root in
+      if line.count > Limits.lineBytes, !mayBeLong(root) {
+        refuseLine()
+        return false
+      }
+      if root.kind == .array {
+        takeBatch(root)
+      } else if !answeredFromBoard(root) {
+        takeRequest(root, slot: .line(output))
+      }
+      return true
+    }
+  }
+
+  private static func isBlank(_ line: UnsafeRawBufferPointer) -> Bool {
+    line.allSatisfy { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == 0x0D }
+  }
+
+  private func mayBeLong(_ root: JSONNode) -> Bool {
+    let requests = root.kind == .array ? Array(root.elements) : [root]
+    return requests.allSatisfy { request in
+      request["method"]?.string.flatMap { agent.methods.carriesBody($0) } == true
+    }
+  }
+
+  private func takeBatch(_ root: JSONNode) {
+    let elements = Array(root.elements)
+    guard !elements.isEmpty else { return refuse(Self.invalidRequest) }
+    let answered = elements.map { element in
+      if case .request(nil, _, _) = Envelope(element) { false } else { true }
+    }
+    let count = answered.filter { $0 }.count
+    let batch = BatchAnswers(count: count, output: output)
+    var index = 0
+    for (element, isAnswered) in zip(elements, answered) {
+      takeRequest(element, slot: .batch(batch, index: index))
+      if isAnswered { index += 1 }
+    }
+  }
+
+  private func takeRequest(_ node: JSONNode, slot: AnswerSlot) {
+    guard case .request(let rawID, let methodNode, let params) = Envelope(node) else {
+      guard case .invalid(let rawID) = Envelope(node) else { return }
+      return slot.fill(AnswerObject.error(id: rawID, Self.invalidRequest))
+    }
+    let name = methodNode.string ?? ""
+    guard let rawID else { return takeNotification(name, params) }
+    let id = Array(rawID)
+    guard let method = agent.methods[name] else {
+      return slot.fill(AnswerObject.error(id: rawID, Self.methodNotFound))
+    }
+    if agent.isShuttingDown { return slot.fill(AnswerObject.error(id: rawID, .shuttingDown)) }
+    do {
+      try requests.begin(id)
+    } catch .duplicateID {
+      return slot.fill(AnswerObject.error(id: nil, Self.duplicateID))
+    } catch {
+      return slot.fill(AnswerObject.error(id: rawID, .overloaded("requests in flight on one connection")))
+    }
+    let prepared: PreparedCall
+    do {
+      prepared = try method.prepare(params)
+    } catch {
+      slot.fill(AnswerObject.error(id: rawID, .invalidParams(error.path, expected: error.expected)))
+      return ended(id)
+    }
+    serve(prepared, name, id, slot)
+  }
+
+  private func takeNotification(_ name: String, _ params: JSONNode?) {
+    if name == "$/cancel" {
+      guard let id = params?["id"] else { return }
+      return requests.cancel(Array(id.raw))
+    }
+    guard let method = agent.methods[name], !agent.isShuttingDown, let prepared = try? method.prepare(params) else {
+      return
+    }
+    guard (try? requests.begin(nil)) != nil else { return }
+    serve(prepared, name, nil, nil)
+  }
+
+  private func serve(_ prepared: PreparedCall, _ name: String, _ id: [UInt8]?, _ slot: AnswerSlot?) {
+    let call = Call(agent: agent, connection: self)
+    switch prepared {
+    case .ordered(let run, let answered):
+      do {
+        let result = try run(call)
+        answer(name, id, slot, .success(result))
+        answered(result, call)
+      } catch {
+        answer(name, id, slot, .failure(error))
+      }
+      ended(id)
+    case .concurrent(let run):
+      agent.background.start { [self] in
+        let result: Result<any WireWritable, RPCError> = await requests.run(id) {
+          do throws(RPCError) {
+            return .success(try await run(call))
+          } catch {
+            return .failure(error)
+          }
+        }
+        answer(name, id, slot, result)
+        ended(id)
+      }
+    }
+  }
+
+  private func answer(
+    _ name: String, _ id: [UInt8]?, _ slot: AnswerSlot?, _ result: Result<any WireWritable, RPCError>
+  ) {
+    let log = agent.environment.log
+    switch result {
+    case .success:
+      log.log(.debug, "served", [(.method, .name(name)), (.connection, .number(Int64(self.id)))])
+    case .failure(let error):
+      log.log(
+        .debug, "refused",
+        [(.method, .name(name)), (.connection, .number(Int64(self.id))), (.code, .number(Int64(error.code.rawValue)))])
+    }
+    guard let id, let slot else { return }
+    id.withUnsafeBytes { id in
+      switch result {
+      case .success(let value): slot.fill(AnswerObject.result(id: id, value))
+      case .failure(let error): slot.fill(AnswerObject.error(id: id, error))
+      }
+    }
+  }
+
+  private func ended(_ id: [UInt8]?) {
+    if requests.end(id), isHalfClosed.withLock({ $0 }) { output.closeAfterFlush() }
+  }
+
+  // MARK: the fast way
+
+  /// Answers a `token.get` of a fresh standard token on the spot. Whatever is not just that goes the ordinary way,
+  /// which judges it in full.
+  private func answeredFromBoard(_ root: JSONNode) -> Bool {
+    guard case .request(let id?, let method, let params?) = Envelope(root), method.isText("token.get"),
+      params.kind == .object, !agent.isShuttingDown, !requests.contains(id)
+    else { return false }
+    var selector: String?
+    var minimum = Self.standardMinimumLifetime
+    for (key, value) in params.members {
+      if key.isText("account") {
+        selector = value.string
+      } else if key.isText("minimumLifetimeSeconds") {
+        guard let seconds = value.integer, (0...86_400).contains(seconds) else { return false }
+        minimum = .seconds(seconds)
+      } else {
+        return false
+      }
+    }
+    guard let selector, let token = agent.board.token(selector: selector) else { return false }
+    let now = agent.environment.clock.boot()
+    guard token.serves(minimum, at: now) else { return false }
+    scratch.verbatim("{\"jsonrpc\":\"2.0\",\"id\":")
+    scratch.verbatim(id)
+    scratch.verbatim(",\"result\":")
+    token.write(at: now, to: &scratch)
+    scratch.verbatim("}\n")
+    scratch.withBytes { output.append($0) }
+    scratch.reset()
+    return true
+  }
+
+  /// `minimumLifetimeSeconds` when it is not given (API.md).
+  static let standardMinimumLifetime = Milliseconds.seconds(60)
+
+  // MARK: the fixed refusals
+
+  private static let parseError = RPCError(.parseError, "This line is not JSON. Nothing was done; the connection stays open.")
+  private static let invalidRequest = RPCError(.invalidRequest, "This is not a JSON-RPC 2.0 request. Nothing was done.")
+  private static let methodNotFound = RPCError(
+    .methodNotFound, "This agent has no such method. `agent.hello` lists its features, `rpc.discover` its methods.")
+  private static let duplicateID = RPCError(
+    .invalidRequest, "A request with this id is still in flight on this connection. The second one was not begun."
+  ).with { $0.details = [("duplicateId", .flag(true))] }
+  private static let lineTooLong = RPCError(
+    .invalidRequest, "The line is over the limit. Nothing of it was done, and the connection closes."
+  ).with {
+    $0.reason = "lineTooLong"
+    $0.details = [("limit", .number(Int64(Limits.lineBytes)))]
+  }
+  private static let lineTooSlow = RPCError(
+    .invalidRequest, "The line did not end in time. Nothing of it was done, and the connection closes."
+  ).with {
+    $0.reason = "lineTooSlow"
+    $0.details = [("limit", .number(Limits.lineSeconds))]
+  }
+}
+
+/// A connection's way out, as its transport makes it.
+public protocol ClosableOutput: ConnectionOutput {
+  /// Queues a whole line; called on the reading thread only, for the answers that are given there.
+  func append(_ line: UnsafeRawBufferPointer)
+  /// Closes when everything that is queued has been written.
+  func closeAfterFlush()
+}

@@ -1,0 +1,78 @@
+internal import AgentProtocol
+internal import JSONRPC
+
+/// What a handler knows of the request beside its parameters.
+struct Call: Sendable {
+  let agent: AgentService
+  let connection: Connection
+}
+
+/// Serves one method. One file each in `Handlers/`.
+protocol MethodHandler {
+  associatedtype Method: RPCMethod
+  static func handle(_ params: Method.Params, _ call: Call) async throws(RPCError) -> Method.Result
+}
+
+/// Serves a method whose calls are ordered on their connection: on the reading thread, in the order of the lines.
+protocol OrderedMethodHandler {
+  associatedtype Method: RPCMethod
+  static func handle(_ params: Method.Params, _ call: Call) throws(RPCError) -> Method.Result
+  /// Called when the answer stands in the connection's queue.
+  static func answered(_ result: Method.Result, _ call: Call)
+}
+
+extension OrderedMethodHandler {
+  static func answered(_ result: Method.Result, _ call: Call) {}
+}
+
+/// A request whose parameters are good.
+enum PreparedCall: Sendable {
+  case ordered(@Sendable (Call) throws(RPCError) -> any WireWritable, answered: @Sendable (any WireWritable, Call) -> Void)
+  case concurrent(@Sendable (Call) async throws(RPCError) -> any WireWritable)
+}
+
+/// A method of this agent: how its line is read and who serves it.
+struct ServedMethod: Sendable {
+  let name: String
+  let carriesBody: Bool
+  let feature: String?
+  let prepare: @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall
+
+  init<Handler: MethodHandler>(_ handler: Handler.Type) {
+    name = Handler.Method.name
+    carriesBody = Handler.Method.carriesBody
+    feature = Handler.Method.feature
+    let prepare: @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall = { (node) throws(ParamsProblem) in
+      let params = try Self.params(Handler.Method.self, node)
+      let run: @Sendable (Call) async throws(RPCError) -> any WireWritable = { (call) async throws(RPCError) in
+        try await Handler.handle(params, call)
+      }
+      return .concurrent(run)
+    }
+    self.prepare = prepare
+  }
+
+  init<Handler: OrderedMethodHandler>(ordered handler: Handler.Type) {
+    name = Handler.Method.name
+    carriesBody = Handler.Method.carriesBody
+    feature = Handler.Method.feature
+    let prepare: @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall = { (node) throws(ParamsProblem) in
+      let params = try Self.params(Handler.Method.self, node)
+      let run: @Sendable (Call) throws(RPCError) -> any WireWritable = { (call) throws(RPCError) in
+        try Handler.handle(params, call)
+      }
+      let answered: @Sendable (any WireWritable, Call) -> Void = { result, call in
+        if let result = result as? Handler.Method.Result { Handler.answered(result, call) }
+      }
+      return .ordered(run, answered: answered)
+    }
+    self.prepare = prepare
+  }
+
+  private static func params<Method: RPCMethod>(
+    _ method: Method.Type, _ node: JSONNode?
+  ) throws(ParamsProblem) -> Method.Params {
+    guard let node else { return try Method.Params.none() }
+    return try Method.Params(node, at: .root)
+  }
+}

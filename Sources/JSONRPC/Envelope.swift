@@ -1,0 +1,83 @@
+/// A request as its envelope tells it (JSON-RPC 2.0 §4), still in the line that it came in.
+public enum Envelope {
+  /// `id` nil: a notification, which gets no answer. The id is the bytes as sent, so that it can be echoed as sent.
+  case request(id: UnsafeRawBufferPointer?, method: JSONNode, params: JSONNode?)
+  /// Not a request: answered -32600, with the id if a valid one was read.
+  case invalid(id: UnsafeRawBufferPointer?)
+
+  public init(_ node: JSONNode) {
+    guard node.kind == .object else {
+      self = .invalid(id: nil)
+      return
+    }
+    var version: JSONNode?
+    var id: JSONNode?
+    var method: JSONNode?
+    var params: JSONNode?
+    var ids = 0
+    for (key, value) in node.members {
+      if key.isText("jsonrpc") {
+        version = value
+      } else if key.isText("id") {
+        id = value
+        ids += 1
+      } else if key.isText("method") {
+        method = value
+      } else if key.isText("params") {
+        params = value
+      }
+    }
+    var valid: UnsafeRawBufferPointer?
+    if ids == 1, let id {
+      switch id.kind {
+      case .string, .number, .null: valid = id.raw
+      default: break
+      }
+    }
+    let idIsWrong = id != nil && valid == nil
+    let paramsAreWrong = params.map { $0.kind != .object && $0.kind != .array } ?? false
+    guard !idIsWrong, !paramsAreWrong, version?.isText("2.0") == true, let method, method.kind == .string,
+      !node.hasDuplicateKeys
+    else {
+      self = .invalid(id: valid)
+      return
+    }
+    self = .request(id: valid, method: method, params: params)
+  }
+
+  /// The method that the beginning of a line names at its top level, if it stands there already: lets an over-long
+  /// line be refused before its end.
+  public static func method(ofPrefix bytes: UnsafeRawBufferPointer) -> String? {
+    var tape = JSONTape()
+    do {
+      try JSONScanner.scan(bytes, onto: &tape)
+    } catch {
+      // The tape holds the values that were whole when the bytes ran out.
+    }
+    return tape.topLevelString("method", in: bytes)
+  }
+}
+
+extension JSONTape {
+  /// Walks the members of an outermost object that may not have ended.
+  fileprivate func topLevelString(_ name: StaticString, in bytes: UnsafeRawBufferPointer) -> String? {
+    guard entries.first?.kind == .object, let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else {
+      return nil
+    }
+    return entries.withUnsafeBufferPointer { buffer in
+      var index = 1
+      while index + 1 < buffer.count {
+        let key = JSONNode(bytes: base, entries: buffer.baseAddress!, index: index)
+        let value = JSONNode(bytes: base, entries: buffer.baseAddress!, index: index + 1)
+        if key.isText(name) { return value.string }
+        // A container that has not ended still points just past its own entry: what follows is inside it.
+        let next = Int(buffer[index + 1].next)
+        if (value.kind == .object || value.kind == .array) && buffer[index + 1].end == buffer[index + 1].start {
+          return nil
+        }
+        index = next
+      }
+      return nil
+    }
+  }
+}

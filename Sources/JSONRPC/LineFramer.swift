@@ -1,0 +1,89 @@
+import Glibc
+
+/// Cuts a stream of bytes into lines at 0x0A and nothing else, whatever the chunks are.
+///
+/// What waits for its newline lies in memory that is wiped when it has been read: it may hold a secret.
+public struct LineFramer: ~Copyable {
+  private var memory: UnsafeMutableRawBufferPointer
+  private var count = 0
+  private let limit: Int
+
+  /// `limit` bytes may wait for a newline; the caller is told when a line needs more.
+  public init(limit: Int) {
+    self.limit = limit
+    memory = .allocate(byteCount: 4096, alignment: 8)
+  }
+
+  deinit {
+    explicit_bzero(memory.baseAddress!, count)
+    memory.deallocate()
+  }
+
+  /// What happened to a chunk.
+  public enum Outcome: Sendable { case wantsMore, overLimit, stopped }
+
+  /// Bytes of a line that has begun and not ended.
+  public var waiting: Int { count }
+
+  /// Lends what waits for its newline.
+  public func withWaiting<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count]))
+  }
+
+  /// Takes a chunk and lends each line that it ends, without its newline and one `\r` before it. `onLine` returns
+  /// false to stop: the rest of the chunk is dropped.
+  public mutating func push(
+    _ chunk: UnsafeRawBufferPointer, _ onLine: (UnsafeRawBufferPointer) -> Bool
+  ) -> Outcome {
+    var rest = chunk
+    while let newline = Self.newline(in: rest) {
+      let piece = UnsafeRawBufferPointer(rebasing: rest[..<newline])
+      rest = UnsafeRawBufferPointer(rebasing: rest[(newline + 1)...])
+      if count == 0 {
+        guard piece.count <= limit else { return .overLimit }
+        guard onLine(Self.withoutReturn(piece)) else { return .stopped }
+      } else {
+        guard append(piece) else { return .overLimit }
+        let goesOn = onLine(Self.withoutReturn(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count])))
+        clear()
+        guard goesOn else { return .stopped }
+      }
+    }
+    return append(rest) ? .wantsMore : .overLimit
+  }
+
+  /// Forgets what waits.
+  public mutating func clear() {
+    explicit_bzero(memory.baseAddress!, count)
+    count = 0
+    if memory.count > 65_536 {
+      memory.deallocate()
+      memory = .allocate(byteCount: 4096, alignment: 8)
+    }
+  }
+
+  private static func newline(in bytes: UnsafeRawBufferPointer) -> Int? {
+    guard let base = bytes.baseAddress, bytes.count > 0, let found = memchr(base, 0x0A, bytes.count) else { return nil }
+    return UnsafeRawPointer(found) - base
+  }
+
+  private static func withoutReturn(_ line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    line.last == 0x0D ? UnsafeRawBufferPointer(rebasing: line.dropLast()) : line
+  }
+
+  private mutating func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
+    guard count + bytes.count <= limit else { return false }
+    guard !bytes.isEmpty else { return true }
+    if count + bytes.count > memory.count {
+      let larger = UnsafeMutableRawBufferPointer.allocate(
+        byteCount: min(limit, max(memory.count * 2, count + bytes.count)), alignment: 8)
+      larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count]))
+      explicit_bzero(memory.baseAddress!, count)
+      memory.deallocate()
+      memory = larger
+    }
+    UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: bytes)
+    count += bytes.count
+    return true
+  }
+}
