@@ -45,7 +45,7 @@ let contract: [Target] = [
 
 /// The agent: actors and handlers over ports.
 let agent: [Target] = [
-  room("AgentPorts", ["AgentModel", "Secrets"]),  // what the agent needs from outside
+  room("AgentPorts", ["AgentModel", "JSONRPC", "Secrets"]),  // what the agent needs from outside
   room("Agent", ["AgentCore", "AgentModel", "AgentPorts", "AgentProtocol", "JSONRPC", "Secrets"]),
 ]
 
@@ -57,7 +57,7 @@ let adapters: [Target] = [
   room("SQLiteStore", ["AgentModel", "AgentPorts", "CSQLite"]),  // Store on SQLite
   room("SystemAdapters", ["AgentModel", "AgentPorts", "CPlatform"]),  // clock, entropy, state directory, instance lock
   room("TokenSignatures", ["AgentPorts", "CVerify"]),  // signatures of ID tokens, by OpenSSL
-  room("UnixTransport", ["AgentPorts", "CPlatform"]),  // the socket, stdio, the reading thread
+  room("UnixTransport", ["AgentModel", "AgentPorts", "CPlatform", "JSONRPC"]),  // the socket, stdio, the reading thread
 ]
 
 /// For the demo, the tests and client authors.

@@ -4,14 +4,6 @@ internal import AgentProtocol
 internal import JSONRPC
 internal import Synchronization
 
-/// Where the lines of a connection go. Called from any thread; never blocks.
-public protocol ConnectionOutput: AnyObject, Sendable {
-  /// Queues an answer: answers are never dropped, the client that does not read them is not read from.
-  func send(_ line: WireBytes)
-  /// Queues an event; false if the client's backlog of events is over its bound, and the event is not queued.
-  func offer(_ line: WireBytes) -> Bool
-}
-
 /// Hands out events in one order, with a sequence that lets a client that was away go on or know that it missed some.
 final class EventHub: Sendable {
   /// How many events a client may have missed and still get: some minutes of a busy agent, and under 1 MiB.

@@ -1,14 +1,14 @@
-internal import AgentModel
-internal import AgentPorts
+public import AgentModel
+public import AgentPorts
 internal import AgentProtocol
-public import JSONRPC
+internal import JSONRPC
 internal import Synchronization
 
 /// One client, whatever the transport: bytes in, lines out.
 ///
 /// The transport's reading thread calls `received`, `endOfInput` and `lineTimedOut`, one at a time. A fresh token is
 /// answered right there from the token board; everything else becomes work of the agent.
-public final class Connection: @unchecked Sendable {
+public final class Connection: Conversation, @unchecked Sendable {
   // `framer`, `tape` and `scratch` belong to the reading thread; the rest is immutable or locks itself.
   private var framer = LineFramer(limit: Limits.bodyLineBytes)
   private var tape = JSONTape()
@@ -18,11 +18,11 @@ public final class Connection: @unchecked Sendable {
   private let isHalfClosed = Mutex(false)
 
   let id: UInt64
-  let output: any ClosableOutput
+  let output: any ConnectionOutput
   let requests = RequestsInFlight()
   private let agent: AgentService
 
-  init(id: UInt64, output: any ClosableOutput, agent: AgentService) {
+  init(id: UInt64, output: any ConnectionOutput, agent: AgentService) {
     self.id = id
     self.output = output
     self.agent = agent
@@ -296,12 +296,4 @@ public final class Connection: @unchecked Sendable {
     $0.reason = "lineTooSlow"
     $0.details = [("limit", .number(Limits.lineSeconds))]
   }
-}
-
-/// A connection's way out, as its transport makes it.
-public protocol ClosableOutput: ConnectionOutput {
-  /// Queues a whole line; called on the reading thread only, for the answers that are given there.
-  func append(_ line: UnsafeRawBufferPointer)
-  /// Closes when everything that is queued has been written.
-  func closeAfterFlush()
 }

@@ -1,0 +1,255 @@
+internal import AgentModel
+public import AgentPorts
+internal import CPlatform
+internal import Glibc
+internal import Synchronization
+
+/// The reading thread: poll(2) over all clients, one read each time one has sent something.
+///
+/// One thread answers a cached token without a hop to another, which is as fast as the machine allows; with at most
+/// 64 clients poll(2) is enough. When nothing is due it sleeps without a timeout: no wake-ups while idle.
+public final class LineServer: Sendable {
+  /// Clients at one time (API.md, Wire: Limits).
+  public static let connections = 64
+  /// How long open clients may take to read their last answers after `stop`.
+  private static let farewell = Milliseconds.seconds(5)
+
+  private struct Shared {
+    var announced: [Peer] = []
+    var isStopping = false
+  }
+
+  private let host: any ConversationHost
+  private let clock: any AgentClock
+  private let wake: Int32
+  private let shared = Mutex(Shared())
+  private let isRunning = Atomic(false)
+
+  public init(host: any ConversationHost, clock: any AgentClock) {
+    self.host = host
+    self.clock = clock
+    wake = lanyard_eventfd()
+  }
+
+  deinit { close(wake) }
+
+  /// Ends `run`: no new clients; those that are there get the answers that are still to come.
+  public func stop() {
+    shared.withLock { $0.isStopping = true }
+    lanyard_eventfd_signal(wake)
+  }
+
+  /// Serves on a listening socket until `stop`; or, with `stdio`, one client on two descriptors until its input ends.
+  /// Blocks the calling thread. `signals` is a signalfd, or -1; `onSignal` is called with what it brought.
+  public func run(
+    listener: Int32 = -1, stdio: (input: Int32, output: Int32)? = nil, signals: Int32 = -1,
+    onSignal: @escaping (Int32) -> Void = { _ in }
+  ) {
+    var loop = Loop(listener: listener, signals: signals, server: self)
+    if let stdio { loop.begin(input: stdio.input, output: stdio.output, isSocket: false) }
+    loop.run(endsWithLastClient: stdio != nil, onSignal: onSignal)
+  }
+
+  private func announce(_ peer: Peer) {
+    shared.withLock { $0.announced.append(peer) }
+    lanyard_eventfd_signal(wake)
+  }
+
+  /// The state of the reading thread.
+  private struct Loop {
+    struct Client {
+      let peer: Peer
+      let conversation: any Conversation
+      var isReading = true
+      var inputEnded = false
+      var isWriting = false
+      var isDone = false
+    }
+
+    let listener: Int32
+    let signals: Int32
+    let server: LineServer
+    var clients: [Client] = []
+    var stopsAt: BootInstant?
+    /// Given up to accept and refuse a client when no descriptor is left.
+    var reserve = open("/dev/null", O_RDONLY | O_CLOEXEC)
+    /// Wiped after each read: it may hold a secret.
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+
+    init(listener: Int32, signals: Int32, server: LineServer) {
+      self.listener = listener
+      self.signals = signals
+      self.server = server
+    }
+
+    mutating func begin(input: Int32, output: Int32, isSocket: Bool) {
+      let server = self.server
+      let peer = Peer(input: input, output: output, isSocket: isSocket) { server.announce($0) }
+      guard clients.count < LineServer.connections, let conversation = server.host.begin(peer) else {
+        peer.send(server.host.refusalLine)
+        peer.retire()
+        if isSocket { close(input) }
+        return
+      }
+      clients.append(Client(peer: peer, conversation: conversation))
+    }
+
+    mutating func run(endsWithLastClient: Bool, onSignal: (Int32) -> Void) {
+      defer {
+        buffer.deallocate()
+        if reserve >= 0 { close(reserve) }
+      }
+      var fds: [pollfd] = []
+      while true {
+        if stopsAt != nil || endsWithLastClient, clients.isEmpty { return }
+        fds.removeAll(keepingCapacity: true)
+        fds.append(pollfd(fd: server.wake, events: Int16(POLLIN), revents: 0))
+        fds.append(pollfd(fd: signals, events: Int16(POLLIN), revents: 0))
+        fds.append(pollfd(fd: stopsAt == nil ? listener : -1, events: Int16(POLLIN), revents: 0))
+        for client in clients {
+          let reads = client.isReading && !client.inputEnded
+          if client.peer.isSocket {
+            let events = (reads ? Int16(POLLIN) : 0) | (client.isWriting ? Int16(POLLOUT) : 0)
+            fds.append(pollfd(fd: client.peer.input, events: events, revents: 0))
+          } else {
+            fds.append(pollfd(fd: reads ? client.peer.input : -1, events: Int16(POLLIN), revents: 0))
+            fds.append(pollfd(fd: client.isWriting ? client.peer.output : -1, events: Int16(POLLOUT), revents: 0))
+          }
+        }
+        let ready = poll(&fds, nfds_t(fds.count), timeout())
+        if ready < 0, errno != EINTR { return }
+        if fds[0].revents != 0 { _ = lanyard_eventfd_drain(server.wake) }
+        if fds[1].revents != 0 { onSignal(lanyard_signalfd_read(signals)) }
+        serve(fds)
+        judgeDeadlines()
+        takeAnnounced()
+        closeDone()
+        if fds[2].revents != 0, stopsAt == nil { acceptAll() }
+      }
+    }
+
+    /// Until the next line must have ended; -1 when nothing is due.
+    private func timeout() -> Int32 {
+      var earliest = stopsAt
+      for client in clients {
+        guard let deadline = client.conversation.lineDeadline else { continue }
+        earliest = min(earliest ?? deadline, deadline)
+      }
+      guard let earliest else { return -1 }
+      return Int32(clamping: max(0, (earliest - server.clock.boot()).count + 1))
+    }
+
+    private mutating func serve(_ fds: [pollfd]) {
+      var slot = 3
+      for index in clients.indices {
+        let peer = clients[index].peer
+        let input = fds[slot].revents
+        var writable = input & Int16(POLLOUT) != 0
+        slot += 1
+        if !peer.isSocket {
+          writable = fds[slot].revents != 0
+          slot += 1
+        }
+        guard input != 0 || writable else { continue }
+        if input & Int16(POLLIN) != 0 || (input & Int16(POLLHUP) != 0 && !clients[index].inputEnded) {
+          read(index)
+        } else if input & Int16(POLLERR | POLLHUP | POLLNVAL) != 0 {
+          peer.retire()  // both directions are gone
+        }
+        settle(index, whenReady: writable)
+      }
+    }
+
+    private mutating func read(_ index: Int) {
+      let client = clients[index]
+      guard client.isReading, !client.inputEnded else { return client.peer.retire() }
+      let count = Glibc.read(client.peer.input, buffer.baseAddress, buffer.count)
+      if count > 0 {
+        client.conversation.received(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count]))
+        explicit_bzero(buffer.baseAddress!, count)
+      } else if count == 0 {
+        clients[index].inputEnded = true
+        client.conversation.endOfInput()
+      } else if errno != EAGAIN, errno != EINTR {
+        client.peer.retire()
+      }
+    }
+
+    /// Writes what waits, and notes what to wait for.
+    private mutating func settle(_ index: Int, whenReady: Bool) {
+      let wants = clients[index].peer.flush(whenReady: whenReady)
+      clients[index].isReading = wants.reading
+      clients[index].isWriting = wants.writing
+      clients[index].isDone = wants.isDone
+      if wants.hasDrained { clients[index].conversation.drained() }
+    }
+
+    private mutating func judgeDeadlines() {
+      let now = server.clock.boot()
+      for index in clients.indices {
+        guard let deadline = clients[index].conversation.lineDeadline, deadline <= now else { continue }
+        clients[index].conversation.lineTimedOut()
+        settle(index, whenReady: false)
+      }
+    }
+
+    private mutating func takeAnnounced() {
+      let (announced, isStopping) = server.shared.withLock { shared in
+        defer { shared.announced.removeAll(keepingCapacity: true) }
+        return (shared.announced, shared.isStopping)
+      }
+      for peer in announced {
+        if let index = clients.firstIndex(where: { $0.peer === peer }) { settle(index, whenReady: false) }
+      }
+      if isStopping, stopsAt == nil {
+        stopsAt = server.clock.boot() + LineServer.farewell
+        for index in clients.indices where !clients[index].inputEnded {
+          clients[index].inputEnded = true
+          clients[index].conversation.endOfInput()
+          settle(index, whenReady: false)
+        }
+      }
+      if let stopsAt, stopsAt <= server.clock.boot() {
+        for index in clients.indices { clients[index].isDone = true }
+      }
+    }
+
+    private mutating func closeDone() {
+      for index in clients.indices.reversed() where clients[index].isDone {
+        let client = clients.remove(at: index)
+        client.peer.retire()
+        client.conversation.ended()
+        if client.peer.isSocket { close(client.peer.input) }
+      }
+    }
+
+    private mutating func acceptAll() {
+      while true {
+        let fd = lanyard_accept4(listener)
+        if fd < 0 {
+          if -fd == EINTR || -fd == ECONNABORTED { continue }
+          guard -fd == EMFILE || -fd == ENFILE, reserve >= 0 else { return }
+          // No descriptor is left. The waiting client is let in for as long as it takes to be turned away, or the
+          // listener would stay readable and this loop would never sleep.
+          close(reserve)
+          let refused = lanyard_accept4(listener)
+          if refused >= 0 {
+            server.host.refusalLine.bytes.withMemoryRebound(to: UInt8.self) {
+              _ = send(refused, $0.baseAddress!, $0.count, Int32(MSG_NOSIGNAL))
+            }
+            close(refused)
+          }
+          reserve = open("/dev/null", O_RDONLY | O_CLOEXEC)
+          return
+        }
+        // Every accept is asked who it is: the socket's mode is the first lock, this is the second.
+        var uid: uid_t = 0
+        guard lanyard_peer_credentials(fd, nil, &uid, nil) == 0, uid == geteuid() else {
+          close(fd)
+          continue
+        }
+        begin(input: fd, output: fd, isSocket: true)
+      }
+    }
+  }
+}

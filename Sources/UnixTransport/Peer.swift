@@ -1,0 +1,124 @@
+internal import AgentPorts
+internal import Glibc
+internal import JSONRPC
+internal import Synchronization
+
+/// One client's descriptors and what waits for it. The server's thread reads; any thread may queue.
+final class Peer: ConnectionOutput {
+  /// A client with more than this unread is not read from, until it has read half of it.
+  static let readingBound = 256 << 10
+  /// Events beyond this are dropped and told as a gap (API.md, Wire).
+  static let eventBound = 1 << 20
+  /// What a pipe takes whole once poll(2) says that it is writable (PIPE_BUF).
+  private static let pipePiece = 4096
+
+  private struct State: ~Copyable {
+    var queue = OutputQueue()
+    var isClosing = false
+    var isGone = false
+    var lostEvents = false
+    /// The server has been told that there is something to write.
+    var isAnnounced = false
+  }
+
+  let input: Int32
+  let output: Int32
+  let isSocket: Bool
+  private let state = Mutex(State())
+  private let announce: @Sendable (Peer) -> Void
+
+  init(input: Int32, output: Int32, isSocket: Bool, announce: @escaping @Sendable (Peer) -> Void) {
+    self.input = input
+    self.output = output
+    self.isSocket = isSocket
+    self.announce = announce
+  }
+
+  // MARK: queueing, from any thread
+
+  func send(_ line: WireBytes) {
+    let mustAnnounce = state.withLock { state -> Bool in
+      guard !state.isGone else { return false }
+      state.queue.append(line.bytes)
+      // A socket takes most answers at once, which saves waking the server's thread.
+      if isSocket, !state.isAnnounced {
+        switch state.queue.write(to: output, isSocket: true) {
+        case .flushed: return state.isClosing
+        case .blocked: break
+        case .gone: state.isGone = true
+        }
+      }
+      defer { state.isAnnounced = true }
+      return !state.isAnnounced
+    }
+    if mustAnnounce { announce(self) }
+  }
+
+  func offer(_ line: WireBytes) -> Bool {
+    let isOver = state.withLock { state -> Bool in
+      guard !state.isGone else { return false }
+      guard state.queue.count + line.count <= Self.eventBound else {
+        state.lostEvents = true
+        return true
+      }
+      return false
+    }
+    if !isOver { send(line) }
+    return !isOver
+  }
+
+  func append(_ line: UnsafeRawBufferPointer) {
+    nonisolated(unsafe) let line = line  // read before the lock is given back, kept by nobody
+    state.withLock { state in
+      guard !state.isGone else { return }
+      state.queue.append(line)
+    }
+  }
+
+  func closeAfterFlush() {
+    let mustAnnounce = state.withLock { state -> Bool in
+      state.isClosing = true
+      defer { state.isAnnounced = true }
+      return !state.isAnnounced
+    }
+    if mustAnnounce { announce(self) }
+  }
+
+  // MARK: the server's thread
+
+  /// What the server does next for this client.
+  struct Wants {
+    var reading: Bool
+    var writing: Bool
+    /// Nothing is left to do: the descriptors can be closed.
+    var isDone: Bool
+    /// Events were dropped, and there is room again.
+    var hasDrained: Bool
+  }
+
+  /// Writes what can be written now, and says what to wait for.
+  func flush(whenReady: Bool = false) -> Wants {
+    state.withLock { state in
+      state.isAnnounced = false
+      if !state.isGone, !state.queue.isEmpty, isSocket || whenReady {
+        if state.queue.write(to: output, isSocket: isSocket, piece: isSocket ? .max : Self.pipePiece) == .gone {
+          state.isGone = true
+        }
+        state.queue.shrink()
+      }
+      let waits = !state.isGone && !state.queue.isEmpty
+      state.isAnnounced = waits
+      var drained = false
+      if state.lostEvents, state.queue.count < Self.eventBound / 2 {
+        state.lostEvents = false
+        drained = true
+      }
+      return Wants(
+        reading: !state.isClosing && state.queue.count < Self.readingBound, writing: waits,
+        isDone: state.isGone || (state.isClosing && !waits), hasDrained: drained)
+    }
+  }
+
+  /// Nothing is written any more; called before the descriptors are closed, so that no thread uses them afterwards.
+  func retire() { state.withLock { $0.isGone = true } }
+}

@@ -1,1 +1,0 @@
-// UnixTransport: see Package.swift.
