@@ -38,8 +38,8 @@ let pure: [Target] = [
 
 /// The contract, generated from Schemas/.
 let contract: [Target] = [
-  room("AgentProtocol", ["JSONRPC", "Secrets"]),  // wire types of every method and event, error codes
-  room("SchemaKit"),  // the schema dialect: parse, validate, compare, render
+  room("AgentProtocol", ["AgentModel", "JSONRPC", "Secrets"]),  // wire types of every method and event, error codes
+  room("SchemaKit", ["CSodium", "JSONRPC"]),  // the schema dialect: parse, validate, compare, render
   program("lanyard-schemas", ["SchemaKit"]),  // the generator: Swift, OpenRPC, Python, reference docs
 ]
 

@@ -1,0 +1,75 @@
+public import JSONRPC
+
+/// The contract as Swift: every method, event, error and type of `Schemas/`.
+///
+/// `Generated/` is written by `lanyard-schemas generate`; this file and its neighbours are what that code stands on.
+///
+/// | on the wire | here |
+/// |---|---|
+/// | method `token.get` | `enum TokenGet: RPCMethod` with `Params`, `Result` and `info` |
+/// | all methods | `MethodTable.all`, sorted by name; `MethodTable.byName` |
+/// | `types/token.json` | `struct WireToken`; a set of words is an enum of raw strings, `WireAccountState` |
+/// | event `token.refreshed` | `struct TokenRefreshedEvent: WireEvent`; the envelope is `WireEventNotification` |
+/// | error 2004 | `ErrorCode.reauthenticationRequired`; its data is `WireErrorData` |
+/// | account, alias, provider name, instant | `AccountID`, `Alias`, `ProviderName`, `Timestamp` of `AgentModel` |
+/// | `account` of params | `AccountSelector` of `AgentModel` |
+/// | a member with `x-secret` | `Secret`: read straight into guarded memory, written straight out of it |
+/// | any JSON, an object of data | `RawJSON`, its bytes as they were written |
+/// | an object whose names are data | `WireMap` |
+/// | the answer of `rpc.discover` | `OpenRPCDocument.text` |
+/// | `schemaDigest`, `protocol`, `features` | `AgentContract` |
+///
+/// `Params(from:)` judges everything that the schema says (unknown and missing members, types, bounds, patterns,
+/// words) and throws `ParamsProblem`, which is the `path` and `expected` of an error -32602. A handler gets values
+/// that need no second look, with the defaults of the contract filled in.
+public protocol RPCMethod {
+  associatedtype Params: WireReadable & Sendable
+  associatedtype Result: WireWritable & Sendable
+  /// What the contract says about the method as a whole.
+  static var info: MethodInfo { get }
+}
+
+extension RPCMethod {
+  public static var name: String { info.name }
+}
+
+/// What is read from params.
+public protocol WireReadable {
+  init(from node: JSONNode) throws(ParamsProblem)
+}
+
+/// What is written as a result, or into one.
+public protocol WireWritable {
+  func write(to writer: inout JSONWriter)
+}
+
+/// The data of an event.
+public protocol WireEvent: WireWritable, Sendable {
+  static var type: WireEventType { get }
+}
+
+/// A method of the contract.
+public struct MethodInfo: Sendable {
+  /// When later requests of the same connection may begin.
+  public enum Ordering: Sendable {
+    /// At once; answers come in any order.
+    case concurrent
+    /// Only after this one has been answered.
+    case connection
+  }
+
+  public let name: String
+  /// The version of the protocol that brought it.
+  public let since: String
+  /// Its group in the `features` of `agent.hello`.
+  public let feature: String
+  /// Its params have a required `account`, and its result tells the account's id.
+  public let accountScoped: Bool
+  public let ordering: Ordering
+  /// Sent twice, it does no more than sent once.
+  public let idempotent: Bool
+  /// Its line may be as long as `bodyLineBytes`.
+  public let carriesBody: Bool
+  /// Beside `ErrorCode.common`, which every method can answer.
+  public let errors: [ErrorCode]
+}

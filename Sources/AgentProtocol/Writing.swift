@@ -1,0 +1,25 @@
+internal import AgentModel
+internal import JSONRPC
+internal import Secrets
+
+/// How the generated code writes values into results.
+extension JSONWriter {
+  mutating func secret(_ secret: Secret) { secret.withBytes { string(utf8: $0) } }
+
+  mutating func timestamp(_ instant: Timestamp) { string(instant.rfc3339) }
+
+  mutating func list<Item>(_ items: [Item], _ write: (Item, inout JSONWriter) -> Void) {
+    beginArray()
+    for item in items { write(item, &self) }
+    endArray()
+  }
+
+  mutating func map<Value>(_ map: WireMap<Value>, _ write: (Value, inout JSONWriter) -> Void) {
+    beginObject()
+    for entry in map.entries {
+      key(entry.name)
+      write(entry.value, &self)
+    }
+    endObject()
+  }
+}

@@ -1,0 +1,6 @@
+public import Foundation
+
+extension Workshop {
+  public func incompatibilities() throws -> [String] { [] }
+  public func freeze() throws -> String { "" }
+}

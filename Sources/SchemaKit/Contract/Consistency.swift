@@ -1,0 +1,98 @@
+/// The rules that stand above a single file.
+extension Contract {
+  var inconsistencies: [Problem] {
+    var problems: [Problem] = []
+    for (name, schema) in types { check(schema, at: "types/\(name).json", isRoot: true, &problems) }
+    for method in methods { check(method, &problems) }
+    for event in events { check(event, &problems) }
+    checkErrors(&problems)
+    if case .enumeration(let words)? = type("eventType")?.kind, words != events.map(\.name) {
+      problems.append(Problem("types/eventType.json/enum", "is not the list of events of lanyard.json"))
+    }
+    return problems
+  }
+
+  private func check(_ method: Method, _ problems: inout [Problem]) {
+    let path = "methods/\(method.name).json"
+    let params = resolved(method.params)
+    let result = resolved(method.result)
+    check(method.params, at: path + "/params", isRoot: true, &problems)
+    check(method.result, at: path + "/result", isRoot: true, &problems)
+    if params.object?.isClosed != true { problems.append(Problem(path + "/params", "expected a closed object")) }
+    switch result.kind {
+    case .object(let shape) where shape.isClosed: problems.append(Problem(path + "/result", "a result may grow"))
+    case .object, .map: break
+    default: problems.append(Problem(path + "/result", "a result is an object"))
+    }
+    if method.accountScoped {
+      let asks = params.object?.members.contains { $0.name == "account" && $0.isRequired && $0.schema.reference == "accountSelector" }
+      let tells = result.object?.members.contains { $0.name == "account" && $0.isRequired && $0.schema.reference == "accountId" }
+      if asks != true { problems.append(Problem(path + "/params", "account-scoped: expected a required account")) }
+      if tells != true { problems.append(Problem(path + "/result", "account-scoped: expected the account's id")) }
+    }
+    for name in method.errors where error(name) == nil || commonErrors.contains(name) {
+      problems.append(Problem(path + "/errors", "\(name) is not in errors.json, or common"))
+    }
+    if method.examples.isEmpty { problems.append(Problem(path + "/examples", "expected at least one")) }
+    for (index, example) in method.examples.enumerated() {
+      let at = path + "/examples/\(index)"
+      problems += validate(example.params, against: method.params).map { Problem(at + "/params" + $0.pointer, $0.text) }
+      problems += validate(example.result, against: method.result).map { Problem(at + "/result" + $0.pointer, $0.text) }
+      for secret in secrets(in: example.params, method.params) + secrets(in: example.result, method.result)
+      where !secret.contains("not-a-real-") {
+        problems.append(Problem(at, "the secret of an example says so itself: not-a-real-…"))
+      }
+    }
+  }
+
+  private func check(_ event: EventKind, _ problems: inout [Problem]) {
+    let path = "events/\(event.name).json"
+    check(event.data, at: path + "/data", isRoot: true, &problems)
+    if event.data.object == nil { problems.append(Problem(path + "/data", "expected an object")) }
+    if event.examples.isEmpty { problems.append(Problem(path + "/examples", "expected at least one")) }
+    for (index, example) in event.examples.enumerated() {
+      problems += validate(example, against: event.data).map { Problem(path + "/examples/\(index)" + $0.pointer, $0.text) }
+    }
+  }
+
+  private func checkErrors(_ problems: inout [Problem]) {
+    if Set(errors.map(\.code)).count != errors.count || Set(errors.map(\.name)).count != errors.count {
+      problems.append(Problem("errors.json", "names a code or a name twice"))
+    }
+    let members = type("errorData")?.object?.members.map(\.name) ?? []
+    for error in errors {
+      for name in error.data where !members.contains(name) {
+        problems.append(Problem("errors.json", "\(error.name): types/errorData.json has no \(name)"))
+      }
+    }
+  }
+
+  /// An object or a set of words has a name of its own, so that every generated language gets a good one.
+  private func check(_ schema: Schema, at path: String, isRoot: Bool, _ problems: inout [Problem]) {
+    switch schema.kind {
+    case .reference(let name):
+      if type(name) == nil { problems.append(Problem(path, "types/\(name).json is missing")) }
+    case .object(let shape):
+      if !isRoot { problems.append(Problem(path, "an object inside of another has a file in types/")) }
+      for member in shape.members {
+        check(member.schema, at: path + "/properties/" + member.name, isRoot: false, &problems)
+      }
+    case .map(let shape):
+      if let values = shape.values { check(values, at: path + "/additionalProperties", isRoot: false, &problems) }
+    case .array(let shape): check(shape.items, at: path + "/items", isRoot: false, &problems)
+    case .enumeration: if !isRoot { problems.append(Problem(path, "a set of words has a file in types/")) }
+    case .string, .integer, .boolean, .anything: break
+    }
+  }
+
+  private func secrets(in value: JSONValue, _ schema: Schema) -> [String] {
+    let schema = resolved(schema)
+    switch (schema.kind, value) {
+    case (.string, .string(let text)): return schema.isSecret ? [text] : []
+    case (.object(let shape), _):
+      return shape.members.flatMap { member in value[member.name].map { secrets(in: $0, member.schema) } ?? [] }
+    case (.array(let shape), .array(let elements)): return elements.flatMap { secrets(in: $0, shape.items) }
+    default: return []
+    }
+  }
+}

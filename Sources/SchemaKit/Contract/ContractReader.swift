@@ -1,0 +1,141 @@
+public import Foundation
+
+/// Why `Schemas/` cannot be read. Pointers begin with the file.
+public struct ContractProblems: Error, CustomStringConvertible {
+  public var problems: [Problem]
+  public var description: String { problems.map(\.description).joined(separator: "\n") }
+}
+
+extension Contract {
+  /// Reads a directory laid out as Schemas/README.md says.
+  public init(directory: URL) throws {
+    var reader = ContractReader(directory: directory)
+    self = reader.contract()
+    guard reader.problems.isEmpty else { throw ContractProblems(problems: reader.problems) }
+  }
+}
+
+/// Reads the files, and collects everything that is wrong with them.
+struct ContractReader {
+  let directory: URL
+  var problems: [Problem] = []
+  private var documents: [(path: String, value: JSONValue)] = []
+
+  init(directory: URL) { self.directory = directory }
+
+  mutating func contract() -> Contract {
+    let root = document("lanyard.json", members: ["title", "protocol", "description", "errors", "policy", "methods", "events"])
+    let types = names(in: "types").map { name -> (name: String, schema: Schema) in
+      let path = "types/\(name).json"
+      return (name, schema(document(path, members: nil), at: path))
+    }
+    let methods = listed(root, "methods").map { method($0) }
+    let events = listed(root, "events").map { event($0) }
+    let errorFile = document("errors.json", members: ["common", "errors"])
+    let policy = schema(document("policy.schema.json", members: nil), at: "policy.schema.json")
+    let contract = Contract(
+      title: root["title"]?.string ?? "", description: root["description"]?.string ?? "",
+      protocolVersion: root["protocol"]?.string ?? "", methods: methods, events: events,
+      errors: (errorFile["errors"]?.elements ?? []).enumerated().map { error($1, at: "errors.json/errors/\($0)") },
+      commonErrors: errorFile["common"]?.elements?.compactMap(\.string) ?? [], types: types, policy: policy,
+      documents: documents.sorted { $0.path < $1.path })
+    problems += contract.inconsistencies
+    return contract
+  }
+
+  /// The names that the root lists, which must be the files that are there.
+  private mutating func listed(_ root: JSONValue, _ folder: String) -> [String] {
+    let listed = root[folder]?.elements?.compactMap(\.string) ?? []
+    let found = names(in: folder)
+    for name in found where !listed.contains(name) {
+      problems.append(Problem("\(folder)/\(name).json", "is not listed in lanyard.json"))
+    }
+    for name in listed where !found.contains(name) {
+      problems.append(Problem("lanyard.json/\(folder)", "lists \(name), which has no file"))
+    }
+    return listed.filter(found.contains)
+  }
+
+  private mutating func names(in folder: String) -> [String] {
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: directory.appending(path: folder).path)) ?? []
+    return files.filter { $0.hasSuffix(".json") }.map { String($0.dropLast(5)) }.sorted()
+  }
+
+  private mutating func document(_ path: String, members known: Set<String>?) -> JSONValue {
+    guard let data = try? Data(contentsOf: directory.appending(path: path)),
+      let value = try? JSONValue(parsing: [UInt8](data))
+    else {
+      problems.append(Problem(path, "is missing, or not JSON"))
+      return .object([])
+    }
+    documents.append((path, value))
+    for member in value.members ?? [] where known?.contains(member.name) == false {
+      problems.append(Problem(path.pointer(to: member.name), "is not known here"))
+    }
+    return value
+  }
+
+  private mutating func schema(_ value: JSONValue, at path: String) -> Schema {
+    var reader = SchemaReader()
+    let schema = reader.schema(value, at: path)
+    problems += reader.problems
+    return schema
+  }
+
+  private mutating func text(_ value: JSONValue, _ member: String, at path: String) -> String {
+    guard let text = value[member]?.string, !text.isEmpty else {
+      problems.append(Problem(path.pointer(to: member), "is missing"))
+      return ""
+    }
+    return text
+  }
+
+  private mutating func flag(_ value: JSONValue, _ member: String, at path: String) -> Bool {
+    guard let flag = value[member]?.bool else {
+      problems.append(Problem(path.pointer(to: member), "expected true or false"))
+      return false
+    }
+    return flag
+  }
+
+  private mutating func method(_ name: String) -> Method {
+    let path = "methods/\(name).json"
+    let value = document(
+      path,
+      members: [
+        "name", "summary", "description", "since", "feature", "accountScoped", "ordering", "idempotent", "carriesBody",
+        "params", "result", "errors", "examples",
+      ])
+    if text(value, "name", at: path) != name { problems.append(Problem(path + "/name", "is not the file's name")) }
+    let ordering = Method.Ordering(rawValue: text(value, "ordering", at: path))
+    if ordering == nil { problems.append(Problem(path + "/ordering", "expected concurrent or connection")) }
+    return Method(
+      name: name, summary: text(value, "summary", at: path), description: value["description"]?.string,
+      since: text(value, "since", at: path), feature: text(value, "feature", at: path),
+      accountScoped: flag(value, "accountScoped", at: path), ordering: ordering ?? .concurrent,
+      idempotent: flag(value, "idempotent", at: path), carriesBody: flag(value, "carriesBody", at: path),
+      params: schema(value["params"] ?? .null, at: path + "/params"),
+      result: schema(value["result"] ?? .null, at: path + "/result"),
+      errors: value["errors"]?.elements?.compactMap(\.string) ?? [],
+      examples: (value["examples"]?.elements ?? []).map {
+        .init(params: $0["params"] ?? .null, result: $0["result"] ?? .null)
+      })
+  }
+
+  private mutating func event(_ name: String) -> EventKind {
+    let path = "events/\(name).json"
+    let value = document(path, members: ["name", "summary", "since", "accountScoped", "data", "examples"])
+    if text(value, "name", at: path) != name { problems.append(Problem(path + "/name", "is not the file's name")) }
+    return EventKind(
+      name: name, summary: text(value, "summary", at: path), since: text(value, "since", at: path),
+      accountScoped: flag(value, "accountScoped", at: path), data: schema(value["data"] ?? .null, at: path + "/data"),
+      examples: value["examples"]?.elements ?? [])
+  }
+
+  private mutating func error(_ value: JSONValue, at path: String) -> ErrorKind {
+    if value["code"]?.integer == nil { problems.append(Problem(path + "/code", "expected an integer")) }
+    return ErrorKind(
+      code: value["code"]?.integer ?? 0, name: text(value, "name", at: path), meaning: text(value, "meaning", at: path),
+      retryable: flag(value, "retryable", at: path), data: value["data"]?.elements?.compactMap(\.string) ?? [])
+  }
+}

@@ -1,0 +1,94 @@
+/// The contract as an OpenRPC 1.3 document, which `rpc.discover` answers.
+extension Contract {
+  public var openRPC: JSONValue {
+    let schemas = documents.filter { $0.path.hasPrefix("types/") }.map { document in
+      JSONMember(String(document.path.dropFirst(6).dropLast(5)), document.value.withoutDialect.withComponentReferences)
+    }
+    let errors = errors.map { error in
+      let value: JSONValue = ["code": .number("\(error.code)"), "message": .string(error.meaning)]
+      return JSONMember(error.name, value)
+    }
+    return [
+      "openrpc": "1.3.2",
+      "info": ["title": .string(title), "description": .string(description), "version": .string(protocolVersion)],
+      "methods": .array(methods.map(openRPC)),
+      "components": ["schemas": .object(schemas), "errors": .object(errors)],
+      "x-events": .array(events.map(openRPC)),
+    ]
+  }
+
+  private func openRPC(_ method: Method) -> JSONValue {
+    let document = documents.first { $0.path == "methods/\(method.name).json" }!.value
+    var members: [JSONMember] = [
+      JSONMember("name", .string(method.name)),
+      JSONMember("summary", .string(method.summary)),
+    ]
+    if let description = method.description { members.append(JSONMember("description", .string(description))) }
+    let shape = resolved(method.params).object
+    let properties = paramsDocument(of: document)["properties"]
+    let params = (shape?.members ?? []).map { member -> JSONValue in
+      [
+        "name": .string(member.name), "required": .bool(member.isRequired),
+        "schema": properties?[member.name]?.withComponentReferences ?? .object([]),
+      ]
+    }
+    members += [
+      JSONMember("paramStructure", "by-name"),
+      JSONMember("params", .array(params)),
+      JSONMember("result", ["name": "result", "schema": document["result"]!.withComponentReferences]),
+      JSONMember("errors", .array((method.errors + commonErrors).map { ["$ref": .string("#/components/errors/\($0)")] })),
+      JSONMember("examples", .array(method.examples.enumerated().map { openRPC($1, number: $0 + 1) })),
+      JSONMember("x-since", .string(method.since)),
+      JSONMember("x-feature", .string(method.feature)),
+      JSONMember("x-account-scoped", .bool(method.accountScoped)),
+      JSONMember("x-ordering", .string(method.ordering.rawValue)),
+      JSONMember("x-idempotent", .bool(method.idempotent)),
+      JSONMember("x-carries-body", .bool(method.carriesBody)),
+    ]
+    return .object(members)
+  }
+
+  /// Params that several methods share stand in `types/`.
+  private func paramsDocument(of document: JSONValue) -> JSONValue {
+    guard let path = document["params"]?["$ref"]?.string else { return document["params"]! }
+    return documents.first { path.hasSuffix($0.path) }!.value
+  }
+
+  private func openRPC(_ example: Method.Example, number: Int) -> JSONValue {
+    [
+      "name": .string("example \(number)"),
+      "params": .array((example.params.members ?? []).map { ["name": .string($0.name), "value": $0.value] }),
+      "result": ["name": "result", "value": example.result],
+    ]
+  }
+
+  private func openRPC(_ event: EventKind) -> JSONValue {
+    let document = documents.first { $0.path == "events/\(event.name).json" }!.value
+    return [
+      "name": .string(event.name), "summary": .string(event.summary), "x-since": .string(event.since),
+      "x-account-scoped": .bool(event.accountScoped), "data": document["data"]!.withComponentReferences,
+    ]
+  }
+}
+
+extension JSONValue {
+  /// `../types/scope.json` becomes `#/components/schemas/scope`.
+  fileprivate var withComponentReferences: JSONValue {
+    switch self {
+    case .array(let elements): .array(elements.map(\.withComponentReferences))
+    case .object(let members):
+      .object(
+        members.map { member in
+          guard member.name == "$ref", let path = member.value.string, let name = path.split(separator: "/").last else {
+            return JSONMember(member.name, member.value.withComponentReferences)
+          }
+          return JSONMember("$ref", .string("#/components/schemas/\(name.dropLast(5))"))
+        })
+    default: self
+    }
+  }
+
+  fileprivate var withoutDialect: JSONValue {
+    .object((members ?? []).filter { $0.name != "$schema" })
+  }
+}

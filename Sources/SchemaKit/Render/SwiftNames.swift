@@ -1,0 +1,110 @@
+/// How the contract's names and types are spelled in Swift.
+extension Schema {
+  /// Texts for which `AgentModel` has a type that parses them.
+  static let parsedTypes = ["accountId": "AccountID", "alias": "Alias", "providerName": "ProviderName"]
+
+  func swiftType(in contract: Contract) -> String {
+    switch kind {
+    case .reference("accountSelector"): return "AccountSelector"
+    case .reference("instant"): return "Timestamp"
+    case .reference(let name):
+      if let parsed = Self.parsedTypes[name] { return parsed }
+      let target = contract.type(name)!
+      switch target.kind {
+      case .object, .enumeration: return "Wire" + name.capitalizedFirst
+      default: return isSecret ? "Secret" : target.swiftType(in: contract)
+      }
+    case .string: return isSecret ? "Secret" : "String"
+    case .integer: return "Int"
+    case .boolean: return "Bool"
+    case .anything: return "RawJSON"
+    case .array(let shape): return "[\(shape.items.swiftType(in: contract))]"
+    case .map(let shape): return shape.values.map { "WireMap<\($0.swiftType(in: contract))>" } ?? "RawJSON"
+    case .object, .enumeration: preconditionFailure("has a name of its own")
+    }
+  }
+
+  /// Title and description as one doc comment.
+  var documentation: String {
+    [title.map { $0.hasSuffix(".") ? $0 : $0 + "." }, description].compactMap { $0 }.joined(separator: " ")
+  }
+}
+
+extension Schema.ObjectShape.Member {
+  var swiftName: String { name.swiftIdentifier }
+}
+
+extension Method {
+  /// `TokenGet` of `token.get`.
+  var swiftName: String { name.lowerCamelCased.capitalizedFirst }
+}
+
+extension ClosedRange<Int> {
+  var swiftText: String { "\(lowerBound)...\(upperBound)" }
+}
+
+extension String {
+  var swiftLiteral: String { "\"" + replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\"" }
+
+  var swiftIdentifier: String {
+    let keywords: Set = ["default", "operator", "in", "is", "as", "case", "switch", "self", "protocol", "import", "where"]
+    return keywords.contains(self) ? "`\(self)`" : self
+  }
+
+  /// `accountAdded` of `account.added`.
+  var lowerCamelCased: String {
+    let parts = split(separator: ".")
+    return parts.dropFirst().reduce(String(parts.first ?? "")) { $0 + String($1).capitalizedFirst }
+  }
+
+  /// The name of the rule of a member that has a pattern and no type of its own.
+  func ruleName(_ member: String) -> String { isEmpty ? member : self + member.capitalizedFirst }
+}
+
+/// A string rule that the generated code refers to by name.
+struct NamedRule {
+  var name: String
+  var shape: Schema.StringShape
+}
+
+extension Contract {
+  /// The types that these schemas reach.
+  func reach(of schemas: [Schema]) -> Set<String> {
+    var reached: Set<String> = []
+    func visit(_ schema: Schema) {
+      switch schema.kind {
+      case .reference(let name): if reached.insert(name).inserted, let target = type(name) { visit(target) }
+      case .object(let shape): for member in shape.members { visit(member.schema) }
+      case .array(let shape): visit(shape.items)
+      case .map(let shape):
+        if let values = shape.values { visit(values) }
+        if let names = shape.names { visit(names) }
+      case .string, .enumeration, .integer, .boolean, .anything: break
+      }
+    }
+    for schema in schemas { visit(schema) }
+    return reached
+  }
+
+  /// Of the types that are read: sorted, without doubles.
+  func namedRules(for readTypes: Set<String>) -> [NamedRule] {
+    var rules: [String: Schema.StringShape] = [:]
+    func note(_ schema: Schema, _ name: String) {
+      switch schema.kind {
+      case .string(let shape) where shape.pattern != nil && !schema.isSecret: rules[name] = shape
+      case .array(let shape): note(shape.items, name)
+      case .map(let shape):
+        if let values = shape.values { note(values, name) }
+        if let names = shape.names, case .string(let shape) = names.kind { rules[name.ruleName("names")] = shape }
+      case .object(let shape): for member in shape.members { note(member.schema, name.ruleName(member.name)) }
+      default: break
+      }
+    }
+    for (name, schema) in types where readTypes.contains(name) {
+      note(schema, name)
+      if name == "accountSelector", case .string(let shape) = schema.kind { rules[name] = shape }
+    }
+    for method in methods { note(method.params, "") }
+    return rules.sorted { $0.key < $1.key }.map { NamedRule(name: $0.key, shape: $0.value) }
+  }
+}

@@ -1,1 +1,0 @@
-// SchemaKit: see Package.swift.
