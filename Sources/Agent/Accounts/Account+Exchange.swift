@@ -29,7 +29,7 @@ extension Account {
       return await fail(attempt, .store, intent: nil)
     }
     guard isCurrent(attempt, intent.epoch) else { return }
-    let client = ProviderClient(provider: provider, http: around.environment.http, clock: clock)
+    let client = ProviderClient(provider: provider, environment: around.environment)
     switch await client.refresh(refreshToken, key: attempt.key) {
     case .failed(let failure):
       await fail(attempt, failure, intent: intent)
@@ -81,6 +81,7 @@ extension Account {
     guard isCurrent(attempt, intent.epoch) else { return }
     loaded?.unkept = nil
     loaded?.grant = grant
+    loaded?.lastFailure = nil
     loaded?.profile.lastOnlineAuthAt = clock.wall()
     // What was recovered after a reboot has no time that can be trusted: its refresh token is kept, and used again.
     let token =
@@ -94,22 +95,21 @@ extension Account {
     // Published before the callers are told: whoever asks after an answer gets no older token than it named.
     publish()
     if let narrowed {
-      around.events.publish(.tokenScopesNarrowed, account: id) { $0.member("scopes", narrowed.names) }
+      around.events.publish(TokenScopesNarrowedEvent(scopes: grant.scopes.names, lost: narrowed), account: id)
     }
-    around.events.publish(.tokenRefreshed, account: id) { writer in
-      writer.member("generation", Int64(grant.generation))
-      writer.member("expiresAt", token.expiresAtWall.rfc3339)
-      writer.member("resource", intent.key.resource)
-    }
+    around.events.publish(
+      TokenRefreshedEvent(
+        generation: Int(grant.generation), expiresAt: token.expiresAtWall, scopes: token.scopes.names,
+        resource: intent.key.resource), account: id)
     perform(effects)
   }
 
   /// A narrower `scope` in the answer shrinks what is known (RFC 6749 §5.1); nil if nothing was lost.
-  private func narrow(_ grant: inout GrantRecord, to scope: ScopeSet?) -> ScopeSet? {
+  private func narrow(_ grant: inout GrantRecord, to scope: ScopeSet?) -> [String]? {
     guard let scope, scope != grant.scopes else { return nil }
-    let lost = !grant.scopes.isSubset(of: scope)
+    let lost = grant.scopes.names.filter { !scope.names.contains($0) }
     grant.scopes = scope
-    return lost ? scope : nil
+    return lost.isEmpty ? nil : lost
   }
 
   /// The attempt brought no token: the machine decides what that means, and the journal keeps what is in doubt.
@@ -119,7 +119,7 @@ extension Account {
     guard loaded?.machine.exchange == attempt else { return }
     around.environment.log.log(
       .notice, "exchange failed",
-      [(.account, .hashed(id.text)), (.attempt, .number(Int64(attempt.number))), (.reason, .name(failure.errorName))])
+      [(.account, .hashed(id.text)), (.attempt, .number(Int64(attempt.number))), (.reason, .name(failure.code.name.description))])
     if let intent {
       // Committed before anybody is told: after a crash the same failure is known.
       var grant = loaded!.grant
@@ -134,6 +134,8 @@ extension Account {
       }
       guard loaded?.machine.exchange == attempt else { return }
     }
+    loaded?.lastFailure = WireLastFailure(
+      name: failure.code.name.description, at: clock.wall(), reason: failure.reason)
     let jitter = Double(around.environment.entropy.bytes(2).reduce(0) { $0 << 8 | Int($1) }) / 65_536
     perform(loaded?.machine.exchangeFailed(attempt: attempt.number, failure, at: clock.boot(), jitter: jitter) ?? [])
     publish()

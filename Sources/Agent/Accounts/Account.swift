@@ -36,7 +36,8 @@ actor Account {
     /// An answer that is not in the store yet because the disk failed: it is kept here until it is.
     var unkept: Registry.StagedAnswer?
     /// The state that subscribers were told last.
-    var toldState: SessionState
+    var toldState: WireAccountState
+    var lastFailure: WireLastFailure?
   }
 
   init(id: AccountID, around: AccountSurroundings) {
@@ -88,7 +89,7 @@ actor Account {
       refreshTokenExpiresAt: loaded.grant.refreshTokenExpiresAt, scopes: loaded.grant.scopes,
       roles: loaded.grant.roles, phase: machine.phase(at: now), attempts: machine.failures,
       nextAttemptAt: machine.nextAttemptAt.flatMap { $0 > now ? clock.wall() + ($0 - now) : nil },
-      lastError: machine.lastFailure?.errorName, generation: loaded.grant.generation)
+      lastError: loaded.lastFailure, generation: loaded.grant.generation)
   }
 
   // MARK: what replaces the grant
@@ -179,7 +180,7 @@ actor Account {
         guard let loaded else { continue }
         self.loaded?.grant.health = loaded.machine.health
       case .sessionExpired(let reason):
-        around.events.publish(.sessionExpired, account: id) { $0.member("reason", reason) }
+        around.events.publish(SessionExpiredEvent(reason: reason, remedies: [.reauthenticate]), account: id)
       case .stateChanged:
         tellState()
       }
@@ -192,10 +193,7 @@ actor Account {
     around.board.setState(state, of: id)
     guard state != loaded.toldState else { return }
     self.loaded?.toldState = state
-    around.events.publish(.sessionStateChanged, account: id) { writer in
-      writer.member("state", state.rawValue)
-      writer.member("previous", loaded.toldState.rawValue)
-    }
+    around.events.publish(SessionStateChangedEvent(state: state, previous: loaded.toldState), account: id)
   }
 
   // MARK: tokens

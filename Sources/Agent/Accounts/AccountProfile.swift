@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentModel
+internal import AgentProtocol
 internal import AgentPorts
 internal import JSONRPC
 internal import Secrets
@@ -86,7 +87,7 @@ struct AccountProfile: Sendable, Hashable {
 
 extension AccountProfile {
   /// The state as it is known without opening the grant.
-  var restingState: SessionState {
+  var restingState: WireAccountState {
     guard standing == .signedIn else { return .signedOut }
     switch health {
     case .ok, .misconfigured: return .active

@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentModel
+internal import AgentProtocol
 internal import Secrets
 
 /// An access token in memory, with what its answers say of it.
@@ -26,24 +27,17 @@ struct TokenAnswer: Sendable {
 /// What `session.get` tells.
 struct SessionFacts: Sendable {
   var profile: AccountProfile
-  var state: SessionState
+  var state: WireAccountState
   var freshness: TokenMachine.Freshness
   var accessTokenExpiresAt: Timestamp?
   var refreshTokenExpiresAt: Timestamp?
   var scopes: ScopeSet
   var roles: [String]
-  var phase: Phase
+  var phase: WireRefreshPhase
   var attempts: Int
   var nextAttemptAt: Timestamp?
-  var lastError: String?
+  var lastError: WireLastFailure?
   var generation: UInt64
-
-  enum Phase: String, Sendable { case idle, inFlight, inDoubt, backoff }
-}
-
-/// `state` of the contract.
-enum SessionState: String, Sendable, CaseIterable {
-  case active, offlineStale, interactionRequired, reauthenticationRequired, locked, signedOut
 }
 
 /// Names a token without telling it: what a client sends back to `token.reject`, what the journal keeps.

@@ -56,7 +56,7 @@ extension Registry {
     guard profile.standing == .signedIn else {
       throw RPCError(.signedOut, "This account is signed out. Sign in again before it can be the active one.").with {
         $0.account = profile.id
-        $0.remedies = ["reauthenticate"]
+        $0.remedies = [.reauthenticate]
       }
     }
     let previous = active
@@ -99,8 +99,10 @@ extension Registry {
 
   struct Admitted: Sendable {
     var profile: AccountProfile
+    var grant: GrantRecord
     var isNew: Bool
     var becameActive: Bool
+    var previousState: WireAccountState
   }
 
   /// One durable transaction: the account is there with its grant, or nothing is. The same identity lands on the same
@@ -146,6 +148,8 @@ extension Registry {
     if becomesActive { active = profile.id }
     board.setAccount(profile.id, alias: profile.alias)
     if becomesActive { board.setActive(profile.id) }
-    return Admitted(profile: profile, isNew: known == nil, becameActive: becomesActive)
+    return Admitted(
+      profile: profile, grant: grant, isNew: known == nil, becameActive: becomesActive,
+      previousState: known.map { board.state(of: $0.id) ?? $0.restingState } ?? .signedOut)
   }
 }

@@ -204,7 +204,7 @@ actor Registry {
 
 extension RPCError {
   static func vaultDamaged(_ message: String) -> RPCError {
-    RPCError(.integrity, message).with { $0.remedies = ["administrator"] }
+    RPCError(.integrity, message).with { $0.remedies = [.administrator] }
   }
 }
 

@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentModel
+internal import AgentProtocol
 internal import JSONRPC
 internal import Secrets
 internal import Synchronization
@@ -62,7 +63,7 @@ final class TokenBoard: Sendable {
     var accountsOfAlias: [String: Set<String>] = [:]
     var active: String?
     /// Of the accounts whose grant is open.
-    var states: [String: SessionState] = [:]
+    var states: [String: WireAccountState] = [:]
   }
   private let state = Mutex(State())
 
@@ -86,9 +87,9 @@ final class TokenBoard: Sendable {
     }
   }
 
-  func state(of account: AccountID) -> SessionState? { state.withLock { $0.states[account.text] } }
+  func state(of account: AccountID) -> WireAccountState? { state.withLock { $0.states[account.text] } }
 
-  func setState(_ new: SessionState, of account: AccountID) { state.withLock { $0.states[account.text] = new } }
+  func setState(_ new: WireAccountState, of account: AccountID) { state.withLock { $0.states[account.text] = new } }
 
   func publish(_ token: PublishedToken) {
     state.withLock { $0.tokens[token.account.text] = token }

@@ -4,7 +4,7 @@ internal import AgentProtocol
 
 /// The machine's words in the words of the contract.
 extension TokenMachine {
-  func state(at now: BootInstant) -> SessionState {
+  func state(at now: BootInstant) -> WireAccountState {
     switch health {
     case .signedOut: return .signedOut
     case .reauthenticate: return .reauthenticationRequired
@@ -16,7 +16,7 @@ extension TokenMachine {
     return isOffline ? .offlineStale : .active
   }
 
-  func phase(at now: BootInstant) -> SessionFacts.Phase {
+  func phase(at now: BootInstant) -> WireRefreshPhase {
     if exchange != nil { return .inFlight }
     if health == .unknown { return .inDoubt }
     return nextAttemptAt.map { now < $0 } == true ? .backoff : .idle
@@ -24,17 +24,17 @@ extension TokenMachine {
 }
 
 extension ExchangeFailure {
-  /// The name of the error that tells it.
-  var errorName: String {
+  /// The error that tells it.
+  var code: ErrorCode {
     switch self {
-    case .offline: ErrorCode.offline.name
-    case .untrustedServer: ErrorCode.untrustedServer.name
-    case .transient, .unexplained, .unknownOutcome: ErrorCode.providerUnavailable.name
-    case .reauthenticate: ErrorCode.reauthenticationRequired.name
-    case .locked: ErrorCode.accountLocked.name
-    case .interaction: ErrorCode.interactionRequired.name
-    case .misconfigured: ErrorCode.providerMisconfigured.name
-    case .store: ErrorCode.storeUnavailable.name
+    case .offline: .offline
+    case .untrustedServer: .untrustedServer
+    case .transient, .unexplained, .unknownOutcome: .providerUnavailable
+    case .reauthenticate: .reauthenticationRequired
+    case .locked: .accountLocked
+    case .interaction: .interactionRequired
+    case .misconfigured: .providerMisconfigured
+    case .store: .storeUnavailable
     }
   }
 
@@ -56,39 +56,39 @@ extension RPCError {
     switch refusal {
     case .signedOut:
       self = RPCError(.signedOut, "This account is signed out. Sign in again to use it.")
-      remedies = ["reauthenticate"]
+      remedies = [.reauthenticate]
     case .reauthenticate(let reason):
       self = RPCError(
         .reauthenticationRequired,
         "The provider no longer takes this account's refresh token. Sign in again; the account and its data are kept.")
       self.reason = reason
-      remedies = ["reauthenticate"]
+      remedies = [.reauthenticate]
     case .locked:
       self = RPCError(
         .accountLocked, "The provider says that this account is disabled. Its administrator can tell more; nothing was deleted.")
-      remedies = ["administrator"]
+      remedies = [.administrator]
     case .interaction(let claims):
       self = RPCError(
         .interactionRequired, "The provider wants the person for this: sign in once more to go on. Other tokens still work.")
       if let claims { details = [("claims", .text(claims))] }
-      remedies = ["interact", "reauthenticate"]
+      remedies = [.interact, .reauthenticate]
     case .misconfigured(let error):
       self = RPCError(
         .providerMisconfigured, "The provider refuses this client's configuration. Mend it by `provider.update`; nothing was deleted.")
       reason = error
-      remedies = ["administrator"]
+      remedies = [.administrator]
     case .offline(let pause):
       self = RPCError(.offline, "There is no way to the provider, and no token that is still good. The session is kept.")
       retryAfter = pause
-      remedies = ["connect"]
+      remedies = [.connect]
     case .untrustedServer:
       self = RPCError(
         .untrustedServer, "The server could not be trusted: TLS failed, or no pinned key matched. Nothing was sent to it.")
-      remedies = ["administrator"]
+      remedies = [.administrator]
     case .unavailable(let pause):
       self = RPCError(.providerUnavailable, "The provider could not answer now. The session is kept; try again later.")
       retryAfter = pause
-      remedies = ["connect"]
+      remedies = [.connect]
     case .store:
       self = RPCError(VaultFailure.store(.inputOutput))
     }

@@ -13,7 +13,7 @@ final class EventHub: Sendable {
 
   fileprivate struct Event {
     var sequence: Int64
-    var type: EventType
+    var type: WireEventType
     var account: String?
     /// The members after `subscription`, as JSON.
     var body: WireBytes
@@ -22,7 +22,7 @@ final class EventHub: Sendable {
   fileprivate struct Subscription {
     var connection: UInt64
     var output: any ConnectionOutput
-    var types: Set<EventType>?
+    var types: Set<WireEventType>?
     var accounts: Set<String>?
     /// Events before this one were given or are not wanted.
     var cursor: Int64
@@ -58,30 +58,28 @@ final class EventHub: Sendable {
 
   // MARK: publishing
 
-  func publish(_ type: EventType, account: AccountID? = nil, _ data: (inout JSONWriter) -> Void = { _ in }) {
+  func publish<Data: WireEvent>(_ data: Data, account: AccountID? = nil) {
     state.withLock { state in
       let sequence = state.next
       state.next += 1
       let event = Event(
-        sequence: sequence, type: type, account: account?.text, body: body(sequence, type, account?.text, data))
+        sequence: sequence, type: Data.type, account: account?.text, body: body(sequence, data, account?.text))
       state.keep(event)
       for name in state.order { state.deliver(event, to: name, self) }
     }
   }
 
   private func body(
-    _ sequence: Int64, _ type: EventType, _ account: String?, _ data: (inout JSONWriter) -> Void
+    _ sequence: Int64, _ data: some WireEvent, _ account: String?
   ) -> WireBytes {
     var writer = JSONWriter(capacity: 256)
     writer.member("epoch", epoch)
     writer.member("sequence", sequence)
-    writer.member("type", type.rawValue)
+    writer.member("type", Swift.type(of: data).type.rawValue)
     writer.member("account", account)
     writer.member("at", clock.wall().rfc3339)
     writer.key("data")
-    writer.beginObject()
-    data(&writer)
-    writer.endObject()
+    data.write(to: &writer)
     return writer.finish()
   }
 
@@ -106,10 +104,10 @@ final class EventHub: Sendable {
 
   /// Registers; nothing is delivered until `start`. Nil if the connection has its bound of subscriptions.
   func subscribe(
-    connection: UInt64, output: any ConnectionOutput, types: Set<EventType>?, accounts: Set<String>?,
+    connection: UInt64, output: any ConnectionOutput, types: Set<WireEventType>?, accounts: Set<String>?,
     since: (epoch: String, sequence: Int64)?
   ) -> Started? {
-    state.withLock { state in
+    state.withLock { (state) -> Started? in
       let held = state.subscriptions.values.filter { $0.connection == connection }.count
       guard held < Self.subscriptionsPerConnection else { return nil }
       state.names += 1
@@ -169,10 +167,7 @@ final class EventHub: Sendable {
   fileprivate func gapLine(_ subscription: String, from: Int64, to: Int64) -> WireBytes {
     Self.line(
       subscription,
-      body(to, .eventGap, nil) { writer in
-        writer.member("from", from)
-        writer.member("to", to)
-      })
+      body(to, EventGapEvent(lost: Int(to - from + 1), sequence: Int(to)), nil))
   }
 }
 

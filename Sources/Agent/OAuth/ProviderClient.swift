@@ -7,8 +7,11 @@ internal import Secrets
 /// Speaks to one provider: every request leaves once, on a connection of its own.
 struct ProviderClient: Sendable {
   let provider: Provider
-  let http: any HTTPExchange
-  let clock: any AgentClock
+  let environment: AgentEnvironment
+
+  private var http: any HTTPExchange { environment.http }
+  private var clock: any AgentClock { environment.clock }
+  var signatures: any SignatureVerifier { environment.signatures }
 
   /// The answer of a token endpoint, before anything in it is judged.
   enum TokenAnswer: Sendable {

@@ -2,23 +2,41 @@ internal import Synchronization
 
 /// Work that belongs to the agent and not to whoever asked for it: exchanges, sign-ins, requests being served.
 ///
-/// All of it runs in one task group under `run()`, so that it is structured, stays on a simulation's executor, and
-/// ends when the agent ends. A caller that goes away cancels none of it.
+/// All of it runs in task groups under `run()`, so that it is structured, stays on a simulation's executor, and ends
+/// when the agent ends. A caller that goes away cancels none of it.
 final class BackgroundWork: Sendable {
   typealias Work = @Sendable () async -> Void
 
   private let works: AsyncStream<Work>
   private let add: AsyncStream<Work>.Continuation
+  private let timers: AsyncStream<Work>
+  private let addTimer: AsyncStream<Work>.Continuation
 
-  init() { (works, add) = AsyncStream.makeStream() }
+  init() {
+    (works, add) = AsyncStream.makeStream()
+    (timers, addTimer) = AsyncStream.makeStream()
+  }
 
-  /// Starts `work` soon. After `stop()` nothing is started any more.
+  /// Starts `work` soon; the agent waits for its end. After `stop()` nothing is started any more.
   func start(_ work: @escaping Work) { add.yield(work) }
+
+  /// Starts work that only waits for a moment: it is cancelled when everything else has ended.
+  func startTimer(_ work: @escaping Work) { addTimer.yield(work) }
 
   /// Returns when `stop()` was called and everything that was started has ended.
   func run() async {
-    await withDiscardingTaskGroup { group in
-      for await work in works { group.addTask(operation: work) }
+    await withTaskGroup(of: Void.self) { [works, timers] group in
+      group.addTask {
+        await withDiscardingTaskGroup { group in
+          for await timer in timers { group.addTask(operation: timer) }
+          group.cancelAll()
+        }
+      }
+      await withDiscardingTaskGroup { group in
+        for await work in works { group.addTask(operation: work) }
+      }
+      addTimer.finish()
+      group.cancelAll()
     }
   }
 

@@ -20,6 +20,7 @@ public final class Connection: Conversation, @unchecked Sendable {
   let id: UInt64
   let output: any ConnectionOutput
   let requests = RequestsInFlight()
+  private let gate = OrderingGate()
   private let agent: AgentService
 
   init(id: UInt64, output: any ConnectionOutput, agent: AgentService) {
@@ -158,7 +159,7 @@ public final class Connection: Conversation, @unchecked Sendable {
       return slot.fill(AnswerObject.error(id: rawID, Self.methodNotFound))
     }
     if agent.isShuttingDown { return slot.fill(AnswerObject.error(id: rawID, .shuttingDown)) }
-    do {
+    do throws(RequestsInFlight.Refusal) {
       try requests.begin(id)
     } catch .duplicateID {
       return slot.fill(AnswerObject.error(id: nil, Self.duplicateID))
@@ -166,7 +167,7 @@ public final class Connection: Conversation, @unchecked Sendable {
       return slot.fill(AnswerObject.error(id: rawID, .overloaded("requests in flight on one connection")))
     }
     let prepared: PreparedCall
-    do {
+    do throws(ParamsProblem) {
       prepared = try method.prepare(params)
     } catch {
       slot.fill(AnswerObject.error(id: rawID, .invalidParams(error.path, expected: error.expected)))
@@ -191,7 +192,8 @@ public final class Connection: Conversation, @unchecked Sendable {
     let call = Call(agent: agent, connection: self)
     switch prepared {
     case .ordered(let run, let answered):
-      do {
+      gate.submit(isBarrier: false) { [self] in
+      do throws(RPCError) {
         let result = try run(call)
         answer(name, id, slot, .success(result))
         answered(result, call)
@@ -199,17 +201,21 @@ public final class Connection: Conversation, @unchecked Sendable {
         answer(name, id, slot, .failure(error))
       }
       ended(id)
-    case .concurrent(let run):
-      agent.background.start { [self] in
-        let result: Result<any WireWritable, RPCError> = await requests.run(id) {
-          do throws(RPCError) {
-            return .success(try await run(call))
-          } catch {
-            return .failure(error)
+      }
+    case .concurrent(let run, let isBarrier):
+      gate.submit(isBarrier: isBarrier) { [self] in
+        agent.background.start { [self] in
+          let result: Result<any WireWritable, RPCError> = await requests.run(id) {
+            do throws(RPCError) {
+              return .success(try await run(call))
+            } catch {
+              return .failure(error)
+            }
           }
+          answer(name, id, slot, result)
+          if isBarrier { gate.release() }
+          ended(id)
         }
-        answer(name, id, slot, result)
-        ended(id)
       }
     }
   }
@@ -245,7 +251,7 @@ public final class Connection: Conversation, @unchecked Sendable {
   /// which judges it in full.
   private func answeredFromBoard(_ root: JSONNode) -> Bool {
     guard case .request(let id?, let method, let params?) = Envelope(root), method.isText("token.get"),
-      params.kind == .object, !agent.isShuttingDown, !requests.contains(id)
+      params.kind == .object, !agent.isShuttingDown, !gate.isHeld, !requests.contains(id)
     else { return false }
     var selector: String?
     var minimum = Self.standardMinimumLifetime

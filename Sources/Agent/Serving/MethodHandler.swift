@@ -28,34 +28,29 @@ extension OrderedMethodHandler {
 /// A request whose parameters are good.
 enum PreparedCall: Sendable {
   case ordered(@Sendable (Call) throws(RPCError) -> any WireWritable, answered: @Sendable (any WireWritable, Call) -> Void)
-  case concurrent(@Sendable (Call) async throws(RPCError) -> any WireWritable)
+  /// `isBarrier`: later requests of the connection begin only when this one has been answered.
+  case concurrent(@Sendable (Call) async throws(RPCError) -> any WireWritable, isBarrier: Bool)
 }
 
-/// A method of this agent: how its line is read and who serves it.
+/// A method of this agent: how its params are read and who serves it.
 struct ServedMethod: Sendable {
-  let name: String
-  let carriesBody: Bool
-  let feature: String?
+  let info: MethodInfo
   let prepare: @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall
 
   init<Handler: MethodHandler>(_ handler: Handler.Type) {
-    name = Handler.Method.name
-    carriesBody = Handler.Method.carriesBody
-    feature = Handler.Method.feature
+    let isBarrier = Handler.Method.info.ordering == .connection
     let prepare: @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall = { (node) throws(ParamsProblem) in
       let params = try Self.params(Handler.Method.self, node)
       let run: @Sendable (Call) async throws(RPCError) -> any WireWritable = { (call) async throws(RPCError) in
         try await Handler.handle(params, call)
       }
-      return .concurrent(run)
+      return .concurrent(run, isBarrier: isBarrier)
     }
+    info = Handler.Method.info
     self.prepare = prepare
   }
 
   init<Handler: OrderedMethodHandler>(ordered handler: Handler.Type) {
-    name = Handler.Method.name
-    carriesBody = Handler.Method.carriesBody
-    feature = Handler.Method.feature
     let prepare: @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall = { (node) throws(ParamsProblem) in
       let params = try Self.params(Handler.Method.self, node)
       let run: @Sendable (Call) throws(RPCError) -> any WireWritable = { (call) throws(RPCError) in
@@ -66,13 +61,19 @@ struct ServedMethod: Sendable {
       }
       return .ordered(run, answered: answered)
     }
+    info = Handler.Method.info
     self.prepare = prepare
   }
 
   private static func params<Method: RPCMethod>(
     _ method: Method.Type, _ node: JSONNode?
   ) throws(ParamsProblem) -> Method.Params {
-    guard let node else { return try Method.Params.none() }
-    return try Method.Params(node, at: .root)
+    if let node { return try Method.Params(from: node) }
+    // Params may be left out (JSON-RPC 2.0 §4.2): that is an object without members.
+    let none: StaticString = "{}"
+    let bytes = UnsafeRawBufferPointer(start: none.utf8Start, count: none.utf8CodeUnitCount)
+    var tape = JSONTape()
+    guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { throw ParamsProblem(expected: "object") }
+    return try tape.withRoot(of: bytes) { (root) throws(ParamsProblem) in try Method.Params(from: root) }
   }
 }

@@ -18,7 +18,7 @@ public struct RPCError: Error, Sendable {
   var account: AccountID?
   var retryAfter: Milliseconds?
   var reason: String?
-  var remedies: [String] = []
+  var remedies: [WireRemedy] = []
   var details: [(name: String, value: Detail)] = []
   var retryable: Bool
 
@@ -43,14 +43,14 @@ public struct RPCError: Error, Sendable {
     writer.key("data")
     writer.beginObject()
     writer.key("name")
-    writer.string(code.name)
+    writer.string(code.name.description)
     writer.key("retryable")
     writer.bool(retryable)
     writer.member("account", account?.text)
     // A bound that is told as 0 would invite a loop.
     writer.member("retryAfterMs", retryAfter.map { max(1, $0.count) })
     writer.member("reason", reason)
-    if !remedies.isEmpty { writer.member("remedies", remedies) }
+    if !remedies.isEmpty { writer.member("remedies", remedies.map(\.rawValue)) }
     for (name, value) in details {
       writer.key(name)
       switch value {
@@ -102,7 +102,7 @@ extension RPCError {
   static let shuttingDown = RPCError(.shuttingDown, "The agent is ending. Nothing was changed; try again when it is back.")
 
   static let locked = RPCError(.agentLocked, "The vault is locked. Unlock it and try again; nothing was lost.").with {
-    $0.remedies = ["unlock"]
+    $0.remedies = [.unlock]
   }
 
   static let cancelled = RPCError(
@@ -137,7 +137,7 @@ extension RPCError {
         "A sealed record of this account does not open, or is not what its head says. Other accounts are not touched; sign in again to replace it."
       ).with {
         $0.account = account
-        $0.remedies = ["reauthenticate", "administrator"]
+        $0.remedies = [.reauthenticate, .administrator]
       }
     case .store(let failure):
       self = RPCError(

@@ -1,0 +1,43 @@
+internal import Synchronization
+
+/// Lets later requests of a connection wait for one that must be answered first (a method's `ordering` in the schema).
+final class OrderingGate: Sendable {
+  typealias Work = @Sendable () -> Void
+
+  private struct State {
+    var isHeld = false
+    var deferred: [(isBarrier: Bool, work: Work)] = []
+  }
+  private let state = Mutex(State())
+
+  var isHeld: Bool { state.withLock { $0.isHeld } }
+
+  /// Does `work` now, or when everything ordered before it has been answered. A barrier holds what comes after it
+  /// until `release`.
+  func submit(isBarrier: Bool, _ work: @escaping Work) {
+    let isDeferred = state.withLock { state in
+      guard !state.isHeld else {
+        state.deferred.append((isBarrier, work))
+        return true
+      }
+      state.isHeld = isBarrier
+      return false
+    }
+    if !isDeferred { work() }
+  }
+
+  /// The barrier has been answered.
+  func release() {
+    let next = state.withLock { state -> [Work] in
+      state.isHeld = false
+      var next: [Work] = []
+      while !state.isHeld, !state.deferred.isEmpty {
+        let first = state.deferred.removeFirst()
+        next.append(first.work)
+        state.isHeld = first.isBarrier
+      }
+      return next
+    }
+    for work in next { work() }
+  }
+}

@@ -1,0 +1,130 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+internal import JSONRPC
+internal import Secrets
+
+/// Finds out who signed in, and believes only what is signed or came from the provider itself.
+struct IdentityProof {
+  let client: ProviderClient
+  let now: Timestamp
+
+  struct Person: Sendable {
+    var identity: Identity
+    var displayName: String?
+    var email: String?
+    var roles: [String]
+  }
+
+  func identify(_ response: TokenResponse, nonce: IDTokenPolicy.Nonce) async throws(RPCError) -> Person {
+    if let idToken = response.idToken { return try await fromIDToken(idToken, nonce: nonce) }
+    if case .required = nonce, client.provider.configuration.scopes.contains("openid") {
+      throw .signInFailed("invalidIdToken", "The provider sent no ID token. Nothing was kept.")
+    }
+    guard let accessToken = response.accessToken else {
+      throw .signInFailed("invalidTokenResponse", "The provider sent no access token. Nothing was kept.")
+    }
+    return try await fromUserInfo(accessToken)
+  }
+
+  // MARK: ID token (OpenID Connect Core §3.1.3.7)
+
+  private func fromIDToken(_ token: Secret, nonce: IDTokenPolicy.Nonce) async throws(RPCError) -> Person {
+    let configuration = client.provider.configuration
+    let claims: IDTokenClaims
+    do throws(IDTokenFailure) {
+      let parsed = try token.withBytes { (bytes) throws(IDTokenFailure) in try CompactJWT(parsing: bytes) }
+      try await verify(parsed)
+      claims = try IDTokenClaims(parsed, names: claimNames)
+      let verdict = IDTokenPolicy.check(
+        claims, issuer: configuration.issuer, clientID: configuration.clientID, nonce: nonce, now: now)
+      if let failure = verdict.failures.first { throw failure }
+    } catch {
+      throw .signInFailed(
+        "invalidIdToken", "The provider's ID token can't be believed (\(error.rawValue)). Nothing was kept."
+      ).with { $0.details = [("idToken", .text(error.rawValue))] }
+    }
+    return try person(
+      subject: claims.subject, tenant: claims.tenant, name: claims.name ?? claims.preferredUsername,
+      email: claims.email, roles: claims.roles)
+  }
+
+  private var claimNames: ClaimNames {
+    let configuration = client.provider.configuration
+    var tenant = configuration.authorization.tenantClaim
+    if case .claim(let name)? = configuration.tenant { tenant = name }
+    return ClaimNames(tenant: tenant, roles: configuration.authorization.rolesClaim)
+  }
+
+  private func verify(_ token: CompactJWT) async throws(IDTokenFailure) {
+    guard let url = client.provider.endpoints.jwks else { throw .keyNotFound }
+    // Read anew for each sign-in, which is as rare as a key change: nothing to go stale.
+    let keys: JWKSet
+    do {
+      keys = try await client.document(url) { node in
+        try? JWKSet(parsing: node.raw)
+      }
+    } catch {
+      throw .keySetMalformed
+    }
+    let candidates = try keys.candidates(for: token)
+    guard
+      candidates.contains(where: {
+        client.signatures.isValid(token.signature, over: token.signedBytes, by: $0, algorithm: token.algorithm)
+      })
+    else { throw .signatureInvalid }
+  }
+
+  // MARK: userinfo, for servers without ID tokens
+
+  private func fromUserInfo(_ accessToken: Secret) async throws(RPCError) -> Person {
+    guard let url = client.provider.endpoints.userinfo else {
+      throw .signInFailed("noIdentity", "The provider says nowhere who signed in. Nothing was kept.")
+    }
+    let names = claimNames
+    do {
+      let found = try await client.document(url, bearer: accessToken) { node -> (String?, String?, String?, String?)? in
+        (
+          node["sub"]?.string ?? node["id"]?.string ?? node["id"]?.integer.map(String.init),
+          names.tenant.flatMap { name in node.members.first { $0.key.string == name }?.value.string },
+          node["name"]?.string ?? node["login"]?.string, node["email"]?.string
+        )
+      }
+      return try person(subject: found.0, tenant: found.1, name: found.2, email: found.3, roles: nil)
+    } catch let failure as RPCError {
+      throw failure
+    } catch {
+      throw .signInFailed("noIdentity", "The provider did not say who signed in. Nothing was kept.")
+    }
+  }
+
+  private func person(
+    subject: String?, tenant: String?, name: String?, email: String?, roles: [String]?
+  ) throws(RPCError) -> Person {
+    guard let subject, (1...IDTokenPolicy.maximumSubjectBytes).contains(subject.utf8.count) else {
+      throw .signInFailed("invalidIdToken", "The provider did not say who signed in. Nothing was kept.")
+    }
+    let configuration = client.provider.configuration
+    var known = tenant
+    if case .value(let value)? = configuration.tenant { known = value }
+    if case .claim? = configuration.tenant, known == nil {
+      throw .signInFailed("identityMismatch", "The provider named no tenant where one was expected. Nothing was kept.")
+    }
+    // Names are for show: cut rather than refused.
+    return Person(
+      identity: Identity(issuer: configuration.issuer, tenant: known, subject: subject),
+      displayName: name.map { String($0.prefix(128)) }, email: email.flatMap { $0.utf8.count <= 320 ? $0 : nil },
+      roles: roles ?? [])
+  }
+}
+
+/// What a refreshed ID token says of its subject. It came from the token endpoint itself, over TLS, so the claims are
+/// compared without another look at the signature (OpenID Connect Core §3.1.3.7, 6).
+enum IDTokenSubject {
+  static func read(_ token: Secret) -> String? {
+    token.withBytes { bytes in
+      (try? CompactJWT(parsing: bytes)).flatMap { try? IDTokenClaims($0) }?.subject
+    }
+  }
+}

@@ -1,0 +1,71 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+
+extension RPCError {
+  /// Why the token endpoint gave no tokens for a sign-in. A way that is closed says so with its own code.
+  static func signInFailed(_ failure: ExchangeFailure) -> RPCError {
+    switch failure {
+    case .offline:
+      RPCError(.offline, "There is no way to the provider. Nothing was kept; try again when you are online.").with {
+        $0.remedies = [.connect]
+      }
+    case .untrustedServer:
+      RPCError(
+        .untrustedServer, "The provider could not be trusted: TLS failed, or no pinned key matched. Nothing was sent to it.")
+    case .transient(let reason, let pause):
+      RPCError(.providerUnavailable, "The provider could not answer now. Nothing was kept; try again later.").with {
+        $0.reason = reason
+        $0.retryAfter = pause
+      }
+    case .misconfigured(let error):
+      RPCError(
+        .providerMisconfigured, "The provider refuses this client's configuration. Mend it by `provider.update`."
+      ).with { $0.details = [("providerError", .text(error))] }
+    case .unexplained(let status):
+      .signInFailed("refused", "The provider refused, with status \(status), and did not say why. Nothing was kept.")
+    case .unknownOutcome:
+      .signInFailed("answerLost", "The provider's answer was lost. Nothing was kept; sign in again.")
+    case .reauthenticate, .locked, .interaction, .store:
+      .signInFailed("refused", "The provider refused. Nothing was kept; sign in again.")
+    }
+  }
+
+  init(_ failure: RedirectFailure) {
+    switch failure {
+    case .portBusy(let port):
+      self = .signInFailed(
+        "portBusy", "Port \(port), where this provider's answers come back, is used by another program. Free it and try again.")
+    case .notLoopback:
+      self = RPCError(
+        .providerMisconfigured, "The redirect host is not a loopback address. Mend it by `provider.update`.")
+    case .unavailable:
+      self = .signInFailed("noListener", "No address could be opened for the browser to come back to.")
+    }
+  }
+}
+
+extension ProviderClient {
+  /// Discovery, or why there is none in the words of the contract.
+  func discoverOrExplain() async throws(RPCError) -> ServerMetadata {
+    do throws(DocumentFailure) {
+      return try await discover()
+    } catch {
+      switch error {
+      case .offline:
+        throw RPCError(.offline, "There is no way to the provider. Nothing was changed; try again when you are online.")
+          .with { $0.remedies = [.connect] }
+      case .untrusted:
+        throw RPCError(.untrustedServer, "The provider could not be trusted: TLS failed, or no pinned key matched.")
+      case .unavailable(let status) where status == 0 || status == 429 || status >= 500:
+        throw RPCError(.providerUnavailable, "The provider could not answer now. Nothing was changed; try again later.")
+      case .unavailable, .malformed:
+        throw RPCError(
+          .providerMisconfigured,
+          "There is no discovery document of this issuer. Check the issuer, or give the endpoints yourself."
+        ).with { $0.reason = "noDiscovery" }
+      }
+    }
+  }
+}
