@@ -9,8 +9,8 @@ public import JSONRPC
 /// | method `token.get` | `enum TokenGet: RPCMethod` with `Params`, `Result` and `info` |
 /// | all methods | `MethodTable.all`, sorted by name; `MethodTable.byName` |
 /// | `types/token.json` | `struct WireToken`; a set of words is an enum of raw strings, `WireAccountState` |
-/// | event `token.refreshed` | `struct TokenRefreshedEvent: WireEvent`; the envelope is `WireEventNotification` |
-/// | error 2004 | `ErrorCode.reauthenticationRequired`; its data is `WireErrorData` |
+/// | event `token.refreshed` | `struct TokenRefreshedEvent: WireEvent`, its `data`; `EventType.tokenRefreshed` |
+/// | error 2004 | `ErrorCode.reauthenticationRequired` |
 /// | account, alias, provider name, instant | `AccountID`, `Alias`, `ProviderName`, `Timestamp` of `AgentModel` |
 /// | `account` of params | `AccountSelector` of `AgentModel` |
 /// | a member with `x-secret` | `Secret`: read straight into guarded memory, written straight out of it |
@@ -31,11 +31,24 @@ public protocol RPCMethod {
 
 extension RPCMethod {
   public static var name: String { info.name }
+  public static var feature: String { info.feature }
+  public static var carriesBody: Bool { info.carriesBody }
 }
 
 /// What is read from params.
 public protocol WireReadable {
   init(from node: JSONNode) throws(ParamsProblem)
+}
+
+extension WireReadable {
+  /// What a request without `params` says: the same as `{}`.
+  public static func none() throws(ParamsProblem) -> Self {
+    var tape = JSONTape()
+    let nothing: StaticString = "{}"
+    let bytes = UnsafeRawBufferPointer(start: nothing.utf8Start, count: nothing.utf8CodeUnitCount)
+    guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { preconditionFailure("{} is JSON") }
+    return try tape.withRoot(of: bytes) { (node) throws(ParamsProblem) in try Self(from: node) }
+  }
 }
 
 /// What is written as a result, or into one.
@@ -45,7 +58,7 @@ public protocol WireWritable {
 
 /// The data of an event.
 public protocol WireEvent: WireWritable, Sendable {
-  static var type: WireEventType { get }
+  static var type: EventType { get }
 }
 
 /// A method of the contract.

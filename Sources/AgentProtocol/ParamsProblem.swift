@@ -48,7 +48,7 @@ public struct ParamsProblem: Error, Hashable, Sendable {
 
 /// Reads a member, so that what is wrong with it is told with its place. Costs nothing while all is well.
 @inline(__always)
-func at<Value>(
+func reading<Value>(
   _ name: StaticString, _ read: () throws(ParamsProblem) -> Value
 ) throws(ParamsProblem) -> Value {
   do throws(ParamsProblem) { return try read() } catch { throw error.below(name) }

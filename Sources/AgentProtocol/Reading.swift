@@ -86,6 +86,9 @@ extension JSONNode {
     return map
   }
 
+  /// Any value, as it stands on the line.
+  func json() throws(ParamsProblem) -> RawJSON { RawJSON(self) }
+
   func jsonObject(atMost maximum: Int) throws(ParamsProblem) -> RawJSON {
     guard kind == .object, members.reduce(0, { count, _ in count + 1 }) <= maximum else {
       throw ParamsProblem(expected: "object of at most \(maximum) members")

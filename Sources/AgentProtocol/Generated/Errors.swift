@@ -81,7 +81,7 @@ extension ErrorCode {
   public static let common: [ErrorCode] = [.invalidParams, .internalError, .agentLocked, .shuttingDown, .overloaded, .requestCancelled, .notPermitted]
 
   /// The name that stands in the error's data.
-  public var name: StaticString {
+  public var name: String {
     switch self {
       case .parseError: "parseError"
       case .invalidRequest: "invalidRequest"
@@ -127,7 +127,7 @@ extension ErrorCode {
   /// The same request may succeed later, without the person, unless an error says otherwise of itself.
   public var isRetryable: Bool {
     switch self {
-      case .internalError, .shuttingDown, .overloaded, .requestCancelled, .timedOut, .offline, .providerUnavailable, .stepUpThrottled, .storeUnavailable: true
+      case .agentLocked, .shuttingDown, .overloaded, .requestCancelled, .timedOut, .unlockFailed, .offline, .providerUnavailable, .stepUpThrottled, .storeUnavailable: true
       default: false
     }
   }

@@ -5,7 +5,7 @@ public import JSONRPC
 
 /// An account was added by a sign-in or an import.
 public struct AccountAddedEvent: WireEvent, Sendable {
-  public static let type = WireEventType.accountAdded
+  public static let type = EventType.accountAdded
   public var alias: Alias?
   public var provider: ProviderName
   public var issuer: String
@@ -36,7 +36,7 @@ public struct AccountAddedEvent: WireEvent, Sendable {
 
 /// Another account is the active one.
 public struct AccountSwitchedEvent: WireEvent, Sendable {
-  public static let type = WireEventType.accountSwitched
+  public static let type = EventType.accountSwitched
   public var active: AccountID?
   public var previous: AccountID?
 
@@ -64,7 +64,7 @@ public struct AccountSwitchedEvent: WireEvent, Sendable {
 
 /// An account has another alias.
 public struct AccountRenamedEvent: WireEvent, Sendable {
-  public static let type = WireEventType.accountRenamed
+  public static let type = EventType.accountRenamed
   public var alias: Alias
   public var previous: Alias?
 
@@ -90,7 +90,7 @@ public struct AccountRenamedEvent: WireEvent, Sendable {
 
 /// An account was signed out.
 public struct AccountSignedOutEvent: WireEvent, Sendable {
-  public static let type = WireEventType.accountSignedOut
+  public static let type = EventType.accountSignedOut
   public var mode: WireSignOutMode
   public var data: WireDataDisposition
   public var revocation: WireRevocationOutcome
@@ -119,7 +119,7 @@ public struct AccountSignedOutEvent: WireEvent, Sendable {
 
 /// The data of an account is erased.
 public struct AccountErasedEvent: WireEvent, Sendable {
-  public static let type = WireEventType.accountErased
+  public static let type = EventType.accountErased
   public init() {}
 
   public func write(to writer: inout JSONWriter) {
@@ -130,7 +130,7 @@ public struct AccountErasedEvent: WireEvent, Sendable {
 
 /// An account's state changed.
 public struct SessionStateChangedEvent: WireEvent, Sendable {
-  public static let type = WireEventType.sessionStateChanged
+  public static let type = EventType.sessionStateChanged
   public var state: WireAccountState
   public var previous: WireAccountState
   public var reason: String?
@@ -161,13 +161,13 @@ public struct SessionStateChangedEvent: WireEvent, Sendable {
 
 /// The person must sign in.
 public struct SessionExpiredEvent: WireEvent, Sendable {
-  public static let type = WireEventType.sessionExpired
+  public static let type = EventType.sessionExpired
   public var reason: String
-  public var remedies: [WireRemedy]
+  public var remedies: [WireRemedy]?
 
   public init(
     reason: String,
-    remedies: [WireRemedy]
+    remedies: [WireRemedy]? = nil
   ) {
     self.reason = reason
     self.remedies = remedies
@@ -177,24 +177,26 @@ public struct SessionExpiredEvent: WireEvent, Sendable {
     writer.beginObject()
     writer.key("reason")
     writer.string(reason)
-    writer.key("remedies")
-    writer.list(remedies) { item, writer in writer.string(item.rawValue) }
+    if let remedies {
+      writer.key("remedies")
+      writer.list(remedies) { item, writer in writer.string(item.rawValue) }
+    }
     writer.endObject()
   }
 }
 
 /// An exchange brought a new access token.
 public struct TokenRefreshedEvent: WireEvent, Sendable {
-  public static let type = WireEventType.tokenRefreshed
+  public static let type = EventType.tokenRefreshed
   public var generation: Int
   public var expiresAt: Timestamp
-  public var scopes: [String]
+  public var scopes: [String]?
   public var resource: String?
 
   public init(
     generation: Int,
     expiresAt: Timestamp,
-    scopes: [String],
+    scopes: [String]? = nil,
     resource: String? = nil
   ) {
     self.generation = generation
@@ -209,8 +211,10 @@ public struct TokenRefreshedEvent: WireEvent, Sendable {
     writer.integer(generation)
     writer.key("expiresAt")
     writer.timestamp(expiresAt)
-    writer.key("scopes")
-    writer.list(scopes) { item, writer in writer.string(item) }
+    if let scopes {
+      writer.key("scopes")
+      writer.list(scopes) { item, writer in writer.string(item) }
+    }
     if let resource {
       writer.key("resource")
       writer.string(resource)
@@ -221,13 +225,13 @@ public struct TokenRefreshedEvent: WireEvent, Sendable {
 
 /// The server granted less than before.
 public struct TokenScopesNarrowedEvent: WireEvent, Sendable {
-  public static let type = WireEventType.tokenScopesNarrowed
+  public static let type = EventType.tokenScopesNarrowed
   public var scopes: [String]
-  public var lost: [String]
+  public var lost: [String]?
 
   public init(
     scopes: [String],
-    lost: [String]
+    lost: [String]? = nil
   ) {
     self.scopes = scopes
     self.lost = lost
@@ -237,15 +241,17 @@ public struct TokenScopesNarrowedEvent: WireEvent, Sendable {
     writer.beginObject()
     writer.key("scopes")
     writer.list(scopes) { item, writer in writer.string(item) }
-    writer.key("lost")
-    writer.list(lost) { item, writer in writer.string(item) }
+    if let lost {
+      writer.key("lost")
+      writer.list(lost) { item, writer in writer.string(item) }
+    }
     writer.endObject()
   }
 }
 
 /// The snapshot of rights changed.
 public struct SnapshotChangedEvent: WireEvent, Sendable {
-  public static let type = WireEventType.snapshotChanged
+  public static let type = EventType.snapshotChanged
   public var version: Int
   public var roles: [String]
   public var scopes: [String]
@@ -274,7 +280,7 @@ public struct SnapshotChangedEvent: WireEvent, Sendable {
 
 /// The person proved to be there.
 public struct StepUpGrantedEvent: WireEvent, Sendable {
-  public static let type = WireEventType.stepUpGranted
+  public static let type = EventType.stepUpGranted
   public var validUntil: Timestamp
 
   public init(
@@ -293,7 +299,7 @@ public struct StepUpGrantedEvent: WireEvent, Sendable {
 
 /// The step-up is over.
 public struct StepUpExpiredEvent: WireEvent, Sendable {
-  public static let type = WireEventType.stepUpExpired
+  public static let type = EventType.stepUpExpired
   public init() {}
 
   public func write(to writer: inout JSONWriter) {
@@ -304,7 +310,7 @@ public struct StepUpExpiredEvent: WireEvent, Sendable {
 
 /// The way to the providers opened or closed.
 public struct ConnectivityChangedEvent: WireEvent, Sendable {
-  public static let type = WireEventType.connectivityChanged
+  public static let type = EventType.connectivityChanged
   public var state: WireConnectivityState
   public var previous: WireConnectivityState
   public var basis: WireConnectivityBasis
@@ -333,7 +339,7 @@ public struct ConnectivityChangedEvent: WireEvent, Sendable {
 
 /// The provider confirmed a revocation.
 public struct RevocationConfirmedEvent: WireEvent, Sendable {
-  public static let type = WireEventType.revocationConfirmed
+  public static let type = EventType.revocationConfirmed
   public var revocation: String
   public var issuer: String
 
@@ -357,7 +363,7 @@ public struct RevocationConfirmedEvent: WireEvent, Sendable {
 
 /// A revocation was given up; the token may still live.
 public struct RevocationAbandonedEvent: WireEvent, Sendable {
-  public static let type = WireEventType.revocationAbandoned
+  public static let type = EventType.revocationAbandoned
   public var revocation: String
   public var issuer: String
   public var reason: String
@@ -386,7 +392,7 @@ public struct RevocationAbandonedEvent: WireEvent, Sendable {
 
 /// An operation moved on.
 public struct OperationStatusChangedEvent: WireEvent, Sendable {
-  public static let type = WireEventType.operationStatusChanged
+  public static let type = EventType.operationStatusChanged
   public var operation: String
   public var status: WireOperationStatus
   public var previous: WireOperationStatus
@@ -415,7 +421,7 @@ public struct OperationStatusChangedEvent: WireEvent, Sendable {
 
 /// The vault was locked.
 public struct AgentLockedEvent: WireEvent, Sendable {
-  public static let type = WireEventType.agentLocked
+  public static let type = EventType.agentLocked
   public var reason: String?
 
   public init(
@@ -436,7 +442,7 @@ public struct AgentLockedEvent: WireEvent, Sendable {
 
 /// The vault was opened.
 public struct AgentUnlockedEvent: WireEvent, Sendable {
-  public static let type = WireEventType.agentUnlocked
+  public static let type = EventType.agentUnlocked
   public init() {}
 
   public func write(to writer: inout JSONWriter) {
@@ -447,7 +453,7 @@ public struct AgentUnlockedEvent: WireEvent, Sendable {
 
 /// A policy was set.
 public struct PolicyChangedEvent: WireEvent, Sendable {
-  public static let type = WireEventType.policyChanged
+  public static let type = EventType.policyChanged
   public var name: String
   public var version: Int
 
@@ -471,7 +477,7 @@ public struct PolicyChangedEvent: WireEvent, Sendable {
 
 /// The wall clock contradicts what the agent knows.
 public struct ClockSuspectEvent: WireEvent, Sendable {
-  public static let type = WireEventType.clockSuspect
+  public static let type = EventType.clockSuspect
   public var clock: WireClockTrust
   public var behindSeconds: Int?
 
@@ -497,27 +503,26 @@ public struct ClockSuspectEvent: WireEvent, Sendable {
 
 /// Events were lost: ask for the state anew.
 public struct EventGapEvent: WireEvent, Sendable {
-  public static let type = WireEventType.eventGap
-  public var lost: Int?
-  /// The next event has a greater one.
-  public var sequence: Int
+  public static let type = EventType.eventGap
+  /// The first sequence that was lost.
+  public var from: Int
+  /// The last one.
+  public var to: Int
 
   public init(
-    lost: Int? = nil,
-    sequence: Int
+    from: Int,
+    to: Int
   ) {
-    self.lost = lost
-    self.sequence = sequence
+    self.from = from
+    self.to = to
   }
 
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
-    if let lost {
-      writer.key("lost")
-      writer.integer(lost)
-    }
-    writer.key("sequence")
-    writer.integer(sequence)
+    writer.key("from")
+    writer.integer(from)
+    writer.key("to")
+    writer.integer(to)
     writer.endObject()
   }
 }

@@ -84,7 +84,7 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "14feb4bb4278ed70ba9f7e1df760519e4e1f705f72c09ac0675c593dde0c1897"
+  public static let schemaDigest = "a63bbf83074eef4d5150edf6eae7ae0d051ded0077983c4974e5db05040241d0"
   /// The groups of methods, sorted.
   public static let features = [
     "account",

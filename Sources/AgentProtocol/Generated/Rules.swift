@@ -12,7 +12,7 @@ extension TextRule {
     0...1048576,
     TextPattern(
       #"^[A-Za-z0-9+/]*[=]{0,2}$"#,
-      [.init(0x3ff880000000000, 0x7fffffe07fffffe, 0....max), .init(0x2000000000000000, 0x0, 0...2)]))
+      [.init(0x3ff880000000000, 0x7fffffe07fffffe, 0...Int.max), .init(0x2000000000000000, 0x0, 0...2)]))
   static let capability = TextRule(
     1...128,
     TextPattern(
@@ -53,7 +53,7 @@ extension TextRule {
     0...1048576,
     TextPattern(
       #"^[A-Za-z0-9+/]*[=]{0,2}$"#,
-      [.init(0x3ff880000000000, 0x7fffffe07fffffe, 0....max), .init(0x2000000000000000, 0x0, 0...2)]))
+      [.init(0x3ff880000000000, 0x7fffffe07fffffe, 0...Int.max), .init(0x2000000000000000, 0x0, 0...2)]))
   static let pins = TextRule(
     51...51,
     TextPattern(

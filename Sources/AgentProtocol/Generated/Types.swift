@@ -146,7 +146,7 @@ public struct WireAgentLimits: WireWritable, Sendable {
   public var lineBytes: Int
   /// For methods that carry bodies.
   public var bodyLineBytes: Int
-  public var nestingDepth: Int
+  public var nesting: Int
   /// On one connection.
   public var requestsInFlight: Int
   public var connections: Int
@@ -158,7 +158,7 @@ public struct WireAgentLimits: WireWritable, Sendable {
   public init(
     lineBytes: Int,
     bodyLineBytes: Int,
-    nestingDepth: Int,
+    nesting: Int,
     requestsInFlight: Int,
     connections: Int,
     lineSeconds: Int,
@@ -166,7 +166,7 @@ public struct WireAgentLimits: WireWritable, Sendable {
   ) {
     self.lineBytes = lineBytes
     self.bodyLineBytes = bodyLineBytes
-    self.nestingDepth = nestingDepth
+    self.nesting = nesting
     self.requestsInFlight = requestsInFlight
     self.connections = connections
     self.lineSeconds = lineSeconds
@@ -179,8 +179,8 @@ public struct WireAgentLimits: WireWritable, Sendable {
     writer.integer(lineBytes)
     writer.key("bodyLineBytes")
     writer.integer(bodyLineBytes)
-    writer.key("nestingDepth")
-    writer.integer(nestingDepth)
+    writer.key("nesting")
+    writer.integer(nesting)
     writer.key("requestsInFlight")
     writer.integer(requestsInFlight)
     writer.key("connections")
@@ -235,25 +235,25 @@ public struct WireAssumption: WireReadable, Sendable {
     var freshness: WireTokenFreshness?
     var snapshotAgeSeconds: Int?
     var lastOnlineAuthAgeSeconds: Int?
-    for (key, value) in node.members {
-      if key.isText("online") {
-        online = try at("online") { () throws(ParamsProblem) in try value.boolean() }
-      } else if key.isText("state") {
-        state = try at("state") { () throws(ParamsProblem) in try value.word(WireAccountState.self) }
-      } else if key.isText("stepUp") {
-        stepUp = try at("stepUp") { () throws(ParamsProblem) in try value.boolean() }
-      } else if key.isText("stepUpAgeSeconds") {
-        stepUpAgeSeconds = try at("stepUpAgeSeconds") { () throws(ParamsProblem) in try value.integer(0...9007199254740991) }
-      } else if key.isText("clock") {
-        clock = try at("clock") { () throws(ParamsProblem) in try value.word(WireClockTrust.self) }
-      } else if key.isText("freshness") {
-        freshness = try at("freshness") { () throws(ParamsProblem) in try value.word(WireTokenFreshness.self) }
-      } else if key.isText("snapshotAgeSeconds") {
-        snapshotAgeSeconds = try at("snapshotAgeSeconds") { () throws(ParamsProblem) in try value.integer(0...9007199254740991) }
-      } else if key.isText("lastOnlineAuthAgeSeconds") {
-        lastOnlineAuthAgeSeconds = try at("lastOnlineAuthAgeSeconds") { () throws(ParamsProblem) in try value.integer(0...9007199254740991) }
+    for (memberName, memberValue) in node.members {
+      if memberName.isText("online") {
+        online = try reading("online") { () throws(ParamsProblem) in try memberValue.boolean() }
+      } else if memberName.isText("state") {
+        state = try reading("state") { () throws(ParamsProblem) in try memberValue.word(WireAccountState.self) }
+      } else if memberName.isText("stepUp") {
+        stepUp = try reading("stepUp") { () throws(ParamsProblem) in try memberValue.boolean() }
+      } else if memberName.isText("stepUpAgeSeconds") {
+        stepUpAgeSeconds = try reading("stepUpAgeSeconds") { () throws(ParamsProblem) in try memberValue.integer(0...9007199254740991) }
+      } else if memberName.isText("clock") {
+        clock = try reading("clock") { () throws(ParamsProblem) in try memberValue.word(WireClockTrust.self) }
+      } else if memberName.isText("freshness") {
+        freshness = try reading("freshness") { () throws(ParamsProblem) in try memberValue.word(WireTokenFreshness.self) }
+      } else if memberName.isText("snapshotAgeSeconds") {
+        snapshotAgeSeconds = try reading("snapshotAgeSeconds") { () throws(ParamsProblem) in try memberValue.integer(0...9007199254740991) }
+      } else if memberName.isText("lastOnlineAuthAgeSeconds") {
+        lastOnlineAuthAgeSeconds = try reading("lastOnlineAuthAgeSeconds") { () throws(ParamsProblem) in try memberValue.integer(0...9007199254740991) }
       } else {
-        throw ParamsProblem.unknownMember(key)
+        throw ParamsProblem.unknownMember(memberName)
       }
     }
     self.online = online
@@ -342,13 +342,13 @@ public struct WireAuthorizationContext: WireReadable, Sendable {
     guard node.kind == .object else { throw ParamsProblem(expected: "object") }
     var sensitivity: WireSensitivity?
     var attributes: RawJSON?
-    for (key, value) in node.members {
-      if key.isText("sensitivity") {
-        sensitivity = try at("sensitivity") { () throws(ParamsProblem) in try value.word(WireSensitivity.self) }
-      } else if key.isText("attributes") {
-        attributes = try at("attributes") { () throws(ParamsProblem) in try value.jsonObject(atMost: 32) }
+    for (memberName, memberValue) in node.members {
+      if memberName.isText("sensitivity") {
+        sensitivity = try reading("sensitivity") { () throws(ParamsProblem) in try memberValue.word(WireSensitivity.self) }
+      } else if memberName.isText("attributes") {
+        attributes = try reading("attributes") { () throws(ParamsProblem) in try memberValue.jsonObject(atMost: 32) }
       } else {
-        throw ParamsProblem.unknownMember(key)
+        throw ParamsProblem.unknownMember(memberName)
       }
     }
     self.sensitivity = sensitivity
@@ -377,15 +377,15 @@ public struct WireAuthorizationRules: WireReadable, WireWritable, Sendable {
     var rolesClaim: String?
     var tenantClaim: String?
     var entitlementsUrl: String?
-    for (key, value) in node.members {
-      if key.isText("rolesClaim") {
-        rolesClaim = try at("rolesClaim") { () throws(ParamsProblem) in try value.text(TextRule(1...256)) }
-      } else if key.isText("tenantClaim") {
-        tenantClaim = try at("tenantClaim") { () throws(ParamsProblem) in try value.text(TextRule(1...256)) }
-      } else if key.isText("entitlementsUrl") {
-        entitlementsUrl = try at("entitlementsUrl") { () throws(ParamsProblem) in try value.text(TextRule(1...2048)) }
+    for (memberName, memberValue) in node.members {
+      if memberName.isText("rolesClaim") {
+        rolesClaim = try reading("rolesClaim") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...256)) }
+      } else if memberName.isText("tenantClaim") {
+        tenantClaim = try reading("tenantClaim") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...256)) }
+      } else if memberName.isText("entitlementsUrl") {
+        entitlementsUrl = try reading("entitlementsUrl") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
       } else {
-        throw ParamsProblem.unknownMember(key)
+        throw ParamsProblem.unknownMember(memberName)
       }
     }
     self.rolesClaim = rolesClaim
@@ -428,13 +428,13 @@ public struct WireClientIdentity: WireReadable, Sendable {
     guard node.kind == .object else { throw ParamsProblem(expected: "object") }
     var name: String?
     var version: String?
-    for (key, value) in node.members {
-      if key.isText("name") {
-        name = try at("name") { () throws(ParamsProblem) in try value.text(TextRule(1...128)) }
-      } else if key.isText("version") {
-        version = try at("version") { () throws(ParamsProblem) in try value.text(TextRule(1...64)) }
+    for (memberName, memberValue) in node.members {
+      if memberName.isText("name") {
+        name = try reading("name") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...128)) }
+      } else if memberName.isText("version") {
+        version = try reading("version") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...64)) }
       } else {
-        throw ParamsProblem.unknownMember(key)
+        throw ParamsProblem.unknownMember(memberName)
       }
     }
     guard let name else { throw ParamsProblem.missing("name", expected: "string") }
@@ -627,29 +627,29 @@ public struct WireEndpoints: WireReadable, WireWritable, Sendable {
     var jwks: String?
     var registration: String?
     var pushedAuthorizationRequest: String?
-    for (key, value) in node.members {
-      if key.isText("authorization") {
-        authorization = try at("authorization") { () throws(ParamsProblem) in try value.text(TextRule(1...2048)) }
-      } else if key.isText("token") {
-        token = try at("token") { () throws(ParamsProblem) in try value.text(TextRule(1...2048)) }
-      } else if key.isText("deviceAuthorization") {
-        deviceAuthorization = try at("deviceAuthorization") { () throws(ParamsProblem) in try value.text(TextRule(1...2048)) }
-      } else if key.isText("revocation") {
-        revocation = try at("revocation") { () throws(ParamsProblem) in try value.text(TextRule(1...2048)) }
-      } else if key.isText("introspection") {
-        introspection = try at("introspection") { () throws(ParamsProblem) in try value.text(TextRule(1...2048)) }
-      } else if key.isText("userinfo") {
-        userinfo = try at("userinfo") { () throws(ParamsProblem) in try value.text(TextRule(1...2048)) }
-      } else if key.isText("endSession") {
-        endSession = try at("endSession") { () throws(ParamsProblem) in try value.text(TextRule(1...2048)) }
-      } else if key.isText("jwks") {
-        jwks = try at("jwks") { () throws(ParamsProblem) in try value.text(TextRule(1...2048)) }
-      } else if key.isText("registration") {
-        registration = try at("registration") { () throws(ParamsProblem) in try value.text(TextRule(1...2048)) }
-      } else if key.isText("pushedAuthorizationRequest") {
-        pushedAuthorizationRequest = try at("pushedAuthorizationRequest") { () throws(ParamsProblem) in try value.text(TextRule(1...2048)) }
+    for (memberName, memberValue) in node.members {
+      if memberName.isText("authorization") {
+        authorization = try reading("authorization") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
+      } else if memberName.isText("token") {
+        token = try reading("token") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
+      } else if memberName.isText("deviceAuthorization") {
+        deviceAuthorization = try reading("deviceAuthorization") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
+      } else if memberName.isText("revocation") {
+        revocation = try reading("revocation") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
+      } else if memberName.isText("introspection") {
+        introspection = try reading("introspection") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
+      } else if memberName.isText("userinfo") {
+        userinfo = try reading("userinfo") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
+      } else if memberName.isText("endSession") {
+        endSession = try reading("endSession") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
+      } else if memberName.isText("jwks") {
+        jwks = try reading("jwks") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
+      } else if memberName.isText("registration") {
+        registration = try reading("registration") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
+      } else if memberName.isText("pushedAuthorizationRequest") {
+        pushedAuthorizationRequest = try reading("pushedAuthorizationRequest") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
       } else {
-        throw ParamsProblem.unknownMember(key)
+        throw ParamsProblem.unknownMember(memberName)
       }
     }
     self.authorization = authorization
@@ -710,202 +710,6 @@ public struct WireEndpoints: WireReadable, WireWritable, Sendable {
   }
 }
 
-/// The data of an error.
-public struct WireErrorData: WireWritable, Sendable {
-  public var name: String
-  /// The same request may succeed later, without the person.
-  public var retryable: Bool
-  /// Whom it is about.
-  public var account: AccountID?
-  public var retryAfterMs: Int?
-  /// For programs.
-  public var reason: String?
-  /// In the order in which to try them.
-  public var remedies: [WireRemedy]?
-  /// A JSON Pointer into params (RFC 6901).
-  public var path: String?
-  public var expected: String?
-  /// The bound that was passed.
-  public var limit: Int?
-  /// A request with this id is in flight.
-  public var duplicateId: Bool?
-  public var supported: [String]?
-  public var candidates: [AccountID]?
-  /// For the authorization request (OpenID Connect Core §5.5).
-  public var claims: String?
-  public var decision: WireDecision?
-  public var attemptsLeft: Int?
-  public var problems: [WirePolicyProblem]?
-  /// What is missing: `signIn`, `policy`, `secret`, `revocation`, `subscription`, `grant`, `keySlot`, …
-  public var kind: String?
-  /// The server's own `error` code.
-  public var providerError: String?
-
-  public init(
-    name: String,
-    retryable: Bool,
-    account: AccountID? = nil,
-    retryAfterMs: Int? = nil,
-    reason: String? = nil,
-    remedies: [WireRemedy]? = nil,
-    path: String? = nil,
-    expected: String? = nil,
-    limit: Int? = nil,
-    duplicateId: Bool? = nil,
-    supported: [String]? = nil,
-    candidates: [AccountID]? = nil,
-    claims: String? = nil,
-    decision: WireDecision? = nil,
-    attemptsLeft: Int? = nil,
-    problems: [WirePolicyProblem]? = nil,
-    kind: String? = nil,
-    providerError: String? = nil
-  ) {
-    self.name = name
-    self.retryable = retryable
-    self.account = account
-    self.retryAfterMs = retryAfterMs
-    self.reason = reason
-    self.remedies = remedies
-    self.path = path
-    self.expected = expected
-    self.limit = limit
-    self.duplicateId = duplicateId
-    self.supported = supported
-    self.candidates = candidates
-    self.claims = claims
-    self.decision = decision
-    self.attemptsLeft = attemptsLeft
-    self.problems = problems
-    self.kind = kind
-    self.providerError = providerError
-  }
-
-  public func write(to writer: inout JSONWriter) {
-    writer.beginObject()
-    writer.key("name")
-    writer.string(name)
-    writer.key("retryable")
-    writer.bool(retryable)
-    if let account {
-      writer.key("account")
-      writer.string(account.text)
-    }
-    if let retryAfterMs {
-      writer.key("retryAfterMs")
-      writer.integer(retryAfterMs)
-    }
-    if let reason {
-      writer.key("reason")
-      writer.string(reason)
-    }
-    if let remedies {
-      writer.key("remedies")
-      writer.list(remedies) { item, writer in writer.string(item.rawValue) }
-    }
-    if let path {
-      writer.key("path")
-      writer.string(path)
-    }
-    if let expected {
-      writer.key("expected")
-      writer.string(expected)
-    }
-    if let limit {
-      writer.key("limit")
-      writer.integer(limit)
-    }
-    if let duplicateId {
-      writer.key("duplicateId")
-      writer.bool(duplicateId)
-    }
-    if let supported {
-      writer.key("supported")
-      writer.list(supported) { item, writer in writer.string(item) }
-    }
-    if let candidates {
-      writer.key("candidates")
-      writer.list(candidates) { item, writer in writer.string(item.text) }
-    }
-    if let claims {
-      writer.key("claims")
-      writer.string(claims)
-    }
-    if let decision {
-      writer.key("decision")
-      decision.write(to: &writer)
-    }
-    if let attemptsLeft {
-      writer.key("attemptsLeft")
-      writer.integer(attemptsLeft)
-    }
-    if let problems {
-      writer.key("problems")
-      writer.list(problems) { item, writer in item.write(to: &writer) }
-    }
-    if let kind {
-      writer.key("kind")
-      writer.string(kind)
-    }
-    if let providerError {
-      writer.key("providerError")
-      writer.string(providerError)
-    }
-    writer.endObject()
-  }
-}
-
-/// The params of the notification `event`.
-public struct WireEventNotification: WireWritable, Sendable {
-  public var subscription: String
-  public var epoch: String
-  public var sequence: Int
-  public var type: WireEventType
-  public var account: AccountID?
-  public var at: Timestamp
-  /// By the type.
-  public var data: RawJSON
-
-  public init(
-    subscription: String,
-    epoch: String,
-    sequence: Int,
-    type: WireEventType,
-    account: AccountID? = nil,
-    at: Timestamp,
-    data: RawJSON
-  ) {
-    self.subscription = subscription
-    self.epoch = epoch
-    self.sequence = sequence
-    self.type = type
-    self.account = account
-    self.at = at
-    self.data = data
-  }
-
-  public func write(to writer: inout JSONWriter) {
-    writer.beginObject()
-    writer.key("subscription")
-    writer.string(subscription)
-    writer.key("epoch")
-    writer.string(epoch)
-    writer.key("sequence")
-    writer.integer(sequence)
-    writer.key("type")
-    writer.string(type.rawValue)
-    if let account {
-      writer.key("account")
-      writer.string(account.text)
-    }
-    writer.key("at")
-    writer.timestamp(at)
-    writer.key("data")
-    data.write(to: &writer)
-    writer.endObject()
-  }
-}
-
 /// A place in the stream of events.
 public struct WireEventPosition: WireReadable, Sendable {
   public var epoch: String
@@ -923,13 +727,13 @@ public struct WireEventPosition: WireReadable, Sendable {
     guard node.kind == .object else { throw ParamsProblem(expected: "object") }
     var epoch: String?
     var sequence: Int?
-    for (key, value) in node.members {
-      if key.isText("epoch") {
-        epoch = try at("epoch") { () throws(ParamsProblem) in try value.text(.handle) }
-      } else if key.isText("sequence") {
-        sequence = try at("sequence") { () throws(ParamsProblem) in try value.integer(0...9007199254740991) }
+    for (memberName, memberValue) in node.members {
+      if memberName.isText("epoch") {
+        epoch = try reading("epoch") { () throws(ParamsProblem) in try memberValue.text(.handle) }
+      } else if memberName.isText("sequence") {
+        sequence = try reading("sequence") { () throws(ParamsProblem) in try memberValue.integer(0...9007199254740991) }
       } else {
-        throw ParamsProblem.unknownMember(key)
+        throw ParamsProblem.unknownMember(memberName)
       }
     }
     guard let epoch else { throw ParamsProblem.missing("epoch", expected: "string") }
@@ -1221,19 +1025,19 @@ public struct WireOperationRequest: WireReadable, Sendable {
     var headers: WireMap<String>?
     var body: String?
     var bodyBase64: String?
-    for (key, value) in node.members {
-      if key.isText("method") {
-        method = try at("method") { () throws(ParamsProblem) in try value.text(.httpMethod) }
-      } else if key.isText("url") {
-        url = try at("url") { () throws(ParamsProblem) in try value.text(TextRule(1...2048)) }
-      } else if key.isText("headers") {
-        headers = try at("headers") { () throws(ParamsProblem) in try value.map(atMost: 64, names: .requestHeadersNames) { (item) throws(ParamsProblem) in try item.text(TextRule(0...8192)) } }
-      } else if key.isText("body") {
-        body = try at("body") { () throws(ParamsProblem) in try value.text(TextRule(0...1048576)) }
-      } else if key.isText("bodyBase64") {
-        bodyBase64 = try at("bodyBase64") { () throws(ParamsProblem) in try value.text(.operationRequestBodyBase64) }
+    for (memberName, memberValue) in node.members {
+      if memberName.isText("method") {
+        method = try reading("method") { () throws(ParamsProblem) in try memberValue.text(.httpMethod) }
+      } else if memberName.isText("url") {
+        url = try reading("url") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
+      } else if memberName.isText("headers") {
+        headers = try reading("headers") { () throws(ParamsProblem) in try memberValue.map(atMost: 64, names: .requestHeadersNames) { (item) throws(ParamsProblem) in try item.text(TextRule(0...8192)) } }
+      } else if memberName.isText("body") {
+        body = try reading("body") { () throws(ParamsProblem) in try memberValue.text(TextRule(0...1048576)) }
+      } else if memberName.isText("bodyBase64") {
+        bodyBase64 = try reading("bodyBase64") { () throws(ParamsProblem) in try memberValue.text(.operationRequestBodyBase64) }
       } else {
-        throw ParamsProblem.unknownMember(key)
+        throw ParamsProblem.unknownMember(memberName)
       }
     }
     guard let method else { throw ParamsProblem.missing("method", expected: "string") }
@@ -1268,30 +1072,6 @@ public struct WireOperationResponse: WireWritable, Sendable {
       writer.key("body")
       writer.string(body)
     }
-    writer.endObject()
-  }
-}
-
-/// What is wrong with a policy document.
-public struct WirePolicyProblem: WireWritable, Sendable {
-  /// A JSON Pointer into the document.
-  public var pointer: String
-  public var text: String
-
-  public init(
-    pointer: String,
-    text: String
-  ) {
-    self.pointer = pointer
-    self.text = text
-  }
-
-  public func write(to writer: inout JSONWriter) {
-    writer.beginObject()
-    writer.key("pointer")
-    writer.string(pointer)
-    writer.key("text")
-    writer.string(text)
     writer.endObject()
   }
 }
@@ -1501,15 +1281,15 @@ public struct WireRedirect: WireReadable, WireWritable, Sendable {
     var host: String?
     var port: Int?
     var path: String?
-    for (key, value) in node.members {
-      if key.isText("host") {
-        host = try at("host") { () throws(ParamsProblem) in try value.text(.redirectHost) }
-      } else if key.isText("port") {
-        port = try at("port") { () throws(ParamsProblem) in try value.integer(0...65535) }
-      } else if key.isText("path") {
-        path = try at("path") { () throws(ParamsProblem) in try value.text(.redirectPath) }
+    for (memberName, memberValue) in node.members {
+      if memberName.isText("host") {
+        host = try reading("host") { () throws(ParamsProblem) in try memberValue.text(.redirectHost) }
+      } else if memberName.isText("port") {
+        port = try reading("port") { () throws(ParamsProblem) in try memberValue.integer(0...65535) }
+      } else if memberName.isText("path") {
+        path = try reading("path") { () throws(ParamsProblem) in try memberValue.text(.redirectPath) }
       } else {
-        throw ParamsProblem.unknownMember(key)
+        throw ParamsProblem.unknownMember(memberName)
       }
     }
     self.host = host
@@ -1556,15 +1336,15 @@ public struct WireRefreshRules: WireReadable, WireWritable, Sendable {
     var reuse: WireTokenReuse?
     var graceSeconds: Int?
     var onUnknownOutcome: WireUnknownOutcomeRule?
-    for (key, value) in node.members {
-      if key.isText("reuse") {
-        reuse = try at("reuse") { () throws(ParamsProblem) in try value.word(WireTokenReuse.self) }
-      } else if key.isText("graceSeconds") {
-        graceSeconds = try at("graceSeconds") { () throws(ParamsProblem) in try value.integer(0...86400) }
-      } else if key.isText("onUnknownOutcome") {
-        onUnknownOutcome = try at("onUnknownOutcome") { () throws(ParamsProblem) in try value.word(WireUnknownOutcomeRule.self) }
+    for (memberName, memberValue) in node.members {
+      if memberName.isText("reuse") {
+        reuse = try reading("reuse") { () throws(ParamsProblem) in try memberValue.word(WireTokenReuse.self) }
+      } else if memberName.isText("graceSeconds") {
+        graceSeconds = try reading("graceSeconds") { () throws(ParamsProblem) in try memberValue.integer(0...86400) }
+      } else if memberName.isText("onUnknownOutcome") {
+        onUnknownOutcome = try reading("onUnknownOutcome") { () throws(ParamsProblem) in try memberValue.word(WireUnknownOutcomeRule.self) }
       } else {
-        throw ParamsProblem.unknownMember(key)
+        throw ParamsProblem.unknownMember(memberName)
       }
     }
     guard let reuse else { throw ParamsProblem.missing("reuse", expected: "one of none, grace, strict") }
@@ -1911,13 +1691,13 @@ public struct WireTenantRule: WireReadable, WireWritable, Sendable {
     guard node.kind == .object else { throw ParamsProblem(expected: "object") }
     var claim: String?
     var value: String?
-    for (key, value) in node.members {
-      if key.isText("claim") {
-        claim = try at("claim") { () throws(ParamsProblem) in try value.text(TextRule(1...256)) }
-      } else if key.isText("value") {
-        value = try at("value") { () throws(ParamsProblem) in try value.text(TextRule(1...256)) }
+    for (memberName, memberValue) in node.members {
+      if memberName.isText("claim") {
+        claim = try reading("claim") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...256)) }
+      } else if memberName.isText("value") {
+        value = try reading("value") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...256)) }
       } else {
-        throw ParamsProblem.unknownMember(key)
+        throw ParamsProblem.unknownMember(memberName)
       }
     }
     self.claim = claim
@@ -2040,19 +1820,19 @@ public struct WireTokenRequest: WireReadable, Sendable {
     var resource: String?
     var minimumLifetimeSeconds: Int = 60
     var timeoutSeconds: Int?
-    for (key, value) in node.members {
-      if key.isText("account") {
-        account = try at("account") { () throws(ParamsProblem) in try AccountSelector(value.text(.accountSelector)) }
-      } else if key.isText("scopes") {
-        scopes = try at("scopes") { () throws(ParamsProblem) in try value.list(0...128) { (item) throws(ParamsProblem) in try item.text(.scope) } }
-      } else if key.isText("resource") {
-        resource = try at("resource") { () throws(ParamsProblem) in try value.text(TextRule(1...2048)) }
-      } else if key.isText("minimumLifetimeSeconds") {
-        minimumLifetimeSeconds = try at("minimumLifetimeSeconds") { () throws(ParamsProblem) in try value.integer(0...86400) }
-      } else if key.isText("timeoutSeconds") {
-        timeoutSeconds = try at("timeoutSeconds") { () throws(ParamsProblem) in try value.integer(1...600) }
+    for (memberName, memberValue) in node.members {
+      if memberName.isText("account") {
+        account = try reading("account") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
+      } else if memberName.isText("scopes") {
+        scopes = try reading("scopes") { () throws(ParamsProblem) in try memberValue.list(0...128) { (item) throws(ParamsProblem) in try item.text(.scope) } }
+      } else if memberName.isText("resource") {
+        resource = try reading("resource") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
+      } else if memberName.isText("minimumLifetimeSeconds") {
+        minimumLifetimeSeconds = try reading("minimumLifetimeSeconds") { () throws(ParamsProblem) in try memberValue.integer(0...86400) }
+      } else if memberName.isText("timeoutSeconds") {
+        timeoutSeconds = try reading("timeoutSeconds") { () throws(ParamsProblem) in try memberValue.integer(1...600) }
       } else {
-        throw ParamsProblem.unknownMember(key)
+        throw ParamsProblem.unknownMember(memberName)
       }
     }
     guard let account else { throw ParamsProblem.missing("account", expected: "string") }

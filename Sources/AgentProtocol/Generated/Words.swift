@@ -79,7 +79,7 @@ public enum WireEffect: String, CaseIterable, Hashable, Sendable {
 }
 
 /// The type of an event.
-public enum WireEventType: String, CaseIterable, Hashable, Sendable {
+public enum EventType: String, CaseIterable, Hashable, Sendable {
   case accountAdded = "account.added"
   case accountSwitched = "account.switched"
   case accountRenamed = "account.renamed"
@@ -193,8 +193,8 @@ public enum WireRevocationScope: String, CaseIterable, Hashable, Sendable {
 
 /// How sensitive data is.
 public enum WireSensitivity: String, CaseIterable, Hashable, Sendable {
-  case public
-  case internal
+  case `public`
+  case `internal`
   case confidential
   case restricted
 }

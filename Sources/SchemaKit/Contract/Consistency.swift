@@ -25,8 +25,12 @@ extension Contract {
     default: problems.append(Problem(path + "/result", "a result is an object"))
     }
     if method.accountScoped {
-      let asks = params.object?.members.contains { $0.name == "account" && $0.isRequired && $0.schema.reference == "accountSelector" }
-      let tells = result.object?.members.contains { $0.name == "account" && $0.isRequired && $0.schema.reference == "accountId" }
+      let asks = params.object?.members.contains {
+        $0.name == "account" && $0.isRequired && $0.schema.reference == "accountSelector"
+      }
+      let tells = result.object?.members.contains {
+        $0.name == "account" && $0.isRequired && $0.schema.reference == "accountId"
+      }
       if asks != true { problems.append(Problem(path + "/params", "account-scoped: expected a required account")) }
       if tells != true { problems.append(Problem(path + "/result", "account-scoped: expected the account's id")) }
     }
@@ -51,7 +55,9 @@ extension Contract {
     if event.data.object == nil { problems.append(Problem(path + "/data", "expected an object")) }
     if event.examples.isEmpty { problems.append(Problem(path + "/examples", "expected at least one")) }
     for (index, example) in event.examples.enumerated() {
-      problems += validate(example, against: event.data).map { Problem(path + "/examples/\(index)" + $0.pointer, $0.text) }
+      problems += validate(example, against: event.data).map {
+        Problem(path + "/examples/\(index)" + $0.pointer, $0.text)
+      }
     }
   }
 

@@ -24,7 +24,8 @@ struct ContractReader {
   init(directory: URL) { self.directory = directory }
 
   mutating func contract() -> Contract {
-    let root = document("lanyard.json", members: ["title", "protocol", "description", "errors", "policy", "methods", "events"])
+    let root = document(
+      "lanyard.json", members: ["title", "protocol", "description", "errors", "policy", "methods", "events"])
     let types = names(in: "types").map { name -> (name: String, schema: Schema) in
       let path = "types/\(name).json"
       return (name, schema(document(path, members: nil), at: path))

@@ -6,7 +6,8 @@ struct SchemaReader {
   private static let annotations: Set<String> = ["$schema", "title", "description", "default", "x-secret"]
   private static let keywords: [String: Set<String>] = [
     "object": [
-      "type", "properties", "required", "additionalProperties", "propertyNames", "maxProperties", "minProperties", "not",
+      "type", "properties", "required", "additionalProperties", "propertyNames", "maxProperties", "minProperties",
+      "not",
     ],
     "array": ["type", "items", "minItems", "maxItems"],
     "string": ["type", "minLength", "maxLength", "pattern", "format", "enum"],
@@ -31,7 +32,9 @@ struct SchemaReader {
     }
     guard let type = value["type"] else {
       refuse(members, beyond: [], at: pointer)
-      if schema.description == nil { problems.append(Problem(pointer, "a schema without a type says in words what it takes")) }
+      if schema.description == nil {
+        problems.append(Problem(pointer, "a schema without a type says in words what it takes"))
+      }
       return schema
     }
     guard let name = type.string, let known = Self.keywords[name] else {

@@ -36,7 +36,8 @@ extension Contract {
       JSONMember("paramStructure", "by-name"),
       JSONMember("params", .array(params)),
       JSONMember("result", ["name": "result", "schema": document["result"]!.withComponentReferences]),
-      JSONMember("errors", .array((method.errors + commonErrors).map { ["$ref": .string("#/components/errors/\($0)")] })),
+      JSONMember(
+        "errors", .array((method.errors + commonErrors).map { ["$ref": .string("#/components/errors/\($0)")] })),
       JSONMember("examples", .array(method.examples.enumerated().map { openRPC($1, number: $0 + 1) })),
       JSONMember("x-since", .string(method.since)),
       JSONMember("x-feature", .string(method.feature)),

@@ -20,7 +20,8 @@ struct ReferenceRenderer {
     rows += ["", "## Errors", "", "| code | name | meaning | retryable | data |", "|---|---|---|---|---|"]
     for error in contract.errors {
       let data = error.data.map { "`\($0)`" }.joined(separator: ", ")
-      rows.append("| \(error.code) | `\(error.name)` | \(error.meaning) | \(error.retryable ? "yes" : "no") | \(data) |")
+      rows.append(
+        "| \(error.code) | `\(error.name)` | \(error.meaning) | \(error.retryable ? "yes" : "no") | \(data) |")
     }
     let common = contract.commonErrors.map { "`\($0)`" }.joined(separator: ", ")
     rows += ["", "Every method can answer \(common)."]
@@ -64,7 +65,8 @@ struct ReferenceRenderer {
     guard !shape.members.isEmpty else { return ["", "\(title): none."] }
     return ["", "| \(title.lowercased()) | | |", "|---|---|---|"]
       + shape.members.map { member in
-        let marks = (member.isRequired ? "" : " *optional*") + (contract.resolved(member.schema).isSecret ? " *secret*" : "")
+        let marks =
+          (member.isRequired ? "" : " *optional*") + (contract.resolved(member.schema).isSecret ? " *secret*" : "")
         let text = [member.schema.description, member.schema.defaultValue.map { "Default: `\($0.compact)`." }]
         return "| `\(member.name)`\(marks) | \(words(member.schema)) | "
           + text.compactMap { $0 }.joined(separator: " ").replacing("|", with: "\\|") + " |"

@@ -11,7 +11,7 @@ extension Schema {
       if let parsed = Self.parsedTypes[name] { return parsed }
       let target = contract.type(name)!
       switch target.kind {
-      case .object, .enumeration: return "Wire" + name.capitalizedFirst
+      case .object, .enumeration: return name.swiftTypeName
       default: return isSecret ? "Secret" : target.swiftType(in: contract)
       }
     case .string: return isSecret ? "Secret" : "String"
@@ -47,9 +47,15 @@ extension String {
   var swiftLiteral: String { "\"" + replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\"" }
 
   var swiftIdentifier: String {
-    let keywords: Set = ["default", "operator", "in", "is", "as", "case", "switch", "self", "protocol", "import", "where"]
+    let keywords: Set = [
+      "as", "case", "default", "import", "in", "internal", "is", "operator", "private", "protocol", "public", "self",
+      "switch", "where",
+    ]
     return keywords.contains(self) ? "`\(self)`" : self
   }
+
+  /// `WireToken` of `token`: the prefix keeps the words of the wire apart from those of the house.
+  var swiftTypeName: String { self == "eventType" ? "EventType" : "Wire" + capitalizedFirst }
 
   /// `accountAdded` of `account.added`.
   var lowerCamelCased: String {

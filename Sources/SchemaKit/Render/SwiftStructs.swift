@@ -8,7 +8,7 @@ extension SwiftRenderer {
       (reads ? ["WireReadable"] : []) + (writes && conformances.isEmpty ? ["WireWritable"] : []) + conformances
       + ["Sendable"]
     source.block("public struct \(name): \(protocols.joined(separator: ", "))") { source in
-      if let eventType { source.line("public static let type = WireEventType.\(eventType)") }
+      if let eventType { source.line("public static let type = EventType.\(eventType)") }
       for member in shape.members {
         if let description = member.schema.description { source.doc(description) }
         source.line("public var \(member.swiftName): \(memberType(member))")
@@ -57,7 +57,7 @@ extension SwiftRenderer {
     source.block("public init(from node: JSONNode) throws(ParamsProblem)") { source in
       source.line("guard node.kind == .object else { throw ParamsProblem(expected: \"object\") }")
       guard !shape.members.isEmpty else {
-        return source.line("for (key, _) in node.members { throw ParamsProblem.unknownMember(key) }")
+        return source.line("for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }")
       }
       for member in shape.members {
         let type = member.schema.swiftType(in: contract)
@@ -67,16 +67,16 @@ extension SwiftRenderer {
           source.line("var \(member.swiftName): \(type)?")
         }
       }
-      source.block("for (key, value) in node.members") { source in
+      source.block("for (memberName, memberValue) in node.members") { source in
         for (index, member) in shape.members.enumerated() {
           let name = member.name.swiftLiteral
-          source.line((index == 0 ? "" : "} else ") + "if key.isText(\(name)) {")
-          let read = readExpression(member.schema, of: "value", ruleName: rulePrefix.ruleName(member.name))
+          source.line((index == 0 ? "" : "} else ") + "if memberName.isText(\(name)) {")
+          let read = readExpression(member.schema, of: "memberValue", ruleName: rulePrefix.ruleName(member.name))
           source.line(
-            "  \(member.swiftName) = try at(\(name)) { () throws(ParamsProblem) in try \(read) }")
+            "  \(member.swiftName) = try reading(\(name)) { () throws(ParamsProblem) in try \(read) }")
         }
         source.line("} else {")
-        source.line("  throw ParamsProblem.unknownMember(key)")
+        source.line("  throw ParamsProblem.unknownMember(memberName)")
         source.line("}")
       }
       for member in shape.members where member.isRequired {
@@ -118,8 +118,8 @@ extension SwiftRenderer {
       }
       let target = contract.type(name)!
       switch target.kind {
-      case .object: return "Wire\(name.capitalizedFirst)(from: \(value))"
-      case .enumeration: return "\(value).word(Wire\(name.capitalizedFirst).self)"
+      case .object: return "\(name.swiftTypeName)(from: \(value))"
+      case .enumeration: return "\(value).word(\(name.swiftTypeName).self)"
       default:
         var target = target
         target.isSecret = target.isSecret || schema.isSecret
@@ -133,15 +133,17 @@ extension SwiftRenderer {
       return "\(value).text(\(shape.pattern == nil ? "TextRule(\(length))" : ".\(ruleName)"))"
     case .integer(let range): return "\(value).integer(\(range.swiftText))"
     case .boolean: return "\(value).boolean()"
-    case .anything: return "RawJSON(\(value))"
+    case .anything: return "\(value).json()"
     case .array(let shape):
       let item = readExpression(shape.items, of: "item", ruleName: ruleName)
-      return "\(value).list(\(shape.count.lowerBound)...\(shape.count.upperBound)) { (item) throws(ParamsProblem) in try \(item) }"
+      return
+        "\(value).list(\(shape.count.lowerBound)...\(shape.count.upperBound)) { (item) throws(ParamsProblem) in try \(item) }"
     case .map(let shape):
       guard let values = shape.values else { return "\(value).jsonObject(atMost: \(shape.maximumMembers))" }
       let item = readExpression(values, of: "item", ruleName: ruleName)
       let names = shape.names.map { "." + ($0.reference ?? ruleName.ruleName("names")) } ?? "nil"
-      return "\(value).map(atMost: \(shape.maximumMembers), names: \(names)) { (item) throws(ParamsProblem) in try \(item) }"
+      return
+        "\(value).map(atMost: \(shape.maximumMembers), names: \(names)) { (item) throws(ParamsProblem) in try \(item) }"
     case .object, .enumeration, .reference: preconditionFailure("has a name of its own: \(schema)")
     }
   }

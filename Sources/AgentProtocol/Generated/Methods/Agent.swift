@@ -36,15 +36,15 @@ public enum AgentHello: RPCMethod {
       var client: WireClientIdentity?
       var `protocol`: String?
       var grant: Secret?
-      for (key, value) in node.members {
-        if key.isText("client") {
-          client = try at("client") { () throws(ParamsProblem) in try WireClientIdentity(from: value) }
-        } else if key.isText("protocol") {
-          `protocol` = try at("protocol") { () throws(ParamsProblem) in try value.text(TextRule(1...16)) }
-        } else if key.isText("grant") {
-          grant = try at("grant") { () throws(ParamsProblem) in try value.secret(1...256) }
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("client") {
+          client = try reading("client") { () throws(ParamsProblem) in try WireClientIdentity(from: memberValue) }
+        } else if memberName.isText("protocol") {
+          `protocol` = try reading("protocol") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...16)) }
+        } else if memberName.isText("grant") {
+          grant = try reading("grant") { () throws(ParamsProblem) in try memberValue.secret(1...256) }
         } else {
-          throw ParamsProblem.unknownMember(key)
+          throw ParamsProblem.unknownMember(memberName)
         }
       }
       guard let client else { throw ParamsProblem.missing("client", expected: "object") }
@@ -112,7 +112,7 @@ public enum AgentStatus: RPCMethod {
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
-      for (key, _) in node.members { throw ParamsProblem.unknownMember(key) }
+      for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
     }
   }
 
@@ -212,13 +212,13 @@ public enum AgentInitialize: RPCMethod {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var protection: WireProtection?
       var passphrase: Secret?
-      for (key, value) in node.members {
-        if key.isText("protection") {
-          protection = try at("protection") { () throws(ParamsProblem) in try value.word(WireProtection.self) }
-        } else if key.isText("passphrase") {
-          passphrase = try at("passphrase") { () throws(ParamsProblem) in try value.secret(1...1024) }
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("protection") {
+          protection = try reading("protection") { () throws(ParamsProblem) in try memberValue.word(WireProtection.self) }
+        } else if memberName.isText("passphrase") {
+          passphrase = try reading("passphrase") { () throws(ParamsProblem) in try memberValue.secret(1...1024) }
         } else {
-          throw ParamsProblem.unknownMember(key)
+          throw ParamsProblem.unknownMember(memberName)
         }
       }
       guard let protection else { throw ParamsProblem.missing("protection", expected: "one of keyFile, passphrase, secretService, systemdCredential") }
@@ -263,7 +263,7 @@ public enum AgentLock: RPCMethod {
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
-      for (key, _) in node.members { throw ParamsProblem.unknownMember(key) }
+      for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
     }
   }
 
@@ -311,13 +311,13 @@ public enum AgentUnlock: RPCMethod {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var passphrase: Secret?
       var prompt: WirePrompt?
-      for (key, value) in node.members {
-        if key.isText("passphrase") {
-          passphrase = try at("passphrase") { () throws(ParamsProblem) in try value.secret(1...1024) }
-        } else if key.isText("prompt") {
-          prompt = try at("prompt") { () throws(ParamsProblem) in try value.word(WirePrompt.self) }
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("passphrase") {
+          passphrase = try reading("passphrase") { () throws(ParamsProblem) in try memberValue.secret(1...1024) }
+        } else if memberName.isText("prompt") {
+          prompt = try reading("prompt") { () throws(ParamsProblem) in try memberValue.word(WirePrompt.self) }
         } else {
-          throw ParamsProblem.unknownMember(key)
+          throw ParamsProblem.unknownMember(memberName)
         }
       }
       self.passphrase = passphrase
@@ -371,15 +371,15 @@ public enum AgentAddKeySlot: RPCMethod {
       var protection: WireProtection?
       var passphrase: Secret?
       var prompt: WirePrompt?
-      for (key, value) in node.members {
-        if key.isText("protection") {
-          protection = try at("protection") { () throws(ParamsProblem) in try value.word(WireProtection.self) }
-        } else if key.isText("passphrase") {
-          passphrase = try at("passphrase") { () throws(ParamsProblem) in try value.secret(1...1024) }
-        } else if key.isText("prompt") {
-          prompt = try at("prompt") { () throws(ParamsProblem) in try value.word(WirePrompt.self) }
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("protection") {
+          protection = try reading("protection") { () throws(ParamsProblem) in try memberValue.word(WireProtection.self) }
+        } else if memberName.isText("passphrase") {
+          passphrase = try reading("passphrase") { () throws(ParamsProblem) in try memberValue.secret(1...1024) }
+        } else if memberName.isText("prompt") {
+          prompt = try reading("prompt") { () throws(ParamsProblem) in try memberValue.word(WirePrompt.self) }
         } else {
-          throw ParamsProblem.unknownMember(key)
+          throw ParamsProblem.unknownMember(memberName)
         }
       }
       guard let protection else { throw ParamsProblem.missing("protection", expected: "one of keyFile, passphrase, secretService, systemdCredential") }
@@ -432,11 +432,11 @@ public enum AgentRemoveKeySlot: RPCMethod {
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var slot: Int?
-      for (key, value) in node.members {
-        if key.isText("slot") {
-          slot = try at("slot") { () throws(ParamsProblem) in try value.integer(0...255) }
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("slot") {
+          slot = try reading("slot") { () throws(ParamsProblem) in try memberValue.integer(0...255) }
         } else {
-          throw ParamsProblem.unknownMember(key)
+          throw ParamsProblem.unknownMember(memberName)
         }
       }
       guard let slot else { throw ParamsProblem.missing("slot", expected: "integer from 0 to 255") }
@@ -475,7 +475,7 @@ public enum AgentListKeySlots: RPCMethod {
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
-      for (key, _) in node.members { throw ParamsProblem.unknownMember(key) }
+      for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
     }
   }
 
@@ -510,7 +510,7 @@ public enum AgentRotateRootKey: RPCMethod {
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
-      for (key, _) in node.members { throw ParamsProblem.unknownMember(key) }
+      for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
     }
   }
 
@@ -545,7 +545,7 @@ public enum AgentShutdown: RPCMethod {
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
-      for (key, _) in node.members { throw ParamsProblem.unknownMember(key) }
+      for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
     }
   }
 

@@ -36,17 +36,17 @@ public enum GrantCreate: RPCMethod {
       var accounts: [AccountSelector]?
       var methods: [String]?
       var expiresInSeconds: Int?
-      for (key, value) in node.members {
-        if key.isText("client") {
-          client = try at("client") { () throws(ParamsProblem) in try value.text(TextRule(1...128)) }
-        } else if key.isText("accounts") {
-          accounts = try at("accounts") { () throws(ParamsProblem) in try value.list(1...64) { (item) throws(ParamsProblem) in try AccountSelector(item.text(.accountSelector)) } }
-        } else if key.isText("methods") {
-          methods = try at("methods") { () throws(ParamsProblem) in try value.list(1...128) { (item) throws(ParamsProblem) in try item.text(.methodPattern) } }
-        } else if key.isText("expiresInSeconds") {
-          expiresInSeconds = try at("expiresInSeconds") { () throws(ParamsProblem) in try value.integer(1...31622400) }
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("client") {
+          client = try reading("client") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...128)) }
+        } else if memberName.isText("accounts") {
+          accounts = try reading("accounts") { () throws(ParamsProblem) in try memberValue.list(1...64) { (item) throws(ParamsProblem) in try AccountSelector(item.text(.accountSelector)) } }
+        } else if memberName.isText("methods") {
+          methods = try reading("methods") { () throws(ParamsProblem) in try memberValue.list(1...128) { (item) throws(ParamsProblem) in try item.text(.methodPattern) } }
+        } else if memberName.isText("expiresInSeconds") {
+          expiresInSeconds = try reading("expiresInSeconds") { () throws(ParamsProblem) in try memberValue.integer(1...31622400) }
         } else {
-          throw ParamsProblem.unknownMember(key)
+          throw ParamsProblem.unknownMember(memberName)
         }
       }
       guard let client else { throw ParamsProblem.missing("client", expected: "string") }
@@ -122,7 +122,7 @@ public enum GrantList: RPCMethod {
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
-      for (key, _) in node.members { throw ParamsProblem.unknownMember(key) }
+      for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
     }
   }
 
@@ -164,11 +164,11 @@ public enum GrantRevoke: RPCMethod {
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var grant: String?
-      for (key, value) in node.members {
-        if key.isText("grant") {
-          grant = try at("grant") { () throws(ParamsProblem) in try value.text(.handle) }
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("grant") {
+          grant = try reading("grant") { () throws(ParamsProblem) in try memberValue.text(.handle) }
         } else {
-          throw ParamsProblem.unknownMember(key)
+          throw ParamsProblem.unknownMember(memberName)
         }
       }
       guard let grant else { throw ParamsProblem.missing("grant", expected: "string") }

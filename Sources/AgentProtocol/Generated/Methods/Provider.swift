@@ -99,45 +99,45 @@ public enum ProviderAdd: RPCMethod {
       var pins: WireMap<[String]>?
       var policy: String?
       var preset: String?
-      for (key, value) in node.members {
-        if key.isText("name") {
-          name = try at("name") { () throws(ParamsProblem) in try value.text(.providerName, as: ProviderName.init) }
-        } else if key.isText("issuer") {
-          issuer = try at("issuer") { () throws(ParamsProblem) in try value.text(TextRule(1...2048)) }
-        } else if key.isText("clientId") {
-          clientId = try at("clientId") { () throws(ParamsProblem) in try value.text(TextRule(1...512)) }
-        } else if key.isText("clientSecret") {
-          clientSecret = try at("clientSecret") { () throws(ParamsProblem) in try value.secret(1...4096) }
-        } else if key.isText("scopes") {
-          scopes = try at("scopes") { () throws(ParamsProblem) in try value.list(0...128) { (item) throws(ParamsProblem) in try item.text(.scope) } }
-        } else if key.isText("resources") {
-          resources = try at("resources") { () throws(ParamsProblem) in try value.list(0...32) { (item) throws(ParamsProblem) in try item.text(TextRule(1...2048)) } }
-        } else if key.isText("endpoints") {
-          endpoints = try at("endpoints") { () throws(ParamsProblem) in try WireEndpoints(from: value) }
-        } else if key.isText("redirect") {
-          redirect = try at("redirect") { () throws(ParamsProblem) in try WireRedirect(from: value) }
-        } else if key.isText("refresh") {
-          refresh = try at("refresh") { () throws(ParamsProblem) in try WireRefreshRules(from: value) }
-        } else if key.isText("errorCodes") {
-          errorCodes = try at("errorCodes") { () throws(ParamsProblem) in try value.map(atMost: 128, names: .errorCodesNames) { (item) throws(ParamsProblem) in try item.word(WireFailureClass.self) } }
-        } else if key.isText("tenant") {
-          tenant = try at("tenant") { () throws(ParamsProblem) in try WireTenantRule(from: value) }
-        } else if key.isText("authorization") {
-          authorization = try at("authorization") { () throws(ParamsProblem) in try WireAuthorizationRules(from: value) }
-        } else if key.isText("revocationScope") {
-          revocationScope = try at("revocationScope") { () throws(ParamsProblem) in try value.word(WireRevocationScope.self) }
-        } else if key.isText("persistAccessTokens") {
-          persistAccessTokens = try at("persistAccessTokens") { () throws(ParamsProblem) in try value.boolean() }
-        } else if key.isText("allowedOrigins") {
-          allowedOrigins = try at("allowedOrigins") { () throws(ParamsProblem) in try value.list(0...64) { (item) throws(ParamsProblem) in try item.text(TextRule(1...512)) } }
-        } else if key.isText("pins") {
-          pins = try at("pins") { () throws(ParamsProblem) in try value.map(atMost: 64, names: .host) { (item) throws(ParamsProblem) in try item.list(1...8) { (item) throws(ParamsProblem) in try item.text(.pins) } } }
-        } else if key.isText("policy") {
-          policy = try at("policy") { () throws(ParamsProblem) in try value.text(.policyName) }
-        } else if key.isText("preset") {
-          preset = try at("preset") { () throws(ParamsProblem) in try value.text(.preset) }
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("name") {
+          name = try reading("name") { () throws(ParamsProblem) in try memberValue.text(.providerName, as: ProviderName.init) }
+        } else if memberName.isText("issuer") {
+          issuer = try reading("issuer") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
+        } else if memberName.isText("clientId") {
+          clientId = try reading("clientId") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...512)) }
+        } else if memberName.isText("clientSecret") {
+          clientSecret = try reading("clientSecret") { () throws(ParamsProblem) in try memberValue.secret(1...4096) }
+        } else if memberName.isText("scopes") {
+          scopes = try reading("scopes") { () throws(ParamsProblem) in try memberValue.list(0...128) { (item) throws(ParamsProblem) in try item.text(.scope) } }
+        } else if memberName.isText("resources") {
+          resources = try reading("resources") { () throws(ParamsProblem) in try memberValue.list(0...32) { (item) throws(ParamsProblem) in try item.text(TextRule(1...2048)) } }
+        } else if memberName.isText("endpoints") {
+          endpoints = try reading("endpoints") { () throws(ParamsProblem) in try WireEndpoints(from: memberValue) }
+        } else if memberName.isText("redirect") {
+          redirect = try reading("redirect") { () throws(ParamsProblem) in try WireRedirect(from: memberValue) }
+        } else if memberName.isText("refresh") {
+          refresh = try reading("refresh") { () throws(ParamsProblem) in try WireRefreshRules(from: memberValue) }
+        } else if memberName.isText("errorCodes") {
+          errorCodes = try reading("errorCodes") { () throws(ParamsProblem) in try memberValue.map(atMost: 128, names: .errorCodesNames) { (item) throws(ParamsProblem) in try item.word(WireFailureClass.self) } }
+        } else if memberName.isText("tenant") {
+          tenant = try reading("tenant") { () throws(ParamsProblem) in try WireTenantRule(from: memberValue) }
+        } else if memberName.isText("authorization") {
+          authorization = try reading("authorization") { () throws(ParamsProblem) in try WireAuthorizationRules(from: memberValue) }
+        } else if memberName.isText("revocationScope") {
+          revocationScope = try reading("revocationScope") { () throws(ParamsProblem) in try memberValue.word(WireRevocationScope.self) }
+        } else if memberName.isText("persistAccessTokens") {
+          persistAccessTokens = try reading("persistAccessTokens") { () throws(ParamsProblem) in try memberValue.boolean() }
+        } else if memberName.isText("allowedOrigins") {
+          allowedOrigins = try reading("allowedOrigins") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.text(TextRule(1...512)) } }
+        } else if memberName.isText("pins") {
+          pins = try reading("pins") { () throws(ParamsProblem) in try memberValue.map(atMost: 64, names: .host) { (item) throws(ParamsProblem) in try item.list(1...8) { (item) throws(ParamsProblem) in try item.text(.pins) } } }
+        } else if memberName.isText("policy") {
+          policy = try reading("policy") { () throws(ParamsProblem) in try memberValue.text(.policyName) }
+        } else if memberName.isText("preset") {
+          preset = try reading("preset") { () throws(ParamsProblem) in try memberValue.text(.preset) }
         } else {
-          throw ParamsProblem.unknownMember(key)
+          throw ParamsProblem.unknownMember(memberName)
         }
       }
       guard let name else { throw ParamsProblem.missing("name", expected: "string") }
@@ -195,7 +195,7 @@ public enum ProviderList: RPCMethod {
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
-      for (key, _) in node.members { throw ParamsProblem.unknownMember(key) }
+      for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
     }
   }
 
@@ -237,11 +237,11 @@ public enum ProviderGet: RPCMethod {
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var provider: ProviderName?
-      for (key, value) in node.members {
-        if key.isText("provider") {
-          provider = try at("provider") { () throws(ParamsProblem) in try value.text(.providerName, as: ProviderName.init) }
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("provider") {
+          provider = try reading("provider") { () throws(ParamsProblem) in try memberValue.text(.providerName, as: ProviderName.init) }
         } else {
-          throw ParamsProblem.unknownMember(key)
+          throw ParamsProblem.unknownMember(memberName)
         }
       }
       guard let provider else { throw ParamsProblem.missing("provider", expected: "string") }
@@ -361,45 +361,45 @@ public enum ProviderUpdate: RPCMethod {
       var pins: WireMap<[String]>?
       var policy: String?
       var preset: String?
-      for (key, value) in node.members {
-        if key.isText("provider") {
-          provider = try at("provider") { () throws(ParamsProblem) in try value.text(.providerName, as: ProviderName.init) }
-        } else if key.isText("issuer") {
-          issuer = try at("issuer") { () throws(ParamsProblem) in try value.text(TextRule(1...2048)) }
-        } else if key.isText("clientId") {
-          clientId = try at("clientId") { () throws(ParamsProblem) in try value.text(TextRule(1...512)) }
-        } else if key.isText("clientSecret") {
-          clientSecret = try at("clientSecret") { () throws(ParamsProblem) in try value.secret(1...4096) }
-        } else if key.isText("scopes") {
-          scopes = try at("scopes") { () throws(ParamsProblem) in try value.list(0...128) { (item) throws(ParamsProblem) in try item.text(.scope) } }
-        } else if key.isText("resources") {
-          resources = try at("resources") { () throws(ParamsProblem) in try value.list(0...32) { (item) throws(ParamsProblem) in try item.text(TextRule(1...2048)) } }
-        } else if key.isText("endpoints") {
-          endpoints = try at("endpoints") { () throws(ParamsProblem) in try WireEndpoints(from: value) }
-        } else if key.isText("redirect") {
-          redirect = try at("redirect") { () throws(ParamsProblem) in try WireRedirect(from: value) }
-        } else if key.isText("refresh") {
-          refresh = try at("refresh") { () throws(ParamsProblem) in try WireRefreshRules(from: value) }
-        } else if key.isText("errorCodes") {
-          errorCodes = try at("errorCodes") { () throws(ParamsProblem) in try value.map(atMost: 128, names: .errorCodesNames) { (item) throws(ParamsProblem) in try item.word(WireFailureClass.self) } }
-        } else if key.isText("tenant") {
-          tenant = try at("tenant") { () throws(ParamsProblem) in try WireTenantRule(from: value) }
-        } else if key.isText("authorization") {
-          authorization = try at("authorization") { () throws(ParamsProblem) in try WireAuthorizationRules(from: value) }
-        } else if key.isText("revocationScope") {
-          revocationScope = try at("revocationScope") { () throws(ParamsProblem) in try value.word(WireRevocationScope.self) }
-        } else if key.isText("persistAccessTokens") {
-          persistAccessTokens = try at("persistAccessTokens") { () throws(ParamsProblem) in try value.boolean() }
-        } else if key.isText("allowedOrigins") {
-          allowedOrigins = try at("allowedOrigins") { () throws(ParamsProblem) in try value.list(0...64) { (item) throws(ParamsProblem) in try item.text(TextRule(1...512)) } }
-        } else if key.isText("pins") {
-          pins = try at("pins") { () throws(ParamsProblem) in try value.map(atMost: 64, names: .host) { (item) throws(ParamsProblem) in try item.list(1...8) { (item) throws(ParamsProblem) in try item.text(.pins) } } }
-        } else if key.isText("policy") {
-          policy = try at("policy") { () throws(ParamsProblem) in try value.text(.policyName) }
-        } else if key.isText("preset") {
-          preset = try at("preset") { () throws(ParamsProblem) in try value.text(.preset) }
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("provider") {
+          provider = try reading("provider") { () throws(ParamsProblem) in try memberValue.text(.providerName, as: ProviderName.init) }
+        } else if memberName.isText("issuer") {
+          issuer = try reading("issuer") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
+        } else if memberName.isText("clientId") {
+          clientId = try reading("clientId") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...512)) }
+        } else if memberName.isText("clientSecret") {
+          clientSecret = try reading("clientSecret") { () throws(ParamsProblem) in try memberValue.secret(1...4096) }
+        } else if memberName.isText("scopes") {
+          scopes = try reading("scopes") { () throws(ParamsProblem) in try memberValue.list(0...128) { (item) throws(ParamsProblem) in try item.text(.scope) } }
+        } else if memberName.isText("resources") {
+          resources = try reading("resources") { () throws(ParamsProblem) in try memberValue.list(0...32) { (item) throws(ParamsProblem) in try item.text(TextRule(1...2048)) } }
+        } else if memberName.isText("endpoints") {
+          endpoints = try reading("endpoints") { () throws(ParamsProblem) in try WireEndpoints(from: memberValue) }
+        } else if memberName.isText("redirect") {
+          redirect = try reading("redirect") { () throws(ParamsProblem) in try WireRedirect(from: memberValue) }
+        } else if memberName.isText("refresh") {
+          refresh = try reading("refresh") { () throws(ParamsProblem) in try WireRefreshRules(from: memberValue) }
+        } else if memberName.isText("errorCodes") {
+          errorCodes = try reading("errorCodes") { () throws(ParamsProblem) in try memberValue.map(atMost: 128, names: .errorCodesNames) { (item) throws(ParamsProblem) in try item.word(WireFailureClass.self) } }
+        } else if memberName.isText("tenant") {
+          tenant = try reading("tenant") { () throws(ParamsProblem) in try WireTenantRule(from: memberValue) }
+        } else if memberName.isText("authorization") {
+          authorization = try reading("authorization") { () throws(ParamsProblem) in try WireAuthorizationRules(from: memberValue) }
+        } else if memberName.isText("revocationScope") {
+          revocationScope = try reading("revocationScope") { () throws(ParamsProblem) in try memberValue.word(WireRevocationScope.self) }
+        } else if memberName.isText("persistAccessTokens") {
+          persistAccessTokens = try reading("persistAccessTokens") { () throws(ParamsProblem) in try memberValue.boolean() }
+        } else if memberName.isText("allowedOrigins") {
+          allowedOrigins = try reading("allowedOrigins") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.text(TextRule(1...512)) } }
+        } else if memberName.isText("pins") {
+          pins = try reading("pins") { () throws(ParamsProblem) in try memberValue.map(atMost: 64, names: .host) { (item) throws(ParamsProblem) in try item.list(1...8) { (item) throws(ParamsProblem) in try item.text(.pins) } } }
+        } else if memberName.isText("policy") {
+          policy = try reading("policy") { () throws(ParamsProblem) in try memberValue.text(.policyName) }
+        } else if memberName.isText("preset") {
+          preset = try reading("preset") { () throws(ParamsProblem) in try memberValue.text(.preset) }
         } else {
-          throw ParamsProblem.unknownMember(key)
+          throw ParamsProblem.unknownMember(memberName)
         }
       }
       guard let provider else { throw ParamsProblem.missing("provider", expected: "string") }
@@ -462,11 +462,11 @@ public enum ProviderRemove: RPCMethod {
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var provider: ProviderName?
-      for (key, value) in node.members {
-        if key.isText("provider") {
-          provider = try at("provider") { () throws(ParamsProblem) in try value.text(.providerName, as: ProviderName.init) }
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("provider") {
+          provider = try reading("provider") { () throws(ParamsProblem) in try memberValue.text(.providerName, as: ProviderName.init) }
         } else {
-          throw ParamsProblem.unknownMember(key)
+          throw ParamsProblem.unknownMember(memberName)
         }
       }
       guard let provider else { throw ParamsProblem.missing("provider", expected: "string") }

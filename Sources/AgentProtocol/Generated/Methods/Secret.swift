@@ -32,15 +32,15 @@ public enum SecretPut: RPCMethod {
       var account: AccountSelector?
       var name: String?
       var value: Secret?
-      for (key, value) in node.members {
-        if key.isText("account") {
-          account = try at("account") { () throws(ParamsProblem) in try AccountSelector(value.text(.accountSelector)) }
-        } else if key.isText("name") {
-          name = try at("name") { () throws(ParamsProblem) in try value.text(.secretName) }
-        } else if key.isText("value") {
-          value = try at("value") { () throws(ParamsProblem) in try value.secret(0...1048576) }
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("account") {
+          account = try reading("account") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
+        } else if memberName.isText("name") {
+          name = try reading("name") { () throws(ParamsProblem) in try memberValue.text(.secretName) }
+        } else if memberName.isText("value") {
+          value = try reading("value") { () throws(ParamsProblem) in try memberValue.secret(0...1048576) }
         } else {
-          throw ParamsProblem.unknownMember(key)
+          throw ParamsProblem.unknownMember(memberName)
         }
       }
       guard let account else { throw ParamsProblem.missing("account", expected: "string") }
@@ -99,13 +99,13 @@ public enum SecretGet: RPCMethod {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var account: AccountSelector?
       var name: String?
-      for (key, value) in node.members {
-        if key.isText("account") {
-          account = try at("account") { () throws(ParamsProblem) in try AccountSelector(value.text(.accountSelector)) }
-        } else if key.isText("name") {
-          name = try at("name") { () throws(ParamsProblem) in try value.text(.secretName) }
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("account") {
+          account = try reading("account") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
+        } else if memberName.isText("name") {
+          name = try reading("name") { () throws(ParamsProblem) in try memberValue.text(.secretName) }
         } else {
-          throw ParamsProblem.unknownMember(key)
+          throw ParamsProblem.unknownMember(memberName)
         }
       }
       guard let account else { throw ParamsProblem.missing("account", expected: "string") }
@@ -163,11 +163,11 @@ public enum SecretList: RPCMethod {
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var account: AccountSelector?
-      for (key, value) in node.members {
-        if key.isText("account") {
-          account = try at("account") { () throws(ParamsProblem) in try AccountSelector(value.text(.accountSelector)) }
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("account") {
+          account = try reading("account") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
         } else {
-          throw ParamsProblem.unknownMember(key)
+          throw ParamsProblem.unknownMember(memberName)
         }
       }
       guard let account else { throw ParamsProblem.missing("account", expected: "string") }
@@ -222,13 +222,13 @@ public enum SecretRemove: RPCMethod {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var account: AccountSelector?
       var name: String?
-      for (key, value) in node.members {
-        if key.isText("account") {
-          account = try at("account") { () throws(ParamsProblem) in try AccountSelector(value.text(.accountSelector)) }
-        } else if key.isText("name") {
-          name = try at("name") { () throws(ParamsProblem) in try value.text(.secretName) }
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("account") {
+          account = try reading("account") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
+        } else if memberName.isText("name") {
+          name = try reading("name") { () throws(ParamsProblem) in try memberValue.text(.secretName) }
         } else {
-          throw ParamsProblem.unknownMember(key)
+          throw ParamsProblem.unknownMember(memberName)
         }
       }
       guard let account else { throw ParamsProblem.missing("account", expected: "string") }

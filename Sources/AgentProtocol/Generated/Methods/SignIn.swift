@@ -51,23 +51,23 @@ public enum SignInBegin: RPCMethod {
       var alias: Alias?
       var prompt: String?
       var openBrowser: Bool?
-      for (key, value) in node.members {
-        if key.isText("provider") {
-          provider = try at("provider") { () throws(ParamsProblem) in try value.text(.providerName, as: ProviderName.init) }
-        } else if key.isText("flow") {
-          flow = try at("flow") { () throws(ParamsProblem) in try value.word(WireSignInFlow.self) }
-        } else if key.isText("scopes") {
-          scopes = try at("scopes") { () throws(ParamsProblem) in try value.list(0...128) { (item) throws(ParamsProblem) in try item.text(.scope) } }
-        } else if key.isText("account") {
-          account = try at("account") { () throws(ParamsProblem) in try AccountSelector(value.text(.accountSelector)) }
-        } else if key.isText("alias") {
-          alias = try at("alias") { () throws(ParamsProblem) in try value.text(.alias, as: Alias.init) }
-        } else if key.isText("prompt") {
-          prompt = try at("prompt") { () throws(ParamsProblem) in try value.text(.prompt) }
-        } else if key.isText("openBrowser") {
-          openBrowser = try at("openBrowser") { () throws(ParamsProblem) in try value.boolean() }
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("provider") {
+          provider = try reading("provider") { () throws(ParamsProblem) in try memberValue.text(.providerName, as: ProviderName.init) }
+        } else if memberName.isText("flow") {
+          flow = try reading("flow") { () throws(ParamsProblem) in try memberValue.word(WireSignInFlow.self) }
+        } else if memberName.isText("scopes") {
+          scopes = try reading("scopes") { () throws(ParamsProblem) in try memberValue.list(0...128) { (item) throws(ParamsProblem) in try item.text(.scope) } }
+        } else if memberName.isText("account") {
+          account = try reading("account") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
+        } else if memberName.isText("alias") {
+          alias = try reading("alias") { () throws(ParamsProblem) in try memberValue.text(.alias, as: Alias.init) }
+        } else if memberName.isText("prompt") {
+          prompt = try reading("prompt") { () throws(ParamsProblem) in try memberValue.text(.prompt) }
+        } else if memberName.isText("openBrowser") {
+          openBrowser = try reading("openBrowser") { () throws(ParamsProblem) in try memberValue.boolean() }
         } else {
-          throw ParamsProblem.unknownMember(key)
+          throw ParamsProblem.unknownMember(memberName)
         }
       }
       guard let provider else { throw ParamsProblem.missing("provider", expected: "string") }
@@ -170,13 +170,13 @@ public enum SignInWait: RPCMethod {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var signIn: String?
       var timeoutSeconds: Int?
-      for (key, value) in node.members {
-        if key.isText("signIn") {
-          signIn = try at("signIn") { () throws(ParamsProblem) in try value.text(.handle) }
-        } else if key.isText("timeoutSeconds") {
-          timeoutSeconds = try at("timeoutSeconds") { () throws(ParamsProblem) in try value.integer(0...600) }
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("signIn") {
+          signIn = try reading("signIn") { () throws(ParamsProblem) in try memberValue.text(.handle) }
+        } else if memberName.isText("timeoutSeconds") {
+          timeoutSeconds = try reading("timeoutSeconds") { () throws(ParamsProblem) in try memberValue.integer(0...600) }
         } else {
-          throw ParamsProblem.unknownMember(key)
+          throw ParamsProblem.unknownMember(memberName)
         }
       }
       guard let signIn else { throw ParamsProblem.missing("signIn", expected: "string") }
@@ -212,13 +212,13 @@ public enum SignInComplete: RPCMethod {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var signIn: String?
       var redirectUrl: Secret?
-      for (key, value) in node.members {
-        if key.isText("signIn") {
-          signIn = try at("signIn") { () throws(ParamsProblem) in try value.text(.handle) }
-        } else if key.isText("redirectUrl") {
-          redirectUrl = try at("redirectUrl") { () throws(ParamsProblem) in try value.secret(1...16384) }
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("signIn") {
+          signIn = try reading("signIn") { () throws(ParamsProblem) in try memberValue.text(.handle) }
+        } else if memberName.isText("redirectUrl") {
+          redirectUrl = try reading("redirectUrl") { () throws(ParamsProblem) in try memberValue.secret(1...16384) }
         } else {
-          throw ParamsProblem.unknownMember(key)
+          throw ParamsProblem.unknownMember(memberName)
         }
       }
       guard let signIn else { throw ParamsProblem.missing("signIn", expected: "string") }
@@ -251,11 +251,11 @@ public enum SignInCancel: RPCMethod {
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var signIn: String?
-      for (key, value) in node.members {
-        if key.isText("signIn") {
-          signIn = try at("signIn") { () throws(ParamsProblem) in try value.text(.handle) }
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("signIn") {
+          signIn = try reading("signIn") { () throws(ParamsProblem) in try memberValue.text(.handle) }
         } else {
-          throw ParamsProblem.unknownMember(key)
+          throw ParamsProblem.unknownMember(memberName)
         }
       }
       guard let signIn else { throw ParamsProblem.missing("signIn", expected: "string") }
@@ -309,15 +309,15 @@ public enum SignInImport: RPCMethod {
       var provider: ProviderName?
       var refreshToken: Secret?
       var alias: Alias?
-      for (key, value) in node.members {
-        if key.isText("provider") {
-          provider = try at("provider") { () throws(ParamsProblem) in try value.text(.providerName, as: ProviderName.init) }
-        } else if key.isText("refreshToken") {
-          refreshToken = try at("refreshToken") { () throws(ParamsProblem) in try value.secret(1...16384) }
-        } else if key.isText("alias") {
-          alias = try at("alias") { () throws(ParamsProblem) in try value.text(.alias, as: Alias.init) }
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("provider") {
+          provider = try reading("provider") { () throws(ParamsProblem) in try memberValue.text(.providerName, as: ProviderName.init) }
+        } else if memberName.isText("refreshToken") {
+          refreshToken = try reading("refreshToken") { () throws(ParamsProblem) in try memberValue.secret(1...16384) }
+        } else if memberName.isText("alias") {
+          alias = try reading("alias") { () throws(ParamsProblem) in try memberValue.text(.alias, as: Alias.init) }
         } else {
-          throw ParamsProblem.unknownMember(key)
+          throw ParamsProblem.unknownMember(memberName)
         }
       }
       guard let provider else { throw ParamsProblem.missing("provider", expected: "string") }

@@ -32,15 +32,15 @@ public enum StepUpEnroll: RPCMethod {
       var account: AccountSelector?
       var pin: Secret?
       var prompt: WirePrompt?
-      for (key, value) in node.members {
-        if key.isText("account") {
-          account = try at("account") { () throws(ParamsProblem) in try AccountSelector(value.text(.accountSelector)) }
-        } else if key.isText("pin") {
-          pin = try at("pin") { () throws(ParamsProblem) in try value.secret(1...256) }
-        } else if key.isText("prompt") {
-          prompt = try at("prompt") { () throws(ParamsProblem) in try value.word(WirePrompt.self) }
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("account") {
+          account = try reading("account") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
+        } else if memberName.isText("pin") {
+          pin = try reading("pin") { () throws(ParamsProblem) in try memberValue.secret(1...256) }
+        } else if memberName.isText("prompt") {
+          prompt = try reading("prompt") { () throws(ParamsProblem) in try memberValue.word(WirePrompt.self) }
         } else {
-          throw ParamsProblem.unknownMember(key)
+          throw ParamsProblem.unknownMember(memberName)
         }
       }
       guard let account else { throw ParamsProblem.missing("account", expected: "string") }
@@ -87,17 +87,17 @@ public enum StepUpVerify: RPCMethod {
       var pin: Secret?
       var prompt: WirePrompt?
       var durationSeconds: Int?
-      for (key, value) in node.members {
-        if key.isText("account") {
-          account = try at("account") { () throws(ParamsProblem) in try AccountSelector(value.text(.accountSelector)) }
-        } else if key.isText("pin") {
-          pin = try at("pin") { () throws(ParamsProblem) in try value.secret(1...256) }
-        } else if key.isText("prompt") {
-          prompt = try at("prompt") { () throws(ParamsProblem) in try value.word(WirePrompt.self) }
-        } else if key.isText("durationSeconds") {
-          durationSeconds = try at("durationSeconds") { () throws(ParamsProblem) in try value.integer(1...86400) }
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("account") {
+          account = try reading("account") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
+        } else if memberName.isText("pin") {
+          pin = try reading("pin") { () throws(ParamsProblem) in try memberValue.secret(1...256) }
+        } else if memberName.isText("prompt") {
+          prompt = try reading("prompt") { () throws(ParamsProblem) in try memberValue.word(WirePrompt.self) }
+        } else if memberName.isText("durationSeconds") {
+          durationSeconds = try reading("durationSeconds") { () throws(ParamsProblem) in try memberValue.integer(1...86400) }
         } else {
-          throw ParamsProblem.unknownMember(key)
+          throw ParamsProblem.unknownMember(memberName)
         }
       }
       guard let account else { throw ParamsProblem.missing("account", expected: "string") }
@@ -151,11 +151,11 @@ public enum StepUpStatus: RPCMethod {
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var account: AccountSelector?
-      for (key, value) in node.members {
-        if key.isText("account") {
-          account = try at("account") { () throws(ParamsProblem) in try AccountSelector(value.text(.accountSelector)) }
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("account") {
+          account = try reading("account") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
         } else {
-          throw ParamsProblem.unknownMember(key)
+          throw ParamsProblem.unknownMember(memberName)
         }
       }
       guard let account else { throw ParamsProblem.missing("account", expected: "string") }
@@ -186,11 +186,11 @@ public enum StepUpClear: RPCMethod {
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var account: AccountSelector?
-      for (key, value) in node.members {
-        if key.isText("account") {
-          account = try at("account") { () throws(ParamsProblem) in try AccountSelector(value.text(.accountSelector)) }
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("account") {
+          account = try reading("account") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
         } else {
-          throw ParamsProblem.unknownMember(key)
+          throw ParamsProblem.unknownMember(memberName)
         }
       }
       guard let account else { throw ParamsProblem.missing("account", expected: "string") }
@@ -221,11 +221,11 @@ public enum StepUpUnenroll: RPCMethod {
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var account: AccountSelector?
-      for (key, value) in node.members {
-        if key.isText("account") {
-          account = try at("account") { () throws(ParamsProblem) in try AccountSelector(value.text(.accountSelector)) }
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("account") {
+          account = try reading("account") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
         } else {
-          throw ParamsProblem.unknownMember(key)
+          throw ParamsProblem.unknownMember(memberName)
         }
       }
       guard let account else { throw ParamsProblem.missing("account", expected: "string") }
