@@ -1,1 +1,145 @@
+#define _GNU_SOURCE
 #include "CCurl.h"
+
+#include <dlfcn.h>
+#include <malloc.h>
+#include <openssl/ssl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+
+#define FUNCTIONS(X)                                                                                              \
+  X(global_init_mem) X(version_info) X(easy_init) X(easy_cleanup) X(easy_setopt) X(easy_getinfo) X(multi_init)    \
+  X(multi_cleanup) X(multi_setopt) X(multi_add_handle) X(multi_remove_handle) X(multi_perform) X(multi_poll)      \
+  X(multi_wakeup) X(multi_info_read)
+
+#define DECLARE(name) static typeof(&curl_##name) name;
+FUNCTIONS(DECLARE)
+
+static typeof(&SSL_CTX_set_options) set_ssl_options;
+static bool is_open;
+
+// libcurl copies headers, bodies and answers as it goes. It frees every copy through these, so every copy is wiped.
+
+static void wiping_free(void *memory) {
+  if (!memory) return;
+  explicit_bzero(memory, malloc_usable_size(memory));
+  free(memory);
+}
+
+static void *wiping_realloc(void *memory, size_t size) {
+  if (!memory) return malloc(size);
+  void *larger = malloc(size);
+  if (!larger) return NULL;
+  size_t old = malloc_usable_size(memory);
+  memcpy(larger, memory, old < size ? old : size);
+  wiping_free(memory);
+  return larger;
+}
+
+static void open_once(void) {
+  void *library = dlopen("libcurl.so.4", RTLD_LAZY | RTLD_LOCAL);
+  if (!library) return;
+#define RESOLVE(name) if (!(name = (typeof(name))dlsym(library, "curl_" #name))) return;
+  FUNCTIONS(RESOLVE)
+  if (global_init_mem(CURL_GLOBAL_ALL, malloc, wiping_free, wiping_realloc, strdup, calloc) != CURLE_OK) return;
+  curl_version_info_data *version = version_info(CURLVERSION_NOW);
+  if (version->version_num < 0x075000) return;
+  // The one that libcurl itself uses, found through its dependencies.
+  if (version->ssl_version && strncmp(version->ssl_version, "OpenSSL/3", 9) == 0)
+    set_ssl_options = (typeof(set_ssl_options))dlsym(library, "SSL_CTX_set_options");
+  is_open = true;
+}
+
+bool ccurl_open(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, open_once);
+  return is_open;
+}
+
+CURL *ccurl_easy_init(void) { return easy_init(); }
+void ccurl_easy_cleanup(CURL *easy) { easy_cleanup(easy); }
+CURLcode ccurl_set_long(CURL *easy, CURLoption option, long value) { return easy_setopt(easy, option, value); }
+CURLcode ccurl_set_size(CURL *easy, CURLoption option, curl_off_t value) { return easy_setopt(easy, option, value); }
+CURLcode ccurl_set_string(CURL *easy, CURLoption option, const char *value) {
+  return easy_setopt(easy, option, value);
+}
+CURLcode ccurl_set_pointer(CURL *easy, CURLoption option, const void *value) {
+  return easy_setopt(easy, option, value);
+}
+
+CURLcode ccurl_set_callbacks(
+  CURL *easy, void *context, ccurl_about_to_send about_to_send, ccurl_receive header, ccurl_receive body) {
+  CURLcode code = easy_setopt(easy, CURLOPT_PREREQFUNCTION, about_to_send);
+  if (!code) code = easy_setopt(easy, CURLOPT_PREREQDATA, context);
+  if (!code) code = easy_setopt(easy, CURLOPT_HEADERFUNCTION, header);
+  if (!code) code = easy_setopt(easy, CURLOPT_HEADERDATA, context);
+  if (!code) code = easy_setopt(easy, CURLOPT_WRITEFUNCTION, body);
+  if (!code) code = easy_setopt(easy, CURLOPT_WRITEDATA, context);
+  return code;
+}
+
+static CURLcode cleanse(CURL *easy, void *context, void *unused) {
+  (void)easy;
+  (void)unused;
+  set_ssl_options((SSL_CTX *)context, SSL_OP_CLEANSE_PLAINTEXT);
+  return CURLE_OK;
+}
+
+CURLcode ccurl_cleanse_plaintext(CURL *easy) {
+  return set_ssl_options ? easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, cleanse) : CURLE_OK;
+}
+
+long ccurl_get_long(CURL *easy, CURLINFO info) {
+  long value = 0;
+  easy_getinfo(easy, info, &value);
+  return value;
+}
+
+curl_off_t ccurl_get_size(CURL *easy, CURLINFO info) {
+  curl_off_t value = 0;
+  easy_getinfo(easy, info, &value);
+  return value;
+}
+
+const char *ccurl_get_string(CURL *easy, CURLINFO info) {
+  char *value = NULL;
+  easy_getinfo(easy, info, &value);
+  return value;
+}
+
+CURLM *ccurl_multi_init(void) { return multi_init(); }
+void ccurl_multi_cleanup(CURLM *multi) { multi_cleanup(multi); }
+CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+  return multi_setopt(multi, option, value);
+}
+CURLMcode ccurl_multi_add_handle(CURLM *multi, CURL *easy) { return multi_add_handle(multi, easy); }
+CURLMcode ccurl_multi_remove_handle(CURLM *multi, CURL *easy) { return multi_remove_handle(multi, easy); }
+CURLMcode ccurl_multi_perform(CURLM *multi) {
+  int running;
+  return multi_perform(multi, &running);
+}
+CURLMcode ccurl_multi_poll(CURLM *multi, int timeout_milliseconds) {
+  return multi_poll(multi, NULL, 0, timeout_milliseconds, NULL);
+}
+CURLMcode ccurl_multi_wakeup(CURLM *multi) { return multi_wakeup(multi); }
+
+CURL *ccurl_multi_next_done(CURLM *multi, CURLcode *result) {
+  int left;
+  CURLMsg *message;
+  while ((message = multi_info_read(multi, &left))) {
+    if (message->msg != CURLMSG_DONE) continue;
+    *result = message->data.result;
+    return message->easy_handle;
+  }
+  return NULL;
+}
+
+void ccurl_block_signals(void) {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, NULL);
+}
+
+void ccurl_trim_heap(void) { malloc_trim(0); }

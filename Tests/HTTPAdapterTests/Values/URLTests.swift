@@ -7,7 +7,7 @@ import Testing
     ("HTTPS://IDP.Example:443/a", "https://idp.example/a"),
     ("http://127.0.0.1:8080/cb?code=a%20b&state=x", "http://127.0.0.1:8080/cb?code=a%20b&state=x"),
     ("https://idp.example:/x", "https://idp.example/x"),
-    ("https://idp.example/a/./b/../c/%2E%2e/d/..", "https://idp.example/a/d/../".replacing("d/../", with: "")),
+    ("https://idp.example/a/./b/../c/%2E%2e/d/..", "https://idp.example/a/"),
     ("https://idp.example/../..", "https://idp.example/"),
     ("https://idp.example//double//", "https://idp.example//double//"),
     ("https://idp.example?x", "https://idp.example/?x"),
@@ -35,7 +35,8 @@ import Testing
     "https://0x7f000001/", "https://0x7f.0.0.1/", "https://127.0.0.256/", "https://127.0.0.01/", "https://1.2.3.4.5/",
     "https://[::1/", "https://::1/", "https://[::1]x/", "https://[fe80::1%25eth0]/", "https://[1::2::3]/",
     "https://[12345::]/", "https://[1:2:3:4:5:6:7]/", "https://[1:2:3:4:5:6:7:8:9]/", "https://[::1.2.3]/",
-    "https://[1.2.3.4::]/", "https://[:1::2]/", "https://idp.example/a[b]", "https://idp.example/\"", "https://a\u{0}b/",
+    "https://[1.2.3.4::]/", "https://[:1::2]/", "https://idp.example/a[b]", "https://idp.example/\"",
+    "https://a\u{0}b/",
   ])
   func refuses(text: String) { #expect(HTTPURL(text) == nil) }
 

@@ -1,1 +1,0 @@
-// HTTPAdapter: see Package.swift.

@@ -1,0 +1,46 @@
+/// The head of an answer, taken line by line: interim answers are forgotten, trailers left out.
+struct ResponseHead {
+  /// Of all heads together, interim ones included. Common servers send under 4 KiB and refuse more than 8 to 16.
+  static let maximumBytes = 64 << 10
+
+  private(set) var status = 0
+  private(set) var fields: [(name: String, value: String)] = []
+  /// The blank line of the final answer was seen.
+  private(set) var isComplete = false
+  private var bytes = 0
+
+  /// As announced, if it is a number.
+  var contentLength: Int? { fields.first { $0.name.lowercased() == "content-length" }.flatMap { Int($0.value) } }
+
+  /// Takes one line; false if the head is too large.
+  mutating func take(_ line: UnsafeRawBufferPointer) -> Bool {
+    bytes += line.count
+    guard bytes <= Self.maximumBytes else { return false }
+    guard !isComplete else { return true }
+    if line.starts(with: "HTTP/".utf8) {
+      begin(line)
+    } else if line.allSatisfy({ $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }) {
+      isComplete = status >= 200  // RFC 9110 §15.2: 1xx are interim
+    } else if let first = line.first, first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") {
+      // A folded line (RFC 9112 §5.2) goes on with one space.
+      if let last = fields.indices.last { fields[last].value += " " + Self.trimmed(line[...]) }
+    } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
+      fields.append((Self.trimmed(line[..<colon]), Self.trimmed(line[(colon + 1)...])))
+    }
+    return true
+  }
+
+  private mutating func begin(_ statusLine: UnsafeRawBufferPointer) {
+    let code = statusLine.drop { $0 != 0x20 }.drop { $0 == 0x20 }.prefix { $0 != 0x20 }
+    status = Int(Self.trimmed(code)) ?? 0
+    fields = []
+  }
+
+  /// Bytes that are not UTF-8 become U+FFFD: nothing here is decided by them.
+  private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
+    func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }
+    guard let first = bytes.firstIndex(where: { !isBlank($0) }), let last = bytes.lastIndex(where: { !isBlank($0) })
+    else { return "" }
+    return String(decoding: bytes[first...last], as: UTF8.self)
+  }
+}

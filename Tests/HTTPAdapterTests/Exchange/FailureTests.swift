@@ -1,0 +1,190 @@
+import AgentModel
+import AgentPorts
+import Glibc
+import HTTPAdapter
+import Secrets
+import Testing
+
+/// The ways to fail, told apart: before anything was sent, and after.
+@Suite struct FailureTests {
+  // MARK: nothing was sent
+
+  @Test func aRefusedConnection() async {
+    let (descriptor, port) = RawServer.listen(backlog: 1)
+    close(descriptor)
+    #expect(await makeExchange().send(get("http://127.0.0.1:\(port)/")).summary == "notConnected refused")
+  }
+
+  @Test func aNameThatIsNotThere() async {
+    #expect(await makeExchange().send(get("https://direct.invalid/")).summary == "notConnected nameNotFound")
+  }
+
+  @Test func anAddressWithoutAWay() async {
+    #expect(await makeExchange().send(get("https://255.255.255.255/")).summary == "notConnected unreachable")
+  }
+
+  @Test(arguments: [
+    "", "nonsense", "ftp://127.0.0.1/", "file:///etc/passwd", "http://user@127.0.0.1/", "http://127.0.0.1/#a",
+    "http://idp.example/", "http://127.1/",
+  ])
+  func anURLThatIsNotForTokens(url: String) async {
+    #expect(await makeExchange().send(get(url)).summary == "notConnected invalidURL")
+  }
+
+  @Test func aConnectionThatIsNeverMade() async {
+    let deaf = DeafAddress()
+    var request = get(deaf.url)
+    request.connectTimeout = Milliseconds(100)
+    #expect(await makeExchange().send(request).summary == "notConnected timedOut")
+  }
+
+  @Test func proxiesOfTheEnvironmentServeOthersAndNotLoopback() async {
+    let before = ProxyEnvironment.proxy.connections
+    #expect(await makeExchange().send(get("https://idp.invalid/")).summary == "notConnected other")
+    #expect(ProxyEnvironment.proxy.connections == before + 1)
+    #expect(ProxyEnvironment.proxy.requests.allSatisfy { $0.hasPrefix("CONNECT idp.invalid:443 ") })
+  }
+
+  // MARK: the request may have arrived
+
+  @Test func closedWithoutAnAnswer() async {
+    let server = RawServer { $0.readRequest() }
+    #expect(await makeExchange().send(get(server.url)).summary == "unknown reset")
+    #expect(server.connections == 1, "sent exactly once")
+  }
+
+  @Test func closedAtOnce() async {
+    let server = RawServer { $0.resetOnClose() }
+    let request = HTTPRequest(method: "POST", url: server.url, body: Secret(text: "a=b"))
+    #expect(await makeExchange().send(request).summary == "unknown reset")
+    #expect(server.connections == 1, "sent exactly once")
+  }
+
+  @Test func resetInTheMiddle() async {
+    let server = RawServer { connection in
+      connection.readRequest()
+      connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
+      connection.resetOnClose()
+    }
+    #expect(await makeExchange().send(get(server.url)).summary == "unknown reset")
+  }
+
+  @Test func cutShort() async {
+    let server = RawServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
+    #expect(await makeExchange().send(get(server.url)).summary == "unknown reset")
+  }
+
+  @Test func silence() async {
+    let server = RawServer { connection in
+      connection.readRequest()
+      connection.waitUntilPeerCloses()
+    }
+    var request = get(server.url)
+    request.timeout = Milliseconds(150)
+    #expect(await makeExchange().send(request).summary == "unknown timedOut")
+  }
+
+  @Test func anAnswerThatNeverEnds() async {
+    let server = RawServer { connection in
+      connection.readRequest()
+      connection.send("HTTP/1.1 200 OK\r\n\r\n")
+      while connection.send(".") {}
+    }
+    var request = get(server.url, maximumResponseBytes: 1 << 30)
+    request.timeout = Milliseconds(150)
+    #expect(await makeExchange().send(request).summary == "unknown timedOut")
+  }
+
+  @Test(arguments: [
+    "Content-Length: 1001\r\n\r\n", "\r\n", "Transfer-Encoding: chunked\r\n\r\n3e9\r\n",
+  ])
+  func moreThanAllowed(head: String) async {
+    let body = String(repeating: "x", count: 1001)
+    let server = RawServer(answering: "HTTP/1.1 200 OK\r\n" + head + body)
+    #expect(await makeExchange().send(get(server.url, maximumResponseBytes: 1000)).summary == "unknown tooLarge")
+  }
+
+  @Test func asMuchAsIsAllowed() async {
+    let body = String(repeating: "x", count: 1000)
+    let server = RawServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + body)
+    #expect(await makeExchange().send(get(server.url, maximumResponseBytes: 1000)).summary == "200 " + body)
+    let empty = RawServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    #expect(await makeExchange().send(get(empty.url, maximumResponseBytes: 0)).summary == "200 ")
+  }
+
+  @Test func aHeadThatNeverEnds() async {
+    let server = RawServer { connection in
+      connection.readRequest()
+      connection.send("HTTP/1.1 200 OK\r\n")
+      while connection.send("X-Filler: " + String(repeating: "x", count: 1000) + "\r\n") {}
+    }
+    #expect(await makeExchange().send(get(server.url)).summary == "unknown tooLarge")
+  }
+
+  @Test(arguments: [
+    "hello\r\n\r\n", "HTTP/0.9\r\n\r\n", "HTTP/1.1 abc\r\n\r\n", "HTTP/1.1 200 OK\r\nA: b\u{0}c\r\n\r\n",
+  ])
+  func whatIsNotHTTP(answer: String) async {
+    let server = RawServer(answering: answer)
+    #expect(await makeExchange().send(get(server.url)).summary == "unknown malformed")
+  }
+
+  // MARK: cancelled
+
+  @Test func cancelledBeforeItBegan() async {
+    let server = RawServer(answering: "HTTP/1.1 200 OK\r\n\r\n")
+    let exchange = makeExchange()
+    let gate = Latch()
+    let task = Task {
+      await gate.wait()
+      return await exchange.send(get(server.url)).summary
+    }
+    task.cancel()
+    gate.open()
+    #expect(await task.value == "notConnected other")
+    #expect(server.requests.isEmpty)
+  }
+
+  @Test func cancelledWhileConnecting() async {
+    let deaf = DeafAddress()
+    let url = deaf.url
+    let exchange = makeExchange()
+    let task = Task { await exchange.send(get(url)).summary }
+    await Task.yield()
+    task.cancel()
+    #expect(await task.value == "notConnected other")
+  }
+
+  @Test func cancelledWhileWaiting() async {
+    let arrived = Latch()
+    let gone = Latch()
+    let server = RawServer { connection in
+      connection.readRequest()
+      arrived.open()
+      connection.waitUntilPeerCloses()
+      gone.open()
+    }
+    let exchange = makeExchange()
+    let task = Task { await exchange.send(get(server.url)).summary }
+    await arrived.wait()
+    task.cancel()
+    #expect(await task.value == "unknown cancelled")
+    await gone.wait()
+  }
+
+  @Test func oneThatHangsHoldsUpNobody() async {
+    let arrived = Latch()
+    let slow = RawServer { connection in
+      connection.readRequest()
+      arrived.open()
+      connection.waitUntilPeerCloses()
+    }
+    let quick = RawServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    let exchange = makeExchange()
+    let hanging = Task { await exchange.send(get(slow.url)).summary }
+    await arrived.wait()
+    #expect(await exchange.send(get(quick.url)).summary == "200 ")
+    hanging.cancel()
+    #expect(await hanging.value == "unknown cancelled")
+  }
+}
