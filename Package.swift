@@ -100,7 +100,8 @@ let checks: [Target] = [
   tests("AgentCoreTests", ["AgentCore", "AgentModel"]),
   tests("AgentTests", ["Agent", "AgentSimulation"]),
   tests(
-    "HTTPAdapterTests", ["AgentCore", "AgentModel", "AgentPorts", "HTTPAdapter", "JSONRPC", "Secrets", "TokenSignatures"]
+    "HTTPAdapterTests",
+    ["AgentCore", "AgentModel", "AgentPorts", "HTTPAdapter", "JSONRPC", "Secrets", "TokenSignatures"]
   ),
   tests("JSONRPCTests", ["JSONRPC"]),
   tests("PracticeProviderTests", ["PracticeProvider", "LoopbackHTTP"]),

@@ -22,10 +22,15 @@ public final class CurlExchange: HTTPExchange {
   private let certificateAuthorities: String?
 
   /// `certificateAuthorities` names a PEM file that is trusted instead of the system's; it is for tests.
-  public init(clock: any AgentClock, certificateAuthorities: String? = nil) {
+  public convenience init(clock: any AgentClock, certificateAuthorities: String? = nil) {
+    self.init(
+      clock: clock, certificateAuthorities: certificateAuthorities, lingerMilliseconds: CurlLoop.lingerMilliseconds)
+  }
+
+  init(clock: any AgentClock, certificateAuthorities: String? = nil, lingerMilliseconds: Int32) {
     self.clock = clock
     self.certificateAuthorities = certificateAuthorities
-    self.loop = CurlLoop()
+    self.loop = CurlLoop(lingerMilliseconds: lingerMilliseconds)
   }
 
   public func send(_ request: HTTPRequest) async -> HTTPOutcome {

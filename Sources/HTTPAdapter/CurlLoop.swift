@@ -7,7 +7,7 @@ internal import Synchronization
 /// idle agent has neither the thread nor what libcurl keeps beside it, and nothing wakes.
 final class CurlLoop: Sendable {
   /// How long it stays for the next transfer: a sign-in makes several in a row.
-  private static let lingerMilliseconds: Int32 = 10_000
+  static let lingerMilliseconds: Int32 = 10_000
   /// libcurl's own timers wake it earlier when one is due.
   private static let longestWaitMilliseconds: Int32 = 60_000
 
@@ -18,6 +18,9 @@ final class CurlLoop: Sendable {
     var multi: UnsafeMutableRawPointer?
   }
   private let state = Mutex(State())
+  private let lingerMilliseconds: Int32
+
+  init(lingerMilliseconds: Int32) { self.lingerMilliseconds = lingerMilliseconds }
 
   func start(_ transfer: Transfer) {
     let needsThread = state.withLock { state in
@@ -80,7 +83,7 @@ final class CurlLoop: Sendable {
       while let easy = ccurl_multi_next_done(multi, &result) {
         if let handle = active[easy] { end(handle, result, on: multi, &active) }
       }
-      _ = ccurl_multi_poll(multi, active.isEmpty ? Self.lingerMilliseconds : Self.longestWaitMilliseconds)
+      _ = ccurl_multi_poll(multi, active.isEmpty ? lingerMilliseconds : Self.longestWaitMilliseconds)
     } while !active.isEmpty || !mayEnd()
     ccurl_multi_cleanup(multi)
     ccurl_trim_heap()

@@ -35,7 +35,7 @@ struct TransferFailure {
   /// The peer went away during the handshake: a bad line, not a judgement on the server. OpenSSL has no code for it
   /// that libcurl would hand on, so it is told by libcurl's words; other words mean `untrusted`, the careful side.
   private var isLostHandshake: Bool {
-    ["SSL_connect: ", "unexpected eof"].contains { phrase in
+    ["SSL_connect: ", "Recv failure", "Send failure", "unexpected eof"].contains { phrase in
       text.utf8.indices.contains { text.utf8[$0...].starts(with: phrase.utf8) }
     }
   }

@@ -1,0 +1,113 @@
+import Foundation
+import Testing
+
+/// Runs a program to its end and returns what it printed.
+@discardableResult func run(_ arguments: String..., input: Data? = nil, in directory: URL? = nil) throws -> Data {
+  let process = Process()
+  process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+  process.arguments = arguments
+  process.currentDirectoryURL = directory
+  let (standardInput, output) = (Pipe(), Pipe())
+  process.standardInput = standardInput
+  process.standardOutput = output
+  process.standardError = FileHandle.nullDevice
+  try process.run()
+  if let input { try standardInput.fileHandleForWriting.write(contentsOf: input) }
+  try standardInput.fileHandleForWriting.close()
+  let data = try output.fileHandleForReading.readToEnd() ?? Data()
+  process.waitUntilExit()
+  try #require(process.terminationStatus == 0, "\(arguments)")
+  return data
+}
+
+/// A directory of its own that goes with the test.
+final class TemporaryDirectory: Sendable {
+  let url: URL
+
+  init() throws {
+    url = FileManager.default.temporaryDirectory.appendingPathComponent("lanyard-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: url) }
+
+  subscript(name: String) -> String { url.appendingPathComponent(name).path }
+}
+
+/// A self-signed identity for `localhost`, made once by the openssl program, and its pin.
+struct TLSIdentity: Sendable {
+  let directory: TemporaryDirectory
+  let pin: String
+
+  var certificate: String { directory["certificate.pem"] }
+  var key: String { directory["key.pem"] }
+
+  static let localhost = Result { try TLSIdentity() }
+  static let other = Result { try TLSIdentity() }
+
+  private init() throws {
+    directory = try TemporaryDirectory()
+    try run(
+      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+      "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", directory["key.pem"], "-out",
+      directory["certificate.pem"])
+    let publicKey = try run("openssl", "pkey", "-in", directory["key.pem"], "-pubout", "-outform", "der")
+    pin = try "sha256/" + run("openssl", "dgst", "-sha256", "-binary", input: publicKey).base64EncodedString()
+  }
+}
+
+/// HTTPS on loopback, by Python's TLS. It answers every request with its path and counts them.
+final class TLSServer: Sendable {
+  private let process: Process
+  let port: UInt16
+  private let log: TemporaryDirectory
+
+  var url: String { "https://localhost:\(port)" }
+  /// The requests that came through TLS.
+  var requests: Int {
+    (try? String(contentsOfFile: log["requests"], encoding: .utf8).split(separator: "\n").count) ?? 0
+  }
+
+  init(_ identity: TLSIdentity, newestVersion: String = "MAXIMUM_SUPPORTED") throws {
+    log = try TemporaryDirectory()
+    process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = [
+      "python3", "-c", Self.script, identity.certificate, identity.key, log["requests"], newestVersion,
+    ]
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+    port = try #require(UInt16(line.trimmingCharacters(in: .whitespacesAndNewlines)))
+  }
+
+  deinit { process.terminate() }
+
+  private static let script = """
+    import socket, ssl, sys
+    certificate, key, log, newest = sys.argv[1:]
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.set_ciphers("DEFAULT:@SECLEVEL=0")
+    context.minimum_version = ssl.TLSVersion.MINIMUM_SUPPORTED
+    context.maximum_version = ssl.TLSVersion[newest]
+    context.load_cert_chain(certificate, key)
+    listener = socket.create_server(("127.0.0.1", 0))
+    print(listener.getsockname()[1], flush=True)
+    while True:
+        peer, _ = listener.accept()
+        try:
+            with context.wrap_socket(peer, server_side=True) as tls:
+                head = b""
+                while b"\\r\\n\\r\\n" not in head:
+                    more = tls.recv(65536)
+                    if not more: break
+                    head += more
+                else:
+                    with open(log, "a") as file: file.write("request\\n")
+                    path = head.split()[1]
+                    tls.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: %d\\r\\n\\r\\n%s" % (len(path), path))
+        except OSError: pass
+    """
+}
