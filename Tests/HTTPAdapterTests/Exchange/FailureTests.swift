@@ -53,8 +53,11 @@ import Testing
     #expect(server.connections == 1, "sent exactly once")
   }
 
-  @Test func closedAtOnce() async {
-    let server = RawServer { $0.resetOnClose() }
+  @Test(arguments: [0, 1]) func closedBeforeItWasRead(bytesRead: Int) async {
+    let server = RawServer { connection in
+      var buffer: UInt8 = 0
+      _ = read(connection.descriptor, &buffer, bytesRead)
+    }
     let request = HTTPRequest(method: "POST", url: server.url, body: Secret(text: "a=b"))
     #expect(await makeExchange().send(request).summary == "unknown reset")
     #expect(server.connections == 1, "sent exactly once")
