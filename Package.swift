@@ -56,7 +56,7 @@ let adapters: [Target] = [
   room("LoopbackHTTP", ["CPlatform"]),  // a small HTTP/1.1 listener on loopback
   room("SQLiteStore", ["AgentModel", "AgentPorts", "CSQLite"]),  // Store on SQLite
   room("SystemAdapters", ["AgentModel", "AgentPorts", "CPlatform"]),  // clock, entropy, state directory, instance lock
-  room("TokenSignatures", ["AgentPorts", "CVerify"]),  // signatures of ID tokens, by OpenSSL
+  room("TokenSignatures", ["AgentModel", "AgentPorts", "CVerify"]),  // signatures of ID tokens, by OpenSSL
   room("UnixTransport", ["AgentModel", "AgentPorts", "CPlatform", "JSONRPC"]),  // the socket, stdio, the reading thread
 ]
 

@@ -9,10 +9,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#define FUNCTIONS(X)                                                                                              \
-  X(global_init_mem) X(version_info) X(easy_init) X(easy_cleanup) X(easy_setopt) X(easy_getinfo) X(multi_init)    \
-  X(multi_cleanup) X(multi_setopt) X(multi_add_handle) X(multi_remove_handle) X(multi_perform) X(multi_poll)      \
-  X(multi_wakeup) X(multi_info_read)
+#define FUNCTIONS(X)                                                                                          \
+  X(global_init_mem) X(version_info) X(easy_init) X(easy_cleanup) X(easy_setopt) X(easy_getinfo)              \
+  X(multi_init) X(multi_cleanup) X(multi_setopt) X(multi_add_handle) X(multi_remove_handle)                   \
+  X(multi_perform) X(multi_poll) X(multi_wakeup) X(multi_info_read)
 
 #define DECLARE(name) static typeof(&curl_##name) name;
 FUNCTIONS(DECLARE)

@@ -1,1 +1,149 @@
 #include "CVerify.h"
+
+#include <dlfcn.h>
+#include <openssl/core_names.h>
+#include <openssl/ec.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/param_build.h>
+#include <openssl/rsa.h>
+#include <pthread.h>
+#include <string.h>
+
+#define FUNCTIONS(X)                                                                                          \
+  X(BN_bin2bn) X(BN_free) X(CRYPTO_free) X(ECDSA_SIG_free) X(ECDSA_SIG_new) X(ECDSA_SIG_set0)                 \
+  X(ERR_clear_error) X(EVP_DigestVerify) X(EVP_DigestVerifyInit_ex) X(EVP_MD_CTX_free) X(EVP_MD_CTX_new)      \
+  X(EVP_PKEY_CTX_free) X(EVP_PKEY_CTX_new_from_name) X(EVP_PKEY_CTX_set_rsa_padding)                          \
+  X(EVP_PKEY_CTX_set_rsa_pss_saltlen) X(EVP_PKEY_free) X(EVP_PKEY_fromdata) X(EVP_PKEY_fromdata_init)         \
+  X(EVP_PKEY_get_bits) X(EVP_PKEY_new_raw_public_key) X(OSSL_PARAM_BLD_free) X(OSSL_PARAM_BLD_new)            \
+  X(OSSL_PARAM_BLD_push_BN) X(OSSL_PARAM_BLD_push_octet_string) X(OSSL_PARAM_BLD_push_utf8_string)            \
+  X(OSSL_PARAM_BLD_to_param) X(OSSL_PARAM_free) X(i2d_ECDSA_SIG)
+
+static struct {
+#define DECLARE(name) typeof(&name) name;
+  FUNCTIONS(DECLARE)
+} crypto;
+static bool is_open;
+
+static void open_once(void) {
+  void *library = dlopen("libcrypto.so.3", RTLD_LAZY | RTLD_LOCAL);
+  if (!library) return;
+#define RESOLVE(name) if (!(crypto.name = (typeof(crypto.name))dlsym(library, #name))) return;
+  FUNCTIONS(RESOLVE)
+  is_open = true;
+}
+
+static bool open_crypto(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, open_once);
+  return is_open;
+}
+
+// Takes the builder, which may be NULL, and makes a public key of it.
+static EVP_PKEY *key_from(const char *type, OSSL_PARAM_BLD *builder) {
+  EVP_PKEY *key = NULL;
+  OSSL_PARAM *parameters = builder ? crypto.OSSL_PARAM_BLD_to_param(builder) : NULL;
+  EVP_PKEY_CTX *context = crypto.EVP_PKEY_CTX_new_from_name(NULL, type, NULL);
+  if (parameters && context && crypto.EVP_PKEY_fromdata_init(context) > 0)
+    crypto.EVP_PKEY_fromdata(context, &key, EVP_PKEY_PUBLIC_KEY, parameters);
+  crypto.EVP_PKEY_CTX_free(context);
+  crypto.OSSL_PARAM_free(parameters);
+  crypto.OSSL_PARAM_BLD_free(builder);
+  return key;
+}
+
+// Takes the key, which may be NULL, and nothing else.
+static bool verify(
+  EVP_PKEY *key, const char *digest, bool pss, cverify_span message, cverify_span signature) {
+  EVP_MD_CTX *context = crypto.EVP_MD_CTX_new();
+  EVP_PKEY_CTX *key_context = NULL;
+  bool valid =
+    key && context && crypto.EVP_DigestVerifyInit_ex(context, &key_context, digest, NULL, NULL, key, NULL) == 1
+    && (!pss
+        || (crypto.EVP_PKEY_CTX_set_rsa_padding(key_context, RSA_PKCS1_PSS_PADDING) == 1
+            && crypto.EVP_PKEY_CTX_set_rsa_pss_saltlen(key_context, RSA_PSS_SALTLEN_DIGEST) == 1))
+    && crypto.EVP_DigestVerify(context, signature.bytes, signature.count, message.bytes, message.count) == 1;
+  crypto.EVP_MD_CTX_free(context);
+  crypto.EVP_PKEY_free(key);
+  crypto.ERR_clear_error();
+  return valid;
+}
+
+static bool is_one(cverify_span number) {
+  for (size_t index = 0; index + 1 < number.count; index++)
+    if (number.bytes[index]) return false;
+  return number.bytes[number.count - 1] == 1;
+}
+
+bool cverify_rsa(
+  cverify_hash hash, bool pss, cverify_span modulus, cverify_span exponent, cverify_span message,
+  cverify_span signature) {
+  // 2048 bits at least (RFC 7518 §3.3); past 8192 a key costs the verifier more than it proves. An exponent of a
+  // common key has 24 bits; even numbers and the exponent 1 make no keys.
+  const size_t least_bits = 2048, most_bits = 8192, most_exponent_bytes = 8;
+  if (modulus.count == 0 || modulus.count > most_bits / 8 || exponent.count == 0
+      || exponent.count > most_exponent_bytes)
+    return false;
+  if (!(modulus.bytes[modulus.count - 1] & exponent.bytes[exponent.count - 1] & 1)) return false;
+  if (is_one(exponent) || !open_crypto()) return false;
+  OSSL_PARAM_BLD *builder = crypto.OSSL_PARAM_BLD_new();
+  BIGNUM *n = crypto.BN_bin2bn(modulus.bytes, (int)modulus.count, NULL);
+  BIGNUM *e = crypto.BN_bin2bn(exponent.bytes, (int)exponent.count, NULL);
+  EVP_PKEY *key = NULL;
+  if (builder && n && e && crypto.OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_RSA_N, n)
+      && crypto.OSSL_PARAM_BLD_push_BN(builder, OSSL_PKEY_PARAM_RSA_E, e))
+    key = key_from("RSA", builder);
+  else
+    crypto.OSSL_PARAM_BLD_free(builder);
+  crypto.BN_free(n);
+  crypto.BN_free(e);
+  if (key && (size_t)crypto.EVP_PKEY_get_bits(key) < least_bits) {
+    crypto.EVP_PKEY_free(key);
+    key = NULL;
+  }
+  static const char *const digests[] = {"SHA256", "SHA384", "SHA512"};
+  return verify(key, digests[hash], pss, message, signature);
+}
+
+bool cverify_ecdsa(cverify_curve curve, cverify_span x, cverify_span y, cverify_span message, cverify_span signature) {
+  const size_t size = curve == cverify_p256 ? 32 : 48;
+  if (x.count != size || y.count != size || signature.count != 2 * size || !open_crypto()) return false;
+  uint8_t point[1 + 2 * 48] = {POINT_CONVERSION_UNCOMPRESSED};
+  memcpy(point + 1, x.bytes, size);
+  memcpy(point + 1 + size, y.bytes, size);
+  OSSL_PARAM_BLD *builder = crypto.OSSL_PARAM_BLD_new();
+  EVP_PKEY *key = NULL;
+  // A point that is not on the curve is refused here.
+  if (builder
+      && crypto.OSSL_PARAM_BLD_push_utf8_string(
+        builder, OSSL_PKEY_PARAM_GROUP_NAME, curve == cverify_p256 ? "P-256" : "P-384", 0)
+      && crypto.OSSL_PARAM_BLD_push_octet_string(builder, OSSL_PKEY_PARAM_PUB_KEY, point, 1 + 2 * size))
+    key = key_from("EC", builder);
+  else
+    crypto.OSSL_PARAM_BLD_free(builder);
+
+  // OpenSSL wants R and S in DER.
+  ECDSA_SIG *pair = crypto.ECDSA_SIG_new();
+  BIGNUM *r = crypto.BN_bin2bn(signature.bytes, (int)size, NULL);
+  BIGNUM *s = crypto.BN_bin2bn(signature.bytes + size, (int)size, NULL);
+  cverify_span der = {NULL, 0};
+  unsigned char *encoded = NULL;
+  if (pair && r && s && crypto.ECDSA_SIG_set0(pair, r, s)) {
+    int length = crypto.i2d_ECDSA_SIG(pair, &encoded);
+    if (length > 0) der = (cverify_span){encoded, (size_t)length};
+  } else {
+    crypto.BN_free(r);
+    crypto.BN_free(s);
+  }
+  bool valid = verify(der.count ? key : NULL, curve == cverify_p256 ? "SHA256" : "SHA384", false, message, der);
+  if (!der.count) crypto.EVP_PKEY_free(key);
+  crypto.CRYPTO_free(encoded, __FILE__, __LINE__);
+  crypto.ECDSA_SIG_free(pair);
+  return valid;
+}
+
+bool cverify_ed25519(cverify_span x, cverify_span message, cverify_span signature) {
+  if (x.count != 32 || signature.count != 64 || !open_crypto()) return false;
+  EVP_PKEY *key = crypto.EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, x.bytes, x.count);
+  return verify(key, NULL, false, message, signature);
+}

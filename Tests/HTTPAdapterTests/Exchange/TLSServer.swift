@@ -2,11 +2,14 @@ import Foundation
 import Testing
 
 /// Runs a program to its end and returns what it printed.
-@discardableResult func run(_ arguments: String..., input: Data? = nil, in directory: URL? = nil) throws -> Data {
+@discardableResult func run(_ arguments: String..., input: Data? = nil) throws -> Data {
+  try run(arguments, input: input)
+}
+
+func run(_ arguments: [String], input: Data? = nil) throws -> Data {
   let process = Process()
   process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
   process.arguments = arguments
-  process.currentDirectoryURL = directory
   let (standardInput, output) = (Pipe(), Pipe())
   process.standardInput = standardInput
   process.standardOutput = output

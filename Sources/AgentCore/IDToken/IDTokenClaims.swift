@@ -1,0 +1,118 @@
+public import AgentModel
+internal import JSONRPC
+
+/// Where a provider puts what the standard has no name for. A name may be a path with dots (`realm_access.roles`);
+/// a claim that has dots in its own name is found as well.
+public struct ClaimNames: Sendable, Equatable {
+  public var tenant: String?
+  public var roles: String?
+
+  public init(tenant: String? = nil, roles: String? = nil) {
+    self.tenant = tenant
+    self.roles = roles
+  }
+}
+
+/// The claims of an ID token that anybody here needs (OpenID Connect Core §2 and §5.1); the others are dropped.
+public struct IDTokenClaims: Sendable, Equatable {
+  public var issuer: String?
+  public var subject: String?
+  /// In the order of the token, whether it came as a list or alone.
+  public var audiences: [String]
+  public var authorizedParty: String?
+  public var expiresAt: Timestamp?
+  public var notBefore: Timestamp?
+  public var issuedAt: Timestamp?
+  /// When the person signed in. Some servers write 0 for "don't know": that is nil.
+  public var authTime: Timestamp?
+  public var nonce: String?
+  public var authenticationContext: String?
+  public var authenticationMethods: [String]
+  public var sessionID: String?
+  public var accessTokenHash: String?
+  public var tenant: String?
+  public var name: String?
+  public var preferredUsername: String?
+  public var email: String?
+  /// Nil if the token has no such claim, so that nobody takes silence for "no roles".
+  public var roles: [String]?
+
+  /// Reads the payload. A claim that something is decided by must have its type; one for show is dropped instead.
+  public init(_ token: CompactJWT, names: ClaimNames = ClaimNames()) throws(IDTokenFailure) {
+    self = try StrictJSON.object(token.payload) { (claims) throws(IDTokenFailure) in
+      try IDTokenClaims(claims, names)
+    }
+  }
+
+  private init(_ claims: JSONNode, _ names: ClaimNames) throws(IDTokenFailure) {
+    issuer = try Self.text(claims["iss"])
+    subject = try Self.text(claims["sub"])
+    audiences = try Self.texts(claims["aud"])
+    authorizedParty = try Self.text(claims["azp"])
+    expiresAt = try Self.moment(claims["exp"])
+    notBefore = try Self.moment(claims["nbf"])
+    issuedAt = try Self.moment(claims["iat"])
+    authTime = try Self.moment(claims["auth_time"]).flatMap { $0.milliseconds == 0 ? nil : $0 }
+    nonce = try Self.text(claims["nonce"])
+    authenticationContext = claims["acr"]?.string
+    authenticationMethods = (try? Self.texts(claims["amr"])) ?? []
+    sessionID = claims["sid"]?.string
+    accessTokenHash = claims["at_hash"]?.string
+    tenant = names.tenant.flatMap { claims.claim(at: $0[...]) }?.string
+    name = claims["name"]?.string
+    preferredUsername = claims["preferred_username"]?.string
+    email = claims["email"]?.string
+    roles = names.roles.flatMap { claims.claim(at: $0[...]) }.flatMap(Self.roles)
+  }
+
+  private static func text(_ node: JSONNode?) throws(IDTokenFailure) -> String? {
+    guard let node, node.kind != .null else { return nil }
+    guard let text = node.string else { throw .malformed }
+    return text
+  }
+
+  private static func texts(_ node: JSONNode?) throws(IDTokenFailure) -> [String] {
+    guard let node, node.kind != .null else { return [] }
+    if let text = node.string { return [text] }
+    guard node.kind == .array else { throw .malformed }
+    var texts: [String] = []
+    for element in node.elements {
+      guard let text = element.string else { throw .malformed }
+      texts.append(text)
+    }
+    return texts
+  }
+
+  /// Seconds since 1970, with a fraction if the server likes (RFC 7519 §2), up to the year 9999.
+  private static func moment(_ node: JSONNode?) throws(IDTokenFailure) -> Timestamp? {
+    guard let node, node.kind != .null else { return nil }
+    guard let seconds = node.double, (0...253_402_300_799).contains(seconds) else { throw .malformed }
+    return Timestamp(milliseconds: Int64((seconds * 1000).rounded(.down)))
+  }
+
+  /// A list, one alone, or an object with a member for each (as Zitadel writes them).
+  private static func roles(_ node: JSONNode) -> [String]? {
+    switch node.kind {
+    case .array: node.elements.compactMap(\.string)
+    case .string: node.string.map { [$0] }
+    case .object: node.members.compactMap(\.key.string)
+    default: nil
+    }
+  }
+}
+
+extension JSONNode {
+  /// The member with this whole name, else the member at this path; names with dots before shorter ones.
+  fileprivate func claim(at path: Substring) -> JSONNode? {
+    if let value = member(path) { return value }
+    for dot in path.indices.reversed() where path[dot] == "." {
+      if let inner = member(path[..<dot])?.claim(at: path[path.index(after: dot)...]) { return inner }
+    }
+    return nil
+  }
+
+  private func member(_ name: Substring) -> JSONNode? {
+    for (key, value) in members where key.utf8?.elementsEqual(name.utf8) == true { return value }
+    return nil
+  }
+}

@@ -1,1 +1,0 @@
-// TokenSignatures: see Package.swift.

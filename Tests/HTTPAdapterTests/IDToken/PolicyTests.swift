@@ -1,0 +1,167 @@
+import AgentCore
+import AgentModel
+import Testing
+import TokenSignatures
+
+@Suite struct PolicyTests {
+  static let now = Timestamp(year: 2030, month: 1, day: 1)
+  static let seconds = now.milliseconds / 1000
+
+  /// A good token's claims with some of them replaced; a value of nil takes the claim away.
+  static func claims(_ changes: KeyValuePairs<String, String?> = [:]) throws -> IDTokenClaims {
+    var members = [
+      "iss": #""https://idp.example""#, "sub": #""alice""#, "aud": #""lanyard""#, "exp": "\(seconds + 300)",
+      "iat": "\(seconds)", "nonce": #""n""#,
+    ]
+    for (name, value) in changes { members[name] = value }
+    return try ClaimsTests.claims("{" + members.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}")
+  }
+
+  static func check(_ claims: IDTokenClaims, maximumAge: Milliseconds? = nil) -> IDTokenPolicy.Verdict {
+    IDTokenPolicy.check(
+      claims, issuer: "https://idp.example", clientID: "lanyard", nonce: .required("n"), now: now,
+      maximumAge: maximumAge)
+  }
+
+  @Test func aGoodTokenIsBelieved() throws {
+    let verdict = try Self.check(Self.claims())
+    #expect(verdict.isBelieved && verdict.warnings.isEmpty)
+  }
+
+  @Test(
+    arguments: [
+      (["iss": nil], [IDTokenFailure.issuerMismatch]), (["iss": #""https://idp.example/""#], [.issuerMismatch]),
+      (["iss": #""HTTPS://idp.example""#], [.issuerMismatch]), (["iss": #""https://evil.example""#], [.issuerMismatch]),
+      (["aud": nil], [.audienceMismatch]), (["aud": "[]"], [.audienceMismatch]),
+      (["aud": #""other""#], [.audienceMismatch]),
+      (["aud": #"["lanyard"]"#], []), (["aud": #"["api","lanyard"]"#], [.authorizedPartyMismatch]),
+      (["aud": #"["api","lanyard"]"#, "azp": #""lanyard""#], []),
+      (["aud": #"["api","lanyard"]"#, "azp": #""api""#], [.authorizedPartyMismatch]),
+      (["azp": #""other""#], [.authorizedPartyMismatch]), (["azp": #""lanyard""#], []),
+      (["aud": #"["api","other"]"#, "azp": #""lanyard""#], [.audienceMismatch]),
+      (["sub": nil], [.subjectMissing]), (["sub": #""""#], [.subjectMissing]),
+      (["sub": "\"" + String(repeating: "a", count: 255) + "\""], []),
+      (["sub": "\"" + String(repeating: "a", count: 256) + "\""], [.subjectTooLong]),
+      (["nonce": nil], [.nonceMissing]), (["nonce": #""m""#], [.nonceMismatch]), (["nonce": #""""#], [.nonceMismatch]),
+      (["exp": nil], [.expiryMissing]), (["exp": "\(seconds - 119)"], []), (["exp": "\(seconds - 120)"], [.expired]),
+      (["exp": "0"], [.expired]), (["iat": nil], [.issuedAtMissing]), (["iat": "0"], []),
+      (["nbf": "\(seconds + 119)"], []), (["nbf": "\(seconds + 120)"], [.notYetValid]),
+      (
+        ["iss": nil, "aud": nil, "sub": nil, "nonce": nil, "exp": nil, "iat": nil],
+        [.issuerMismatch, .audienceMismatch, .subjectMissing, .nonceMissing, .expiryMissing, .issuedAtMissing]
+      ),
+    ] as [(KeyValuePairs<String, String?>, [IDTokenFailure])])
+  func everyReasonIsTold(changes: KeyValuePairs<String, String?>, failures: [IDTokenFailure]) throws {
+    #expect(try Self.check(Self.claims(changes)).failures == failures)
+  }
+
+  @Test func skewOfTheIssueWarnsAndNeverDiscards() throws {
+    #expect(try Self.check(Self.claims(["iat": "\(Self.seconds + 120)"])).warnings.isEmpty)
+    let verdict = try Self.check(Self.claims(["iat": "\(Self.seconds + 86_400)"]))
+    #expect(verdict.isBelieved && verdict.warnings == [.issuedInFuture])
+  }
+
+  @Test func identifiersAreComparedByCodePoint() throws {
+    // U+00E9 and e with U+0301 look the same and are equal as Swift Strings.
+    let claims = try Self.claims(["aud": "\"caf\u{E9}\"", "iss": "\"caf\u{E9}\"", "nonce": "\"caf\u{E9}\""])
+    let verdict = IDTokenPolicy.check(
+      claims, issuer: "cafe\u{301}", clientID: "cafe\u{301}", nonce: .required("cafe\u{301}"), now: Self.now)
+    #expect(verdict.failures == [.issuerMismatch, .audienceMismatch, .nonceMismatch])
+  }
+
+  @Test func noncesAreAskedForAsTheyWereSent() throws {
+    func failures(_ nonce: IDTokenPolicy.Nonce, _ claim: String?) throws -> [IDTokenFailure] {
+      try IDTokenPolicy.check(
+        Self.claims(["nonce": claim]), issuer: "https://idp.example", clientID: "lanyard", nonce: nonce, now: Self.now
+      ).failures
+    }
+    #expect(try failures(.ifPresent("n"), nil) == [] && failures(.ifPresent("n"), #""n""#) == [])
+    #expect(try failures(.ifPresent("n"), #""m""#) == [.nonceMismatch])
+    #expect(try failures(.unasked, nil) == [] && failures(.unasked, #""m""#) == [])
+  }
+
+  @Test func anAgeThatWasAskedForIsChecked() throws {
+    let hour = Milliseconds.seconds(3600)
+    #expect(try Self.check(Self.claims(), maximumAge: hour).failures == [.authTimeMissing])
+    #expect(try Self.check(Self.claims(["auth_time": "0"]), maximumAge: hour).failures == [.authTimeMissing])
+    #expect(try Self.check(Self.claims(["auth_time": "\(Self.seconds - 3719)"]), maximumAge: hour).failures == [])
+    #expect(
+      try Self.check(Self.claims(["auth_time": "\(Self.seconds - 3720)"]), maximumAge: hour).failures
+        == [.authenticationTooOld])
+  }
+
+  @Test func aRefreshedTokenSaysTheSame() throws {
+    let first = IDTokenIdentity(
+      issuer: "https://idp.example", subject: "alice", audiences: ["a", "b"], authorizedParty: "a",
+      authTime: Timestamp(milliseconds: 5_250))
+    func changes(_ change: (inout IDTokenIdentity) -> Void) -> [IDTokenFailure] {
+      var refreshed = first
+      change(&refreshed)
+      return first.changes(in: refreshed)
+    }
+    #expect(changes { _ in } == [])
+    #expect(changes { $0.issuer += "/" } == [.issuerChanged])
+    #expect(changes { $0.subject = "mallory" } == [.subjectChanged])
+    #expect(changes { $0.audiences = ["b", "a"] } == [])
+    #expect(changes { $0.audiences = ["a"] } == [.audienceChanged])
+    #expect(changes { $0.authorizedParty = "b" } == [.authorizedPartyChanged])
+    #expect(changes { $0.authorizedParty = nil } == [.authorizedPartyChanged])
+    #expect(changes { $0.authTime = Timestamp(milliseconds: 5_000) } == [], "the same second")
+    #expect(changes { $0.authTime = nil } == [], "it need not come again")
+    #expect(changes { $0.authTime = Timestamp(milliseconds: 6_000) } == [.authTimeChanged])
+    #expect(
+      changes { $0 = IDTokenIdentity(issuer: "x", subject: "y", audiences: []) }
+        == [.issuerChanged, .subjectChanged, .audienceChanged, .authorizedPartyChanged])
+  }
+
+  @Test func anIdentityIsTakenFromClaims() throws {
+    let identity = try IDTokenIdentity(Self.claims(["auth_time": "5"]))
+    #expect(
+      identity
+        == IDTokenIdentity(
+          issuer: "https://idp.example", subject: "alice", audiences: ["lanyard"],
+          authTime: Timestamp(milliseconds: 5_000)))
+    #expect(try IDTokenIdentity(Self.claims(["sub": nil])) == nil)
+  }
+
+  @Test func reasonsAreStable() {
+    #expect(
+      IDTokenFailure.allCases.map(\.rawValue).sorted() == [
+        "algorithmNotAllowed", "audienceChanged", "audienceMismatch", "authTimeChanged", "authTimeMissing",
+        "authenticationTooOld", "authorizedPartyChanged", "authorizedPartyMismatch", "criticalHeader", "expired",
+        "expiryMissing", "issuedAtMissing", "issuerChanged", "issuerMismatch", "keyNotFound", "keySetMalformed",
+        "malformed", "nonceMismatch", "nonceMissing", "notYetValid", "signatureInvalid", "subjectChanged",
+        "subjectMissing", "subjectTooLong", "tooLarge", "typeNotAllowed",
+      ])
+  }
+
+  /// From the bytes of a token to the verdict, with a real signature of every algorithm.
+  @Test(arguments: SignatureAlgorithm.allCases)
+  func theWholeWay(algorithm: SignatureAlgorithm) throws {
+    let key = try SigningKey.of(algorithm)
+    let set = try JWKSetTests.keys(key.jwk(id: "k1"), key.jwk(id: "k2"))
+    let head = unsignedToken(
+      #"{"alg":"\#(algorithm.rawValue)","kid":"k2"}"#, #"{"iss":"https://idp.example","sub":"alice"}"#)
+    let signed = head.split(separator: ".").prefix(2).joined(separator: ".")
+    let token = try parse(signed + "." + Base64URL.encode(key.sign(Array(signed.utf8)))).get()
+    let candidates = try set.candidates(for: token)
+    #expect(candidates == [key.publicKey])
+    let verifier = OpenSSLSignatureVerifier()
+    #expect(
+      verifier.isValid(token.signature, over: token.signedBytes, by: candidates[0], algorithm: token.algorithm))
+    #expect(try IDTokenClaims(token).subject == "alice")
+  }
+}
+
+extension SigningKey {
+  /// The public key as a member of a JWK Set.
+  func jwk(id: String) -> String {
+    switch publicKey {
+    case .rsa(let modulus, let exponent):
+      #"{"kty":"RSA","kid":"\#(id)","n":"\#(Base64URL.encode(modulus))","e":"\#(Base64URL.encode(exponent))"}"#
+    case .ellipticCurve(let curve, let x, let y):
+      #"{"kty":"EC","crv":"\#(curve)","kid":"\#(id)","x":"\#(Base64URL.encode(x))","y":"\#(Base64URL.encode(y))"}"#
+    case .ed25519(let x): #"{"kty":"OKP","crv":"Ed25519","kid":"\#(id)","x":"\#(Base64URL.encode(x))"}"#
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import AgentModel
+import Testing
+import TokenSignatures
+
+@Suite struct SignatureTests {
+  let verifier = OpenSSLSignatureVerifier()
+  let message = Array("header.payload".utf8)
+
+  @Test(arguments: SignatureAlgorithm.allCases)
+  func rightOnesAreValidAndWrongOnesAreNot(algorithm: SignatureAlgorithm) throws {
+    let key = try SigningKey.of(algorithm)
+    let signature = try key.sign(message)
+    func isValid(_ signature: [UInt8], _ message: [UInt8], _ publicKey: PublicKey? = nil) -> Bool {
+      verifier.isValid(signature, over: message, by: publicKey ?? key.publicKey, algorithm: algorithm)
+    }
+    #expect(isValid(signature, message))
+    // Every wrong bit of the signature and of the message.
+    for bit in 0..<(signature.count * 8) { #expect(!isValid(Self.flip(signature, bit), message)) }
+    for bit in 0..<(message.count * 8) { #expect(!isValid(signature, Self.flip(message, bit))) }
+    // Every wrong length.
+    #expect(!isValid([], message) && !isValid(signature, []))
+    #expect(!isValid(Array(signature.dropLast()), message) && !isValid(signature + [0], message))
+    #expect(!isValid([0] + signature, message) && !isValid(Array(signature.dropFirst()), message))
+    #expect(!isValid([UInt8](repeating: 0, count: signature.count), message))
+    // Another key of the same kind, and no key.
+    let other = try SigningKey(algorithm)
+    #expect(!isValid(signature, message, other.publicKey))
+    #expect(try isValid(other.sign(message), message, other.publicKey))
+    #expect(!isValid(signature, message, .rsa(modulus: [], exponent: [])))
+    #expect(!isValid(signature, message, .ed25519(x: [])))
+  }
+
+  @Test func anAlgorithmTakesItsOwnKindOfKeyOnly() throws {
+    for key in try SigningKey.all.get() {
+      let signature = try key.sign(message)
+      for algorithm in SignatureAlgorithm.allCases where algorithm != key.algorithm {
+        #expect(!verifier.isValid(signature, over: message, by: key.publicKey, algorithm: algorithm))
+      }
+    }
+  }
+
+  @Test(arguments: [1024, 2040]) func weakRSAIsRefused(bits: Int) throws {
+    let key = try SigningKey(.rs256, rsaBits: bits)
+    #expect(try !verifier.isValid(key.sign(message), over: message, by: key.publicKey, algorithm: .rs256))
+  }
+
+  @Test func rsaExponentsThatAreNoneAreRefused() throws {
+    let key = try SigningKey.of(.rs256)
+    guard case .rsa(let modulus, let exponent) = key.publicKey else { return }
+    let signature = try key.sign(message)
+    func isValid(_ modulus: [UInt8], _ exponent: [UInt8], _ signature: [UInt8]) -> Bool {
+      verifier.isValid(
+        signature, over: message, by: .rsa(modulus: modulus, exponent: exponent), algorithm: .rs256)
+    }
+    #expect(isValid(modulus, exponent, signature) && isValid(modulus, [0] + exponent, signature))
+    for wrong: [UInt8] in [[], [0], [1], [2], [3], [1, 0, 0], [UInt8](repeating: 255, count: 9)] {
+      #expect(!isValid(modulus, wrong, signature))
+    }
+    // With the exponent 1 a signature would be the padded hash itself.
+    #expect(!isValid(modulus, [1], [0, 1] + [UInt8](repeating: 255, count: 254)))
+    #expect(!isValid([UInt8](repeating: 255, count: 1025), exponent, signature))
+    #expect(!isValid([UInt8](repeating: 0, count: 256), exponent, signature))
+  }
+
+  @Test(arguments: [SignatureAlgorithm.es256, .es384])
+  func pointsOffTheCurveAreRefused(algorithm: SignatureAlgorithm) throws {
+    let key = try SigningKey.of(algorithm)
+    guard case .ellipticCurve(let curve, let x, let y) = key.publicKey else { return }
+    let signature = try key.sign(message)
+    let zero = [UInt8](repeating: 0, count: x.count)
+    for (x, y) in [
+      (Self.flip(x, 7), y), (x, Self.flip(y, 7)), (zero, zero), (y, x), ([0] + x, [0] + y),
+      (Array(x.dropLast()), Array(y.dropLast())), ([], []),
+    ] {
+      let wrong = PublicKey.ellipticCurve(curve: curve, x: x, y: y)
+      #expect(!verifier.isValid(signature, over: message, by: wrong, algorithm: algorithm))
+    }
+    for name in ["P-521", "secp256k1", "p-256", ""] {
+      let wrong = PublicKey.ellipticCurve(curve: name, x: x, y: y)
+      #expect(!verifier.isValid(signature, over: message, by: wrong, algorithm: algorithm))
+    }
+  }
+
+  /// The examples of the specifications: RFC 7515 appendix A.3, RFC 8037 appendix A.4.
+  @Test(arguments: [
+    (
+      SignatureAlgorithm.es256,
+      [
+        "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU", "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
+      ],
+      "eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ",
+      "DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q"
+    ),
+    (
+      .edDSA, ["11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"],
+      "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc",
+      "hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg"
+    ),
+  ])
+  func theSpecificationsOwn(algorithm: SignatureAlgorithm, key: [String], message: String, signature: String) throws {
+    let numbers = try key.map { try #require(Base64URL.decode($0)) }
+    let publicKey =
+      numbers.count == 1
+      ? PublicKey.ed25519(x: numbers[0]) : .ellipticCurve(curve: "P-256", x: numbers[0], y: numbers[1])
+    let signature = try #require(Base64URL.decode(signature))
+    #expect(verifier.isValid(signature, over: Array(message.utf8), by: publicKey, algorithm: algorithm))
+  }
+
+  static func flip(_ bytes: [UInt8], _ bit: Int) -> [UInt8] {
+    var bytes = bytes
+    bytes[bit / 8] ^= 1 << (bit % 8)
+    return bytes
+  }
+}

@@ -1,0 +1,71 @@
+import AgentModel
+import Foundation
+import Testing
+
+/// A private key of the openssl program: a second opinion on every signature.
+final class SigningKey: Sendable {
+  let algorithm: SignatureAlgorithm
+  let publicKey: PublicKey
+  private let directory: TemporaryDirectory
+
+  static let all = Result { try SignatureAlgorithm.allCases.map { try SigningKey($0) } }
+  static func of(_ algorithm: SignatureAlgorithm) throws -> SigningKey {
+    try #require(try all.get().first { $0.algorithm == algorithm })
+  }
+
+  init(_ algorithm: SignatureAlgorithm, rsaBits: Int = 2048) throws {
+    self.algorithm = algorithm
+    directory = try TemporaryDirectory()
+    let key = directory["key.pem"]
+    switch algorithm {
+    case .rs256, .rs384, .rs512, .ps256:
+      try run("openssl", "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:\(rsaBits)", "-out", key)
+      let text = String(decoding: try run("openssl", "rsa", "-in", key, "-modulus", "-noout"), as: UTF8.self)
+      publicKey = .rsa(modulus: Self.bytes(ofHex: text.trimmingPrefix("Modulus=")), exponent: [1, 0, 1])
+    case .es256, .es384:
+      let curve = algorithm == .es256 ? "P-256" : "P-384"
+      try run("openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:\(curve)", "-out", key)
+      let size = algorithm == .es256 ? 32 : 48
+      let point = try [UInt8](run("openssl", "pkey", "-in", key, "-pubout", "-outform", "der").suffix(2 * size))
+      publicKey = .ellipticCurve(curve: curve, x: Array(point[..<size]), y: Array(point[size...]))
+    case .edDSA:
+      try run("openssl", "genpkey", "-algorithm", "ED25519", "-out", key)
+      publicKey = try .ed25519(x: [UInt8](run("openssl", "pkey", "-in", key, "-pubout", "-outform", "der").suffix(32)))
+    }
+  }
+
+  /// A signature in the form of RFC 7518.
+  func sign(_ message: [UInt8]) throws -> [UInt8] {
+    let key = directory["key.pem"]
+    if algorithm == .edDSA {
+      let file = directory["message-\(UUID().uuidString)"]
+      try Data(message).write(to: URL(fileURLWithPath: file))
+      return try [UInt8](run("openssl", "pkeyutl", "-sign", "-rawin", "-inkey", key, "-in", file))
+    }
+    let digest = "-sha" + algorithm.rawValue.suffix(3)
+    let padding =
+      algorithm == .ps256 ? ["-sigopt", "rsa_padding_mode:pss", "-sigopt", "rsa_pss_saltlen:digest"] : []
+    let signature = try [UInt8](
+      run(["openssl", "dgst", digest, "-sign", key] + padding, input: Data(message)))
+    guard algorithm == .es256 || algorithm == .es384 else { return signature }
+    return Self.raw(signature, size: algorithm == .es256 ? 32 : 48)
+  }
+
+  /// R and S of full length from their DER.
+  private static func raw(_ der: [UInt8], size: Int) -> [UInt8] {
+    var rest = der.dropFirst(2)
+    var raw: [UInt8] = []
+    for _ in 0..<2 {
+      let count = Int(rest[rest.startIndex + 1])
+      let number = rest.dropFirst(2).prefix(count).drop { $0 == 0 }
+      raw += [UInt8](repeating: 0, count: size - number.count) + number
+      rest = rest.dropFirst(2 + count)
+    }
+    return raw
+  }
+
+  private static func bytes(ofHex text: some StringProtocol) -> [UInt8] {
+    let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+    return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+  }
+}
