@@ -112,7 +112,7 @@ public struct TokenMachine: Sendable {
   private var replayUntil: BootInstant?
   /// When the request was sent whose answer is lost.
   private var lostSentAt: BootInstant?
-  private let rule: ProviderConfiguration.RefreshRule
+  private var rule: ProviderConfiguration.RefreshRule
 
   public init(health: Health, rule: ProviderConfiguration.RefreshRule) {
     self.health = health
@@ -271,6 +271,13 @@ public struct TokenMachine: Sendable {
     pause = nil
     interactions = [:]
     return setHealth(.signedOut) + takeWaiters().map { .refuse($0.id, .signedOut) }
+  }
+
+  /// The provider was configured anew: a refusal of the old configuration stands no longer.
+  public mutating func reconfigured(rule: ProviderConfiguration.RefreshRule) -> [Effect] {
+    self.rule = rule
+    guard case .misconfigured = health else { return [] }
+    return setHealth(.ok)
   }
 
   /// The way to the provider may be open again: whoever asks next is not held back by what was.

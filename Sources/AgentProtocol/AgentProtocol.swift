@@ -52,7 +52,7 @@ extension WireReadable {
 }
 
 /// What is written as a result, or into one.
-public protocol WireWritable {
+public protocol WireWritable: Sendable {
   func write(to writer: inout JSONWriter)
 }
 

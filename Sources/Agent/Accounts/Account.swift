@@ -54,10 +54,10 @@ actor Account {
     try await load()
     waiterIDs += 1
     let waiter = waiterIDs
-    let result = await withTaskCancellationHandler {
+    let result: Result<TokenAnswer, RPCError> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         // A cancellation that came first found nobody to tell, so it is looked for here.
-        guard !Task.isCancelled else { return continuation.resume(returning: .failure(.cancelled)) }
+        guard !Task.isCancelled else { return continuation.resume(returning: .failure(RPCError.cancelled)) }
         waiting[waiter] = continuation
         perform(loaded?.machine.wanted(by: waiter, key: key, demand: demand, at: clock.boot()) ?? [])
         if loaded == nil { answer(waiter, .failure(.locked)) }
@@ -99,7 +99,7 @@ actor Account {
     _ profile: AccountProfile, _ grant: GrantRecord, rule: ProviderConfiguration.RefreshRule,
     _ response: TokenResponse, sentAt: BootInstant
   ) {
-    replaceGrant()
+    release(RPCError(.reauthenticate(reason: "replaced"), account: id).with { $0.retryable = true })
     var machine = TokenMachine(health: .ok, rule: rule)
     if let token = issue(response, for: .standard, sentAt: sentAt, grant: grant) {
       _ = machine.adopt(token.facts, for: .standard)
@@ -109,17 +109,30 @@ actor Account {
     publish()
   }
 
-  /// Signed out, or the vault was locked: nothing is answered from memory any more.
-  func replaceGrant() {
+  /// Gives up what is in memory: the grant was replaced on the disk, or the vault was locked. An exchange in flight
+  /// finds that its attempt is no longer the current one.
+  func release(_ error: RPCError) {
     replacements += 1
     around.board.withdraw(id)
-    if let effects = loaded?.machine.signedOut() {
-      for case .refuse(let waiter, let refusal) in effects {
-        answer(waiter, .failure(RPCError(refusal, account: id)))
-      }
-    }
+    refuseWaiters(error)
     loaded = nil
     tokens = [:]
+  }
+
+  func reconnected() { loaded?.machine.reconnected() }
+
+  /// The provider was configured anew: what it refused before is asked again.
+  func configurationChanged() async {
+    guard let rule = try? await around.registry.open(id).2 else { return }
+    perform(loaded?.machine.reconfigured(rule: rule) ?? [])
+  }
+
+  /// Tells everybody who waits; exchanges go on.
+  func refuseWaiters(_ error: RPCError) {
+    for waiter in waiting.keys.sorted() {
+      loaded?.machine.waiterLeft(waiter)
+      answer(waiter, .failure(error))
+    }
   }
 
   // MARK: loading

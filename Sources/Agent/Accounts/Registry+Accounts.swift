@@ -1,3 +1,4 @@
+internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
@@ -36,12 +37,22 @@ extension Registry {
     return exact.isEmpty ? all.filter { $0.email == word } : exact
   }
 
-  func rename(_ selector: AccountSelector, to alias: Alias) throws(RPCError) -> AccountProfile {
+  func listing() throws(RPCError) -> ([AccountProfile], active: AccountID?) { (try sortedProfiles, active) }
+
+  /// The accounts that hang on a provider.
+  func accounts(of provider: ProviderName) throws(RPCError) -> [AccountID] {
+    try sortedProfiles.filter { $0.provider == provider }.map(\.id)
+  }
+
+  func rename(
+    _ selector: AccountSelector, to alias: Alias
+  ) throws(RPCError) -> (AccountProfile, previous: Alias?) {
     var profile = try profile(selector)
+    let previous = profile.alias
     try requireFree(alias, for: profile.id)
     profile.alias = alias
     try save(profile)
-    return profile
+    return (profile, previous)
   }
 
   func requireFree(_ alias: Alias, for id: AccountID?) throws(RPCError) {
@@ -79,8 +90,6 @@ extension Registry {
     profiles[profile.id] = profile
     board.setAccount(profile.id, alias: profile.alias)
   }
-
-  func countByStanding() -> [AccountProfile] { Array(profiles.values) }
 
   // MARK: signing in
 

@@ -107,6 +107,30 @@ actor Registry {
     try unlock(slot, by: holder)
   }
 
+  var vaultIsOpen: Bool { vault != nil }
+
+  /// Opens the vault again as it was opened at the start; false if that takes a person.
+  func openAgain() throws(RPCError) -> Bool {
+    guard let keySource else { return false }
+    return try open(protection: keySource.protection) == .open
+  }
+
+  /// What `agent.status` tells, also of a locked vault.
+  struct Summary: Sendable {
+    var isLocked: Bool
+    var isInitialized: Bool
+    var protection: WireProtection
+    var profiles: [AccountProfile]
+  }
+
+  func summary() throws(RPCError) -> Summary {
+    let slots = try onStore { () throws(StoreFailure) in try store.keySlots() }
+    let word = protection ?? slots.first?.protection ?? keySource?.protection ?? "passphrase"
+    return Summary(
+      isLocked: vault == nil, isInitialized: !slots.isEmpty, protection: WireProtection(rawValue: word) ?? .passphrase,
+      profiles: Array(profiles.values))
+  }
+
   /// Forgets every key and everything that was opened with one.
   func lock() {
     vault = nil

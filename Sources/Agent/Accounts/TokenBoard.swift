@@ -78,12 +78,15 @@ final class TokenBoard: Sendable {
   }
 
   /// The account that a selector names now, for event filters.
-  func account(selector: String) -> String? {
+  func account(selector: AccountSelector) -> String? {
     state.withLock { state in
-      if selector == "@active" { return state.active }
-      if state.aliasOfAccount[selector] != nil { return selector }
-      guard let accounts = state.accountsOfAlias[selector], accounts.count == 1 else { return nil }
-      return accounts.first
+      switch selector {
+      case .active: return state.active
+      case .id(let id): return state.aliasOfAccount[id.text] == nil ? nil : id.text
+      case .alias(let alias):
+        guard let accounts = state.accountsOfAlias[alias], accounts.count == 1 else { return nil }
+        return accounts.first
+      }
     }
   }
 

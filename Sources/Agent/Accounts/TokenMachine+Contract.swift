@@ -1,3 +1,4 @@
+internal import AgentPorts
 internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol

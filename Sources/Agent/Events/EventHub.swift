@@ -13,7 +13,7 @@ final class EventHub: Sendable {
 
   fileprivate struct Event {
     var sequence: Int64
-    var type: WireEventType
+    var type: EventType
     var account: String?
     /// The members after `subscription`, as JSON.
     var body: WireBytes
@@ -22,7 +22,7 @@ final class EventHub: Sendable {
   fileprivate struct Subscription {
     var connection: UInt64
     var output: any ConnectionOutput
-    var types: Set<WireEventType>?
+    var types: Set<EventType>?
     var accounts: Set<String>?
     /// Events before this one were given or are not wanted.
     var cursor: Int64
@@ -104,7 +104,7 @@ final class EventHub: Sendable {
 
   /// Registers; nothing is delivered until `start`. Nil if the connection has its bound of subscriptions.
   func subscribe(
-    connection: UInt64, output: any ConnectionOutput, types: Set<WireEventType>?, accounts: Set<String>?,
+    connection: UInt64, output: any ConnectionOutput, types: Set<EventType>?, accounts: Set<String>?,
     since: (epoch: String, sequence: Int64)?
   ) -> Started? {
     state.withLock { (state) -> Started? in
@@ -167,7 +167,7 @@ final class EventHub: Sendable {
   fileprivate func gapLine(_ subscription: String, from: Int64, to: Int64) -> WireBytes {
     Self.line(
       subscription,
-      body(to, EventGapEvent(lost: Int(to - from + 1), sequence: Int(to)), nil))
+      body(to, EventGapEvent(from: Int(from), to: Int(to)), nil))
   }
 }
 

@@ -19,10 +19,15 @@ extension Registry {
 
   /// Adds a provider; a name that is taken is refused, since accounts hang on it.
   func add(_ provider: Provider) throws(RPCError) {
-    guard providers[provider.configuration.name] == nil else {
+    try requireFreeProvider(provider.configuration.name)
+    try save(provider)
+  }
+
+  func requireFreeProvider(_ name: ProviderName) throws(RPCError) {
+    _ = try unlockedVault()
+    guard providers[name] == nil else {
       throw .invalidParams("/name", expected: "a name that no provider has yet")
     }
-    try save(provider)
   }
 
   func update(_ provider: Provider) throws(RPCError) {

@@ -7,17 +7,19 @@ public struct AgentEnvironment: Sendable {
   public var http: any HTTPExchange
   public var signatures: any SignatureVerifier
   public var redirects: any RedirectListening
+  public var directories: any DirectoryAccounts
   public var log: any AgentLog
 
   public init(
     clock: any AgentClock, entropy: any Entropy, http: any HTTPExchange, signatures: any SignatureVerifier,
-    redirects: any RedirectListening, log: any AgentLog
+    redirects: any RedirectListening, directories: any DirectoryAccounts, log: any AgentLog
   ) {
     self.clock = clock
     self.entropy = entropy
     self.http = http
     self.signatures = signatures
     self.redirects = redirects
+    self.directories = directories
     self.log = log
   }
 }

@@ -1,3 +1,4 @@
+internal import AgentPorts
 internal import AgentProtocol
 internal import JSONRPC
 internal import Synchronization

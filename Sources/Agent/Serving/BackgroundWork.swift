@@ -20,6 +20,23 @@ final class BackgroundWork: Sendable {
   /// Starts `work` soon; the agent waits for its end. After `stop()` nothing is started any more.
   func start(_ work: @escaping Work) { add.yield(work) }
 
+  /// Does work that must come to its end also if the caller goes away: its result goes to whoever still waits.
+  func finish<Success: Sendable>(
+    _ work: @escaping @Sendable () async throws(RPCError) -> Success
+  ) async throws(RPCError) -> Success {
+    let result: Result<Success, RPCError> = await withCheckedContinuation { continuation in
+      let started = add.yield {
+        do throws(RPCError) {
+          continuation.resume(returning: .success(try await work()))
+        } catch {
+          continuation.resume(returning: .failure(error))
+        }
+      }
+      if case .terminated = started { continuation.resume(returning: .failure(RPCError.shuttingDown)) }
+    }
+    return try result.get()
+  }
+
   /// Starts work that only waits for a moment: it is cancelled when everything else has ended.
   func startTimer(_ work: @escaping Work) { addTimer.yield(work) }
 

@@ -1,3 +1,4 @@
+internal import AgentModel
 internal import AgentPorts
 
 /// The page that the browser ends on. It loads nothing, runs nothing, and looks right on a phone and on a desktop.

@@ -1,0 +1,55 @@
+internal import AgentModel
+internal import AgentProtocol
+internal import Synchronization
+
+/// The actors of the accounts that somebody asked for since the start; each begins to exist when it is asked for.
+final class AccountDirectory: Sendable {
+  private let around: AccountSurroundings
+  private let actors = Mutex<[AccountID: Account]>([:])
+
+  init(around: AccountSurroundings) { self.around = around }
+
+  func account(_ id: AccountID) -> Account {
+    actors.withLock { actors in
+      if let known = actors[id] { return known }
+      let account = Account(id: id, around: around)
+      actors[id] = account
+      return account
+    }
+  }
+
+  /// The account that a selector names now, with its actor.
+  func account(_ selector: AccountSelector) async throws(RPCError) -> (AccountProfile, Account) {
+    let profile = try await around.registry.profile(selector)
+    return (profile, account(profile.id))
+  }
+
+  /// A client says that the way to the providers is open again.
+  func reconnected() {
+    for account in actors.withLock({ $0.values.sorted { $0.id < $1.id } }) {
+      around.background.start { await account.reconnected() }
+    }
+  }
+
+  /// The rules of these accounts' provider changed: they are read anew when a token is next wanted.
+  func configurationChanged(_ ids: [AccountID]) async {
+    for id in ids {
+      guard let known = actors.withLock({ $0[id] }) else { continue }
+      await known.configurationChanged()
+    }
+  }
+
+  /// The vault was locked: what is in memory is given up.
+  func releaseAll() async {
+    let all = actors.withLock { actors in
+      defer { actors = [:] }
+      return actors.values.sorted { $0.id < $1.id }
+    }
+    for account in all { await account.release(.locked) }
+  }
+
+  /// The agent ends: whoever waits is told, exchanges in flight go on to their end.
+  func tellShuttingDown() async {
+    for account in actors.withLock({ $0.values.sorted { $0.id < $1.id } }) { await account.refuseWaiters(.shuttingDown) }
+  }
+}

@@ -1,0 +1,11 @@
+internal import AgentProtocol
+
+enum AccountListHandler: MethodHandler {
+  typealias Method = AccountList
+
+  static func handle(_ params: AccountList.Params, _ call: Call) async throws(RPCError) -> AccountList.Result {
+    let (profiles, active) = try await call.agent.registry.listing()
+    return AccountList.Result(
+      accounts: profiles.map { WireAccount($0, call.agent, active: active) }, active: active)
+  }
+}

@@ -1,0 +1,11 @@
+internal import AgentProtocol
+
+enum AccountRenameHandler: MethodHandler {
+  typealias Method = AccountRename
+
+  static func handle(_ params: AccountRename.Params, _ call: Call) async throws(RPCError) -> AccountRename.Result {
+    let (profile, previous) = try await call.agent.registry.rename(params.account, to: params.alias)
+    call.agent.events.publish(AccountRenamedEvent(alias: params.alias, previous: previous), account: profile.id)
+    return AccountRename.Result(account: profile.id, alias: params.alias)
+  }
+}

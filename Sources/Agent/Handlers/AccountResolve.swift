@@ -1,0 +1,41 @@
+internal import AgentPorts
+internal import AgentModel
+internal import AgentProtocol
+
+/// Says which account a program should use, and why (API.md, account.resolve): what was named wins, then the
+/// directory, then the issuer, then the active one.
+enum AccountResolveHandler: MethodHandler {
+  typealias Method = AccountResolve
+
+  static func handle(_ params: AccountResolve.Params, _ call: Call) async throws(RPCError) -> AccountResolve.Result {
+    let registry = call.agent.registry
+    if let selector = params.selector {
+      let account: AccountID
+      if case .alias(let word) = selector {
+        account = try await only(registry.matches(word))
+      } else {
+        account = try await registry.profile(selector).id
+      }
+      return AccountResolve.Result(account: account, because: .selector)
+    }
+    if let directory = params.workingDirectory, let word = call.agent.environment.directories.account(for: directory) {
+      return AccountResolve.Result(account: try await only(registry.matches(word)), because: .directory)
+    }
+    if let issuer = params.issuer {
+      let (profiles, active) = try await registry.listing()
+      let matching = profiles.filter { $0.identity.issuer == issuer && $0.standing == .signedIn }
+      // Of several at one issuer the active one is meant.
+      if let one = matching.first(where: { $0.id == active }) {
+        return AccountResolve.Result(account: one.id, because: .issuer)
+      }
+      return AccountResolve.Result(account: try only(matching), because: .issuer)
+    }
+    return AccountResolve.Result(account: try await registry.profile(.active).id, because: .active)
+  }
+
+  private static func only(_ profiles: [AccountProfile]) throws(RPCError) -> AccountID {
+    guard let first = profiles.first else { throw .accountNotFound }
+    guard profiles.count == 1 else { throw .accountAmbiguous(profiles.map(\.id)) }
+    return first.id
+  }
+}

@@ -1,0 +1,13 @@
+internal import AgentProtocol
+
+enum AccountSwitchHandler: MethodHandler {
+  typealias Method = AccountSwitch
+
+  static func handle(_ params: AccountSwitch.Params, _ call: Call) async throws(RPCError) -> AccountSwitch.Result {
+    let (profile, previous) = try await call.agent.registry.activate(params.account)
+    if previous != profile.id {
+      call.agent.events.publish(AccountSwitchedEvent(active: profile.id, previous: previous), account: profile.id)
+    }
+    return AccountSwitch.Result(account: profile.id, active: profile.id, previous: previous)
+  }
+}

@@ -1,0 +1,32 @@
+internal import AgentProtocol
+
+enum AgentHelloHandler: OrderedMethodHandler {
+  typealias Method = AgentHello
+
+  static func handle(_ params: AgentHello.Params, _ call: Call) throws(RPCError) -> AgentHello.Result {
+    if let wanted = params.`protocol`, wanted != AgentContract.protocolVersion {
+      throw RPCError(.unsupportedProtocol, "This agent speaks another version of the protocol. See data.supported.").with {
+        $0.details = [("supported", .texts([AgentContract.protocolVersion]))]
+      }
+    }
+    return AgentHello.Result(
+      agent: WireAgentIdentity(name: "lanyard-agent", version: call.agent.version),
+      protocol: AgentContract.protocolVersion, instance: call.agent.instance, schemaDigest: AgentContract.schemaDigest,
+      features: ServedMethods.features,
+      limits: WireAgentLimits(
+        lineBytes: Limits.lineBytes, bodyLineBytes: Limits.bodyLineBytes, nesting: Limits.nesting,
+        requestsInFlight: Limits.requestsInFlight, connections: Limits.connections,
+        lineSeconds: Int(Limits.lineSeconds), eventBacklogBytes: Limits.eventBacklogBytes))
+  }
+}
+
+extension ServedMethods {
+  /// The groups of the contract of which every method is served: a client that sees a feature may count on all of it.
+  static let features: [String] = {
+    var whole: [String: Bool] = [:]
+    for info in MethodTable.all { whole[info.feature] = (whole[info.feature] ?? true) && all[info.name] != nil }
+    // A group whose other methods come with later releases is told by the methods that are there.
+    let single = MethodTable.all.filter { whole[$0.feature] == false && all[$0.name] != nil }.map(\.name)
+    return (whole.filter(\.value).map(\.key) + single + ["signIn.browser"]).sorted()
+  }()
+}

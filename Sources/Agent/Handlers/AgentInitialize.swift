@@ -1,0 +1,23 @@
+internal import AgentProtocol
+
+enum AgentInitializeHandler: MethodHandler {
+  typealias Method = AgentInitialize
+
+  static func handle(_ params: AgentInitialize.Params, _ call: Call) async throws(RPCError) -> AgentInitialize.Result {
+    switch params.protection {
+    case .passphrase:
+      guard let passphrase = params.passphrase else {
+        throw .invalidParams("/passphrase", expected: "a passphrase, since it protects the vault")
+      }
+      try await call.agent.registry.initialize(passphrase: passphrase)
+    case .keyFile:
+      guard try await call.agent.registry.open(protection: "keyFile") == .open else {
+        throw .invalidParams("/protection", expected: "the protection that this agent was started with")
+      }
+    case .secretService, .systemdCredential:
+      throw .invalidParams("/protection", expected: "one of keyFile, passphrase")
+    }
+    call.agent.events.publish(AgentUnlockedEvent())
+    return AgentInitialize.Result(locked: false, protection: params.protection)
+  }
+}

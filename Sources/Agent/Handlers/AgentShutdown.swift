@@ -1,0 +1,11 @@
+internal import AgentProtocol
+
+enum AgentShutdownHandler: OrderedMethodHandler {
+  typealias Method = AgentShutdown
+
+  static func handle(_ params: AgentShutdown.Params, _ call: Call) throws(RPCError) -> AgentShutdown.Result {
+    AgentShutdown.Result()
+  }
+
+  static func answered(_ result: AgentShutdown.Result, _ call: Call) { call.agent.shutDown() }
+}

@@ -1,0 +1,26 @@
+internal import AgentProtocol
+
+enum EventSubscribeHandler: OrderedMethodHandler {
+  typealias Method = EventSubscribe
+
+  static func handle(_ params: EventSubscribe.Params, _ call: Call) throws(RPCError) -> EventSubscribe.Result {
+    var accounts: Set<String>?
+    if let selectors = params.accounts {
+      accounts = []
+      for selector in selectors {
+        guard let id = call.agent.board.account(selector: selector) else { throw .accountNotFound }
+        accounts?.insert(id)
+      }
+    }
+    guard
+      let started = call.agent.events.subscribe(
+        connection: call.connection.id, output: call.connection.output, types: params.types.map { Set($0) },
+        accounts: accounts, since: params.since.map { ($0.epoch, Int64($0.sequence)) })
+    else { throw .overloaded("subscriptions on one connection") }
+    return EventSubscribe.Result(
+      subscription: started.subscription, epoch: call.agent.events.epoch, sequence: Int(started.sequence),
+      gap: started.gap)
+  }
+
+  static func answered(_ result: EventSubscribe.Result, _ call: Call) { call.agent.events.start(result.subscription) }
+}

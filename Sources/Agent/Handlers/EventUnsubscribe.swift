@@ -1,0 +1,14 @@
+internal import AgentProtocol
+
+enum EventUnsubscribeHandler: OrderedMethodHandler {
+  typealias Method = EventUnsubscribe
+
+  static func handle(_ params: EventUnsubscribe.Params, _ call: Call) throws(RPCError) -> EventUnsubscribe.Result {
+    guard call.agent.events.unsubscribe(params.subscription, connection: call.connection.id) else {
+      throw RPCError(.notFound, "This connection has no such subscription.").with {
+        $0.details = [("kind", .text("subscription"))]
+      }
+    }
+    return EventUnsubscribe.Result(subscription: params.subscription)
+  }
+}

@@ -1,0 +1,27 @@
+internal import AgentModel
+internal import AgentProtocol
+
+/// Adds a provider after asking it what it is: a wrong issuer is told now, and not at the first sign-in.
+enum ProviderAddHandler: MethodHandler {
+  typealias Method = ProviderAdd
+
+  static func handle(_ params: ProviderAdd.Params, _ call: Call) async throws(RPCError) -> ProviderAdd.Result {
+    if params.preset != nil { throw .invalidParams("/preset", expected: "no preset: this agent has none yet") }
+    try await call.agent.registry.requireFreeProvider(params.name)
+    var configuration = ProviderConfiguration(name: params.name, issuer: params.issuer, clientID: params.clientId)
+    try configuration.apply(
+      ProviderChanges(
+        scopes: params.scopes, resources: params.resources, endpoints: params.endpoints, redirect: params.redirect,
+        refresh: params.refresh, errorCodes: params.errorCodes, tenant: params.tenant,
+        authorization: params.authorization, revocationScope: params.revocationScope,
+        persistAccessTokens: params.persistAccessTokens, allowedOrigins: params.allowedOrigins, pins: params.pins,
+        policy: params.policy))
+    var provider = Provider(configuration: configuration, clientSecret: params.clientSecret, metadata: nil)
+    if !configuration.knowsItsEndpoints {
+      provider.metadata = try await ProviderClient(provider: provider, environment: call.agent.environment)
+        .discoverOrExplain()
+    }
+    try await call.agent.registry.add(provider)
+    return ProviderAdd.Result(provider: WireProvider(provider))
+  }
+}

@@ -1,0 +1,10 @@
+internal import AgentModel
+internal import AgentProtocol
+
+enum ProviderGetHandler: MethodHandler {
+  typealias Method = ProviderGet
+
+  static func handle(_ params: ProviderGet.Params, _ call: Call) async throws(RPCError) -> ProviderGet.Result {
+    ProviderGet.Result(provider: WireProvider(try await call.agent.registry.provider(named: params.provider.text)))
+  }
+}

@@ -1,0 +1,9 @@
+internal import AgentProtocol
+
+enum ProviderListHandler: MethodHandler {
+  typealias Method = ProviderList
+
+  static func handle(_ params: ProviderList.Params, _ call: Call) async throws(RPCError) -> ProviderList.Result {
+    ProviderList.Result(providers: try await call.agent.registry.sortedProviders.map { WireProvider($0) })
+  }
+}

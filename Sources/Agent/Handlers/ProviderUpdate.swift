@@ -1,0 +1,32 @@
+internal import AgentModel
+internal import AgentProtocol
+
+/// Changes what is given and keeps the rest; another issuer is asked what it is first.
+enum ProviderUpdateHandler: MethodHandler {
+  typealias Method = ProviderUpdate
+
+  static func handle(_ params: ProviderUpdate.Params, _ call: Call) async throws(RPCError) -> ProviderUpdate.Result {
+    if params.preset != nil { throw .invalidParams("/preset", expected: "no preset: this agent has none yet") }
+    var provider = try await call.agent.registry.provider(named: params.provider.text)
+    let before = provider.configuration
+    provider.configuration.issuer = params.issuer ?? provider.configuration.issuer
+    provider.configuration.clientID = params.clientId ?? provider.configuration.clientID
+    try provider.configuration.apply(
+      ProviderChanges(
+        scopes: params.scopes, resources: params.resources, endpoints: params.endpoints, redirect: params.redirect,
+        refresh: params.refresh, errorCodes: params.errorCodes, tenant: params.tenant,
+        authorization: params.authorization, revocationScope: params.revocationScope,
+        persistAccessTokens: params.persistAccessTokens, allowedOrigins: params.allowedOrigins, pins: params.pins,
+        policy: params.policy))
+    provider.clientSecret = params.clientSecret ?? provider.clientSecret
+    let issuerChanged = provider.configuration.issuer != before.issuer
+    if issuerChanged { provider.metadata = nil }
+    if !provider.configuration.knowsItsEndpoints, provider.metadata == nil {
+      provider.metadata = try await ProviderClient(provider: provider, environment: call.agent.environment)
+        .discoverOrExplain()
+    }
+    try await call.agent.registry.update(provider)
+    await call.agent.accounts.configurationChanged(try await call.agent.registry.accounts(of: params.provider))
+    return ProviderUpdate.Result(provider: WireProvider(provider))
+  }
+}

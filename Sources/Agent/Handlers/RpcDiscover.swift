@@ -1,0 +1,9 @@
+internal import AgentProtocol
+
+enum RpcDiscoverHandler: MethodHandler {
+  typealias Method = RpcDiscover
+
+  static func handle(_ params: RpcDiscover.Params, _ call: Call) async throws(RPCError) -> RpcDiscover.Result {
+    RawJSON(OpenRPCDocument.text)
+  }
+}

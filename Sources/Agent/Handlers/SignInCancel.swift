@@ -1,0 +1,10 @@
+internal import AgentProtocol
+
+enum SignInCancelHandler: MethodHandler {
+  typealias Method = SignInCancel
+
+  static func handle(_ params: SignInCancel.Params, _ call: Call) async throws(RPCError) -> SignInCancel.Result {
+    try await call.agent.signIns.cancel(params.signIn)
+    return SignInCancel.Result(signIn: params.signIn)
+  }
+}

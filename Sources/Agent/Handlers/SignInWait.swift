@@ -1,0 +1,23 @@
+internal import AgentModel
+internal import AgentProtocol
+
+enum SignInWaitHandler: MethodHandler {
+  typealias Method = SignInWait
+
+  static func handle(_ params: SignInWait.Params, _ call: Call) async throws(RPCError) -> SignInWait.Result {
+    let desk = call.agent.signIns
+    let id = params.signIn
+    // The end of the caller's patience is an answer here: `pending`.
+    let status = try await withDeadline(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
+      () async throws(RPCError) in try await desk.wait(id)
+    }
+    if status == nil { _ = try await desk.progress(id) }
+    switch status ?? .pending {
+    case .pending:
+      if Task.isCancelled { throw .cancelled }
+      return WireSignInProgress(signIn: id, status: .pending)
+    case .completed(let account): return WireSignInProgress(signIn: id, status: .completed, account: account)
+    case .failed(let error): throw error
+    }
+  }
+}

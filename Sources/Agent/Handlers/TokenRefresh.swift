@@ -1,0 +1,10 @@
+internal import AgentCore
+internal import AgentProtocol
+
+enum TokenRefreshHandler: MethodHandler {
+  typealias Method = TokenRefresh
+
+  static func handle(_ params: TokenRefresh.Params, _ call: Call) async throws(RPCError) -> TokenRefresh.Result {
+    try await TokenGetHandler.token(params, .forced, call)
+  }
+}

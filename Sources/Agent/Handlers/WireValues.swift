@@ -1,0 +1,63 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentProtocol
+
+/// From the agent's values to those of the wire.
+extension AgentService {
+  /// As the account's actor sees it, or as it was when the grant was last open.
+  func state(of profile: AccountProfile) -> WireAccountState { board.state(of: profile.id) ?? profile.restingState }
+}
+
+extension WireAccount {
+  init(_ profile: AccountProfile, _ agent: AgentService, active: AccountID?) {
+    self.init(
+      id: profile.id, account: profile.id, alias: profile.alias, provider: profile.provider,
+      issuer: profile.identity.issuer, tenant: profile.identity.tenant, subject: profile.identity.subject,
+      displayName: profile.displayName, email: profile.email, state: agent.state(of: profile),
+      active: profile.id == active, createdAt: profile.createdAt, lastOnlineAuthAt: profile.lastOnlineAuthAt)
+  }
+}
+
+extension WireToken {
+  init(_ answer: TokenAnswer) {
+    let token = answer.token
+    self.init(
+      accessToken: token.secret, tokenType: token.tokenType, expiresAt: token.expiresAtWall,
+      expiresInSeconds: Int(answer.expiresInSeconds), account: answer.account, issuer: answer.issuer,
+      scopes: token.scopes.names, resource: token.resource, source: WireTokenSource(answer.source),
+      fingerprint: token.facts.fingerprint, generation: Int(token.generation))
+  }
+}
+
+extension WireTokenSource {
+  init(_ source: TokenMachine.Source) {
+    switch source {
+    case .cache: self = .cache
+    case .refreshed: self = .refreshed
+    case .staleOk: self = .staleOk
+    }
+  }
+}
+
+extension WireTokenFreshness {
+  init(_ freshness: TokenMachine.Freshness) {
+    switch freshness {
+    case .fresh: self = .fresh
+    case .stale: self = .stale
+    case .expired: self = .expired
+    case .none: self = .none
+    }
+  }
+}
+
+extension WireSession {
+  init(_ facts: SessionFacts) {
+    self.init(
+      account: facts.profile.id, state: facts.state, freshness: WireTokenFreshness(facts.freshness),
+      accessTokenExpiresAt: facts.accessTokenExpiresAt, refreshTokenExpiresAt: facts.refreshTokenExpiresAt,
+      lastOnlineAuthAt: facts.profile.lastOnlineAuthAt, scopes: facts.scopes.names, roles: facts.roles,
+      refresh: WireRefreshState(
+        phase: facts.phase, attempts: facts.attempts, nextAttemptAt: facts.nextAttemptAt, lastError: facts.lastError),
+      clock: .trusted, generation: Int(facts.generation))
+  }
+}

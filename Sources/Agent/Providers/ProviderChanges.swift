@@ -1,0 +1,148 @@
+internal import AgentModel
+internal import AgentProtocol
+
+/// What `provider.add` and `provider.update` may set beside issuer and client; nil keeps what is there.
+struct ProviderChanges {
+  var scopes: [String]?
+  var resources: [String]?
+  var endpoints: WireEndpoints?
+  var redirect: WireRedirect?
+  var refresh: WireRefreshRules?
+  var errorCodes: WireMap<WireFailureClass>?
+  var tenant: WireTenantRule?
+  var authorization: WireAuthorizationRules?
+  var revocationScope: WireRevocationScope?
+  var persistAccessTokens: Bool?
+  var allowedOrigins: [String]?
+  var pins: WireMap<[String]>?
+  var policy: String?
+}
+
+extension ProviderConfiguration {
+  /// Applies the changes, or says which one can't be. What the schema can't say is judged here.
+  mutating func apply(_ changes: ProviderChanges) throws(RPCError) {
+    guard let url = HTTPURL(issuer), url.scheme == .https || url.isLoopback, url.query == nil else {
+      throw .invalidParams("/issuer", expected: "an https URL without a query; http only on a loopback host")
+    }
+    if let scopes = changes.scopes { self.scopes = scopes }
+    if let resources = changes.resources { self.resources = resources }
+    if let endpoints = changes.endpoints { self.endpoints = try .init(endpoints) }
+    if let redirect = changes.redirect { self.redirect = try .init(redirect) }
+    if let refresh = changes.refresh { self.refresh = try .init(refresh) }
+    if let errorCodes = changes.errorCodes {
+      self.errorCodes = Dictionary(
+        errorCodes.entries.map { ($0.name, FailureClass(rawValue: $0.value.rawValue) ?? .transient) }
+      ) { $1 }
+    }
+    if let tenant = changes.tenant {
+      switch (tenant.claim, tenant.value) {
+      case (let claim?, nil): self.tenant = .claim(claim)
+      case (nil, let value?): self.tenant = .value(value)
+      default: throw .invalidParams("/tenant", expected: "either claim or value")
+      }
+    }
+    if let rules = changes.authorization {
+      authorization.rolesClaim = rules.rolesClaim
+      authorization.tenantClaim = rules.tenantClaim
+      authorization.entitlementsURL = rules.entitlementsUrl
+    }
+    if let scope = changes.revocationScope { revocationScope = .init(rawValue: scope.rawValue) ?? revocationScope }
+    if let persist = changes.persistAccessTokens { persistAccessTokens = persist }
+    if let origins = changes.allowedOrigins { allowedOrigins = origins }
+    if let pins = changes.pins { self.pins = Dictionary(pins.entries.map { ($0.name, $0.value) }) { $1 } }
+    if let policy = changes.policy { self.policy = policy }
+  }
+
+  /// True if a sign-in needs no discovery.
+  var knowsItsEndpoints: Bool { endpoints.authorization != nil && endpoints.token != nil }
+}
+
+extension ServerMetadata.Endpoints {
+  init(_ wire: WireEndpoints) throws(RPCError) {
+    self.init()
+    authorization = try Self.url("authorization", wire.authorization)
+    token = try Self.url("token", wire.token)
+    jwks = try Self.url("jwks", wire.jwks)
+    userinfo = try Self.url("userinfo", wire.userinfo)
+    revocation = try Self.url("revocation", wire.revocation)
+    introspection = try Self.url("introspection", wire.introspection)
+    deviceAuthorization = try Self.url("deviceAuthorization", wire.deviceAuthorization)
+    endSession = try Self.url("endSession", wire.endSession)
+    registration = try Self.url("registration", wire.registration)
+    pushedAuthorizationRequest = try Self.url("pushedAuthorizationRequest", wire.pushedAuthorizationRequest)
+  }
+
+  private static func url(_ name: String, _ text: String?) throws(RPCError) -> String? {
+    guard let text else { return nil }
+    guard let url = HTTPURL(text), url.scheme == .https || url.isLoopback else {
+      throw .invalidParams("/endpoints/" + name, expected: "an https URL; http only on a loopback host")
+    }
+    return text
+  }
+}
+
+extension ProviderConfiguration.Redirect {
+  init(_ wire: WireRedirect) throws(RPCError) {
+    self.init()
+    if let host = wire.host {
+      guard let url = HTTPURL("http://\(host)/"), url.isLoopback else {
+        throw .invalidParams("/redirect/host", expected: "a loopback host")
+      }
+      self.host = host
+    }
+    port = wire.port.flatMap { $0 == 0 ? nil : UInt16(exactly: $0) }
+    if let path = wire.path {
+      guard path.hasPrefix("/") else { throw .invalidParams("/redirect/path", expected: "a path that begins with /") }
+      self.path = path
+    }
+  }
+}
+
+extension ProviderConfiguration.RefreshRule {
+  init(_ wire: WireRefreshRules) throws(RPCError) {
+    self.init()
+    reuse = Reuse(rawValue: wire.reuse.rawValue) ?? .strict
+    if let seconds = wire.graceSeconds { graceSeconds = Int64(seconds) }
+    if reuse == .grace, graceSeconds == 0 {
+      throw .invalidParams("/refresh/graceSeconds", expected: "the seconds of grace, since reuse is grace")
+    }
+    onUnknownOutcome = wire.onUnknownOutcome.flatMap { .init(rawValue: $0.rawValue) } ?? .reauthenticate
+  }
+}
+
+extension WireProvider {
+  init(_ provider: Provider) {
+    let it = provider.configuration
+    let ends = provider.endpoints
+    self.init(
+      name: it.name, issuer: it.issuer, clientId: it.clientID, clientSecretSet: provider.clientSecret != nil,
+      scopes: it.scopes, resources: it.resources,
+      endpoints: WireEndpoints(
+        authorization: ends.authorization, token: ends.token, deviceAuthorization: ends.deviceAuthorization,
+        revocation: ends.revocation, introspection: ends.introspection, userinfo: ends.userinfo,
+        endSession: ends.endSession, jwks: ends.jwks, registration: ends.registration,
+        pushedAuthorizationRequest: ends.pushedAuthorizationRequest),
+      redirect: WireRedirect(host: it.redirect.host, port: it.redirect.port.map(Int.init), path: it.redirect.path),
+      refresh: WireRefreshRules(
+        reuse: WireTokenReuse(rawValue: it.refresh.reuse.rawValue) ?? .strict,
+        graceSeconds: it.refresh.reuse == .grace ? Int(it.refresh.graceSeconds) : nil,
+        onUnknownOutcome: WireUnknownOutcomeRule(rawValue: it.refresh.onUnknownOutcome.rawValue)),
+      errorCodes: WireMap(
+        it.errorCodes.sorted { $0.key < $1.key }.compactMap { code, meaning in
+          WireFailureClass(rawValue: meaning.rawValue).map { .init(name: code, value: $0) }
+        }),
+      tenant: it.tenant.map { rule in
+        switch rule {
+        case .claim(let claim): WireTenantRule(claim: claim)
+        case .value(let value): WireTenantRule(value: value)
+        }
+      },
+      authorization: WireAuthorizationRules(
+        rolesClaim: it.authorization.rolesClaim, tenantClaim: it.authorization.tenantClaim,
+        entitlementsUrl: it.authorization.entitlementsURL),
+      revocationScope: WireRevocationScope(rawValue: it.revocationScope.rawValue),
+      persistAccessTokens: it.persistAccessTokens, allowedOrigins: it.allowedOrigins,
+      pins: WireMap(it.pins.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }),
+      policy: it.policy)
+  }
+}

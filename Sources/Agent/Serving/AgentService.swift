@@ -1,0 +1,130 @@
+internal import AgentModel
+public import AgentPorts
+internal import AgentProtocol
+public import JSONRPC
+public import Secrets
+internal import Synchronization
+
+/// The agent: owns every part, begins conversations, ends in order.
+///
+///     let agent = AgentService(store: store, keySource: keyFile, environment: environment, version: "1.0.0")
+///     try await agent.open(protection: "keyFile")
+///     await agent.run()          // until shutDown()
+public final class AgentService: ConversationHost {
+  let environment: AgentEnvironment
+  let version: String
+  /// New at each start: a client that sees another one knows that the agent was away.
+  let instance: String
+  let startedAt: Timestamp
+  let board = TokenBoard()
+  let background = BackgroundWork()
+  let events: EventHub
+  let registry: Registry
+  let accounts: AccountDirectory
+  let signIns: SignInDesk
+  let connectivity: ConnectivityState
+  let methods = ServedMethods.all
+  private let onShutDown: @Sendable () -> Void
+
+  private struct Clients {
+    var count = 0
+    var next: UInt64 = 1
+  }
+  private let clients = Mutex(Clients())
+  private let shuttingDown = Atomic(false)
+
+  /// `onShutDown` is called once, when `agent.shutdown` has been answered or `shutDown()` was called: the transport
+  /// ends then.
+  public init(
+    store: sending any Store, keySource: (any KeySource)?, environment: AgentEnvironment, version: String,
+    onShutDown: @escaping @Sendable () -> Void = {}
+  ) {
+    self.environment = environment
+    self.version = version
+    self.onShutDown = onShutDown
+    instance = "run_" + Base32.encode(environment.entropy.bytes(16))
+    startedAt = environment.clock.wall()
+    events = EventHub(epoch: instance, clock: environment.clock)
+    registry = Registry(
+      store: store, keySource: keySource, clock: environment.clock, entropy: environment.entropy, board: board)
+    connectivity = ConnectivityState(events: events, clock: environment.clock)
+    let around = AccountSurroundings(
+      registry: registry, background: background, board: board, events: events, environment: environment)
+    accounts = AccountDirectory(around: around)
+    signIns = SignInDesk(around: around, accounts: accounts)
+  }
+
+  // MARK: life
+
+  /// How the agent stands after its start.
+  public enum Opening: Sendable, Equatable {
+    case open
+    /// A person must give the passphrase, by `agent.unlock`, or make the vault by `agent.initialize`.
+    case locked
+  }
+
+  /// Opens the vault as far as that needs no person. Throws with what to tell them if the vault can't be opened.
+  public func open(protection: String, passphrase: Secret? = nil) async throws(StartFailure) -> Opening {
+    do throws(RPCError) {
+      switch try await registry.open(protection: protection) {
+      case .open: return .open
+      case .needsInitialising:
+        guard let passphrase else { return .locked }
+        try await registry.initialize(passphrase: passphrase)
+        return .open
+      case .needsPassphrase:
+        guard let passphrase else { return .locked }
+        try await registry.unlock(passphrase: passphrase)
+        return .open
+      }
+    } catch {
+      throw StartFailure(message: error.message, isStore: error.code == .storeUnavailable)
+    }
+  }
+
+  public struct StartFailure: Error, Sendable {
+    public var message: String
+    /// The disk said no, and not the vault.
+    public var isStore: Bool
+  }
+
+  /// Serves until `shutDown()`; returns when everything in flight has ended.
+  public func run() async {
+    await background.run()
+    await registry.closeStore()
+  }
+
+  var isShuttingDown: Bool { shuttingDown.load(ordering: .relaxed) }
+
+  /// No new work; those who wait are told, exchanges in flight go on to their end, so that no answer is lost.
+  public func shutDown() {
+    guard !shuttingDown.exchange(true, ordering: .relaxed) else { return }
+    background.start { [self] in
+      await signIns.closeAll()
+      await accounts.tellShuttingDown()
+      background.stop()
+    }
+    onShutDown()
+  }
+
+  // MARK: conversations
+
+  public func begin(_ output: any ConnectionOutput) -> (any Conversation)? {
+    let id = clients.withLock { clients -> UInt64? in
+      guard clients.count < Limits.connections else { return nil }
+      clients.count += 1
+      clients.next += 1
+      return clients.next - 1
+    }
+    return id.map { Connection(id: $0, output: output, agent: self) }
+  }
+
+  func connectionEnded() { clients.withLock { $0.count -= 1 } }
+  var connectionCount: Int { clients.withLock { $0.count } }
+
+  public var refusalLine: WireBytes {
+    var object = AnswerObject.error(id: nil, .overloaded("connections"))
+    object.byte(0x0A)
+    return object.finish()
+  }
+}

@@ -1,0 +1,31 @@
+internal import AgentModel
+internal import AgentPorts
+
+/// Runs `body` for at most the seconds that a request allows; nil if they ran out, after `body` was cancelled and has
+/// returned. What an account does goes on: only the caller stops waiting.
+func withDeadline<Success: Sendable>(
+  seconds: Int?, clock: any AgentClock, _ body: @escaping @Sendable () async throws(RPCError) -> Success
+) async throws(RPCError) -> Success? {
+  guard let seconds else { return try await body() }
+  let deadline = clock.boot() + .seconds(Int64(seconds))
+  let first = await withTaskGroup(of: Result<Success, RPCError>?.self) { group in
+    group.addTask {
+      do throws(RPCError) {
+        return .success(try await body())
+      } catch {
+        return .failure(error)
+      }
+    }
+    group.addTask {
+      await clock.sleep(until: deadline)
+      return nil
+    }
+    let first = await group.next() ?? nil
+    group.cancelAll()
+    // A result that came in the same moment as the deadline is better than none.
+    if first == nil, let late = await group.next() ?? nil, case .success = late { return Optional(late) }
+    return first
+  }
+  if first == nil, Task.isCancelled { throw .cancelled }
+  return try first?.get()
+}

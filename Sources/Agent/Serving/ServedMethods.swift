@@ -1,0 +1,54 @@
+internal import AgentProtocol
+/// Every method that this agent serves: one line each, the handler in `Handlers/`.
+///
+/// A method of the contract that is not here answers -32601, and its feature is not told by `agent.hello`.
+struct ServedMethods: Sendable {
+  static let all = ServedMethods([
+    ServedMethod(AccountGetHandler.self),
+    ServedMethod(AccountListHandler.self),
+    ServedMethod(AccountRenameHandler.self),
+    ServedMethod(AccountResolveHandler.self),
+    ServedMethod(AccountSwitchHandler.self),
+    ServedMethod(ordered: AgentHelloHandler.self),
+    ServedMethod(AgentInitializeHandler.self),
+    ServedMethod(AgentLockHandler.self),
+    ServedMethod(ordered: AgentShutdownHandler.self),
+    ServedMethod(AgentStatusHandler.self),
+    ServedMethod(AgentUnlockHandler.self),
+    ServedMethod(ConnectivityGetHandler.self),
+    ServedMethod(ordered: ConnectivityReportHandler.self),
+    ServedMethod(ordered: EventSubscribeHandler.self),
+    ServedMethod(ordered: EventUnsubscribeHandler.self),
+    ServedMethod(ProviderAddHandler.self),
+    ServedMethod(ProviderGetHandler.self),
+    ServedMethod(ProviderListHandler.self),
+    ServedMethod(ProviderRemoveHandler.self),
+    ServedMethod(ProviderUpdateHandler.self),
+    ServedMethod(RpcDiscoverHandler.self),
+    ServedMethod(SessionGetHandler.self),
+    ServedMethod(SignInBeginHandler.self),
+    ServedMethod(SignInCancelHandler.self),
+    ServedMethod(SignInImportHandler.self),
+    ServedMethod(SignInWaitHandler.self),
+    ServedMethod(TokenGetHandler.self),
+    ServedMethod(TokenRefreshHandler.self),
+  ])
+
+  private let byName: [String: ServedMethod]
+
+  init(_ methods: [ServedMethod]) {
+    byName = Dictionary(uniqueKeysWithValues: methods.map { ($0.info.name, $0) })
+  }
+
+  subscript(name: String) -> ServedMethod? { byName[name] }
+
+  /// Nil for a method that is not served.
+  func carriesBody(_ name: String) -> Bool? { byName[name]?.info.carriesBody }
+
+  /// The groups of which every method is served, sorted: a client that sees a feature may count on all of it.
+  func features(of contract: [String: [String]]) -> [String] {
+    contract.filter { $0.value.allSatisfy { byName[$0] != nil } }.keys.sorted()
+  }
+
+  var names: [String] { byName.keys.sorted() }
+}
