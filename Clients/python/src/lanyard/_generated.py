@@ -10,6 +10,8 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
 from ._errors import LanyardError
 from ._runtime import AsyncCaller, Caller, OpenEnum, Record
 
+PROTOCOL = "1"
+
 # Errors.
 
 

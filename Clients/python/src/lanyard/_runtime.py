@@ -1,7 +1,7 @@
 """What the generated code stands on, and the shape that it has.
 
-`_generated.py` is written by `lanyard-schemas` from Schemas/. The hand-written client needs four names of it:
-`ERRORS`, `Methods`, `AsyncMethods` and `Event`. The shape, part by part:
+`_generated.py` is written by `lanyard-schemas` from Schemas/. The hand-written client needs six names of it:
+`PROTOCOL` (the version for `agent.hello`), `ERRORS`, `Methods`, `AsyncMethods`, `AgentHelloResult` and `Event`. The shape, part by part:
 
 1. Errors. A class a row of API.md's error table, named as the row with a capital first letter; `ERRORS` maps codes
    to classes.

@@ -1,0 +1,445 @@
+"""The asyncio client: the same protocol core, fed by the event loop.
+
+It is a `Protocol` of its own, not a `StreamReader`: that one gives up at lines of 64 KiB.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+from collections import deque
+from types import TracebackType
+from typing import Any, AsyncIterator, Callable, Deque, Dict, Generator, Mapping, Optional, Sequence, Set, Type
+
+from ._core import Core, error_copies
+from ._errors import AgentNotRunning, CallTimeout, ClientClosed, ConnectionLost, LanyardError
+from ._events import EventFeed, pause_seconds
+from ._generated import AgentHelloResult, AsyncMethods, Event
+from ._runtime import R, encode, encode_params
+from ._settings import CLOSE_SECONDS, CONNECT_SECONDS, VERSION, Introduction, limit_in_flight
+from ._transport import SocketPath, Stderr, default_socket_path, dial, reap, spawn
+
+
+class _FutureSink:
+    def __init__(self, future: "asyncio.Future[Dict[str, Any]]") -> None:
+        self._future = future
+
+    def succeed(self, result: Dict[str, Any]) -> None:
+        if not self._future.done():
+            self._future.set_result(result)
+
+    def fail(self, error: LanyardError) -> None:
+        if not self._future.done():
+            self._future.set_exception(error)
+
+
+class _AsyncLink(asyncio.Protocol):
+    """One connection. It ends once and for all when the agent goes away; the client then makes another."""
+
+    def __init__(self) -> None:
+        self._core = Core()
+        self._loop = asyncio.get_running_loop()
+        self._transport: Optional[asyncio.Transport] = None
+        self._lost: Optional[Callable[[], LanyardError]] = None
+        self._for_room: "Deque[asyncio.Future[None]]" = deque()
+        self._watchers: Set[asyncio.Event] = set()
+
+    async def call(self, method: str, params: Mapping[str, Any], feed: Optional[EventFeed] = None) -> Dict[str, Any]:
+        while self._lost is None and not self._core.has_room:
+            turn: "asyncio.Future[None]" = self._loop.create_future()
+            self._for_room.append(turn)
+            await turn
+        if self._lost is not None or self._transport is None:
+            raise self._lost() if self._lost is not None else _went_away()
+        answer: "asyncio.Future[Dict[str, Any]]" = self._loop.create_future()
+        number, line = self._core.request(method, params, _FutureSink(answer), feed)
+        self._transport.write(line)
+        try:
+            return await answer
+        except asyncio.CancelledError:
+            self._cancel(number)
+            raise
+
+    async def greet(self, introduction: Introduction) -> Dict[str, Any]:
+        hello = await self.call("agent.hello", introduction.params())
+        self._core.maximum_in_flight = limit_in_flight(hello) or self._core.maximum_in_flight
+        return hello
+
+    @property
+    def alive(self) -> bool:
+        return self._lost is None
+
+    @property
+    def reason(self) -> LanyardError:
+        """Why it is lost."""
+        return self._lost() if self._lost is not None else _went_away()
+
+    async def until(self, something: asyncio.Event) -> None:
+        """Waits for it to be set; also returns when the link ends."""
+        self._watchers.add(something)
+        try:
+            await something.wait()
+        finally:
+            self._watchers.discard(something)
+
+    def forget_feed(self, feed: EventFeed) -> None:
+        if feed.subscription is not None:
+            self._core.unsubscribe(feed.subscription)
+
+    def close(self, reason: Callable[[], LanyardError]) -> None:
+        self._lose(reason)
+
+    # asyncio.Protocol
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            self._core.receive(data)
+        except LanyardError as error:
+            self._lose(error_copies(error))
+        self._let_in()
+
+    def connection_lost(self, error: Optional[Exception]) -> None:
+        self._lose(_went_away)
+
+    def _cancel(self, number: int) -> None:
+        line = self._core.cancel(number) if self._lost is None else None
+        if line is not None and self._transport is not None:
+            self._transport.write(line)
+
+    def _lose(self, reason: Callable[[], LanyardError]) -> None:
+        if self._lost is not None:
+            return
+        self._lost = reason
+        self._core.lost(reason)
+        self._let_in()
+        for watcher in self._watchers:
+            watcher.set()
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _let_in(self) -> None:
+        """Wakes those who wait for room; each looks again."""
+        if self._lost is not None or self._core.has_room:
+            waiting, self._for_room = self._for_room, deque()
+            for turn in waiting:
+                if not turn.done():
+                    turn.set_result(None)
+
+
+def _went_away() -> LanyardError:
+    return ConnectionLost("the agent went away")
+
+
+def _closed() -> LanyardError:
+    return ClientClosed("the client was closed")
+
+
+class AsyncClient(AsyncMethods):
+    """A connection to the agent, for any number of tasks of one event loop.
+
+    It connects at the first call (or at `connect()`, or at `async with`), introduces itself by `agent.hello`, and
+    connects again after the agent had gone. A call that was in flight then is never sent twice: it raises
+    `ConnectionLost`. Cancelling a task that waits for an answer cancels the request in the agent. `timeout` is in
+    seconds and for every call; None leaves it to the agent, which bounds its own work. `grant` is the secret of a
+    grant; `name` and `version` are what the agent's audit calls this program.
+    """
+
+    def __init__(
+        self,
+        socket_path: Optional[SocketPath] = None,
+        *,
+        timeout: Optional[float] = None,
+        grant: Optional[str] = None,
+        name: str = "lanyard-python",
+        version: str = VERSION,
+    ) -> None:
+        super().__init__(self)
+        self.timeout = timeout
+        self._introduction = Introduction(name, version, grant)
+        self._socket_path = socket_path
+        self._process: "Optional[subprocess.Popen[bytes]]" = None
+        self._spawned: Optional[socket.socket] = None
+        # Made in the running loop: before Python 3.10 a lock belongs to the loop in which it is made.
+        self._connecting: Optional[asyncio.Lock] = None
+        self._link: Optional[_AsyncLink] = None
+        self._is_closed = False
+        self._hello: Optional[Dict[str, Any]] = None
+
+    @classmethod
+    def spawn(
+        cls,
+        command: Sequence[str] = ("lanyard-agent", "--stdio"),
+        *,
+        env: Optional[Mapping[str, str]] = None,
+        stderr: Stderr = None,
+        timeout: Optional[float] = None,
+        grant: Optional[str] = None,
+        name: str = "lanyard-python",
+        version: str = VERSION,
+    ) -> "AsyncClient":
+        """Starts an agent of its own and speaks to it over stdio. It ends with `close()`.
+
+        `stderr` is as in `subprocess.Popen`; the agent logs there.
+        """
+        client = cls(timeout=timeout, grant=grant, name=name, version=version)
+        client._spawned, client._process = spawn(command, env, stderr)
+        return client
+
+    async def connect(self, *, wait_seconds: float = 0.0) -> AgentHelloResult:
+        """Connects now. With `wait_seconds`, waits that long for an agent that is still starting."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + wait_seconds
+        attempt = 0
+        while True:
+            try:
+                await self._connected()
+                return self.hello
+            except AgentNotRunning:
+                pause = pause_seconds(attempt)
+                if self._process is not None or loop.time() + pause > deadline:
+                    raise
+            await asyncio.sleep(pause)
+            attempt += 1
+
+    @property
+    def hello(self) -> AgentHelloResult:
+        """What the agent answered to `agent.hello` on the latest connection; connect first."""
+        if self._hello is None:
+            raise ConnectionLost("not connected yet")
+        return AgentHelloResult.from_json(self._hello)
+
+    async def call(self, method: str, params: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
+        """One raw call: params and result as JSON. Raises a subclass of `LanyardError`."""
+        return await self._call(method, encode(params or {}), self.timeout)
+
+    async def invoke(self, method: str, params: Mapping[str, Any], result: Type[R]) -> R:
+        """One typed call; what the generated methods use."""
+        return result.from_json(await self._call(method, encode_params(params), self.timeout))
+
+    def within(self, seconds: Optional[float]) -> "AsyncWithin":
+        """The same client with another timeout: `await client.within(2).token.get(account="work")`."""
+        return AsyncWithin(self, seconds)
+
+    def events(
+        self,
+        *,
+        types: Optional[Sequence[str]] = None,
+        accounts: Optional[Sequence[str]] = None,
+        since: Optional[Mapping[str, Any]] = None,
+        reconnect: bool = True,
+    ) -> "AsyncEventStream":
+        """The events as an asynchronous iterator that outlives the connection.
+
+        It subscribes when it is awaited, entered by `async with`, or first asked for an event. `since` is an
+        `AsyncEventStream.position` of before. Events that were lost are told by one of type `event.gap`.
+        """
+        return AsyncEventStream(self, EventFeed(types, accounts, since), reconnect)
+
+    async def close(self) -> None:
+        """Ends the connection; calls in flight raise `ClientClosed`. An agent that was spawned ends too."""
+        self._is_closed = True
+        link, self._link = self._link, None
+        if link is not None:
+            link.close(_closed)
+        spawned, self._spawned = self._spawned, None
+        if spawned is not None:
+            spawned.close()
+        # One turn of the loop, in which the transport gives its socket back.
+        await asyncio.sleep(0)
+        if self._process is not None:
+            await asyncio.get_running_loop().run_in_executor(None, reap, self._process, CLOSE_SECONDS)
+
+    async def __aenter__(self) -> "AsyncClient":
+        await self._connected()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"<lanyard.AsyncClient {'closed' if self._is_closed else 'open'}>"
+
+    async def _call(self, method: str, params: Mapping[str, Any], timeout: Optional[float]) -> Dict[str, Any]:
+        if timeout is None:
+            return await (await self._connected()).call(method, params)
+        try:
+            return await asyncio.wait_for(self._call(method, params, None), timeout)
+        except asyncio.TimeoutError as error:
+            if isinstance(error, LanyardError):
+                raise
+        raise CallTimeout("the agent did not answer in time")
+
+    async def _connected(self) -> _AsyncLink:
+        if self._link is not None and self._link.alive:
+            return self._link
+        if self._connecting is None:
+            self._connecting = asyncio.Lock()
+        async with self._connecting:
+            if self._is_closed:
+                raise ClientClosed("the client was closed")
+            if self._link is not None and self._link.alive:
+                return self._link
+            self._link = None
+            # The agent answers `agent.hello` at once, or not at all.
+            try:
+                link = await asyncio.wait_for(self._connect(), CONNECT_SECONDS)
+            except asyncio.TimeoutError:
+                raise CallTimeout("the agent did not accept the connection in time") from None
+            if self._is_closed:
+                link.close(_closed)
+                raise ClientClosed("the client was closed")
+            self._link = link
+            return link
+
+    async def _connect(self) -> _AsyncLink:
+        connection = await self._dial()
+        _, link = await asyncio.get_running_loop().create_unix_connection(_AsyncLink, sock=connection)
+        try:
+            self._hello = await link.greet(self._introduction)
+        except BaseException:
+            link.close(_went_away)
+            raise
+        return link
+
+    async def _dial(self) -> socket.socket:
+        if self._process is not None:
+            spawned, self._spawned = self._spawned, None
+            if spawned is None:
+                raise ConnectionLost("the agent that this client started has ended")
+            return spawned
+        path = self._socket_path if self._socket_path is not None else default_socket_path()
+        attempt = 0
+        while True:
+            connection = dial(path)
+            if connection is not None:
+                return connection
+            await asyncio.sleep(pause_seconds(attempt))
+            attempt += 1
+
+
+class AsyncWithin(AsyncMethods):
+    """A client with a timeout of its own. Made by `AsyncClient.within`."""
+
+    def __init__(self, client: AsyncClient, seconds: Optional[float]) -> None:
+        super().__init__(self)
+        self._client = client
+        self._seconds = seconds
+
+    async def call(self, method: str, params: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
+        return await self._client._call(method, encode(params or {}), self._seconds)
+
+    async def invoke(self, method: str, params: Mapping[str, Any], result: Type[R]) -> R:
+        return result.from_json(await self._client._call(method, encode_params(params), self._seconds))
+
+
+class AsyncEventStream:
+    """Events, one after the other, over any number of connections. For one consumer."""
+
+    def __init__(self, client: AsyncClient, feed: EventFeed, reconnect: bool) -> None:
+        self._client = client
+        self._feed = feed
+        self._reconnect = reconnect
+        self._is_closed = False
+        self._link: Optional[_AsyncLink] = None
+        self._wake: Optional[asyncio.Event] = None
+
+    @property
+    def position(self) -> Optional[Dict[str, Any]]:
+        """`{"epoch", "sequence"}`: where another stream may go on, by `since`."""
+        return self._feed.position
+
+    async def next(self) -> Optional[Event]:
+        """The next event, or None when the stream or the client was closed. May be cancelled without losing any."""
+        attempt = 0
+        while not self._is_closed:
+            if self._feed.ready:
+                return self._feed.take()
+            try:
+                if self._link is None:
+                    await self._subscribe()
+                    attempt = 0
+                elif not self._link.alive:
+                    raise self._link.reason
+                else:
+                    await self._woken()
+                continue
+            except ClientClosed:
+                return None
+            except LanyardError as error:
+                self._link = None
+                if not self._reconnect or not error.retryable:
+                    raise
+            await asyncio.sleep(pause_seconds(attempt))
+            attempt += 1
+        return None
+
+    async def close(self) -> None:
+        """Ends the subscription; a consumer that waits in `next()` gets None."""
+        self._is_closed = True
+        if self._wake is not None:
+            self._wake.set()
+        link, self._link = self._link, None
+        if link is None or not link.alive:
+            return
+        link.forget_feed(self._feed)
+        try:
+            await link.call("event.unsubscribe", {"subscription": self._feed.subscription})
+        except LanyardError:
+            pass
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self
+
+    async def __anext__(self) -> Event:
+        event = await self.next()
+        if event is None:
+            raise StopAsyncIteration
+        return event
+
+    def __await__(self) -> Generator[Any, None, "AsyncEventStream"]:
+        return self._started().__await__()
+
+    async def __aenter__(self) -> "AsyncEventStream":
+        return await self._started()
+
+    async def __aexit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        await self.close()
+
+    async def _started(self) -> "AsyncEventStream":
+        if self._link is None:
+            await self._subscribe()
+        return self
+
+    async def _subscribe(self) -> None:
+        if self._wake is None:
+            self._wake = asyncio.Event()
+            self._feed.on_event = self._wake.set
+        link = await self._client._connected()
+        try:
+            await asyncio.wait_for(link.call("event.subscribe", self._feed.params(), self._feed), CONNECT_SECONDS)
+        except asyncio.TimeoutError:
+            raise CallTimeout("the agent did not answer in time") from None
+        self._link = link
+
+    async def _woken(self) -> None:
+        """Until an event came, the link ended, or the stream was closed."""
+        assert self._link is not None and self._wake is not None
+        self._wake.clear()
+        if self._feed.ready or self._is_closed:
+            return
+        await self._link.until(self._wake)

@@ -1,0 +1,209 @@
+"""One connection's protocol, without any I/O: framing, ids, answers, events.
+
+The blocking and the asyncio client feed it bytes and write what it returns; it never blocks, sleeps or looks at a
+clock. It is not locked: the blocking client holds its own lock around every call.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Callable, Dict, List, Mapping, Optional, Protocol, Tuple
+
+from ._errors import STANDARD_ERRORS, LanyardError, ProtocolError
+from ._events import EventFeed
+from ._generated import ERRORS, Event
+
+MAXIMUM_ANSWER_BYTES = 64 << 20
+"""The agent answers `request.send` with whole bodies, so lines are long; without an end, memory would be the end."""
+
+MAXIMUM_IN_FLIGHT = 128
+"""What an agent answers at once on one connection (API.md, "Wire"); `agent.hello` may tell another number."""
+
+MAXIMUM_STRAY_EVENTS = 1024
+"""Events kept that come before the answer which names their subscription."""
+
+
+class Sink(Protocol):
+    """Who waits for an answer."""
+
+    def succeed(self, result: Dict[str, Any]) -> None: ...
+
+    def fail(self, error: LanyardError) -> None: ...
+
+
+class _Forgotten:
+    """Takes the answer of a call that nobody waits for any more."""
+
+    def succeed(self, result: Dict[str, Any]) -> None:
+        pass
+
+    def fail(self, error: LanyardError) -> None:
+        pass
+
+
+class Core:
+    """The client's half of one connection."""
+
+    def __init__(self) -> None:
+        self.maximum_in_flight = MAXIMUM_IN_FLIGHT
+        self._buffer = bytearray()
+        self._scanned = 0
+        self._last_id = 0
+        self._waiting: Dict[int, Sink] = {}
+        self._subscribing: Dict[int, EventFeed] = {}
+        self._feeds: Dict[str, EventFeed] = {}
+        self._strays: List[Event] = []
+
+    @property
+    def has_room(self) -> bool:
+        """Whether the agent would take one more request now. Cancelled ones count until they are answered."""
+        return len(self._waiting) < self.maximum_in_flight
+
+    def request(
+        self, method: str, params: Mapping[str, Any], sink: Sink, feed: Optional[EventFeed] = None
+    ) -> Tuple[int, bytes]:
+        """A new request: its id, and the line to send. With `feed`, the answer's subscription fills that feed."""
+        self._last_id += 1
+        number = self._last_id
+        message: Dict[str, Any] = {"jsonrpc": "2.0", "id": number, "method": method}
+        if params:
+            message["params"] = params
+        line = _line(message)
+        self._waiting[number] = sink
+        if feed is not None:
+            self._subscribing[number] = feed
+        return number, line
+
+    def cancel(self, number: int) -> Optional[bytes]:
+        """Nobody waits for this request any more: the line to send, or None if it was answered already."""
+        if number not in self._waiting:
+            return None
+        self._waiting[number] = _Forgotten()
+        self._subscribing.pop(number, None)
+        return _line({"jsonrpc": "2.0", "method": "$/cancel", "params": {"id": number}})
+
+    def unsend(self, number: int) -> None:
+        """This request never reached the agent, so no answer will come."""
+        self._waiting.pop(number, None)
+        self._subscribing.pop(number, None)
+
+    def unsubscribe(self, subscription: str) -> None:
+        self._feeds.pop(subscription, None)
+
+    def receive(self, data: bytes) -> None:
+        """Takes bytes as they come, whole lines or not. After an error the connection is of no more use."""
+        self._buffer += data
+        begin = 0
+        while True:
+            end = self._buffer.find(b"\n", max(begin, self._scanned))
+            if end < 0:
+                break
+            line = bytes(memoryview(self._buffer)[begin:end])
+            begin = end + 1
+            if line and line != b"\r":
+                self._line_arrived(line)
+        del self._buffer[:begin]
+        self._scanned = len(self._buffer)
+        if self._scanned > MAXIMUM_ANSWER_BYTES:
+            raise ProtocolError(f"a line of the agent is longer than {MAXIMUM_ANSWER_BYTES} bytes")
+
+    def lost(self, reason: Callable[[], LanyardError]) -> None:
+        """The connection is gone: everybody who waits is told, each with an error of its own."""
+        waiting, self._waiting = self._waiting, {}
+        self._subscribing.clear()
+        self._feeds.clear()
+        for sink in waiting.values():
+            sink.fail(reason())
+
+    def _line_arrived(self, line: bytes) -> None:
+        message = _parse(line)
+        if not isinstance(message, dict):
+            raise ProtocolError("a line of the agent is not an object")
+        if "method" in message:
+            if message["method"] == "event":
+                self._event_arrived(Event.from_json(message.get("params"), "/params"))
+            return
+        if message.get("id") is None:
+            # Nothing of ours can be matched to it, so some call would wait for ever: the connection ends with it.
+            raise error_from_json(message.get("error"))
+        self._answer_arrived(message)
+
+    def _answer_arrived(self, message: Dict[str, Any]) -> None:
+        number = message["id"]
+        sink = self._waiting.pop(number, None) if isinstance(number, int) else None
+        if sink is None:
+            return
+        feed = self._subscribing.pop(number, None)
+        if "error" in message:
+            sink.fail(error_from_json(message["error"]))
+            return
+        result = message.get("result")
+        if not isinstance(result, dict):
+            sink.fail(ProtocolError("a result of the agent is not an object"))
+            return
+        if feed is not None:
+            try:
+                self._subscribed(feed, result)
+            except ProtocolError as error:
+                sink.fail(error)
+                return
+        sink.succeed(result)
+
+    def _subscribed(self, feed: EventFeed, result: Dict[str, Any]) -> None:
+        self._feeds[feed.subscribed(result)] = feed
+        strays, self._strays = self._strays, []
+        for event in strays:
+            self._event_arrived(event)
+
+    def _event_arrived(self, event: Event) -> None:
+        feed = self._feeds.get(event.subscription)
+        if feed is not None:
+            feed.receive(event)
+        elif self._subscribing and len(self._strays) < MAXIMUM_STRAY_EVENTS:
+            self._strays.append(event)
+
+
+def error_from_json(value: Any) -> LanyardError:
+    """The error object of JSON-RPC 2.0, section 5.1, as an exception of its own class."""
+    if not isinstance(value, dict):
+        return ProtocolError("an error of the agent is not an object")
+    code, message, data = value.get("code"), value.get("message"), value.get("data")
+    if not isinstance(code, int) or isinstance(code, bool):
+        return ProtocolError("an error of the agent has no code")
+    kind = ERRORS.get(code) or STANDARD_ERRORS.get(code) or LanyardError
+    known = data if isinstance(data, dict) else {}
+    name = known.get("name")
+    return kind(
+        message if isinstance(message, str) else "",
+        code=code,
+        name=name if isinstance(name, str) else None,
+        data=known,
+    )
+
+
+def error_copies(error: LanyardError) -> Callable[[], LanyardError]:
+    """Everybody gets an error of their own: one exception raised in many places would mix their tracebacks."""
+    return lambda: type(error)(error.message, code=error.code, name=error.name, data=error.data)
+
+
+def _line(message: Mapping[str, Any]) -> bytes:
+    text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    try:
+        return text.encode() + b"\n"
+    except UnicodeEncodeError:
+        pass
+    # Outside of the handler: its exception holds the whole line, and a line may hold a secret.
+    raise ValueError("a string of the params holds a lone surrogate")
+
+
+def _parse(line: bytes) -> Any:
+    try:
+        return json.loads(line.decode(), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        pass
+    # Outside of the handler: JSONDecodeError holds the whole line, and a line may hold a token.
+    raise ProtocolError("a line of the agent is not JSON")
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,92 @@
+"""A subscription as its consumer sees it: what is queued, where it stands, and what was lost on the way."""
+
+from __future__ import annotations
+
+from collections import deque
+from datetime import datetime, timezone
+from typing import Any, Callable, Deque, Dict, Mapping, Optional, Sequence, Tuple
+
+from ._errors import ProtocolError
+from ._generated import Event
+from ._runtime import encode_params, format_instant
+
+MAXIMUM_QUEUED_EVENTS = 10_000
+"""Events kept for a consumer that does not come; the oldest go first, and a gap stands where they were."""
+
+FIRST_PAUSE_SECONDS = 0.05
+LONGEST_PAUSE_SECONDS = 5.0
+
+
+def pause_seconds(attempt: int) -> float:
+    """How long to wait before trying again to reach an agent that went away: 50 ms, doubling to 5 s."""
+    return min(FIRST_PAUSE_SECONDS * 2.0 ** min(attempt, 16), LONGEST_PAUSE_SECONDS)
+
+
+class EventFeed:
+    """The events of one subscription, over any number of connections.
+
+    After a reconnection it asks for what came since the last event it took. Where the agent can no longer tell,
+    the consumer finds an event of type `event.gap` in the place of what is missing.
+    """
+
+    def __init__(
+        self, types: Optional[Sequence[str]], accounts: Optional[Sequence[str]], since: Optional[Mapping[str, Any]]
+    ) -> None:
+        self.subscription: Optional[str] = None
+        self._wanted = encode_params({"types": types, "accounts": accounts})
+        self._position: Optional[Tuple[Any, int]] = (since["epoch"], since["sequence"]) if since else None
+        self._taken_until: Optional[Tuple[Any, int]] = None
+        self._queue: Deque[Event] = deque()
+        self.on_event: Optional[Callable[[], None]] = None
+
+    @property
+    def position(self) -> Optional[Dict[str, Any]]:
+        """`{"epoch", "sequence"}` of the last event that arrived: where `since` may resume."""
+        if self._position is None:
+            return None
+        epoch, sequence = self._position
+        return {"epoch": epoch, "sequence": sequence}
+
+    @property
+    def ready(self) -> bool:
+        return bool(self._queue)
+
+    def params(self) -> Dict[str, Any]:
+        """The params of `event.subscribe`, now."""
+        return {**self._wanted, "since": self.position} if self._position is not None else dict(self._wanted)
+
+    def subscribed(self, result: Mapping[str, Any]) -> str:
+        """Takes the answer of `event.subscribe`; its events follow."""
+        subscription, epoch, sequence = (result.get(name) for name in ("subscription", "epoch", "sequence"))
+        if not isinstance(subscription, str) or epoch is None or not isinstance(sequence, int):
+            raise ProtocolError("the result of event.subscribe names no subscription, epoch and sequence")
+        self.subscription = subscription
+        resumed = self._position is not None
+        if resumed and not result.get("gap") and self._position is not None and self._position[0] == epoch:
+            # What is replayed now may begin with what had already arrived.
+            self._taken_until = self._position
+        else:
+            self._position, self._taken_until = (epoch, sequence), None
+            if resumed:
+                self._queue.append(self._gap())
+        return subscription
+
+    def receive(self, event: Event) -> None:
+        if self._taken_until is not None and event.epoch == self._taken_until[0]:
+            if event.sequence <= self._taken_until[1]:
+                return
+        self._position = (event.epoch, event.sequence)
+        self._queue.append(event)
+        if len(self._queue) > MAXIMUM_QUEUED_EVENTS:
+            self._queue.popleft()
+            self._queue[0] = self._gap()
+        if self.on_event is not None:
+            self.on_event()
+
+    def take(self) -> Event:
+        return self._queue.popleft()
+
+    def _gap(self) -> Event:
+        epoch, sequence = self._position or (None, 0)
+        gap = {"subscription": self.subscription, "epoch": epoch, "sequence": sequence, "type": "event.gap"}
+        return Event.from_json({**gap, "at": format_instant(datetime.now(timezone.utc)), "data": {}})

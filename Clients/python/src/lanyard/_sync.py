@@ -1,0 +1,568 @@
+"""The blocking client: any number of threads share one connection, and no thread of its own reads it.
+
+Leader and followers: of the callers that wait, one reads the socket for all; when its own answer has come, another
+takes over. A client that nobody waits on reads nothing, so an agent's events wait in the agent, which bounds them.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import subprocess
+import threading
+import time
+from types import TracebackType
+from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, Type
+
+from ._core import Core, error_copies
+from ._errors import AgentNotRunning, CallTimeout, ClientClosed, ConnectionLost, LanyardError
+from ._events import EventFeed, pause_seconds
+from ._generated import AgentHelloResult, Event, Methods
+from ._runtime import R, encode, encode_params
+from ._settings import CANCEL_SECONDS, CLOSE_SECONDS, CONNECT_SECONDS, VERSION, Introduction, limit_in_flight
+from ._transport import SocketPath, Stderr, default_socket_path, dial, reap, spawn
+
+READ_BYTES = 256 << 10
+
+Deadline = Optional[float]
+"""A moment of `time.monotonic()`; None is never."""
+
+
+def _deadline(seconds: Optional[float]) -> Deadline:
+    return None if seconds is None else time.monotonic() + seconds
+
+
+def _remaining(deadline: Deadline) -> Optional[float]:
+    return None if deadline is None else max(0.0, deadline - time.monotonic())
+
+
+class _Slot:
+    """A caller's place for its answer. Written and read with the link's lock held."""
+
+    def __init__(self) -> None:
+        self.done = False
+        self.result: Dict[str, Any] = {}
+        self.error: Optional[LanyardError] = None
+
+    def is_done(self) -> bool:
+        return self.done
+
+    def succeed(self, result: Dict[str, Any]) -> None:
+        self.result, self.done = result, True
+
+    def fail(self, error: LanyardError) -> None:
+        self.error, self.done = error, True
+
+
+class _Link:
+    """One connection. It ends once and for all when the agent goes away; the client then makes another."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
+        self._core = Core()
+        self._changed = threading.Condition(threading.Lock())
+        self._write_lock = threading.Lock()
+        self._reading = False
+        self._lost: Optional[Callable[[], LanyardError]] = None
+        self._readable = select.poll()
+        self._readable.register(connection, select.POLLIN)
+
+    def call(
+        self, method: str, params: Mapping[str, Any], deadline: Deadline, feed: Optional[EventFeed] = None
+    ) -> Dict[str, Any]:
+        slot = _Slot()
+        with self._changed:
+            self._wait(lambda: self._core.has_room, deadline)
+            number, line = self._core.request(method, params, slot, feed)
+        try:
+            self._write(line, deadline)
+        except BaseException:
+            with self._changed:
+                self._core.unsend(number)
+            self._retire()
+            raise
+        try:
+            with self._changed:
+                self._wait(slot.is_done, deadline)
+        except BaseException:
+            self._cancel(number)
+            raise
+        finally:
+            self._retire()
+        if slot.error is not None:
+            raise slot.error
+        return slot.result
+
+    def wait_until(self, ready: Callable[[], bool], deadline: Deadline) -> None:
+        """Reads until it is so; raises `CallTimeout`, or what ended the link."""
+        try:
+            with self._changed:
+                self._wait(ready, deadline)
+        finally:
+            self._retire()
+
+    def alive(self) -> bool:
+        """Whether the connection still stands, also when it ended while nobody was reading."""
+        with self._changed:
+            while self._lost is None and not self._reading and self._read():
+                pass
+            alive = self._lost is None
+        self._retire()
+        return alive
+
+    def greet(self, introduction: Introduction, deadline: Deadline) -> Dict[str, Any]:
+        hello = self.call("agent.hello", introduction.params(), deadline)
+        self._core.maximum_in_flight = limit_in_flight(hello) or self._core.maximum_in_flight
+        return hello
+
+    def forget_feed(self, feed: EventFeed) -> None:
+        with self._changed:
+            if feed.subscription is not None:
+                self._core.unsubscribe(feed.subscription)
+
+    def wake(self) -> None:
+        """Makes everybody who waits look again."""
+        with self._changed:
+            self._changed.notify_all()
+
+    def end_input(self) -> None:
+        """Half-closes: the agent finishes what is in flight."""
+        try:
+            self._socket.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def close(self, reason: Callable[[], LanyardError]) -> None:
+        with self._changed:
+            self._lose(reason)
+        self._retire()
+
+    def abandon(self) -> None:
+        """After a fork: drops the child's copy of the socket, and says nothing to the parent's agent."""
+        self._socket.close()
+
+    def _wait(self, ready: Callable[[], bool], deadline: Deadline) -> None:
+        """Waits with the lock held, reading the socket if nobody else does."""
+        while not ready():
+            if self._lost is not None:
+                raise self._lost()
+            remaining = _remaining(deadline)
+            if remaining is not None and remaining <= 0:
+                raise CallTimeout("the agent did not answer in time")
+            if self._reading:
+                self._changed.wait(remaining)
+                continue
+            self._reading = True
+            self._changed.release()
+            try:
+                self._readable.poll(None if remaining is None else remaining * 1000)
+            finally:
+                self._changed.acquire()
+                self._reading = False
+                # A leader that leaves, for whatever reason, wakes the others: one of them must lead.
+                self._changed.notify_all()
+            self._read()
+
+    def _read(self) -> bool:
+        """Reads what is there, with the lock held; False if there was nothing."""
+        try:
+            data = self._socket.recv(READ_BYTES)
+            if data:
+                self._core.receive(data)
+            else:
+                self._lose(_went_away)
+        except BlockingIOError:
+            return False
+        except OSError:
+            self._lose(_went_away)
+        except LanyardError as error:
+            self._lose(error_copies(error))
+        except BaseException:
+            # Interrupted between the bytes and their meaning: the framing is no longer known.
+            self._lose(_went_away)
+            raise
+        self._changed.notify_all()
+        return self._lost is None
+
+    def _write(self, line: bytes, deadline: Deadline) -> None:
+        remaining = _remaining(deadline)
+        if not self._write_lock.acquire(timeout=-1 if remaining is None else remaining):
+            raise CallTimeout("the agent did not take the request in time")
+        try:
+            rest = memoryview(line)
+            try:
+                while rest:
+                    rest = rest[self._send(rest, deadline) :]
+            except BaseException:
+                if len(rest) < len(line):
+                    # Half a line is on its way; whatever followed would be read as the rest of it.
+                    with self._changed:
+                        self._lose(_went_away)
+                raise
+        finally:
+            self._write_lock.release()
+
+    def _send(self, data: memoryview, deadline: Deadline) -> int:
+        while True:
+            try:
+                return self._socket.send(data, socket.MSG_NOSIGNAL)
+            except BlockingIOError:
+                self._make_room(deadline)
+            except OSError:
+                with self._changed:
+                    # The agent may have said why before it closed.
+                    while self._lost is None and not self._reading and self._read():
+                        pass
+                    self._lose(_went_away)
+                    assert self._lost is not None
+                    raise self._lost() from None
+
+    def _make_room(self, deadline: Deadline) -> None:
+        """Waits until the socket takes more. An agent does not read from a client that does not read its answers,
+        so if nobody else reads, the writer does."""
+        remaining = _remaining(deadline)
+        if remaining is not None and remaining <= 0:
+            raise CallTimeout("the agent did not take the request in time")
+        with self._changed:
+            if self._lost is not None:
+                raise self._lost()
+            lead = not self._reading
+            self._reading = True
+        poller = select.poll()
+        poller.register(self._socket, select.POLLOUT | (select.POLLIN if lead else 0))
+        try:
+            poller.poll(50 if remaining is None else min(50.0, remaining * 1000))
+        finally:
+            if lead:
+                with self._changed:
+                    self._reading = False
+                    self._changed.notify_all()
+                    self._read()
+
+    def _cancel(self, number: int) -> None:
+        with self._changed:
+            line = self._core.cancel(number) if self._lost is None else None
+        if line is not None:
+            try:
+                self._write(line, _deadline(CANCEL_SECONDS))
+            except LanyardError:
+                pass
+
+    def _lose(self, reason: Callable[[], LanyardError]) -> None:
+        if self._lost is not None:
+            return
+        self._lost = reason
+        self._core.lost(reason)
+        try:
+            # Wakes a leader in poll; the descriptor itself lives until nobody uses it.
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        self._changed.notify_all()
+
+    def _retire(self) -> None:
+        """Closes the socket of a lost link, when nobody reads or writes it any more."""
+        if self._lost is None or not self._write_lock.acquire(blocking=False):
+            return
+        try:
+            with self._changed:
+                if not self._reading:
+                    self._socket.close()
+        finally:
+            self._write_lock.release()
+
+
+def _went_away() -> LanyardError:
+    return ConnectionLost("the agent went away")
+
+
+class Client(Methods):
+    """A connection to the agent, for any number of threads.
+
+    It connects at the first call (or at `connect()`, or at `with`), introduces itself by `agent.hello`, and connects
+    again when a call finds that the agent had gone. A call that was in flight then is never sent twice: it raises
+    `ConnectionLost`. `timeout` is in seconds and for every call; None leaves it to the agent, which bounds its own
+    work. `grant` is the secret of a grant; `name` and `version` are what the agent's audit calls this program.
+    The client may be used after a fork: the child makes a connection of its own.
+    """
+
+    def __init__(
+        self,
+        socket_path: Optional[SocketPath] = None,
+        *,
+        timeout: Optional[float] = None,
+        grant: Optional[str] = None,
+        name: str = "lanyard-python",
+        version: str = VERSION,
+    ) -> None:
+        super().__init__(self)
+        self.timeout = timeout
+        self._introduction = Introduction(name, version, grant)
+        self._socket_path = socket_path
+        self._process: "Optional[subprocess.Popen[bytes]]" = None
+        self._spawned: Optional[socket.socket] = None
+        self._connecting = threading.Lock()
+        self._link: Optional[_Link] = None
+        self._pid = os.getpid()
+        self._closed = threading.Event()
+        self._hello: Optional[Dict[str, Any]] = None
+
+    @classmethod
+    def spawn(
+        cls,
+        command: Sequence[str] = ("lanyard-agent", "--stdio"),
+        *,
+        env: Optional[Mapping[str, str]] = None,
+        stderr: Stderr = None,
+        timeout: Optional[float] = None,
+        grant: Optional[str] = None,
+        name: str = "lanyard-python",
+        version: str = VERSION,
+    ) -> "Client":
+        """Starts an agent of its own and speaks to it over stdio. It ends with `close()`.
+
+        `stderr` is as in `subprocess.Popen`; the agent logs there.
+        """
+        client = cls(timeout=timeout, grant=grant, name=name, version=version)
+        client._spawned, client._process = spawn(command, env, stderr)
+        return client
+
+    def connect(self, *, wait_seconds: float = 0.0) -> AgentHelloResult:
+        """Connects now. With `wait_seconds`, waits that long for an agent that is still starting."""
+        deadline = time.monotonic() + wait_seconds
+        attempt = 0
+        while True:
+            try:
+                self._connected(_deadline(CONNECT_SECONDS))
+                return self.hello
+            except AgentNotRunning:
+                pause = pause_seconds(attempt)
+                if self._process is not None or time.monotonic() + pause > deadline:
+                    raise
+                if self._closed.wait(pause):
+                    raise ClientClosed("the client was closed") from None
+            attempt += 1
+
+    @property
+    def hello(self) -> AgentHelloResult:
+        """What the agent answered to `agent.hello` on the latest connection."""
+        if self._hello is None:
+            self._connected(_deadline(CONNECT_SECONDS))
+        return AgentHelloResult.from_json(self._hello)
+
+    def call(self, method: str, params: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
+        """One raw call: params and result as JSON. Raises a subclass of `LanyardError`."""
+        return self._call(method, encode(params or {}), self.timeout)
+
+    def invoke(self, method: str, params: Mapping[str, Any], result: Type[R]) -> R:
+        """One typed call; what the generated methods use."""
+        return result.from_json(self._call(method, encode_params(params), self.timeout))
+
+    def within(self, seconds: Optional[float]) -> "Within":
+        """The same client with another timeout: `client.within(2).token.get(account="work")`."""
+        return Within(self, seconds)
+
+    def events(
+        self,
+        *,
+        types: Optional[Sequence[str]] = None,
+        accounts: Optional[Sequence[str]] = None,
+        since: Optional[Mapping[str, Any]] = None,
+        reconnect: bool = True,
+    ) -> "EventStream":
+        """Subscribes, and returns the events as an iterator that outlives the connection.
+
+        `since` is an `EventStream.position` of before. Events that were lost are told by one of type `event.gap`.
+        """
+        return EventStream(self, EventFeed(types, accounts, since), reconnect)
+
+    def close(self) -> None:
+        """Ends the connection; calls in flight raise `ClientClosed`. An agent that was spawned ends too."""
+        self._closed.set()
+        with self._connecting:
+            link, self._link = self._link, None
+            spawned, self._spawned = self._spawned, None
+        if link is not None:
+            if self._process is not None:
+                link.end_input()
+            link.close(_closed)
+        if spawned is not None:
+            spawned.close()
+        if self._process is not None:
+            reap(self._process, CLOSE_SECONDS)
+
+    def __enter__(self) -> "Client":
+        self._connected(_deadline(CONNECT_SECONDS))
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed.is_set() else "open"
+        return f"<lanyard.Client {state}>"
+
+    def _call(self, method: str, params: Mapping[str, Any], timeout: Optional[float]) -> Dict[str, Any]:
+        deadline = _deadline(timeout)
+        return self._connected(deadline).call(method, params, deadline)
+
+    def _connected(self, deadline: Deadline) -> _Link:
+        link = self._link
+        if link is not None and self._pid == os.getpid() and link.alive():
+            return link
+        self._leave_parent()
+        # The agent answers `agent.hello` at once, or not at all.
+        deadline = min(time.monotonic() + CONNECT_SECONDS, float("inf") if deadline is None else deadline)
+        if not self._connecting.acquire(timeout=max(0.0, deadline - time.monotonic())):
+            raise CallTimeout("the agent did not accept the connection in time")
+        try:
+            if self._closed.is_set():
+                raise ClientClosed("the client was closed")
+            if self._link is not None and self._link.alive():
+                return self._link
+            self._link = None
+            link = _Link(self._dial(deadline))
+            try:
+                self._hello = link.greet(self._introduction, deadline)
+            except BaseException:
+                link.close(_went_away)
+                raise
+            self._link = link
+            return link
+        finally:
+            self._connecting.release()
+
+    def _leave_parent(self) -> None:
+        if self._pid == os.getpid():
+            return
+        # A lock may have been held by a thread that the child does not have.
+        link, self._link, self._connecting, self._pid = self._link, None, threading.Lock(), os.getpid()
+        if link is not None:
+            link.abandon()
+
+    def _dial(self, deadline: Deadline) -> socket.socket:
+        if self._process is not None:
+            spawned, self._spawned = self._spawned, None
+            if spawned is None:
+                raise ConnectionLost("the agent that this client started has ended")
+            return spawned
+        path = self._socket_path if self._socket_path is not None else default_socket_path()
+        attempt = 0
+        while True:
+            connection = dial(path)
+            if connection is not None:
+                return connection
+            remaining = _remaining(deadline)
+            if remaining is not None and remaining <= 0:
+                raise CallTimeout("the agent did not accept the connection in time")
+            self._closed.wait(pause_seconds(attempt) if remaining is None else min(pause_seconds(attempt), remaining))
+            attempt += 1
+
+
+def _closed() -> LanyardError:
+    return ClientClosed("the client was closed")
+
+
+class Within(Methods):
+    """A client with a timeout of its own. Made by `Client.within`."""
+
+    def __init__(self, client: Client, seconds: Optional[float]) -> None:
+        super().__init__(self)
+        self._client = client
+        self._seconds = seconds
+
+    def call(self, method: str, params: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
+        return self._client._call(method, encode(params or {}), self._seconds)
+
+    def invoke(self, method: str, params: Mapping[str, Any], result: Type[R]) -> R:
+        return result.from_json(self._client._call(method, encode_params(params), self._seconds))
+
+
+class EventStream:
+    """Events, one after the other, over any number of connections. For one consumer."""
+
+    def __init__(self, client: Client, feed: EventFeed, reconnect: bool) -> None:
+        self._client = client
+        self._feed = feed
+        self._reconnect = reconnect
+        self._closed = threading.Event()
+        self._link: Optional[_Link] = self._subscribe(_deadline(CONNECT_SECONDS))
+
+    @property
+    def position(self) -> Optional[Dict[str, Any]]:
+        """`{"epoch", "sequence"}`: where another stream may go on, by `since`."""
+        return self._feed.position
+
+    def next(self, timeout: Optional[float] = None) -> Optional[Event]:
+        """The next event, or None when `timeout` seconds have passed or the stream was closed."""
+        deadline = _deadline(timeout)
+        attempt = 0
+        while not self._closed.is_set():
+            if self._feed.ready:
+                return self._feed.take()
+            try:
+                if self._link is None:
+                    self._link = self._subscribe(_deadline(CONNECT_SECONDS))
+                    attempt = 0
+                self._link.wait_until(lambda: self._feed.ready or self._closed.is_set(), deadline)
+            except CallTimeout:
+                if self._link is not None:
+                    return None
+            except ClientClosed:
+                return None
+            except LanyardError as error:
+                self._link = None
+                if not self._reconnect or not error.retryable:
+                    raise
+            if self._link is None:
+                remaining = _remaining(deadline)
+                pause = pause_seconds(attempt)
+                self._closed.wait(pause if remaining is None else min(pause, remaining))
+                if remaining is not None and remaining <= pause:
+                    return None
+                attempt += 1
+        return None
+
+    def close(self) -> None:
+        """Ends the subscription; a consumer that waits in `next()` gets None."""
+        self._closed.set()
+        link, self._link = self._link, None
+        if link is None or self._client._link is not link:
+            return
+        link.forget_feed(self._feed)
+        link.wake()
+        try:
+            link.call("event.unsubscribe", {"subscription": self._feed.subscription}, _deadline(CANCEL_SECONDS))
+        except LanyardError:
+            pass
+
+    def __iter__(self) -> Iterator[Event]:
+        return self
+
+    def __next__(self) -> Event:
+        event = self.next()
+        if event is None:
+            raise StopIteration
+        return event
+
+    def __enter__(self) -> "EventStream":
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def _subscribe(self, deadline: Deadline) -> _Link:
+        link = self._client._connected(deadline)
+        link.call("event.subscribe", self._feed.params(), deadline, self._feed)
+        return link
