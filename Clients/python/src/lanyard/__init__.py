@@ -7,7 +7,9 @@
 `LanyardError`, one a name of the contract.
 """
 
-from ._async import AsyncClient, AsyncEventStream
+from typing import TYPE_CHECKING, Any
+
+from . import _generated
 from ._errors import (
     AgentNotRunning,
     CallTimeout,
@@ -20,11 +22,50 @@ from ._errors import (
     MethodNotFound,
     ParseError,
     ProtocolError,
+    RequestTooLarge,
     UntrustedAgent,
 )
+from ._events import Event
 from ._generated import *
-from ._generated import ERRORS as ERRORS
 from ._runtime import OpenEnum, Record
 from ._settings import VERSION as __version__
 from ._sync import Client, EventStream
 from ._transport import default_socket_path
+
+__all__ = [
+    "AgentNotRunning",
+    "AsyncClient",
+    "AsyncEventStream",
+    "CallTimeout",
+    "Client",
+    "ClientClosed",
+    "ConnectionLost",
+    "Event",
+    "EventStream",
+    "InternalError",
+    "InvalidParams",
+    "InvalidRequest",
+    "LanyardError",
+    "MethodNotFound",
+    "OpenEnum",
+    "ParseError",
+    "ProtocolError",
+    "Record",
+    "RequestTooLarge",
+    "UntrustedAgent",
+    "__version__",
+    "default_socket_path",
+]
+__all__ += _generated.__all__
+
+if TYPE_CHECKING:
+    from ._async import AsyncClient, AsyncEventStream
+
+
+def __getattr__(name: str) -> Any:
+    # asyncio takes longer to import than all the rest; a script that blocks does without it.
+    if name in ("AsyncClient", "AsyncEventStream"):
+        from . import _async
+
+        return getattr(_async, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

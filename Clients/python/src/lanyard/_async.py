@@ -6,6 +6,7 @@ It is a `Protocol` of its own, not a `StreamReader`: that one gives up at lines 
 from __future__ import annotations
 
 import asyncio
+import select
 import socket
 import subprocess
 from collections import deque
@@ -14,11 +15,13 @@ from typing import Any, AsyncIterator, Callable, Deque, Dict, Generator, Mapping
 
 from ._core import Core, error_copies
 from ._errors import AgentNotRunning, CallTimeout, ClientClosed, ConnectionLost, LanyardError
-from ._events import EventFeed, pause_seconds
-from ._generated import AgentHelloResult, AsyncMethods, Event
+from ._events import Event, EventFeed, pause_seconds
+from ._generated import AgentHelloResult, AsyncMethods
 from ._runtime import R, encode, encode_params
-from ._settings import CLOSE_SECONDS, CONNECT_SECONDS, VERSION, Introduction, limit_in_flight
+from ._settings import CLOSE_SECONDS, CONNECT_SECONDS, VERSION, Introduction
 from ._transport import SocketPath, Stderr, default_socket_path, dial, reap, spawn
+
+_HANG_UP = select.POLLHUP | getattr(select, "POLLRDHUP", 0)
 
 
 class _FutureSink:
@@ -63,12 +66,25 @@ class _AsyncLink(asyncio.Protocol):
 
     async def greet(self, introduction: Introduction) -> Dict[str, Any]:
         hello = await self.call("agent.hello", introduction.params())
-        self._core.maximum_in_flight = limit_in_flight(hello) or self._core.maximum_in_flight
+        self._core.obey(hello)
         return hello
 
     @property
     def alive(self) -> bool:
         return self._lost is None
+
+    async def stands(self) -> bool:
+        """Whether the agent is still there, also when the loop has not come round to seeing that it left."""
+        while self._lost is None and self._hung_up():
+            await asyncio.sleep(0)
+        return self._lost is None
+
+    def _hung_up(self) -> bool:
+        if self._transport is None or self._transport.is_closing():
+            return True
+        poller = select.poll()
+        poller.register(self._transport.get_extra_info("socket").fileno(), _HANG_UP)
+        return bool(poller.poll(0))
 
     @property
     def reason(self) -> LanyardError:
@@ -280,7 +296,7 @@ class AsyncClient(AsyncMethods):
         raise CallTimeout("the agent did not answer in time")
 
     async def _connected(self) -> _AsyncLink:
-        if self._link is not None and self._link.alive:
+        if self._link is not None and await self._link.stands():
             return self._link
         if self._connecting is None:
             self._connecting = asyncio.Lock()

@@ -9,15 +9,19 @@ from __future__ import annotations
 import json
 from typing import Any, Callable, Dict, List, Mapping, Optional, Protocol, Tuple
 
-from ._errors import STANDARD_ERRORS, LanyardError, ProtocolError
-from ._events import EventFeed
-from ._generated import ERRORS, Event
+from ._errors import STANDARD_ERRORS, LanyardError, ProtocolError, RequestTooLarge
+from ._events import Event, EventFeed
+from ._generated import ERRORS
 
 MAXIMUM_ANSWER_BYTES = 64 << 20
 """The agent answers `request.send` with whole bodies, so lines are long; without an end, memory would be the end."""
 
-MAXIMUM_IN_FLIGHT = 128
-"""What an agent answers at once on one connection (API.md, "Wire"); `agent.hello` may tell another number."""
+REQUESTS_IN_FLIGHT = 128
+LINE_BYTES = 64 << 10
+BODY_LINE_BYTES = 1 << 20
+"""What an agent takes (API.md, "Wire"), until `agent.hello` has told its own `limits`."""
+
+_BODY_METHODS = ("request.send", "operation.enqueue", "secret.put")
 
 MAXIMUM_STRAY_EVENTS = 1024
 """Events kept that come before the answer which names their subscription."""
@@ -45,7 +49,9 @@ class Core:
     """The client's half of one connection."""
 
     def __init__(self) -> None:
-        self.maximum_in_flight = MAXIMUM_IN_FLIGHT
+        self._requests_in_flight = REQUESTS_IN_FLIGHT
+        self._line_bytes = LINE_BYTES
+        self._body_line_bytes = BODY_LINE_BYTES
         self._buffer = bytearray()
         self._scanned = 0
         self._last_id = 0
@@ -57,7 +63,15 @@ class Core:
     @property
     def has_room(self) -> bool:
         """Whether the agent would take one more request now. Cancelled ones count until they are answered."""
-        return len(self._waiting) < self.maximum_in_flight
+        return len(self._waiting) < self._requests_in_flight
+
+    def obey(self, hello: Mapping[str, Any]) -> None:
+        """Takes the limits that `agent.hello` told."""
+        limits = hello.get("limits")
+        told = limits if isinstance(limits, dict) else {}
+        self._requests_in_flight = _limit(told.get("requestsInFlight"), self._requests_in_flight)
+        self._line_bytes = _limit(told.get("lineBytes"), self._line_bytes)
+        self._body_line_bytes = _limit(told.get("bodyLineBytes"), self._body_line_bytes)
 
     def request(
         self, method: str, params: Mapping[str, Any], sink: Sink, feed: Optional[EventFeed] = None
@@ -69,6 +83,11 @@ class Core:
         if params:
             message["params"] = params
         line = _line(message)
+        bodies = method in _BODY_METHODS or method.startswith("policy.")
+        limit = self._body_line_bytes if bodies else self._line_bytes
+        if len(line) > limit:
+            # The agent would close the connection, which others may be waiting on.
+            raise RequestTooLarge(f"the request takes {len(line)} bytes, and the agent takes {limit}")
         self._waiting[number] = sink
         if feed is not None:
             self._subscribing[number] = feed
@@ -161,6 +180,10 @@ class Core:
             feed.receive(event)
         elif self._subscribing and len(self._strays) < MAXIMUM_STRAY_EVENTS:
             self._strays.append(event)
+
+
+def _limit(told: Any, otherwise: int) -> int:
+    return told if isinstance(told, int) and not isinstance(told, bool) and told > 0 else otherwise
 
 
 def error_from_json(value: Any) -> LanyardError:

@@ -196,3 +196,9 @@ class UntrustedAgent(LanyardError):
     """The process behind the socket belongs to another user, so nothing was sent to it."""
 
     name = "untrustedAgent"
+
+
+class RequestTooLarge(LanyardError, ValueError):
+    """The request is longer than a line may be (`agent.hello`, `limits`), so it was not sent."""
+
+    name = "requestTooLarge"

@@ -7,8 +7,10 @@ from datetime import datetime, timezone
 from typing import Any, Callable, Deque, Dict, Mapping, Optional, Sequence, Tuple
 
 from ._errors import ProtocolError
-from ._generated import Event
+from ._generated import EventNotification
 from ._runtime import encode_params, format_instant
+
+Event = EventNotification
 
 MAXIMUM_QUEUED_EVENTS = 10_000
 """Events kept for a consumer that does not come; the oldest go first, and a gap stands where they were."""

@@ -10,6 +10,122 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
 from ._errors import LanyardError
 from ._runtime import AsyncCaller, Caller, OpenEnum, Record
 
+__all__ = [
+    "Account",
+    "AccountAmbiguous",
+    "AccountCounts",
+    "AccountDataDisposition",
+    "AccountForgetResult",
+    "AccountListResult",
+    "AccountLocked",
+    "AccountNotFound",
+    "AccountRenameResult",
+    "AccountResolveResult",
+    "AccountSignOutResult",
+    "AccountState",
+    "AccountSwitchResult",
+    "AgentHelloResult",
+    "AgentIdentity",
+    "AgentListKeySlotsResult",
+    "AgentLockResult",
+    "AgentLocked",
+    "AgentStatusResult",
+    "AgentUnlockResult",
+    "AuditEntry",
+    "AuditListResult",
+    "AuditVerifyResult",
+    "AuthorizationCheckManyResult",
+    "AuthorizationRule",
+    "ClientIdentity",
+    "ClockTrust",
+    "Connectivity",
+    "ConnectivityState",
+    "DataLocked",
+    "Decision",
+    "DecisionEffect",
+    "DecisionTime",
+    "Denied",
+    "ERRORS",
+    "Empty",
+    "EventNotification",
+    "EventPosition",
+    "EventSubscribeResult",
+    "EventType",
+    "FailedCheck",
+    "Grant",
+    "GrantCreateResult",
+    "GrantListResult",
+    "Integrity",
+    "InteractionRequired",
+    "KeySlot",
+    "NotFound",
+    "NotPermitted",
+    "Offline",
+    "Operation",
+    "OperationEnqueueResult",
+    "OperationListResult",
+    "OperationNotFound",
+    "OperationStatus",
+    "OriginNotAllowed",
+    "Overloaded",
+    "Policy",
+    "PolicyInvalid",
+    "PolicyListResult",
+    "PolicyReference",
+    "PolicySetResult",
+    "Provider",
+    "ProviderAddResult",
+    "ProviderGetResult",
+    "ProviderListResult",
+    "ProviderMisconfigured",
+    "ProviderNotFound",
+    "ProviderUnavailable",
+    "ProviderUpdateResult",
+    "ReauthenticationRequired",
+    "Redirect",
+    "RefreshPhase",
+    "RefreshRules",
+    "RefreshState",
+    "RequestCancelled",
+    "RequestSendResult",
+    "ResolutionBasis",
+    "Revocation",
+    "RevocationListResult",
+    "RevocationOutcome",
+    "RevocationScope",
+    "RolledBack",
+    "RpcDiscoverResult",
+    "SecretGetResult",
+    "SecretListResult",
+    "SecretPutResult",
+    "SecretRemoveResult",
+    "Session",
+    "ShuttingDown",
+    "SignIn",
+    "SignInFailed",
+    "SignInFlow",
+    "SignInImportResult",
+    "SignInProgress",
+    "SignInStatus",
+    "SignOutMode",
+    "SignedOut",
+    "Snapshot",
+    "StepUpFailed",
+    "StepUpRequired",
+    "StepUpStatus",
+    "StepUpThrottled",
+    "StepUpVerifyResult",
+    "StoreUnavailable",
+    "TenantRule",
+    "TimedOut",
+    "Token",
+    "TokenFreshness",
+    "TokenSource",
+    "UnlockFailed",
+    "UnsupportedProtocol",
+    "UntrustedServer",
+]
+
 PROTOCOL = "1"
 
 # Errors.
@@ -663,11 +779,11 @@ class Empty(Record):
 
 
 @dataclass(frozen=True)
-class Event(Record):
+class EventNotification(Record):
     """One event of a subscription."""
 
     subscription: str
-    epoch: Any
+    epoch: str
     sequence: int
     type: Union[EventType, str]
     at: datetime
@@ -679,7 +795,7 @@ class Event(Record):
 class EventPosition(Record):
     """Where a subscriber stands in the stream of events."""
 
-    epoch: Any
+    epoch: str
     sequence: int
 
 
@@ -688,7 +804,7 @@ class EventSubscribeResult(Record):
     """The result of `event.subscribe`."""
 
     subscription: str
-    epoch: Any
+    epoch: str
     sequence: int
     gap: bool
 

@@ -1,7 +1,8 @@
 """What the generated code stands on, and the shape that it has.
 
 `_generated.py` is written by `lanyard-schemas` from Schemas/. The hand-written client needs six names of it:
-`PROTOCOL` (the version for `agent.hello`), `ERRORS`, `Methods`, `AsyncMethods`, `AgentHelloResult` and `Event`. The shape, part by part:
+`PROTOCOL` (the version for `agent.hello`), `ERRORS`, `Methods`, `AsyncMethods`, `AgentHelloResult` and
+`EventNotification`; `__all__` lists `ERRORS` and every error, enumeration and type, sorted. Part by part:
 
 1. Errors. A class a row of API.md's error table, named as the row with a capital first letter; `ERRORS` maps codes
    to classes.
@@ -24,7 +25,7 @@
    carries `field(metadata={"wire": "…"})`; a Python keyword gets a trailing `_`). Instants are `datetime`, arrays
    `List[…]`, maps `Dict[str, …]`, anything `Any`. A member with `x-secret` carries `field(repr=False)`, with
    `default=None` in front if it is optional. A result that is a `$ref` uses that type; one written in place is named
-   `<Namespace><Method>Result`.
+   `<Namespace><Method>Result`; an object or a set of strings written in place inside of a type, `<Type><Member>`.
 
        @dataclass(frozen=True)
        class Token(Record):

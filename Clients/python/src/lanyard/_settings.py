@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Dict, Optional
 
 from ._generated import PROTOCOL
 
@@ -30,10 +30,3 @@ class Introduction:
     def params(self) -> Dict[str, Any]:
         params: Dict[str, Any] = {"client": {"name": self.name, "version": self.version}, "protocol": PROTOCOL}
         return params if self.grant is None else {**params, "grant": self.grant}
-
-
-def limit_in_flight(hello: Mapping[str, Any]) -> Optional[int]:
-    """How many requests the agent answers at once on this connection, if it tells."""
-    limits = hello.get("limits")
-    told = limits.get("requestsInFlight") if isinstance(limits, dict) else None
-    return max(1, told) if isinstance(told, int) and not isinstance(told, bool) else None

@@ -17,10 +17,10 @@ from typing import Any, Callable, Dict, Iterator, Mapping, Optional, Sequence, T
 
 from ._core import Core, error_copies
 from ._errors import AgentNotRunning, CallTimeout, ClientClosed, ConnectionLost, LanyardError
-from ._events import EventFeed, pause_seconds
-from ._generated import AgentHelloResult, Event, Methods
+from ._events import Event, EventFeed, pause_seconds
+from ._generated import AgentHelloResult, Methods
 from ._runtime import R, encode, encode_params
-from ._settings import CANCEL_SECONDS, CLOSE_SECONDS, CONNECT_SECONDS, VERSION, Introduction, limit_in_flight
+from ._settings import CANCEL_SECONDS, CLOSE_SECONDS, CONNECT_SECONDS, VERSION, Introduction
 from ._transport import SocketPath, Stderr, default_socket_path, dial, reap, spawn
 
 READ_BYTES = 256 << 10
@@ -55,6 +55,15 @@ class _Slot:
         self.error, self.done = error, True
 
 
+class _Outgoing:
+    """A line on its way. An interruption may strike at any point, so it is known how far the line has come."""
+
+    def __init__(self, line: bytes) -> None:
+        self.rest = memoryview(line)
+        self.begun = False
+        self.sent = False
+
+
 class _Link:
     """One connection. It ends once and for all when the agent goes away; the client then makes another."""
 
@@ -75,18 +84,13 @@ class _Link:
         with self._changed:
             self._wait(lambda: self._core.has_room, deadline)
             number, line = self._core.request(method, params, slot, feed)
+        outgoing = _Outgoing(line)
         try:
-            self._write(line, deadline)
-        except BaseException:
-            with self._changed:
-                self._core.unsend(number)
-            self._retire()
-            raise
-        try:
+            self._write(outgoing, deadline)
             with self._changed:
                 self._wait(slot.is_done, deadline)
         except BaseException:
-            self._cancel(number)
+            self._give_up(number, outgoing)
             raise
         finally:
             self._retire()
@@ -113,7 +117,7 @@ class _Link:
 
     def greet(self, introduction: Introduction, deadline: Deadline) -> Dict[str, Any]:
         hello = self.call("agent.hello", introduction.params(), deadline)
-        self._core.maximum_in_flight = limit_in_flight(hello) or self._core.maximum_in_flight
+        self._core.obey(hello)
         return hello
 
     def forget_feed(self, feed: EventFeed) -> None:
@@ -185,67 +189,80 @@ class _Link:
         self._changed.notify_all()
         return self._lost is None
 
-    def _write(self, line: bytes, deadline: Deadline) -> None:
+    def _write(self, outgoing: _Outgoing, deadline: Deadline) -> None:
+        line = outgoing.rest
         remaining = _remaining(deadline)
         if not self._write_lock.acquire(timeout=-1 if remaining is None else remaining):
             raise CallTimeout("the agent did not take the request in time")
         try:
-            rest = memoryview(line)
-            try:
-                while rest:
-                    rest = rest[self._send(rest, deadline) :]
-            except BaseException:
-                if len(rest) < len(line):
-                    # Half a line is on its way; whatever followed would be read as the rest of it.
-                    with self._changed:
-                        self._lose(_went_away)
-                raise
+            while True:
+                outgoing.begun = True
+                outgoing.rest = outgoing.rest[self._send(outgoing.rest) :]
+                if not outgoing.rest:
+                    outgoing.sent = True
+                    return
+                outgoing.begun = len(outgoing.rest) < len(line)
+                self._make_room(deadline)
+        except BaseException:
+            if outgoing.begun and not outgoing.sent:
+                # Half a line may be on its way; whatever followed would be read as the rest of it.
+                with self._changed:
+                    self._lose(_went_away)
+            raise
         finally:
             self._write_lock.release()
 
-    def _send(self, data: memoryview, deadline: Deadline) -> int:
-        while True:
-            try:
-                return self._socket.send(data, socket.MSG_NOSIGNAL)
-            except BlockingIOError:
-                self._make_room(deadline)
-            except OSError:
-                with self._changed:
-                    # The agent may have said why before it closed.
-                    while self._lost is None and not self._reading and self._read():
-                        pass
-                    self._lose(_went_away)
-                    assert self._lost is not None
-                    raise self._lost() from None
+    def _send(self, data: memoryview) -> int:
+        try:
+            return self._socket.send(data, socket.MSG_NOSIGNAL)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            with self._changed:
+                # The agent may have said why before it closed.
+                while self._lost is None and not self._reading and self._read():
+                    pass
+                self._lose(_went_away)
+                assert self._lost is not None
+                raise self._lost() from None
 
     def _make_room(self, deadline: Deadline) -> None:
         """Waits until the socket takes more. An agent does not read from a client that does not read its answers,
         so if nobody else reads, the writer does."""
-        remaining = _remaining(deadline)
-        if remaining is not None and remaining <= 0:
-            raise CallTimeout("the agent did not take the request in time")
-        with self._changed:
-            if self._lost is not None:
-                raise self._lost()
-            lead = not self._reading
-            self._reading = True
-        poller = select.poll()
-        poller.register(self._socket, select.POLLOUT | (select.POLLIN if lead else 0))
-        try:
-            poller.poll(50 if remaining is None else min(50.0, remaining * 1000))
-        finally:
-            if lead:
+        while True:
+            with self._changed:
+                if self._lost is not None:
+                    raise self._lost()
+                lead = not self._reading
+                self._reading = True
+            try:
+                interest = select.POLLOUT | (select.POLLIN if lead else 0)
+                remaining = _remaining(deadline)
+                # A follower looks again soon: the leader may leave without reading what blocks the agent.
+                ready = _poll(self._socket, interest, 0.05 if remaining is None else min(0.05, remaining))
+            finally:
+                if lead:
+                    with self._changed:
+                        self._reading = False
+                        self._changed.notify_all()
+            if ready & ~select.POLLIN:
+                return
+            if lead and ready:
                 with self._changed:
-                    self._reading = False
-                    self._changed.notify_all()
-                    self._read()
+                    if self._lost is None and not self._reading:
+                        self._read()
+            if remaining is not None and remaining <= 0:
+                raise CallTimeout("the agent did not take the request in time")
 
-    def _cancel(self, number: int) -> None:
+    def _give_up(self, number: int, outgoing: _Outgoing) -> None:
+        """Nobody waits for the answer any more: tells the agent, if it has heard of the request at all."""
         with self._changed:
             line = self._core.cancel(number) if self._lost is None else None
-        if line is not None:
+            if not outgoing.sent:
+                self._core.unsend(number)
+        if line is not None and outgoing.sent:
             try:
-                self._write(line, _deadline(CANCEL_SECONDS))
+                self._write(_Outgoing(line), _deadline(CANCEL_SECONDS))
             except LanyardError:
                 pass
 
@@ -271,6 +288,15 @@ class _Link:
                     self._socket.close()
         finally:
             self._write_lock.release()
+
+
+def _poll(connection: socket.socket, interest: int, seconds: float) -> int:
+    """What the socket is ready for; 0 when the time is over."""
+    poller = select.poll()
+    poller.register(connection, interest)
+    for _, ready in poller.poll(seconds * 1000):
+        return ready
+    return 0
 
 
 def _went_away() -> LanyardError:

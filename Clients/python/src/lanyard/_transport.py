@@ -40,9 +40,7 @@ def dial(path: SocketPath) -> Optional[socket.socket]:
         return None
     except OSError as error:
         connection.close()
-        # A path that is too long for an address has no errno, only a text.
-        why = errno.errorcode.get(error.errno or 0, "") if error.errno else str(error)
-        raise AgentNotRunning(f"no agent answers at {os.fspath(path)}: {why}") from None
+        raise AgentNotRunning(f"no agent answers at {os.fspath(path)}: {_why(error)}") from None
     except BaseException:
         connection.close()
         raise
@@ -58,7 +56,7 @@ def spawn(
             process = subprocess.Popen(command, stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=stderr, env=env)
         except OSError as error:
             ours.close()
-            raise AgentNotRunning(f"cannot start {command[0]}: {errno.errorcode.get(error.errno or 0, "")}") from None
+            raise AgentNotRunning(f"cannot start {command[0]}: {_why(error)}") from None
     ours.setblocking(False)
     return ours, process
 
@@ -73,6 +71,11 @@ def reap(process: "subprocess.Popen[bytes]", seconds: float) -> None:
             return
         except subprocess.TimeoutExpired:
             continue
+
+
+def _why(error: OSError) -> str:
+    # A path that is too long for an address has no errno, only a text.
+    return errno.errorcode.get(error.errno, "") if error.errno else str(error)
 
 
 def _check_peer(connection: socket.socket) -> None:
