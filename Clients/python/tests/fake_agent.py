@@ -28,7 +28,7 @@ HELLO = {
     "limits": {
         "lineBytes": 65536,
         "bodyLineBytes": 1048576,
-        "nestingDepth": 64,
+        "nesting": 64,
         "requestsInFlight": 128,
         "connections": 64,
         "lineSeconds": 10,

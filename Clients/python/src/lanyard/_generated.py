@@ -14,7 +14,6 @@ __all__ = [
     "Account",
     "AccountAmbiguous",
     "AccountCounts",
-    "AccountDataDisposition",
     "AccountForgetResult",
     "AccountListResult",
     "AccountLocked",
@@ -24,61 +23,86 @@ __all__ = [
     "AccountSignOutResult",
     "AccountState",
     "AccountSwitchResult",
+    "AgentAddKeySlotResult",
     "AgentHelloResult",
     "AgentIdentity",
+    "AgentInitializeResult",
+    "AgentLimits",
     "AgentListKeySlotsResult",
     "AgentLockResult",
     "AgentLocked",
+    "AgentRemoveKeySlotResult",
+    "AgentRotateRootKeyResult",
     "AgentStatusResult",
     "AgentUnlockResult",
+    "Assumption",
     "AuditEntry",
     "AuditListResult",
     "AuditVerifyResult",
     "AuthorizationCheckManyResult",
-    "AuthorizationRule",
+    "AuthorizationContext",
+    "AuthorizationRules",
     "ClientIdentity",
     "ClockTrust",
     "Connectivity",
+    "ConnectivityBasis",
     "ConnectivityState",
+    "DataDisposition",
     "DataLocked",
     "Decision",
-    "DecisionEffect",
+    "DecisionBasis",
+    "DecisionReason",
     "DecisionTime",
     "Denied",
     "ERRORS",
+    "Effect",
     "Empty",
+    "Endpoints",
     "EventNotification",
     "EventPosition",
     "EventSubscribeResult",
     "EventType",
+    "EventUnsubscribeResult",
     "FailedCheck",
+    "FailureClass",
     "Grant",
     "GrantCreateResult",
     "GrantListResult",
+    "GrantRevokeResult",
     "Integrity",
     "InteractionRequired",
     "KeySlot",
+    "LastFailure",
     "NotFound",
     "NotPermitted",
     "Offline",
     "Operation",
+    "OperationDelivery",
     "OperationEnqueueResult",
     "OperationListResult",
     "OperationNotFound",
+    "OperationOutcome",
+    "OperationRequest",
+    "OperationResponse",
     "OperationStatus",
     "OriginNotAllowed",
     "Overloaded",
-    "Policy",
+    "PolicyGetResult",
     "PolicyInvalid",
     "PolicyListResult",
     "PolicyReference",
     "PolicySetResult",
+    "PolicyUse",
+    "PolicyValidateResult",
+    "Prompt",
+    "Protection",
     "Provider",
     "ProviderAddResult",
     "ProviderGetResult",
     "ProviderListResult",
     "ProviderMisconfigured",
     "ProviderNotFound",
+    "ProviderRemoveResult",
     "ProviderUnavailable",
     "ProviderUpdateResult",
     "ReauthenticationRequired",
@@ -86,12 +110,15 @@ __all__ = [
     "RefreshPhase",
     "RefreshRules",
     "RefreshState",
+    "Remedy",
     "RequestCancelled",
     "RequestSendResult",
     "ResolutionBasis",
     "Revocation",
+    "RevocationAbandonResult",
     "RevocationListResult",
     "RevocationOutcome",
+    "RevocationRetryResult",
     "RevocationScope",
     "RolledBack",
     "RpcDiscoverResult",
@@ -99,9 +126,11 @@ __all__ = [
     "SecretListResult",
     "SecretPutResult",
     "SecretRemoveResult",
+    "Sensitivity",
     "Session",
     "ShuttingDown",
-    "SignIn",
+    "SignInBeginResult",
+    "SignInCancelResult",
     "SignInFailed",
     "SignInFlow",
     "SignInImportResult",
@@ -110,6 +139,7 @@ __all__ = [
     "SignOutMode",
     "SignedOut",
     "Snapshot",
+    "SnapshotSource",
     "StepUpFailed",
     "StepUpRequired",
     "StepUpStatus",
@@ -120,7 +150,9 @@ __all__ = [
     "TimedOut",
     "Token",
     "TokenFreshness",
+    "TokenReuse",
     "TokenSource",
+    "UnknownOutcomeRule",
     "UnlockFailed",
     "UnsupportedProtocol",
     "UntrustedServer",
@@ -132,42 +164,42 @@ PROTOCOL = "1"
 
 
 class AgentLocked(LanyardError):
-    """The vault is locked; `agent.unlock` first."""
+    """The vault is locked: `agent.unlock` first."""
 
     code = 1001
     name = "agentLocked"
 
 
 class ShuttingDown(LanyardError):
-    """The agent is shutting down."""
+    """The agent is ending."""
 
     code = 1002
     name = "shuttingDown"
 
 
 class Overloaded(LanyardError):
-    """A bound was reached; try again after `retry_after_ms`."""
+    """A bound was reached."""
 
     code = 1003
     name = "overloaded"
 
 
 class RequestCancelled(LanyardError):
-    """The request was cancelled."""
+    """The client cancelled the request."""
 
     code = 1004
     name = "requestCancelled"
 
 
 class UnsupportedProtocol(LanyardError):
-    """The agent speaks none of the asked protocols; `data["supported"]` lists its own."""
+    """The agent does not speak this protocol."""
 
     code = 1005
     name = "unsupportedProtocol"
 
 
 class TimedOut(LanyardError):
-    """A `timeoutSeconds` of the request ran out; work owned by an account goes on."""
+    """The request's `timeoutSeconds` ran out; work owned by an account goes on."""
 
     code = 1006
     name = "timedOut"
@@ -181,21 +213,21 @@ class NotPermitted(LanyardError):
 
 
 class UnlockFailed(LanyardError):
-    """Wrong passphrase; throttled, `retry_after_ms`."""
+    """The passphrase is wrong."""
 
     code = 1008
     name = "unlockFailed"
 
 
 class AccountNotFound(LanyardError):
-    """No account has this id or alias."""
+    """No account matches."""
 
     code = 2001
     name = "accountNotFound"
 
 
 class AccountAmbiguous(LanyardError):
-    """The alias or selector matches several; `data["candidates"]`."""
+    """Several accounts match."""
 
     code = 2002
     name = "accountAmbiguous"
@@ -209,14 +241,14 @@ class SignedOut(LanyardError):
 
 
 class ReauthenticationRequired(LanyardError):
-    """The refresh token is gone: revoked, expired, reused, or its outcome unknown; `reason`."""
+    """The refresh token is gone: revoked, expired, reused, or its outcome is unknown on a strict server."""
 
     code = 2004
     name = "reauthenticationRequired"
 
 
 class InteractionRequired(LanyardError):
-    """The provider wants the person, for that audience only; `data["claims"]` if given."""
+    """The provider wants the person, for this audience only."""
 
     code = 2005
     name = "interactionRequired"
@@ -230,35 +262,35 @@ class AccountLocked(LanyardError):
 
 
 class SignInFailed(LanyardError):
-    """The sign-in failed; `reason`: `denied`, `expired`, `cancelled`, `stateMismatch`, ..."""
+    """The sign-in failed."""
 
     code = 2007
     name = "signInFailed"
 
 
 class DataLocked(LanyardError):
-    """The data stays sealed until the same identity signs in again."""
+    """The data is sealed until the same identity signs in again."""
 
     code = 2008
     name = "dataLocked"
 
 
 class Offline(LanyardError):
-    """No way to the provider and no usable token."""
+    """There is no way to the provider and no usable token."""
 
     code = 3001
     name = "offline"
 
 
 class ProviderUnavailable(LanyardError):
-    """The provider fails for the moment; `retry_after_ms`."""
+    """The provider cannot answer now."""
 
     code = 3002
     name = "providerUnavailable"
 
 
 class ProviderMisconfigured(LanyardError):
-    """The provider refuses the client, scope or target; nothing is deleted."""
+    """The provider refuses this client or what it asks for; nothing is deleted."""
 
     code = 3003
     name = "providerMisconfigured"
@@ -272,56 +304,56 @@ class UntrustedServer(LanyardError):
 
 
 class ProviderNotFound(LanyardError):
-    """No provider has this name."""
+    """There is no such provider."""
 
     code = 3005
     name = "providerNotFound"
 
 
 class Denied(LanyardError):
-    """A policy decision said no; `data["decision"]`."""
+    """A policy decision said no."""
 
     code = 4001
     name = "denied"
 
 
 class StepUpRequired(LanyardError):
-    """A step-up is needed first."""
+    """The person must prove to be there."""
 
     code = 4002
     name = "stepUpRequired"
 
 
 class StepUpFailed(LanyardError):
-    """The step-up failed; `data["attemptsLeft"]`."""
+    """The PIN is wrong, or destroyed."""
 
     code = 4003
     name = "stepUpFailed"
 
 
 class StepUpThrottled(LanyardError):
-    """Too many tries; `retry_after_ms`."""
+    """Too many wrong PINs in a short time."""
 
     code = 4004
     name = "stepUpThrottled"
 
 
 class PolicyInvalid(LanyardError):
-    """The policy document is invalid; `data["problems"]`."""
+    """The policy document is not valid."""
 
     code = 4005
     name = "policyInvalid"
 
 
 class StoreUnavailable(LanyardError):
-    """Disk full or I/O error; nothing was lost."""
+    """The disk is full or failing; nothing was lost."""
 
     code = 5001
     name = "storeUnavailable"
 
 
 class Integrity(LanyardError):
-    """A sealed record failed to open, or is missing against its head; this account only."""
+    """A sealed record does not open, or is missing against its head."""
 
     code = 5002
     name = "integrity"
@@ -335,21 +367,21 @@ class RolledBack(LanyardError):
 
 
 class OriginNotAllowed(LanyardError):
-    """`request.send` to an origin that the provider does not list."""
+    """The provider does not list this origin."""
 
     code = 6001
     name = "originNotAllowed"
 
 
 class OperationNotFound(LanyardError):
-    """No such operation."""
+    """There is no such operation."""
 
     code = 6002
     name = "operationNotFound"
 
 
 class NotFound(LanyardError):
-    """Something else is missing; `data["kind"]`."""
+    """Something else is missing."""
 
     code = 6003
     name = "notFound"
@@ -393,16 +425,8 @@ ERRORS: Mapping[int, Type[LanyardError]] = {
 # Enumerations.
 
 
-class AccountDataDisposition(OpenEnum):
-    """What a sign-out did with the account's data."""
-
-    SEALED = "sealed"
-    ERASED = "erased"
-    ERASURE_PENDING = "erasurePending"
-
-
 class AccountState(OpenEnum):
-    """The state of an account."""
+    """An account's state."""
 
     ACTIVE = "active"
     OFFLINE_STALE = "offlineStale"
@@ -413,22 +437,75 @@ class AccountState(OpenEnum):
 
 
 class ClockTrust(OpenEnum):
-    """Whether the agent's clock can be believed."""
+    """What the agent thinks of the clock."""
 
     TRUSTED = "trusted"
     SUSPECT = "suspect"
 
 
+class ConnectivityBasis(OpenEnum):
+    """What connectivity was told by. `none`: nothing is known yet; `report`: a client said so; `exchange`: an
+    exchange with a provider; `interface`: the machine's network.
+    """
+
+    NONE = "none"
+    REPORT = "report"
+    EXCHANGE = "exchange"
+    INTERFACE = "interface"
+
+
 class ConnectivityState(OpenEnum):
-    """Whether providers can be reached."""
+    """Connectivity."""
 
     ONLINE = "online"
     OFFLINE = "offline"
     UNKNOWN = "unknown"
 
 
-class DecisionEffect(OpenEnum):
-    """What a decision allows."""
+class DataDisposition(OpenEnum):
+    """What a sign-out did with the account's data."""
+
+    SEALED = "sealed"
+    ERASED = "erased"
+    ERASURE_PENDING = "erasurePending"
+
+
+class DecisionBasis(OpenEnum):
+    """What the time of a decision stands on. `server`: anchored to a server's time; `boot`: counted from the last
+    anchor; `wall`: never anchored.
+    """
+
+    SERVER = "server"
+    BOOT = "boot"
+    WALL = "wall"
+
+
+class DecisionReason(OpenEnum):
+    """Why."""
+
+    ALLOWED = "allowed"
+    UNKNOWN_CAPABILITY = "unknownCapability"
+    ACCOUNT_LOCKED = "accountLocked"
+    SIGNED_OUT = "signedOut"
+    REAUTHENTICATION_REQUIRED = "reauthenticationRequired"
+    NEVER_AUTHENTICATED = "neverAuthenticated"
+    CLOCK_SUSPECT = "clockSuspect"
+    SNAPSHOT_MISSING = "snapshotMissing"
+    SNAPSHOT_TOO_OLD = "snapshotTooOld"
+    MISSING_ROLE = "missingRole"
+    MISSING_SCOPE = "missingScope"
+    MISSING_ENTITLEMENT = "missingEntitlement"
+    FORBIDDEN = "forbidden"
+    ONLINE_REQUIRED = "onlineRequired"
+    FRESH_TOKEN_REQUIRED = "freshTokenRequired"
+    OFFLINE_WINDOW_EXPIRED = "offlineWindowExpired"
+    STEP_UP_REQUIRED = "stepUpRequired"
+    SENSITIVITY_TOO_HIGH = "sensitivityTooHigh"
+    POLICY_ERROR = "policyError"
+
+
+class Effect(OpenEnum):
+    """What is allowed."""
 
     ALLOW = "allow"
     DENY = "deny"
@@ -436,7 +513,7 @@ class DecisionEffect(OpenEnum):
 
 
 class EventType(OpenEnum):
-    """The types of events."""
+    """The type of an event."""
 
     ACCOUNT_ADDED = "account.added"
     ACCOUNT_SWITCHED = "account.switched"
@@ -461,8 +538,33 @@ class EventType(OpenEnum):
     EVENT_GAP = "event.gap"
 
 
+class FailureClass(OpenEnum):
+    """What a server's error code means."""
+
+    TRANSIENT = "transient"
+    REAUTHENTICATE = "reauthenticate"
+    LOCKED = "locked"
+    INTERACTION = "interaction"
+    MISCONFIGURED = "misconfigured"
+
+
+class OperationDelivery(OpenEnum):
+    """Who delivers an operation."""
+
+    AGENT = "agent"
+    CLIENT = "client"
+
+
+class OperationOutcome(OpenEnum):
+    """What became of an operation that the client delivered."""
+
+    DONE = "done"
+    REJECTED = "rejected"
+    UNKNOWN = "unknown"
+
+
 class OperationStatus(OpenEnum):
-    """Where a queued operation stands."""
+    """How an operation stands."""
 
     QUEUED = "queued"
     READY = "ready"
@@ -474,6 +576,21 @@ class OperationStatus(OpenEnum):
     ORPHANED = "orphaned"
 
 
+class Prompt(OpenEnum):
+    """Who asks the person for a secret."""
+
+    PINENTRY = "pinentry"
+
+
+class Protection(OpenEnum):
+    """What protects the vault."""
+
+    KEY_FILE = "keyFile"
+    PASSPHRASE = "passphrase"
+    SECRET_SERVICE = "secretService"
+    SYSTEMD_CREDENTIAL = "systemdCredential"
+
+
 class RefreshPhase(OpenEnum):
     """Where the exchange of a grant stands."""
 
@@ -481,6 +598,17 @@ class RefreshPhase(OpenEnum):
     IN_FLIGHT = "inFlight"
     IN_DOUBT = "inDoubt"
     BACKOFF = "backoff"
+
+
+class Remedy(OpenEnum):
+    """What would help."""
+
+    UNLOCK = "unlock"
+    CONNECT = "connect"
+    STEP_UP = "stepUp"
+    INTERACT = "interact"
+    REAUTHENTICATE = "reauthenticate"
+    ADMINISTRATOR = "administrator"
 
 
 class ResolutionBasis(OpenEnum):
@@ -502,15 +630,24 @@ class RevocationOutcome(OpenEnum):
 
 
 class RevocationScope(OpenEnum):
-    """How much a revocation at the provider ends."""
+    """What a revocation ends at this server."""
 
     TOKEN = "token"
     FAMILY = "family"
     GRANT = "grant"
 
 
+class Sensitivity(OpenEnum):
+    """How sensitive data is."""
+
+    PUBLIC = "public"
+    INTERNAL = "internal"
+    CONFIDENTIAL = "confidential"
+    RESTRICTED = "restricted"
+
+
 class SignInFlow(OpenEnum):
-    """How the person signs in."""
+    """How a person signs in."""
 
     BROWSER = "browser"
     DEVICE = "device"
@@ -518,22 +655,30 @@ class SignInFlow(OpenEnum):
 
 
 class SignInStatus(OpenEnum):
-    """Where a sign-in stands."""
+    """How a sign-in stands."""
 
     PENDING = "pending"
     COMPLETED = "completed"
 
 
 class SignOutMode(OpenEnum):
-    """How thoroughly to sign out."""
+    """How to sign out."""
 
     SOFT = "soft"
     HARD = "hard"
     OFFLINE = "offline"
 
 
+class SnapshotSource(OpenEnum):
+    """What a snapshot was read from."""
+
+    SIGN_IN = "signIn"
+    REFRESH = "refresh"
+    ENTITLEMENTS = "entitlements"
+
+
 class TokenFreshness(OpenEnum):
-    """How fresh the access token is."""
+    """How an access token stands."""
 
     FRESH = "fresh"
     STALE = "stale"
@@ -541,12 +686,29 @@ class TokenFreshness(OpenEnum):
     NONE = "none"
 
 
+class TokenReuse(OpenEnum):
+    """What a server does with a used refresh token. `none`: they do not rotate; `grace`: a used one works for a
+    while; `strict`: a used one ends the grant.
+    """
+
+    NONE = "none"
+    GRACE = "grace"
+    STRICT = "strict"
+
+
 class TokenSource(OpenEnum):
-    """Where an access token came from."""
+    """Where an access token came from. `staleOk`: a refresh failed, and the token is still valid."""
 
     CACHE = "cache"
     REFRESHED = "refreshed"
     STALE_OK = "staleOk"
+
+
+class UnknownOutcomeRule(OpenEnum):
+    """What to do when the answer of a refresh is lost."""
+
+    REAUTHENTICATE = "reauthenticate"
+    REPLAY_ONCE = "replayOnce"
 
 
 # Types.
@@ -554,9 +716,10 @@ class TokenSource(OpenEnum):
 
 @dataclass(frozen=True)
 class Account(Record):
-    """A badge: one identity at one provider."""
+    """An account."""
 
     id: str
+    account: str
     provider: str
     issuer: str
     subject: str
@@ -598,7 +761,7 @@ class AccountRenameResult(Record):
     """The result of `account.rename`."""
 
     account: str
-    alias: Optional[str] = None
+    alias: str
 
 
 @dataclass(frozen=True)
@@ -615,7 +778,7 @@ class AccountSignOutResult(Record):
 
     account: str
     mode: Union[SignOutMode, str]
-    data: Union[AccountDataDisposition, str]
+    data: Union[DataDisposition, str]
     revocation: Union[RevocationOutcome, str]
     end_session_url: Optional[str] = None
 
@@ -624,9 +787,17 @@ class AccountSignOutResult(Record):
 class AccountSwitchResult(Record):
     """The result of `account.switch`."""
 
+    account: str
     active: str
     previous: Optional[str] = None
-    account: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class AgentAddKeySlotResult(Record):
+    """The result of `agent.addKeySlot`."""
+
+    slot: int
+    protection: Union[Protection, str]
 
 
 @dataclass(frozen=True)
@@ -638,15 +809,36 @@ class AgentHelloResult(Record):
     instance: str
     schema_digest: str
     features: List[str]
-    limits: Dict[str, int]
+    limits: AgentLimits
 
 
 @dataclass(frozen=True)
 class AgentIdentity(Record):
-    """Name and version of the agent."""
+    """The agent's name and version."""
 
     name: str
     version: str
+
+
+@dataclass(frozen=True)
+class AgentInitializeResult(Record):
+    """The result of `agent.initialize`."""
+
+    locked: bool
+    protection: Union[Protection, str]
+
+
+@dataclass(frozen=True)
+class AgentLimits(Record):
+    """The bounds of this agent."""
+
+    line_bytes: int
+    body_line_bytes: int
+    nesting: int
+    requests_in_flight: int
+    connections: int
+    line_seconds: int
+    event_backlog_bytes: int
 
 
 @dataclass(frozen=True)
@@ -664,18 +856,34 @@ class AgentLockResult(Record):
 
 
 @dataclass(frozen=True)
+class AgentRemoveKeySlotResult(Record):
+    """The result of `agent.removeKeySlot`."""
+
+    slots: List[KeySlot]
+
+
+@dataclass(frozen=True)
+class AgentRotateRootKeyResult(Record):
+    """The result of `agent.rotateRootKey`."""
+
+    key_epoch: int
+
+
+@dataclass(frozen=True)
 class AgentStatusResult(Record):
     """The result of `agent.status`."""
 
     locked: bool
-    protection: str
-    connectivity: Any
+    initialized: bool
+    protection: Union[Protection, str]
+    connectivity: Union[ConnectivityState, str]
     accounts: AccountCounts
     pending_revocations: int
     pending_operations: int
     connections: int
     started_at: datetime
     version: str
+    callers_are_trusted: bool
 
 
 @dataclass(frozen=True)
@@ -686,14 +894,30 @@ class AgentUnlockResult(Record):
 
 
 @dataclass(frozen=True)
+class Assumption(Record):
+    """What to assume instead of what is."""
+
+    online: Optional[bool] = None
+    state: Optional[Union[AccountState, str]] = None
+    step_up: Optional[bool] = None
+    step_up_age_seconds: Optional[int] = None
+    clock: Optional[Union[ClockTrust, str]] = None
+    freshness: Optional[Union[TokenFreshness, str]] = None
+    snapshot_age_seconds: Optional[int] = None
+    last_online_auth_age_seconds: Optional[int] = None
+
+
+@dataclass(frozen=True)
 class AuditEntry(Record):
-    """One entry of the audit."""
+    """One line of the audit log."""
 
     sequence: int
     at: datetime
-    type: str
+    event: str
+    outcome: str
     account: Optional[str] = None
-    data: Optional[Dict[str, Any]] = None
+    client: Optional[str] = None
+    facts: Optional[Dict[str, Any]] = None
 
 
 @dataclass(frozen=True)
@@ -701,6 +925,7 @@ class AuditListResult(Record):
     """The result of `audit.list`."""
 
     entries: List[AuditEntry]
+    next: Optional[int] = None
 
 
 @dataclass(frozen=True)
@@ -710,19 +935,28 @@ class AuditVerifyResult(Record):
     intact: bool
     entries: int
     head: str
+    first_broken: Optional[int] = None
 
 
 @dataclass(frozen=True)
 class AuthorizationCheckManyResult(Record):
     """The result of `authorization.checkMany`."""
 
+    account: str
     decisions: List[Decision]
-    account: Optional[str] = None
 
 
 @dataclass(frozen=True)
-class AuthorizationRule(Record):
-    """Where roles and entitlements are read from."""
+class AuthorizationContext(Record):
+    """What the caller knows; it only ever narrows."""
+
+    sensitivity: Optional[Union[Sensitivity, str]] = None
+    attributes: Optional[Dict[str, Any]] = None
+
+
+@dataclass(frozen=True)
+class AuthorizationRules(Record):
+    """Where rights are told."""
 
     roles_claim: Optional[str] = None
     tenant_claim: Optional[str] = None
@@ -731,7 +965,7 @@ class AuthorizationRule(Record):
 
 @dataclass(frozen=True)
 class ClientIdentity(Record):
-    """Name and version of a client program."""
+    """A client's name and version."""
 
     name: str
     version: str
@@ -739,37 +973,37 @@ class ClientIdentity(Record):
 
 @dataclass(frozen=True)
 class Connectivity(Record):
-    """Whether providers can be reached, since when, and how that is known."""
+    """Connectivity."""
 
     state: Union[ConnectivityState, str]
     since: datetime
-    basis: str
+    basis: Union[ConnectivityBasis, str]
 
 
 @dataclass(frozen=True)
 class Decision(Record):
-    """The answer to "may this account do that now?"."""
+    """A decision."""
 
     decision_id: str
-    effect: Union[DecisionEffect, str]
+    effect: Union[Effect, str]
     capability: str
-    reason: str
+    reason: Union[DecisionReason, str]
     failed: List[FailedCheck]
-    obligations: List[Any]
-    remedies: List[str]
+    obligations: List[str]
+    remedies: List[Union[Remedy, str]]
+    policy: PolicyUse
+    snapshot_version: int
     time: DecisionTime
     account: str
     valid_until: Optional[datetime] = None
-    policy: Optional[PolicyReference] = None
-    snapshot_version: Any = None
 
 
 @dataclass(frozen=True)
 class DecisionTime(Record):
-    """The time a decision was made on."""
+    """The time of a decision."""
 
     now: datetime
-    basis: str
+    basis: Union[DecisionBasis, str]
     clock: Union[ClockTrust, str]
 
 
@@ -779,8 +1013,26 @@ class Empty(Record):
 
 
 @dataclass(frozen=True)
+class Endpoints(Record):
+    """Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. What is given here
+    stands before what discovery says.
+    """
+
+    authorization: Optional[str] = None
+    token: Optional[str] = None
+    device_authorization: Optional[str] = None
+    revocation: Optional[str] = None
+    introspection: Optional[str] = None
+    userinfo: Optional[str] = None
+    end_session: Optional[str] = None
+    jwks: Optional[str] = None
+    registration: Optional[str] = None
+    pushed_authorization_request: Optional[str] = None
+
+
+@dataclass(frozen=True)
 class EventNotification(Record):
-    """One event of a subscription."""
+    """The params of the notification `event`."""
 
     subscription: str
     epoch: str
@@ -793,7 +1045,7 @@ class EventNotification(Record):
 
 @dataclass(frozen=True)
 class EventPosition(Record):
-    """Where a subscriber stands in the stream of events."""
+    """A place in the stream of events."""
 
     epoch: str
     sequence: int
@@ -810,31 +1062,45 @@ class EventSubscribeResult(Record):
 
 
 @dataclass(frozen=True)
+class EventUnsubscribeResult(Record):
+    """The result of `event.unsubscribe`."""
+
+    subscription: str
+
+
+@dataclass(frozen=True)
 class FailedCheck(Record):
-    """A check of a decision that failed."""
+    """A check that failed."""
 
     check: str
-    reason: str
+    reason: Union[DecisionReason, str]
+    facts: Optional[Dict[str, Any]] = None
 
 
 @dataclass(frozen=True)
 class Grant(Record):
-    """What a client program may do. Never its secret."""
+    """A grant."""
 
-    id: str
+    grant: str
     client: str
     accounts: List[str]
     methods: List[str]
-    created_at: Optional[datetime] = None
+    created_at: datetime
     expires_at: Optional[datetime] = None
+    last_used_at: Optional[datetime] = None
 
 
 @dataclass(frozen=True)
 class GrantCreateResult(Record):
     """The result of `grant.create`."""
 
-    grant: Grant
+    grant: str
     secret: str = field(repr=False)
+    client: str
+    accounts: List[str]
+    methods: List[str]
+    created_at: datetime
+    expires_at: Optional[datetime] = None
 
 
 @dataclass(frozen=True)
@@ -845,38 +1111,60 @@ class GrantListResult(Record):
 
 
 @dataclass(frozen=True)
-class KeySlot(Record):
-    """One way to open the vault."""
+class GrantRevokeResult(Record):
+    """The result of `grant.revoke`."""
 
-    id: str
-    protection: str
-    created_at: Optional[datetime] = None
+    grant: str
+
+
+@dataclass(frozen=True)
+class KeySlot(Record):
+    """One way to the root key."""
+
+    slot: int
+    protection: Union[Protection, str]
+    created_at: datetime
+    opened: bool
+
+
+@dataclass(frozen=True)
+class LastFailure(Record):
+    """What went wrong last."""
+
+    name: str
+    at: datetime
+    reason: Optional[str] = None
 
 
 @dataclass(frozen=True)
 class Operation(Record):
-    """A queued operation of an account."""
+    """A queued operation."""
 
-    id: str
+    operation: str
     account: str
-    capability: str
     status: Union[OperationStatus, str]
+    capability: str
+    delivery: Union[OperationDelivery, str]
+    idempotency_key: str
+    enqueued_at: datetime
+    updated_at: datetime
+    attempts: int
     label: Optional[str] = None
-    idempotency_key: Optional[str] = None
-    payload: Any = None
-    request: Optional[Dict[str, Any]] = None
+    next_attempt_at: Optional[datetime] = None
     decision: Optional[Decision] = None
-    created_at: Optional[datetime] = None
-    outcome: Any = None
+    response: Optional[OperationResponse] = None
+    last_error: Optional[LastFailure] = None
+    payload: Optional[Any] = None
 
 
 @dataclass(frozen=True)
 class OperationEnqueueResult(Record):
     """The result of `operation.enqueue`."""
 
-    operation: Operation
+    account: str
+    operation: str
+    status: Union[OperationStatus, str]
     decision: Decision
-    account: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -888,8 +1176,27 @@ class OperationListResult(Record):
 
 
 @dataclass(frozen=True)
-class Policy(Record):
-    """A policy document under its name."""
+class OperationRequest(Record):
+    """A request that the agent delivers."""
+
+    method: str
+    url: str
+    headers: Optional[Dict[str, str]] = None
+    body: Optional[str] = None
+    body_base64: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class OperationResponse(Record):
+    """What the server answered."""
+
+    status: int
+    body: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class PolicyGetResult(Record):
+    """The result of `policy.get`."""
 
     name: str
     version: int
@@ -905,7 +1212,7 @@ class PolicyListResult(Record):
 
 @dataclass(frozen=True)
 class PolicyReference(Record):
-    """Which policy decided."""
+    """A policy."""
 
     name: str
     version: int
@@ -917,23 +1224,41 @@ class PolicySetResult(Record):
 
     name: str
     version: int
+    previous_version: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class PolicyUse(Record):
+    """The policy that decided. An empty name: there was none."""
+
+    name: str
+    version: int
+
+
+@dataclass(frozen=True)
+class PolicyValidateResult(Record):
+    """The result of `policy.validate`."""
+
+    name: str
+    version: int
 
 
 @dataclass(frozen=True)
 class Provider(Record):
-    """An identity provider. Never its client secret."""
+    """A provider."""
 
     name: str
     issuer: str
     client_id: str
+    client_secret_set: bool
     scopes: Optional[List[str]] = None
     resources: Optional[List[str]] = None
-    endpoints: Optional[Dict[str, str]] = None
+    endpoints: Optional[Endpoints] = None
     redirect: Optional[Redirect] = None
     refresh: Optional[RefreshRules] = None
-    error_codes: Optional[Dict[str, str]] = None
+    error_codes: Optional[Dict[str, Union[FailureClass, str]]] = None
     tenant: Optional[TenantRule] = None
-    authorization: Optional[AuthorizationRule] = None
+    authorization: Optional[AuthorizationRules] = None
     revocation_scope: Optional[Union[RevocationScope, str]] = None
     persist_access_tokens: Optional[bool] = None
     allowed_origins: Optional[List[str]] = None
@@ -964,6 +1289,13 @@ class ProviderListResult(Record):
 
 
 @dataclass(frozen=True)
+class ProviderRemoveResult(Record):
+    """The result of `provider.remove`."""
+
+    removed: str
+
+
+@dataclass(frozen=True)
 class ProviderUpdateResult(Record):
     """The result of `provider.update`."""
 
@@ -981,21 +1313,21 @@ class Redirect(Record):
 
 @dataclass(frozen=True)
 class RefreshRules(Record):
-    """How the provider treats a refresh token that is sent twice."""
+    """How the server treats refresh tokens."""
 
-    reuse: Optional[str] = None
+    reuse: Union[TokenReuse, str]
     grace_seconds: Optional[int] = None
-    on_unknown_outcome: Optional[str] = None
+    on_unknown_outcome: Optional[Union[UnknownOutcomeRule, str]] = None
 
 
 @dataclass(frozen=True)
 class RefreshState(Record):
-    """Where the exchange of a grant stands."""
+    """The refreshing of a grant."""
 
     phase: Union[RefreshPhase, str]
     attempts: int
     next_attempt_at: Optional[datetime] = None
-    last_error: Any = None
+    last_error: Optional[LastFailure] = None
 
 
 @dataclass(frozen=True)
@@ -1013,15 +1345,22 @@ class RequestSendResult(Record):
 
 @dataclass(frozen=True)
 class Revocation(Record):
-    """A revocation that waits. Never its token."""
+    """A revocation that waits; it holds no token."""
 
     id: str
     issuer: str
     account_label: str
     attempts: int
-    next_attempt_at: Optional[datetime] = None
-    expires_at: Optional[datetime] = None
-    last_error: Any = None
+    next_attempt_at: datetime
+    expires_at: datetime
+    last_error: Optional[LastFailure] = None
+
+
+@dataclass(frozen=True)
+class RevocationAbandonResult(Record):
+    """The result of `revocation.abandon`."""
+
+    revocation: str
 
 
 @dataclass(frozen=True)
@@ -1032,10 +1371,15 @@ class RevocationListResult(Record):
 
 
 @dataclass(frozen=True)
+class RevocationRetryResult(Record):
+    """The result of `revocation.retry`."""
+
+    revocations: List[Revocation]
+
+
+@dataclass(frozen=True)
 class RpcDiscoverResult(Record):
     """The result of `rpc.discover`."""
-
-    openrpc: str
 
 
 @dataclass(frozen=True)
@@ -1043,8 +1387,8 @@ class SecretGetResult(Record):
     """The result of `secret.get`."""
 
     account: str
+    name: str
     value: str = field(repr=False)
-    name: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -1060,7 +1404,7 @@ class SecretPutResult(Record):
     """The result of `secret.put`."""
 
     account: str
-    name: Optional[str] = None
+    name: str
 
 
 @dataclass(frozen=True)
@@ -1068,11 +1412,12 @@ class SecretRemoveResult(Record):
     """The result of `secret.remove`."""
 
     account: str
+    name: str
 
 
 @dataclass(frozen=True)
 class Session(Record):
-    """What is known about an account's session."""
+    """An account's session."""
 
     account: str
     state: Union[AccountState, str]
@@ -1092,8 +1437,8 @@ class Session(Record):
 
 
 @dataclass(frozen=True)
-class SignIn(Record):
-    """A sign-in under way, and what the person needs for it."""
+class SignInBeginResult(Record):
+    """The result of `signIn.begin`."""
 
     sign_in: str
     flow: Union[SignInFlow, str]
@@ -1106,6 +1451,13 @@ class SignIn(Record):
 
 
 @dataclass(frozen=True)
+class SignInCancelResult(Record):
+    """The result of `signIn.cancel`."""
+
+    sign_in: str
+
+
+@dataclass(frozen=True)
 class SignInImportResult(Record):
     """The result of `signIn.import`."""
 
@@ -1114,7 +1466,7 @@ class SignInImportResult(Record):
 
 @dataclass(frozen=True)
 class SignInProgress(Record):
-    """Where a sign-in stands."""
+    """How a sign-in stands."""
 
     status: Union[SignInStatus, str]
     account: Optional[str] = None
@@ -1122,20 +1474,20 @@ class SignInProgress(Record):
 
 @dataclass(frozen=True)
 class Snapshot(Record):
-    """What the provider last said about an account's rights."""
+    """What the person may do, as the provider told it last."""
 
     account: str
     roles: List[str]
     scopes: List[str]
     entitlements: List[str]
     fetched_at: datetime
-    version: Any
-    source: str
+    version: int
+    source: Union[SnapshotSource, str]
 
 
 @dataclass(frozen=True)
 class StepUpStatus(Record):
-    """Whether the person has shown again who they are."""
+    """How a step-up stands."""
 
     account: str
     enrolled: bool
@@ -1153,7 +1505,7 @@ class StepUpVerifyResult(Record):
 
 @dataclass(frozen=True)
 class TenantRule(Record):
-    """How the tenant of an account is known."""
+    """Where the tenant is told. One of both: a claim of the ID token, or a fixed value."""
 
     claim: Optional[str] = None
     value: Optional[str] = None
@@ -1161,7 +1513,7 @@ class TenantRule(Record):
 
 @dataclass(frozen=True)
 class Token(Record):
-    """An access token, and what is known about it."""
+    """An access token."""
 
     access_token: str = field(repr=False)
     token_type: str
@@ -1188,7 +1540,7 @@ class RpcMethods:
     def discover(
         self,
     ) -> RpcDiscoverResult:
-        """The OpenRPC document of this agent; its members are in `extra`."""
+        """The OpenRPC document of this agent."""
         return self._caller.invoke(
             "rpc.discover",
             {},
@@ -1205,7 +1557,7 @@ class AsyncRpcMethods:
     async def discover(
         self,
     ) -> RpcDiscoverResult:
-        """The OpenRPC document of this agent; its members are in `extra`."""
+        """The OpenRPC document of this agent."""
         return await self._caller.invoke(
             "rpc.discover",
             {},
@@ -1226,7 +1578,9 @@ class AgentMethods:
         protocol: Optional[str] = None,
         grant: Optional[str] = None,
     ) -> AgentHelloResult:
-        """Introduces the client, and tells what the agent speaks and allows."""
+        """Introduces a client, and the agent to it. May be said again on a connection; the last one stands. A client
+        that says nothing speaks protocol `1`.
+        """
         return self._caller.invoke(
             "agent.hello",
             {
@@ -1240,7 +1594,7 @@ class AgentMethods:
     def status(
         self,
     ) -> AgentStatusResult:
-        """How the agent does."""
+        """How the agent stands. It answers while the vault is locked, too."""
         return self._caller.invoke(
             "agent.status",
             {},
@@ -1250,23 +1604,23 @@ class AgentMethods:
     def initialize(
         self,
         *,
-        protection: str,
+        protection: Union[Protection, str],
         passphrase: Optional[str] = None,
-    ) -> Empty:
-        """Creates the vault, once."""
+    ) -> AgentInitializeResult:
+        """Creates the vault, once. `passphrase` is wanted where `protection` is `passphrase`, and only there."""
         return self._caller.invoke(
             "agent.initialize",
             {
                 "protection": protection,
                 "passphrase": passphrase,
             },
-            Empty,
+            AgentInitializeResult,
         )
 
     def lock(
         self,
     ) -> AgentLockResult:
-        """Locks the vault."""
+        """Forgets every key and token in memory."""
         return self._caller.invoke(
             "agent.lock",
             {},
@@ -1277,9 +1631,9 @@ class AgentMethods:
         self,
         *,
         passphrase: Optional[str] = None,
-        prompt: Optional[str] = None,
+        prompt: Optional[Union[Prompt, str]] = None,
     ) -> AgentUnlockResult:
-        """Unlocks the vault, by a passphrase or by a prompt (`pinentry`)."""
+        """Opens the vault. Without both, the key slots that need no person are tried."""
         return self._caller.invoke(
             "agent.unlock",
             {
@@ -1292,11 +1646,11 @@ class AgentMethods:
     def add_key_slot(
         self,
         *,
-        protection: str,
+        protection: Union[Protection, str],
         passphrase: Optional[str] = None,
-        prompt: Optional[str] = None,
-    ) -> KeySlot:
-        """Adds one more way to open the vault."""
+        prompt: Optional[Union[Prompt, str]] = None,
+    ) -> AgentAddKeySlotResult:
+        """Adds a way to the root key."""
         return self._caller.invoke(
             "agent.addKeySlot",
             {
@@ -1304,27 +1658,27 @@ class AgentMethods:
                 "passphrase": passphrase,
                 "prompt": prompt,
             },
-            KeySlot,
+            AgentAddKeySlotResult,
         )
 
     def remove_key_slot(
         self,
         *,
-        slot: str,
-    ) -> Empty:
-        """Removes a way to open the vault; never the last one."""
+        slot: int,
+    ) -> AgentRemoveKeySlotResult:
+        """Removes a way to the root key, never the last one."""
         return self._caller.invoke(
             "agent.removeKeySlot",
             {
                 "slot": slot,
             },
-            Empty,
+            AgentRemoveKeySlotResult,
         )
 
     def list_key_slots(
         self,
     ) -> AgentListKeySlotsResult:
-        """The ways to open the vault."""
+        """The ways to the root key."""
         return self._caller.invoke(
             "agent.listKeySlots",
             {},
@@ -1333,18 +1687,18 @@ class AgentMethods:
 
     def rotate_root_key(
         self,
-    ) -> Empty:
-        """Replaces the root key."""
+    ) -> AgentRotateRootKeyResult:
+        """Makes a new root key and wraps every account's keys anew."""
         return self._caller.invoke(
             "agent.rotateRootKey",
             {},
-            Empty,
+            AgentRotateRootKeyResult,
         )
 
     def shutdown(
         self,
     ) -> Empty:
-        """Ends the agent."""
+        """Ends the agent after work in flight."""
         return self._caller.invoke(
             "agent.shutdown",
             {},
@@ -1365,7 +1719,9 @@ class AsyncAgentMethods:
         protocol: Optional[str] = None,
         grant: Optional[str] = None,
     ) -> AgentHelloResult:
-        """Introduces the client, and tells what the agent speaks and allows."""
+        """Introduces a client, and the agent to it. May be said again on a connection; the last one stands. A client
+        that says nothing speaks protocol `1`.
+        """
         return await self._caller.invoke(
             "agent.hello",
             {
@@ -1379,7 +1735,7 @@ class AsyncAgentMethods:
     async def status(
         self,
     ) -> AgentStatusResult:
-        """How the agent does."""
+        """How the agent stands. It answers while the vault is locked, too."""
         return await self._caller.invoke(
             "agent.status",
             {},
@@ -1389,23 +1745,23 @@ class AsyncAgentMethods:
     async def initialize(
         self,
         *,
-        protection: str,
+        protection: Union[Protection, str],
         passphrase: Optional[str] = None,
-    ) -> Empty:
-        """Creates the vault, once."""
+    ) -> AgentInitializeResult:
+        """Creates the vault, once. `passphrase` is wanted where `protection` is `passphrase`, and only there."""
         return await self._caller.invoke(
             "agent.initialize",
             {
                 "protection": protection,
                 "passphrase": passphrase,
             },
-            Empty,
+            AgentInitializeResult,
         )
 
     async def lock(
         self,
     ) -> AgentLockResult:
-        """Locks the vault."""
+        """Forgets every key and token in memory."""
         return await self._caller.invoke(
             "agent.lock",
             {},
@@ -1416,9 +1772,9 @@ class AsyncAgentMethods:
         self,
         *,
         passphrase: Optional[str] = None,
-        prompt: Optional[str] = None,
+        prompt: Optional[Union[Prompt, str]] = None,
     ) -> AgentUnlockResult:
-        """Unlocks the vault, by a passphrase or by a prompt (`pinentry`)."""
+        """Opens the vault. Without both, the key slots that need no person are tried."""
         return await self._caller.invoke(
             "agent.unlock",
             {
@@ -1431,11 +1787,11 @@ class AsyncAgentMethods:
     async def add_key_slot(
         self,
         *,
-        protection: str,
+        protection: Union[Protection, str],
         passphrase: Optional[str] = None,
-        prompt: Optional[str] = None,
-    ) -> KeySlot:
-        """Adds one more way to open the vault."""
+        prompt: Optional[Union[Prompt, str]] = None,
+    ) -> AgentAddKeySlotResult:
+        """Adds a way to the root key."""
         return await self._caller.invoke(
             "agent.addKeySlot",
             {
@@ -1443,27 +1799,27 @@ class AsyncAgentMethods:
                 "passphrase": passphrase,
                 "prompt": prompt,
             },
-            KeySlot,
+            AgentAddKeySlotResult,
         )
 
     async def remove_key_slot(
         self,
         *,
-        slot: str,
-    ) -> Empty:
-        """Removes a way to open the vault; never the last one."""
+        slot: int,
+    ) -> AgentRemoveKeySlotResult:
+        """Removes a way to the root key, never the last one."""
         return await self._caller.invoke(
             "agent.removeKeySlot",
             {
                 "slot": slot,
             },
-            Empty,
+            AgentRemoveKeySlotResult,
         )
 
     async def list_key_slots(
         self,
     ) -> AgentListKeySlotsResult:
-        """The ways to open the vault."""
+        """The ways to the root key."""
         return await self._caller.invoke(
             "agent.listKeySlots",
             {},
@@ -1472,18 +1828,18 @@ class AsyncAgentMethods:
 
     async def rotate_root_key(
         self,
-    ) -> Empty:
-        """Replaces the root key."""
+    ) -> AgentRotateRootKeyResult:
+        """Makes a new root key and wraps every account's keys anew."""
         return await self._caller.invoke(
             "agent.rotateRootKey",
             {},
-            Empty,
+            AgentRotateRootKeyResult,
         )
 
     async def shutdown(
         self,
     ) -> Empty:
-        """Ends the agent."""
+        """Ends the agent after work in flight."""
         return await self._caller.invoke(
             "agent.shutdown",
             {},
@@ -1506,12 +1862,12 @@ class ProviderMethods:
         client_secret: Optional[str] = None,
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
-        endpoints: Optional[Mapping[str, str]] = None,
+        endpoints: Optional[Union[Endpoints, Mapping[str, Any]]] = None,
         redirect: Optional[Union[Redirect, Mapping[str, Any]]] = None,
         refresh: Optional[Union[RefreshRules, Mapping[str, Any]]] = None,
-        error_codes: Optional[Mapping[str, str]] = None,
+        error_codes: Optional[Mapping[str, Union[FailureClass, str]]] = None,
         tenant: Optional[Union[TenantRule, Mapping[str, Any]]] = None,
-        authorization: Optional[Union[AuthorizationRule, Mapping[str, Any]]] = None,
+        authorization: Optional[Union[AuthorizationRules, Mapping[str, Any]]] = None,
         revocation_scope: Optional[Union[RevocationScope, str]] = None,
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
@@ -1519,7 +1875,9 @@ class ProviderMethods:
         policy: Optional[str] = None,
         preset: Optional[str] = None,
     ) -> ProviderAddResult:
-        """Adds an identity provider."""
+        """Makes a provider known. Adding a name again replaces nothing: it is refused with `-32602` at `/name`; use
+        `provider.update`. Discovery is done when the provider is first used.
+        """
         return self._caller.invoke(
             "provider.add",
             {
@@ -1548,7 +1906,7 @@ class ProviderMethods:
     def list(
         self,
     ) -> ProviderListResult:
-        """All identity providers."""
+        """The known providers."""
         return self._caller.invoke(
             "provider.list",
             {},
@@ -1560,7 +1918,7 @@ class ProviderMethods:
         *,
         provider: str,
     ) -> ProviderGetResult:
-        """One identity provider."""
+        """A provider, without its client secret."""
         return self._caller.invoke(
             "provider.get",
             {
@@ -1578,12 +1936,12 @@ class ProviderMethods:
         client_secret: Optional[str] = None,
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
-        endpoints: Optional[Mapping[str, str]] = None,
+        endpoints: Optional[Union[Endpoints, Mapping[str, Any]]] = None,
         redirect: Optional[Union[Redirect, Mapping[str, Any]]] = None,
         refresh: Optional[Union[RefreshRules, Mapping[str, Any]]] = None,
-        error_codes: Optional[Mapping[str, str]] = None,
+        error_codes: Optional[Mapping[str, Union[FailureClass, str]]] = None,
         tenant: Optional[Union[TenantRule, Mapping[str, Any]]] = None,
-        authorization: Optional[Union[AuthorizationRule, Mapping[str, Any]]] = None,
+        authorization: Optional[Union[AuthorizationRules, Mapping[str, Any]]] = None,
         revocation_scope: Optional[Union[RevocationScope, str]] = None,
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
@@ -1591,7 +1949,9 @@ class ProviderMethods:
         policy: Optional[str] = None,
         preset: Optional[str] = None,
     ) -> ProviderUpdateResult:
-        """Changes the given members of an identity provider."""
+        """Changes the members that are given. Each member stands for the whole of what it replaces. The issuer
+        changes only while no account hangs on it.
+        """
         return self._caller.invoke(
             "provider.update",
             {
@@ -1621,14 +1981,14 @@ class ProviderMethods:
         self,
         *,
         provider: str,
-    ) -> Empty:
-        """Removes an identity provider without accounts."""
+    ) -> ProviderRemoveResult:
+        """Forgets a provider to which no account belongs."""
         return self._caller.invoke(
             "provider.remove",
             {
                 "provider": provider,
             },
-            Empty,
+            ProviderRemoveResult,
         )
 
 
@@ -1647,12 +2007,12 @@ class AsyncProviderMethods:
         client_secret: Optional[str] = None,
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
-        endpoints: Optional[Mapping[str, str]] = None,
+        endpoints: Optional[Union[Endpoints, Mapping[str, Any]]] = None,
         redirect: Optional[Union[Redirect, Mapping[str, Any]]] = None,
         refresh: Optional[Union[RefreshRules, Mapping[str, Any]]] = None,
-        error_codes: Optional[Mapping[str, str]] = None,
+        error_codes: Optional[Mapping[str, Union[FailureClass, str]]] = None,
         tenant: Optional[Union[TenantRule, Mapping[str, Any]]] = None,
-        authorization: Optional[Union[AuthorizationRule, Mapping[str, Any]]] = None,
+        authorization: Optional[Union[AuthorizationRules, Mapping[str, Any]]] = None,
         revocation_scope: Optional[Union[RevocationScope, str]] = None,
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
@@ -1660,7 +2020,9 @@ class AsyncProviderMethods:
         policy: Optional[str] = None,
         preset: Optional[str] = None,
     ) -> ProviderAddResult:
-        """Adds an identity provider."""
+        """Makes a provider known. Adding a name again replaces nothing: it is refused with `-32602` at `/name`; use
+        `provider.update`. Discovery is done when the provider is first used.
+        """
         return await self._caller.invoke(
             "provider.add",
             {
@@ -1689,7 +2051,7 @@ class AsyncProviderMethods:
     async def list(
         self,
     ) -> ProviderListResult:
-        """All identity providers."""
+        """The known providers."""
         return await self._caller.invoke(
             "provider.list",
             {},
@@ -1701,7 +2063,7 @@ class AsyncProviderMethods:
         *,
         provider: str,
     ) -> ProviderGetResult:
-        """One identity provider."""
+        """A provider, without its client secret."""
         return await self._caller.invoke(
             "provider.get",
             {
@@ -1719,12 +2081,12 @@ class AsyncProviderMethods:
         client_secret: Optional[str] = None,
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
-        endpoints: Optional[Mapping[str, str]] = None,
+        endpoints: Optional[Union[Endpoints, Mapping[str, Any]]] = None,
         redirect: Optional[Union[Redirect, Mapping[str, Any]]] = None,
         refresh: Optional[Union[RefreshRules, Mapping[str, Any]]] = None,
-        error_codes: Optional[Mapping[str, str]] = None,
+        error_codes: Optional[Mapping[str, Union[FailureClass, str]]] = None,
         tenant: Optional[Union[TenantRule, Mapping[str, Any]]] = None,
-        authorization: Optional[Union[AuthorizationRule, Mapping[str, Any]]] = None,
+        authorization: Optional[Union[AuthorizationRules, Mapping[str, Any]]] = None,
         revocation_scope: Optional[Union[RevocationScope, str]] = None,
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
@@ -1732,7 +2094,9 @@ class AsyncProviderMethods:
         policy: Optional[str] = None,
         preset: Optional[str] = None,
     ) -> ProviderUpdateResult:
-        """Changes the given members of an identity provider."""
+        """Changes the members that are given. Each member stands for the whole of what it replaces. The issuer
+        changes only while no account hangs on it.
+        """
         return await self._caller.invoke(
             "provider.update",
             {
@@ -1762,14 +2126,14 @@ class AsyncProviderMethods:
         self,
         *,
         provider: str,
-    ) -> Empty:
-        """Removes an identity provider without accounts."""
+    ) -> ProviderRemoveResult:
+        """Forgets a provider to which no account belongs."""
         return await self._caller.invoke(
             "provider.remove",
             {
                 "provider": provider,
             },
-            Empty,
+            ProviderRemoveResult,
         )
 
 
@@ -1789,8 +2153,8 @@ class SignInMethods:
         alias: Optional[str] = None,
         prompt: Optional[str] = None,
         open_browser: Optional[bool] = None,
-    ) -> SignIn:
-        """Begins a sign-in; with `account`, re-authenticates that one."""
+    ) -> SignInBeginResult:
+        """Begins a sign-in, which the person finishes."""
         return self._caller.invoke(
             "signIn.begin",
             {
@@ -1802,7 +2166,7 @@ class SignInMethods:
                 "prompt": prompt,
                 "openBrowser": open_browser,
             },
-            SignIn,
+            SignInBeginResult,
         )
 
     def wait(
@@ -1811,7 +2175,7 @@ class SignInMethods:
         sign_in: str,
         timeout_seconds: Optional[int] = None,
     ) -> SignInProgress:
-        """Waits for a sign-in; failures are `SignInFailed`."""
+        """Waits for the end of a sign-in."""
         return self._caller.invoke(
             "signIn.wait",
             {
@@ -1827,7 +2191,7 @@ class SignInMethods:
         sign_in: str,
         redirect_url: str,
     ) -> SignInProgress:
-        """Completes a sign-in by the pasted redirect."""
+        """Hands over the address to which the browser was sent back."""
         return self._caller.invoke(
             "signIn.complete",
             {
@@ -1841,14 +2205,14 @@ class SignInMethods:
         self,
         *,
         sign_in: str,
-    ) -> Empty:
-        """Cancels a sign-in."""
+    ) -> SignInCancelResult:
+        """Gives a sign-in up."""
         return self._caller.invoke(
             "signIn.cancel",
             {
                 "signIn": sign_in,
             },
-            Empty,
+            SignInCancelResult,
         )
 
     def import_(
@@ -1858,7 +2222,7 @@ class SignInMethods:
         refresh_token: str,
         alias: Optional[str] = None,
     ) -> SignInImportResult:
-        """Takes over a refresh token, and refreshes once at once."""
+        """Takes over a refresh token, and refreshes at once, so that the agent owns the lineage."""
         return self._caller.invoke(
             "signIn.import",
             {
@@ -1886,8 +2250,8 @@ class AsyncSignInMethods:
         alias: Optional[str] = None,
         prompt: Optional[str] = None,
         open_browser: Optional[bool] = None,
-    ) -> SignIn:
-        """Begins a sign-in; with `account`, re-authenticates that one."""
+    ) -> SignInBeginResult:
+        """Begins a sign-in, which the person finishes."""
         return await self._caller.invoke(
             "signIn.begin",
             {
@@ -1899,7 +2263,7 @@ class AsyncSignInMethods:
                 "prompt": prompt,
                 "openBrowser": open_browser,
             },
-            SignIn,
+            SignInBeginResult,
         )
 
     async def wait(
@@ -1908,7 +2272,7 @@ class AsyncSignInMethods:
         sign_in: str,
         timeout_seconds: Optional[int] = None,
     ) -> SignInProgress:
-        """Waits for a sign-in; failures are `SignInFailed`."""
+        """Waits for the end of a sign-in."""
         return await self._caller.invoke(
             "signIn.wait",
             {
@@ -1924,7 +2288,7 @@ class AsyncSignInMethods:
         sign_in: str,
         redirect_url: str,
     ) -> SignInProgress:
-        """Completes a sign-in by the pasted redirect."""
+        """Hands over the address to which the browser was sent back."""
         return await self._caller.invoke(
             "signIn.complete",
             {
@@ -1938,14 +2302,14 @@ class AsyncSignInMethods:
         self,
         *,
         sign_in: str,
-    ) -> Empty:
-        """Cancels a sign-in."""
+    ) -> SignInCancelResult:
+        """Gives a sign-in up."""
         return await self._caller.invoke(
             "signIn.cancel",
             {
                 "signIn": sign_in,
             },
-            Empty,
+            SignInCancelResult,
         )
 
     async def import_(
@@ -1955,7 +2319,7 @@ class AsyncSignInMethods:
         refresh_token: str,
         alias: Optional[str] = None,
     ) -> SignInImportResult:
-        """Takes over a refresh token, and refreshes once at once."""
+        """Takes over a refresh token, and refreshes at once, so that the agent owns the lineage."""
         return await self._caller.invoke(
             "signIn.import",
             {
@@ -1976,7 +2340,7 @@ class AccountMethods:
     def list(
         self,
     ) -> AccountListResult:
-        """All accounts, and which is the active one."""
+        """All accounts."""
         return self._caller.invoke(
             "account.list",
             {},
@@ -2034,7 +2398,7 @@ class AccountMethods:
         working_directory: Optional[str] = None,
         issuer: Optional[str] = None,
     ) -> AccountResolveResult:
-        """Which account is meant, and why."""
+        """Says which account would be meant, and why."""
         return self._caller.invoke(
             "account.resolve",
             {
@@ -2068,7 +2432,7 @@ class AccountMethods:
         *,
         account: str,
     ) -> AccountForgetResult:
-        """Removes the last trace of a signed-out account."""
+        """Removes the last trace of an account that is signed out."""
         return self._caller.invoke(
             "account.forget",
             {
@@ -2087,7 +2451,7 @@ class AsyncAccountMethods:
     async def list(
         self,
     ) -> AccountListResult:
-        """All accounts, and which is the active one."""
+        """All accounts."""
         return await self._caller.invoke(
             "account.list",
             {},
@@ -2145,7 +2509,7 @@ class AsyncAccountMethods:
         working_directory: Optional[str] = None,
         issuer: Optional[str] = None,
     ) -> AccountResolveResult:
-        """Which account is meant, and why."""
+        """Says which account would be meant, and why."""
         return await self._caller.invoke(
             "account.resolve",
             {
@@ -2179,7 +2543,7 @@ class AsyncAccountMethods:
         *,
         account: str,
     ) -> AccountForgetResult:
-        """Removes the last trace of a signed-out account."""
+        """Removes the last trace of an account that is signed out."""
         return await self._caller.invoke(
             "account.forget",
             {
@@ -2200,7 +2564,7 @@ class SessionMethods:
         *,
         account: str,
     ) -> Session:
-        """What is known about an account's session."""
+        """How an account's session stands."""
         return self._caller.invoke(
             "session.get",
             {
@@ -2221,7 +2585,7 @@ class AsyncSessionMethods:
         *,
         account: str,
     ) -> Session:
-        """What is known about an account's session."""
+        """How an account's session stands."""
         return await self._caller.invoke(
             "session.get",
             {
@@ -2246,7 +2610,7 @@ class TokenMethods:
         minimum_lifetime_seconds: Optional[int] = None,
         timeout_seconds: Optional[int] = None,
     ) -> Token:
-        """An access token with at least `minimum_lifetime_seconds` (60) to live."""
+        """An access token that lives long enough."""
         return self._caller.invoke(
             "token.get",
             {
@@ -2268,7 +2632,7 @@ class TokenMethods:
         minimum_lifetime_seconds: Optional[int] = None,
         timeout_seconds: Optional[int] = None,
     ) -> Token:
-        """Forces an exchange."""
+        """An access token after an exchange, joined by other forced callers of the same generation."""
         return self._caller.invoke(
             "token.refresh",
             {
@@ -2288,7 +2652,9 @@ class TokenMethods:
         fingerprint: str,
         challenge: Optional[str] = None,
     ) -> Token:
-        """Reports a token that a resource refused; answers a newer one."""
+        """Reports an access token that a resource refused, and answers the one to use now. If the rejected token is
+        replaced already, no exchange is made. A challenge for claims or step-up is `interactionRequired`.
+        """
         return self._caller.invoke(
             "token.reject",
             {
@@ -2315,7 +2681,7 @@ class AsyncTokenMethods:
         minimum_lifetime_seconds: Optional[int] = None,
         timeout_seconds: Optional[int] = None,
     ) -> Token:
-        """An access token with at least `minimum_lifetime_seconds` (60) to live."""
+        """An access token that lives long enough."""
         return await self._caller.invoke(
             "token.get",
             {
@@ -2337,7 +2703,7 @@ class AsyncTokenMethods:
         minimum_lifetime_seconds: Optional[int] = None,
         timeout_seconds: Optional[int] = None,
     ) -> Token:
-        """Forces an exchange."""
+        """An access token after an exchange, joined by other forced callers of the same generation."""
         return await self._caller.invoke(
             "token.refresh",
             {
@@ -2357,7 +2723,9 @@ class AsyncTokenMethods:
         fingerprint: str,
         challenge: Optional[str] = None,
     ) -> Token:
-        """Reports a token that a resource refused; answers a newer one."""
+        """Reports an access token that a resource refused, and answers the one to use now. If the rejected token is
+        replaced already, no exchange is made. A challenge for claims or step-up is `interactionRequired`.
+        """
         return await self._caller.invoke(
             "token.reject",
             {
@@ -2390,7 +2758,7 @@ class RequestMethods:
         scopes: Optional[Sequence[str]] = None,
         resource: Optional[str] = None,
     ) -> RequestSendResult:
-        """Sends an authenticated HTTP request; the token never leaves the agent."""
+        """Sends an authenticated request and answers the response."""
         return self._caller.invoke(
             "request.send",
             {
@@ -2431,7 +2799,7 @@ class AsyncRequestMethods:
         scopes: Optional[Sequence[str]] = None,
         resource: Optional[str] = None,
     ) -> RequestSendResult:
-        """Sends an authenticated HTTP request; the token never leaves the agent."""
+        """Sends an authenticated request and answers the response."""
         return await self._caller.invoke(
             "request.send",
             {
@@ -2462,9 +2830,9 @@ class AuthorizationMethods:
         *,
         account: str,
         capability: str,
-        context: Optional[Mapping[str, Any]] = None,
+        context: Optional[Union[AuthorizationContext, Mapping[str, Any]]] = None,
     ) -> Decision:
-        """May this account do that now? A denial is a result, not an error."""
+        """May this account do this now? A denial is a result, not an error."""
         return self._caller.invoke(
             "authorization.check",
             {
@@ -2481,7 +2849,7 @@ class AuthorizationMethods:
         account: str,
         capabilities: Sequence[str],
     ) -> AuthorizationCheckManyResult:
-        """Several decisions at one moment."""
+        """The same for several capabilities, at one moment."""
         return self._caller.invoke(
             "authorization.checkMany",
             {
@@ -2503,9 +2871,9 @@ class AsyncAuthorizationMethods:
         *,
         account: str,
         capability: str,
-        context: Optional[Mapping[str, Any]] = None,
+        context: Optional[Union[AuthorizationContext, Mapping[str, Any]]] = None,
     ) -> Decision:
-        """May this account do that now? A denial is a result, not an error."""
+        """May this account do this now? A denial is a result, not an error."""
         return await self._caller.invoke(
             "authorization.check",
             {
@@ -2522,7 +2890,7 @@ class AsyncAuthorizationMethods:
         account: str,
         capabilities: Sequence[str],
     ) -> AuthorizationCheckManyResult:
-        """Several decisions at one moment."""
+        """The same for several capabilities, at one moment."""
         return await self._caller.invoke(
             "authorization.checkMany",
             {
@@ -2544,7 +2912,7 @@ class SnapshotMethods:
         *,
         account: str,
     ) -> Snapshot:
-        """What the provider last said about an account's rights."""
+        """What the person may do, as the provider told it last."""
         return self._caller.invoke(
             "snapshot.get",
             {
@@ -2558,7 +2926,7 @@ class SnapshotMethods:
         *,
         account: str,
     ) -> Snapshot:
-        """Asks the provider about an account's rights again."""
+        """Fetches the snapshot anew."""
         return self._caller.invoke(
             "snapshot.refresh",
             {
@@ -2579,7 +2947,7 @@ class AsyncSnapshotMethods:
         *,
         account: str,
     ) -> Snapshot:
-        """What the provider last said about an account's rights."""
+        """What the person may do, as the provider told it last."""
         return await self._caller.invoke(
             "snapshot.get",
             {
@@ -2593,7 +2961,7 @@ class AsyncSnapshotMethods:
         *,
         account: str,
     ) -> Snapshot:
-        """Asks the provider about an account's rights again."""
+        """Fetches the snapshot anew."""
         return await self._caller.invoke(
             "snapshot.refresh",
             {
@@ -2613,14 +2981,14 @@ class PolicyMethods:
         self,
         *,
         name: str,
-    ) -> Policy:
-        """One policy."""
+    ) -> PolicyGetResult:
+        """A policy document."""
         return self._caller.invoke(
             "policy.get",
             {
                 "name": name,
             },
-            Policy,
+            PolicyGetResult,
         )
 
     def set(
@@ -2629,7 +2997,7 @@ class PolicyMethods:
         name: str,
         policy: Mapping[str, Any],
     ) -> PolicySetResult:
-        """Sets a policy; `PolicyInvalid` tells every problem."""
+        """Sets a policy document; its version never decreases."""
         return self._caller.invoke(
             "policy.set",
             {
@@ -2644,21 +3012,21 @@ class PolicyMethods:
         *,
         policy: Mapping[str, Any],
         name: Optional[str] = None,
-    ) -> Empty:
-        """Checks a policy without setting it."""
+    ) -> PolicyValidateResult:
+        """Checks a policy document and changes nothing. A bad document is answered by `policyInvalid`."""
         return self._caller.invoke(
             "policy.validate",
             {
-                "policy": policy,
                 "name": name,
+                "policy": policy,
             },
-            Empty,
+            PolicyValidateResult,
         )
 
     def list(
         self,
     ) -> PolicyListResult:
-        """All policies."""
+        """The known policies."""
         return self._caller.invoke(
             "policy.list",
             {},
@@ -2671,9 +3039,9 @@ class PolicyMethods:
         account: str,
         capability: str,
         at: Optional[Union[datetime, str]] = None,
-        assume: Optional[Mapping[str, Any]] = None,
+        assume: Optional[Union[Assumption, Mapping[str, Any]]] = None,
     ) -> Decision:
-        """What would be said then, without any effect."""
+        """What would be decided then, without any effect."""
         return self._caller.invoke(
             "policy.explain",
             {
@@ -2696,14 +3064,14 @@ class AsyncPolicyMethods:
         self,
         *,
         name: str,
-    ) -> Policy:
-        """One policy."""
+    ) -> PolicyGetResult:
+        """A policy document."""
         return await self._caller.invoke(
             "policy.get",
             {
                 "name": name,
             },
-            Policy,
+            PolicyGetResult,
         )
 
     async def set(
@@ -2712,7 +3080,7 @@ class AsyncPolicyMethods:
         name: str,
         policy: Mapping[str, Any],
     ) -> PolicySetResult:
-        """Sets a policy; `PolicyInvalid` tells every problem."""
+        """Sets a policy document; its version never decreases."""
         return await self._caller.invoke(
             "policy.set",
             {
@@ -2727,21 +3095,21 @@ class AsyncPolicyMethods:
         *,
         policy: Mapping[str, Any],
         name: Optional[str] = None,
-    ) -> Empty:
-        """Checks a policy without setting it."""
+    ) -> PolicyValidateResult:
+        """Checks a policy document and changes nothing. A bad document is answered by `policyInvalid`."""
         return await self._caller.invoke(
             "policy.validate",
             {
-                "policy": policy,
                 "name": name,
+                "policy": policy,
             },
-            Empty,
+            PolicyValidateResult,
         )
 
     async def list(
         self,
     ) -> PolicyListResult:
-        """All policies."""
+        """The known policies."""
         return await self._caller.invoke(
             "policy.list",
             {},
@@ -2754,9 +3122,9 @@ class AsyncPolicyMethods:
         account: str,
         capability: str,
         at: Optional[Union[datetime, str]] = None,
-        assume: Optional[Mapping[str, Any]] = None,
+        assume: Optional[Union[Assumption, Mapping[str, Any]]] = None,
     ) -> Decision:
-        """What would be said then, without any effect."""
+        """What would be decided then, without any effect."""
         return await self._caller.invoke(
             "policy.explain",
             {
@@ -2780,9 +3148,9 @@ class StepUpMethods:
         *,
         account: str,
         pin: Optional[str] = None,
-        prompt: Optional[str] = None,
+        prompt: Optional[Union[Prompt, str]] = None,
     ) -> StepUpStatus:
-        """Enrols a PIN."""
+        """Sets a PIN for an account; changing one takes a valid step-up."""
         return self._caller.invoke(
             "stepUp.enroll",
             {
@@ -2798,10 +3166,10 @@ class StepUpMethods:
         *,
         account: str,
         pin: Optional[str] = None,
-        prompt: Optional[str] = None,
+        prompt: Optional[Union[Prompt, str]] = None,
         duration_seconds: Optional[int] = None,
     ) -> StepUpVerifyResult:
-        """Shows again who the person is."""
+        """Proves that the person is there. At most 10 wrong PINs are ever tried, then the PIN is destroyed."""
         return self._caller.invoke(
             "stepUp.verify",
             {
@@ -2818,7 +3186,7 @@ class StepUpMethods:
         *,
         account: str,
     ) -> StepUpStatus:
-        """Whether a step-up is valid."""
+        """How the step-up stands."""
         return self._caller.invoke(
             "stepUp.status",
             {
@@ -2832,7 +3200,7 @@ class StepUpMethods:
         *,
         account: str,
     ) -> StepUpStatus:
-        """Ends a step-up before its time."""
+        """Ends the step-up of now."""
         return self._caller.invoke(
             "stepUp.clear",
             {
@@ -2845,16 +3213,12 @@ class StepUpMethods:
         self,
         *,
         account: str,
-        pin: Optional[str] = None,
-        prompt: Optional[str] = None,
     ) -> StepUpStatus:
-        """Removes the PIN."""
+        """Removes the PIN; it takes a valid step-up."""
         return self._caller.invoke(
             "stepUp.unenroll",
             {
                 "account": account,
-                "pin": pin,
-                "prompt": prompt,
             },
             StepUpStatus,
         )
@@ -2871,9 +3235,9 @@ class AsyncStepUpMethods:
         *,
         account: str,
         pin: Optional[str] = None,
-        prompt: Optional[str] = None,
+        prompt: Optional[Union[Prompt, str]] = None,
     ) -> StepUpStatus:
-        """Enrols a PIN."""
+        """Sets a PIN for an account; changing one takes a valid step-up."""
         return await self._caller.invoke(
             "stepUp.enroll",
             {
@@ -2889,10 +3253,10 @@ class AsyncStepUpMethods:
         *,
         account: str,
         pin: Optional[str] = None,
-        prompt: Optional[str] = None,
+        prompt: Optional[Union[Prompt, str]] = None,
         duration_seconds: Optional[int] = None,
     ) -> StepUpVerifyResult:
-        """Shows again who the person is."""
+        """Proves that the person is there. At most 10 wrong PINs are ever tried, then the PIN is destroyed."""
         return await self._caller.invoke(
             "stepUp.verify",
             {
@@ -2909,7 +3273,7 @@ class AsyncStepUpMethods:
         *,
         account: str,
     ) -> StepUpStatus:
-        """Whether a step-up is valid."""
+        """How the step-up stands."""
         return await self._caller.invoke(
             "stepUp.status",
             {
@@ -2923,7 +3287,7 @@ class AsyncStepUpMethods:
         *,
         account: str,
     ) -> StepUpStatus:
-        """Ends a step-up before its time."""
+        """Ends the step-up of now."""
         return await self._caller.invoke(
             "stepUp.clear",
             {
@@ -2936,16 +3300,12 @@ class AsyncStepUpMethods:
         self,
         *,
         account: str,
-        pin: Optional[str] = None,
-        prompt: Optional[str] = None,
     ) -> StepUpStatus:
-        """Removes the PIN."""
+        """Removes the PIN; it takes a valid step-up."""
         return await self._caller.invoke(
             "stepUp.unenroll",
             {
                 "account": account,
-                "pin": pin,
-                "prompt": prompt,
             },
             StepUpStatus,
         )
@@ -2964,7 +3324,7 @@ class SecretMethods:
         name: str,
         value: str,
     ) -> SecretPutResult:
-        """Seals a value for a client program."""
+        """Keeps a sealed value for a client program."""
         return self._caller.invoke(
             "secret.put",
             {
@@ -2981,7 +3341,7 @@ class SecretMethods:
         account: str,
         name: str,
     ) -> SecretGetResult:
-        """Opens a sealed value."""
+        """A sealed value."""
         return self._caller.invoke(
             "secret.get",
             {
@@ -2996,7 +3356,7 @@ class SecretMethods:
         *,
         account: str,
     ) -> SecretListResult:
-        """Names of an account's sealed values."""
+        """The names of the sealed values."""
         return self._caller.invoke(
             "secret.list",
             {
@@ -3035,7 +3395,7 @@ class AsyncSecretMethods:
         name: str,
         value: str,
     ) -> SecretPutResult:
-        """Seals a value for a client program."""
+        """Keeps a sealed value for a client program."""
         return await self._caller.invoke(
             "secret.put",
             {
@@ -3052,7 +3412,7 @@ class AsyncSecretMethods:
         account: str,
         name: str,
     ) -> SecretGetResult:
-        """Opens a sealed value."""
+        """A sealed value."""
         return await self._caller.invoke(
             "secret.get",
             {
@@ -3067,7 +3427,7 @@ class AsyncSecretMethods:
         *,
         account: str,
     ) -> SecretListResult:
-        """Names of an account's sealed values."""
+        """The names of the sealed values."""
         return await self._caller.invoke(
             "secret.list",
             {
@@ -3104,12 +3464,14 @@ class OperationMethods:
         *,
         account: str,
         capability: str,
-        request: Optional[Mapping[str, Any]] = None,
+        request: Optional[Union[OperationRequest, Mapping[str, Any]]] = None,
         label: Optional[str] = None,
         idempotency_key: Optional[str] = None,
         payload: Any = None,
     ) -> OperationEnqueueResult:
-        """Queues an operation; a denied one is `Denied`, and nothing is queued."""
+        """Queues what is to be done when the provider can be reached. A denied capability is `denied`, and nothing
+        is queued.
+        """
         return self._caller.invoke(
             "operation.enqueue",
             {
@@ -3128,7 +3490,7 @@ class OperationMethods:
         *,
         account: str,
     ) -> OperationListResult:
-        """Operations of an account."""
+        """The operations of an account, oldest first."""
         return self._caller.invoke(
             "operation.list",
             {
@@ -3159,7 +3521,7 @@ class OperationMethods:
         account: str,
         operation: str,
     ) -> Operation:
-        """Takes an operation back."""
+        """Takes an operation out of the queue."""
         return self._caller.invoke(
             "operation.cancel",
             {
@@ -3175,7 +3537,7 @@ class OperationMethods:
         account: str,
         operation: str,
     ) -> Operation:
-        """Tries an operation again."""
+        """Decides and sends again an operation that was rejected, or whose outcome is unknown."""
         return self._caller.invoke(
             "operation.retry",
             {
@@ -3190,9 +3552,9 @@ class OperationMethods:
         *,
         account: str,
         operation: str,
-        outcome: str,
+        outcome: Optional[Union[OperationOutcome, str]] = None,
     ) -> Operation:
-        """Tells what became of an operation that the client delivers."""
+        """Tells the outcome of an operation that the client delivered."""
         return self._caller.invoke(
             "operation.settle",
             {
@@ -3215,12 +3577,14 @@ class AsyncOperationMethods:
         *,
         account: str,
         capability: str,
-        request: Optional[Mapping[str, Any]] = None,
+        request: Optional[Union[OperationRequest, Mapping[str, Any]]] = None,
         label: Optional[str] = None,
         idempotency_key: Optional[str] = None,
         payload: Any = None,
     ) -> OperationEnqueueResult:
-        """Queues an operation; a denied one is `Denied`, and nothing is queued."""
+        """Queues what is to be done when the provider can be reached. A denied capability is `denied`, and nothing
+        is queued.
+        """
         return await self._caller.invoke(
             "operation.enqueue",
             {
@@ -3239,7 +3603,7 @@ class AsyncOperationMethods:
         *,
         account: str,
     ) -> OperationListResult:
-        """Operations of an account."""
+        """The operations of an account, oldest first."""
         return await self._caller.invoke(
             "operation.list",
             {
@@ -3270,7 +3634,7 @@ class AsyncOperationMethods:
         account: str,
         operation: str,
     ) -> Operation:
-        """Takes an operation back."""
+        """Takes an operation out of the queue."""
         return await self._caller.invoke(
             "operation.cancel",
             {
@@ -3286,7 +3650,7 @@ class AsyncOperationMethods:
         account: str,
         operation: str,
     ) -> Operation:
-        """Tries an operation again."""
+        """Decides and sends again an operation that was rejected, or whose outcome is unknown."""
         return await self._caller.invoke(
             "operation.retry",
             {
@@ -3301,9 +3665,9 @@ class AsyncOperationMethods:
         *,
         account: str,
         operation: str,
-        outcome: str,
+        outcome: Optional[Union[OperationOutcome, str]] = None,
     ) -> Operation:
-        """Tells what became of an operation that the client delivers."""
+        """Tells the outcome of an operation that the client delivered."""
         return await self._caller.invoke(
             "operation.settle",
             {
@@ -3324,7 +3688,7 @@ class RevocationMethods:
     def list(
         self,
     ) -> RevocationListResult:
-        """Revocations that wait."""
+        """The revocations that wait."""
         return self._caller.invoke(
             "revocation.list",
             {},
@@ -3334,29 +3698,29 @@ class RevocationMethods:
     def retry(
         self,
         *,
-        revocation: str,
-    ) -> Revocation:
-        """Tries a revocation at once."""
+        revocation: Optional[str] = None,
+    ) -> RevocationRetryResult:
+        """Tries a revocation, or all, now."""
         return self._caller.invoke(
             "revocation.retry",
             {
                 "revocation": revocation,
             },
-            Revocation,
+            RevocationRetryResult,
         )
 
     def abandon(
         self,
         *,
         revocation: str,
-    ) -> Empty:
-        """Gives a revocation up and shreds its token."""
+    ) -> RevocationAbandonResult:
+        """Shreds a token that waits for its revocation."""
         return self._caller.invoke(
             "revocation.abandon",
             {
                 "revocation": revocation,
             },
-            Empty,
+            RevocationAbandonResult,
         )
 
 
@@ -3369,7 +3733,7 @@ class AsyncRevocationMethods:
     async def list(
         self,
     ) -> RevocationListResult:
-        """Revocations that wait."""
+        """The revocations that wait."""
         return await self._caller.invoke(
             "revocation.list",
             {},
@@ -3379,29 +3743,29 @@ class AsyncRevocationMethods:
     async def retry(
         self,
         *,
-        revocation: str,
-    ) -> Revocation:
-        """Tries a revocation at once."""
+        revocation: Optional[str] = None,
+    ) -> RevocationRetryResult:
+        """Tries a revocation, or all, now."""
         return await self._caller.invoke(
             "revocation.retry",
             {
                 "revocation": revocation,
             },
-            Revocation,
+            RevocationRetryResult,
         )
 
     async def abandon(
         self,
         *,
         revocation: str,
-    ) -> Empty:
-        """Gives a revocation up and shreds its token."""
+    ) -> RevocationAbandonResult:
+        """Shreds a token that waits for its revocation."""
         return await self._caller.invoke(
             "revocation.abandon",
             {
                 "revocation": revocation,
             },
-            Empty,
+            RevocationAbandonResult,
         )
 
 
@@ -3414,7 +3778,7 @@ class ConnectivityMethods:
     def get(
         self,
     ) -> Connectivity:
-        """Whether providers can be reached."""
+        """Whether there is a way to the providers."""
         return self._caller.invoke(
             "connectivity.get",
             {},
@@ -3426,7 +3790,7 @@ class ConnectivityMethods:
         *,
         online: bool,
     ) -> Connectivity:
-        """Tells the agent what the client knows of the network."""
+        """Tells the agent what a client knows of the network."""
         return self._caller.invoke(
             "connectivity.report",
             {
@@ -3445,7 +3809,7 @@ class AsyncConnectivityMethods:
     async def get(
         self,
     ) -> Connectivity:
-        """Whether providers can be reached."""
+        """Whether there is a way to the providers."""
         return await self._caller.invoke(
             "connectivity.get",
             {},
@@ -3457,7 +3821,7 @@ class AsyncConnectivityMethods:
         *,
         online: bool,
     ) -> Connectivity:
-        """Tells the agent what the client knows of the network."""
+        """Tells the agent what a client knows of the network."""
         return await self._caller.invoke(
             "connectivity.report",
             {
@@ -3480,7 +3844,9 @@ class EventMethods:
         accounts: Optional[Sequence[str]] = None,
         since: Optional[Union[EventPosition, Mapping[str, Any]]] = None,
     ) -> EventSubscribeResult:
-        """Subscribes this connection to events."""
+        """Begins a stream of `event` notifications on this connection. Events after `since` that are still kept
+        follow the answer.
+        """
         return self._caller.invoke(
             "event.subscribe",
             {
@@ -3495,14 +3861,14 @@ class EventMethods:
         self,
         *,
         subscription: str,
-    ) -> Empty:
-        """Ends a subscription."""
+    ) -> EventUnsubscribeResult:
+        """Ends a stream."""
         return self._caller.invoke(
             "event.unsubscribe",
             {
                 "subscription": subscription,
             },
-            Empty,
+            EventUnsubscribeResult,
         )
 
 
@@ -3519,7 +3885,9 @@ class AsyncEventMethods:
         accounts: Optional[Sequence[str]] = None,
         since: Optional[Union[EventPosition, Mapping[str, Any]]] = None,
     ) -> EventSubscribeResult:
-        """Subscribes this connection to events."""
+        """Begins a stream of `event` notifications on this connection. Events after `since` that are still kept
+        follow the answer.
+        """
         return await self._caller.invoke(
             "event.subscribe",
             {
@@ -3534,14 +3902,14 @@ class AsyncEventMethods:
         self,
         *,
         subscription: str,
-    ) -> Empty:
-        """Ends a subscription."""
+    ) -> EventUnsubscribeResult:
+        """Ends a stream."""
         return await self._caller.invoke(
             "event.unsubscribe",
             {
                 "subscription": subscription,
             },
-            Empty,
+            EventUnsubscribeResult,
         )
 
 
@@ -3558,7 +3926,7 @@ class AuditMethods:
         after: Optional[int] = None,
         limit: Optional[int] = None,
     ) -> AuditListResult:
-        """Entries of the audit."""
+        """The audit log, oldest first."""
         return self._caller.invoke(
             "audit.list",
             {
@@ -3571,11 +3939,15 @@ class AuditMethods:
 
     def verify(
         self,
+        *,
+        account: Optional[str] = None,
     ) -> AuditVerifyResult:
-        """Checks the chain of the audit."""
+        """Checks the chain of the audit log."""
         return self._caller.invoke(
             "audit.verify",
-            {},
+            {
+                "account": account,
+            },
             AuditVerifyResult,
         )
 
@@ -3593,7 +3965,7 @@ class AsyncAuditMethods:
         after: Optional[int] = None,
         limit: Optional[int] = None,
     ) -> AuditListResult:
-        """Entries of the audit."""
+        """The audit log, oldest first."""
         return await self._caller.invoke(
             "audit.list",
             {
@@ -3606,11 +3978,15 @@ class AsyncAuditMethods:
 
     async def verify(
         self,
+        *,
+        account: Optional[str] = None,
     ) -> AuditVerifyResult:
-        """Checks the chain of the audit."""
+        """Checks the chain of the audit log."""
         return await self._caller.invoke(
             "audit.verify",
-            {},
+            {
+                "account": account,
+            },
             AuditVerifyResult,
         )
 
@@ -3629,7 +4005,7 @@ class GrantMethods:
         methods: Sequence[str],
         expires_in_seconds: Optional[int] = None,
     ) -> GrantCreateResult:
-        """Creates a grant; its secret is told this once."""
+        """Grants a client some accounts and methods; the secret is told this once."""
         return self._caller.invoke(
             "grant.create",
             {
@@ -3644,7 +4020,7 @@ class GrantMethods:
     def list(
         self,
     ) -> GrantListResult:
-        """All grants."""
+        """The grants, without their secrets."""
         return self._caller.invoke(
             "grant.list",
             {},
@@ -3655,14 +4031,14 @@ class GrantMethods:
         self,
         *,
         grant: str,
-    ) -> Empty:
+    ) -> GrantRevokeResult:
         """Ends a grant."""
         return self._caller.invoke(
             "grant.revoke",
             {
                 "grant": grant,
             },
-            Empty,
+            GrantRevokeResult,
         )
 
 
@@ -3680,7 +4056,7 @@ class AsyncGrantMethods:
         methods: Sequence[str],
         expires_in_seconds: Optional[int] = None,
     ) -> GrantCreateResult:
-        """Creates a grant; its secret is told this once."""
+        """Grants a client some accounts and methods; the secret is told this once."""
         return await self._caller.invoke(
             "grant.create",
             {
@@ -3695,7 +4071,7 @@ class AsyncGrantMethods:
     async def list(
         self,
     ) -> GrantListResult:
-        """All grants."""
+        """The grants, without their secrets."""
         return await self._caller.invoke(
             "grant.list",
             {},
@@ -3706,14 +4082,14 @@ class AsyncGrantMethods:
         self,
         *,
         grant: str,
-    ) -> Empty:
+    ) -> GrantRevokeResult:
         """Ends a grant."""
         return await self._caller.invoke(
             "grant.revoke",
             {
                 "grant": grant,
             },
-            Empty,
+            GrantRevokeResult,
         )
 
 
