@@ -6,6 +6,7 @@ needs nothing but the names of the contract.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -99,7 +100,7 @@ class Agent:
                 self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self.environment
             )
         if wait:
-            with Client(self.socket) as client:
+            with contextlib.closing(Client(self.socket)) as client:
                 client.connect(wait_seconds=START_SECONDS)
 
     def end(self, how: signal.Signals = signal.SIGTERM) -> int:

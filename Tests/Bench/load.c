@@ -172,7 +172,7 @@ static void count_answer(struct connection *c, const char *answer, size_t length
   if (!c->sent_at[place]) fail("an answer to nothing");
   uint64_t took = at - c->sent_at[place];
   c->sent_at[place] = 0;
-  c->free_places[c->free_count++] = place;
+  if (!ssh) c->free_places[c->free_count++] = place;
   histogram[bucket_of(took)]++;
   if (took > slowest) slowest = took;
   answers++;

@@ -201,8 +201,12 @@ class _Link:
                 if not outgoing.rest:
                     outgoing.sent = True
                     return
-                outgoing.begun = len(outgoing.rest) < len(line)
-                self._make_room(deadline)
+                if len(outgoing.rest) == len(line):
+                    outgoing.begun = False
+                    self._make_room(deadline)
+                else:
+                    # Others share this connection: the line is finished before its caller gives up.
+                    self._make_room(None if deadline is None else deadline + CANCEL_SECONDS)
         except BaseException:
             if outgoing.begun and not outgoing.sent:
                 # Half a line may be on its way; whatever followed would be read as the rest of it.
