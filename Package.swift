@@ -54,7 +54,7 @@ let adapters: [Target] = [
   room("HTTPAdapter", ["AgentModel", "AgentPorts", "CCurl", "Secrets"]),  // HTTPExchange on libcurl
   room("KeyProviders", ["AgentModel", "AgentPorts", "CPlatform", "Secrets"]),  // key slots, anchors
   room("LoopbackHTTP", ["CPlatform"]),  // a small HTTP/1.1 listener on loopback
-  room("SQLiteStore", ["AgentModel", "AgentPorts", "CSQLite"]),  // Store on SQLite
+  room("SQLiteStore", ["AgentModel", "AgentPorts", "CPlatform", "CSQLite"]),  // Store on SQLite
   room("SystemAdapters", ["AgentModel", "AgentPorts", "CPlatform"]),  // clock, entropy, state directory, instance lock
   room("TokenSignatures", ["AgentModel", "AgentPorts", "CVerify"]),  // signatures of ID tokens, by OpenSSL
   room("UnixTransport", ["AgentModel", "AgentPorts", "CPlatform", "JSONRPC"]),  // the socket, stdio, the reading thread
@@ -62,10 +62,11 @@ let adapters: [Target] = [
 
 /// For the demo, the tests and client authors.
 let practice: [Target] = [
+  room("StorageFaults", ["CFaultVFS"]),  // disks that fail, fill up and die on demand
   room("PracticeProvider", ["COpenSSL", "LoopbackHTTP"]),  // an OpenID provider on loopback that can misbehave
   room(
     "AgentSimulation",
-    ["Agent", "AgentPorts", "AgentModel", "CFaultVFS", "JSONRPC", "PracticeProvider", "SQLiteStore", "TokenSignatures"]
+    ["Agent", "AgentPorts", "AgentModel", "JSONRPC", "PracticeProvider", "SQLiteStore", "StorageFaults", "TokenSignatures"]
   ),  // seeded executor, virtual clocks, fault plans over the real store
 ]
 
@@ -108,7 +109,7 @@ let checks: [Target] = [
   tests("SchemaTests", ["SchemaKit", "AgentProtocol", "JSONRPC"]),
   tests("SecretsTests", ["Secrets"]),
   tests("SimulationTests", ["AgentSimulation"]),
-  tests("SQLiteStoreTests", ["SQLiteStore", "AgentPorts", "AgentModel", "CFaultVFS", "CSQLite", "Secrets"]),
+  tests("SQLiteStoreTests", ["SQLiteStore", "StorageFaults", "AgentPorts", "AgentModel", "CSQLite", "Secrets"]),
   tests("SystemTests", ["SystemAdapters", "KeyProviders", "AgentPorts", "AgentModel", "CPlatform", "Secrets"]),
   tests("TranscriptTests", ["AgentSimulation", "SchemaKit", "UnixTransport"]),
 ]

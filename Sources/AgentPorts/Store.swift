@@ -13,6 +13,9 @@ public protocol Store: AnyObject {
   func records(in partition: PartitionID, kind: RecordKind) throws(StoreFailure) -> [SealedRecord]
   /// The records of one kind in all partitions: one pass over an index, for the start of the agent.
   func records(kind: RecordKind) throws(StoreFailure) -> [SealedRecord]
+  /// Calls `body` with every record of this kind, in no particular order: the one pass at the agent's start, which
+  /// must not hold all of them at once. `body` must not call the store.
+  func forEachRecord(of kind: RecordKind, _ body: (SealedRecord) -> Void) throws(StoreFailure)
   /// Every partition that has a record, in order.
   func partitions() throws(StoreFailure) -> [PartitionID]
   func commit(_ batch: [StoreWrite]) throws(StoreFailure)
@@ -25,8 +28,16 @@ public protocol Store: AnyObject {
   func close()
 }
 
+extension Store {
+  public func forEachRecord(of kind: RecordKind, _ body: (SealedRecord) -> Void) throws(StoreFailure) {
+    for record in try records(kind: kind) { body(record) }
+  }
+}
+
 public enum StoreFailure: Error, Sendable, Equatable {
   case full, readOnly, inputOutput, corrupt, busy, closed
+  /// The file or its directory belongs to another user, is open to others, or is a symlink.
+  case unsafePermissions
   /// Written by a later version of the agent.
   case newerSchema(found: Int, known: Int)
 }

@@ -16,6 +16,10 @@ int lanyard_open_directory_for_sync(const char *path) {
   return result_of(open(path, O_RDONLY | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC));
 }
 
+int lanyard_open_name(int directory, const char *name) {
+  return result_of(openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+}
+
 int lanyard_check_owned(int fd, mode_t allowed) {
   struct stat status;
   if (fstat(fd, &status) < 0) return -errno;

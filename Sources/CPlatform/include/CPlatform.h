@@ -66,7 +66,9 @@ int lanyard_random(void *bytes, size_t count);
 
 /// A directory itself, not what a symlink points at: O_PATH|O_NOFOLLOW|O_DIRECTORY. -ELOOP or -ENOTDIR for others.
 int lanyard_open_directory(const char *path);
-/// The same, open for reading, so that fsync works on it.
+/// What stands under a name in a directory, symlinks themselves included, without reading it: O_PATH|O_NOFOLLOW.
+int lanyard_open_name(int directory, const char *name);
+/// A directory as above, open for reading, so that fsync works on it.
 int lanyard_open_directory_for_sync(const char *path);
 /// A regular file that belongs to this user and grants nothing to others, read through a descriptor that never was a
 /// symlink: the descriptor, or -ELOOP (symlink), -EPERM (owner or mode), -EINVAL (not a regular file).

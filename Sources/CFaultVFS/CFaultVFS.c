@@ -1,1 +1,0 @@
-#include "CFaultVFS.h"

@@ -1,0 +1,143 @@
+internal import AgentPorts
+internal import CSQLite
+
+/// One SQLite connection with the house's settings, and the statements prepared on it.
+final class Connection {
+  private let handle: OpaquePointer
+  private var statements: [String: Statement] = [:]
+
+  /// `LNYD`: a database of another program is not opened.
+  static let applicationID: Int64 = 0x4c4e_5944
+
+  /// Pages of 4 KiB after which a commit moves the WAL into the file: 1 MiB, so that the log stays small and its
+  /// moving (two more syncs) rare.
+  private static let checkpointPages = 256
+  private static let busyTimeoutMilliseconds: Int32 = 200
+
+  /// Opens or creates the database and brings its schema up to date.
+  init(path: String, vfs: String?) throws(StoreFailure) {
+    try settleLog(path: path + "-wal", vfs: vfs)
+    var opened: OpaquePointer?
+    let flags =
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX
+      | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE
+    let code = sqlite3_open_v2(path, &opened, flags, vfs)
+    guard let opened else { throw .inputOutput }
+    handle = opened
+    do throws(StoreFailure) {
+      try check(code)
+      if sqlite3_db_readonly(handle, "main") == 1 { throw StoreFailure.readOnly }
+      try distrust()
+      let isNew = try identify()
+      try configure()
+      try migrate(isNew: isNew)
+    } catch {
+      close()
+      throw error
+    }
+  }
+
+  deinit { close() }
+
+  private var isClosed = false
+
+  /// Closing the last connection moves the WAL into the file and removes it.
+  func close() {
+    guard !isClosed else { return }
+    isClosed = true
+    statements.removeAll()
+    sqlite3_close_v2(handle)
+  }
+
+  /// A cached statement, ready to be bound.
+  func statement(_ sql: String) throws(StoreFailure) -> Statement {
+    if let statement = statements[sql] { return statement }
+    let statement = try Statement(sql, on: handle)
+    statements[sql] = statement
+    return statement
+  }
+
+  /// Runs statements that have no rows or none that matter.
+  func execute(_ sql: String) throws(StoreFailure) { try check(sqlite3_exec(handle, sql, nil, nil, nil)) }
+
+  /// The first column of the first row.
+  func integer(_ sql: String) throws(StoreFailure) -> Int64 {
+    let statement = try Statement(sql, on: handle)
+    guard try statement.step() else { throw .corrupt }
+    return statement.integer(0)
+  }
+
+  var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+  /// Moves the WAL into the file and truncates it. False if a reader or another connection prevents it.
+  func truncateLog() throws(StoreFailure) -> Bool {
+    let code = sqlite3_wal_checkpoint_v2(handle, "main", SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
+    if code & 0xff == SQLITE_BUSY || code & 0xff == SQLITE_LOCKED { return false }
+    try check(code)
+    return true
+  }
+
+  /// Whatever somebody wrote into the file, its schema must not be able to run anything.
+  private func distrust() throws(StoreFailure) {
+    sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
+    for (option, on) in [
+      (SQLITE_DBCONFIG_DEFENSIVE, 1), (SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0), (SQLITE_DBCONFIG_ENABLE_TRIGGER, 0),
+      (SQLITE_DBCONFIG_ENABLE_VIEW, 0), (SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0), (SQLITE_DBCONFIG_DQS_DDL, 0),
+      (SQLITE_DBCONFIG_DQS_DML, 0), (SQLITE_DBCONFIG_WRITABLE_SCHEMA, 0),
+    ] as [(Int32, Int32)] {
+      try check(lanyard_sqlite3_switch(handle, option, on))
+    }
+    sqlite3_busy_timeout(handle, Self.busyTimeoutMilliseconds)
+    try execute(
+      """
+      PRAGMA trusted_schema = OFF;
+      PRAGMA cell_size_check = ON;
+      PRAGMA mmap_size = 0;
+      PRAGMA temp_store = MEMORY;
+      PRAGMA cache_size = -256;
+      PRAGMA foreign_keys = ON;
+      """)
+  }
+
+  /// Before anything is written: is it ours, or empty?
+  private func identify() throws(StoreFailure) -> Bool {
+    let id = try integer("PRAGMA application_id")
+    let version = try integer("PRAGMA user_version")
+    if id == Self.applicationID {
+      if version > Int64(Migration.all.count) { throw .newerSchema(found: Int(version), known: Migration.all.count) }
+      if version < 0 { throw .corrupt }
+      return false
+    }
+    // A first start that died early leaves an empty database.
+    guard id == 0, version == 0, try integer("SELECT count(*) FROM sqlite_schema") == 0 else { throw .corrupt }
+    return true
+  }
+
+  private func configure() throws(StoreFailure) {
+    let mode = try Statement("PRAGMA journal_mode = WAL", on: handle)
+    guard try mode.step(), mode.text(0) == "wal" else { throw .inputOutput }
+    mode.reset()
+    try execute(
+      """
+      PRAGMA synchronous = FULL;
+      PRAGMA secure_delete = ON;
+      PRAGMA wal_autocheckpoint = \(Self.checkpointPages);
+      PRAGMA journal_size_limit = \(Self.checkpointPages * 4096);
+      """)
+  }
+
+  private func migrate(isNew: Bool) throws(StoreFailure) {
+    let version = isNew ? 0 : Int(try integer("PRAGMA user_version"))
+    guard version < Migration.all.count else { return }
+    // One transaction: a start that dies half way begins again from the old version.
+    try execute("BEGIN IMMEDIATE")
+    do throws(StoreFailure) {
+      for migration in Migration.all[version...] { try execute(migration.sql) }
+      try execute("PRAGMA application_id = \(Self.applicationID); PRAGMA user_version = \(Migration.all.count);")
+      try execute("COMMIT")
+    } catch {
+      if isInTransaction { try? execute("ROLLBACK") }
+      throw error
+    }
+  }
+}

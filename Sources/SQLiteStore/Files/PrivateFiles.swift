@@ -1,0 +1,62 @@
+internal import AgentPorts
+internal import CPlatform
+internal import Glibc
+
+/// The place of the database in the file system: a directory of this user's alone, files of mode 0600, no symlinks.
+struct PrivateFiles {
+  /// The directory resolved, since SQLite refuses a path with a symlink anywhere in it, and a home may well be one.
+  let path: String
+
+  /// What SQLite and the store put beside the database.
+  private static let suffixes = ["", "-wal", "-shm", "-journal", "-reserve"]
+
+  /// Checks the directory and the files that are there, and creates the database's file if there is none.
+  init(path: String) throws(StoreFailure) {
+    let slash = path.lastIndex(of: "/")
+    let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+    guard !name.isEmpty, name != ".", name != "..", let resolved = realpath(parent, nil) else { throw .inputOutput }
+    defer { free(resolved) }
+    let directory = lanyard_open_directory(resolved)
+    guard directory >= 0 else { throw Self.failure(-directory) }
+    defer { close(directory) }
+    var status = stat()
+    guard fstat(directory, &status) == 0 else { throw Self.failure(errno) }
+    guard status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else { throw .unsafePermissions }
+    for suffix in Self.suffixes { try Self.secure(name + suffix, in: directory) }
+    let created = openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    if created >= 0 {
+      // Exactly 0600: the log and the index take their mode from this file, whatever the umask is.
+      let result = fchmod(created, 0o600)
+      close(created)
+      guard result == 0 else { throw .unsafePermissions }
+    } else if errno != EEXIST {
+      throw Self.failure(errno)
+    }
+    self.path = String(cString: resolved) + "/" + name
+  }
+
+  /// A regular file of ours with one name is tightened to 0600; anything else in its place is refused.
+  private static func secure(_ name: String, in directory: Int32) throws(StoreFailure) {
+    // Not opened for reading: closing an ordinary descriptor would drop the locks that this process holds on the file (fcntl(2)).
+    let file = lanyard_open_name(directory, name)
+    if file == -ENOENT { return }
+    guard file >= 0 else { throw failure(-file) }
+    defer { close(file) }
+    var status = stat()
+    guard fstat(file, &status) == 0 else { throw failure(errno) }
+    guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(), status.st_nlink == 1 else {
+      throw .unsafePermissions
+    }
+    if status.st_mode & 0o7777 != 0o600, chmod("/proc/self/fd/\(file)", 0o600) != 0 { throw .unsafePermissions }
+  }
+
+  private static func failure(_ error: Int32) -> StoreFailure {
+    switch error {
+    case ENOSPC, EDQUOT: .full
+    case EROFS: .readOnly
+    case EACCES, EPERM, ELOOP, ENOTDIR: .unsafePermissions
+    default: .inputOutput
+    }
+  }
+}

@@ -1,0 +1,79 @@
+internal import AgentPorts
+internal import CSQLite
+
+/// Room put aside beside the database, so that "it can be written" stays true until it is written.
+///
+/// A probe that is deleted again proves nothing a moment later. A file that holds the room does: when a commit finds
+/// the disk full, the file is emptied and the commit made in its place. `-reserve` is filled with random bytes, since
+/// some file systems store zeros nowhere.
+final class Reserve {
+  private let path: String
+  private let vfs: String?
+  private var file: VFSFile?
+
+  /// For four exchanges at once (the agent's bound) with answers of 64 KiB.
+  private static let leastBytes = 512 << 10
+  private static let stepBytes = 64 << 10
+
+  init(path: String, vfs: String?) {
+    self.path = path
+    self.vfs = vfs
+  }
+
+  /// What a commit of so much content may take: its pages in the log and again in the file, and the pages of tables
+  /// and indexes that it touches.
+  static func room(for bytes: Int) -> Int {
+    let wanted = max(leastBytes, 2 * max(bytes, 0) + (128 << 10))
+    return (wanted + stepBytes - 1) / stepBytes * stepBytes
+  }
+
+  /// Makes sure of the room, and that the disk takes a write and a sync right now.
+  func secure(bytes: Int) throws(StoreFailure) {
+    do {
+      try secureOnce(bytes: bytes)
+    } catch {
+      // A disk that turned read-only answers a write with an I/O error and an opening with the truth.
+      file = nil
+      guard error == .inputOutput else { throw error }
+      try secureOnce(bytes: bytes)
+    }
+  }
+
+  private func secureOnce(bytes: Int) throws(StoreFailure) {
+    let file = try opened()
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.stepBytes, alignment: 16)
+    defer { memory.deallocate() }
+    sqlite3_randomness(Int32(memory.count), memory.baseAddress)
+    try file.write(UnsafeRawBufferPointer(rebasing: memory[..<512]), at: 0)
+    var size = try file.size() / Self.stepBytes * Self.stepBytes
+    while size < Self.room(for: bytes) {
+      try file.write(UnsafeRawBufferPointer(memory), at: size)
+      size += memory.count
+    }
+    try file.sync()
+  }
+
+  /// Gives the room back to the disk. False if none was put aside.
+  func release() -> Bool {
+    do {
+      guard let file = try file ?? VFSFile(path: path, vfs: vfs, create: false), try file.size() > 0 else {
+        return false
+      }
+      self.file = file
+      try file.truncate(to: 0)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// Before the database is closed.
+  func close() { file = nil }
+
+  private func opened() throws(StoreFailure) -> VFSFile {
+    if let file { return file }
+    guard let opened = try VFSFile(path: path, vfs: vfs, create: true) else { throw .inputOutput }
+    file = opened
+    return opened
+  }
+}

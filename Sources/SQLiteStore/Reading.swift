@@ -1,0 +1,139 @@
+public import AgentPorts
+
+extension SQLiteStore {
+  public func metadata(_ name: String) throws(StoreFailure) -> [UInt8]? {
+    let statement = try opened().statement("SELECT value FROM metadata WHERE name = ?1")
+    defer { statement.reset() }
+    statement.bind(1, name)
+    return try statement.step() ? statement.bytes(0) : nil
+  }
+
+  public func keySlots() throws(StoreFailure) -> [KeySlotRow] {
+    let statement = try opened().statement(
+      """
+      SELECT number, protection, parameters, commitment, keyEpoch, wrappedRootKey
+      FROM keySlot
+      ORDER BY number
+      """)
+    defer { statement.reset() }
+    var slots: [KeySlotRow] = []
+    while try statement.step() {
+      slots.append(
+        KeySlotRow(
+          number: Int(statement.integer(0)), protection: statement.text(1), parameters: statement.bytes(2),
+          commitment: statement.bytes(3), keyEpoch: try statement.unsigned(4), wrappedRootKey: statement.bytes(5)))
+    }
+    return slots
+  }
+
+  public func record(_ key: RecordKey) throws(StoreFailure) -> SealedRecord? {
+    let statement = try opened().statement(
+      """
+      SELECT partition, kind, id, schema, keyEpoch, generation, sealed
+      FROM record
+      WHERE partition = ?1 AND kind = ?2 AND id = ?3
+      """)
+    defer { statement.reset() }
+    statement.bind(key)
+    return try statement.step() ? try statement.record() : nil
+  }
+
+  public func records(in partition: PartitionID) throws(StoreFailure) -> [SealedRecord] {
+    let statement = try opened().statement(
+      """
+      SELECT partition, kind, id, schema, keyEpoch, generation, sealed
+      FROM record
+      WHERE partition = ?1
+      ORDER BY kind, id
+      """)
+    defer { statement.reset() }
+    statement.bind(1, partition.bytes)
+    return try statement.records()
+  }
+
+  public func records(in partition: PartitionID, kind: RecordKind) throws(StoreFailure) -> [SealedRecord] {
+    let statement = try opened().statement(
+      """
+      SELECT partition, kind, id, schema, keyEpoch, generation, sealed
+      FROM record
+      WHERE partition = ?1 AND kind = ?2
+      ORDER BY id
+      """)
+    defer { statement.reset() }
+    statement.bind(1, partition.bytes)
+    statement.bind(2, Int64(kind.rawValue))
+    return try statement.records()
+  }
+
+  public func records(kind: RecordKind) throws(StoreFailure) -> [SealedRecord] {
+    var records: [SealedRecord] = []
+    try forEachRecord(of: kind) { records.append($0) }
+    return records
+  }
+
+  public func forEachRecord(of kind: RecordKind, _ body: (SealedRecord) -> Void) throws(StoreFailure) {
+    let statement = try opened().statement(
+      """
+      SELECT partition, kind, id, schema, keyEpoch, generation, sealed
+      FROM record
+      WHERE kind = ?1
+      """)
+    defer { statement.reset() }
+    statement.bind(1, Int64(kind.rawValue))
+    while try statement.step() { body(try statement.record()) }
+  }
+
+  public func partitions() throws(StoreFailure) -> [PartitionID] {
+    let statement = try opened().statement("SELECT DISTINCT partition FROM record ORDER BY partition")
+    defer { statement.reset() }
+    var partitions: [PartitionID] = []
+    while try statement.step() { partitions.append(try statement.partition(0)) }
+    return partitions
+  }
+
+  public func integrityProblems() throws(StoreFailure) -> [String] {
+    let statement = try opened().statement("PRAGMA integrity_check(100)")
+    defer { statement.reset() }
+    var problems: [String] = []
+    while try statement.step() { problems.append(statement.text(0)) }
+    return problems == ["ok"] ? [] : problems
+  }
+}
+
+extension Connection {
+  /// The database's id and how many batches were committed to it.
+  func identity() throws(StoreFailure) -> (databaseID: [UInt8], batches: Int64) {
+    let statement = try statement("SELECT databaseID, batches FROM store WHERE one = 1")
+    defer { statement.reset() }
+    guard try statement.step() else { throw .corrupt }
+    return (statement.bytes(0), statement.integer(1))
+  }
+}
+
+extension Statement {
+  /// A number that must fit, since a file can hold anything.
+  func unsigned<Number: FixedWidthInteger & UnsignedInteger>(_ column: Int32) throws(StoreFailure) -> Number {
+    guard let number = Number(exactly: integer(column)) else { throw .corrupt }
+    return number
+  }
+
+  func partition(_ column: Int32) throws(StoreFailure) -> PartitionID {
+    guard let partition = PartitionID(bytes: bytes(column)) else { throw .corrupt }
+    return partition
+  }
+
+  /// The columns of every query over records, in this order.
+  func record() throws(StoreFailure) -> SealedRecord {
+    SealedRecord(
+      key: RecordKey(
+        partition: try partition(0), kind: RecordKind(rawValue: try unsigned(1)), id: bytes(2)),
+      schema: try unsigned(3), keyEpoch: try unsigned(4), generation: UInt64(bitPattern: integer(5)),
+      sealed: bytes(6))
+  }
+
+  func records() throws(StoreFailure) -> [SealedRecord] {
+    var records: [SealedRecord] = []
+    while try step() { records.append(try record()) }
+    return records
+  }
+}

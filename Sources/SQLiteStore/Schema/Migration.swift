@@ -1,0 +1,8 @@
+/// A step of the schema. Steps are only ever appended: an installed agent may stand at any of them.
+struct Migration: Sendable {
+  /// What `user_version` is after it; the place in `all`, from 1.
+  let version: Int
+  let sql: String
+
+  static let all: [Migration] = [.version1]
+}

@@ -1,0 +1,94 @@
+internal import AgentPorts
+
+extension Connection {
+  /// Applies a batch in one transaction, or nothing of it.
+  func write(_ batch: [StoreWrite]) throws(StoreFailure) {
+    try statement("BEGIN IMMEDIATE").run()
+    do throws(StoreFailure) {
+      for write in batch { try apply(write) }
+      try statement("UPDATE store SET batches = batches + 1").run()
+      try statement("COMMIT").run()
+    } catch {
+      // Some failures have rolled back by themselves (sqlite3_get_autocommit).
+      if isInTransaction { try? statement("ROLLBACK").run() }
+      throw error
+    }
+  }
+
+  private func apply(_ write: StoreWrite) throws(StoreFailure) {
+    switch write {
+    case .put(let record): try put(record)
+    case .delete(let key):
+      let statement = try statement("DELETE FROM record WHERE partition = ?1 AND kind = ?2 AND id = ?3")
+      statement.bind(key)
+      try statement.run()
+    case .deletePartition(let partition):
+      let statement = try statement("DELETE FROM record WHERE partition = ?1")
+      statement.bind(1, partition.bytes)
+      try statement.run()
+    case .putMetadata(let name, let value):
+      let statement = try statement(
+        """
+        INSERT INTO metadata (name, value) VALUES (?1, ?2)
+        ON CONFLICT (name) DO UPDATE SET value = excluded.value
+        """)
+      statement.bind(1, name)
+      statement.bind(2, value)
+      try statement.run()
+    case .deleteMetadata(let name):
+      let statement = try statement("DELETE FROM metadata WHERE name = ?1")
+      statement.bind(1, name)
+      try statement.run()
+    case .putKeySlot(let slot): try put(slot)
+    case .deleteKeySlot(let number):
+      let statement = try statement("DELETE FROM keySlot WHERE number = ?1")
+      statement.bind(1, Int64(number))
+      try statement.run()
+    }
+  }
+
+  private func put(_ record: SealedRecord) throws(StoreFailure) {
+    // An update, not a replacement: the row keeps its place, and the indexes are not written.
+    let statement = try statement(
+      """
+      INSERT INTO record (partition, kind, id, schema, keyEpoch, generation, sealed)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+      ON CONFLICT (partition, kind, id) DO UPDATE SET
+        schema = excluded.schema, keyEpoch = excluded.keyEpoch, generation = excluded.generation,
+        sealed = excluded.sealed
+      """)
+    statement.bind(record.key)
+    statement.bind(4, Int64(record.schema))
+    statement.bind(5, Int64(record.keyEpoch))
+    statement.bind(6, Int64(bitPattern: record.generation))
+    statement.bind(7, record.sealed)
+    try statement.run()
+  }
+
+  private func put(_ slot: KeySlotRow) throws(StoreFailure) {
+    let statement = try statement(
+      """
+      INSERT INTO keySlot (number, protection, parameters, commitment, keyEpoch, wrappedRootKey)
+      VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+      ON CONFLICT (number) DO UPDATE SET
+        protection = excluded.protection, parameters = excluded.parameters, commitment = excluded.commitment,
+        keyEpoch = excluded.keyEpoch, wrappedRootKey = excluded.wrappedRootKey
+      """)
+    statement.bind(1, Int64(slot.number))
+    statement.bind(2, slot.protection)
+    statement.bind(3, slot.parameters)
+    statement.bind(4, slot.commitment)
+    statement.bind(5, Int64(slot.keyEpoch))
+    statement.bind(6, slot.wrappedRootKey)
+    try statement.run()
+  }
+}
+
+extension Statement {
+  /// Parameters 1 to 3.
+  func bind(_ key: RecordKey) {
+    bind(1, key.partition.bytes)
+    bind(2, Int64(key.kind.rawValue))
+    bind(3, key.id)
+  }
+}
