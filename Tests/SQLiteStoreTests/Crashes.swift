@@ -1,0 +1,197 @@
+import AgentPorts
+import SQLiteStore
+import StorageFaults
+import Testing
+
+/// A batch is whole on the disk or not there at all, whatever happens at whichever operation.
+@Suite struct AtomicityTests {
+  /// The state before, and a batch that touches every table and several pages.
+  static let before: [StoreWrite] =
+    [.putKeySlot(slot), .putMetadata(name: "head", value: [1])]
+    + (0..<12).map { .put(record(.alice, .grant, id: [$0], String(repeating: "a", count: 800))) }
+    + [.put(record(.bob, .note, String(repeating: "b", count: 9_000)))]
+
+  static let batch: [StoreWrite] =
+    [.putMetadata(name: "head", value: [2]), .deletePartition(.bob), .deleteKeySlot(number: 0)]
+    + (0..<8).map { .put(record(.alice, .grant, id: [$0], generation: 2, String(repeating: "A", count: 1_700))) }
+    + [.delete(RecordKey(partition: .alice, kind: .grant, id: [9])), .put(record(.vault, .note, "audit"))]
+
+  /// The two states that may be seen afterwards.
+  static func states() throws -> (old: Contents, new: Contents) {
+    let disk = SimulatedDisk()
+    let store = try SQLiteStore(path: "store", vfs: disk.vfsName)
+    defer { store.close() }
+    try store.commit(before)
+    let old = try Contents(of: store)
+    try store.commit(batch)
+    return (old, try Contents(of: store))
+  }
+
+  static let faults: [SimulatedDisk.Fault] =
+    [
+      .fail(.inputOutput, once: true), .fail(.inputOutput, once: false), .fail(.full, once: true),
+      .fail(.full, once: false), .die(.kill),
+    ] + (1...6).map { .die(.powerLoss(seed: $0)) }
+
+  @Test(arguments: faults) func aBatchIsWholeOrAbsent(fault: SimulatedDisk.Fault) throws {
+    let (old, new) = try Self.states()
+    var committed = 0
+    for step in 1... {
+      let disk = SimulatedDisk()
+      var store = try SQLiteStore(path: "store", vfs: disk.vfsName)
+      try store.commit(Self.before)
+      let start = disk.operations
+      disk.plan(fault, at: start + step, seed: UInt64(step))
+
+      var failure: StoreFailure?
+      do throws(StoreFailure) {
+        try store.commit(Self.batch)
+        _ = try store.truncateLog()
+      } catch {
+        failure = error
+      }
+      store.close()
+      let operations = disk.operations - start
+      disk.revive()
+
+      store = try SQLiteStore(path: "store", vfs: disk.vfsName)
+      let found = try Contents(of: store)
+      #expect(found == old || found == new, "a mix after \(fault) at \(step)")
+      #expect(try store.integrityProblems() == [], "\(fault) at \(step)")
+      if failure == nil {
+        #expect(found == new, "lost after \(fault) at \(step)")
+        committed += 1
+      }
+      // And it goes on working.
+      try store.commit([.putMetadata(name: "head", value: [3])])
+      #expect(try store.metadata("head") == [3])
+      store.close()
+      if operations < step { break }
+      try #require(step < 200)
+    }
+    #expect(committed > 0)
+  }
+
+  /// The very first start, which makes files and schema.
+  @Test(arguments: faults) func aFirstStartThatDiesIsStartedAgain(fault: SimulatedDisk.Fault) throws {
+    for step in 1... {
+      let disk = SimulatedDisk()
+      disk.plan(fault, at: step, seed: UInt64(step))
+      let first = try? SQLiteStore(path: "store", vfs: disk.vfsName)
+      try? first?.commit(Self.before)
+      first?.close()
+      let operations = disk.operations
+      disk.revive()
+      let store = try SQLiteStore(path: "store", vfs: disk.vfsName)
+      #expect(try store.integrityProblems() == [])
+      try store.commit(Self.before)
+      #expect(try store.metadata("head") == [1])
+      store.close()
+      if operations < step { break }
+      try #require(step < 300)
+    }
+  }
+}
+
+/// What was acknowledged survives the power loss that follows, also after syncs that failed on the way.
+@Suite struct DurabilityTests {
+  /// Commits numbered values; gives the last number that was acknowledged.
+  func run(_ store: SQLiteStore, _ numbers: ClosedRange<UInt8>) -> UInt8 {
+    var acknowledged = numbers.lowerBound - 1
+    for number in numbers {
+      let batch: [StoreWrite] =
+        [.putMetadata(name: "head", value: [number])]
+        + (0..<6).map { .put(record(.alice, .grant, id: [$0], generation: UInt64(number), "\(number)")) }
+      do { try store.commit(batch) } catch { continue }
+      acknowledged = number
+    }
+    return acknowledged
+  }
+
+  func check(_ disk: SimulatedDisk, atLeast acknowledged: UInt8, _ comment: Comment) throws {
+    let store = try SQLiteStore(path: "store", vfs: disk.vfsName)
+    defer { store.close() }
+    let head = try store.metadata("head")?[0] ?? 0
+    #expect(head >= acknowledged, comment)
+    for record in try store.records(in: .alice) {
+      #expect(record.generation == UInt64(head), comment)
+    }
+    #expect(try store.integrityProblems() == [], comment)
+  }
+
+  @Test(arguments: [1, 2, 3] as [UInt64])
+  func acknowledgedCommitsSurviveAFailedSyncAndThenAPowerLoss(seed: UInt64) throws {
+    for step in 1... {
+      let disk = SimulatedDisk()
+      let store = try SQLiteStore(path: "store", vfs: disk.vfsName)
+      let start = disk.operations
+      disk.plan(.fail(.inputOutput, once: true), at: start + step, seed: seed &* 1_000 &+ UInt64(step))
+      let acknowledged = run(store, 1...5)
+      #expect(acknowledged == 5, "one failed operation at \(step) is mended")
+      let operations = disk.operations - start
+      disk.die(.powerLoss(seed: seed &+ UInt64(step)))
+      store.close()
+      disk.revive()
+      try check(disk, atLeast: acknowledged, "failed once at \(step), seed \(seed)")
+      if operations < step { break }
+      try #require(step < 400)
+    }
+  }
+
+  /// The disk fails so long that closing can't tidy the log either; then it recovers, and the process goes on.
+  @Test(arguments: [1, 2, 3, 4] as [UInt64])
+  func aLogLeftByFailedSyncsIsNotTrusted(seed: UInt64) throws {
+    for step in 1... {
+      let disk = SimulatedDisk()
+      var store = try SQLiteStore(path: "store", vfs: disk.vfsName)
+      #expect(run(store, 1...3) == 3)
+      let start = disk.operations
+      disk.plan(.fail(.inputOutput, once: false), at: start + step, seed: seed &* 77 &+ UInt64(step))
+      var acknowledged = max(3, run(store, 4...6))
+      let operations = disk.operations - start
+      disk.withdrawPlan()
+      if step % 2 == 0 {
+        // Another process takes over: with what the page cache shows, not with what the medium has.
+        disk.die(.kill)
+        store.close()
+        disk.revive()
+        store = try SQLiteStore(path: "store", vfs: disk.vfsName)
+      }
+      acknowledged = run(store, 7...9)
+      #expect(acknowledged == 9, "a disk that recovered is written again, from \(step)")
+      disk.die(.powerLoss(seed: seed &+ UInt64(step)))
+      store.close()
+      disk.revive()
+      try check(disk, atLeast: acknowledged, "failing from \(step), seed \(seed)")
+      if operations < step { break }
+      try #require(step < 400)
+    }
+  }
+
+  @Test func anyPowerLossKeepsWhatWasAcknowledged() throws {
+    for seed in 1...60 as ClosedRange<UInt64> {
+      let disk = SimulatedDisk()
+      let store = try SQLiteStore(path: "store", vfs: disk.vfsName)
+      disk.plan(.die(.powerLoss(seed: seed)), at: disk.operations + Int(seed) * 3)
+      let acknowledged = run(store, 1...40)
+      store.close()
+      disk.revive()
+      try check(disk, atLeast: acknowledged, "seed \(seed)")
+    }
+  }
+
+  @Test func anOldCopyOpensAsWhatItIs() throws {
+    let disk = SimulatedDisk()
+    var store = try SQLiteStore(path: "store", vfs: disk.vfsName)
+    #expect(run(store, 1...3) == 3)
+    let old = disk.snapshot()
+    #expect(run(store, 4...8) == 8)
+    disk.restore(old)
+    // The running store notices that its file was exchanged under it.
+    #expect(throws: StoreFailure.corrupt) { try store.commit([.putMetadata(name: "head", value: [0])]) }
+    store.close()
+    store = try SQLiteStore(path: "store", vfs: disk.vfsName)
+    #expect(try store.metadata("head") == [3])
+    store.close()
+  }
+}
