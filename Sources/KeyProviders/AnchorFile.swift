@@ -1,0 +1,62 @@
+public import AgentPorts
+internal import Glibc
+
+/// An anchor as a small file a database, outside the state directory, so that restoring that directory alone is
+/// noticed: `$XDG_CONFIG_HOME/lanyard/anchors/<id in hex>`.
+public struct AnchorFile: RollbackAnchor {
+  private let directory: String
+
+  /// - Parameter directory: made with mode 0700 when the first anchor is written.
+  public init(directory: String) { self.directory = directory }
+
+  private static let heading = "lanyard-anchor-1 "
+  /// The heading, 20 digits, a newline; one byte more tells a longer file.
+  private static let longest = heading.utf8.count + 22
+
+  public func sequence(databaseID: [UInt8]) throws(KeySourceFailure) -> UInt64? {
+    guard let file = try openPrivately(path(databaseID)) else { return nil }
+    defer { close(file) }
+    var bytes = [UInt8](repeating: 0, count: Self.longest)
+    guard let count = bytes.withUnsafeMutableBytes({ readAll(file, into: $0) }) else { throw .unavailable }
+    let text = String(decoding: bytes[..<count], as: UTF8.self)
+    guard text.hasPrefix(Self.heading), text.hasSuffix("\n"),
+      let sequence = UInt64(text.dropFirst(Self.heading.count).dropLast())
+    else { throw .damaged }
+    return sequence
+  }
+
+  public func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) {
+    // Never back: the anchor is the highest that was ever seen.
+    do throws(KeySourceFailure) {
+      if let known = try self.sequence(databaseID: databaseID), known >= sequence { return }
+    } catch .damaged {
+      // A new one is better than none.
+    }
+    try makeDirectory(directory)
+    var text = Self.heading + String(sequence) + "\n"
+    let path = path(databaseID)
+    let failure = text.withUTF8 { utf8 -> KeySourceFailure? in
+      do throws(KeySourceFailure) {
+        try writeDurably(UnsafeRawBufferPointer(utf8), to: path, replacing: true)
+        return nil
+      } catch {
+        return error
+      }
+    }
+    if let failure { throw failure }
+  }
+
+  private func path(_ databaseID: [UInt8]) -> String { directory + "/" + hexadecimal(databaseID) }
+
+  private func makeDirectory(_ path: String) throws(KeySourceFailure) {
+    if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+    guard errno == ENOENT, let slash = path.lastIndex(of: "/"), slash != path.startIndex else { throw .unavailable }
+    try makeDirectory(String(path[..<slash]))
+    guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .unavailable }
+  }
+}
+
+func hexadecimal(_ bytes: [UInt8]) -> String {
+  let digits = Array("0123456789abcdef".utf8)
+  return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+}

@@ -1,0 +1,69 @@
+internal import AgentPorts
+internal import CPlatform
+internal import Glibc
+
+/// Opens a plain file of this user that grants nothing to others; nil if there is none.
+func openPrivately(_ path: String) throws(KeySourceFailure) -> Int32? {
+  let file = lanyard_open_private_file(path, O_RDONLY)
+  switch -file {
+  case ...0: return file
+  case ENOENT: return nil
+  case ELOOP, EPERM, EACCES, EINVAL, ENXIO, EISDIR: throw .unsafePermissions
+  default: throw .unavailable
+  }
+}
+
+/// Reads to the end or until the buffer is full; nil if reading fails.
+func readAll(_ file: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+  var count = 0
+  while count < buffer.count {
+    let got = read(file, buffer.baseAddress! + count, buffer.count - count)
+    if got < 0, errno == EINTR { continue }
+    if got < 0 { return nil }
+    if got == 0 { break }
+    count += got
+  }
+  return count
+}
+
+/// Writes a file of mode 0600 that is whole and on the disk when this returns, or not there.
+///
+/// - Parameter replacing: whether a file of that name may be replaced; if not, it stays and this throws.
+func writeDurably(
+  _ bytes: UnsafeRawBufferPointer, to path: String, replacing: Bool
+) throws(KeySourceFailure) {
+  guard let slash = path.lastIndex(of: "/") else { throw .unavailable }
+  let directory = lanyard_open_directory_for_sync(slash == path.startIndex ? "/" : String(path[..<slash]))
+  guard directory >= 0 else { throw .unavailable }
+  defer { close(directory) }
+  let name = String(path[path.index(after: slash)...])
+  let temporary = name + ".new"
+  // What a crash left behind; nobody else writes here.
+  unlinkat(directory, temporary, 0)
+  let file = openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+  guard file >= 0 else { throw .unavailable }
+  defer { close(file) }
+  var isPlaced = false
+  defer { if !isPlaced { unlinkat(directory, temporary, 0) } }
+
+  guard fchmod(file, 0o600) == 0, writeAll(bytes, to: file), fsync(file) == 0 else { throw .unavailable }
+  if replacing {
+    guard renameat(directory, temporary, directory, name) == 0 else { throw .unavailable }
+    isPlaced = true
+  } else {
+    // A second name, which fails if there is one already; then the first one goes.
+    guard linkat(directory, temporary, directory, name, 0) == 0 else { throw .unavailable }
+  }
+  guard fsync(directory) == 0 else { throw .unavailable }
+}
+
+private func writeAll(_ bytes: UnsafeRawBufferPointer, to file: Int32) -> Bool {
+  var rest = bytes[...]
+  while !rest.isEmpty {
+    let written = write(file, UnsafeRawBufferPointer(rebasing: rest).baseAddress!, rest.count)
+    if written < 0, errno == EINTR { continue }
+    guard written > 0 else { return false }
+    rest = rest.dropFirst(written)
+  }
+  return true
+}

@@ -1,1 +1,0 @@
-// KeyProviders: see Package.swift.

@@ -1,0 +1,73 @@
+internal import CPlatform
+internal import Glibc
+
+/// One agent a state directory: an exclusive lock on a file, held as long as the value lives and no longer than the
+/// process. The file stays when the lock goes, so that two agents can never lock two files of one name.
+public struct InstanceLock: ~Copyable {
+  private let descriptor: Int32
+
+  public enum Failure: Error, Sendable, Equatable {
+    /// Another agent has it; its process id if the file tells.
+    case held(by: Int32?)
+    /// A symlink, another user's file, open to others, or not a plain file.
+    case unsafe
+    case unavailable(errno: Int32)
+  }
+
+  /// Takes the lock, or says at once who has it.
+  public init(path: String) throws(Failure) {
+    // A second look after locking: the file may have been removed or replaced meanwhile, and a lock on what has no
+    // name keeps nobody out.
+    for _ in 0..<10 {
+      let file = try Self.open(path)
+      let result = lanyard_lock_file(file)
+      if result == -EAGAIN {
+        let holder = Self.holder(file)
+        close(file)
+        throw .held(by: holder)
+      }
+      guard result == 0 else {
+        close(file)
+        throw .unavailable(errno: -result)
+      }
+      if lanyard_is_same_file(file, path) != 0 {
+        descriptor = file
+        Self.sign(file)
+        return
+      }
+      close(file)
+    }
+    throw .unavailable(errno: EAGAIN)
+  }
+
+  deinit { close(descriptor) }
+
+  /// True while the lock file's name still leads to the file that is locked.
+  public func isIntact(path: String) -> Bool { lanyard_is_same_file(descriptor, path) != 0 }
+
+  private static func open(_ path: String) throws(Failure) -> Int32 {
+    let created = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    if created >= 0 { return created }
+    guard errno == EEXIST else { throw .unavailable(errno: errno) }
+    let file = lanyard_open_private_file(path, O_RDWR)
+    switch -file {
+    case ...0: return file
+    case ELOOP, EPERM, EINVAL, ENXIO, EISDIR: throw .unsafe
+    case let error: throw .unavailable(errno: error)
+    }
+  }
+
+  /// For the message of the one who comes second.
+  private static func sign(_ file: Int32) {
+    let text = "\(getpid())\n"
+    _ = ftruncate(file, 0)
+    _ = pwrite(file, text, text.utf8.count, 0)
+  }
+
+  private static func holder(_ file: Int32) -> Int32? {
+    var bytes = [UInt8](repeating: 0, count: 16)
+    let count = pread(file, &bytes, bytes.count, 0)
+    guard count > 0 else { return nil }
+    return Int32(String(decoding: bytes[..<count].prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
+  }
+}

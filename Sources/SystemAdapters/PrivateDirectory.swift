@@ -1,0 +1,69 @@
+internal import CPlatform
+internal import Glibc
+
+/// A directory of this user alone (mode 0700): for the state, the socket, the anchors.
+///
+/// Checked through a descriptor that never followed a symlink in its place, so what was checked is what is used.
+public struct PrivateDirectory: Sendable {
+  /// Without a slash at its end.
+  public let path: String
+
+  /// Why a directory is not used. All of them end the agent with 73 (can't create, or unsafe).
+  public enum Failure: Error, Sendable, Equatable {
+    case cannotCreate(errno: Int32)
+    case notADirectory
+    case symlink
+    /// It belongs to another user.
+    case foreignOwner
+    /// Others may read, write or enter it.
+    case openToOthers(mode: UInt32)
+  }
+
+  /// Takes the directory, or makes it and the missing ones above it, each with mode 0700.
+  public init(path: String) throws(Failure) {
+    var path = path[...]
+    // A slash at the end would make open(2) follow a symlink.
+    while path.count > 1, path.last == "/" { path = path.dropLast() }
+    guard !path.isEmpty else { throw .cannotCreate(errno: ENOENT) }
+    self.path = String(path)
+    try Self.create(self.path)
+    try check()
+  }
+
+  /// The same checks again, on what stands there now.
+  public func check() throws(Failure) {
+    let directory = lanyard_open_directory(path)
+    guard directory >= 0 else { throw failure(-directory) }
+    defer { close(directory) }
+    var status = stat()
+    guard fstat(directory, &status) == 0 else { throw .cannotCreate(errno: errno) }
+    guard status.st_uid == geteuid() else { throw .foreignOwner }
+    guard status.st_mode & 0o077 == 0 else { throw .openToOthers(mode: status.st_mode & 0o7777) }
+    // Its owner may have shut himself out: then nothing in it can be made.
+    guard status.st_mode & 0o700 == 0o700 else { throw .cannotCreate(errno: EACCES) }
+  }
+
+  private static func create(_ path: String) throws(Failure) {
+    if mkdir(path, 0o700) == 0 {
+      // The umask can only have taken more away, from ourselves too.
+      guard chmod(path, 0o700) == 0 else { throw .cannotCreate(errno: errno) }
+      return
+    }
+    switch errno {
+    case EEXIST: return
+    case ENOENT:
+      guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { throw .cannotCreate(errno: ENOENT) }
+      try create(String(path[..<slash]))
+      // Another process may have been faster: that is as good.
+      guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .cannotCreate(errno: errno) }
+    case let error: throw .cannotCreate(errno: error)
+    }
+  }
+
+  private func failure(_ error: Int32) -> Failure {
+    guard error == ENOTDIR || error == ELOOP else { return .cannotCreate(errno: error) }
+    // With O_PATH|O_NOFOLLOW|O_DIRECTORY a symlink is ENOTDIR too: look, to say which.
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK ? .symlink : .notADirectory
+  }
+}

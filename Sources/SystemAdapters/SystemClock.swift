@@ -1,0 +1,36 @@
+public import AgentModel
+public import AgentPorts
+internal import CPlatform
+
+/// The machine's clocks: CLOCK_REALTIME for people, CLOCK_BOOTTIME for lifetimes.
+public struct SystemClock: AgentClock {
+  public let bootID: String
+
+  /// The longest single sleep: far deadlines are reached in steps that no arithmetic overflows.
+  private static let longestSleep = Milliseconds.seconds(30 * 24 * 3600)
+
+  public init() {
+    var text = [CChar](repeating: 0, count: 37)
+    if lanyard_boot_id(&text) == 0 {
+      bootID = String(decoding: text.prefix(36).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    } else {
+      // Without /proc every start counts as another boot: boot times of before are then never compared with ours.
+      bootID = "process-" + SystemEntropy().bytes(16).map { String($0, radix: 16) }.joined(separator: "-")
+    }
+  }
+
+  public func wall() -> Timestamp { Timestamp(milliseconds: lanyard_wall_milliseconds()) }
+
+  public func boot() -> BootInstant { BootInstant(milliseconds: lanyard_boot_milliseconds()) }
+
+  /// The continuous clock's timers run on CLOCK_BOOTTIME, so a machine that wakes from sleep finds them due. One timer
+  /// of the kernel, no polling.
+  public func sleep(until deadline: BootInstant) async {
+    while !Task.isCancelled {
+      let now = boot()
+      guard now < deadline else { return }
+      let wait = min(deadline - now, Self.longestSleep)
+      guard (try? await Task.sleep(for: .milliseconds(wait.count), clock: .continuous)) != nil else { return }
+    }
+  }
+}

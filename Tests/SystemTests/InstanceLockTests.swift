@@ -1,0 +1,92 @@
+import Foundation
+import SystemAdapters
+import Testing
+
+@Suite struct InstanceLockTests {
+  let directory = TemporaryDirectory()
+  var path: String { directory.path("lock") }
+
+  @Test func theSecondIsToldWhoHoldsIt() throws {
+    let lock = try InstanceLock(path: path)
+    #expect(directory.mode("lock") == 0o600)
+    #expect(lockFailure() == .held(by: getpid()))
+    expectIntact(lock)
+  }
+
+  @Test func itIsFreeAgainWhenItsHolderEnds() throws {
+    do {
+      let lock = try InstanceLock(path: path)
+      expectIntact(lock)
+    }
+    let again = try InstanceLock(path: path)
+    expectIntact(again)
+  }
+
+  @Test func aFileLeftByADeadAgentIsTakenOver() throws {
+    directory.write(Array("4242\n".utf8), to: "lock")
+    _ = try InstanceLock(path: path)
+    #expect(directory.bytes(of: "lock") == Array("\(getpid())\n".utf8))
+  }
+
+  @Test func aRemovedFileIsNoticed() throws {
+    let lock = try InstanceLock(path: path)
+    unlink(path)
+    let isIntact = lock.isIntact(path: path)
+    #expect(!isIntact)
+  }
+
+  @Test func onlyAPlainFileOfOursIsLocked() throws {
+    directory.write([], to: "other")
+    symlink("other", path)
+    #expect(lockFailure() == .unsafe)
+    unlink(path)
+    directory.write([], to: "lock", mode: 0o666)
+    #expect(lockFailure() == .unsafe)
+    unlink(path)
+    mkfifo(path, 0o600)
+    #expect(lockFailure() == .unsafe)
+    unlink(path)
+    mkdir(path, 0o700)
+    #expect(lockFailure() == .unsafe)
+  }
+
+  @Test func anotherProcessKeepsUsOutUntilItEnds() throws {
+    // Python's fcntl.lockf is a lock of the process (F_SETLK), which excludes ours of the file description.
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments = [
+      "python3", "-c",
+      """
+      import fcntl, os, sys
+      f = open(sys.argv[1], "w"); os.chmod(sys.argv[1], 0o600)
+      fcntl.lockf(f, fcntl.LOCK_EX); f.write(f"{os.getpid()}\\n"); f.flush()
+      print("locked", flush=True); sys.stdin.read()
+      """, path,
+    ]
+    let (output, input) = (Pipe(), Pipe())
+    process.standardOutput = output
+    process.standardInput = input
+    try process.run()
+    let ready = output.fileHandleForReading.availableData
+    try #require(String(decoding: ready, as: UTF8.self) == "locked\n")
+    #expect(lockFailure() == .held(by: process.processIdentifier))
+    try input.fileHandleForWriting.close()
+    process.waitUntilExit()
+    #expect(lockFailure() == nil)
+  }
+
+  private func expectIntact(_ lock: borrowing InstanceLock) {
+    // The macro would copy what can't be copied.
+    let isIntact = lock.isIntact(path: path)
+    #expect(isIntact)
+  }
+
+  private func lockFailure() -> InstanceLock.Failure? {
+    do throws(InstanceLock.Failure) {
+      _ = try InstanceLock(path: path)
+      return nil
+    } catch {
+      return error
+    }
+  }
+}
