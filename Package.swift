@@ -66,7 +66,10 @@ let practice: [Target] = [
   room("PracticeProvider", ["COpenSSL", "LoopbackHTTP"]),  // an OpenID provider on loopback that can misbehave
   room(
     "AgentSimulation",
-    ["Agent", "AgentPorts", "AgentModel", "JSONRPC", "PracticeProvider", "SQLiteStore", "StorageFaults", "TokenSignatures"]
+    [
+      "Agent", "AgentPorts", "AgentModel", "JSONRPC", "PracticeProvider", "SQLiteStore", "StorageFaults",
+      "TokenSignatures",
+    ]
   ),  // seeded executor, virtual clocks, fault plans over the real store
 ]
 

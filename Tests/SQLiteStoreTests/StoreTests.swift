@@ -45,8 +45,10 @@ import Testing
   @Test func recordsComeInTheOrderOfKindThenID() throws {
     let store = try open()
     let expected = [
-      record(.alice, .grant, id: [], "no id"), record(.alice, .grant, id: [0], "0"), record(.alice, .grant, id: [0, 0], "00"),
-      record(.alice, .grant, id: [0xff], "ff"), record(.alice, .snapshot, id: [5], "s"), record(.alice, .note, id: [1], "n"),
+      record(.alice, .grant, id: [], "no id"), record(.alice, .grant, id: [0], "0"),
+      record(.alice, .grant, id: [0, 0], "00"),
+      record(.alice, .grant, id: [0xff], "ff"), record(.alice, .snapshot, id: [5], "s"),
+      record(.alice, .note, id: [1], "n"),
     ]
     try store.commit(expected.reversed().map { .put($0) })
     #expect(try store.records(in: .alice) == expected)
@@ -90,7 +92,8 @@ import Testing
   @Test func deletingTakesOneRecordOrOnePartition() throws {
     let store = try open()
     try store.commit([
-      .put(record(.alice, .grant, id: [1], "1")), .put(record(.alice, .grant, id: [2], "2")), .put(record(.bob, .grant, "b")),
+      .put(record(.alice, .grant, id: [1], "1")), .put(record(.alice, .grant, id: [2], "2")),
+      .put(record(.bob, .grant, "b")),
     ])
     try store.commit([.delete(RecordKey(partition: .alice, kind: .grant, id: [1]))])
     #expect(try store.records(in: .alice) == [record(.alice, .grant, id: [2], "2")])

@@ -34,7 +34,8 @@ import Testing
 
   @Test(arguments: [
     "", "lanyard-anchor-1 ", "lanyard-anchor-1 5", "lanyard-anchor-1 -5\n", "lanyard-anchor-2 5\n",
-    "lanyard-anchor-1 18446744073709551616\n", "lanyard-anchor-1 5\n\n", "lanyard-anchor-1 00000000000000000000000005\n",
+    "lanyard-anchor-1 18446744073709551616\n", "lanyard-anchor-1 5\n\n",
+    "lanyard-anchor-1 00000000000000000000000005\n",
     "x",
   ]) func damageIsNoticedAndMended(text: String) throws {
     let anchor = AnchorFile(directory: directory.path)

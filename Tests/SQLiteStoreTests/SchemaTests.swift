@@ -1,0 +1,184 @@
+import AgentPorts
+import CSQLite
+import StorageFaults
+import Testing
+
+@testable import SQLiteStore
+
+/// Versions of the schema, and files that are not ours.
+@Suite struct SchemaTests {
+  let disk = SimulatedDisk()
+
+  func open() throws -> SQLiteStore { try SQLiteStore(path: "store", vfs: disk.vfsName) }
+
+  /// Runs SQL on the file past the store.
+  func run(_ sql: String) throws {
+    var connection: OpaquePointer?
+    try #require(
+      sqlite3_open_v2("store", &connection, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, disk.vfsName) == SQLITE_OK)
+    defer { sqlite3_close(connection) }
+    var message: UnsafeMutablePointer<CChar>?
+    let code = sqlite3_exec(connection, sql, nil, nil, &message)
+    try #require(code == SQLITE_OK, "\(message.map { String(cString: $0) } ?? "")")
+  }
+
+  @Test func versionsCountFromOneWithoutAGap() {
+    #expect(Migration.all.map(\.version) == Array(1...Migration.all.count))
+  }
+
+  @Test(arguments: 0..<Migration.all.count) func everyOlderVersionIsBroughtUpToDate(version: Int) throws {
+    try run(Migration.all[..<version].map(\.sql).joined())
+    if version > 0 {
+      try run("PRAGMA application_id = \(Connection.applicationID); PRAGMA user_version = \(version)")
+    }
+    var store = try open()
+    try store.commit([.put(record(.alice, .grant, "token"))])
+    store.close()
+    store = try open()
+    #expect(try store.records(in: .alice).count == 1)
+    store.close()
+  }
+
+  @Test func aNewerVersionIsRefusedAndLeftAlone() throws {
+    try open().close()
+    try run("PRAGMA user_version = 99")
+    let before = disk.bytes(of: "store")
+    #expect(throws: StoreFailure.newerSchema(found: 99, known: Migration.all.count)) { try open() }
+    #expect(disk.bytes(of: "store") == before)
+  }
+
+  @Test func anotherProgramsDatabaseIsRefusedAndLeftAlone() throws {
+    try run("CREATE TABLE theirs (x); PRAGMA application_id = 7")
+    let before = disk.bytes(of: "store")
+    #expect(throws: StoreFailure.corrupt) { try open() }
+    #expect(disk.bytes(of: "store") == before)
+  }
+
+  @Test func tablesWithoutOurMarkAreRefused() throws {
+    try run("CREATE TABLE theirs (x)")
+    #expect(throws: StoreFailure.corrupt) { try open() }
+  }
+
+  @Test func aFileThatIsNoDatabaseIsRefused() throws {
+    disk.overwrite("store", at: 0, with: Array(repeating: 0x2a, count: 8192))
+    #expect(throws: StoreFailure.corrupt) { try open() }
+  }
+
+  @Test func aSchemaThatLostATableIsCorrupt() throws {
+    try open().close()
+    try run("DROP TABLE record")
+    let store = try open()
+    #expect(throws: StoreFailure.corrupt) { try store.partitions() }
+    store.close()
+  }
+
+  /// Pages overwritten: reading them says so, and so does the check; nothing else happens.
+  @Test func damagedPagesAreToldNotObeyed() throws {
+    let store = try open()
+    for index in 0..<60 as Range<UInt8> {
+      try store.commit([.put(record(.alice, .grant, id: [index], String(repeating: "x", count: 2_000)))])
+    }
+    store.close()
+    let clean = disk.snapshot()
+    let size = disk.bytes(of: "store").count
+    var told = 0
+    for page in 1..<(size / 4096) {
+      disk.restore(clean)
+      disk.overwrite("store", at: page * 4096, with: Array(repeating: UInt8(truncatingIfNeeded: page), count: 4096))
+      do {
+        let store = try open()
+        defer { store.close() }
+        let problems = try store.integrityProblems()
+        _ = try store.records(in: .alice)
+        if !problems.isEmpty { told += 1 }
+      } catch {
+        #expect(error as? StoreFailure == .corrupt)
+        told += 1
+      }
+    }
+    // A page of contents alone may be damaged without SQLite's knowing: there the seal decides.
+    #expect(told > 10)
+  }
+
+  @Test func triggersPlantedInTheFileDoNothing() throws {
+    try open().close()
+    try run(
+      """
+      CREATE TRIGGER planted AFTER INSERT ON record BEGIN
+        DELETE FROM metadata;
+      END
+      """)
+    let store = try open()
+    try store.commit([.putMetadata(name: "head", value: [1])])
+    try store.commit([.put(record(.alice, .grant, "token"))])
+    #expect(try store.metadata("head") == [1])
+    store.close()
+  }
+
+  @Test func valuesThatDoNotFitAreCorrupt() throws {
+    try open().close()
+    try run(
+      """
+      INSERT INTO record (partition, kind, id, schema, keyEpoch, generation, sealed)
+      VALUES (zeroblob(16), 70000, x'', 1, 1, 1, x'00')
+      """)
+    let store = try open()
+    #expect(throws: StoreFailure.corrupt) { try store.records(in: .vault) }
+    store.close()
+  }
+}
+
+/// A disk that is full, or read-only, by the simulation.
+@Suite struct RoomTests {
+  let disk = SimulatedDisk()
+
+  @Test func theRoomPutAsideServesOneWhoseDiskFilledUp() throws {
+    let store = try SQLiteStore(path: "store", vfs: disk.vfsName)
+    defer { store.close() }
+    try store.commit([.put(record(.alice, .grant, "before"))])
+    try store.checkWritable(bytes: 30_000)
+    disk.setCapacity(0)
+    try store.checkWritable(bytes: 30_000)
+    #expect(throws: StoreFailure.full) { try store.checkWritable(bytes: 3_000_000) }
+    disk.setCapacity(disk.bytes().count)
+    let successor = record(.alice, .grant, generation: 2, String(repeating: "x", count: 30_000))
+    try store.commit([.put(successor)])
+    #expect(try store.record(successor.key) == successor)
+    #expect(throws: StoreFailure.full) { try store.checkWritable(bytes: 3_000_000) }
+    disk.setCapacity(nil)
+    try store.checkWritable(bytes: 3_000_000)
+  }
+
+  @Test func aDiskThatFillsUpFailsTheCheck() throws {
+    let store = try SQLiteStore(path: "store", vfs: disk.vfsName)
+    defer { store.close() }
+    disk.plan(.fail(.full, once: false), at: disk.operations + 1)
+    #expect(throws: StoreFailure.full) { try store.checkWritable(bytes: 100) }
+    #expect(throws: StoreFailure.full) { try store.commit([.put(record(.alice, .grant, "x"))]) }
+    disk.withdrawPlan()
+    try store.checkWritable(bytes: 100)
+  }
+
+  @Test func aDiskThatFailsFailsTheCheck() throws {
+    let store = try SQLiteStore(path: "store", vfs: disk.vfsName)
+    defer { store.close() }
+    try store.checkWritable(bytes: 100)
+    disk.plan(.fail(.inputOutput, once: false), at: disk.operations + 1)
+    #expect(throws: StoreFailure.inputOutput) { try store.checkWritable(bytes: 100) }
+    disk.withdrawPlan()
+    try store.checkWritable(bytes: 100)
+  }
+
+  @Test func aDiskThatTurnsReadOnlyFailsTheCheckAndTheCommit() throws {
+    let store = try SQLiteStore(path: "store", vfs: disk.vfsName)
+    defer { store.close() }
+    try store.commit([.put(record(.alice, .grant, "before"))])
+    try store.checkWritable(bytes: 100)
+    disk.setReadOnly(true)
+    #expect(throws: StoreFailure.readOnly) { try store.checkWritable(bytes: 100) }
+    #expect(throws: StoreFailure.readOnly) { try store.commit([.put(record(.alice, .grant, "x"))]) }
+    disk.setReadOnly(false)
+    try store.commit([.put(record(.alice, .grant, "after"))])
+    #expect(try store.records(in: .alice) == [record(.alice, .grant, "after")])
+  }
+}
