@@ -25,7 +25,7 @@ public struct SealingKey: Sendable {
   public func derive(_ label: String, _ context: [UInt8] = []) -> SealingKey {
     SealingKey(
       derived: SecretBytes(capacity: Self.byteCount) { target in
-        hash(label, context, into: target)
+        hash("key", label, context, into: target)
         return Self.byteCount
       })
   }
@@ -33,13 +33,17 @@ public struct SealingKey: Sendable {
   /// A keyed digest for look-ups and chains: tells nothing without the key.
   public func digest(_ label: String, _ context: [UInt8]) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: Self.byteCount) { buffer, count in
-      hash(label, context, into: UnsafeMutableRawBufferPointer(buffer))
+      hash("digest", label, context, into: UnsafeMutableRawBufferPointer(buffer))
       count = Self.byteCount
     }
   }
 
-  private func hash(_ label: String, _ context: [UInt8], into target: UnsafeMutableRawBufferPointer) {
+  /// Keys and digests never meet, whatever their labels: a digest may be shown, a key may not.
+  private func hash(
+    _ purpose: String, _ label: String, _ context: [UInt8], into target: UnsafeMutableRawBufferPointer
+  ) {
     var message = LengthPrefixed()
+    message.append(Array(purpose.utf8))
     message.append(Array(label.utf8))
     message.append(context)
     secret.withBytes { key in
