@@ -1,0 +1,73 @@
+import Glibc
+import Synchronization
+
+/// The work of the accepting thread.
+final class Acceptor: Sendable {
+  /// With no descriptors left `accept` fails at once while connections wait: pause instead of spinning.
+  private static let exhaustedPauseMilliseconds: Int64 = 100
+
+  private let sockets: Mutex<[ListeningSocket]>
+  private let stop: StopSignal
+  private let threads: Threads
+  private let maximumBodyBytes: Int
+  private let handler: LoopbackListener.Handler
+
+  init(
+    sockets: [ListeningSocket],
+    stop: StopSignal,
+    threads: Threads,
+    maximumBodyBytes: Int,
+    handler: @escaping LoopbackListener.Handler
+  ) {
+    self.sockets = Mutex(sockets)
+    self.stop = stop
+    self.threads = threads
+    self.maximumBodyBytes = maximumBodyBytes
+    self.handler = handler
+  }
+
+  /// Accepts until the stop; the sockets are closed when it returns, so the port is free before the thread is joined.
+  func run() {
+    let sockets = sockets.withLock { held in
+      defer { held = [] }
+      return held
+    }
+    let descriptors = sockets.map { $0.descriptor.number }
+    while stop.wait(for: descriptors, events: POLLIN) == .ready {
+      for socket in sockets { take(socket.accept()) }
+    }
+  }
+
+  private func take(_ number: Int32) {
+    switch number {
+    case 0...: serve(Descriptor(owning: number))
+    case -EMFILE, -ENFILE, -ENOMEM, -ENOBUFS: _ = stop.wait(milliseconds: Self.exhaustedPauseMilliseconds)
+    default: break  // none waits, or it went away again (ECONNABORTED)
+    }
+  }
+
+  private func serve(_ descriptor: consuming Descriptor) {
+    // One of the threads is the accepting one.
+    guard threads.count <= LoopbackListener.maximumConnections else { return Self.refuse(descriptor) }
+    let slot = ConnectionSlot(Connection(descriptor, stop: stop))
+    let isStarted = threads.start { [maximumBodyBytes, handler] in
+      slot.take()?.serve(maximumBodyBytes: maximumBodyBytes, handler: handler)
+    }
+    if !isStarted, let connection = slot.take() { Self.refuse(connection.descriptor) }
+  }
+
+  private static func refuse(_ descriptor: borrowing Descriptor) {
+    let bytes = HTTPResponse.text("busy\n", status: 503).serialized()
+    _ = send(descriptor.number, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    shutdown(descriptor.number, Int32(SHUT_WR))
+  }
+}
+
+/// Hands a connection to the thread that will own it.
+private final class ConnectionSlot: Sendable {
+  private let connection: Mutex<Connection?>
+
+  init(_ connection: consuming Connection) { self.connection = Mutex(connection) }
+
+  func take() -> Connection? { connection.withLock { $0.take() } }
+}

@@ -1,0 +1,133 @@
+import Glibc
+
+/// One accepted connection: read a request, ask the handler, perform its reply, close.
+struct Connection: ~Copyable {
+  /// A person's browser and a local client send at once; whoever is slower than this holds a thread for nothing.
+  static let requestMilliseconds: Int64 = 10_000
+  /// How long a peer that does not read its answer is borne.
+  static let writeMilliseconds: Int64 = 10_000
+  /// How long the peer's own end is awaited after the answer, so that the kernel's RST does not overtake it.
+  static let lingerMilliseconds: Int64 = 1_000
+
+  let descriptor: Descriptor
+  let stop: StopSignal
+
+  init(_ descriptor: consuming Descriptor, stop: StopSignal) {
+    descriptor.makeNonBlocking()
+    self.descriptor = descriptor
+    self.stop = stop
+  }
+
+  func serve(maximumBodyBytes: Int, handler: (HTTPRequest) -> HTTPReply) {
+    switch readRequest(maximumBodyBytes: maximumBodyBytes) {
+    case .request(let request): perform(handler(request), isHead: request.method == "HEAD")
+    case .refused(let status): answer(.text(HTTPResponse.reason(status) + "\n", status: status))
+    case .gone: break
+    }
+  }
+
+  private enum Outcome {
+    case request(HTTPRequest)
+    case refused(Int)
+    case gone
+  }
+
+  private func readRequest(maximumBodyBytes: Int) -> Outcome {
+    var reader = RequestReader(maximumBodyBytes: maximumBodyBytes)
+    let deadline = Elapsed.now() + Self.requestMilliseconds
+    var chunk = [UInt8](repeating: 0, count: 16 * 1024)
+    while true {
+      switch stop.wait(for: [descriptor.number], events: POLLIN, milliseconds: max(0, deadline - Elapsed.now())) {
+      case .stopped: return .gone
+      case .timedOut: return .refused(408)
+      case .ready: break
+      }
+      let count = recv(descriptor.number, &chunk, chunk.count, 0)
+      if count < 0 && (errno == EAGAIN || errno == EINTR) { continue }
+      guard count > 0 else { return .gone }
+      switch reader.receive(chunk[..<count]) {
+      case .needsMore: continue
+      case .expectsContinue: guard send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) else { return .gone }
+      case .request(let request): return .request(request)
+      case .refused(let status): return .refused(status)
+      }
+    }
+  }
+
+  private func perform(_ reply: HTTPReply, isHead: Bool) {
+    switch reply {
+    case .respond(let response, let delay):
+      guard pause(delay) else { return }
+      answer(response, sendingBody: !isHead)
+    case .drop(let delay, let reset):
+      guard pause(delay) else { return }
+      if reset { resetOnClose() }
+    case .hang:
+      awaitPeer(milliseconds: -1)
+    case .truncate(let response, let bodyBytes):
+      var cut = response
+      cut.body = Array(response.body.prefix(bodyBytes))
+      finish(cut.serialized(announcing: response.body.count))
+    case .endlessBody(let response):
+      guard send(response.serialized(sendingBody: false, lengthKnown: false)) else { return }
+      let piece = response.body.isEmpty ? [UInt8](repeating: 0x20, count: 4096) : response.body
+      while !stop.isRaised && send(piece) {}
+    case .raw(let bytes):
+      finish(bytes)
+    }
+  }
+
+  private func answer(_ response: HTTPResponse, sendingBody: Bool = true) {
+    finish(response.serialized(sendingBody: sendingBody))
+  }
+
+  private func finish(_ bytes: [UInt8]) {
+    guard send(bytes) else { return }
+    shutdown(descriptor.number, Int32(SHUT_WR))
+    awaitPeer(milliseconds: Self.lingerMilliseconds)
+  }
+
+  /// False if the listener stops meanwhile.
+  private func pause(_ milliseconds: Int) -> Bool {
+    milliseconds <= 0 || stop.wait(milliseconds: Int64(milliseconds)) == .timedOut
+  }
+
+  /// Reads and forgets until the peer ends, the listener stops or the time is over. What is unread when a socket is
+  /// closed makes the kernel send RST, which can destroy an answer that the peer has not read yet.
+  private func awaitPeer(milliseconds: Int64) {
+    let deadline = milliseconds < 0 ? nil : Elapsed.now() + milliseconds
+    var chunk = [UInt8](repeating: 0, count: 16 * 1024)
+    while true {
+      let count = recv(descriptor.number, &chunk, chunk.count, 0)
+      if count > 0 && (deadline ?? .max) > Elapsed.now() { continue }
+      guard count < 0, errno == EAGAIN || errno == EINTR else { return }
+      let left = deadline.map { max(0, $0 - Elapsed.now()) } ?? -1
+      guard stop.wait(for: [descriptor.number], events: POLLIN, milliseconds: left) == .ready else { return }
+    }
+  }
+
+  /// False if the peer is gone, or did not read in time. A stop does not interrupt bytes that the kernel takes at once:
+  /// the page that ends a sign-in is sent by a listener that is being stopped.
+  private func send(_ bytes: [UInt8]) -> Bool {
+    let deadline = Elapsed.now() + Self.writeMilliseconds
+    var sent = 0
+    while sent < bytes.count {
+      let count = bytes[sent...].withUnsafeBytes {
+        Glibc.send(descriptor.number, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
+      if count > 0 {
+        sent += count
+        continue
+      }
+      guard errno == EAGAIN || errno == EINTR else { return false }
+      let left = max(0, deadline - Elapsed.now())
+      guard stop.wait(for: [descriptor.number], events: POLLOUT, milliseconds: left) == .ready else { return false }
+    }
+    return true
+  }
+
+  private func resetOnClose() {
+    var option = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(descriptor.number, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+  }
+}

@@ -1,0 +1,114 @@
+/// One request as it was received: nothing in it is decoded but the framing.
+public struct HTTPRequest: Sendable {
+  public var method: String
+  /// The path as sent, still percent-encoded, without the query.
+  public var path: String
+  /// What stood after the first `?`, still encoded; empty if there was none.
+  public var query: String
+  public var headers: [(name: String, value: String)]
+  public var body: [UInt8]
+
+  public init(
+    method: String,
+    path: String,
+    query: String = "",
+    headers: [(name: String, value: String)] = [],
+    body: [UInt8] = []
+  ) {
+    self.method = method
+    self.path = path
+    self.query = query
+    self.headers = headers
+    self.body = body
+  }
+
+  /// A request for `url`, either a path with a query or an absolute `http` or `https` URL, whose authority becomes
+  /// the Host header. A fragment is dropped, as a browser does.
+  public init(
+    method: String,
+    url: String,
+    headers: [(name: String, value: String)] = [],
+    body: [UInt8] = []
+  ) {
+    let target = RequestTarget(url)
+    let host = target.authority.map { [(name: "Host", value: $0)] } ?? []
+    self.init(method: method, path: target.path, query: target.query, headers: host + headers, body: body)
+  }
+
+  /// A form sent as a browser or an OAuth client sends it.
+  public static func postForm(
+    _ url: String,
+    _ fields: [(name: String, value: String)],
+    headers: [(name: String, value: String)] = []
+  ) -> HTTPRequest {
+    let type = (name: "Content-Type", value: "application/x-www-form-urlencoded")
+    return HTTPRequest(method: "POST", url: url, headers: headers + [type], body: Array(FormEncoding.encode(fields).utf8))
+  }
+
+  public static func get(_ url: String, headers: [(name: String, value: String)] = []) -> HTTPRequest {
+    HTTPRequest(method: "GET", url: url, headers: headers)
+  }
+
+  /// The first header of that name, in any case of letters.
+  public func header(_ name: String) -> String? {
+    headers.first { $0.name.equalsIgnoringCase(name) }?.value
+  }
+
+  /// The query's members in order; a name sent twice is there twice.
+  public var queryItems: [(name: String, value: String)] { FormEncoding.decode(query) }
+
+  /// The members of a form body in order, or nothing if the body is not declared to be a form.
+  public var formItems: [(name: String, value: String)] {
+    guard let type = header("Content-Type"), type.mediaType.equalsIgnoringCase("application/x-www-form-urlencoded")
+    else { return [] }
+    return FormEncoding.decode(body)
+  }
+}
+
+extension HTTPRequest: CustomStringConvertible {
+  // A request carries codes and tokens: its shape may be logged, its text never.
+  public var description: String { "\(method) \(path) body=\(body.count)" }
+}
+
+/// The request-target, in the forms that RFC 9112 section 3.2 gives it.
+struct RequestTarget {
+  var authority: String?
+  var path: String
+  var query: String
+
+  init(_ text: String) {
+    var rest = text[...]
+    if let fragment = rest.firstIndex(of: "#") { rest = rest[..<fragment] }
+    for scheme in ["http://", "https://"] where rest.hasPrefix(scheme) {
+      rest = rest.dropFirst(scheme.count)
+      let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
+      authority = String(rest[..<end])
+      rest = rest[end...]
+    }
+    if let mark = rest.firstIndex(of: "?") {
+      path = String(rest[..<mark])
+      query = String(rest[rest.index(after: mark)...])
+    } else {
+      path = String(rest)
+      query = ""
+    }
+    if path.isEmpty { path = "/" }
+  }
+}
+
+extension String {
+  /// ASCII letters of either case are one; everything else is compared as it is.
+  func equalsIgnoringCase(_ other: String) -> Bool {
+    utf8.count == other.utf8.count
+      && zip(utf8, other.utf8).allSatisfy { $0.lowercasedASCII == $1.lowercasedASCII }
+  }
+
+  /// `text/html; charset=utf-8` without its parameters.
+  var mediaType: String {
+    String(prefix { $0 != ";" && $0 != " " && $0 != "\t" })
+  }
+}
+
+extension UInt8 {
+  var lowercasedASCII: UInt8 { (0x41...0x5A).contains(self) ? self | 0x20 : self }
+}

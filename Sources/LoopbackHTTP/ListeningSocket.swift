@@ -1,0 +1,104 @@
+import Glibc
+
+/// A socket that accepts connections on one loopback address; closed when the last reference goes.
+final class ListeningSocket: Sendable {
+  let descriptor: Descriptor
+  let port: UInt16
+
+  /// One more than the bound of connections may wait; a full queue makes the kernel delay the peer, not refuse it.
+  private static let backlog: Int32 = 64
+
+  init(address: LoopbackAddress.Address, port: UInt16) throws(LoopbackError) {
+    let number = socket(address.family, Int32(SOCK_STREAM.rawValue), 0)
+    guard number >= 0 else { throw .system(call: "socket", errno: errno) }
+    descriptor = Descriptor(owning: number)
+    descriptor.makeNonBlocking()
+    self.port = try Self.listen(number, address: address, port: port)
+  }
+
+  private static func listen(
+    _ number: Int32,
+    address: LoopbackAddress.Address,
+    port: UInt16
+  ) throws(LoopbackError) -> UInt16 {
+    // On Linux this passes over connections in TIME_WAIT, but never over another listening socket: a busy port is
+    // still told, by bind or (where both asked for reuse and neither listened yet) by listen.
+    var yes: Int32 = 1
+    setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+    guard address.withSocketAddress(port: port, { bind(number, $0, $1) }) == 0 else {
+      throw failure("bind", port: port)
+    }
+    guard Glibc.listen(number, backlog) == 0 else { throw failure("listen", port: port) }
+    return boundPort(number)
+  }
+
+  /// The next connection's descriptor number, or the errno negated: `-EAGAIN` if none waits.
+  func accept() -> Int32 {
+    let number = Glibc.accept(descriptor.number, nil, nil)
+    return number >= 0 ? number : -errno
+  }
+
+  private static func failure(_ call: String, port: UInt16) -> LoopbackError {
+    switch errno {
+    case EADDRINUSE: .portBusy(port)
+    case EACCES, EPERM: .notPermitted(port)
+    case let number: .system(call: call, errno: number)
+    }
+  }
+
+  private static func boundPort(_ number: Int32) -> UInt16 {
+    var storage = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    return withUnsafeMutablePointer(to: &storage) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(number, $0, &length) }
+      // sin_port and sin6_port stand at the same place.
+      return pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { UInt16(bigEndian: $0.pointee.sin_port) }
+    }
+  }
+}
+
+extension LoopbackAddress.Address {
+  func withSocketAddress(port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+    switch self {
+    case .v4(let address):
+      var value = sockaddr_in()
+      value.sin_family = sa_family_t(AF_INET)
+      value.sin_port = port.bigEndian
+      value.sin_addr.s_addr = address.bigEndian
+      return withUnsafePointer(to: &value) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
+      }
+    case .v6:
+      var value = sockaddr_in6()
+      value.sin6_family = sa_family_t(AF_INET6)
+      value.sin6_port = port.bigEndian
+      value.sin6_addr = in6addr_loopback
+      return withUnsafePointer(to: &value) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_in6>.size)) }
+      }
+    }
+  }
+}
+
+extension ListeningSocket {
+  /// How often another port is tried when any will do and its other half is taken.
+  private static let attempts = 16
+
+  /// The sockets of one host: one, or for `localhost` one of each family on the same port.
+  static func open(host: String, port: UInt16) throws(LoopbackError) -> [ListeningSocket] {
+    let addresses = LoopbackAddress.addresses(of: host)
+    guard let primary = addresses.first else { throw .notLoopback(host: host) }
+    for attempt in 1...attempts {
+      let first = try ListeningSocket(address: primary, port: port)
+      guard addresses.count > 1 else { return [first] }
+      do throws(LoopbackError) {
+        return [first, try ListeningSocket(address: addresses[1], port: first.port)]
+      } catch .system(_, let number) where number == EADDRNOTAVAIL || number == EAFNOSUPPORT {
+        return [first]  // this machine has no IPv6
+      } catch .portBusy where port == 0 && attempt < attempts {
+        continue
+      }
+    }
+    throw .portBusy(port)
+  }
+}

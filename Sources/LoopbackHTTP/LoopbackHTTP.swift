@@ -1,1 +1,0 @@
-// LoopbackHTTP: see Package.swift.

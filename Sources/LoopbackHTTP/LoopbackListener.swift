@@ -1,0 +1,71 @@
+import Glibc
+
+/// A small HTTP/1.1 server that only this machine can reach.
+///
+/// It serves the practice provider, and in the agent the one redirect of a sign-in (RFC 8252 section 7.3). Each
+/// connection carries one request. An idle listener blocks in `poll` and never wakes.
+///
+///     let listener = try LoopbackListener(host: "127.0.0.1", port: 0, maximumBodyBytes: 4096) { request in
+///       .respond(.text("hello \(request.path)"))
+///     }
+///     defer { listener.stop() }
+public final class LoopbackListener: Sendable {
+  /// Runs on the connection's own thread, so calls overlap.
+  public typealias Handler = @Sendable (HTTPRequest) -> HTTPReply
+
+  /// Threads served at once; a connection beyond it is told 503. A browser opens six to a host.
+  public static let maximumConnections = 64
+
+  /// The port listened on, also where any was asked for.
+  public let port: UInt16
+  private let stopSignal: StopSignal
+  private let threads: Threads
+
+  /// Listens at once.
+  ///
+  /// - Parameters:
+  ///   - host: an address in 127.0.0.0/8, `::1`, or `localhost`, which means both families on one port.
+  ///   - port: 0 lets the system choose.
+  ///   - maximumBodyBytes: a longer body is answered 413 and not read.
+  public convenience init(
+    host: String,
+    port: UInt16,
+    maximumBodyBytes: Int,
+    handler: @escaping Handler
+  ) throws(LoopbackError) {
+    try self.init(host: host, port: port, maximumBodyBytes: maximumBodyBytes, handlerForPort: { _ in handler })
+  }
+
+  /// The same, for a handler that has to know its port before the first request: an issuer contains it.
+  public init(
+    host: String,
+    port: UInt16,
+    maximumBodyBytes: Int,
+    handlerForPort: (UInt16) -> Handler
+  ) throws(LoopbackError) {
+    let sockets = try ListeningSocket.open(host: host, port: port)
+    let stopSignal = try StopSignal()
+    let threads = Threads()
+    self.port = sockets[0].port
+    self.stopSignal = stopSignal
+    self.threads = threads
+    let acceptor = Acceptor(
+      sockets: sockets,
+      stop: stopSignal,
+      threads: threads,
+      maximumBodyBytes: maximumBodyBytes,
+      handler: handlerForPort(self.port)
+    )
+    guard threads.start({ acceptor.run() }) else { throw .system(call: "pthread_create", errno: EAGAIN) }
+  }
+
+  /// Frees the port and ends every connection; an answer that is being sent is still sent. Returns when all threads
+  /// have ended. A handler may call it, too: its own thread is then not waited for.
+  public func stop() {
+    stopSignal.raise()
+    threads.join()
+  }
+
+  // Without waiting: the last reference may be let go by one of the listener's own threads.
+  deinit { stopSignal.raise() }
+}
