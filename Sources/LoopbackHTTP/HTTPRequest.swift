@@ -42,7 +42,8 @@ public struct HTTPRequest: Sendable {
     headers: [(name: String, value: String)] = []
   ) -> HTTPRequest {
     let type = (name: "Content-Type", value: "application/x-www-form-urlencoded")
-    return HTTPRequest(method: "POST", url: url, headers: headers + [type], body: Array(FormEncoding.encode(fields).utf8))
+    return HTTPRequest(
+      method: "POST", url: url, headers: headers + [type], body: Array(FormEncoding.encode(fields).utf8))
   }
 
   public static func get(_ url: String, headers: [(name: String, value: String)] = []) -> HTTPRequest {

@@ -1,1 +1,47 @@
-// PracticeProvider: see Package.swift.
+public import LoopbackHTTP
+import Synchronization
+
+/// An OpenID provider that behaves like a real one, and misbehaves when it is told to.
+///
+/// It has no socket, no clock and no randomness of its own: `handle` is given a request and answers it, so the same
+/// provider works in a simulation with virtual time and behind a listener (`PracticeServer`). With the same random
+/// bytes and the same clock every token is the same, except that ES256 signatures differ each time.
+///
+///     let idp = PracticeProvider(issuer: "https://idp.test", now: { clock.now }, random: { seeded.bytes($0) })
+///     let tokens = try idp.signIn(user: "alice")
+///     idp.enqueueFault("/token", Fault(.dropAfterProcessing))
+///     idp.handle(.postForm("/token", [("grant_type", "refresh_token"), …]))  // .drop: done, and the answer is lost
+public final class PracticeProvider: Sendable {
+  public let issuer: String
+  private let clock: @Sendable () -> Int64
+  private let state: Mutex<ProviderState>
+
+  /// - Parameters:
+  ///   - issuer: the identifier, with or without a path, as `http://127.0.0.1:8080` or `https://idp.test/realms/acme`.
+  ///   - now: wall clock in milliseconds since 1970.
+  ///   - random: that many bytes nobody can guess.
+  public init(
+    issuer: String,
+    options: PracticeOptions = PracticeOptions(),
+    now: @escaping @Sendable () -> Int64,
+    random: @escaping @Sendable (Int) -> [UInt8]
+  ) {
+    let state = ProviderState(issuer: issuer, options: options, random: random)
+    self.issuer = state.issuer.identifier
+    clock = now
+    self.state = Mutex(state)
+  }
+
+  /// Answers one request, or does to it what a waiting fault says.
+  public func handle(_ request: HTTPRequest) -> HTTPReply {
+    withState { $0.reply(to: request) }
+  }
+
+  /// Everything that reads or changes the provider goes through here, with the clock set.
+  func withState<Result>(_ body: (inout sending ProviderState) throws -> sending Result) rethrows -> sending Result {
+    try state.withLock { state in
+      state.now = clock() + state.options.clockOffsetMilliseconds
+      return try body(&state)
+    }
+  }
+}

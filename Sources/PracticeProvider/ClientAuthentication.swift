@@ -1,0 +1,47 @@
+import Foundation
+import LoopbackHTTP
+
+extension ProviderState {
+  /// The client that makes this request (RFC 6749 section 2.3).
+  mutating func authenticateClient(_ request: HTTPRequest, _ form: Parameters) throws(OAuthError) -> PracticeClient {
+    let (id, secret, method) = try Self.credentials(request, form)
+    seenClientID = id
+    let isBasic = method == .basic
+    guard let client = client(id) else { throw .invalidClient(challenge: isBasic) }
+    guard client.authenticationMethods.contains(method), client.secret == secret else {
+      if options.wrongSecretBurnsRefreshToken, let token = form["refresh_token"] {
+        refreshTokens[token]?.standing = .revoked
+      }
+      throw .invalidClient(challenge: isBasic)
+    }
+    return client
+  }
+
+  private static func credentials(
+    _ request: HTTPRequest,
+    _ form: Parameters
+  ) throws(OAuthError) -> (id: String, secret: String?, method: ClientAuthenticationMethod) {
+    if let authorization = request.header("Authorization") {
+      guard let (id, secret) = basicCredentials(authorization) else { throw .invalidClient(challenge: true) }
+      // RFC 6749 section 2.3: one method a request.
+      guard form["client_secret"] == nil, form["client_id"].map({ $0 == id }) ?? true else {
+        throw .invalidRequest("two ways of authentication")
+      }
+      return (id, secret, .basic)
+    }
+    let id = try form.required("client_id")
+    return (id, form["client_secret"], form["client_secret"] == nil ? .none : .post)
+  }
+
+  /// RFC 6749 section 2.3.1: both halves are form-encoded before they are joined.
+  private static func basicCredentials(_ header: String) -> (String, String)? {
+    let parts = header.split(separator: " ", maxSplits: 1)
+    guard parts.count == 2, parts[0].lowercased() == "basic", let bytes = Data(base64Encoded: String(parts[1])),
+      let colon = bytes.firstIndex(of: UInt8(ascii: ":"))
+    else { return nil }
+    return (
+      PercentEncoding.decode(bytes[..<colon], plusIsSpace: true),
+      PercentEncoding.decode(bytes[(colon + 1)...], plusIsSpace: true)
+    )
+  }
+}

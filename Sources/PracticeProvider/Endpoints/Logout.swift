@@ -1,0 +1,48 @@
+import LoopbackHTTP
+
+/// `/logout` (OpenID RP-Initiated Logout).
+extension ProviderState {
+  mutating func logout(_ request: HTTPRequest) -> HTTPResponse {
+    guard request.method == "GET" || request.method == "POST" else {
+      return HTTPResponse(status: 405, headers: [("Allow", "GET, POST")])
+    }
+    let parameters: Parameters
+    do {
+      parameters = try Parameters(request.method == "POST" ? request.formItems : request.queryItems)
+    } catch {
+      return Page.message("Signing out failed", error.description ?? error.code, status: 400, isGood: false)
+    }
+    // Section 2: an ID token that has expired is still a good hint.
+    let hinted = parameters["id_token_hint"].flatMap { idTokens[$0] }.flatMap { grants[$0] }
+    if parameters["id_token_hint"] != nil && hinted == nil {
+      return Page.message("Signing out failed", "The hint is not an ID token of ours.", status: 400, isGood: false)
+    }
+    endSessions(cookie: sessionID(of: request), hinted: hinted)
+    return afterLogout(parameters, hinted: hinted)
+  }
+
+  private mutating func endSessions(cookie: String?, hinted: Grant?) {
+    if let cookie { sessions[cookie] = nil }
+    guard let hinted else { return }
+    sessions = sessions.filter { $0.value.userIndex != hinted.userIndex }
+    if options.logoutEndsTokens {
+      for grant in grants.values where grant.sessionID == hinted.sessionID { end(grant.id, because: .signedOut) }
+    }
+  }
+
+  /// Section 3: only to a URI that the client has registered; without a hint `client_id` tells the client.
+  private func afterLogout(_ parameters: Parameters, hinted: Grant?) -> HTTPResponse {
+    let clientID = hinted?.clientID ?? parameters["client_id"]
+    if let uri = parameters["post_logout_redirect_uri"] {
+      guard let client = clientID.flatMap(client),
+        client.postLogoutRedirectURIs.contains(where: { RedirectURI.matches(uri, registered: $0) })
+      else {
+        return Page.message(
+          "You are signed out", "The program’s address is not registered.", status: 400, isGood: false)
+      }
+      let state = parameters["state"].map { FormEncoding.encode([("state", $0)]) }
+      return .redirect(to: state.map { uri + (uri.contains("?") ? "&" : "?") + $0 } ?? uri)
+    }
+    return Page.message("You are signed out", "You may close this page.", isGood: true)
+  }
+}

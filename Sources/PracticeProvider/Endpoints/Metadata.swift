@@ -1,0 +1,53 @@
+import LoopbackHTTP
+
+/// Discovery (OpenID Discovery section 3, RFC 8414 section 2) and the keys.
+extension ProviderState {
+  func openIDConfiguration() -> HTTPResponse {
+    .json(metadata(withExtras: options.metadata == .everywhere))
+  }
+
+  func authorizationServerMetadata() -> HTTPResponse { .json(metadata(withExtras: true)) }
+
+  func jwks() -> HTTPResponse { .json(["keys": .array(keys.published.map(\.jwk))]) }
+
+  private func metadata(withExtras: Bool) -> PracticeJSON {
+    let methods = PracticeJSON.strings(ClientAuthenticationMethod.allCases.map(\.rawValue))
+    let grantTypes = ["authorization_code", "refresh_token"] + (withExtras ? [Self.deviceGrantType] : [])
+    var members: [PracticeJSON.Member] = [
+      .init("issuer", .string(issuer.identifier)),
+      .init("authorization_endpoint", .string(issuer.endpoint("/authorize"))),
+      .init("token_endpoint", .string(issuer.endpoint("/token"))),
+      .init("userinfo_endpoint", .string(issuer.endpoint("/userinfo"))),
+      .init("end_session_endpoint", .string(issuer.endpoint("/logout"))),
+      .init("jwks_uri", .string(issuer.endpoint("/jwks"))),
+    ]
+    if withExtras {
+      members += [
+        .init("revocation_endpoint", .string(issuer.endpoint("/revoke"))),
+        .init("revocation_endpoint_auth_methods_supported", methods),
+        .init("introspection_endpoint", .string(issuer.endpoint("/introspect"))),
+        .init("introspection_endpoint_auth_methods_supported", methods),
+        .init("device_authorization_endpoint", .string(issuer.endpoint("/device_authorization"))),
+      ]
+    }
+    members += [
+      .init("scopes_supported", .strings(options.scopes)),
+      .init("response_types_supported", ["code"]),
+      .init("response_modes_supported", ["query"]),
+      .init("grant_types_supported", .strings(grantTypes)),
+      .init("subject_types_supported", ["public"]),
+      .init("id_token_signing_alg_values_supported", .strings([keys.current.algorithm.rawValue])),
+      .init("token_endpoint_auth_methods_supported", methods),
+      .init("code_challenge_methods_supported", ["S256"]),
+      .init("prompt_values_supported", ["none", "login", "consent", "select_account"]),
+      .init("authorization_response_iss_parameter_supported", true),
+      .init("claims_supported", .strings(Self.claims)),
+    ]
+    return .object(members)
+  }
+
+  private static let claims = [
+    "iss", "sub", "aud", "azp", "exp", "iat", "auth_time", "nonce", "at_hash", "sid", "tid", "name",
+    "preferred_username", "email", "email_verified", "roles",
+  ]
+}

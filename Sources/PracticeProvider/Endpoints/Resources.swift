@@ -1,0 +1,118 @@
+import LoopbackHTTP
+
+/// What access tokens are for: `/userinfo`, `/entitlements`, `/protected`.
+extension ProviderState {
+  /// The token of the request (RFC 6750 section 2.1), or the challenge of section 3.
+  private func bearer(_ request: HTTPRequest) throws(OAuthError) -> (token: AccessToken, grant: Grant) {
+    guard let header = request.header("Authorization") else { throw challenge(nil) }
+    let parts = header.split(separator: " ", maxSplits: 1)
+    guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw challenge(nil) }
+    guard let valid = validAccessToken(String(parts[1])) else {
+      throw challenge("invalid_token", description: "the access token is expired, revoked or unknown")
+    }
+    return valid
+  }
+
+  /// A request without a token gets a challenge without an error (RFC 6750 section 3.1).
+  private func challenge(
+    _ code: String?,
+    status: Int = 401,
+    description: String? = nil,
+    more: [(name: String, value: String)] = []
+  ) -> OAuthError {
+    var words = ["realm=\"practice\""]
+    if let code { words.append("error=\"\(code)\"") }
+    if let description { words.append("error_description=\"\(description)\"") }
+    words += more.map { "\($0.name)=\"\($0.value.filter { $0 != "\"" && $0 != "\\" })\"" }
+    return OAuthError(
+      code: code ?? "unauthorized",
+      status: status,
+      description: description,
+      headers: [("WWW-Authenticate", "Bearer " + words.joined(separator: ", "))]
+    )
+  }
+
+  /// OpenID Core section 5.3.
+  func userInfo(_ request: HTTPRequest) throws(OAuthError) -> HTTPResponse {
+    let (token, grant) = try bearer(request)
+    guard token.scopes.contains("openid") else {
+      throw challenge("insufficient_scope", status: 403, more: [("scope", "openid")])
+    }
+    let user = options.users[grant.userIndex]
+    let members: [PracticeJSON.Member] = [.init("sub", .string(user.subject)), .init("tid", .string(user.tenant))]
+    return .json(.object(members + profileClaims(user, scopes: token.scopes)))
+  }
+
+  /// What the person may do, as the provider knows it now and not as it was when the token was made.
+  func entitlements(_ request: HTTPRequest) throws(OAuthError) -> HTTPResponse {
+    let (token, grant) = try bearer(request)
+    let user = options.users[grant.userIndex]
+    return .json([
+      "sub": .string(user.subject),
+      "tid": .string(user.tenant),
+      "roles": .strings(user.roles),
+      "scopes": .strings(token.scopes),
+      "entitlements": .strings(user.entitlements),
+      "version": .integer(user.version),
+    ])
+  }
+
+  /// A resource behind a token. The query may ask for more: `scope`, `audience`, `max_age` (RFC 9470), `claims`.
+  mutating func protectedResource(_ request: HTTPRequest) throws(OAuthError) -> HTTPResponse {
+    let (token, grant) = try bearer(request)
+    try checkDemands(request.queryItems, token, grant)
+    let user = options.users[grant.userIndex]
+    let effect = effects.perform(request)
+    return .json([
+      "sub": .string(user.subject),
+      "tid": .string(user.tenant),
+      "client_id": .string(grant.clientID),
+      "scope": .string(token.scopes.joined(separator: " ")),
+      "aud": .strings(token.audience),
+      "roles": .strings(user.roles),
+      "method": .string(request.method),
+      "path": .string(request.path),
+      "bodyBytes": .integer(Int64(request.body.count)),
+      "effect": .integer(effect),
+    ])
+  }
+
+  private func checkDemands(
+    _ query: [(name: String, value: String)],
+    _ token: AccessToken,
+    _ grant: Grant
+  ) throws(OAuthError) {
+    for (name, value) in query {
+      switch name {
+      case "scope":
+        guard value.split(separator: " ").allSatisfy({ token.scopes.contains(String($0)) }) else {
+          throw challenge("insufficient_scope", status: 403, more: [("scope", value)])
+        }
+      case "audience":
+        guard token.audience.contains(value) else { throw challenge("invalid_token", description: "another audience") }
+      case "max_age":
+        guard let age = Int64(value), nowSeconds - grant.authTime <= age else {
+          throw challenge("insufficient_user_authentication", more: [("max_age", value)])
+        }
+      case "claims": throw challenge("insufficient_claims", more: [("claims", value)])
+      default: break
+      }
+    }
+  }
+}
+
+/// What the unsafe requests at `/protected` did. The same `Idempotency-Key` does its work once.
+struct ProtectedEffects: Sendable {
+  private(set) var count: Int64 = 0
+  private var byKey: [String: Int64] = [:]
+
+  /// The number of the effect, from 1; 0 for a method that has none.
+  mutating func perform(_ request: HTTPRequest) -> Int64 {
+    guard !["GET", "HEAD", "OPTIONS"].contains(request.method) else { return 0 }
+    let key = request.header("Idempotency-Key")
+    if let key, let earlier = byKey[key] { return earlier }
+    count += 1
+    if let key { byKey[key] = count }
+    return count
+  }
+}

@@ -1,0 +1,28 @@
+import Foundation
+
+/// The issuer and where its endpoints stand.
+struct Issuer: Sendable {
+  let identifier: String
+  /// The path of the identifier: empty, or `/realms/acme`.
+  let basePath: String
+
+  init(_ identifier: String) {
+    let text = identifier.hasSuffix("/") ? String(identifier.dropLast()) : identifier
+    let afterScheme = text.range(of: "://").map { text[$0.upperBound...] } ?? ""
+    self.identifier = text
+    basePath = afterScheme.firstIndex(of: "/").map { String(afterScheme[$0...]) } ?? ""
+  }
+
+  static let authorizationServerMetadata = "/.well-known/oauth-authorization-server"
+
+  /// The path below the issuer, or nil if the request is not for it. RFC 8414 section 3.1 puts its document before the
+  /// issuer's path, OpenID Discovery behind it; many servers answer both places for both.
+  func localPath(of path: String) -> String? {
+    if basePath.isEmpty || path.hasPrefix("/practice/") { return path }
+    if path == Self.authorizationServerMetadata + basePath { return Self.authorizationServerMetadata }
+    guard path.hasPrefix(basePath + "/") else { return nil }
+    return String(path.dropFirst(basePath.count))
+  }
+
+  func endpoint(_ path: String) -> String { identifier + path }
+}

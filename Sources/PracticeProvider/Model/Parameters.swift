@@ -1,0 +1,39 @@
+import LoopbackHTTP
+
+/// The parameters of an OAuth request. RFC 6749 section 3.1: a parameter without a value counts as left out, and none
+/// may stand there twice, but for `resource` (RFC 8707 section 2).
+struct Parameters {
+  private let items: [(name: String, value: String)]
+
+  init(_ items: [(name: String, value: String)]) throws(OAuthError) {
+    self.items = items.filter { !$0.value.isEmpty }
+    var seen: Set<String> = []
+    for item in self.items where item.name != "resource" {
+      guard seen.insert(item.name).inserted else { throw .invalidRequest("\(item.name) is there twice") }
+    }
+  }
+
+  /// Those of a POST with a form.
+  init(formOf request: HTTPRequest) throws(OAuthError) {
+    guard request.method == "POST" else {
+      throw OAuthError(code: "invalid_request", status: 405, headers: [("Allow", "POST")])
+    }
+    try self.init(request.formItems)
+  }
+
+  subscript(name: String) -> String? { items.first { $0.name == name }?.value }
+
+  func all(_ name: String) -> [String] { items.filter { $0.name == name }.map(\.value) }
+
+  func required(_ name: String) throws(OAuthError) -> String {
+    guard let value = self[name] else { throw .invalidRequest("\(name) is missing") }
+    return value
+  }
+
+  /// `scope` as a list (RFC 6749 section 3.3), without repetitions, in the order given.
+  var scopes: [String]? {
+    self["scope"].map { text in
+      text.split(separator: " ").map(String.init).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+  }
+}

@@ -1,0 +1,52 @@
+/// A program that is registered with the practice provider.
+public struct PracticeClient: Sendable, Equatable {
+  public var id: String
+  /// Nil makes it a public client (RFC 6749 section 2.1).
+  public var secret: String?
+  /// How the secret may be sent (OpenID Core section 9); a public client sends none.
+  public var authenticationMethods: [ClientAuthenticationMethod]
+  /// Compared exactly, but for the port of a loopback URI (RFC 8252 section 7.3).
+  public var redirectURIs: [String]
+  public var postLogoutRedirectURIs: [String]
+  /// What the client may ask for; nil: everything that the provider supports.
+  public var scopes: [String]?
+  /// What the client may name as `resource` (RFC 8707); nil: any absolute URI.
+  public var resources: [String]?
+
+  public init(
+    id: String,
+    secret: String? = nil,
+    authenticationMethods: [ClientAuthenticationMethod] = [.basic, .post],
+    redirectURIs: [String] = PracticeClient.loopbackRedirectURIs,
+    postLogoutRedirectURIs: [String] = PracticeClient.loopbackRedirectURIs,
+    scopes: [String]? = nil,
+    resources: [String]? = nil
+  ) {
+    self.id = id
+    self.secret = secret
+    self.authenticationMethods = secret == nil ? [.none] : authenticationMethods
+    self.redirectURIs = redirectURIs
+    self.postLogoutRedirectURIs = postLogoutRedirectURIs
+    self.scopes = scopes
+    self.resources = resources
+  }
+
+  /// The paths that programs on a desktop commonly listen on, on each loopback host, on any port.
+  public static let loopbackRedirectURIs: [String] = ["127.0.0.1", "[::1]", "localhost"].flatMap { host in
+    ["/", "/callback", "/oauth/callback", "/oauth2/callback", "/redirect"].map { "http://\(host)\($0)" }
+  }
+}
+
+/// How a client proves who it is, by the names of RFC 8414 section 2.
+public enum ClientAuthenticationMethod: String, Sendable, CaseIterable, Codable {
+  case none
+  case basic = "client_secret_basic"
+  case post = "client_secret_post"
+}
+
+extension [PracticeClient] {
+  /// `lanyard-demo`, public, and `confidential`, whose secret is `practice-secret`.
+  public static var builtIn: [PracticeClient] {
+    [PracticeClient(id: "lanyard-demo"), PracticeClient(id: "confidential", secret: "practice-secret")]
+  }
+}

@@ -1,0 +1,42 @@
+/// One request as the provider remembers it. No token, code or secret is ever in it.
+public struct LoggedRequest: Sendable, Equatable {
+  public var method: String
+  /// Below the issuer: `/token`.
+  public var path: String
+  public var grantType: String?
+  public var clientID: String?
+  /// Nil where no answer was given.
+  public var status: Int?
+  /// `error` of the answer.
+  public var error: String?
+  /// Whether a scripted fault met it.
+  public var metFault: Bool
+  /// The provider's wall clock, milliseconds since 1970.
+  public var atMilliseconds: Int64
+
+  var json: PracticeJSON {
+    var members: [PracticeJSON.Member] = [.init("method", .string(method)), .init("path", .string(path))]
+    if let grantType { members.append(.init("grant_type", .string(grantType))) }
+    if let clientID { members.append(.init("client_id", .string(clientID))) }
+    if let status { members.append(.init("status", .integer(Int64(status)))) }
+    if let error { members.append(.init("error", .string(error))) }
+    if metFault { members.append(.init("fault", true)) }
+    members.append(.init("atMilliseconds", .integer(atMilliseconds)))
+    return .object(members)
+  }
+}
+
+/// The latest requests, and how many there were to each path since the beginning.
+struct RequestLog: Sendable {
+  /// Long enough for any script; a demo that runs for weeks must not grow.
+  static let maximumEntries = 10_000
+
+  private(set) var entries: [LoggedRequest] = []
+  private(set) var counts: [String: Int] = [:]
+
+  mutating func append(_ entry: LoggedRequest) {
+    if entries.count == Self.maximumEntries { entries.removeFirst(Self.maximumEntries / 10) }
+    entries.append(entry)
+    counts[entry.path, default: 0] += 1
+  }
+}

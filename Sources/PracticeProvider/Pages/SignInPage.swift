@@ -1,0 +1,106 @@
+import LoopbackHTTP
+
+/// The page at `/authorize`: who are you, and may this program do that?
+struct SignInPage {
+  let clientID: String
+  let scopes: [String]
+  let redirectURI: String
+  let interactionID: String
+  let users: [PracticeUser]
+  /// Who is chosen at first, by the hint or the browser's session.
+  let chosen: Int?
+  /// A browser that is signed in asks no password.
+  var isSignedIn = false
+  var problem: String?
+
+  func response(status: Int = 200) -> HTTPResponse {
+    Page.response(
+      title: "Sign in",
+      body: """
+        <h1>\(isSignedIn ? "Welcome back" : "Sign in")</h1>
+        <p class="lead">to continue to <b>\(Page.escape(clientID))</b></p>
+        \(problem.map { "<p class=\"wrong\" role=\"alert\">\(Page.escape($0))</p>" } ?? "")
+        <form method="post" autocomplete="off">
+        <input type="hidden" name="interaction" value="\(interactionID)">
+        \(PersonFields(users: users, chosen: chosen, asksPassword: !isSignedIn).html)
+        <fieldset><legend>It asks for</legend>
+        <ul class="scopes">\(scopes.map { "<li>\(Page.escape(ScopeWords.text($0)))</li>" }.joined())</ul>
+        </fieldset>
+        <div class="buttons">
+        <button class="main" name="decision" value="allow">\(isSignedIn ? "Continue" : "Sign in and allow")</button>
+        <button name="decision" value="deny" formnovalidate>Deny</button>
+        </div>
+        \(isSignedIn ? "<button class=\"plain\" name=\"decision\" value=\"other\">Use another account</button>" : "")
+        </form>
+        """,
+      status: status,
+      formTargets: RedirectURI.formTarget(redirectURI).map { [$0] } ?? []
+    )
+  }
+}
+
+/// Choosing a person and giving the password.
+struct PersonFields {
+  /// More than this is no list to choose from: the name is typed.
+  private static let longestList = 6
+
+  let users: [PracticeUser]
+  let chosen: Int?
+  var asksPassword = true
+
+  var html: String {
+    let password = """
+      <label class="field" for="password">Password</label>
+      <input type="password" id="password" name="password" autocomplete="current-password" required>
+      """
+    return people + (asksPassword ? password : "")
+  }
+
+  private var people: String {
+    if !asksPassword, let chosen {
+      return "<fieldset><legend>Signed in as</legend>\(row(users[chosen], isChosen: true))</fieldset>"
+    }
+    guard users.count <= Self.longestList else {
+      let value = chosen.map { Page.escape(Self.login(users[$0])) } ?? ""
+      return """
+        <label class="field" for="username">Name</label>
+        <input type="text" id="username" name="username" value="\(value)" autocapitalize="none" autocomplete="username"
+        required>
+        """
+    }
+    let rows = users.indices.map { row(users[$0], isChosen: $0 == chosen ?? 0) }
+    return "<fieldset><legend>Who are you?</legend>\(rows.joined())</fieldset>"
+  }
+
+  private func row(_ user: PracticeUser, isChosen: Bool) -> String {
+    let initials = user.displayName.split(separator: " ").prefix(2).compactMap(\.first).map(String.init).joined()
+    return """
+      <label class="person"><input type="radio" name="username" value="\(Page.escape(Self.login(user)))" \
+      \(isChosen ? "checked" : "")><span class="face" aria-hidden="true">\(Page.escape(initials))</span>\
+      <span class="who"><b>\(Page.escape(user.displayName))</b><small>\(Page.escape(user.email))</small></span>\
+      <span class="tenant">\(Page.escape(user.tenant))</span></label>
+      """
+  }
+
+  private static func login(_ user: PracticeUser) -> String { "\(user.name)@\(user.tenant)" }
+}
+
+/// Scopes as a person would say them.
+enum ScopeWords {
+  static func text(_ scope: String) -> String {
+    switch scope {
+    case "openid": "Know who you are"
+    case "profile": "See your name"
+    case "email": "See your e-mail address"
+    case "offline_access": "Stay signed in while you are away"
+    case "workorders:read": "See your work orders"
+    case "workorders:write": "Change your work orders"
+    case "mail", "mail.read": "Read your mail"
+    case "mail.send": "Send mail for you"
+    case "files": "See and change your files"
+    case "files.read": "See your files"
+    case "calendar": "See your calendar"
+    default: scope
+    }
+  }
+}
