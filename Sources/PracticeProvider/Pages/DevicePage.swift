@@ -15,11 +15,13 @@ struct DevicePage {
       : "Type the code that your device shows."
     return Page.response(
       title: "Connect a device",
-      body: """
+      about: """
         <h1>Connect a device</h1>
         <p class="lead">\(lead)</p>
-        \(problem.map { "<p class=\"wrong\" role=\"alert\">\(Page.escape($0))</p>" } ?? "")
+        """,
+      form: """
         <form method="post" action="device" autocomplete="off">
+        \(problem.map { "<p class=\"wrong\" role=\"alert\">\(Page.escape($0))</p>" } ?? "")
         <label class="field" for="user_code">Code</label>
         <input type="text" class="code" id="user_code" name="user_code" value="\(Page.escape(userCode))" \
         placeholder="XXXX-XXXX" maxlength="16" autocapitalize="characters" spellcheck="false" required>

@@ -3,12 +3,14 @@ import LoopbackHTTP
 /// The frame of every page: one card, one style sheet, no scripts, nothing from elsewhere.
 enum Page {
   /// - Parameters:
-  ///   - body: HTML; what came from outside must be escaped already.
+  ///   - about: what the page is for, in HTML; on a wide screen it stands to the left.
+  ///   - form: what the person does, to the right of it or below. What came from outside must be escaped already.
   ///   - formTargets: origins that a form on this page may end at, besides the provider itself. Browsers apply
   ///     `form-action` to the redirects after a form, too.
   static func response(
     title: String,
-    body: String,
+    about: String,
+    form: String? = nil,
     status: Int = 200,
     formTargets: [String] = [],
     headers: [(name: String, value: String)] = []
@@ -24,10 +26,13 @@ enum Page {
       <style>\(Stylesheet.text)</style>
       </head>
       <body>
-      <main>
+      <main\(form == nil ? "" : " class=\"wide\"")>
+      <div class="about">
       <p class="mark"><span class="badge" aria-hidden="true"></span>Practice Provider</p>
-      \(body)
-      <p class="foot">For practice on this machine only. Passwords are the names.</p>
+      \(about)
+      </div>
+      \(form ?? "")
+      <p class="foot">For practice, on this machine only.</p>
       </main>
       </body>
       </html>
@@ -72,7 +77,7 @@ enum Page {
   static func message(_ title: String, _ text: String, status: Int = 200, isGood: Bool) -> HTTPResponse {
     response(
       title: title,
-      body: """
+      about: """
         <div class="\(isGood ? "sign good" : "sign bad")" aria-hidden="true">\(isGood ? "✓" : "!")</div>
         <h1>\(escape(title))</h1>
         <p class="lead">\(escape(text))</p>

@@ -16,16 +16,17 @@ struct SignInPage {
   func response(status: Int = 200) -> HTTPResponse {
     Page.response(
       title: "Sign in",
-      body: """
+      about: """
         <h1>\(isSignedIn ? "Welcome back" : "Sign in")</h1>
         <p class="lead">to continue to <b>\(Page.escape(clientID))</b></p>
-        \(problem.map { "<p class=\"wrong\" role=\"alert\">\(Page.escape($0))</p>" } ?? "")
+        <h2>It asks to</h2>
+        <ul class="scopes">\(scopes.map { "<li>\(Page.escape(ScopeWords.text($0)))</li>" }.joined())</ul>
+        """,
+      form: """
         <form method="post" autocomplete="off">
+        \(problem.map { "<p class=\"wrong\" role=\"alert\">\(Page.escape($0))</p>" } ?? "")
         <input type="hidden" name="interaction" value="\(interactionID)">
         \(PersonFields(users: users, chosen: chosen, asksPassword: !isSignedIn).html)
-        <fieldset><legend>It asks for</legend>
-        <ul class="scopes">\(scopes.map { "<li>\(Page.escape(ScopeWords.text($0)))</li>" }.joined())</ul>
-        </fieldset>
         <div class="buttons">
         <button class="main" name="decision" value="allow">\(isSignedIn ? "Continue" : "Sign in and allow")</button>
         <button name="decision" value="deny" formnovalidate>Deny</button>
@@ -50,15 +51,19 @@ struct PersonFields {
 
   var html: String {
     let password = """
-      <label class="field" for="password">Password</label>
+      <label class="field" for="password">Password\(hint)</label>
       <input type="password" id="password" name="password" autocomplete="current-password" required>
       """
     return people + (asksPassword ? password : "")
   }
 
+  private var hint: String {
+    users.allSatisfy { $0.password == $0.name } ? " <small>the first name, in small letters</small>" : ""
+  }
+
   private var people: String {
     if !asksPassword, let chosen {
-      return "<fieldset><legend>Signed in as</legend>\(row(users[chosen], isChosen: true))</fieldset>"
+      return "<fieldset><legend>Signed in as</legend>\(row(chosen, isChosen: true))</fieldset>"
     }
     guard users.count <= Self.longestList else {
       let value = chosen.map { Page.escape(Self.login(users[$0])) } ?? ""
@@ -68,15 +73,16 @@ struct PersonFields {
         required>
         """
     }
-    let rows = users.indices.map { row(users[$0], isChosen: $0 == chosen ?? 0) }
+    let rows = users.indices.map { row($0, isChosen: $0 == chosen ?? 0) }
     return "<fieldset><legend>Who are you?</legend>\(rows.joined())</fieldset>"
   }
 
-  private func row(_ user: PracticeUser, isChosen: Bool) -> String {
+  private func row(_ index: Int, isChosen: Bool) -> String {
+    let user = users[index]
     let initials = user.displayName.split(separator: " ").prefix(2).compactMap(\.first).map(String.init).joined()
     return """
       <label class="person"><input type="radio" name="username" value="\(Page.escape(Self.login(user)))" \
-      \(isChosen ? "checked" : "")><span class="face" aria-hidden="true">\(Page.escape(initials))</span>\
+      \(isChosen ? "checked" : "")><span class="face face\(index % 4)" aria-hidden="true">\(Page.escape(initials))</span>\
       <span class="who"><b>\(Page.escape(user.displayName))</b><small>\(Page.escape(user.email))</small></span>\
       <span class="tenant">\(Page.escape(user.tenant))</span></label>
       """

@@ -23,11 +23,12 @@ enum Stylesheet {
       background: var(--paper); }
     .badge::after { content: ""; position: absolute; left: 5px; top: 9px; width: 8px; height: 8px; border-radius: 50%;
       background: var(--paper); }
+    h2, legend, label.field { display: block; padding: 0; margin: 0 0 6px; font-size: 14px; font-weight: 600; }
     h1 { margin: 0 0 6px; font-size: 24px; line-height: 1.25; letter-spacing: -.01em; }
     .lead { margin: 0 0 20px; color: var(--soft); overflow-wrap: anywhere; }
     .lead b { color: var(--ink); font-weight: 600; }
     fieldset { border: 0; margin: 0 0 16px; padding: 0; min-width: 0; }
-    legend, label.field { display: block; padding: 0; margin: 0 0 6px; font-size: 14px; font-weight: 600; }
+    label.field small { font-size: 13px; font-weight: 400; color: var(--soft); }
     .person { display: flex; align-items: center; gap: 12px; padding: 9px 12px; margin: 0 0 8px;
       border: 1px solid var(--line); border-radius: 10px; cursor: pointer; }
     .person:hover { border-color: var(--accent); }
@@ -35,7 +36,9 @@ enum Stylesheet {
     .person:has(input:focus-visible) { outline: 3px solid var(--accent); outline-offset: 2px; }
     .person input { accent-color: var(--accent); width: 18px; height: 18px; margin: 0; flex: none; }
     .face { flex: none; width: 36px; height: 36px; border-radius: 50%; display: grid; place-items: center;
-      background: var(--accent); color: var(--accent-ink); font-size: 14px; font-weight: 600; }
+      background: var(--accent); color: #fff; font-size: 14px; font-weight: 600; }
+    .face0 { background: #14606e; } .face1 { background: #7a4a12; } .face2 { background: #5b3f8c; }
+    .face3 { background: #2f6a3a; }
     .who { min-width: 0; flex: 1; line-height: 1.3; }
     .who b { display: block; font-weight: 600; }
     .who small { color: var(--soft); font-size: 13px; overflow-wrap: anywhere; }
@@ -64,6 +67,10 @@ enum Stylesheet {
     .bad { background: var(--bad-tint); color: var(--bad); }
     .foot { margin: 20px 0 0; padding-top: 16px; border-top: 1px solid var(--line); font-size: 13px;
       color: var(--soft); }
+    @media (min-width: 860px) {
+      main.wide { max-width: 840px; display: grid; grid-template-columns: 5fr 7fr; column-gap: 48px; padding: 40px; }
+      main.wide .foot { grid-column: 1 / -1; margin-top: 28px; }
+    }
     @media (max-width: 480px) {
       body { padding: 0; place-items: stretch; background: var(--paper); }
       main { max-width: none; padding: 24px 20px; border: 0; border-radius: 0; box-shadow: none; }
