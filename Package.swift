@@ -55,7 +55,7 @@ let adapters: [Target] = [
   room("KeyProviders", ["AgentModel", "AgentPorts", "CPlatform", "Secrets"]),  // key slots, anchors
   room("LoopbackHTTP", ["CPlatform"]),  // a small HTTP/1.1 listener on loopback
   room("SQLiteStore", ["AgentModel", "AgentPorts", "CPlatform", "CSQLite"]),  // Store on SQLite
-  room("SystemAdapters", ["AgentModel", "AgentPorts", "CPlatform"]),  // clock, entropy, state directory, instance lock
+  room("SystemAdapters", ["AgentModel", "AgentPorts", "CPlatform", "LoopbackHTTP", "Secrets"]),  // clock, log, lock, directories
   room("TokenSignatures", ["AgentModel", "AgentPorts", "CVerify"]),  // signatures of ID tokens, by OpenSSL
   room("UnixTransport", ["AgentModel", "AgentPorts", "CPlatform", "JSONRPC"]),  // the socket, stdio, the reading thread
 ]
@@ -77,9 +77,8 @@ let programs: [Target] = [
   program(
     "lanyard-agent",
     [
-      "Agent", "AgentPorts", "CPlatform", "HTTPAdapter", "KeyProviders", "LoopbackHTTP", "SQLiteStore",
-      "SystemAdapters", "TokenSignatures", "UnixTransport",
-      .product(name: "Logging", package: "swift-log"),
+      "Agent", "AgentPorts", "CPlatform", "HTTPAdapter", "KeyProviders", "SQLiteStore", "Secrets", "SystemAdapters",
+      "TokenSignatures", "UnixTransport",
     ]
   ),  // wiring only
   program("lanyard", ["CPlatform", "JSONRPC"]),  // the hot verbs; everything else is lanyard-cli
@@ -126,7 +125,6 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
   ],
   targets: pure + contract + agent + adapters + practice + programs + foreign + checks
 )

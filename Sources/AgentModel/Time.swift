@@ -5,7 +5,9 @@ public struct Timestamp: Hashable, Comparable, Sendable {
   public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
   public static func < (a: Timestamp, b: Timestamp) -> Bool { a.milliseconds < b.milliseconds }
-  public static func + (a: Timestamp, b: Milliseconds) -> Timestamp { Timestamp(milliseconds: a.milliseconds + b.count) }
+  public static func + (a: Timestamp, b: Milliseconds) -> Timestamp {
+    Timestamp(milliseconds: a.milliseconds + b.count)
+  }
   public static func - (a: Timestamp, b: Timestamp) -> Milliseconds { Milliseconds(a.milliseconds - b.milliseconds) }
 
   /// RFC 3339 in UTC with milliseconds: `2030-01-01T00:00:00.000Z`.
@@ -37,7 +39,9 @@ public struct BootInstant: Hashable, Comparable, Sendable {
   public static func + (a: BootInstant, b: Milliseconds) -> BootInstant {
     BootInstant(milliseconds: a.milliseconds + b.count)
   }
-  public static func - (a: BootInstant, b: BootInstant) -> Milliseconds { Milliseconds(a.milliseconds - b.milliseconds) }
+  public static func - (a: BootInstant, b: BootInstant) -> Milliseconds {
+    Milliseconds(a.milliseconds - b.milliseconds)
+  }
 }
 
 /// A length of time.

@@ -44,7 +44,8 @@ public struct LineFramer: ~Copyable {
         guard onLine(Self.withoutReturn(piece)) else { return .stopped }
       } else {
         guard append(piece) else { return .overLimit }
-        let goesOn = onLine(Self.withoutReturn(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count])))
+        let goesOn = onLine(
+          Self.withoutReturn(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count])))
         clear()
         guard goesOn else { return .stopped }
       }

@@ -24,5 +24,7 @@ public final class WireBytes: @unchecked Sendable {
   }
 
   /// The bytes, for reading.
-  public var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count]) }
+  public var bytes: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count])
+  }
 }

@@ -9,6 +9,8 @@ public enum ProcessHardening {
   /// No dumps and no tracing, files for this user alone, a closed peer is an error and not the end.
   public static func apply() throws(Failure) {
     umask(0o077)
+    // The Swift runtime may print registers and memory when a process crashes; memory here holds tokens.
+    for crash in [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT] { signal(crash, SIG_DFL) }
     for result in [lanyard_deny_dumps(), lanyard_ignore_sigpipe()] where result < 0 {
       throw Failure(errno: -result)
     }

@@ -2,6 +2,7 @@ internal import AgentModel
 public import AgentPorts
 internal import CPlatform
 internal import Glibc
+internal import JSONRPC
 internal import Synchronization
 
 /// The reading thread: poll(2) over all clients, one read each time one has sent something.
@@ -243,8 +244,8 @@ public final class LineServer: Sendable {
           return
         }
         // Every accept is asked who it is: the socket's mode is the first lock, this is the second.
-        var uid: uid_t = 0
-        guard lanyard_peer_credentials(fd, nil, &uid, nil) == 0, uid == geteuid() else {
+        var (pid, uid, gid): (pid_t, uid_t, gid_t) = (0, 0, 0)
+        guard lanyard_peer_credentials(fd, &pid, &uid, &gid) == 0, uid == geteuid() else {
           close(fd)
           continue
         }

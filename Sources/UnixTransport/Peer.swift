@@ -68,10 +68,12 @@ final class Peer: ConnectionOutput {
   }
 
   func append(_ line: UnsafeRawBufferPointer) {
-    nonisolated(unsafe) let line = line  // read before the lock is given back, kept by nobody
+    // The lock's closure takes no pointer from outside; the bytes are read before it ends, and kept by nobody.
+    let address = UInt(bitPattern: line.baseAddress)
+    let count = line.count
     state.withLock { state in
       guard !state.isGone else { return }
-      state.queue.append(line)
+      state.queue.append(UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: address), count: count))
     }
   }
 

@@ -119,7 +119,10 @@ extension Account {
     guard loaded?.machine.exchange == attempt else { return }
     around.environment.log.log(
       .notice, "exchange failed",
-      [(.account, .hashed(id.text)), (.attempt, .number(Int64(attempt.number))), (.reason, .name(failure.code.name.description))])
+      [
+        (.account, .hashed(id.text)), (.attempt, .number(Int64(attempt.number))),
+        (.reason, .name(failure.code.name.description)),
+      ])
     if let intent {
       // Committed before anybody is told: after a crash the same failure is known.
       var grant = loaded!.grant

@@ -143,9 +143,11 @@ actor Account {
       let (profile, found, rule) = try await around.registry.open(id)
       guard loaded == nil else { return }
       guard asked == replacements else { continue }  // a sign-in or sign-out came first: what was read is old
-      let grant = found?.grant ?? GrantRecord(
-        refreshToken: nil, generation: 0, health: .signedOut, scopes: ScopeSet([]), roles: [],
-        refreshTokenExpiresAt: nil)
+      let grant =
+        found?.grant
+        ?? GrantRecord(
+          refreshToken: nil, generation: 0, health: .signedOut, scopes: ScopeSet([]), roles: [],
+          refreshTokenExpiresAt: nil)
       let signedOut = profile.standing != .signedIn
       // A configuration may have been mended since: it is judged anew, at the price of one request.
       let health = if case .misconfigured = grant.health { TokenMachine.Health.ok } else { grant.health }

@@ -50,6 +50,8 @@ final class AccountDirectory: Sendable {
 
   /// The agent ends: whoever waits is told, exchanges in flight go on to their end.
   func tellShuttingDown() async {
-    for account in actors.withLock({ $0.values.sorted { $0.id < $1.id } }) { await account.refuseWaiters(.shuttingDown) }
+    for account in actors.withLock({ $0.values.sorted { $0.id < $1.id } }) {
+      await account.refuseWaiters(.shuttingDown)
+    }
   }
 }

@@ -123,7 +123,8 @@ extension Registry {
     }
     if let expected = admission.expected, known?.id != expected {
       throw .signInFailed(
-        "identityMismatch", "Somebody else signed in than the account that was named. Nothing of that account was changed.")
+        "identityMismatch",
+        "Somebody else signed in than the account that was named. Nothing of that account was changed.")
     }
     if let alias = admission.alias { try requireFree(alias, for: known?.id) }
     var profile: AccountProfile

@@ -96,7 +96,8 @@ actor Registry {
     guard vault == nil else { return }
     let slots = try onStore { () throws(StoreFailure) in try store.keySlots() }
     guard let slot = slots.first(where: { $0.protection == "passphrase" }) else {
-      throw RPCError(.unlockFailed, "No passphrase opens this vault. `agent.initialize` makes a new one where there is none.")
+      throw RPCError(
+        .unlockFailed, "No passphrase opens this vault. `agent.initialize` makes a new one where there is none.")
     }
     guard let parameters = PassphraseParameters(bytes: slot.parameters) else {
       throw .vaultDamaged("The passphrase slot asks for costs outside the bounds. It is refused, not weakened.")

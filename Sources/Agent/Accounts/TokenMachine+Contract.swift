@@ -66,25 +66,30 @@ extension RPCError {
       remedies = [.reauthenticate]
     case .locked:
       self = RPCError(
-        .accountLocked, "The provider says that this account is disabled. Its administrator can tell more; nothing was deleted.")
+        .accountLocked,
+        "The provider says that this account is disabled. Its administrator can tell more; nothing was deleted.")
       remedies = [.administrator]
     case .interaction(let claims):
       self = RPCError(
-        .interactionRequired, "The provider wants the person for this: sign in once more to go on. Other tokens still work.")
+        .interactionRequired,
+        "The provider wants the person for this: sign in once more to go on. Other tokens still work.")
       if let claims { details = [("claims", .text(claims))] }
       remedies = [.interact, .reauthenticate]
     case .misconfigured(let error):
       self = RPCError(
-        .providerMisconfigured, "The provider refuses this client's configuration. Mend it by `provider.update`; nothing was deleted.")
+        .providerMisconfigured,
+        "The provider refuses this client's configuration. Mend it by `provider.update`; nothing was deleted.")
       reason = error
       remedies = [.administrator]
     case .offline(let pause):
-      self = RPCError(.offline, "There is no way to the provider, and no token that is still good. The session is kept.")
+      self = RPCError(
+        .offline, "There is no way to the provider, and no token that is still good. The session is kept.")
       retryAfter = pause
       remedies = [.connect]
     case .untrustedServer:
       self = RPCError(
-        .untrustedServer, "The server could not be trusted: TLS failed, or no pinned key matched. Nothing was sent to it.")
+        .untrustedServer,
+        "The server could not be trusted: TLS failed, or no pinned key matched. Nothing was sent to it.")
       remedies = [.administrator]
     case .unavailable(let pause):
       self = RPCError(.providerUnavailable, "The provider could not answer now. The session is kept; try again later.")

@@ -5,9 +5,10 @@ enum AgentHelloHandler: OrderedMethodHandler {
 
   static func handle(_ params: AgentHello.Params, _ call: Call) throws(RPCError) -> AgentHello.Result {
     if let wanted = params.`protocol`, wanted != AgentContract.protocolVersion {
-      throw RPCError(.unsupportedProtocol, "This agent speaks another version of the protocol. See data.supported.").with {
-        $0.details = [("supported", .texts([AgentContract.protocolVersion]))]
-      }
+      throw RPCError(.unsupportedProtocol, "This agent speaks another version of the protocol. See data.supported.")
+        .with {
+          $0.details = [("supported", .texts([AgentContract.protocolVersion]))]
+        }
     }
     return AgentHello.Result(
       agent: WireAgentIdentity(name: "lanyard-agent", version: call.agent.version),

@@ -81,7 +81,9 @@ extension TokenEndpointRefusal {
       refusal.error = node["error"]?.string
       refusal.suberror = node["suberror"]?.string
       refusal.claims = node["claims"]?.string
-      refusal.codes = (node["error_codes"].map { Array($0.elements) } ?? []).compactMap { $0.string ?? $0.integer.map(String.init) }
+      refusal.codes = (node["error_codes"].map { Array($0.elements) } ?? []).compactMap {
+        $0.string ?? $0.integer.map(String.init)
+      }
       if let code = node["code"]?.string { refusal.codes.append(code) }
       return refusal
     }

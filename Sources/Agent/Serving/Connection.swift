@@ -193,14 +193,14 @@ public final class Connection: Conversation, @unchecked Sendable {
     switch prepared {
     case .ordered(let run, let answered):
       gate.submit(isBarrier: false) { [self] in
-      do throws(RPCError) {
-        let result = try run(call)
-        answer(name, id, slot, .success(result))
-        answered(result, call)
-      } catch {
-        answer(name, id, slot, .failure(error))
-      }
-      ended(id)
+        do throws(RPCError) {
+          let result = try run(call)
+          answer(name, id, slot, .success(result))
+          answered(result, call)
+        } catch {
+          answer(name, id, slot, .failure(error))
+        }
+        ended(id)
       }
     case .concurrent(let run, let isBarrier):
       gate.submit(isBarrier: isBarrier) { [self] in
@@ -283,7 +283,8 @@ public final class Connection: Conversation, @unchecked Sendable {
 
   // MARK: the fixed refusals
 
-  private static let parseError = RPCError(.parseError, "This line is not JSON. Nothing was done; the connection stays open.")
+  private static let parseError = RPCError(
+    .parseError, "This line is not JSON. Nothing was done; the connection stays open.")
   private static let invalidRequest = RPCError(.invalidRequest, "This is not a JSON-RPC 2.0 request. Nothing was done.")
   private static let methodNotFound = RPCError(
     .methodNotFound, "This agent has no such method. `agent.hello` lists its features, `rpc.discover` its methods.")

@@ -8,14 +8,14 @@ struct Call: Sendable {
 }
 
 /// Serves one method. One file each in `Handlers/`.
-protocol MethodHandler {
-  associatedtype Method: RPCMethod
+protocol MethodHandler: SendableMetatype {
+  associatedtype Method: RPCMethod & SendableMetatype
   static func handle(_ params: Method.Params, _ call: Call) async throws(RPCError) -> Method.Result
 }
 
 /// Serves a method whose calls are ordered on their connection: on the reading thread, in the order of the lines.
-protocol OrderedMethodHandler {
-  associatedtype Method: RPCMethod
+protocol OrderedMethodHandler: SendableMetatype {
+  associatedtype Method: RPCMethod & SendableMetatype
   static func handle(_ params: Method.Params, _ call: Call) throws(RPCError) -> Method.Result
   /// Called when the answer stands in the connection's queue.
   static func answered(_ result: Method.Result, _ call: Call)
@@ -27,7 +27,8 @@ extension OrderedMethodHandler {
 
 /// A request whose parameters are good.
 enum PreparedCall: Sendable {
-  case ordered(@Sendable (Call) throws(RPCError) -> any WireWritable, answered: @Sendable (any WireWritable, Call) -> Void)
+  case ordered(
+    @Sendable (Call) throws(RPCError) -> any WireWritable, answered: @Sendable (any WireWritable, Call) -> Void)
   /// `isBarrier`: later requests of the connection begin only when this one has been answered.
   case concurrent(@Sendable (Call) async throws(RPCError) -> any WireWritable, isBarrier: Bool)
 }

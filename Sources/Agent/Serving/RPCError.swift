@@ -99,7 +99,8 @@ extension RPCError {
     .notFound, "There is no such sign-in: it ended some time ago, or was never begun. Begin a new one."
   ).with { $0.details = [("kind", .text("signIn"))] }
 
-  static let shuttingDown = RPCError(.shuttingDown, "The agent is ending. Nothing was changed; try again when it is back.")
+  static let shuttingDown = RPCError(
+    .shuttingDown, "The agent is ending. Nothing was changed; try again when it is back.")
 
   static let locked = RPCError(.agentLocked, "The vault is locked. Unlock it and try again; nothing was lost.").with {
     $0.remedies = [.unlock]
@@ -109,7 +110,8 @@ extension RPCError {
     .requestCancelled, "The request was cancelled. Work that an account owns goes on, so that no token is lost.")
 
   static let timedOut = RPCError(
-    .timedOut, "The time that the request allowed ran out. Work that the account owns goes on; ask again for its result.")
+    .timedOut,
+    "The time that the request allowed ran out. Work that the account owns goes on; ask again for its result.")
 
   static func overloaded(_ what: String, retryAfter: Milliseconds = .seconds(1)) -> RPCError {
     RPCError(.overloaded, "A bound was reached: \(what). Wait a moment and try again.").with {
@@ -141,7 +143,8 @@ extension RPCError {
       }
     case .store(let failure):
       self = RPCError(
-        .storeUnavailable, "The store can't be used now: \(failure.words). Nothing was lost; what is cached is still served."
+        .storeUnavailable,
+        "The store can't be used now: \(failure.words). Nothing was lost; what is cached is still served."
       ).with {
         $0.account = account
         $0.reason = failure.reason
@@ -160,6 +163,7 @@ extension StoreFailure {
     case .corrupt: "corrupt"
     case .busy: "busy"
     case .closed: "closed"
+    case .unsafePermissions: "unsafePermissions"
     case .newerSchema: "newerSchema"
     }
   }
@@ -172,6 +176,7 @@ extension StoreFailure {
     case .corrupt: "the file is damaged"
     case .busy: "another program holds it"
     case .closed: "it is closed"
+    case .unsafePermissions: "others could read or replace its files"
     case .newerSchema: "a later version of the agent wrote it"
     }
   }

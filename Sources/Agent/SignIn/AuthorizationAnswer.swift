@@ -10,14 +10,16 @@ enum AuthorizationAnswer {
     }
     guard let state = answer["state"], same(state, job.state) else {
       throw .signInFailed(
-        "stateMismatch", "The answer does not belong to this sign-in. Nothing was kept; if you did not start it, somebody else did.")
+        "stateMismatch",
+        "The answer does not belong to this sign-in. Nothing was kept; if you did not start it, somebody else did.")
     }
     // RFC 9207 §2.4: with several providers, an answer must say whom it is from, or one could pass for another.
     let issuer = answer["iss"]
     let mustTell = job.provider.metadata?.authorizationResponseIssuer == true
     if issuer != nil || mustTell {
       guard let issuer, same(issuer, job.provider.configuration.issuer) else {
-        throw .signInFailed("issuerMismatch", "The answer is from another provider than the one asked. Nothing was kept.")
+        throw .signInFailed(
+          "issuerMismatch", "The answer is from another provider than the one asked. Nothing was kept.")
       }
     }
     if let error = answer["error"] {

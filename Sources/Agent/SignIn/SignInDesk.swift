@@ -63,7 +63,8 @@ actor SignInDesk {
     around.background.startTimer { [clock, expiresAt = job.expiresAt] in
       await clock.sleep(until: expiresAt)
       guard !Task.isCancelled else { return }
-      await self.finish(id, .failed(.signInFailed("expired", "Nobody signed in in time. Begin again; nothing was changed.")))
+      await self.finish(
+        id, .failed(.signInFailed("expired", "Nobody signed in in time. Begin again; nothing was changed.")))
       await clock.sleep(until: expiresAt + Self.memory)
       await self.forget(id)
     }

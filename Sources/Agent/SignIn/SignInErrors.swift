@@ -13,7 +13,8 @@ extension RPCError {
       }
     case .untrustedServer:
       RPCError(
-        .untrustedServer, "The provider could not be trusted: TLS failed, or no pinned key matched. Nothing was sent to it.")
+        .untrustedServer,
+        "The provider could not be trusted: TLS failed, or no pinned key matched. Nothing was sent to it.")
     case .transient(let reason, let pause):
       RPCError(.providerUnavailable, "The provider could not answer now. Nothing was kept; try again later.").with {
         $0.reason = reason
@@ -36,7 +37,8 @@ extension RPCError {
     switch failure {
     case .portBusy(let port):
       self = .signInFailed(
-        "portBusy", "Port \(port), where this provider's answers come back, is used by another program. Free it and try again.")
+        "portBusy",
+        "Port \(port), where this provider's answers come back, is used by another program. Free it and try again.")
     case .notLoopback:
       self = RPCError(
         .providerMisconfigured, "The redirect host is not a loopback address. Mend it by `provider.update`.")

@@ -36,7 +36,9 @@ extension JSONNode {
   }
 
   /// The pairs of an object below this one; none if it is not there.
-  func members(of name: StaticString) -> [(key: JSONNode, value: JSONNode)] { self[name].map { Array($0.members) } ?? [] }
+  func members(of name: StaticString) -> [(key: JSONNode, value: JSONNode)] {
+    self[name].map { Array($0.members) } ?? []
+  }
 
   var timestamp: Timestamp? { integer.map(Timestamp.init(milliseconds:)) }
 }

@@ -96,7 +96,8 @@ final class Vault {
       return Partition(head: VaultHead(), keys: nil)
     }
     guard let headRow = rows.first(where: { $0.key.kind == .head }),
-      let head = VaultHead(try unseal(headRow, keys.head.derive("head", partition.bytes)), generation: headRow.generation),
+      let head = VaultHead(
+        try unseal(headRow, keys.head.derive("head", partition.bytes)), generation: headRow.generation),
       head.matches(rows)
     else { throw .integrity }
     var opened = Partition(head: head, keys: nil)

@@ -1,4 +1,4 @@
-public import Foundation
+internal import Foundation
 
 extension Workshop {
   public func incompatibilities() throws -> [String] { [] }

@@ -1,0 +1,100 @@
+public import AgentPorts
+internal import Glibc
+internal import LoopbackHTTP
+internal import Synchronization
+
+/// The redirect of a sign-in on a real loopback socket. It takes one answer on its path and is gone.
+public struct LoopbackRedirects: RedirectListening {
+  public init() {}
+
+  public func listen(
+    host: String, port: UInt16?, path: String, onRequest: @escaping @Sendable (String) async -> RedirectPage
+  ) throws(RedirectFailure) -> any RedirectListener {
+    let holder = Holder(host: host, path: path)
+    do throws(LoopbackError) {
+      let listener = try LoopbackListener(host: host, port: port ?? 0, maximumBodyBytes: 0) { request in
+        guard request.path == path else { return .respond(.text("Not found.", status: 404)) }
+        guard request.method == "GET" else { return .respond(.text("Only GET.", status: 405)) }
+        let page = wait { await onRequest(request.query) }
+        holder.stop()  // what is being answered is still sent
+        return .respond(Self.response(page))
+      }
+      holder.hold(listener)
+      return holder
+    } catch {
+      switch error {
+      case .portBusy(let port): throw .portBusy(port)
+      case .notLoopback: throw .notLoopback
+      default: throw .unavailable
+      }
+    }
+  }
+
+  /// Nothing on the page is fetched, run, framed, kept or told to another site.
+  private static func response(_ page: RedirectPage) -> LoopbackHTTP.HTTPResponse {
+    LoopbackHTTP.HTTPResponse(
+      status: page.status,
+      headers: [
+        ("Content-Type", "text/html; charset=utf-8"),
+        (
+          "Content-Security-Policy",
+          "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'"
+        ),
+        ("Cache-Control", "no-store"), ("Referrer-Policy", "no-referrer"), ("X-Content-Type-Options", "nosniff"),
+      ], body: Array(page.html.utf8))
+  }
+
+  private final class Holder: RedirectListener {
+    private let listener = Mutex<LoopbackListener?>(nil)
+    private let port = Atomic<UInt16>(0)
+    private let host: String
+    private let path: String
+
+    init(host: String, path: String) {
+      self.host = host
+      self.path = path
+    }
+
+    func hold(_ new: LoopbackListener) {
+      port.store(new.port, ordering: .relaxed)
+      listener.withLock { $0 = new }
+    }
+
+    var redirectURI: String {
+      "http://\(host.contains(":") ? "[\(host)]" : host):\(port.load(ordering: .relaxed))\(path)"
+    }
+
+    /// Letting go of the listener frees its port without waiting for the thread that asks for it.
+    func stop() { listener.withLock { $0 = nil } }
+  }
+}
+
+/// Blocks the listener's own thread until the agent has judged the answer: the browser waits for nothing else.
+private func wait(_ work: @escaping @Sendable () async -> RedirectPage) -> RedirectPage {
+  let box = Mutex<RedirectPage?>(nil)
+  let done = Semaphore()
+  // Not structured: this thread is outside every task. The agent's own task bounds it by the provider's timeouts.
+  Task {
+    let page = await work()
+    box.withLock { $0 = page }
+    done.signal()
+  }
+  done.wait()
+  return box.withLock { $0! }
+}
+
+private final class Semaphore: @unchecked Sendable {
+  // sem_t is made to be shared by threads; its address is fixed for its life.
+  private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
+
+  init() { sem_init(semaphore, 0, 0) }
+
+  deinit {
+    sem_destroy(semaphore)
+    semaphore.deallocate()
+  }
+
+  func signal() { sem_post(semaphore) }
+
+  func wait() { while sem_wait(semaphore) != 0, errno == EINTR {} }
+}

@@ -1,0 +1,159 @@
+internal import Agent
+internal import AgentPorts
+internal import CPlatform
+internal import Glibc
+internal import HTTPAdapter
+internal import KeyProviders
+internal import SQLiteStore
+internal import Secrets
+internal import SystemAdapters
+internal import TokenSignatures
+internal import UnixTransport
+
+/// Wiring only: reads the options, opens what is outside, hands it to the agent, and serves.
+@main
+struct LanyardAgent {
+  static let version = "1.0.0"
+
+  /// sysexits(3), as API.md names them.
+  enum Exit: Int32 {
+    case done = 0, usage = 64, cannotCreate = 73, storeFailed = 74, alreadyRunning = 75, vaultClosed = 76
+  }
+
+  static func main() {
+    let options: Options
+    do throws(Options.Ending) {
+      options = try Options(Array(CommandLine.arguments.dropFirst())) { name in
+        getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+      }
+    } catch {
+      switch error {
+      case .help: end(.done, says: Options.help, to: STDOUT_FILENO)
+      case .version: end(.done, says: "lanyard-agent \(version)\n", to: STDOUT_FILENO)
+      case .usage(let message): end(.usage, says: "lanyard-agent: \(message)\n")
+      }
+    }
+    do {
+      try ProcessHardening.apply()
+    } catch {
+      end(
+        .vaultClosed,
+        says: "lanyard-agent: this process can't be kept from being dumped or traced; it holds no secrets then.\n")
+    }
+    // Before any thread: they inherit the mask.
+    let signals = lanyard_signalfd()
+    serve(options, signals: signals)
+  }
+
+  private static func serve(_ options: Options, signals: Int32) {
+    let state = directory(options.stateDirectory)
+    let lock = takeLock(state.path + "/lock")
+    let clock = SystemClock()
+    let store: SQLiteStore
+    do throws(StoreFailure) {
+      store = try SQLiteStore(path: state.path + "/lanyard.sqlite")
+    } catch {
+      let exit: Exit = if case .newerSchema = error { .vaultClosed } else { .storeFailed }
+      end(exit, says: "lanyard-agent: the store in \(state.path) can't be opened: \(error).\n")
+    }
+    let log = StandardErrorLog(least: options.logLevel)
+    let environment = AgentEnvironment(
+      clock: clock, entropy: SystemEntropy(), http: CurlExchange(clock: clock),
+      signatures: OpenSSLSignatureVerifier(), redirects: LoopbackRedirects(), directories: DotLanyardFiles(), log: log)
+    let keySource: (any KeySource)? = options.protection == "keyFile" ? KeyFile(path: state.path + "/key") : nil
+    let transport = TransportHandle()
+    let agent = AgentService(
+      store: store, keySource: keySource, environment: environment, version: version,
+      onShutDown: { transport.stop() })
+    openVault(agent, options)
+    let server = LineServer(host: agent, clock: clock)
+    transport.server = server
+    let life = Completion()
+    Task.detached {
+      await agent.run()
+      life.complete()
+    }
+    switch options.transport {
+    case .stdio:
+      server.run(stdio: (STDIN_FILENO, STDOUT_FILENO), signals: signals) { _ in agent.shutDown() }
+      agent.shutDown()
+    case .socket(let path):
+      let listener = listen(path)
+      _ = lanyard_notify("READY=1")
+      log.log(.info, "ready", [])
+      server.run(listener: listener.descriptor, signals: signals) { _ in agent.shutDown() }
+      if let bound = listener.bound { unlink(bound) }
+    }
+    // Exchanges in flight end first: their answers must not be lost. A provider that hangs is not waited for longer
+    // than this; what was sent is in the journal.
+    life.wait(seconds: 35)
+    withExtendedLifetime(lock) {}
+    exit(Exit.done.rawValue)
+  }
+
+  private static func directory(_ path: String) -> PrivateDirectory {
+    do throws(PrivateDirectory.Failure) {
+      return try PrivateDirectory(path: path)
+    } catch {
+      end(.cannotCreate, says: "lanyard-agent: the state directory \(path) \(error.words).\n")
+    }
+  }
+
+  private static func takeLock(_ path: String) -> InstanceLock {
+    do throws(InstanceLock.Failure) {
+      return try InstanceLock(path: path)
+    } catch {
+      switch error {
+      case .held(let holder):
+        let who = holder.map { "the agent with process id \($0)" } ?? "another agent"
+        end(.alreadyRunning, says: "lanyard-agent: \(who) is already running on this state.\n")
+      case .unsafe:
+        end(.cannotCreate, says: "lanyard-agent: \(path) is not a plain file of yours alone.\n")
+      case .unavailable(let error):
+        end(.storeFailed, says: "lanyard-agent: \(path) can't be locked: \(String(cString: strerror(error))).\n")
+      }
+    }
+  }
+
+  private static func openVault(_ agent: AgentService, _ options: Options) {
+    var passphrase: Secret?
+    if let path = options.passphraseFile {
+      guard let read = PassphraseFile.read(path) else {
+        end(.vaultClosed, says: "lanyard-agent: \(path) can't be read, is empty, or can be read by others.\n")
+      }
+      passphrase = read
+    }
+    let (given, protection) = (passphrase, options.protection)
+    let opened = Completion()
+    let failure = Box<AgentService.StartFailure>()
+    Task.detached {
+      do throws(AgentService.StartFailure) {
+        _ = try await agent.open(protection: protection, passphrase: given)
+      } catch {
+        failure.value = error
+      }
+      opened.complete()
+    }
+    opened.wait()
+    if let failure = failure.value {
+      end(failure.isStore ? .storeFailed : .vaultClosed, says: "lanyard-agent: \(failure.message)\n")
+    }
+  }
+
+  private static func listen(_ path: String) -> (descriptor: Int32, bound: String?) {
+    do throws(Listening.Failure) {
+      return try Listening.open(path)
+    } catch {
+      switch error {
+      case .unsafe(let message), .unavailable(let message): end(.cannotCreate, says: "lanyard-agent: \(message)\n")
+      case .alreadyServed: end(.alreadyRunning, says: "lanyard-agent: another agent already serves \(path).\n")
+      }
+    }
+  }
+
+  private static func end(_ status: Exit, says message: String, to fd: Int32 = STDERR_FILENO) -> Never {
+    var message = message
+    message.withUTF8 { _ = write(fd, $0.baseAddress, $0.count) }
+    exit(status.rawValue)
+  }
+}

@@ -1,0 +1,116 @@
+internal import AgentPorts
+internal import Glibc
+
+/// What the command line and the environment say (API.md, The programs).
+struct Options {
+  enum Transport {
+    case stdio
+    case socket(String)
+  }
+
+  var transport: Transport
+  var stateDirectory: String
+  /// As the contract names it: `keyFile`, `passphrase`.
+  var protection = "keyFile"
+  var passphraseFile: String?
+  var logLevel = LogLevel.notice
+  var strictGrants = false
+
+  /// How reading the command line ends when it is not with options.
+  enum Ending: Error {
+    case help, version
+    case usage(String)
+  }
+
+  init(_ arguments: [String], environment: (String) -> String?) throws(Ending) {
+    var stdio = false
+    var socket: String?
+    var state: String?
+    var rest = arguments[...]
+    func value(_ option: String, _ attached: String?) throws(Ending) -> String {
+      if let attached { return attached }
+      guard let next = rest.popFirst() else { throw .usage("\(option) needs a value.") }
+      return next
+    }
+    while let argument = rest.popFirst() {
+      let parts = argument.hasPrefix("--") ? argument.split(separator: "=", maxSplits: 1) : []
+      let option = parts.first.map(String.init) ?? argument
+      let attached = parts.count == 2 ? String(parts[1]) : nil
+      switch option {
+      case "--stdio": stdio = true
+      case "--socket": socket = try value(option, attached)
+      case "--state-dir": state = try value(option, attached)
+      case "--protection":
+        switch try value(option, attached) {
+        case "key-file": protection = "keyFile"
+        case "passphrase": protection = "passphrase"
+        case "secret-service", "systemd-credential":
+          throw .usage("This version protects by key-file or passphrase; the others come later.")
+        default: throw .usage("--protection is key-file or passphrase.")
+        }
+      case "--passphrase-file": passphraseFile = try value(option, attached)
+      case "--log-level":
+        guard let level = LogLevel(rawValue: try value(option, attached)) else {
+          throw .usage("--log-level is one of \(LogLevel.allCases.map(\.rawValue).joined(separator: ", ")).")
+        }
+        logLevel = level
+      case "--strict-grants":
+        throw .usage("--strict-grants comes with a later version; this one trusts the programs of its user.")
+      case "--help", "-h": throw .help
+      case "--version": throw .version
+      default: throw .usage("Unknown option. See --help.")
+      }
+    }
+    guard !(stdio && socket != nil) else { throw .usage("--stdio and --socket exclude each other.") }
+    if let state { stateDirectory = state } else { stateDirectory = try Self.standardStateDirectory(environment) }
+    if stdio {
+      transport = .stdio
+    } else if let socket {
+      transport = .socket(socket)
+    } else {
+      transport = .socket(try Self.standardSocket(environment))
+    }
+  }
+
+  private static func standardStateDirectory(_ environment: (String) -> String?) throws(Ending) -> String {
+    if let directory = environment("LANYARD_STATE_DIR") { return directory }
+    if let base = environment("XDG_STATE_HOME"), base.hasPrefix("/") { return base + "/lanyard" }
+    guard let home = environment("HOME"), home.hasPrefix("/") else {
+      throw .usage("There is no home directory for the state. Give --state-dir.")
+    }
+    return home + "/.local/state/lanyard"
+  }
+
+  private static func standardSocket(_ environment: (String) -> String?) throws(Ending) -> String {
+    if let socket = environment("LANYARD_SOCKET") { return socket }
+    guard let base = environment("XDG_RUNTIME_DIR"), base.hasPrefix("/") else {
+      throw .usage("XDG_RUNTIME_DIR is not set, so there is no place for the socket. Give --socket.")
+    }
+    return base + "/lanyard/agent.sock"
+  }
+
+  static let help = """
+    lanyard-agent: keeps the accounts of one person, and answers local programs over JSON-RPC.
+
+    USAGE: lanyard-agent [--stdio | --socket PATH] [--state-dir DIR] [--protection key-file|passphrase]
+                         [--passphrase-file PATH] [--log-level LEVEL]
+
+      --stdio                 Serve one client on standard input and output, and end with its input.
+      --socket PATH           Serve on a unix socket. Default: $LANYARD_SOCKET, else $XDG_RUNTIME_DIR/lanyard/agent.sock.
+      --state-dir DIR         Where the sealed store is. Default: $LANYARD_STATE_DIR, else $XDG_STATE_HOME/lanyard,
+                              else ~/.local/state/lanyard.
+      --protection KIND       What protects the store. key-file (default): a key beside the store, made at the first
+                              start. passphrase: a person's passphrase; the agent starts locked until it is given by
+                              agent.initialize or agent.unlock, or by --passphrase-file.
+      --passphrase-file PATH  The passphrase, in a file that only you can read.
+      --log-level LEVEL       trace, debug, info, notice (default), warning or error, to standard error. No level
+                              shows a token, a name or an address.
+      --version, --help
+
+    Runs in the foreground until SIGTERM, SIGINT or agent.shutdown. It is ready when the socket accepts.
+
+    EXIT: 0 ended as asked; 64 usage; 73 a directory can't be made or is not safe; 74 the store can't be read or
+    written; 75 another agent has this state; 76 the vault can't be opened.
+
+    """
+}
