@@ -17,12 +17,14 @@ final class SecretPool: Sendable {
     let base: UnsafeMutableRawPointer
     var free: [UInt16]
     let blocks: Int
+
+    var isEmpty: Bool { free.count == blocks }
   }
 
   private struct State: @unchecked Sendable { var slabs: [[Slab]] }
   private let state = Mutex(State(slabs: blockBytes.map { _ in [] }))
 
-  private init() {
+  init() {
     // Any number but -1 is fine: 1 says that another part of the process was first.
     precondition(sodium_init() != -1, "libsodium could not be initialised: no secret can be held safely")
   }
@@ -61,10 +63,10 @@ final class SecretPool: Sendable {
         let base = UInt(bitPattern: state.slabs[sizeClass][index].base)
         guard address >= base, address < base + UInt(Self.slabBytes) else { continue }
         state.slabs[sizeClass][index].free.append(UInt16((address - base) / UInt(size)))
-        // One empty slab a size stays, against a slab made and freed by every call.
-        if state.slabs[sizeClass][index].free.count == state.slabs[sizeClass][index].blocks,
-          state.slabs[sizeClass].count > 1
-        {
+        // One empty slab a size stays: at the edge of a full one every call would make and free a slab otherwise,
+        // at 50 µs each.
+        let isSpare = state.slabs[sizeClass][index].isEmpty
+        if isSpare, state.slabs[sizeClass].count(where: \.isEmpty) > 1 {
           sodium_free(state.slabs[sizeClass].remove(at: index).base)
         }
         return
@@ -72,4 +74,7 @@ final class SecretPool: Sendable {
       preconditionFailure("released memory that the pool never lent")
     }
   }
+
+  /// How many slabs the pool holds.
+  var slabCount: Int { state.withLock { $0.slabs.reduce(0) { $0 + $1.count } } }
 }
