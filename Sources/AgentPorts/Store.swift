@@ -18,6 +18,8 @@ public protocol Store: AnyObject {
   func forEachRecord(of kind: RecordKind, _ body: (SealedRecord) -> Void) throws(StoreFailure)
   /// Every partition that has a record, in order.
   func partitions() throws(StoreFailure) -> [PartitionID]
+  /// After `inputOutput` the batch is on the disk whole or not at all, and only the next start tells which; after any
+  /// other failure it is not there.
   func commit(_ batch: [StoreWrite]) throws(StoreFailure)
   /// Asked before a token is spent: can the next commit of about this size be written?
   func checkWritable(bytes: Int) throws(StoreFailure)
