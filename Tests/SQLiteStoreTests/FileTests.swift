@@ -8,17 +8,22 @@ import Testing
 @Suite struct FileTests {
   let directory = PrivateDirectory()
 
-  @Test(arguments: [0, 0o022, 0o777] as [mode_t])
-  func everyFileIsForItsOwnerAlone(mask: mode_t) throws {
-    let old = umask(mask)
-    defer { umask(old) }
-    let store = try SQLiteStore(path: directory.database)
-    try store.commit([.put(record(.alice, .grant, "token"))])
-    try store.checkWritable(bytes: 1_000)
-    #expect(directory.names == ["store.db", "store.db-reserve", "store.db-shm", "store.db-wal"])
-    for name in directory.names { #expect(directory.mode(name) == 0o600, "\(name)") }
-    store.close()
-    #expect(directory.names == ["store.db", "store.db-reserve"])
+  /// In a process of its own, since the umask belongs to all threads.
+  @Test func everyFileIsForItsOwnerAlone() async {
+    await #expect(processExitsWith: .success) {
+      for mask in [0, 0o022, 0o777] as [mode_t] {
+        let directory = PrivateDirectory()
+        umask(mask)
+        let store = try SQLiteStore(path: directory.database)
+        try store.commit([.put(record(.alice, .grant, "token"))])
+        try store.checkWritable(bytes: 1_000)
+        #expect(directory.names == ["store.db", "store.db-reserve", "store.db-shm", "store.db-wal"])
+        for name in directory.names { #expect(directory.mode(name) == 0o600, "\(name)") }
+        store.close()
+        #expect(directory.names == ["store.db", "store.db-reserve"])
+        umask(0o022)
+      }
+    }
   }
 
   @Test func modesThatWereOpenedAreClosedAgain() throws {

@@ -18,13 +18,15 @@ import Testing
     return (listener, client, server)
   }
 
-  @Test func aSocketIsPrivateWhateverTheUmask() throws {
-    let old = umask(0)
-    defer { umask(old) }
-    let listener = lanyard_bind_unix(directory.path("agent.sock"))
-    defer { close(listener) }
-    #expect(listener >= 0)
-    #expect(directory.mode("agent.sock") == 0o600)
+  /// In a process of its own, since the umask belongs to all threads.
+  @Test func aSocketIsPrivateWhateverTheUmask() async {
+    await #expect(processExitsWith: .success) {
+      let directory = TemporaryDirectory()
+      umask(0)
+      let listener = lanyard_bind_unix(directory.path("agent.sock"))
+      #expect(listener >= 0)
+      #expect(directory.mode("agent.sock") == 0o600)
+    }
   }
 
   @Test func theOtherEndIsThisUser() throws {
