@@ -84,7 +84,7 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "a63bbf83074eef4d5150edf6eae7ae0d051ded0077983c4974e5db05040241d0"
+  public static let schemaDigest = "a5915d698db6a465224d301fd757fac76221e80241c3df4f4433c58342220214"
   /// The groups of methods, sorted.
   public static let features = [
     "account",

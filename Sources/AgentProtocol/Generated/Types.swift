@@ -1562,24 +1562,19 @@ public struct WireSession: WireWritable, Sendable {
 
 /// How a sign-in stands.
 public struct WireSignInProgress: WireWritable, Sendable {
-  public var signIn: String
   public var status: WireSignInStatus
   public var account: AccountID?
 
   public init(
-    signIn: String,
     status: WireSignInStatus,
     account: AccountID? = nil
   ) {
-    self.signIn = signIn
     self.status = status
     self.account = account
   }
 
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
-    writer.key("signIn")
-    writer.string(signIn)
     writer.key("status")
     writer.string(status.rawValue)
     if let account {
@@ -1828,9 +1823,9 @@ public struct WireTokenRequest: WireReadable, Sendable {
       } else if memberName.isText("resource") {
         resource = try reading("resource") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
       } else if memberName.isText("minimumLifetimeSeconds") {
-        minimumLifetimeSeconds = try reading("minimumLifetimeSeconds") { () throws(ParamsProblem) in try memberValue.integer(0...86400) }
+        minimumLifetimeSeconds = try reading("minimumLifetimeSeconds") { () throws(ParamsProblem) in try memberValue.integer(0...31536000) }
       } else if memberName.isText("timeoutSeconds") {
-        timeoutSeconds = try reading("timeoutSeconds") { () throws(ParamsProblem) in try memberValue.integer(1...600) }
+        timeoutSeconds = try reading("timeoutSeconds") { () throws(ParamsProblem) in try memberValue.integer(0...3600) }
       } else {
         throw ParamsProblem.unknownMember(memberName)
       }

@@ -1,4 +1,5 @@
 public import Foundation
+internal import JSONRPC
 
 /// Why `Schemas/` cannot be read. Pointers begin with the file.
 public struct ContractProblems: Error, CustomStringConvertible {
@@ -9,19 +10,41 @@ public struct ContractProblems: Error, CustomStringConvertible {
 extension Contract {
   /// Reads a directory laid out as Schemas/README.md says.
   public init(directory: URL) throws {
-    var reader = ContractReader(directory: directory)
+    var documents: [(path: String, value: JSONValue)] = []
+    var problems: [Problem] = []
+    for path in try Self.paths(in: directory) {
+      do throws(JSONScanner.Failure) {
+        documents.append((path, try JSONValue(parsing: [UInt8]((try? Data(contentsOf: directory.appending(path: path))) ?? Data()))))
+      } catch {
+        problems.append(Problem(path, "is not JSON: \(error)"))
+      }
+    }
+    guard problems.isEmpty else { throw ContractProblems(problems: problems) }
+    try self.init(documents: documents)
+  }
+
+  /// Reads documents by their paths.
+  public init(documents: [(path: String, value: JSONValue)]) throws(ContractProblems) {
+    var reader = ContractReader(documents: documents)
     self = reader.contract()
     guard reader.problems.isEmpty else { throw ContractProblems(problems: reader.problems) }
   }
+
+  private static func paths(in directory: URL) throws -> [String] {
+    try ["", "methods", "types", "events"].flatMap { folder in
+      try FileManager.default.contentsOfDirectory(atPath: directory.appending(path: folder).path)
+        .filter { $0.hasSuffix(".json") }
+        .map { folder.isEmpty ? $0 : folder + "/" + $0 }
+    }
+  }
 }
 
-/// Reads the files, and collects everything that is wrong with them.
+/// Reads the documents, and collects everything that is wrong with them.
 struct ContractReader {
-  let directory: URL
-  var problems: [Problem] = []
-  private var documents: [(path: String, value: JSONValue)] = []
+  private let documents: [(path: String, value: JSONValue)]
+  private(set) var problems: [Problem] = []
 
-  init(directory: URL) { self.directory = directory }
+  init(documents: [(path: String, value: JSONValue)]) { self.documents = documents.sorted { $0.path < $1.path } }
 
   mutating func contract() -> Contract {
     let root = document(
@@ -39,7 +62,7 @@ struct ContractReader {
       protocolVersion: root["protocol"]?.string ?? "", methods: methods, events: events,
       errors: (errorFile["errors"]?.elements ?? []).enumerated().map { error($1, at: "errors.json/errors/\($0)") },
       commonErrors: errorFile["common"]?.elements?.compactMap(\.string) ?? [], types: types, policy: policy,
-      documents: documents.sorted { $0.path < $1.path })
+      documents: documents)
     problems += contract.inconsistencies
     return contract
   }
@@ -57,19 +80,15 @@ struct ContractReader {
     return listed.filter(found.contains)
   }
 
-  private mutating func names(in folder: String) -> [String] {
-    let files = (try? FileManager.default.contentsOfDirectory(atPath: directory.appending(path: folder).path)) ?? []
-    return files.filter { $0.hasSuffix(".json") }.map { String($0.dropLast(5)) }.sorted()
+  private func names(in folder: String) -> [String] {
+    documents.map(\.path).filter { $0.hasPrefix(folder + "/") }.map { String($0.dropFirst(folder.count + 1).dropLast(5)) }
   }
 
   private mutating func document(_ path: String, members known: Set<String>?) -> JSONValue {
-    guard let data = try? Data(contentsOf: directory.appending(path: path)),
-      let value = try? JSONValue(parsing: [UInt8](data))
-    else {
-      problems.append(Problem(path, "is missing, or not JSON"))
+    guard let value = documents.first(where: { $0.path == path })?.value else {
+      problems.append(Problem(path, "is missing"))
       return .object([])
     }
-    documents.append((path, value))
     for member in value.members ?? [] where known?.contains(member.name) == false {
       problems.append(Problem(path.pointer(to: member.name), "is not known here"))
     }

@@ -84,7 +84,7 @@ public enum RequestSend: RPCMethod {
         } else if memberName.isText("allowAuthRetry") {
           allowAuthRetry = try reading("allowAuthRetry") { () throws(ParamsProblem) in try memberValue.boolean() }
         } else if memberName.isText("timeoutSeconds") {
-          timeoutSeconds = try reading("timeoutSeconds") { () throws(ParamsProblem) in try memberValue.integer(1...600) }
+          timeoutSeconds = try reading("timeoutSeconds") { () throws(ParamsProblem) in try memberValue.integer(0...3600) }
         } else if memberName.isText("scopes") {
           scopes = try reading("scopes") { () throws(ParamsProblem) in try memberValue.list(0...128) { (item) throws(ParamsProblem) in try item.text(.scope) } }
         } else if memberName.isText("resource") {

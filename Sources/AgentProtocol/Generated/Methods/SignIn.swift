@@ -174,7 +174,7 @@ public enum SignInWait: RPCMethod {
         if memberName.isText("signIn") {
           signIn = try reading("signIn") { () throws(ParamsProblem) in try memberValue.text(.handle) }
         } else if memberName.isText("timeoutSeconds") {
-          timeoutSeconds = try reading("timeoutSeconds") { () throws(ParamsProblem) in try memberValue.integer(0...600) }
+          timeoutSeconds = try reading("timeoutSeconds") { () throws(ParamsProblem) in try memberValue.integer(0...3600) }
         } else {
           throw ParamsProblem.unknownMember(memberName)
         }

@@ -1,0 +1,187 @@
+import SchemaKit
+import Testing
+
+/// API.md and `Schemas/` say the same.
+struct ContractTests {
+  /// The rows of API.md, "Methods": `?` optional, `!` secret.
+  private static let rows = """
+    rpc.discover
+    agent.hello client protocol? grant?!
+    agent.status
+    agent.initialize protection passphrase?!
+    agent.lock
+    agent.unlock passphrase?! prompt?
+    agent.addKeySlot protection passphrase?! prompt?
+    agent.removeKeySlot slot
+    agent.listKeySlots
+    agent.rotateRootKey
+    agent.shutdown
+    provider.add name issuer clientId clientSecret?! scopes? resources? endpoints? redirect? refresh? errorCodes? tenant? authorization? revocationScope? persistAccessTokens? allowedOrigins? pins? policy? preset?
+    provider.list
+    provider.get provider
+    provider.update provider issuer? clientId? clientSecret?! scopes? resources? endpoints? redirect? refresh? errorCodes? tenant? authorization? revocationScope? persistAccessTokens? allowedOrigins? pins? policy? preset?
+    provider.remove provider
+    signIn.begin provider flow scopes? account? alias? prompt? openBrowser?
+    signIn.wait signIn timeoutSeconds?
+    signIn.complete signIn redirectUrl!
+    signIn.cancel signIn
+    signIn.import provider refreshToken! alias?
+    account.list
+    account.get account
+    account.switch account
+    account.rename account alias
+    account.resolve selector? workingDirectory? issuer?
+    account.signOut account mode revocationTimeoutSeconds?
+    account.forget account
+    session.get account
+    token.get account scopes? resource? minimumLifetimeSeconds? timeoutSeconds?
+    token.refresh account scopes? resource? minimumLifetimeSeconds? timeoutSeconds?
+    token.reject account fingerprint challenge?
+    request.send account method url headers? body? bodyBase64? idempotencyKey? allowAuthRetry? timeoutSeconds? scopes? resource?
+    authorization.check account capability context?
+    authorization.checkMany account capabilities
+    snapshot.get account
+    snapshot.refresh account
+    policy.get name
+    policy.set name policy
+    policy.validate name? policy
+    policy.list
+    policy.explain account capability at? assume?
+    stepUp.enroll account pin?! prompt?
+    stepUp.verify account pin?! prompt? durationSeconds?
+    stepUp.status account
+    stepUp.clear account
+    stepUp.unenroll account
+    secret.put account name value!
+    secret.get account name
+    secret.list account
+    secret.remove account name
+    operation.enqueue account capability request? label? idempotencyKey? payload?
+    operation.list account
+    operation.get account operation
+    operation.cancel account operation
+    operation.retry account operation
+    operation.settle account operation outcome?
+    revocation.list
+    revocation.retry revocation?
+    revocation.abandon revocation
+    connectivity.get
+    connectivity.report online
+    event.subscribe types? accounts? since?
+    event.unsubscribe subscription
+    audit.list account? after? limit?
+    audit.verify account?
+    grant.create client accounts methods expiresInSeconds?
+    grant.list
+    grant.revoke grant
+    """
+
+  @Test func everyMethodHasTheParamsOfItsRow() {
+    let contract = House.contract
+    let told = contract.methods.map { method in
+      let members = contract.resolved(method.params).object?.members ?? []
+      let words = members.map { member in
+        member.name + (member.isRequired ? "" : "?") + (contract.resolved(member.schema).isSecret ? "!" : "")
+      }
+      return ([method.name] + words).joined(separator: " ")
+    }
+    #expect(told == Self.rows.split(separator: "\n").map(String.init))
+  }
+
+  /// What the table's result column lists, and what stands always there.
+  @Test(arguments: [
+    ("agent.hello", "agent protocol instance schemaDigest features limits"),
+    ("agent.status", "locked protection connectivity accounts pendingRevocations pendingOperations connections startedAt version"),
+    ("agent.lock", "locked"), ("agent.unlock", "locked"), ("provider.add", "provider"),
+    ("signIn.begin", "signIn flow authorizationUrl? verificationUri? verificationUriComplete? userCode? expiresAt intervalSeconds?"),
+    ("signIn.wait", "status account?"), ("signIn.complete", "status account?"), ("signIn.import", "account"),
+    ("account.list", "accounts active?"),
+    ("account.get", "id alias? provider issuer tenant? subject displayName? email? state active createdAt lastOnlineAuthAt?"),
+    ("account.switch", "active previous?"), ("account.resolve", "account because"),
+    ("account.signOut", "account mode data revocation endSessionUrl?"),
+    ("session.get", "state freshness accessTokenExpiresAt? refreshTokenExpiresAt? lastOnlineAuthAt? offlineGraceUntil? scopes roles refresh serverTimeOffsetMs? clock stepUpValidUntil? deviceKeyId? generation"),
+    ("token.get", "accessToken! tokenType expiresAt expiresInSeconds account issuer scopes resource? source fingerprint generation"),
+    ("request.send", "status headers body? bodyBase64? attempts refreshed account"),
+    ("authorization.check", "decisionId effect capability reason failed obligations remedies validUntil? policy snapshotVersion time account"),
+    ("authorization.checkMany", "decisions"),
+    ("snapshot.get", "roles scopes entitlements fetchedAt version source"),
+    ("stepUp.verify", "validUntil"), ("stepUp.status", "enrolled validUntil? attemptsLeft"),
+    ("operation.enqueue", "operation decision"), ("operation.get", "status"),
+    ("connectivity.get", "state since basis"), ("event.subscribe", "subscription epoch sequence gap"),
+    ("audit.verify", "intact entries head"), ("grant.create", "secret!"),
+  ])
+  func resultsHaveTheMembersOfTheirRow(_ name: String, _ members: String) throws {
+    let contract = House.contract
+    let method = try #require(contract.method(name))
+    let shape = try #require(contract.resolved(method.result).object)
+    for wanted in members.split(separator: " ") {
+      let plain = wanted.trimmingSuffix { "?!".contains($0) }
+      let member = try #require(shape.members.first { $0.name == plain }, "\(name) \(plain)")
+      #expect(member.isRequired == !wanted.contains("?"), "\(name) \(plain)")
+      #expect(contract.resolved(member.schema).isSecret == wanted.contains("!"), "\(name) \(plain)")
+    }
+  }
+
+  @Test(arguments: [
+    ("accountState", "active offlineStale interactionRequired reauthenticationRequired locked signedOut"),
+    ("tokenFreshness", "fresh stale expired none"), ("refreshPhase", "idle inFlight inDoubt backoff"),
+    ("clockTrust", "trusted suspect"), ("tokenSource", "cache refreshed staleOk"), ("signInFlow", "browser device paste"),
+    ("signInStatus", "pending completed"), ("signOutMode", "soft hard offline"),
+    ("dataDisposition", "sealed erased erasurePending"),
+    ("revocationOutcome", "confirmed queued unsupported notNeeded"), ("effect", "allow deny readOnly"),
+    ("resolutionBasis", "selector directory issuer active"), ("revocationScope", "token family grant"),
+    ("tokenReuse", "none grace strict"), ("unknownOutcomeRule", "reauthenticate replayOnce"),
+    ("failureClass", "transient reauthenticate locked interaction misconfigured"),
+    ("remedy", "unlock connect stepUp interact reauthenticate administrator"),
+    ("operationStatus", "queued ready sending done rejected needsInteraction unknown orphaned"),
+    ("connectivityState", "online offline unknown"), ("prompt", "pinentry"),
+    ("decisionReason", "allowed unknownCapability accountLocked signedOut reauthenticationRequired neverAuthenticated clockSuspect snapshotMissing snapshotTooOld missingRole missingScope missingEntitlement forbidden onlineRequired freshTokenRequired offlineWindowExpired stepUpRequired sensitivityTooHigh policyError"),
+    ("eventType", "account.added account.switched account.renamed account.signedOut account.erased session.stateChanged session.expired token.refreshed token.scopesNarrowed snapshot.changed stepUp.granted stepUp.expired connectivity.changed revocation.confirmed revocation.abandoned operation.statusChanged agent.locked agent.unlocked policy.changed clock.suspect event.gap"),
+  ])
+  func wordsAreThoseOfTheContract(_ name: String, _ words: String) {
+    guard case .enumeration(let known)? = House.contract.type(name)?.kind else {
+      Issue.record("types/\(name).json is no set of words")
+      return
+    }
+    #expect(known == words.split(separator: " ").map(String.init))
+  }
+
+  @Test func errorsAreThoseOfTheTable() {
+    let table = """
+      -32700 parseError -32600 invalidRequest -32601 methodNotFound -32602 invalidParams -32603 internalError
+      1001 agentLocked 1002 shuttingDown 1003 overloaded 1004 requestCancelled 1005 unsupportedProtocol 1006 timedOut
+      1007 notPermitted 1008 unlockFailed 2001 accountNotFound 2002 accountAmbiguous 2003 signedOut
+      2004 reauthenticationRequired 2005 interactionRequired 2006 accountLocked 2007 signInFailed 2008 dataLocked
+      3001 offline 3002 providerUnavailable 3003 providerMisconfigured 3004 untrustedServer 3005 providerNotFound
+      4001 denied 4002 stepUpRequired 4003 stepUpFailed 4004 stepUpThrottled 4005 policyInvalid
+      5001 storeUnavailable 5002 integrity 5003 rolledBack 6001 originNotAllowed 6002 operationNotFound 6003 notFound
+      """
+    let told = House.contract.errors.flatMap { ["\($0.code)", $0.name] }
+    #expect(told == table.split { $0.isWhitespace }.map(String.init))
+  }
+
+  @Test func defaultsAreThoseOfTheContract() {
+    func value(_ method: String, _ member: String) -> JSONValue? {
+      let shape = House.contract.resolved(House.contract.method(method)!.params).object
+      return shape?.members.first { $0.name == member }?.schema.defaultValue
+    }
+    #expect(value("token.get", "minimumLifetimeSeconds") == .number("60"))
+    #expect(value("account.signOut", "revocationTimeoutSeconds") == .number("3"))
+    #expect(value("request.send", "allowAuthRetry") == .bool(true))
+  }
+
+  @Test func onlyTheMethodsOfTheContractCarryBodies() {
+    let bodies = House.contract.methods.filter(\.carriesBody).map(\.name)
+    #expect(
+      bodies == [
+        "request.send", "policy.get", "policy.set", "policy.validate", "policy.list", "policy.explain", "secret.put",
+        "operation.enqueue",
+      ])
+  }
+}
+
+extension StringProtocol {
+  fileprivate func trimmingSuffix(_ isEnd: (Character) -> Bool) -> String {
+    String(reversed().drop(while: isEnd).reversed())
+  }
+}
