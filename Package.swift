@@ -108,7 +108,7 @@ let checks: [Target] = [
   ),
   tests("JSONRPCTests", ["JSONRPC"]),
   tests("PracticeProviderTests", ["PracticeProvider", "LoopbackHTTP"]),
-  tests("SchemaTests", ["SchemaKit", "AgentProtocol", "JSONRPC"]),
+  tests("SchemaTests", ["AgentModel", "AgentProtocol", "JSONRPC", "SchemaKit", "Secrets"]),
   tests("SecretsTests", ["Secrets"]),
   tests("SimulationTests", ["AgentSimulation"]),
   tests("SQLiteStoreTests", ["SQLiteStore", "StorageFaults", "AgentPorts", "AgentModel", "CSQLite", "Secrets"]),

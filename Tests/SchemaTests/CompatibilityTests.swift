@@ -6,39 +6,50 @@ struct CompatibilityTests {
   struct Change: CustomTestStringConvertible {
     var testDescription: String
     var path: String
-    var pointer: String
-    /// JSON; nil removes.
-    var value: String?
+    /// Pointers, and the JSON that comes there; nil removes.
+    var edits: [(pointer: String, value: String?)]
 
-    init(_ name: String, _ path: String, _ pointer: String, _ value: String?) {
+    init(_ name: String, _ path: String, _ pointer: String, _ value: String?, also edits: (String, String?)...) {
       testDescription = name
       self.path = path
-      self.pointer = pointer
-      self.value = value
+      self.edits = [(pointer, value)] + edits.map { (pointer: $0.0, value: $0.1) }
     }
 
     func contract() throws -> Contract {
-      let value = try value.map { try JSONValue(parsing: $0) }
-      return try House.contract(changing: path) { $0[at: pointer] = value }
+      let edits = try edits.map { ($0.pointer, try $0.value.map { try JSONValue(parsing: $0) }) }
+      return try House.contract(changing: path) { document in
+        for (pointer, value) in edits { document[at: pointer] = value }
+      }
     }
   }
 
   static let breaking = [
-    Change("a param is gone", "methods/operation.enqueue.json", "/params/properties/label", nil),
-    Change("a new param is required", "methods/provider.list.json", "/params", #"{"type":"object","additionalProperties":false,"required":["all"],"properties":{"all":{"type":"boolean"}}}"#),
-    Change("an optional param is required", "methods/audit.verify.json", "/params/required", #"["account"]"#),
-    Change("a param has another type", "methods/signIn.wait.json", "/params/properties/timeoutSeconds", #"{"type":"boolean"}"#),
-    Change("a param has a narrower bound", "methods/signIn.wait.json", "/params/properties/timeoutSeconds/maximum", "3599"),
+    Change("a param is gone", "methods/signIn.begin.json", "/params/properties/openBrowser", nil),
+    Change(
+      "a new param is required", "methods/provider.list.json", "/params",
+      #"{"type":"object","additionalProperties":false,"required":["all"],"properties":{"all":{"type":"boolean"}}}"#,
+      also: ("/examples/0/params", #"{"all":true}"#)),
+    Change(
+      "an optional param is required", "methods/audit.verify.json", "/params/required", #"["account"]"#,
+      also: ("/examples/0/params", #"{"account":"work"}"#)),
+    Change(
+      "a param has another type", "methods/signIn.begin.json", "/params/properties/openBrowser",
+      #"{"type":"string","maxLength":9}"#),
+    Change(
+      "a param has a narrower bound", "methods/signIn.wait.json", "/params/properties/timeoutSeconds/maximum", "3599"),
     Change("a param has a shorter length", "types/accountSelector.json", "/maxLength", "127"),
     Change("a param has another pattern", "types/capability.json", "/pattern", #""^[A-Za-z0-9._:-]{1,128}$""#),
     Change("a word of a param is gone", "types/signOutMode.json", "/enum/offline", nil),
     Change("a word of a result is gone", "types/tokenSource.json", "/enum/staleOk", nil),
     Change("a default changed", "types/tokenRequest.json", "/properties/minimumLifetimeSeconds/default", "30"),
-    Change("members exclude each other", "methods/account.resolve.json", "/params/not", #"{"required":["selector","issuer"]}"#),
+    Change(
+      "members exclude each other", "methods/account.resolve.json", "/params/not",
+      #"{"required":["selector","issuer"]}"#),
     Change("fewer items may be sent", "methods/grant.create.json", "/params/properties/accounts/maxItems", "1"),
     Change("a result's member is gone", "types/session.json", "/properties/deviceKeyId", nil),
     Change("a result's member is optional", "types/agentIdentity.json", "/required", #"["name"]"#),
-    Change("a result's member has another type", "types/refreshState.json", "/properties/attempts", #"{"type":"boolean"}"#),
+    Change(
+      "a result's member has another type", "types/session.json", "/properties/deviceKeyId", #"{"type":"boolean"}"#),
     Change("a secret is a secret no more", "types/pin.json", "/x-secret", nil),
     Change("a method is ordered no more", "methods/event.subscribe.json", "/ordering", #""concurrent""#),
     Change("a method is idempotent no more", "methods/token.get.json", "/idempotent", "false"),
@@ -80,15 +91,18 @@ struct CompatibilityTests {
   }
 
   static let growing = [
-    Change("an optional param", "methods/account.forget.json", "/params/properties/reason", #"{"type":"string","maxLength":64}"#),
+    Change(
+      "an optional param", "methods/account.forget.json", "/params/properties/reason",
+      #"{"type":"string","maxLength":64}"#),
     Change("a wider bound", "types/accountSelector.json", "/maxLength", "256"),
     Change("a word", "types/signOutMode.json", "/enum/3", #""everywhere""#),
     Change("a required param that becomes optional", "methods/policy.set.json", "/params/required", #"["policy"]"#),
     Change("a result's member", "types/session.json", "/properties/mood", #"{"type":"boolean"}"#),
-    Change("a result's optional member that is always there", "types/eventNotification.json", "/required/9", #""account""#),
+    Change(
+      "a result's optional member that is always there", "types/eventNotification.json", "/required/9", #""account""#),
     Change("an error of a method", "methods/agent.lock.json", "/errors", #"["storeUnavailable"]"#),
     Change("a method that is ordered now", "methods/token.get.json", "/ordering", #""connection""#),
-    Change("a param's pattern is dropped", "types/secretName.json", "/pattern", nil),
+    Change("a param's pattern is dropped", "methods/signIn.begin.json", "/params/properties/prompt/pattern", nil),
     Change("words", "methods/token.get.json", "/summary", #""Another summary.""#),
   ]
 

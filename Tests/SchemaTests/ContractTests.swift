@@ -91,18 +91,36 @@ struct ContractTests {
   /// What the table's result column lists, and what stands always there.
   @Test(arguments: [
     ("agent.hello", "agent protocol instance schemaDigest features limits"),
-    ("agent.status", "locked protection connectivity accounts pendingRevocations pendingOperations connections startedAt version"),
+    (
+      "agent.status",
+      "locked protection connectivity accounts pendingRevocations pendingOperations connections startedAt version"
+    ),
     ("agent.lock", "locked"), ("agent.unlock", "locked"), ("provider.add", "provider"),
-    ("signIn.begin", "signIn flow authorizationUrl? verificationUri? verificationUriComplete? userCode? expiresAt intervalSeconds?"),
+    (
+      "signIn.begin",
+      "signIn flow authorizationUrl? verificationUri? verificationUriComplete? userCode? expiresAt intervalSeconds?"
+    ),
     ("signIn.wait", "status account?"), ("signIn.complete", "status account?"), ("signIn.import", "account"),
     ("account.list", "accounts active?"),
-    ("account.get", "id alias? provider issuer tenant? subject displayName? email? state active createdAt lastOnlineAuthAt?"),
+    (
+      "account.get",
+      "id alias? provider issuer tenant? subject displayName? email? state active createdAt lastOnlineAuthAt?"
+    ),
     ("account.switch", "active previous?"), ("account.resolve", "account because"),
     ("account.signOut", "account mode data revocation endSessionUrl?"),
-    ("session.get", "state freshness accessTokenExpiresAt? refreshTokenExpiresAt? lastOnlineAuthAt? offlineGraceUntil? scopes roles refresh serverTimeOffsetMs? clock stepUpValidUntil? deviceKeyId? generation"),
-    ("token.get", "accessToken! tokenType expiresAt expiresInSeconds account issuer scopes resource? source fingerprint generation"),
+    (
+      "session.get",
+      "state freshness accessTokenExpiresAt? refreshTokenExpiresAt? lastOnlineAuthAt? offlineGraceUntil? scopes roles refresh serverTimeOffsetMs? clock stepUpValidUntil? deviceKeyId? generation"
+    ),
+    (
+      "token.get",
+      "accessToken! tokenType expiresAt expiresInSeconds account issuer scopes resource? source fingerprint generation"
+    ),
     ("request.send", "status headers body? bodyBase64? attempts refreshed account"),
-    ("authorization.check", "decisionId effect capability reason failed obligations remedies validUntil? policy snapshotVersion time account"),
+    (
+      "authorization.check",
+      "decisionId effect capability reason failed obligations remedies validUntil? policy snapshotVersion time account"
+    ),
     ("authorization.checkMany", "decisions"),
     ("snapshot.get", "roles scopes entitlements fetchedAt version source"),
     ("stepUp.verify", "validUntil"), ("stepUp.status", "enrolled validUntil? attemptsLeft"),
@@ -125,7 +143,8 @@ struct ContractTests {
   @Test(arguments: [
     ("accountState", "active offlineStale interactionRequired reauthenticationRequired locked signedOut"),
     ("tokenFreshness", "fresh stale expired none"), ("refreshPhase", "idle inFlight inDoubt backoff"),
-    ("clockTrust", "trusted suspect"), ("tokenSource", "cache refreshed staleOk"), ("signInFlow", "browser device paste"),
+    ("clockTrust", "trusted suspect"), ("tokenSource", "cache refreshed staleOk"),
+    ("signInFlow", "browser device paste"),
     ("signInStatus", "pending completed"), ("signOutMode", "soft hard offline"),
     ("dataDisposition", "sealed erased erasurePending"),
     ("revocationOutcome", "confirmed queued unsupported notNeeded"), ("effect", "allow deny readOnly"),
@@ -135,8 +154,14 @@ struct ContractTests {
     ("remedy", "unlock connect stepUp interact reauthenticate administrator"),
     ("operationStatus", "queued ready sending done rejected needsInteraction unknown orphaned"),
     ("connectivityState", "online offline unknown"), ("prompt", "pinentry"),
-    ("decisionReason", "allowed unknownCapability accountLocked signedOut reauthenticationRequired neverAuthenticated clockSuspect snapshotMissing snapshotTooOld missingRole missingScope missingEntitlement forbidden onlineRequired freshTokenRequired offlineWindowExpired stepUpRequired sensitivityTooHigh policyError"),
-    ("eventType", "account.added account.switched account.renamed account.signedOut account.erased session.stateChanged session.expired token.refreshed token.scopesNarrowed snapshot.changed stepUp.granted stepUp.expired connectivity.changed revocation.confirmed revocation.abandoned operation.statusChanged agent.locked agent.unlocked policy.changed clock.suspect event.gap"),
+    (
+      "decisionReason",
+      "allowed unknownCapability accountLocked signedOut reauthenticationRequired neverAuthenticated clockSuspect snapshotMissing snapshotTooOld missingRole missingScope missingEntitlement forbidden onlineRequired freshTokenRequired offlineWindowExpired stepUpRequired sensitivityTooHigh policyError"
+    ),
+    (
+      "eventType",
+      "account.added account.switched account.renamed account.signedOut account.erased session.stateChanged session.expired token.refreshed token.scopesNarrowed snapshot.changed stepUp.granted stepUp.expired connectivity.changed revocation.confirmed revocation.abandoned operation.statusChanged agent.locked agent.unlocked policy.changed clock.suspect event.gap"
+    ),
   ])
   func wordsAreThoseOfTheContract(_ name: String, _ words: String) {
     guard case .enumeration(let known)? = House.contract.type(name)?.kind else {

@@ -15,7 +15,11 @@ struct DialectTests {
     ("/params/properties/alias", #"{"$ref":"../types/nobody.json"}"#, "nobody"),
     ("/params/properties/alias", #"{"type":"object","properties":{}}"#, "types/"),
     ("/params/additionalProperties", "true", "additionalProperties"),
-    ("/result", #"{"type":"object","additionalProperties":false,"required":["account"],"properties":{"account":{"$ref":"../types/accountId.json"}}}"#, "grow"),
+    (
+      "/result",
+      #"{"type":"object","additionalProperties":false,"required":["account"],"properties":{"account":{"$ref":"../types/accountId.json"}}}"#,
+      "grow"
+    ),
     ("/result/properties/account", #"{"type":"boolean"}"#, "account-scoped"),
     ("/errors", #"["nobodyHome"]"#, "nobodyHome"),
     ("/examples", "[]", "examples"),

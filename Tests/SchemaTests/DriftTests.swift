@@ -13,7 +13,8 @@ struct DriftTests {
   }
 
   @Test func aStaleAMissingAndALeftoverFileAreTold() throws {
-    let top = FileManager.default.temporaryDirectory.appending(path: "lanyard-drift-\(ProcessInfo.processInfo.processIdentifier)")
+    let top = FileManager.default.temporaryDirectory.appending(
+      path: "lanyard-drift-\(ProcessInfo.processInfo.processIdentifier)")
     defer { try? FileManager.default.removeItem(at: top) }
     try FileManager.default.createDirectory(at: top, withIntermediateDirectories: true)
     try FileManager.default.copyItem(at: House.top.appending(path: "Schemas"), to: top.appending(path: "Schemas"))

@@ -1,6 +1,8 @@
+import AgentModel
 import AgentProtocol
 import JSONRPC
 import SchemaKit
+import Secrets
 import Testing
 
 /// The generated Swift reads params as the schemas say.
@@ -33,7 +35,8 @@ struct ReadingTests {
           let found = try EveryMethod.problem(type, params: params.compact)
           #expect((found == nil) == expected.isEmpty, "\(method.name) \(params.compact) \(expected)")
           if let found {
-            #expect(expected.map(\.pointer).contains(found.path), "\(method.name) \(params.compact): \(found) \(expected)")
+            #expect(
+              expected.map(\.pointer).contains(found.path), "\(method.name) \(params.compact): \(found) \(expected)")
           }
         }
       }

@@ -53,7 +53,9 @@ public struct Compatibility {
     if method.since != now.since { report(path + "/since", "it says \(now.since), not \(method.since)") }
     if method.feature != now.feature { report(path + "/feature", "it says \(now.feature), not \(method.feature)") }
     if method.accountScoped != now.accountScoped { report(path + "/accountScoped", "it changed") }
-    if method.ordering == .connection, now.ordering == .concurrent { report(path + "/ordering", "it is ordered no more") }
+    if method.ordering == .connection, now.ordering == .concurrent {
+      report(path + "/ordering", "it is ordered no more")
+    }
     if method.idempotent, !now.idempotent { report(path + "/idempotent", "it is idempotent no more") }
     if method.carriesBody, !now.carriesBody { report(path + "/carriesBody", "its line may be long no more") }
     compare(method.params, now.params, .sent, path + "/params")

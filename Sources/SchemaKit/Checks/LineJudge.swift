@@ -65,7 +65,8 @@ public struct LineJudge {
   private func judge(result: JSONValue, _ asked: Asked?) -> [Problem] {
     guard let asked else { return [Problem("/id", "nobody asked")] }
     guard let method = contract.method(asked.method) else { return [Problem("", "\(asked.method) is no method")] }
-    let wrongParams = asked.isByName ? contract.validate(asked.params, against: method.params) : [Problem("", "not by name")]
+    let wrongParams =
+      asked.isByName ? contract.validate(asked.params, against: method.params) : [Problem("", "not by name")]
     return wrongParams.map { Problem("", "a result for params that the contract refuses: \($0)") }
       + contract.validate(result, against: method.result).map { Problem("/result" + $0.pointer, $0.text) }
   }

@@ -14,7 +14,8 @@ extension Contract {
     var problems: [Problem] = []
     for path in try Self.paths(in: directory) {
       do throws(JSONScanner.Failure) {
-        documents.append((path, try JSONValue(parsing: [UInt8]((try? Data(contentsOf: directory.appending(path: path))) ?? Data()))))
+        documents.append(
+          (path, try JSONValue(parsing: [UInt8]((try? Data(contentsOf: directory.appending(path: path))) ?? Data()))))
       } catch {
         problems.append(Problem(path, "is not JSON: \(error)"))
       }
@@ -81,7 +82,9 @@ struct ContractReader {
   }
 
   private func names(in folder: String) -> [String] {
-    documents.map(\.path).filter { $0.hasPrefix(folder + "/") }.map { String($0.dropFirst(folder.count + 1).dropLast(5)) }
+    documents.map(\.path).filter { $0.hasPrefix(folder + "/") }.map {
+      String($0.dropFirst(folder.count + 1).dropLast(5))
+    }
   }
 
   private mutating func document(_ path: String, members known: Set<String>?) -> JSONValue {

@@ -1,7 +1,7 @@
 public import Foundation
 
 /// The project's directory, where the contract is read and what is made from it is written.
-public struct Workshop {
+public struct Workshop: Sendable {
   public let top: URL
   public let contract: Contract
 

@@ -41,7 +41,8 @@ struct PythonRenderer {
     for method in contract.methods where method.result.reference == nil && method.resultName != "Empty" {
       records.append(
         NamedRecord(
-          name: method.resultName, doc: "The result of `\(method.name)`.", members: method.result.object?.members ?? []))
+          name: method.resultName, doc: "The result of `\(method.name)`.", members: method.result.object?.members ?? [])
+      )
     }
     records.append(NamedRecord(name: "Empty", doc: "A result that says no more than that it is done.", members: []))
     return records.sorted { $0.name < $1.name }
