@@ -84,7 +84,7 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "a5915d698db6a465224d301fd757fac76221e80241c3df4f4433c58342220214"
+  public static let schemaDigest = "bfd028bb8b6354b1b44e4a5b2dfb9dd1b53e0cdf6b041f8bdfd8c4eb9bc6ca04"
   /// The groups of methods, sorted.
   public static let features = [
     "account",

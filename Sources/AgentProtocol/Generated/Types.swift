@@ -1562,19 +1562,27 @@ public struct WireSession: WireWritable, Sendable {
 
 /// How a sign-in stands.
 public struct WireSignInProgress: WireWritable, Sendable {
+  /// The one that was asked about.
+  public var signIn: String?
   public var status: WireSignInStatus
   public var account: AccountID?
 
   public init(
+    signIn: String? = nil,
     status: WireSignInStatus,
     account: AccountID? = nil
   ) {
+    self.signIn = signIn
     self.status = status
     self.account = account
   }
 
   public func write(to writer: inout JSONWriter) {
     writer.beginObject()
+    if let signIn {
+      writer.key("signIn")
+      writer.string(signIn)
+    }
     writer.key("status")
     writer.string(status.rawValue)
     if let account {

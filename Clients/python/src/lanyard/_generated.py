@@ -1469,6 +1469,7 @@ class SignInProgress(Record):
     """How a sign-in stands."""
 
     status: Union[SignInStatus, str]
+    sign_in: Optional[str] = None
     account: Optional[str] = None
 
 
