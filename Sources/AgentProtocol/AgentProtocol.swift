@@ -17,7 +17,7 @@ public import JSONRPC
 /// | any JSON, an object of data | `RawJSON`, its bytes as they were written |
 /// | an object whose names are data | `WireMap` |
 /// | the answer of `rpc.discover` | `OpenRPCDocument.text` |
-/// | `schemaDigest`, `protocol`, `features` | `AgentContract` |
+/// | `schemaDigest`, `protocol` | `AgentContract`; the groups of `features` are `MethodInfo.feature` |
 ///
 /// `Params(from:)` judges everything that the schema says (unknown and missing members, types, bounds, patterns,
 /// words) and throws `ParamsProblem`, which is the `path` and `expected` of an error -32602. A handler gets values

@@ -84,29 +84,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "bfd028bb8b6354b1b44e4a5b2dfb9dd1b53e0cdf6b041f8bdfd8c4eb9bc6ca04"
-  /// The groups of methods, sorted.
-  public static let features = [
-    "account",
-    "agent",
-    "audit",
-    "authorization",
-    "connectivity",
-    "event",
-    "grant",
-    "operation",
-    "policy",
-    "provider",
-    "request",
-    "revocation",
-    "rpc",
-    "secret",
-    "session",
-    "signIn",
-    "signIn.import",
-    "signIn.paste",
-    "snapshot",
-    "stepUp",
-    "token",
-  ]
+  public static let schemaDigest = "a228a56e459d524bd711eb30699488d2b01947e2d83b39c72e84b1a9caf5004f"
 }

@@ -20,15 +20,15 @@ extension TextRule {
       [.init(0x3ff000000000000, 0x7fffffe07fffffe, 1...1), .init(0x7ff600000000000, 0x7fffffe87fffffe, 0...127)]))
   static let errorCodesNames = TextRule(1...128)
   static let fingerprint = TextRule(
-    1...64,
+    1...128,
     TextPattern(
-      #"^[A-Za-z0-9_-]{1,64}$"#,
-      [.init(0x3ff200000000000, 0x7fffffe87fffffe, 1...64)]))
+      #"^[!-~]{1,128}$"#,
+      [.init(0xfffffffe00000000, 0x7fffffffffffffff, 1...128)]))
   static let handle = TextRule(
-    1...64,
+    1...128,
     TextPattern(
-      #"^[A-Za-z0-9_-]{1,64}$"#,
-      [.init(0x3ff200000000000, 0x7fffffe87fffffe, 1...64)]))
+      #"^[!-~]{1,128}$"#,
+      [.init(0xfffffffe00000000, 0x7fffffffffffffff, 1...128)]))
   static let host = TextRule(
     1...253,
     TextPattern(
@@ -47,8 +47,8 @@ extension TextRule {
   static let methodPattern = TextRule(
     1...64,
     TextPattern(
-      #"^[A-Za-z][A-Za-z.*]{0,63}$"#,
-      [.init(0x0, 0x7fffffe07fffffe, 1...1), .init(0x440000000000, 0x7fffffe07fffffe, 0...63)]))
+      #"^[A-Za-z.*]{1,64}$"#,
+      [.init(0x440000000000, 0x7fffffe07fffffe, 1...64)]))
   static let operationRequestBodyBase64 = TextRule(
     0...1048576,
     TextPattern(

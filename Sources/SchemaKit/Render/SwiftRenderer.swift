@@ -209,12 +209,6 @@ struct SwiftRenderer {
       source.line("public static let protocolVersion = \(contract.protocolVersion.swiftLiteral)")
       source.doc("SHA-256 over the canonical schemas.")
       source.line("public static let schemaDigest = \(contract.digest.swiftLiteral)")
-      source.doc("The groups of methods, sorted.")
-      source.line("public static let features = [")
-      source.indented { source in
-        for feature in Set(contract.methods.map(\.feature)).sorted() { source.line(feature.swiftLiteral + ",") }
-      }
-      source.line("]")
     }
   }
 

@@ -1877,7 +1877,7 @@ class ProviderMethods:
         preset: Optional[str] = None,
     ) -> ProviderAddResult:
         """Makes a provider known. Adding a name again replaces nothing: it is refused with `-32602` at `/name`; use
-        `provider.update`. Discovery is done when the provider is first used.
+        `provider.update`. The server is asked what it is at once, unless its endpoints are given.
         """
         return self._caller.invoke(
             "provider.add",
@@ -2022,7 +2022,7 @@ class AsyncProviderMethods:
         preset: Optional[str] = None,
     ) -> ProviderAddResult:
         """Makes a provider known. Adding a name again replaces nothing: it is refused with `-32602` at `/name`; use
-        `provider.update`. Discovery is done when the provider is first used.
+        `provider.update`. The server is asked what it is at once, unless its endpoints are given.
         """
         return await self._caller.invoke(
             "provider.add",

@@ -93,7 +93,7 @@ public enum PolicySet: RPCMethod {
         if memberName.isText("name") {
           name = try reading("name") { () throws(ParamsProblem) in try memberValue.text(.policyName) }
         } else if memberName.isText("policy") {
-          policy = try reading("policy") { () throws(ParamsProblem) in try memberValue.jsonObject(atMost: 16) }
+          policy = try reading("policy") { () throws(ParamsProblem) in try memberValue.jsonObject(atMost: 256) }
         } else {
           throw ParamsProblem.unknownMember(memberName)
         }
@@ -166,7 +166,7 @@ public enum PolicyValidate: RPCMethod {
         if memberName.isText("name") {
           name = try reading("name") { () throws(ParamsProblem) in try memberValue.text(.policyName) }
         } else if memberName.isText("policy") {
-          policy = try reading("policy") { () throws(ParamsProblem) in try memberValue.jsonObject(atMost: 16) }
+          policy = try reading("policy") { () throws(ParamsProblem) in try memberValue.jsonObject(atMost: 256) }
         } else {
           throw ParamsProblem.unknownMember(memberName)
         }

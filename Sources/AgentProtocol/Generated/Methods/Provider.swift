@@ -6,14 +6,14 @@ public import Secrets
 
 /// Makes a provider known.
 ///
-/// Adding a name again replaces nothing: it is refused with `-32602` at `/name`; use `provider.update`. Discovery is
-/// done when the provider is first used.
+/// Adding a name again replaces nothing: it is refused with `-32602` at `/name`; use `provider.update`. The server is
+/// asked what it is at once, unless its endpoints are given.
 public enum ProviderAdd: RPCMethod {
   public static let info = MethodInfo(
     name: "provider.add", since: "1", feature: "provider",
     accountScoped: false, ordering: .concurrent,
     idempotent: false, carriesBody: false,
-    errors: [.providerMisconfigured, .storeUnavailable, .integrity])
+    errors: [.providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, Sendable {
     public var name: ProviderName
@@ -275,7 +275,7 @@ public enum ProviderUpdate: RPCMethod {
     name: "provider.update", since: "1", feature: "provider",
     accountScoped: false, ordering: .concurrent,
     idempotent: true, carriesBody: false,
-    errors: [.providerNotFound, .providerMisconfigured, .storeUnavailable, .integrity])
+    errors: [.providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, Sendable {
     public var provider: ProviderName

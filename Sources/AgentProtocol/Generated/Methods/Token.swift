@@ -42,6 +42,7 @@ public enum TokenReject: RPCMethod {
 
   public struct Params: WireReadable, Sendable {
     public var account: AccountSelector
+    /// As an earlier answer told it.
     public var fingerprint: String
     /// The value of `WWW-Authenticate` (RFC 9110 §11.6.1).
     public var challenge: String?
