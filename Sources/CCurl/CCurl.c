@@ -2,12 +2,15 @@
 #include "CCurl.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <malloc.h>
 #include <openssl/ssl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #define FUNCTIONS(X)                                                                                          \
   X(global_init_mem) X(version_info) X(easy_init) X(easy_cleanup) X(easy_setopt) X(easy_getinfo)              \
@@ -19,6 +22,15 @@ FUNCTIONS(DECLARE)
 
 static typeof(&SSL_CTX_set_options) set_ssl_options;
 static bool is_open;
+// How many objects were loaded before libcurl; those that came with it stand after them.
+static size_t objects_before;
+
+static int count_object(struct dl_phdr_info *object, size_t size, void *count) {
+  (void)object;
+  (void)size;
+  ++*(size_t *)count;
+  return 0;
+}
 
 // libcurl copies headers, bodies and answers as it goes. It frees every copy through these, so every copy is wiped.
 
@@ -39,6 +51,7 @@ static void *wiping_realloc(void *memory, size_t size) {
 }
 
 static void open_once(void) {
+  dl_iterate_phdr(count_object, &objects_before);
   void *library = dlopen("libcurl.so.4", RTLD_LAZY | RTLD_LOCAL);
   if (!library) return;
 #define RESOLVE(name) if (!(name = (typeof(name))dlsym(library, "curl_" #name))) return;
@@ -142,4 +155,32 @@ void ccurl_block_signals(void) {
   pthread_sigmask(SIG_BLOCK, &all, NULL);
 }
 
-void ccurl_trim_heap(void) { malloc_trim(0); }
+// Segments that nobody may write are what the file says, so nothing is lost with their pages. Those that relocation
+// wrote to are writable by their header, even where they are read-only now.
+static int drop_pages(struct dl_phdr_info *object, size_t size, void *context) {
+  (void)size;
+  size_t *index = context;
+  if ((*index)++ < objects_before) return 0;
+  // The headers stand in pages that are dropped here: read them all first, or they come back.
+  struct {
+    uintptr_t start, end;
+  } segments[16];
+  size_t count = 0;
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+  for (int header = 0; header < object->dlpi_phnum && count < 16; header++) {
+    const ElfW(Phdr) *segment = &object->dlpi_phdr[header];
+    if (segment->p_type != PT_LOAD || segment->p_flags & PF_W) continue;
+    uintptr_t start = object->dlpi_addr + segment->p_vaddr;
+    segments[count].start = start & ~(page - 1);
+    segments[count++].end = start + segment->p_memsz;
+  }
+  while (count-- > 0)
+    madvise((void *)segments[count].start, segments[count].end - segments[count].start, MADV_DONTNEED);
+  return 0;
+}
+
+void ccurl_give_memory_back(void) {
+  malloc_trim(0);
+  size_t index = 0;
+  dl_iterate_phdr(drop_pages, &index);
+}

@@ -7,7 +7,7 @@ internal import Synchronization
 /// idle agent has neither the thread nor what libcurl keeps beside it, and nothing wakes.
 final class CurlLoop: Sendable {
   /// How long it stays for the next transfer: a sign-in makes several in a row.
-  static let lingerMilliseconds: Int32 = 10_000
+  static let lingerMilliseconds: Int32 = 2_000
   /// libcurl's own timers wake it earlier when one is due.
   private static let longestWaitMilliseconds: Int32 = 60_000
 
@@ -86,7 +86,7 @@ final class CurlLoop: Sendable {
       _ = ccurl_multi_poll(multi, active.isEmpty ? lingerMilliseconds : Self.longestWaitMilliseconds)
     } while !active.isEmpty || !mayEnd()
     ccurl_multi_cleanup(multi)
-    ccurl_trim_heap()
+    ccurl_give_memory_back()
   }
 
   private func takeWaiting() -> [Transfer] {

@@ -45,5 +45,6 @@ CURL *ccurl_multi_next_done(CURLM *multi, CURLcode *result);
 
 // `SIGPIPE` and the agent's own signals are not for the thread that calls this.
 void ccurl_block_signals(void);
-// Gives free heap memory back to the system.
-void ccurl_trim_heap(void);
+// Gives back to the system what the heap has free and what stands in files anyway: code and constants of libcurl and
+// of all that came with it, 10 MB of them. The next transfer reads them again from the page cache.
+void ccurl_give_memory_back(void);
