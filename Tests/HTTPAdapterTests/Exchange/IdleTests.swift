@@ -16,7 +16,8 @@ import Testing
   @Test func nothingWakesAnIdleThread() async throws {
     let clock = CountingClock()
     let server = RawServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-    let exchange = makeExchange(clock: clock)
+    _ = makeExchange()
+    let exchange = CurlExchange(clock: clock, lingerMilliseconds: 600_000)
     #expect(await exchange.send(get(server.url)).summary == "200 ")
     let thread = try #require(clock.threads.first)
     // It goes to sleep once; from then on for the whole time that is looked at, nothing.
