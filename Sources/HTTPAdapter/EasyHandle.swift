@@ -67,8 +67,7 @@ final class EasyHandle {
 
   private func request(_ plan: TransferPlan) -> Bool {
     guard string(CURLOPT_URL, plan.url.text), number(CURLOPT_PATH_AS_IS, 1),
-      pointer(CURLOPT_HTTPHEADER, plan.fields.list),
-      ccurl_set_size(easy, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(plan.maximumResponseBytes)) == CURLE_OK
+      pointer(CURLOPT_HTTPHEADER, plan.fields.list)
     else { return false }
     if let body = plan.body {
       // Guarded memory, kept by the plan as long as the transfer; libcurl sends from this address.
@@ -79,7 +78,10 @@ final class EasyHandle {
     } else {
       guard number(plan.method == "HEAD" ? CURLOPT_NOBODY : CURLOPT_HTTPGET, 1) else { return false }
     }
-    return string(CURLOPT_CUSTOMREQUEST, plan.method)
+    // An answer that announces too much need not come at all; one to HEAD announces what it does not bring.
+    let announced = plan.method == "HEAD" ? 0 : plan.maximumResponseBytes
+    return ccurl_set_size(easy, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(announced)) == CURLE_OK
+      && string(CURLOPT_CUSTOMREQUEST, plan.method)
   }
 
   private func number(_ option: CURLoption, _ value: Int) -> Bool { ccurl_set_long(easy, option, value) == CURLE_OK }

@@ -59,7 +59,7 @@ struct TLSIdentity: Sendable {
   }
 }
 
-/// HTTPS on loopback, by Python's TLS. It answers every request with its path and counts them.
+/// HTTPS on loopback, by Python's TLS. It answers every request with its path, or its body to `/echo`, and counts.
 final class TLSServer: Sendable {
   private let process: Process
   let port: UInt16
@@ -109,8 +109,9 @@ final class TLSServer: Sendable {
                     head += more
                 else:
                     with open(log, "a") as file: file.write("request\\n")
-                    path = head.split()[1]
-                    tls.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: %d\\r\\n\\r\\n%s" % (len(path), path))
+                    answer = head.split()[1]
+                    if answer == b"/echo": answer = head.split(b"\\r\\n\\r\\n", 1)[1] or tls.recv(65536)
+                    tls.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: %d\\r\\n\\r\\n%s" % (len(answer), answer))
         except OSError: pass
     """
 }
