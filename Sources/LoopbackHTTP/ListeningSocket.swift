@@ -22,9 +22,10 @@ final class ListeningSocket: Sendable {
     port: UInt16
   ) throws(LoopbackError) -> UInt16 {
     // On Linux this passes over connections in TIME_WAIT, but never over another listening socket: a busy port is
-    // still told, by bind or (where both asked for reuse and neither listened yet) by listen.
-    var yes: Int32 = 1
-    setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+    // still told, by bind or (where both asked for reuse and neither listened yet) by listen. Where any port will do it
+    // is not asked for: two such sockets could be given the same one.
+    var reuse: Int32 = port == 0 ? 0 : 1
+    setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))
     guard address.withSocketAddress(port: port, { bind(number, $0, $1) }) == 0 else {
       throw failure("bind", port: port)
     }

@@ -1,0 +1,169 @@
+import LoopbackHTTP
+import Testing
+
+@testable import PracticeProvider
+
+@Suite struct PageTests {
+  private func signIn(
+    _ practice: Practice,
+    user: String = "alice@acme",
+    password: String = "alice",
+    decision: String = "allow"
+  ) throws -> HTTPResponse {
+    let page = practice.get(practice.authorizationURL())
+    let interaction = try #require(page.hiddenField("interaction"))
+    return practice.post(
+      "/authorize",
+      ["interaction": interaction, "username": user, "password": password, "decision": decision]
+    )
+  }
+
+  @Test func thePageNamesTheProgramAndWhatItAsksForInWords() {
+    let practice = Practice()
+    let page = practice.get(practice.authorizationURL(["scope": "openid offline_access workorders:write"]))
+    #expect(page.status == 200)
+    #expect(page.text.contains("<b>lanyard-demo</b>"))
+    #expect(page.text.contains("Stay signed in while you are away"))
+    #expect(page.text.contains("Change your work orders"))
+    #expect(page.text.contains("Alice Archer"))
+  }
+
+  @Test func thePageRunsNothingAndLoadsNothingFromElsewhere() throws {
+    let practice = Practice()
+    let page = practice.get(practice.authorizationURL())
+    let policy = try #require(page.header("Content-Security-Policy"))
+    #expect(policy.contains("default-src 'none'"))
+    #expect(policy.contains("style-src '\(Stylesheet.hash)'"))
+    #expect(policy.contains("form-action 'self' http://127.0.0.1:49152"))
+    #expect(policy.contains("frame-ancestors 'none'"))
+    #expect(!page.text.contains("<script"))
+    #expect(!page.text.contains("src="))
+    #expect(page.header("Referrer-Policy") == "no-referrer")
+  }
+
+  @Test func aliceSignsInOnThePage() throws {
+    let practice = Practice()
+    let answer = try signIn(practice)
+    #expect(answer.status == 303)
+    let tokens = practice.exchange(code: try #require(answer.redirect["code"]))
+    #expect(try DecodedJWT(tokens["id_token"]).claims["sub"] == "alice-acme")
+  }
+
+  @Test func aWrongPasswordShowsThePageAgainAndTheRightOneStillWorks() throws {
+    let practice = Practice()
+    let again = try signIn(practice, password: "guess")
+    #expect(again.status == 401)
+    #expect(again.text.contains("role=\"alert\""))
+    let interaction = try #require(again.hiddenField("interaction"))
+    let answer = practice.post(
+      "/authorize",
+      ["interaction": interaction, "username": "alice", "password": "alice", "decision": "allow"]
+    )
+    #expect(answer.redirect["code"] != nil)
+  }
+
+  @Test func denyingNeedsNoPassword() throws {
+    let answer = try signIn(Practice(), password: "", decision: "deny")
+    #expect(answer.redirect["error"] == "access_denied")
+    #expect(answer.redirect["state"] == "s-1")
+  }
+
+  @Test func aDisabledPersonIsTold() throws {
+    let practice = Practice()
+    try practice.idp.setUser("alice", disabled: true)
+    let answer = try signIn(practice)
+    #expect(answer.status == 403)
+    #expect(answer.text.contains("disabled"))
+  }
+
+  @Test func aPageIsAnsweredOnceAndNotAfterTenMinutes() throws {
+    let practice = Practice()
+    let page = practice.get(practice.authorizationURL())
+    let interaction = try #require(page.hiddenField("interaction"))
+    let fields: KeyValuePairs = [
+      "interaction": interaction, "username": "alice", "password": "alice", "decision": "allow",
+    ]
+    practice.advance(seconds: 600)
+    #expect(practice.post("/authorize", fields).status == 400)
+    let fresh = try signIn(practice)
+    #expect(fresh.status == 303)
+    #expect(practice.post("/authorize", ["interaction": "made-up", "decision": "allow"]).status == 400)
+  }
+
+  @Test func aBrowserThatIsSignedInAsksNoPasswordAgain() throws {
+    let practice = Practice()
+    let cookie = try #require(signIn(practice).header("Set-Cookie"))
+    #expect(cookie.contains("HttpOnly"))
+    #expect(cookie.contains("SameSite=Lax"))
+    let session = [(name: "Cookie", value: "other=1; " + cookie.prefix { $0 != ";" })]
+    practice.advance(seconds: 100)
+
+    let silent = practice.get(practice.authorizationURL(["prompt": "none"]), headers: session)
+    let tokens = practice.exchange(code: try #require(silent.redirect["code"]))
+    #expect(try DecodedJWT(tokens["id_token"]).claims["auth_time"] == 1_893_456_000)
+
+    let page = practice.get(practice.authorizationURL(), headers: session)
+    #expect(page.text.contains("Welcome back"))
+    #expect(!page.text.contains("type=\"password\""))
+    let interaction = try #require(page.hiddenField("interaction"))
+    let without = practice.post("/authorize", ["interaction": interaction, "username": "alice", "decision": "allow"])
+    #expect(without.status == 401)
+    let with = practice.post(
+      "/authorize",
+      ["interaction": interaction, "username": "alice", "decision": "allow"],
+      headers: session
+    )
+    #expect(with.redirect["code"] != nil)
+
+    for changes in [["prompt": "login"], ["login_hint": "bob"], ["max_age": "50"]] as [KeyValuePairs<String, String?>] {
+      let asked = practice.get(practice.authorizationURL(changes), headers: session)
+      #expect(asked.text.contains("type=\"password\""))
+    }
+  }
+
+  @Test func anotherAccountCanBeChosenInABrowserThatIsSignedIn() throws {
+    let practice = Practice()
+    let cookie = try #require(signIn(practice).header("Set-Cookie"))
+    let session = [(name: "Cookie", value: String(cookie.prefix { $0 != ";" }))]
+    let page = practice.get(practice.authorizationURL(), headers: session)
+    let interaction = try #require(page.hiddenField("interaction"))
+    let other = practice.post("/authorize", ["interaction": interaction, "decision": "other"], headers: session)
+    #expect(other.text.contains("type=\"password\""))
+    let answer = practice.post(
+      "/authorize",
+      ["interaction": interaction, "username": "bob", "password": "bob", "decision": "allow"],
+      headers: session
+    )
+    let tokens = practice.exchange(code: try #require(answer.redirect["code"]))
+    #expect(try DecodedJWT(tokens["id_token"]).claims["sub"] == "bob-globex")
+  }
+
+  @Test func theHintedPersonIsChosen() {
+    let practice = Practice()
+    let page = practice.get(practice.authorizationURL(["login_hint": "carol"]))
+    #expect(page.text.contains("value=\"carol@acme\" checked"))
+  }
+
+  @Test func manyPeopleAreTypedNotListed() {
+    let practice = Practice { $0.users = (1...20).map { PracticeUser(name: "person\($0)") } }
+    let page = practice.get(practice.authorizationURL())
+    #expect(page.text.contains("type=\"text\" id=\"username\""))
+    #expect(!page.text.contains("person7@"))
+  }
+
+  @Test func namesAreEscaped() {
+    let practice = Practice { options in
+      options.users = [PracticeUser(name: "eve", displayName: "<script>alert(1)</script>", email: "\"'&")]
+    }
+    let page = practice.get(practice.authorizationURL())
+    #expect(!page.text.contains("<script>"))
+    #expect(page.text.contains("&lt;script&gt;"))
+    #expect(page.text.contains("&quot;&#39;&amp;"))
+  }
+
+  @Test func openPagesDoNotPileUp() {
+    let practice = Practice()
+    for _ in 0..<300 { _ = practice.get(practice.authorizationURL()) }
+    #expect(practice.idp.withState { $0.interactions.count } == Interaction.maximumOpen)
+  }
+}

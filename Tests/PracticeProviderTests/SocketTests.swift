@@ -1,0 +1,274 @@
+import Foundation
+import LoopbackHTTP
+import PracticeProvider
+import Synchronization
+import Testing
+
+/// Over real sockets. Nothing here waits for a clock but where a delay itself is the subject.
+@Suite struct SocketTests {
+  private func echo(port: UInt16 = 0, host: String = "127.0.0.1") throws -> LoopbackListener {
+    try LoopbackListener(host: host, port: port, maximumBodyBytes: 1000) { request in
+      .respond(.text("\(request.method) \(request.path) \(request.body.count)"))
+    }
+  }
+
+  private func exchange(_ text: String, port: UInt16) throws -> String {
+    let client = try Client(port: port)
+    try client.send(text)
+    return client.readToEnd()
+  }
+
+  private let get = "GET /hello HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+
+  @Test func aRequestIsAnsweredAndTheConnectionEnds() throws {
+    let listener = try echo()
+    defer { listener.stop() }
+    let answer = try exchange(get, port: listener.port)
+    #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n"))
+    #expect(answer.contains("Connection: close\r\n"))
+    #expect(answer.hasSuffix("\r\n\r\nGET /hello 0"))
+  }
+
+  @Test func aRequestMayComeByteByByte() throws {
+    let listener = try echo()
+    defer { listener.stop() }
+    let client = try Client(port: listener.port)
+    for byte in "POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nok".utf8 { try client.send([byte]) }
+    #expect(client.readToEnd().hasSuffix("POST /x 2"))
+  }
+
+  @Test func aHeadThatIsTooLongIsToldAndNotJustCutOff() throws {
+    let listener = try echo()
+    defer { listener.stop() }
+    let long = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + String(repeating: "x", count: 40_000) + "\r\n\r\n"
+    #expect(try exchange(long, port: listener.port).hasPrefix("HTTP/1.1 431 "))
+  }
+
+  @Test func aBodyThatIsTooLongIsToldAndNotJustCutOff() throws {
+    let listener = try echo()
+    defer { listener.stop() }
+    let body = String(repeating: "x", count: 200_000)
+    let post = "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 200000\r\n\r\n\(body)"
+    #expect(try exchange(post, port: listener.port).hasPrefix("HTTP/1.1 413 "))
+  }
+
+  @Test func aHeadRequestGetsNoBody() throws {
+    let listener = try echo()
+    defer { listener.stop() }
+    let answer = try exchange("HEAD /h HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", port: listener.port)
+    #expect(answer.contains("Content-Length: 9\r\n"))
+    #expect(answer.hasSuffix("\r\n\r\n"))
+  }
+
+  @Test func aBusyPortIsTold() throws {
+    let listener = try echo()
+    defer { listener.stop() }
+    let port = listener.port
+    #expect(throws: LoopbackError.portBusy(port)) { try self.echo(port: port) }
+    #expect(throws: LoopbackError.portBusy(port)) { try self.echo(port: port, host: "localhost") }
+  }
+
+  @Test func aPortIsFreeAgainAtOnceAfterStop() throws {
+    let first = try echo()
+    let port = first.port
+    #expect(try exchange(get, port: port).hasPrefix("HTTP/1.1 200"))
+    first.stop()
+    let second = try echo(port: port)
+    defer { second.stop() }
+    #expect(try exchange(get, port: port).hasPrefix("HTTP/1.1 200"))
+  }
+
+  @Test func onlyLoopbackHostsAreListenedOn() {
+    for host in ["0.0.0.0", "::", "192.168.1.1", "example.com", ""] {
+      #expect(throws: LoopbackError.notLoopback(host: host)) { try self.echo(host: host) }
+    }
+  }
+
+  @Test func localhostIsBothFamiliesOnOnePort() throws {
+    let listener = try echo(host: "localhost")
+    defer { listener.stop() }
+    #expect(try exchange(get, port: listener.port).hasPrefix("HTTP/1.1 200"))
+    if let client = try? Client(port: listener.port, isV6: true) {
+      try client.send("GET /six HTTP/1.1\r\nHost: [::1]\r\n\r\n")
+      #expect(client.readToEnd().hasSuffix("GET /six 0"))
+    }
+  }
+
+  @Test func stopEndsConnectionsThatSayNothingOrHang() throws {
+    let reached = DispatchSemaphore(value: 0)
+    let listener = try LoopbackListener(host: "127.0.0.1", port: 0, maximumBodyBytes: 10) { request in
+      reached.signal()
+      return request.path == "/hang" ? .hang : .respond(.text("late"), delayMilliseconds: 600_000)
+    }
+    let silent = try Client(port: listener.port)
+    let hanging = try Client(port: listener.port)
+    let delayed = try Client(port: listener.port)
+    try hanging.send("GET /hang HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    try delayed.send("GET /late HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    reached.wait()
+    reached.wait()
+    listener.stop()
+    #expect(silent.readToEnd().isEmpty)
+    #expect(hanging.readToEnd().isEmpty)
+    #expect(delayed.readToEnd().isEmpty)
+  }
+
+  @Test func aHandlerMayStopItsListenerAndItsAnswerStillArrives() throws {
+    let box = Mutex<LoopbackListener?>(nil)
+    let listener = try LoopbackListener(host: "127.0.0.1", port: 0, maximumBodyBytes: 10) { _ in
+      box.withLock { $0 }?.stop()
+      return .respond(.text("You may close this window."))
+    }
+    box.withLock { $0 = listener }
+    let answer = try exchange(get, port: listener.port)
+    #expect(answer.hasSuffix("You may close this window."))
+    box.withLock { $0 = nil }
+    #expect(throws: (any Error).self) { try Client(port: listener.port) }
+  }
+
+  @Test func connectionsBeyondTheBoundAreToldSo() throws {
+    let listener = try LoopbackListener(host: "127.0.0.1", port: 0, maximumBodyBytes: 10) { _ in .hang }
+    defer { listener.stop() }
+    let held = try (0..<LoopbackListener.maximumConnections).map { _ in try Client(port: listener.port) }
+    let beyond = try Client(port: listener.port)
+    #expect(beyond.readToEnd().hasPrefix("HTTP/1.1 503 "))
+    #expect(held.count == LoopbackListener.maximumConnections)
+  }
+
+  @Test func aPeerThatLeavesDuringAnEndlessBodyHarmsNobody() throws {
+    let listener = try LoopbackListener(host: "127.0.0.1", port: 0, maximumBodyBytes: 10) { request in
+      request.path == "/endless" ? .endlessBody(HTTPResponse(status: 200)) : .respond(.text("fine"))
+    }
+    defer { listener.stop() }
+    do {
+      let client = try Client(port: listener.port)
+      try client.send("GET /endless HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+      #expect(client.read(atLeast: 500_000).count >= 500_000)
+    }
+    #expect(try exchange(get, port: listener.port).hasSuffix("fine"))
+  }
+
+  @Test func headersCannotBeSplit() throws {
+    let listener = try LoopbackListener(host: "127.0.0.1", port: 0, maximumBodyBytes: 10) { _ in
+      .respond(HTTPResponse(status: 302, headers: [("Location", "/a\r\nSet-Cookie: evil=1")]))
+    }
+    defer { listener.stop() }
+    let answer = try exchange(get, port: listener.port)
+    #expect(answer.contains("Location: /a  Set-Cookie: evil=1\r\n"))
+  }
+
+  // MARK: The provider behind the listener
+
+  @Test func theProviderServesItsIssuer() throws {
+    let server = try PracticeServer(path: "/realms/acme")
+    defer { server.stop() }
+    #expect(server.issuer == "http://127.0.0.1:\(server.port)/realms/acme")
+    let answer = try exchange(
+      "GET /realms/acme/.well-known/openid-configuration HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\n\r\n",
+      port: server.port
+    )
+    #expect(answer.contains("\"issuer\":\"\(server.issuer)\""))
+    #expect(answer.contains("\r\nDate: "))
+  }
+
+  @Test func aLostAnswerHasStillRotatedTheToken() throws {
+    let server = try PracticeServer()
+    defer { server.stop() }
+    let tokens = try server.provider.signIn(user: "alice")
+    server.provider.enqueueFault("/token", Fault(.dropAfterProcessing))
+    let refresh = { () throws -> String in
+      let form = "grant_type=refresh_token&client_id=lanyard-demo&refresh_token=\(tokens.refreshToken ?? "")"
+      return try self.exchange(
+        "POST /token HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+          + "Content-Length: \(form.utf8.count)\r\n\r\n\(form)",
+        port: server.port
+      )
+    }
+    #expect(try refresh().isEmpty)
+    #expect(!server.provider.isActive(refreshToken: tokens.refreshToken ?? ""))
+    #expect(server.provider.activeRefreshTokens(user: "alice").count == 1)
+    #expect(try refresh().contains("invalid_grant"))
+  }
+
+  @Test func manyClientsAtOnceEachGetTheirOwnAnswer() async throws {
+    let server = try PracticeServer()
+    defer { server.stop() }
+    let statuses = try await withThrowingTaskGroup(of: String.self) { group in
+      for _ in 0..<40 {
+        group.addTask { try self.exchange("GET /jwks HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", port: server.port) }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(statuses.allSatisfy { $0.hasPrefix("HTTP/1.1 200") && $0.hasSuffix("}]}") })
+    #expect(server.provider.requestCount(to: "/jwks") == 40)
+  }
+}
+
+/// A bare socket, so that a test says each byte itself.
+private final class Client {
+  struct Failure: Error { let number: Int32 }
+
+  private let descriptor: Int32
+
+  init(port: UInt16, isV6: Bool = false) throws {
+    descriptor = socket(isV6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let result = isV6 ? Self.connect6(descriptor, port) : Self.connect4(descriptor, port)
+    guard result == 0 else { throw Failure(number: errno) }  // deinit closes
+    // A test that waits for ever tells less than one that fails.
+    var limit = timeval(tv_sec: 20, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+  }
+
+  deinit { close(descriptor) }
+
+  private static func connect4(_ descriptor: Int32, _ port: UInt16) -> Int32 {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    return withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+  }
+
+  private static func connect6(_ descriptor: Int32, _ port: UInt16) -> Int32 {
+    var address = sockaddr_in6()
+    address.sin6_family = sa_family_t(AF_INET6)
+    address.sin6_port = port.bigEndian
+    address.sin6_addr = in6addr_loopback
+    return withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in6>.size))
+      }
+    }
+  }
+
+  func send(_ text: String) throws { try send(Array(text.utf8)) }
+
+  /// What the peer no longer takes is not sent: it may have answered already.
+  func send(_ bytes: [UInt8]) throws {
+    var sent = 0
+    while sent < bytes.count {
+      let count = bytes[sent...].withUnsafeBytes {
+        Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+      }
+      guard count > 0 else { return }
+      sent += count
+    }
+  }
+
+  func readToEnd() -> String { String(decoding: read(atLeast: .max), as: UTF8.self) }
+
+  func read(atLeast wanted: Int) -> [UInt8] {
+    var all: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while all.count < wanted {
+      let count = recv(descriptor, &chunk, chunk.count, 0)
+      guard count > 0 else { break }
+      all += chunk[..<count]
+    }
+    return all
+  }
+}
