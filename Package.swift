@@ -81,10 +81,15 @@ let programs: [Target] = [
       "TokenSignatures", "UnixTransport",
     ]
   ),  // wiring only
-  program("lanyard", ["CPlatform", "JSONRPC"]),  // the hot verbs; everything else is lanyard-cli
-  program(
-    "lanyard-cli",
-    ["CPlatform", "JSONRPC", .product(name: "ArgumentParser", package: "swift-argument-parser")]
+  room("CommandSupport", ["CPlatform", "JSONRPC"]),  // what both programs of a person share: finding the agent, words
+  .executableTarget(
+    name: "lanyard", dependencies: ["CommandSupport"], swiftSettings: strict,
+    linkerSettings: [.unsafeFlags(["-static-executable"])]
+  ),  // `token` by hand, fast; everything else is lanyard-cli
+  .executableTarget(
+    name: "lanyard-cli",
+    dependencies: ["CommandSupport", "JSONRPC", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+    swiftSettings: strict, linkerSettings: [.unsafeFlags(["-static-stdlib", "-l_FoundationCollections", "-l_FoundationCShims", "-lswiftSynchronization"])]
   ),  // argument parsing and one call
   program("lanyard-demo", ["PracticeProvider"]),  // the practice provider by itself, and the demo
 ]
@@ -120,6 +125,7 @@ let package = Package(
   name: "lanyard",
   products: [
     .executable(name: "lanyard", targets: ["lanyard"]),
+    .executable(name: "lanyard-cli", targets: ["lanyard-cli"]),
     .executable(name: "lanyard-agent", targets: ["lanyard-agent"]),
     .executable(name: "lanyard-demo", targets: ["lanyard-demo"]),
   ],

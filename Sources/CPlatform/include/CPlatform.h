@@ -107,3 +107,7 @@ int lanyard_boot_id(char text[37]);
 /// errno of what kept it from it.
 int lanyard_start_detached(
     const char *path, char *const argv[], char *const envp[], int error_output, int passed);
+
+/// From here on a program started detached becomes a child of this process when its starter is gone (PR_SET_CHILD_SUBREAPER,
+/// prctl(2)), so that its exit status can be read for as long as this process runs. 0 or a negative errno.
+int lanyard_adopt_orphans(void);

@@ -1,0 +1,55 @@
+/// Which account a command speaks for, and why (API.md, The programs): what was named, then `LANYARD_ACCOUNT`, then the
+/// nearest `.lanyard` file upward, then the active one.
+public struct AccountSelection: Sendable {
+  /// Why.
+  public enum Reason: Sendable {
+    case argument, environment
+    case file(String)
+    case active
+  }
+
+  /// What the agent is asked for: an id, an alias or `@active`.
+  public let selector: String
+  public let reason: Reason
+
+  public init(_ selector: String, because reason: Reason) {
+    self.selector = selector
+    self.reason = reason
+  }
+
+  /// From the argument, the flag, and what this process was given. The two must not disagree.
+  public static func choose(argument: String?, option: String? = nil) throws(CommandFailure) -> AccountSelection {
+    if let argument, let option, argument != option {
+      throw .usage("Two accounts were named, `\(argument)` and `\(option)`. Name one.")
+    }
+    if let named = argument ?? option {
+      guard !named.isEmpty else { throw .usage("The account that was named is empty.") }
+      return AccountSelection(named, because: .argument)
+    }
+    if let named = Environment.value("LANYARD_ACCOUNT") { return AccountSelection(named, because: .environment) }
+    if let file = try DirectoryFile.nearest() { return AccountSelection(file.account, because: .file(file.path)) }
+    return AccountSelection("@active", because: .active)
+  }
+}
+
+extension AccountSelection.Reason {
+  /// For `--json`.
+  public var name: String {
+    switch self {
+    case .argument: "argument"
+    case .environment: "environment"
+    case .file: "file"
+    case .active: "active"
+    }
+  }
+
+  /// For people.
+  public var words: String {
+    switch self {
+    case .argument: "named on the command line"
+    case .environment: "LANYARD_ACCOUNT"
+    case .file(let path): path
+    case .active: "the active account"
+    }
+  }
+}

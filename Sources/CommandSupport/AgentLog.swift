@@ -1,0 +1,41 @@
+internal import Glibc
+
+/// What an agent that was started by a command says on stderr: `agent.log` in the state directory, this user's alone.
+struct AgentLog {
+  /// A log that grew beyond this is put aside when the next agent starts.
+  private static let largestBytes = 1 << 20
+
+  let path: String?
+  let descriptor: Int32
+  private let startsAt: Int
+
+  init() {
+    guard let directory = Places.stateDirectory, Self.makeDirectories(directory) else {
+      (path, descriptor, startsAt) = (nil, -1, 0)
+      return
+    }
+    let path = "\(directory)/agent.log"
+    var information = stat()
+    if lstat(path, &information) == 0, information.st_size > Self.largestBytes { rename(path, "\(path).old") }
+    let opened = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    self.path = path
+    descriptor = opened
+    startsAt = opened >= 0 && fstat(opened, &information) == 0 ? information.st_size : 0
+  }
+
+  /// The last lines that the agent wrote since it was started, and where there is more.
+  var hints: [String] {
+    guard let path, descriptor >= 0 else { return [] }
+    var information = stat()
+    guard fstat(descriptor, &information) == 0, information.st_size > startsAt else { return [] }
+    let from = max(startsAt, information.st_size - 2_000)
+    let text = String(unsafeUninitializedCapacity: 2_000) { max(0, pread(descriptor, $0.baseAddress!, 2_000, from)) }
+    return text.split(separator: "\n").suffix(3).map { "It said: \($0)" } + ["More in \(path)."]
+  }
+
+  private static func makeDirectories(_ path: String) -> Bool {
+    if mkdir(path, 0o700) == 0 || errno == EEXIST { return true }
+    guard errno == ENOENT, path != "/", path != "." else { return false }
+    return makeDirectories(Places.directory(of: path)) && (mkdir(path, 0o700) == 0 || errno == EEXIST)
+  }
+}

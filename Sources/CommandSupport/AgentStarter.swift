@@ -1,0 +1,90 @@
+internal import CPlatform
+internal import Glibc
+
+/// Starts an agent where none runs: one, however many ask at once.
+///
+/// Whoever takes the lock beside the socket starts it and holds the lock until it answers; the others wait for the lock
+/// or for an answer, whichever comes first.
+struct AgentStarter {
+  /// A start takes milliseconds; a slow disk or key derivation may take seconds. After this something is wrong.
+  private static let patienceSeconds = 10
+  private static let pauseMicroseconds: UInt32 = 4_000
+
+  let socket: String
+  private let began = Self.seconds
+
+  init(socket: String) { self.socket = socket }
+
+  private static var seconds: Int {
+    var now = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    return now.tv_sec
+  }
+
+  private var timeIsOver: Bool { Self.seconds - began > Self.patienceSeconds }
+
+  func start() throws(CommandFailure) -> AgentConnection {
+    let lock = try openLock()
+    defer { close(lock) }
+    while flock(lock, LOCK_EX | LOCK_NB) != 0 {
+      if let connection = try Agent.connection(to: socket) { return connection }
+      guard !timeIsOver else {
+        throw failure("Another program is starting the agent and does not come to an end.")
+      }
+      usleep(Self.pauseMicroseconds)
+    }
+    if let connection = try Agent.connection(to: socket) { return connection }
+    let log = AgentLog()
+    try launch(log)
+    return try firstConnection(log)
+  }
+
+  private func openLock() throws(CommandFailure) -> Int32 {
+    let directory = Places.directory(of: socket)
+    if mkdir(directory, 0o700) != 0, errno != EEXIST {
+      throw failure("The directory \(directory) for its socket can't be made: \(SystemError.words(errno)).")
+    }
+    let lock = open("\(directory)/start.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard lock >= 0 else {
+      throw failure("The directory \(directory) for its socket can't be written: \(SystemError.words(errno)).")
+    }
+    return lock
+  }
+
+  private func launch(_ log: AgentLog) throws(CommandFailure) {
+    guard let program = Places.companion("lanyard-agent") ?? Places.program("lanyard-agent") else {
+      throw failure(
+        "The program lanyard-agent is neither beside this one nor in PATH.", hints: ["Install it, or add it to PATH."])
+    }
+    // The agent becomes our child, not init's, for as long as we run: so its exit status can be read.
+    _ = lanyard_adopt_orphans()
+    let result = CStrings.with([program, "--socket", socket]) { arguments in
+      CStrings.with(Environment.forAgent) { environment in
+        lanyard_start_detached(program, arguments, environment, log.descriptor, -1)
+      }
+    }
+    guard result == 0 else { throw failure("\(program) can't be run: \(SystemError.words(-result)).") }
+  }
+
+  private func firstConnection(_ log: AgentLog) throws(CommandFailure) -> AgentConnection {
+    var exited: AgentExit?
+    while true {
+      if let connection = try Agent.connection(to: socket) { return connection }
+      if exited == nil { exited = AgentExit.ofChild() }
+      switch exited {
+      // Another agent was quicker, started by somebody else; its socket may need a moment.
+      case .alreadyRunning? where Self.seconds - began < 2: break
+      case let exit?: throw failure(exit.words, hints: exit.hints + log.hints)
+      case nil: break
+      }
+      guard !timeIsOver else {
+        throw failure("It was started, but does not answer after \(Self.patienceSeconds) s.", hints: log.hints)
+      }
+      usleep(Self.pauseMicroseconds)
+    }
+  }
+
+  private func failure(_ reason: String, hints: [String] = []) -> CommandFailure {
+    CommandFailure(.noAgent, name: "noAgent", "No agent runs, and none could be started. \(reason)", hints: hints)
+  }
+}

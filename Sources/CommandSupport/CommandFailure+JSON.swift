@@ -1,0 +1,22 @@
+internal import JSONRPC
+
+extension CommandFailure {
+  /// The failure in the shape of the wire's errors, without a code: it never was on the wire.
+  var json: String {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.key("message")
+    writer.string(message)
+    writer.key("data")
+    writer.beginObject()
+    writer.key("name")
+    writer.string(name)
+    writer.key("retryable")
+    writer.bool(false)
+    writer.key("exitCode")
+    writer.integer(Int(status.rawValue))
+    writer.endObject()
+    writer.endObject()
+    return writer.withBytes { String(decoding: $0, as: UTF8.self) }
+  }
+}

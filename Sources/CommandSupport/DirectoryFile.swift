@@ -1,0 +1,76 @@
+internal import Glibc
+
+/// A `.lanyard` file: which account a directory and all below it use.
+///
+///     # the client's tenant
+///     account = work
+///
+/// or just the alias or id alone. It names one of the accounts that the person has; it can do nothing else.
+public struct DirectoryFile: Sendable {
+  public let path: String
+  public let account: String
+
+  private static let largestBytes = 4_096
+
+  /// The nearest one from the working directory upward. One that others may write is passed over with a warning: they
+  /// must not choose whom this person speaks for.
+  static func nearest() throws(CommandFailure) -> DirectoryFile? {
+    guard let working = getcwd(nil, 0) else { return nil }
+    defer { free(working) }
+    var directory = String(cString: working)
+    while true {
+      let path = directory == "/" ? "/.lanyard" : "\(directory)/.lanyard"
+      if let text = read(path) { return DirectoryFile(path: path, account: try account(in: text, of: path)) }
+      if directory == "/" { return nil }
+      directory = Places.directory(of: directory)
+    }
+  }
+
+  private static func read(_ path: String) -> String? {
+    var information = stat()
+    guard lstat(path, &information) == 0 else { return nil }
+    guard isOurs(information.st_uid) else { return ignore(path, "belongs to another user") }
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard file >= 0 else {
+      return errno == EACCES ? ignore(path, "can't be read") : nil
+    }
+    defer { close(file) }
+    // Again through the descriptor: a symlink's target, and what can't be exchanged meanwhile.
+    guard fstat(file, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return nil }
+    guard isOurs(information.st_uid) else { return ignore(path, "belongs to another user") }
+    guard information.st_mode & 0o002 == 0 else { return ignore(path, "may be written by everybody") }
+    return String(unsafeUninitializedCapacity: largestBytes) { max(0, Glibc.read(file, $0.baseAddress!, $0.count)) }
+  }
+
+  private static func isOurs(_ owner: uid_t) -> Bool { owner == geteuid() || owner == 0 }
+
+  private static func ignore(_ path: String, _ reason: String) -> String? {
+    Output.warning("\(Text.shown(path)) \(reason), so it is ignored.")
+    return nil
+  }
+
+  private static func account(in text: String, of path: String) throws(CommandFailure) -> String {
+    let statements = text.split(whereSeparator: \.isNewline).map { line in
+      trimmed(line.prefix { $0 != "#" })
+    }.filter { !$0.isEmpty }
+    var account = statements.first ?? ""
+    if let equals = account.firstIndex(of: "=") {
+      let key = trimmed(account[..<equals])
+      account = key == "account" ? trimmed(account[account.index(after: equals)...]) : ""
+    }
+    guard statements.count == 1, !account.isEmpty, !account.contains(where: \.isWhitespace), !account.hasPrefix("@")
+    else {
+      throw .usage(
+        "\(path) is not understood; no account was chosen.",
+        hints: ["It holds one line, `account = ALIAS` (or an id), and comments that begin with #."])
+    }
+    return account
+  }
+
+  private static func trimmed(_ text: some StringProtocol) -> String {
+    var text = Substring(text)
+    while text.first?.isWhitespace == true { text.removeFirst() }
+    while text.last?.isWhitespace == true { text.removeLast() }
+    return String(text)
+  }
+}

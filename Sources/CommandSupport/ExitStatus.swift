@@ -1,0 +1,27 @@
+/// The exit codes of `lanyard`, fixed by the contract (API.md, The programs).
+public enum ExitStatus: Int32, Sendable {
+  case success = 0
+  case other = 1
+  case usage = 2
+  case noAgent = 3
+  case signInAgain = 4
+  case providerUnreachable = 5
+  case denied = 6
+  case stepUpNeeded = 7
+  case locked = 8
+  case interrupted = 130
+
+  /// The exit code that tells a script about an error of the wire.
+  public init(errorCode: Int64) {
+    switch errorCode {
+    case 1001, 1008, 2008: self = .locked
+    case 1002, 1005: self = .noAgent
+    case 1007, 4001: self = .denied
+    case 2003, 2004, 2005, 2007: self = .signInAgain
+    case 3001...3004: self = .providerUnreachable
+    case 4002...4004: self = .stepUpNeeded
+    case -32602: self = .usage
+    default: self = .other
+    }
+  }
+}

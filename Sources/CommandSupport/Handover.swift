@@ -1,0 +1,25 @@
+internal import Glibc
+
+/// One program that takes the place of another.
+public enum Handover {
+  /// Becomes `lanyard-cli`, with the same words.
+  public static func toFullProgram(_ arguments: [String]) -> Never { become("lanyard-cli", arguments) }
+
+  /// Becomes a program of ours that stands beside this one, or ends with 1 saying that it does not.
+  public static func become(_ program: String, _ arguments: [String]) -> Never {
+    guard let path = Places.companion(program) else {
+      Output.warning("The program \(program), which belongs beside this one, is not there. Install it again.")
+      exit(ExitStatus.other.rawValue)
+    }
+    var pointers = arguments.map { strdup($0) } + [nil]
+    execv(path, &pointers)
+    Output.warning("\(path) can't be run: \(SystemError.words(errno)).")
+    exit(ExitStatus.other.rawValue)
+  }
+}
+
+/// This process.
+public enum Process {
+  /// Ends it.
+  public static func exit(_ status: ExitStatus) -> Never { Glibc.exit(status.rawValue) }
+}

@@ -1,0 +1,118 @@
+internal import Glibc
+
+/// Bytes that a person or a file gave and nobody else may see: wiped with this value, never a String.
+public struct SecretInput: ~Copyable {
+  private var memory: UnsafeMutableRawBufferPointer
+  private var count = 0
+
+  /// What the agent takes in one line, at most.
+  public static let largestBytes = 1 << 20
+
+  private init(capacity: Int) { memory = .allocate(byteCount: capacity, alignment: 8) }
+
+  /// A copy of text that is known to others already.
+  public init(copying text: String) {
+    var text = text
+    self.init(capacity: max(1, text.utf8.count))
+    text.withUTF8 { memory.copyBytes(from: $0) }
+    count = text.utf8.count
+  }
+
+  deinit {
+    explicit_bzero(memory.baseAddress!, memory.count)
+    memory.deallocate()
+  }
+
+  public var isEmpty: Bool { count == 0 }
+
+  public func withBytes<Result, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count]))
+  }
+
+  /// For changes in place.
+  public mutating func withMutableBytes(_ body: (UnsafeMutableRawBufferPointer) -> Void) {
+    body(UnsafeMutableRawBufferPointer(rebasing: memory[..<count]))
+  }
+
+  /// A whole file, or all of stdin for `-`.
+  public static func contents(of path: String) throws(CommandFailure) -> SecretInput {
+    guard path != "-" else { return try read(STDIN_FILENO, of: "stdin") }
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { throw .usage("\(path) can't be read: \(SystemError.words(errno)).") }
+    defer { close(file) }
+    return try read(file, of: path)
+  }
+
+  /// A secret of one line from a file or, for `-`, from stdin: a person at a terminal is asked, and not shown what is
+  /// typed. Without the newline at its end.
+  public static func line(of path: String, question: String) throws(CommandFailure) -> SecretInput {
+    var input = path == "-" && Terminal.canAsk ? try ask(question) : try contents(of: path)
+    input.dropLineEnd()
+    guard input.count > 0 else { throw .usage("The secret is empty; nothing was done.") }
+    return input
+  }
+
+  /// Asks at the terminal without echo. Ctrl-C gives the echo back before it ends the process.
+  public static func ask(_ question: String) throws(CommandFailure) -> SecretInput {
+    let interruption = try Interruption()
+    var before = termios()
+    let isTerminal = tcgetattr(STDIN_FILENO, &before) == 0
+    if isTerminal {
+      var silent = before
+      // A line may be long: a pasted address does not fit the terminal's own line of 4,095 bytes.
+      silent.c_lflag &= ~tcflag_t(ECHO | ICANON)
+      tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+    }
+    Output.write(question, to: STDERR_FILENO)
+    defer {
+      if isTerminal {
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
+        Output.note("")
+      }
+    }
+    var input = SecretInput(capacity: 65_536)
+    while input.count < input.memory.count {
+      var watched = [
+        pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: interruption.descriptor, events: Int16(POLLIN), revents: 0),
+      ]
+      guard poll(&watched, 2, -1) > 0 else { continue }
+      if watched[1].revents != 0 { throw Interruption.failure }
+      guard try input.takeByte() else { break }
+    }
+    return input
+  }
+
+  /// One byte of what is typed; false at the end of the line.
+  private mutating func takeByte() throws(CommandFailure) -> Bool {
+    guard Glibc.read(STDIN_FILENO, memory.baseAddress! + count, 1) == 1 else { return false }
+    switch memory[count] {
+    case 0x0A, 0x0D: return false
+    case 0x04 where count == 0: throw Interruption.failure  // Ctrl-D
+    case 0x04: return false
+    case 0x08, 0x7F: count = max(0, count - 1)  // backspace
+    case 0x15: count = 0  // Ctrl-U
+    default: count += 1
+    }
+    return true
+  }
+
+  private mutating func dropLineEnd() {
+    if count > 0, memory[count - 1] == 0x0A { count -= 1 }
+    if count > 0, memory[count - 1] == 0x0D { count -= 1 }
+  }
+
+  private static func read(_ descriptor: Int32, of name: String) throws(CommandFailure) -> SecretInput {
+    var input = SecretInput(capacity: largestBytes + 1)
+    while input.count < input.memory.count {
+      let read = Glibc.read(descriptor, input.memory.baseAddress! + input.count, input.memory.count - input.count)
+      if read < 0, errno == EINTR { continue }
+      guard read >= 0 else { throw .usage("\(name) can't be read: \(SystemError.words(errno)).") }
+      guard read > 0 else { return input }
+      input.count += read
+    }
+    throw .usage("\(name) holds more than \(largestBytes) bytes.")
+  }
+}

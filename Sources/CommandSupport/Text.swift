@@ -1,0 +1,20 @@
+/// Text that came from elsewhere, made safe to show on a terminal.
+public enum Text {
+  /// Without control characters and without the marks that turn the direction of writing: a display name or a
+  /// provider's error text must not move the cursor, nor look like something else.
+  public static func shown(_ text: String) -> String {
+    guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
+    var shown = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars { shown.append(isUnsafe(scalar) ? "\u{FFFD}" : scalar) }
+    return String(shown)
+  }
+
+  private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0..<0x20, 0x7F..<0xA0: true  // C0, DEL, C1
+    case 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true  // marks of direction
+    case 0x2028, 0x2029: true  // line and paragraph separators
+    default: false
+    }
+  }
+}

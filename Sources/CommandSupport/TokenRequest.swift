@@ -1,0 +1,70 @@
+internal import Glibc
+internal import JSONRPC
+
+/// `lanyard token`: asks for one access token and prints it alone.
+public struct TokenRequest: Sendable {
+  public var account: String?
+  public var option: String?
+  public var minimumLifetimeSeconds: Int?
+  public var scopes: [String] = []
+  public var resource: String?
+  public var forced = false
+  public var json = false
+  public var mayStart = true
+
+  public init() {}
+
+  public func run() throws(CommandFailure) {
+    let selection = try AccountSelection.choose(argument: account, option: option)
+    var agent = try Agent.connect(mayStart: mayStart)
+    try agent.call(forced ? "token.refresh" : "token.get") { writer in
+      writer.key("account")
+      writer.string(selection.selector)
+      if !scopes.isEmpty {
+        writer.key("scopes")
+        writer.beginArray()
+        for scope in scopes.flatMap({ $0.split(separator: " ") }) { writer.string(String(scope)) }
+        writer.endArray()
+      }
+      if let resource {
+        writer.key("resource")
+        writer.string(resource)
+      }
+      if let minimumLifetimeSeconds {
+        writer.key("minimumLifetimeSeconds")
+        writer.integer(minimumLifetimeSeconds)
+      }
+    } result: { (result) throws(CommandFailure) in
+      if json {
+        try Self.print(result.raw)
+      } else {
+        guard let token = result["accessToken"], token.kind == .string else { throw .notUnderstood }
+        try Self.print(token)
+      }
+    }
+  }
+
+  /// From the line straight to stdout: the token passes through no String, and the bytes between are wiped.
+  private static func print(_ token: JSONNode) throws(CommandFailure) {
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: token.textCapacity + 1, alignment: 8)
+    defer {
+      explicit_bzero(memory.baseAddress!, memory.count)
+      memory.deallocate()
+    }
+    let count = token.copyText(into: memory)
+    memory[count] = UInt8(ascii: "\n")
+    try write(UnsafeRawBufferPointer(rebasing: memory[...count]))
+  }
+
+  private static func print(_ json: UnsafeRawBufferPointer) throws(CommandFailure) {
+    try write(json)
+    let newline: StaticString = "\n"
+    try write(UnsafeRawBufferPointer(start: newline.utf8Start, count: 1))
+  }
+
+  private static func write(_ bytes: UnsafeRawBufferPointer) throws(CommandFailure) {
+    guard Output.write(bytes, to: STDOUT_FILENO) else {
+      throw CommandFailure(.other, name: "output", "The answer could not be written: \(SystemError.words(errno)).")
+    }
+  }
+}

@@ -1,0 +1,50 @@
+import ArgumentParser
+import CommandSupport
+import JSONRPC
+
+/// `lanyard events`
+struct Events: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Follow what happens, until Ctrl-C.",
+    discussion: """
+      EXAMPLES:
+        lanyard events --type session.expired --type token.refreshed
+        lanyard events -u work --json
+      """)
+
+  @Option(name: .long, help: "Only events of this type; may be given again.")
+  var type: [String] = []
+
+  @OptionGroup var common: CommonOptions
+
+  func run() throws {
+    let interruption = try Interruption()
+    var agent = try common.connect()
+    let id = try agent.send("event.subscribe") { writer in
+      writer.member("types", type)
+      writer.member("accounts", common.account.map { [$0] } ?? [])
+    }
+    while try agent.answer(to: id, of: "event.subscribe", { _ in true }) == nil {
+      if try agent.wait(interruption: interruption, milliseconds: -1) == .interrupted { throw Interruption.failure }
+    }
+    if Terminal.showsAnswers, !common.json { Output.note("Following. Ctrl-C ends it.") }
+    while true {
+      while try agent.event(show) != nil {}
+      if try agent.wait(interruption: interruption, milliseconds: -1) == .interrupted { throw Interruption.failure }
+    }
+  }
+
+  private func show(_ event: JSONNode) {
+    guard !common.json else { return Output.answer(json: event.raw) }
+    let type = event["type"]?.string ?? ""
+    let at = event["at"]?.string.flatMap { Moment($0) }?.clock ?? "--:--:--"
+    var words = ["\(Style.faint(at))  \(Style.bold(Text.shown(type)))"]
+    if let account = event["account"]?.string { words.append(Text.shown(account)) }
+    if let data = event["data"] {
+      words += data.members.map { key, value in
+        Text.shown("\(key.string ?? "")=\(value.string ?? value.text)")
+      }
+    }
+    Output.answer(words.joined(separator: "  "))
+  }
+}

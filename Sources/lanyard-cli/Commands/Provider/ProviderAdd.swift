@@ -1,0 +1,128 @@
+import ArgumentParser
+import CommandSupport
+import JSONRPC
+
+/// `lanyard provider add`
+struct ProviderAdd: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "add", abstract: "Add a provider.",
+    discussion: """
+      What has no option of its own (endpoints, pins, error codes, …) is given as a JSON object of provider.add's
+      parameters by --from.
+
+      EXAMPLES:
+        lanyard provider add idp --issuer https://idp.example --client-id my-app
+        lanyard provider add idp --issuer https://idp.example --client-id my-app \\
+          -s openid -s offline_access --reuse grace --grace-seconds 60
+        pass show idp/client | lanyard provider add idp --issuer https://idp.example \\
+          --client-id my-app --client-secret-file -
+        lanyard provider add idp --from idp.json
+      """)
+
+  @Argument(help: "What you will call it: lower-case letters, digits, . _ -")
+  var name: String
+
+  @Option(name: .long, help: "The issuer's URL: https, or http on this machine.")
+  var issuer: String?
+
+  @Option(name: .customLong("client-id"), help: "The client's id there.")
+  var clientID: String?
+
+  @Option(
+    name: .long, help: "A file with the client's secret, if it has one; - reads it from stdin.", completion: .file())
+  var clientSecretFile: String?
+
+  @Option(name: [.customShort("s"), .long], help: "A scope to ask for at sign-in; may be given again.")
+  var scope: [String] = []
+
+  @Option(name: .long, help: "A resource to ask for at sign-in (RFC 8707); may be given again.")
+  var resource: [String] = []
+
+  @Option(name: .long, help: "A server known by name, whose peculiarities fill what is not given.")
+  var preset: String?
+
+  @Option(name: .long, help: "Where the browser comes back to, for a client that is registered so: [HOST:]PORT[/PATH].")
+  var redirect: String?
+
+  /// How the server treats a refresh token that was used.
+  enum Reuse: String, CaseIterable, ExpressibleByArgument { case none, grace, strict }
+
+  @Option(name: .long, help: "What the server does with a used refresh token: none (it stays good), grace, strict.")
+  var reuse: Reuse?
+
+  @Option(name: .long, help: "How long a used refresh token stays good, with --reuse grace.")
+  var graceSeconds: Int?
+
+  /// What a revocation ends.
+  enum RevocationScope: String, CaseIterable, ExpressibleByArgument { case token, family, grant }
+
+  @Option(name: .long, help: "What a revocation at this server ends: token, family, grant.")
+  var revocationScope: RevocationScope?
+
+  @Option(name: .long, help: "Where request.send may go with this provider's tokens; may be given again.")
+  var allowedOrigin: [String] = []
+
+  @Flag(name: .long, help: "Keep access tokens across restarts of the agent.")
+  var persistAccessTokens = false
+
+  @Option(name: .long, help: "The policy that its accounts are under.")
+  var policy: String?
+
+  @Option(name: .long, help: "A JSON file with further parameters of provider.add; - reads stdin.", completion: .file())
+  var from: String?
+
+  @OptionGroup var common: CommonOptions
+
+  func validate() throws {
+    if from == nil, preset == nil, issuer == nil { throw ValidationError("The provider's --issuer is missing.") }
+    if from == nil, clientID == nil { throw ValidationError("The --client-id is missing.") }
+    if graceSeconds != nil, reuse != .grace { throw ValidationError("--grace-seconds goes with --reuse grace.") }
+    if from == "-", clientSecretFile == "-" { throw ValidationError("stdin can't be both, the secret and --from.") }
+  }
+
+  func run() throws {
+    // Everything that a person can have got wrong is read before an agent is bothered.
+    let redirect = try redirect.map { text throws(CommandFailure) in try RedirectAddress(text) }
+    let secret =
+      if let clientSecretFile {
+        try SecretInput.line(of: clientSecretFile, question: "Client secret (not shown): ")
+      } else {
+        SecretInput(copying: "")
+      }
+    let further = try ParameterFile(from)
+    var agent = try common.connect()
+    try agent.call("provider.add") { writer in
+      writer.member("name", name)
+      further.write(to: &writer)
+      writer.member("issuer", issuer)
+      writer.member("clientId", clientID)
+      if !secret.isEmpty {
+        writer.key("clientSecret")
+        secret.withBytes { writer.string(utf8: $0) }
+      }
+      writer.member("scopes", scope.flatMap { $0.split(separator: " ").map(String.init) })
+      writer.member("resources", resource)
+      writer.member("preset", preset)
+      writer.member("allowedOrigins", allowedOrigin)
+      writer.member("revocationScope", revocationScope?.rawValue)
+      if persistAccessTokens { writer.member("persistAccessTokens", true) }
+      writer.member("policy", policy)
+      redirect?.write(to: &writer)
+      writeRefreshRules(to: &writer)
+    } result: { result in
+      if common.json { return Output.answer(json: result.raw) }
+      let provider = ProviderInfo(result["provider"] ?? result)
+      Output.answer(Text.shown("Added \(provider.name), \(provider.issuer)."))
+      Output.note("Sign in: `lanyard login \(Text.shown(provider.name))`.")
+    }
+  }
+
+  private func writeRefreshRules(to writer: inout JSONWriter) {
+    guard let reuse else { return }
+    writer.key("refresh")
+    writer.beginObject()
+    writer.member("reuse", reuse.rawValue)
+    writer.member("graceSeconds", graceSeconds)
+    writer.endObject()
+  }
+}

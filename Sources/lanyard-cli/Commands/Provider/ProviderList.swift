@@ -1,0 +1,30 @@
+import ArgumentParser
+import CommandSupport
+import JSONRPC
+
+/// `lanyard provider list`
+struct ProviderList: ParsableCommand {
+  static let configuration = CommandConfiguration(commandName: "list", abstract: "Show the providers.")
+
+  @OptionGroup var common: CommonOptions
+
+  func run() throws {
+    var agent = try common.connect()
+    if common.json {
+      try agent.call("provider.list") { Output.answer(json: $0.raw) }
+      return
+    }
+    let providers = try ProviderInfo.all(over: &agent)
+    guard !providers.isEmpty else {
+      return Output.note("No provider is configured. `lanyard provider add NAME --issuer URL --client-id ID` adds one.")
+    }
+    var table = Table(["PROVIDER", "ISSUER", "CLIENT", "SCOPES"])
+    for provider in providers {
+      table.add([
+        .init(provider.name, .bold), .init(provider.issuer), .init(provider.clientID),
+        .init(provider.scopes.isEmpty ? "-" : provider.scopes.joined(separator: " ")),
+      ])
+    }
+    table.print()
+  }
+}

@@ -1,0 +1,47 @@
+import JSONRPC
+
+/// What `agent.status` tells.
+struct AgentInfo {
+  let isLocked: Bool
+  let isInitialized: Bool
+  let protection: String
+  let connectivity: String
+  let accounts: Int
+  let byState: [(state: String, count: Int)]
+  let pendingRevocations: Int
+  let pendingOperations: Int
+  let startedAt: Moment?
+  let version: String
+  /// As it came, for `--json`.
+  let json: String
+
+  init(_ node: JSONNode) {
+    isLocked = node["locked"]?.bool ?? false
+    isInitialized = node["initialized"]?.bool ?? true
+    protection = node["protection"]?.string ?? ""
+    connectivity = node["connectivity"]?.string ?? ""
+    accounts = Int(node["accounts"]?["total"]?.integer ?? 0)
+    byState =
+      node["accounts"]?["byState"].map { states in
+        states.members.compactMap { key, value in
+          value.integer.flatMap { $0 > 0 ? (state: key.string ?? "", count: Int($0)) : nil }
+        }
+      } ?? []
+    pendingRevocations = Int(node["pendingRevocations"]?.integer ?? 0)
+    pendingOperations = Int(node["pendingOperations"]?.integer ?? 0)
+    startedAt = node["startedAt"]?.string.flatMap { Moment($0) }
+    version = node["version"]?.string ?? ""
+    json = node.text
+  }
+
+  /// What protects the store, as people say it.
+  var protectionWords: String {
+    switch protection {
+    case "keyFile": "protected by a key file: whoever can read your files can open it"
+    case "passphrase": "protected by your passphrase"
+    case "secretService": "protected by your desktop's keyring"
+    case "systemdCredential": "protected by a systemd credential"
+    default: "protected by \(protection)"
+    }
+  }
+}

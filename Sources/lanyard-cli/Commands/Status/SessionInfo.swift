@@ -1,0 +1,60 @@
+import JSONRPC
+
+/// What `session.get` tells.
+struct SessionInfo {
+  let state: String
+  let freshness: String
+  let expiresAt: Moment?
+  let refreshExpiresAt: Moment?
+  let lastOnline: Moment?
+  let offlineGraceUntil: Moment?
+  let stepUpValidUntil: Moment?
+  let clock: String
+  let scopes: [String]
+  let refreshPhase: String
+  let nextAttempt: Moment?
+  let lastError: String?
+  /// As it came, for `--json`.
+  let json: String
+
+  init(_ node: JSONNode) {
+    func moment(_ node: JSONNode?) -> Moment? { node?.string.flatMap { Moment($0) } }
+    state = node["state"]?.string ?? ""
+    freshness = node["freshness"]?.string ?? ""
+    expiresAt = moment(node["accessTokenExpiresAt"])
+    refreshExpiresAt = moment(node["refreshTokenExpiresAt"])
+    lastOnline = moment(node["lastOnlineAuthAt"])
+    offlineGraceUntil = moment(node["offlineGraceUntil"])
+    stepUpValidUntil = moment(node["stepUpValidUntil"])
+    clock = node["clock"]?.string ?? ""
+    scopes = node["scopes"].map { $0.elements.compactMap(\.string) } ?? []
+    refreshPhase = node["refresh"]?["phase"]?.string ?? "idle"
+    nextAttempt = moment(node["refresh"]?["nextAttemptAt"])
+    lastError = node["refresh"]?["lastError"]?["name"]?.string
+    json = node.text
+  }
+
+  /// The access token's age in words.
+  var tokenWords: String {
+    let expiry = expiresAt.map { $0 > Moment.now ? ", expires \($0.relative)" : ", expired \($0.relative)" } ?? ""
+    return switch freshness {
+    case "fresh": "fresh\(expiry)"
+    case "stale": "to be refreshed soon\(expiry)"
+    case "expired": "expired: the next request refreshes it"
+    case "none": "none yet"
+    default: "\(freshness)\(expiry)"
+    }
+  }
+
+  /// What the agent is doing about it; nil when all is quiet.
+  var refreshWords: String? {
+    let error = lastError.map { " after \($0)" } ?? ""
+    return switch refreshPhase {
+    case "idle": nil
+    case "inFlight": "being refreshed"
+    case "inDoubt": "the outcome of the last refresh is not known"
+    case "backoff": "waits\(error), tries again \(nextAttempt?.relative ?? "later")"
+    default: refreshPhase
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import CommandSupport
+import JSONRPC
+
+/// Everything that `lanyard status` tells.
+struct StatusReport {
+  var agent: AgentInfo
+  var selection: AccountSelection?
+  var account: AccountInfo?
+  var session: SessionInfo?
+  /// Why there is no account or session to show.
+  var problem: CommandFailure?
+
+  var lines: [String] {
+    var facts = Facts()
+    facts.add("Agent", "running, version \(agent.version)\(agent.startedAt.map { ", started \($0.relative)" } ?? "")")
+    facts.add("Vault", styled: vault)
+    facts.add("Network", agent.connectivity)
+    facts.add("Accounts", accounts)
+    if agent.pendingRevocations > 0 { facts.add("Revocations", "\(agent.pendingRevocations) waiting to be sent") }
+    if agent.pendingOperations > 0 { facts.add("Operations", "\(agent.pendingOperations) queued") }
+    facts.gap()
+    addAccount(to: &facts)
+    return facts.lines
+  }
+
+  private var vault: String {
+    let words =
+      !agent.isInitialized
+      ? Style.notice("not made yet") : agent.isLocked ? Style.bad("locked") : Style.good("unlocked")
+    return "\(words), \(Text.shown(agent.protectionWords))"
+  }
+
+  private var accounts: String {
+    let states = agent.byState.map { "\($0.count) \($0.state)" }.joined(separator: ", ")
+    return states.isEmpty ? "\(agent.accounts)" : "\(agent.accounts): \(states)"
+  }
+
+  private func addAccount(to facts: inout Facts) {
+    guard let account else { return addProblem(to: &facts) }
+    facts.add("Here", styled: Style.bold(Text.shown(account.label)) + Text.shown("  \(account.person)"))
+    facts.add("Because", selection?.reason.sentence)
+    facts.add("Provider", "\(account.provider)\(account.tenant.map { ", tenant \($0)" } ?? "")")
+    let state = session?.state ?? account.state
+    facts.add("Session", styled: Style.state(state)(Text.shown(state)))
+    guard let session else { return addProblem(to: &facts) }
+    facts.add("Token", session.tokenWords)
+    facts.add("Refresh", session.refreshWords)
+    facts.add("Last online", session.lastOnline?.relative)
+    facts.add("Offline until", session.offlineGraceUntil?.relative)
+    facts.add("Step-up", session.stepUpValidUntil.map { "good until \($0.clock)" })
+    if session.clock == "suspect" {
+      facts.add("Clock", styled: Style.bad("suspect: this machine's time went backwards"))
+    }
+    if let next = Self.next(state, account: account) { facts.add("Next", next) }
+  }
+
+  private func addProblem(to facts: inout Facts) {
+    guard let problem else { return }
+    if account == nil, let selection {
+      let isOpen = if case .active = selection.reason { true } else { false }
+      if isOpen, problem.name == "accountNotFound" {
+        facts.add("Here", "no account")
+        facts.add("Next", "`lanyard \(agent.accounts == 0 ? "login" : "switch")`")
+        return
+      }
+      facts.add("Here", isOpen ? "the active account" : selection.selector)
+      facts.add("Because", selection.reason.sentence)
+    }
+    facts.add("Problem", problem.message)
+    for hint in problem.hints { facts.add("Next", hint) }
+  }
+
+  private static func next(_ state: String, account: AccountInfo) -> String? {
+    switch state {
+    case "reauthenticationRequired", "interactionRequired", "signedOut":
+      "sign in again: `lanyard login --account \(account.label)`"
+    case "locked": "the provider says that this account is disabled: ask its administrator"
+    default: nil
+    }
+  }
+
+  /// One object: `agent`, `selection`, `account`, `session`, each as the agent told it, and `problem` if there is one.
+  var json: String {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.member("agent", json: agent.json)
+    if let selection {
+      writer.key("selection")
+      writer.beginObject()
+      writer.member("account", account?.id)
+      writer.member("selector", selection.selector)
+      writer.member("because", selection.reason.name)
+      if case .file(let path) = selection.reason { writer.member("path", path) }
+      writer.endObject()
+    }
+    writer.member("account", json: account?.json)
+    writer.member("session", json: session?.json)
+    writer.member("problem", json: problem?.wire)
+    writer.endObject()
+    return writer.withBytes { String(decoding: $0, as: UTF8.self) }
+  }
+}
+
+extension AccountSelection.Reason {
+  /// Why, as `status` says it.
+  fileprivate var sentence: String {
+    switch self {
+    case .argument: "you named it"
+    case .environment: "LANYARD_ACCOUNT is set"
+    case .file(let path): "\(path) says so"
+    case .active: "it is the active account"
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import JSONRPC
+
+extension JSONWriter {
+  /// Writes a member of an object, or nothing for nil.
+  mutating func member(_ name: StaticString, _ value: String?) {
+    guard let value else { return }
+    key(name)
+    string(value)
+  }
+
+  mutating func member(_ name: StaticString, _ value: Int?) {
+    guard let value else { return }
+    key(name)
+    integer(value)
+  }
+
+  mutating func member(_ name: StaticString, _ value: Bool) {
+    key(name)
+    bool(value)
+  }
+
+  /// Writes an array of strings, or nothing for an empty one.
+  mutating func member(_ name: StaticString, _ values: [String]) {
+    guard !values.isEmpty else { return }
+    key(name)
+    beginArray()
+    for value in values { string(value) }
+    endArray()
+  }
+
+  /// Writes a value that is JSON already, or nothing for nil.
+  mutating func member(_ name: StaticString, json: String?) {
+    guard var json else { return }
+    key(name)
+    json.withUTF8 { raw(UnsafeRawBufferPointer($0)) }
+  }
+}
+
+extension JSONNode {
+  /// The value as it was written.
+  var text: String { String(decoding: raw, as: UTF8.self) }
+}

@@ -1,0 +1,27 @@
+import CommandSupport
+import JSONRPC
+
+/// A provider as the agent tells of it.
+struct ProviderInfo {
+  let name: String
+  let issuer: String
+  let clientID: String
+  let scopes: [String]
+
+  init(_ node: JSONNode) {
+    name = node["name"]?.string ?? ""
+    issuer = node["issuer"]?.string ?? ""
+    clientID = node["clientId"]?.string ?? ""
+    scopes = node["scopes"].map { $0.elements.compactMap(\.string) } ?? []
+  }
+
+  static func all(_ agent: consuming AgentConnection) throws(CommandFailure) -> [ProviderInfo] {
+    try all(over: &agent)
+  }
+
+  static func all(over agent: inout AgentConnection) throws(CommandFailure) -> [ProviderInfo] {
+    try agent.call("provider.list") { result in
+      result["providers"].map { $0.elements.map { ProviderInfo($0) } } ?? []
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import Glibc
+
+/// An instant of the wire, shown as people say it.
+struct Moment: Comparable {
+  /// Seconds since 1970 UTC.
+  let seconds: Int
+
+  init(seconds: Int) { self.seconds = seconds }
+
+  /// From RFC 3339 in UTC, as the agent writes it; fractions of a second are dropped.
+  init?(_ text: String) {
+    let bytes = Array(text.utf8)
+    guard bytes.count >= 20, bytes.last == UInt8(ascii: "Z") else { return nil }
+    func number(_ range: Range<Int>) -> Int32? { Int32(String(decoding: bytes[range], as: UTF8.self)) }
+    guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10), let hour = number(11..<13),
+      let minute = number(14..<16), let second = number(17..<19)
+    else { return nil }
+    var fields = tm()
+    (fields.tm_year, fields.tm_mon, fields.tm_mday) = (year - 1900, month - 1, day)
+    (fields.tm_hour, fields.tm_min, fields.tm_sec) = (hour, minute, second)
+    seconds = timegm(&fields)
+  }
+
+  static var now: Moment { Moment(seconds: time(nil)) }
+
+  static func < (a: Moment, b: Moment) -> Bool { a.seconds < b.seconds }
+
+  /// "in 4 min", "3 h ago", "now".
+  var relative: String {
+    let distance = seconds - Moment.now.seconds
+    if distance == 0 { return "now" }
+    return distance > 0 ? "in \(Self.span(distance))" : "\(Self.span(-distance)) ago"
+  }
+
+  /// The largest unit that leaves at least one, and its half where that says more.
+  static func span(_ seconds: Int) -> String {
+    switch seconds {
+    case ..<90: "\(seconds) s"
+    case ..<(90 * 60): "\((seconds + 30) / 60) min"
+    case ..<(36 * 3600): "\((seconds + 1800) / 3600) h"
+    default: "\((seconds + 43_200) / 86_400) days"
+    }
+  }
+
+  /// Time of day here: 14:03:27.
+  var clock: String {
+    var seconds = time_t(self.seconds)
+    var fields = tm()
+    localtime_r(&seconds, &fields)
+    func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    return "\(two(fields.tm_hour)):\(two(fields.tm_min)):\(two(fields.tm_sec))"
+  }
+}

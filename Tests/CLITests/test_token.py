@@ -1,0 +1,223 @@
+"""`lanyard token`: the hot verb, and what every failure of the agent becomes."""
+
+import json
+import os
+import time
+import unittest
+
+from fake_agent import Error
+from people import TOKEN, WORK, accounts
+from person import PATIENCE_SECONDS, Person, interrupt
+
+
+class TokenTests(Person):
+    def test_prints_the_token_alone(self):
+        self.agent(accounts(WORK))
+        self.assertEqual(self.answer("token"), "not-a-real-access-token\n")
+        self.assertEqual(self.answer("token", "work"), "not-a-real-access-token\n")
+
+    def test_asks_for_what_was_asked(self):
+        agent = self.agent(accounts(WORK))
+        self.answer("token", "work", "-t", "600", "-s", "mail.read", "-s", "mail.send files.read", "--aud", "https://m.example")
+        self.assertEqual(agent.calls, [("token.get", {
+            "account": "work", "minimumLifetimeSeconds": 600, "scopes": ["mail.read", "mail.send", "files.read"],
+            "resource": "https://m.example"})])
+
+    def test_speaks_one_line_for_one_token(self):
+        agent = self.agent(accounts(WORK))
+        self.answer("token")
+        self.assertEqual(agent.calls, [("token.get", {"account": "@active"})])
+
+    def test_forces_a_new_one(self):
+        agent = self.agent(accounts(WORK))
+        self.assertEqual(self.answer("token", "-f"), "a-new-token\n")
+        self.assertEqual(agent.methods(), ["token.refresh"])
+
+    def test_long_spellings_and_equals_signs_mean_the_same(self):
+        agent = self.agent(accounts(WORK))
+        for words in (["--minimum-lifetime", "5", "--force", "--account", "work"],
+                      ["--minimum-lifetime=5", "--force", "--account=work"]):
+            self.answer("token", *words)
+            self.assertEqual(agent.calls[-1], ("token.refresh", {"account": "work", "minimumLifetimeSeconds": 5}))
+
+    def test_json_is_the_whole_answer_on_one_line(self):
+        self.agent(accounts(WORK))
+        out = self.answer("token", "--json")
+        self.assertEqual(json.loads(out), TOKEN)
+        self.assertEqual(out.count("\n"), 1)
+
+    def test_an_escaped_token_is_printed_unescaped(self):
+        self.agent({"token.get": {**TOKEN, "accessToken": 'a"b\\c\u00e9/'}})
+        self.assertEqual(self.answer("token"), 'a"b\\c\u00e9/\n')
+
+    def test_a_long_token_arrives_whole(self):
+        self.agent({"token.get": {**TOKEN, "accessToken": "x" * 200_000}})
+        self.assertEqual(self.answer("token"), "x" * 200_000 + "\n")
+
+    def test_mistakes_are_usage(self):
+        self.agent(accounts(WORK))
+        for words in (["-t", "soon"], ["-t", "-5"], ["-t"], ["one", "two"], ["--nonsense"], ["-s"]):
+            self.assertIn("Usage: lanyard token", self.refused(2, "token", *words))
+
+    def test_two_names_that_disagree_are_usage(self):
+        agent = self.agent(accounts(WORK))
+        self.assertIn("Two accounts", self.refused(2, "token", "work", "-u", "home"))
+        self.assertEqual(agent.calls, [])
+        self.answer("token", "work", "-u", "work")
+
+    def test_help_is_an_answer(self):
+        done = self.lanyard("token", "--help")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("EXAMPLES", done.stdout)
+
+    def test_a_reader_that_left_is_an_error_not_a_signal(self):
+        self.agent(accounts(WORK))
+        with open("/dev/full", "w") as full:
+            process = self.start("token")
+            process.communicate(timeout=PATIENCE_SECONDS)
+            import subprocess
+            done = subprocess.run(self.command(["token"]), env=self.settings({}), cwd=self.work, stdout=full,
+                                  stderr=subprocess.PIPE, text=True, timeout=PATIENCE_SECONDS)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("could not be written", done.stderr)
+
+    def test_ctrl_c_ends_with_130(self):
+        agent = self.agent({"token.get": lambda params, connection: time.sleep(60)})
+        process = self.start("token")
+        while not agent.calls:
+            time.sleep(0.01)
+        out, _ = interrupt(process)
+        self.assertEqual((process.returncode, out), (130, ""))
+
+
+class FailureTests(Person):
+    """API.md, Errors and the exit codes: each means one thing to a script."""
+
+    CODES = {
+        3: [(1002, "shuttingDown"), (1005, "unsupportedProtocol")],
+        4: [(2003, "signedOut"), (2004, "reauthenticationRequired"), (2005, "interactionRequired"),
+            (2007, "signInFailed")],
+        5: [(3001, "offline"), (3002, "providerUnavailable"), (3003, "providerMisconfigured"),
+            (3004, "untrustedServer")],
+        6: [(4001, "denied"), (1007, "notPermitted")],
+        7: [(4002, "stepUpRequired"), (4003, "stepUpFailed"), (4004, "stepUpThrottled")],
+        8: [(1001, "agentLocked"), (2008, "dataLocked"), (1008, "unlockFailed")],
+        2: [(-32602, "invalidParams")],
+        1: [(1003, "overloaded"), (1006, "timedOut"), (2001, "accountNotFound"), (2002, "accountAmbiguous"),
+            (2006, "accountLocked"), (3005, "providerNotFound"), (4005, "policyInvalid"), (5001, "storeUnavailable"),
+            (5002, "integrity"), (5003, "rolledBack"), (6001, "originNotAllowed"), (6003, "notFound"),
+            (-32601, "methodNotFound")],
+    }
+
+    def test_every_error_has_its_exit_code(self):
+        agent = self.agent()
+        for exit_code, errors in self.CODES.items():
+            for code, name in errors:
+                with self.subTest(name):
+                    agent.answers["token.get"] = Error(code, name, "Something happened; nothing was lost.")
+                    words = self.refused(exit_code, "token")
+                    if code != -32601:
+                        self.assertIn("lanyard: Something happened; nothing was lost.", words)
+
+    def test_json_tells_the_error_as_it_came(self):
+        agent = self.agent()
+        agent.answers["token.get"] = error = Error(2004, "reauthenticationRequired", reason="revoked")
+        self.assertEqual(json.loads(self.refused(4, "token", "--json")), error.body)
+
+    def test_a_person_is_told_what_to_do(self):
+        agent = self.agent()
+        agent.answers["token.get"] = Error(
+            2004, "reauthenticationRequired", "The provider revoked the session.", account=WORK["id"],
+            reason="revoked", remedies=["reauthenticate"], retryAfterMs=1500)
+        words = self.refused(4, "token")
+        self.assertIn("Reason: revoked.", words)
+        self.assertEqual(words.count(f"lanyard login --account {WORK['id']}"), 1)
+        self.assertIn("another try in 2 s", words)
+
+    def test_an_agent_that_does_not_know_the_method_is_told_plainly(self):
+        self.agent()
+        self.assertIn("does not know the method token.get", self.refused(1, "token"))
+
+    def test_words_of_others_do_not_reach_the_terminal_raw(self):
+        agent = self.agent()
+        agent.answers["token.get"] = Error(3001, "offline", "gone\x1b[2J\u202eaway\n next")
+        words = self.refused(5, "token")
+        self.assertNotIn("\x1b", words)
+        self.assertNotIn("\u202e", words)
+        self.assertEqual(words.splitlines()[0], "lanyard: gone\ufffd[2J\ufffdaway\ufffd next")
+
+    def test_an_agent_that_leaves_is_no_agent(self):
+        self.agent({"token.get": lambda params, connection: connection.stream.shutdown(2)})
+        self.assertIn("closed the connection", self.refused(3, "token"))
+
+    def test_something_else_at_the_socket_is_no_agent(self):
+        def babble(params, connection):
+            connection.stream.sendall(b"220 mail.example ESMTP\n")
+            time.sleep(1)
+            return {}
+        self.agent({"token.get": babble})
+        self.assertIn("does not speak its protocol", self.refused(3, "token"))
+
+    def test_an_error_for_the_connection_is_ours(self):
+        def refuse(params, connection):
+            connection.send({"jsonrpc": "2.0", "id": None, "error": Error(1003, "overloaded", "Too many.").body})
+            connection.stream.shutdown(2)
+            return {}
+        self.agent({"token.get": refuse})
+        self.assertIn("Too many.", self.refused(1, "token"))
+
+    def test_events_before_the_answer_are_not_the_answer(self):
+        def chatty(params, connection):
+            for number in range(3):
+                connection.event(number, "token.refreshed")
+            return TOKEN
+        self.agent({"token.get": chatty})
+        self.assertEqual(self.answer("token"), "not-a-real-access-token\n")
+
+
+class NoAgentTests(Person):
+    def test_no_agent(self):
+        for words in (["token"], ["list"], ["rpc", "agent.status"]):
+            self.assertIn("No agent answers at", self.refused(3, *words))
+            environment = {"LANYARD_NO_START": None}
+            self.assertIn("none was to be started", self.refused(3, *words, "--no-start", environment=environment))
+
+    def test_as_json(self):
+        told = json.loads(self.refused(3, "token", "--json"))
+        self.assertEqual((told["data"]["name"], told["data"]["exitCode"]), ("noAgent", 3))
+
+    def test_a_place_that_is_not_set(self):
+        if os.path.isdir(f"/run/user/{os.geteuid()}"):
+            self.skipTest("this machine has a login session, whose directory is used")
+        words = self.refused(3, "token", environment={"XDG_RUNTIME_DIR": None})
+        self.assertIn("XDG_RUNTIME_DIR is not set", words)
+
+    def test_the_socket_can_be_named(self):
+        self.agent(accounts(WORK))
+        elsewhere = {"LANYARD_SOCKET": self.socket, "XDG_RUNTIME_DIR": "/nowhere"}
+        self.assertEqual(self.answer("token", environment=elsewhere), "not-a-real-access-token\n")
+        self.refused(3, "token", environment={"LANYARD_SOCKET": "relative.sock"})
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can be two users")
+    def test_another_users_socket_is_told_nothing(self):
+        agent = self.agent(accounts(WORK))
+        # The peer is who called listen(2): an agent in a process of another user.
+        agent.close()
+        import subprocess, sys
+        os.chmod(self.place, 0o777)
+        os.chmod(self.runtime, 0o777)
+        os.chmod(os.path.dirname(self.socket), 0o777)
+        other = subprocess.Popen(
+            [sys.executable, "-c",
+             "import os,socket,sys;os.setuid(65534);s=socket.socket(socket.AF_UNIX);s.bind(sys.argv[1]);s.listen();"
+             "print('up',flush=True);c,_=s.accept();print(c.recv(100),flush=True)", self.socket],
+            stdout=subprocess.PIPE, text=True)
+        self.addCleanup(other.stdout.close)
+        self.assertEqual(other.stdout.readline(), "up\n")
+        self.assertIn("another user", self.refused(3, "token"))
+        self.assertEqual(other.stdout.readline(), "b''\n")
+        other.wait()
+
+
+if __name__ == "__main__":
+    unittest.main()
