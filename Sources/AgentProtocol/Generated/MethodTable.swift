@@ -84,5 +84,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "a228a56e459d524bd711eb30699488d2b01947e2d83b39c72e84b1a9caf5004f"
+  public static let schemaDigest = "109d0ad0061debb857eb68e81dd2d2a5684849b134b57d76d1fcb7af8dced2da"
 }

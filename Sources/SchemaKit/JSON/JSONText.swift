@@ -5,6 +5,9 @@ extension JSONValue {
   /// Indented by two; what fits on a line stands on one line.
   public var pretty: String { text(indent: 0, used: 0, broken: true) + "\n" }
 
+  /// The same, but on one line if it fits.
+  var folded: String { text(indent: 0, used: 0) }
+
   /// On one line, without spaces.
   public var compact: String {
     switch self {

@@ -39,12 +39,12 @@ struct ReferenceRenderer {
     if method.idempotent { traits.append("idempotent") }
     if method.carriesBody { traits.append("carries a body") }
     rows += ["", traits.joined(separator: ", ") + "."]
-    rows += table("Params", method.params) + table("Result", method.result)
+    rows += table("Params", contract.resolved(method.params)) + table("Result", contract.resolved(method.result))
     if !method.errors.isEmpty {
       rows += ["", "Errors: " + method.errors.map { "`\($0)`" }.joined(separator: ", ") + "."]
     }
     for example in method.examples {
-      rows += ["", "```json", example.params.pretty.trimmed, example.result.pretty.trimmed, "```"]
+      rows += ["", "```json", example.params.folded, example.result.folded, "```"]
     }
     return rows
   }
@@ -57,7 +57,7 @@ struct ReferenceRenderer {
   private func describe(type name: String, _ schema: Schema) -> [String] {
     let rows = ["", "### type: \(name)", "", schema.documentation]
     guard schema.object == nil else { return rows + table("Members", schema) }
-    return rows + ["", words(schema.unnamed) + "."]
+    return rows + ["", words(schema) + "."]
   }
 
   private func table(_ title: String, _ schema: Schema) -> [String] {
@@ -92,16 +92,4 @@ struct ReferenceRenderer {
     case .anything: "any JSON"
     }
   }
-}
-
-extension Schema {
-  fileprivate var unnamed: Schema {
-    var schema = self
-    schema.description = nil
-    return schema
-  }
-}
-
-extension String {
-  fileprivate var trimmed: String { hasSuffix("\n") ? String(dropLast()) : self }
 }

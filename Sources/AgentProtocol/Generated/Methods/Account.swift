@@ -86,7 +86,7 @@ public enum AccountSwitch: RPCMethod {
     name: "account.switch", since: "1", feature: "account",
     accountScoped: true, ordering: .connection,
     idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
+    errors: [.accountNotFound, .accountAmbiguous, .signedOut, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, Sendable {
     public var account: AccountSelector

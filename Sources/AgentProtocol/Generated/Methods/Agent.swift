@@ -61,6 +61,7 @@ public enum AgentHello: RPCMethod {
     public var instance: String
     /// SHA-256 over the canonical schemas.
     public var schemaDigest: String
+    /// A group of methods of which all are served, or a method of a group that is not whole.
     public var features: [String]
     public var limits: WireAgentLimits
 
@@ -105,7 +106,7 @@ public enum AgentStatus: RPCMethod {
     name: "agent.status", since: "1", feature: "agent",
     accountScoped: false, ordering: .concurrent,
     idempotent: true, carriesBody: false,
-    errors: [])
+    errors: [.storeUnavailable, .integrity])
 
   public struct Params: WireReadable, Sendable {
     public init() {}

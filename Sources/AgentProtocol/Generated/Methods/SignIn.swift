@@ -10,7 +10,7 @@ public enum SignInBegin: RPCMethod {
     name: "signIn.begin", since: "1", feature: "signIn",
     accountScoped: false, ordering: .concurrent,
     idempotent: false, carriesBody: false,
-    errors: [.signInFailed, .providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity, .rolledBack, .accountNotFound, .accountAmbiguous, .accountLocked])
+    errors: [.signInFailed, .accountAmbiguous, .reauthenticationRequired, .interactionRequired, .accountLocked, .providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity, .rolledBack, .accountNotFound])
 
   public struct Params: WireReadable, Sendable {
     public var provider: ProviderName
@@ -151,7 +151,7 @@ public enum SignInWait: RPCMethod {
     name: "signIn.wait", since: "1", feature: "signIn",
     accountScoped: false, ordering: .concurrent,
     idempotent: true, carriesBody: false,
-    errors: [.signInFailed, .providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity, .rolledBack, .notFound, .timedOut])
+    errors: [.signInFailed, .accountAmbiguous, .reauthenticationRequired, .interactionRequired, .accountLocked, .providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity, .rolledBack, .notFound, .timedOut])
 
   public struct Params: WireReadable, Sendable {
     public var signIn: String
@@ -194,7 +194,7 @@ public enum SignInComplete: RPCMethod {
     name: "signIn.complete", since: "1", feature: "signIn.paste",
     accountScoped: false, ordering: .concurrent,
     idempotent: false, carriesBody: false,
-    errors: [.signInFailed, .providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity, .rolledBack, .notFound])
+    errors: [.signInFailed, .accountAmbiguous, .reauthenticationRequired, .interactionRequired, .accountLocked, .providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity, .rolledBack, .notFound])
 
   public struct Params: WireReadable, Sendable {
     public var signIn: String
@@ -287,7 +287,7 @@ public enum SignInImport: RPCMethod {
     name: "signIn.import", since: "1", feature: "signIn.import",
     accountScoped: false, ordering: .concurrent,
     idempotent: false, carriesBody: false,
-    errors: [.signInFailed, .providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity, .rolledBack, .reauthenticationRequired, .interactionRequired, .accountLocked])
+    errors: [.signInFailed, .accountAmbiguous, .reauthenticationRequired, .interactionRequired, .accountLocked, .providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity, .rolledBack])
 
   public struct Params: WireReadable, Sendable {
     public var provider: ProviderName
