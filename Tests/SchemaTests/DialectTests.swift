@@ -12,6 +12,7 @@ struct DialectTests {
     ("/params/properties/alias", #"{"type":"string","enum":["a","a"]}"#, "enum"),
     ("/params/properties/alias", #"{"type":"array","items":{"type":"boolean"}}"#, "maxItems"),
     ("/params/properties/alias", #"{"type":"boolean","x-secret":true}"#, "secret"),
+    ("/params/properties/alias", #"{"type":"string","maxLength":9,"pattern":"^[a-z]+$","x-secret":true}"#, "secret"),
     ("/params/properties/alias", #"{"$ref":"../types/nobody.json"}"#, "nobody"),
     ("/params/properties/alias", #"{"type":"object","properties":{}}"#, "types/"),
     ("/params/additionalProperties", "true", "additionalProperties"),
@@ -35,6 +36,15 @@ struct DialectTests {
       Issue.record("nobody refused \(pointer)")
     } catch let error as ContractProblems {
       #expect(error.problems.contains { $0.pointer.hasPrefix(path) && $0.description.contains(word) }, "\(error)")
+    }
+  }
+
+  @Test func aTypeThatContainsItselfIsRefused() {
+    let items = #"{"type":"array","maxItems":2,"items":{"$ref":"../types/decision.json"}}"#
+    #expect(throws: ContractProblems.self) {
+      try House.contract(changing: "types/policyUse.json") { value in
+        value[at: "/properties/others"] = try! JSONValue(parsing: items)
+      }
     }
   }
 

@@ -1,7 +1,9 @@
 /// The rules that stand above a single file.
 extension Contract {
   var inconsistencies: [Problem] {
-    var problems: [Problem] = []
+    var problems = circles
+    // Everything below follows references to their end.
+    guard problems.isEmpty else { return problems }
     for (name, schema) in types { check(schema, at: "types/\(name).json", isRoot: true, &problems) }
     for method in methods { check(method, &problems) }
     for event in events { check(event, &problems) }
@@ -10,6 +12,13 @@ extension Contract {
       problems.append(Problem("types/eventType.json/enum", "is not the list of events of lanyard.json"))
     }
     return problems
+  }
+
+  /// Types that contain themselves: no value of the contract nests without end.
+  private var circles: [Problem] {
+    types.compactMap { name, schema in
+      reach(of: [schema]).contains(name) ? Problem("types/\(name).json", "contains itself") : nil
+    }
   }
 
   private func check(_ method: Method, _ problems: inout [Problem]) {

@@ -28,4 +28,22 @@ public struct Contract: Sendable {
     resolved.isSecret = resolved.isSecret || schema.isSecret
     return resolved
   }
+
+  /// The types that these schemas reach.
+  func reach(of schemas: [Schema]) -> Set<String> {
+    var reached: Set<String> = []
+    func visit(_ schema: Schema) {
+      switch schema.kind {
+      case .reference(let name): if reached.insert(name).inserted, let target = type(name) { visit(target) }
+      case .object(let shape): for member in shape.members { visit(member.schema) }
+      case .array(let shape): visit(shape.items)
+      case .map(let shape):
+        if let values = shape.values { visit(values) }
+        if let names = shape.names { visit(names) }
+      case .string, .enumeration, .integer, .boolean, .anything: break
+      }
+    }
+    for schema in schemas { visit(schema) }
+    return reached
+  }
 }

@@ -49,7 +49,9 @@ struct SchemaReader {
     case "integer": schema.kind = integer(value, at: pointer)
     default: schema.kind = .boolean
     }
-    if isSecret, name != "string" { problems.append(Problem(pointer, "only a string is a secret")) }
+    if isSecret, name != "string" || value["pattern"] != nil || value["enum"] != nil {
+      problems.append(Problem(pointer, "only a string without pattern and enum is a secret"))
+    }
     return schema
   }
 

@@ -74,34 +74,20 @@ struct NamedRule {
 }
 
 extension Contract {
-  /// The types that these schemas reach.
-  func reach(of schemas: [Schema]) -> Set<String> {
-    var reached: Set<String> = []
-    func visit(_ schema: Schema) {
-      switch schema.kind {
-      case .reference(let name): if reached.insert(name).inserted, let target = type(name) { visit(target) }
-      case .object(let shape): for member in shape.members { visit(member.schema) }
-      case .array(let shape): visit(shape.items)
-      case .map(let shape):
-        if let values = shape.values { visit(values) }
-        if let names = shape.names { visit(names) }
-      case .string, .enumeration, .integer, .boolean, .anything: break
-      }
-    }
-    for schema in schemas { visit(schema) }
-    return reached
-  }
-
   /// Of the types that are read: sorted, without doubles.
   func namedRules(for readTypes: Set<String>) -> [NamedRule] {
     var rules: [String: Schema.StringShape] = [:]
+    func note(_ shape: Schema.StringShape, _ name: String) {
+      precondition(rules[name] == nil || rules[name] == shape, "two rules named \(name): give them a type each")
+      rules[name] = shape
+    }
     func note(_ schema: Schema, _ name: String) {
       switch schema.kind {
-      case .string(let shape) where shape.pattern != nil && !schema.isSecret: rules[name] = shape
+      case .string(let shape) where shape.pattern != nil: note(shape, name)
       case .array(let shape): note(shape.items, name)
       case .map(let shape):
         if let values = shape.values { note(values, name) }
-        if let names = shape.names, case .string(let shape) = names.kind { rules[name.ruleName("names")] = shape }
+        if let names = shape.names, case .string(let shape) = names.kind { note(shape, name.ruleName("names")) }
       case .object(let shape): for member in shape.members { note(member.schema, name.ruleName(member.name)) }
       default: break
       }

@@ -67,9 +67,8 @@ struct SwiftRenderer {
     source.block("public enum \(method.swiftName): RPCMethod") { source in
       source.line("public static let info = MethodInfo(")
       source.indented { source in
-        source.line(
-          "name: \(method.name.swiftLiteral), since: \(method.since.swiftLiteral), feature: \(method.feature.swiftLiteral),"
-        )
+        source.line("name: \(method.name.swiftLiteral), since: \(method.since.swiftLiteral),")
+        source.line("feature: \(method.feature.swiftLiteral),")
         source.line("accountScoped: \(method.accountScoped), ordering: .\(method.ordering.rawValue),")
         source.line("idempotent: \(method.idempotent), carriesBody: \(method.carriesBody),")
         source.line("errors: [\(method.errors.map { "." + $0 }.joined(separator: ", "))])")

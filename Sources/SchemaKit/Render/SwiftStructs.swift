@@ -128,7 +128,7 @@ extension SwiftRenderer {
     }
     switch schema.kind {
     case .string(let shape):
-      let length = "\(shape.length.lowerBound)...\(shape.length.upperBound)"
+      let length = shape.length.swiftText
       if schema.isSecret { return "\(value).secret(\(length))" }
       return "\(value).text(\(shape.pattern == nil ? "TextRule(\(length))" : ".\(ruleName)"))"
     case .integer(let range): return "\(value).integer(\(range.swiftText))"
@@ -136,8 +136,7 @@ extension SwiftRenderer {
     case .anything: return "\(value).json()"
     case .array(let shape):
       let item = readExpression(shape.items, of: "item", ruleName: ruleName)
-      return
-        "\(value).list(\(shape.count.lowerBound)...\(shape.count.upperBound)) { (item) throws(ParamsProblem) in try \(item) }"
+      return "\(value).list(\(shape.count.swiftText)) { (item) throws(ParamsProblem) in try \(item) }"
     case .map(let shape):
       guard let values = shape.values else { return "\(value).jsonObject(atMost: \(shape.maximumMembers))" }
       let item = readExpression(values, of: "item", ruleName: ruleName)

@@ -6,7 +6,8 @@ public import JSONRPC
 /// All accounts.
 public enum AccountList: RPCMethod {
   public static let info = MethodInfo(
-    name: "account.list", since: "1", feature: "account",
+    name: "account.list", since: "1",
+    feature: "account",
     accountScoped: false, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.storeUnavailable, .integrity])
@@ -48,7 +49,8 @@ public enum AccountList: RPCMethod {
 /// One account.
 public enum AccountGet: RPCMethod {
   public static let info = MethodInfo(
-    name: "account.get", since: "1", feature: "account",
+    name: "account.get", since: "1",
+    feature: "account",
     accountScoped: true, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
@@ -83,7 +85,8 @@ public enum AccountGet: RPCMethod {
 /// Makes an account the active one.
 public enum AccountSwitch: RPCMethod {
   public static let info = MethodInfo(
-    name: "account.switch", since: "1", feature: "account",
+    name: "account.switch", since: "1",
+    feature: "account",
     accountScoped: true, ordering: .connection,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .signedOut, .storeUnavailable, .integrity])
@@ -145,7 +148,8 @@ public enum AccountSwitch: RPCMethod {
 /// Gives an account another alias.
 public enum AccountRename: RPCMethod {
   public static let info = MethodInfo(
-    name: "account.rename", since: "1", feature: "account",
+    name: "account.rename", since: "1",
+    feature: "account",
     accountScoped: true, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
@@ -208,7 +212,8 @@ public enum AccountRename: RPCMethod {
 /// Says which account would be meant, and why.
 public enum AccountResolve: RPCMethod {
   public static let info = MethodInfo(
-    name: "account.resolve", since: "1", feature: "account",
+    name: "account.resolve", since: "1",
+    feature: "account",
     accountScoped: false, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
@@ -277,7 +282,8 @@ public enum AccountResolve: RPCMethod {
 /// Signs an account out.
 public enum AccountSignOut: RPCMethod {
   public static let info = MethodInfo(
-    name: "account.signOut", since: "1", feature: "account",
+    name: "account.signOut", since: "1",
+    feature: "account",
     accountScoped: true, ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .signedOut, .timedOut, .storeUnavailable, .integrity, .rolledBack])
@@ -366,7 +372,8 @@ public enum AccountSignOut: RPCMethod {
 /// Removes the last trace of an account that is signed out.
 public enum AccountForget: RPCMethod {
   public static let info = MethodInfo(
-    name: "account.forget", since: "1", feature: "account",
+    name: "account.forget", since: "1",
+    feature: "account",
     accountScoped: true, ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])

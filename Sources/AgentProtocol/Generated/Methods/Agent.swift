@@ -9,7 +9,8 @@ public import Secrets
 /// May be said again on a connection; the last one stands. A client that says nothing speaks protocol `1`.
 public enum AgentHello: RPCMethod {
   public static let info = MethodInfo(
-    name: "agent.hello", since: "1", feature: "agent",
+    name: "agent.hello", since: "1",
+    feature: "agent",
     accountScoped: false, ordering: .connection,
     idempotent: true, carriesBody: false,
     errors: [.unsupportedProtocol])
@@ -103,7 +104,8 @@ public enum AgentHello: RPCMethod {
 /// How the agent stands. It answers while the vault is locked, too.
 public enum AgentStatus: RPCMethod {
   public static let info = MethodInfo(
-    name: "agent.status", since: "1", feature: "agent",
+    name: "agent.status", since: "1",
+    feature: "agent",
     accountScoped: false, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.storeUnavailable, .integrity])
@@ -192,7 +194,8 @@ public enum AgentStatus: RPCMethod {
 /// `passphrase` is wanted where `protection` is `passphrase`, and only there.
 public enum AgentInitialize: RPCMethod {
   public static let info = MethodInfo(
-    name: "agent.initialize", since: "1", feature: "agent",
+    name: "agent.initialize", since: "1",
+    feature: "agent",
     accountScoped: false, ordering: .connection,
     idempotent: false, carriesBody: false,
     errors: [.unlockFailed, .storeUnavailable, .integrity])
@@ -254,7 +257,8 @@ public enum AgentInitialize: RPCMethod {
 /// Forgets every key and token in memory.
 public enum AgentLock: RPCMethod {
   public static let info = MethodInfo(
-    name: "agent.lock", since: "1", feature: "agent",
+    name: "agent.lock", since: "1",
+    feature: "agent",
     accountScoped: false, ordering: .connection,
     idempotent: true, carriesBody: false,
     errors: [])
@@ -291,7 +295,8 @@ public enum AgentLock: RPCMethod {
 /// Without both, the key slots that need no person are tried.
 public enum AgentUnlock: RPCMethod {
   public static let info = MethodInfo(
-    name: "agent.unlock", since: "1", feature: "agent",
+    name: "agent.unlock", since: "1",
+    feature: "agent",
     accountScoped: false, ordering: .connection,
     idempotent: true, carriesBody: false,
     errors: [.unlockFailed, .rolledBack, .storeUnavailable, .integrity])
@@ -347,7 +352,8 @@ public enum AgentUnlock: RPCMethod {
 /// Adds a way to the root key.
 public enum AgentAddKeySlot: RPCMethod {
   public static let info = MethodInfo(
-    name: "agent.addKeySlot", since: "1", feature: "agent",
+    name: "agent.addKeySlot", since: "1",
+    feature: "agent",
     accountScoped: false, ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.unlockFailed, .storeUnavailable, .integrity])
@@ -416,7 +422,8 @@ public enum AgentAddKeySlot: RPCMethod {
 /// Removes a way to the root key, never the last one.
 public enum AgentRemoveKeySlot: RPCMethod {
   public static let info = MethodInfo(
-    name: "agent.removeKeySlot", since: "1", feature: "agent",
+    name: "agent.removeKeySlot", since: "1",
+    feature: "agent",
     accountScoped: false, ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.notFound, .storeUnavailable, .integrity])
@@ -466,7 +473,8 @@ public enum AgentRemoveKeySlot: RPCMethod {
 /// The ways to the root key.
 public enum AgentListKeySlots: RPCMethod {
   public static let info = MethodInfo(
-    name: "agent.listKeySlots", since: "1", feature: "agent",
+    name: "agent.listKeySlots", since: "1",
+    feature: "agent",
     accountScoped: false, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.storeUnavailable, .integrity])
@@ -501,7 +509,8 @@ public enum AgentListKeySlots: RPCMethod {
 /// Makes a new root key and wraps every account's keys anew.
 public enum AgentRotateRootKey: RPCMethod {
   public static let info = MethodInfo(
-    name: "agent.rotateRootKey", since: "1", feature: "agent",
+    name: "agent.rotateRootKey", since: "1",
+    feature: "agent",
     accountScoped: false, ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.unlockFailed, .storeUnavailable, .integrity])
@@ -536,7 +545,8 @@ public enum AgentRotateRootKey: RPCMethod {
 /// Ends the agent after work in flight.
 public enum AgentShutdown: RPCMethod {
   public static let info = MethodInfo(
-    name: "agent.shutdown", since: "1", feature: "agent",
+    name: "agent.shutdown", since: "1",
+    feature: "agent",
     accountScoped: false, ordering: .connection,
     idempotent: true, carriesBody: false,
     errors: [])

@@ -6,7 +6,8 @@ public import JSONRPC
 /// The audit log, oldest first.
 public enum AuditList: RPCMethod {
   public static let info = MethodInfo(
-    name: "audit.list", since: "1", feature: "audit",
+    name: "audit.list", since: "1",
+    feature: "audit",
     accountScoped: false, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
@@ -78,7 +79,8 @@ public enum AuditList: RPCMethod {
 /// Checks the chain of the audit log.
 public enum AuditVerify: RPCMethod {
   public static let info = MethodInfo(
-    name: "audit.verify", since: "1", feature: "audit",
+    name: "audit.verify", since: "1",
+    feature: "audit",
     accountScoped: false, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])

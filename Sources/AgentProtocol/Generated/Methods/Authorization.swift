@@ -8,7 +8,8 @@ public import JSONRPC
 /// A denial is a result, not an error.
 public enum AuthorizationCheck: RPCMethod {
   public static let info = MethodInfo(
-    name: "authorization.check", since: "1", feature: "authorization",
+    name: "authorization.check", since: "1",
+    feature: "authorization",
     accountScoped: true, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .storeUnavailable, .integrity])
@@ -58,7 +59,8 @@ public enum AuthorizationCheck: RPCMethod {
 /// The same for several capabilities, at one moment.
 public enum AuthorizationCheckMany: RPCMethod {
   public static let info = MethodInfo(
-    name: "authorization.checkMany", since: "1", feature: "authorization",
+    name: "authorization.checkMany", since: "1",
+    feature: "authorization",
     accountScoped: true, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .storeUnavailable, .integrity])

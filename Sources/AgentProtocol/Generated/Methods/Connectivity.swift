@@ -5,7 +5,8 @@ public import JSONRPC
 /// Whether there is a way to the providers.
 public enum ConnectivityGet: RPCMethod {
   public static let info = MethodInfo(
-    name: "connectivity.get", since: "1", feature: "connectivity",
+    name: "connectivity.get", since: "1",
+    feature: "connectivity",
     accountScoped: false, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [])
@@ -25,7 +26,8 @@ public enum ConnectivityGet: RPCMethod {
 /// Tells the agent what a client knows of the network.
 public enum ConnectivityReport: RPCMethod {
   public static let info = MethodInfo(
-    name: "connectivity.report", since: "1", feature: "connectivity",
+    name: "connectivity.report", since: "1",
+    feature: "connectivity",
     accountScoped: false, ordering: .connection,
     idempotent: true, carriesBody: false,
     errors: [])

@@ -8,7 +8,8 @@ public import JSONRPC
 /// Events after `since` that are still kept follow the answer.
 public enum EventSubscribe: RPCMethod {
   public static let info = MethodInfo(
-    name: "event.subscribe", since: "1", feature: "event",
+    name: "event.subscribe", since: "1",
+    feature: "event",
     accountScoped: false, ordering: .connection,
     idempotent: false, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous])
@@ -90,7 +91,8 @@ public enum EventSubscribe: RPCMethod {
 /// Ends a stream.
 public enum EventUnsubscribe: RPCMethod {
   public static let info = MethodInfo(
-    name: "event.unsubscribe", since: "1", feature: "event",
+    name: "event.unsubscribe", since: "1",
+    feature: "event",
     accountScoped: false, ordering: .connection,
     idempotent: false, carriesBody: false,
     errors: [.notFound])

@@ -7,7 +7,8 @@ public import Secrets
 /// Grants a client some accounts and methods; the secret is told this once.
 public enum GrantCreate: RPCMethod {
   public static let info = MethodInfo(
-    name: "grant.create", since: "1", feature: "grant",
+    name: "grant.create", since: "1",
+    feature: "grant",
     accountScoped: false, ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
@@ -112,7 +113,8 @@ public enum GrantCreate: RPCMethod {
 /// The grants, without their secrets.
 public enum GrantList: RPCMethod {
   public static let info = MethodInfo(
-    name: "grant.list", since: "1", feature: "grant",
+    name: "grant.list", since: "1",
+    feature: "grant",
     accountScoped: false, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.storeUnavailable, .integrity])
@@ -147,7 +149,8 @@ public enum GrantList: RPCMethod {
 /// Ends a grant.
 public enum GrantRevoke: RPCMethod {
   public static let info = MethodInfo(
-    name: "grant.revoke", since: "1", feature: "grant",
+    name: "grant.revoke", since: "1",
+    feature: "grant",
     accountScoped: false, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.notFound, .storeUnavailable, .integrity])

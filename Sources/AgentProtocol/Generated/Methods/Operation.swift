@@ -8,7 +8,8 @@ public import JSONRPC
 /// A denied capability is `denied`, and nothing is queued.
 public enum OperationEnqueue: RPCMethod {
   public static let info = MethodInfo(
-    name: "operation.enqueue", since: "1", feature: "operation",
+    name: "operation.enqueue", since: "1",
+    feature: "operation",
     accountScoped: true, ordering: .concurrent,
     idempotent: false, carriesBody: true,
     errors: [.accountNotFound, .accountAmbiguous, .denied, .signedOut, .dataLocked, .originNotAllowed, .stepUpRequired, .storeUnavailable, .integrity])
@@ -111,7 +112,8 @@ public enum OperationEnqueue: RPCMethod {
 /// The operations of an account, oldest first.
 public enum OperationList: RPCMethod {
   public static let info = MethodInfo(
-    name: "operation.list", since: "1", feature: "operation",
+    name: "operation.list", since: "1",
+    feature: "operation",
     accountScoped: true, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .storeUnavailable, .integrity])
@@ -166,7 +168,8 @@ public enum OperationList: RPCMethod {
 /// One operation.
 public enum OperationGet: RPCMethod {
   public static let info = MethodInfo(
-    name: "operation.get", since: "1", feature: "operation",
+    name: "operation.get", since: "1",
+    feature: "operation",
     accountScoped: true, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .dataLocked, .storeUnavailable, .integrity])
@@ -209,7 +212,8 @@ public enum OperationGet: RPCMethod {
 /// Takes an operation out of the queue.
 public enum OperationCancel: RPCMethod {
   public static let info = MethodInfo(
-    name: "operation.cancel", since: "1", feature: "operation",
+    name: "operation.cancel", since: "1",
+    feature: "operation",
     accountScoped: true, ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .dataLocked, .storeUnavailable, .integrity])
@@ -252,7 +256,8 @@ public enum OperationCancel: RPCMethod {
 /// Decides and sends again an operation that was rejected, or whose outcome is unknown.
 public enum OperationRetry: RPCMethod {
   public static let info = MethodInfo(
-    name: "operation.retry", since: "1", feature: "operation",
+    name: "operation.retry", since: "1",
+    feature: "operation",
     accountScoped: true, ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .dataLocked, .storeUnavailable, .integrity, .denied])
@@ -295,7 +300,8 @@ public enum OperationRetry: RPCMethod {
 /// Tells the outcome of an operation that the client delivered.
 public enum OperationSettle: RPCMethod {
   public static let info = MethodInfo(
-    name: "operation.settle", since: "1", feature: "operation",
+    name: "operation.settle", since: "1",
+    feature: "operation",
     accountScoped: true, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .dataLocked, .storeUnavailable, .integrity])

@@ -6,7 +6,8 @@ public import JSONRPC
 /// A policy document.
 public enum PolicyGet: RPCMethod {
   public static let info = MethodInfo(
-    name: "policy.get", since: "1", feature: "policy",
+    name: "policy.get", since: "1",
+    feature: "policy",
     accountScoped: false, ordering: .concurrent,
     idempotent: true, carriesBody: true,
     errors: [.notFound, .storeUnavailable, .integrity])
@@ -67,7 +68,8 @@ public enum PolicyGet: RPCMethod {
 /// Sets a policy document; its version never decreases.
 public enum PolicySet: RPCMethod {
   public static let info = MethodInfo(
-    name: "policy.set", since: "1", feature: "policy",
+    name: "policy.set", since: "1",
+    feature: "policy",
     accountScoped: false, ordering: .concurrent,
     idempotent: true, carriesBody: true,
     errors: [.policyInvalid, .storeUnavailable, .integrity])
@@ -140,7 +142,8 @@ public enum PolicySet: RPCMethod {
 /// A bad document is answered by `policyInvalid`.
 public enum PolicyValidate: RPCMethod {
   public static let info = MethodInfo(
-    name: "policy.validate", since: "1", feature: "policy",
+    name: "policy.validate", since: "1",
+    feature: "policy",
     accountScoped: false, ordering: .concurrent,
     idempotent: true, carriesBody: true,
     errors: [.policyInvalid])
@@ -203,7 +206,8 @@ public enum PolicyValidate: RPCMethod {
 /// The known policies.
 public enum PolicyList: RPCMethod {
   public static let info = MethodInfo(
-    name: "policy.list", since: "1", feature: "policy",
+    name: "policy.list", since: "1",
+    feature: "policy",
     accountScoped: false, ordering: .concurrent,
     idempotent: true, carriesBody: true,
     errors: [.storeUnavailable, .integrity])
@@ -238,7 +242,8 @@ public enum PolicyList: RPCMethod {
 /// What would be decided then, without any effect.
 public enum PolicyExplain: RPCMethod {
   public static let info = MethodInfo(
-    name: "policy.explain", since: "1", feature: "policy",
+    name: "policy.explain", since: "1",
+    feature: "policy",
     accountScoped: true, ordering: .concurrent,
     idempotent: true, carriesBody: true,
     errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .storeUnavailable, .integrity])

@@ -10,7 +10,8 @@ public import Secrets
 /// asked what it is at once, unless its endpoints are given.
 public enum ProviderAdd: RPCMethod {
   public static let info = MethodInfo(
-    name: "provider.add", since: "1", feature: "provider",
+    name: "provider.add", since: "1",
+    feature: "provider",
     accountScoped: false, ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity])
@@ -185,7 +186,8 @@ public enum ProviderAdd: RPCMethod {
 /// The known providers.
 public enum ProviderList: RPCMethod {
   public static let info = MethodInfo(
-    name: "provider.list", since: "1", feature: "provider",
+    name: "provider.list", since: "1",
+    feature: "provider",
     accountScoped: false, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.storeUnavailable, .integrity])
@@ -220,7 +222,8 @@ public enum ProviderList: RPCMethod {
 /// A provider, without its client secret.
 public enum ProviderGet: RPCMethod {
   public static let info = MethodInfo(
-    name: "provider.get", since: "1", feature: "provider",
+    name: "provider.get", since: "1",
+    feature: "provider",
     accountScoped: false, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.providerNotFound, .storeUnavailable, .integrity])
@@ -272,7 +275,8 @@ public enum ProviderGet: RPCMethod {
 /// Each member stands for the whole of what it replaces. The issuer changes only while no account hangs on it.
 public enum ProviderUpdate: RPCMethod {
   public static let info = MethodInfo(
-    name: "provider.update", since: "1", feature: "provider",
+    name: "provider.update", since: "1",
+    feature: "provider",
     accountScoped: false, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity])
@@ -445,7 +449,8 @@ public enum ProviderUpdate: RPCMethod {
 /// Forgets a provider to which no account belongs.
 public enum ProviderRemove: RPCMethod {
   public static let info = MethodInfo(
-    name: "provider.remove", since: "1", feature: "provider",
+    name: "provider.remove", since: "1",
+    feature: "provider",
     accountScoped: false, ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.providerNotFound, .storeUnavailable, .integrity])

@@ -6,7 +6,8 @@ public import JSONRPC
 /// Sends an authenticated request and answers the response.
 public enum RequestSend: RPCMethod {
   public static let info = MethodInfo(
-    name: "request.send", since: "1", feature: "request",
+    name: "request.send", since: "1",
+    feature: "request",
     accountScoped: true, ordering: .concurrent,
     idempotent: false, carriesBody: true,
     errors: [.accountNotFound, .accountAmbiguous, .signedOut, .reauthenticationRequired, .interactionRequired, .accountLocked, .offline, .providerUnavailable, .providerMisconfigured, .untrustedServer, .timedOut, .storeUnavailable, .integrity, .rolledBack, .originNotAllowed])

@@ -5,7 +5,8 @@ public import JSONRPC
 /// The revocations that wait.
 public enum RevocationList: RPCMethod {
   public static let info = MethodInfo(
-    name: "revocation.list", since: "1", feature: "revocation",
+    name: "revocation.list", since: "1",
+    feature: "revocation",
     accountScoped: false, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.storeUnavailable, .integrity])
@@ -40,7 +41,8 @@ public enum RevocationList: RPCMethod {
 /// Tries a revocation, or all, now.
 public enum RevocationRetry: RPCMethod {
   public static let info = MethodInfo(
-    name: "revocation.retry", since: "1", feature: "revocation",
+    name: "revocation.retry", since: "1",
+    feature: "revocation",
     accountScoped: false, ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.notFound, .storeUnavailable, .integrity])
@@ -90,7 +92,8 @@ public enum RevocationRetry: RPCMethod {
 /// Shreds a token that waits for its revocation.
 public enum RevocationAbandon: RPCMethod {
   public static let info = MethodInfo(
-    name: "revocation.abandon", since: "1", feature: "revocation",
+    name: "revocation.abandon", since: "1",
+    feature: "revocation",
     accountScoped: false, ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.notFound, .storeUnavailable, .integrity])

@@ -5,7 +5,8 @@ public import JSONRPC
 /// The OpenRPC document of this agent.
 public enum RpcDiscover: RPCMethod {
   public static let info = MethodInfo(
-    name: "rpc.discover", since: "1", feature: "rpc",
+    name: "rpc.discover", since: "1",
+    feature: "rpc",
     accountScoped: false, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [])

@@ -7,7 +7,8 @@ public import Secrets
 /// Keeps a sealed value for a client program.
 public enum SecretPut: RPCMethod {
   public static let info = MethodInfo(
-    name: "secret.put", since: "1", feature: "secret",
+    name: "secret.put", since: "1",
+    feature: "secret",
     accountScoped: true, ordering: .concurrent,
     idempotent: true, carriesBody: true,
     errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .signedOut, .storeUnavailable, .integrity])
@@ -78,7 +79,8 @@ public enum SecretPut: RPCMethod {
 /// A sealed value.
 public enum SecretGet: RPCMethod {
   public static let info = MethodInfo(
-    name: "secret.get", since: "1", feature: "secret",
+    name: "secret.get", since: "1",
+    feature: "secret",
     accountScoped: true, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .signedOut, .storeUnavailable, .integrity, .notFound])
@@ -146,7 +148,8 @@ public enum SecretGet: RPCMethod {
 /// The names of the sealed values.
 public enum SecretList: RPCMethod {
   public static let info = MethodInfo(
-    name: "secret.list", since: "1", feature: "secret",
+    name: "secret.list", since: "1",
+    feature: "secret",
     accountScoped: true, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .signedOut, .storeUnavailable, .integrity])
@@ -201,7 +204,8 @@ public enum SecretList: RPCMethod {
 /// Removes a sealed value.
 public enum SecretRemove: RPCMethod {
   public static let info = MethodInfo(
-    name: "secret.remove", since: "1", feature: "secret",
+    name: "secret.remove", since: "1",
+    feature: "secret",
     accountScoped: true, ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .signedOut, .storeUnavailable, .integrity, .notFound])

@@ -6,7 +6,8 @@ public import JSONRPC
 /// How an account's session stands.
 public enum SessionGet: RPCMethod {
   public static let info = MethodInfo(
-    name: "session.get", since: "1", feature: "session",
+    name: "session.get", since: "1",
+    feature: "session",
     accountScoped: true, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])

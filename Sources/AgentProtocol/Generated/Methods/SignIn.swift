@@ -7,7 +7,8 @@ public import Secrets
 /// Begins a sign-in, which the person finishes.
 public enum SignInBegin: RPCMethod {
   public static let info = MethodInfo(
-    name: "signIn.begin", since: "1", feature: "signIn",
+    name: "signIn.begin", since: "1",
+    feature: "signIn",
     accountScoped: false, ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.signInFailed, .accountAmbiguous, .reauthenticationRequired, .interactionRequired, .accountLocked, .providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity, .rolledBack, .accountNotFound])
@@ -148,7 +149,8 @@ public enum SignInBegin: RPCMethod {
 /// Waits for the end of a sign-in.
 public enum SignInWait: RPCMethod {
   public static let info = MethodInfo(
-    name: "signIn.wait", since: "1", feature: "signIn",
+    name: "signIn.wait", since: "1",
+    feature: "signIn",
     accountScoped: false, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.signInFailed, .accountAmbiguous, .reauthenticationRequired, .interactionRequired, .accountLocked, .providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity, .rolledBack, .notFound, .timedOut])
@@ -191,7 +193,8 @@ public enum SignInWait: RPCMethod {
 /// Hands over the address to which the browser was sent back.
 public enum SignInComplete: RPCMethod {
   public static let info = MethodInfo(
-    name: "signIn.complete", since: "1", feature: "signIn.paste",
+    name: "signIn.complete", since: "1",
+    feature: "signIn.paste",
     accountScoped: false, ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.signInFailed, .accountAmbiguous, .reauthenticationRequired, .interactionRequired, .accountLocked, .providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity, .rolledBack, .notFound])
@@ -234,7 +237,8 @@ public enum SignInComplete: RPCMethod {
 /// Gives a sign-in up.
 public enum SignInCancel: RPCMethod {
   public static let info = MethodInfo(
-    name: "signIn.cancel", since: "1", feature: "signIn",
+    name: "signIn.cancel", since: "1",
+    feature: "signIn",
     accountScoped: false, ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.notFound])
@@ -284,7 +288,8 @@ public enum SignInCancel: RPCMethod {
 /// Takes over a refresh token, and refreshes at once, so that the agent owns the lineage.
 public enum SignInImport: RPCMethod {
   public static let info = MethodInfo(
-    name: "signIn.import", since: "1", feature: "signIn.import",
+    name: "signIn.import", since: "1",
+    feature: "signIn.import",
     accountScoped: false, ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.signInFailed, .accountAmbiguous, .reauthenticationRequired, .interactionRequired, .accountLocked, .providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity, .rolledBack])

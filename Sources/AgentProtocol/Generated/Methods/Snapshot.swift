@@ -6,7 +6,8 @@ public import JSONRPC
 /// What the person may do, as the provider told it last.
 public enum SnapshotGet: RPCMethod {
   public static let info = MethodInfo(
-    name: "snapshot.get", since: "1", feature: "snapshot",
+    name: "snapshot.get", since: "1",
+    feature: "snapshot",
     accountScoped: true, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .signedOut, .notFound, .storeUnavailable, .integrity])
@@ -41,7 +42,8 @@ public enum SnapshotGet: RPCMethod {
 /// Fetches the snapshot anew.
 public enum SnapshotRefresh: RPCMethod {
   public static let info = MethodInfo(
-    name: "snapshot.refresh", since: "1", feature: "snapshot",
+    name: "snapshot.refresh", since: "1",
+    feature: "snapshot",
     accountScoped: true, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .signedOut, .reauthenticationRequired, .interactionRequired, .accountLocked, .offline, .providerUnavailable, .providerMisconfigured, .untrustedServer, .timedOut, .storeUnavailable, .integrity, .rolledBack, .dataLocked])

@@ -7,7 +7,8 @@ public import Secrets
 /// Sets a PIN for an account; changing one takes a valid step-up.
 public enum StepUpEnroll: RPCMethod {
   public static let info = MethodInfo(
-    name: "stepUp.enroll", since: "1", feature: "stepUp",
+    name: "stepUp.enroll", since: "1",
+    feature: "stepUp",
     accountScoped: true, ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .stepUpFailed, .stepUpThrottled, .stepUpRequired, .signedOut, .storeUnavailable, .integrity])
@@ -58,7 +59,8 @@ public enum StepUpEnroll: RPCMethod {
 /// At most 10 wrong PINs are ever tried, then the PIN is destroyed.
 public enum StepUpVerify: RPCMethod {
   public static let info = MethodInfo(
-    name: "stepUp.verify", since: "1", feature: "stepUp",
+    name: "stepUp.verify", since: "1",
+    feature: "stepUp",
     accountScoped: true, ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .stepUpFailed, .stepUpThrottled, .stepUpRequired, .signedOut, .storeUnavailable, .integrity, .notFound])
@@ -134,7 +136,8 @@ public enum StepUpVerify: RPCMethod {
 /// How the step-up stands.
 public enum StepUpStatus: RPCMethod {
   public static let info = MethodInfo(
-    name: "stepUp.status", since: "1", feature: "stepUp",
+    name: "stepUp.status", since: "1",
+    feature: "stepUp",
     accountScoped: true, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
@@ -169,7 +172,8 @@ public enum StepUpStatus: RPCMethod {
 /// Ends the step-up of now.
 public enum StepUpClear: RPCMethod {
   public static let info = MethodInfo(
-    name: "stepUp.clear", since: "1", feature: "stepUp",
+    name: "stepUp.clear", since: "1",
+    feature: "stepUp",
     accountScoped: true, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
@@ -204,7 +208,8 @@ public enum StepUpClear: RPCMethod {
 /// Removes the PIN; it takes a valid step-up.
 public enum StepUpUnenroll: RPCMethod {
   public static let info = MethodInfo(
-    name: "stepUp.unenroll", since: "1", feature: "stepUp",
+    name: "stepUp.unenroll", since: "1",
+    feature: "stepUp",
     accountScoped: true, ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .stepUpFailed, .stepUpThrottled, .stepUpRequired, .signedOut, .storeUnavailable, .integrity])

@@ -6,7 +6,8 @@ public import JSONRPC
 /// An access token that lives long enough.
 public enum TokenGet: RPCMethod {
   public static let info = MethodInfo(
-    name: "token.get", since: "1", feature: "token",
+    name: "token.get", since: "1",
+    feature: "token",
     accountScoped: true, ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .signedOut, .reauthenticationRequired, .interactionRequired, .accountLocked, .offline, .providerUnavailable, .providerMisconfigured, .untrustedServer, .timedOut, .storeUnavailable, .integrity, .rolledBack])
@@ -19,7 +20,8 @@ public enum TokenGet: RPCMethod {
 /// An access token after an exchange, joined by other forced callers of the same generation.
 public enum TokenRefresh: RPCMethod {
   public static let info = MethodInfo(
-    name: "token.refresh", since: "1", feature: "token",
+    name: "token.refresh", since: "1",
+    feature: "token",
     accountScoped: true, ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .signedOut, .reauthenticationRequired, .interactionRequired, .accountLocked, .offline, .providerUnavailable, .providerMisconfigured, .untrustedServer, .timedOut, .storeUnavailable, .integrity, .rolledBack])
@@ -35,7 +37,8 @@ public enum TokenRefresh: RPCMethod {
 /// `interactionRequired`.
 public enum TokenReject: RPCMethod {
   public static let info = MethodInfo(
-    name: "token.reject", since: "1", feature: "token",
+    name: "token.reject", since: "1",
+    feature: "token",
     accountScoped: true, ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .signedOut, .reauthenticationRequired, .interactionRequired, .accountLocked, .offline, .providerUnavailable, .providerMisconfigured, .untrustedServer, .timedOut, .storeUnavailable, .integrity, .rolledBack])
