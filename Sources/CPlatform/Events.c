@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <time.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -55,4 +57,16 @@ void lanyard_signals_unblock(void) {
   sigset_t none;
   sigemptyset(&none);
   pthread_sigmask(SIG_SETMASK, &none, NULL);
+}
+
+int lanyard_boot_timer(void) {
+  int fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+  return fd < 0 ? -errno : fd;
+}
+
+void lanyard_boot_timer_set(int fd, int64_t deadline_milliseconds) {
+  struct itimerspec when = {0};
+  when.it_value.tv_sec = deadline_milliseconds / 1000;
+  when.it_value.tv_nsec = deadline_milliseconds % 1000 * 1000000;
+  timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, NULL);
 }

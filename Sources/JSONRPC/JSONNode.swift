@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// One value of a scanned line, as a view: valid only inside the closure that lent it, copies nothing.
 public struct JSONNode {
   let bytes: UnsafePointer<UInt8>
@@ -95,7 +97,9 @@ public struct JSONNode {
   /// True if this is a string with just this text, however it is spelled.
   public func isText(_ text: StaticString) -> Bool {
     let expected = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
-    if let plain = plainText { return plain.elementsEqual(expected) }
+    if let plain = plainText {
+      return plain.count == expected.count && memcmp(plain.baseAddress!, expected.baseAddress!, plain.count) == 0
+    }
     return kind == .string && utf8?.elementsEqual(expected) == true
   }
 

@@ -6,9 +6,6 @@ internal import CPlatform
 public struct SystemClock: AgentClock {
   public let bootID: String
 
-  /// The longest single sleep: far deadlines are reached in steps that no arithmetic overflows.
-  private static let longestSleep = Milliseconds.seconds(30 * 24 * 3600)
-
   public init() {
     var text = [CChar](repeating: 0, count: 37)
     if lanyard_boot_id(&text) == 0 {
@@ -23,14 +20,8 @@ public struct SystemClock: AgentClock {
 
   public func boot() -> BootInstant { BootInstant(milliseconds: lanyard_boot_milliseconds()) }
 
-  /// The continuous clock's timers run on CLOCK_BOOTTIME, so a machine that wakes from sleep finds them due. One timer
-  /// of the kernel, no polling.
   public func sleep(until deadline: BootInstant) async {
-    while !Task.isCancelled {
-      let now = boot()
-      guard now < deadline else { return }
-      let wait = min(deadline - now, Self.longestSleep)
-      guard (try? await Task.sleep(for: .milliseconds(wait.count), clock: .continuous)) != nil else { return }
-    }
+    guard boot() < deadline, !Task.isCancelled else { return }
+    await BootTimer.shared.sleep(until: deadline)
   }
 }

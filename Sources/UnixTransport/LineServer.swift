@@ -63,14 +63,20 @@ public final class LineServer: Sendable {
       let conversation: any Conversation
       var isReading = true
       var inputEnded = false
-      var isWriting = false
       var isDone = false
+      /// When the line that has begun must have ended.
+      var deadline: BootInstant?
     }
 
-    let listener: Int32
-    let signals: Int32
+    /// The first entries of `fds`; each client has two after them, of which a socket uses one.
+    private static let wake = 0, signal = 1, listening = 2, first = 3
+
     let server: LineServer
     var clients: [Client] = []
+    var fds: [pollfd]
+    /// Clients with a line that has begun: as long as there is none, nothing is due.
+    var unfinishedLines = 0
+    var someAreDone = false
     var stopsAt: BootInstant?
     /// Given up to accept and refuse a client when no descriptor is left.
     var reserve = open("/dev/null", O_RDONLY | O_CLOEXEC)
@@ -78,9 +84,8 @@ public final class LineServer: Sendable {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
 
     init(listener: Int32, signals: Int32, server: LineServer) {
-      self.listener = listener
-      self.signals = signals
       self.server = server
+      fds = [server.wake, signals, listener].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
     }
 
     mutating func begin(input: Int32, output: Int32, isSocket: Bool) {
@@ -93,6 +98,8 @@ public final class LineServer: Sendable {
         return
       }
       clients.append(Client(peer: peer, conversation: conversation))
+      fds.append(pollfd(fd: input, events: Int16(POLLIN), revents: 0))
+      fds.append(pollfd(fd: -1, events: Int16(POLLOUT), revents: 0))
     }
 
     mutating func run(endsWithLastClient: Bool, onSignal: (Int32) -> Void) {
@@ -100,98 +107,116 @@ public final class LineServer: Sendable {
         buffer.deallocate()
         if reserve >= 0 { close(reserve) }
       }
-      var fds: [pollfd] = []
       while true {
         if stopsAt != nil || endsWithLastClient, clients.isEmpty { return }
-        fds.removeAll(keepingCapacity: true)
-        fds.append(pollfd(fd: server.wake, events: Int16(POLLIN), revents: 0))
-        fds.append(pollfd(fd: signals, events: Int16(POLLIN), revents: 0))
-        fds.append(pollfd(fd: stopsAt == nil ? listener : -1, events: Int16(POLLIN), revents: 0))
-        for client in clients {
-          let reads = client.isReading && !client.inputEnded
-          if client.peer.isSocket {
-            let events = (reads ? Int16(POLLIN) : 0) | (client.isWriting ? Int16(POLLOUT) : 0)
-            fds.append(pollfd(fd: client.peer.input, events: events, revents: 0))
-          } else {
-            fds.append(pollfd(fd: reads ? client.peer.input : -1, events: Int16(POLLIN), revents: 0))
-            fds.append(pollfd(fd: client.isWriting ? client.peer.output : -1, events: Int16(POLLOUT), revents: 0))
-          }
+        var ready = Int(poll(&fds, nfds_t(fds.count), timeout()))
+        if ready < 0 {
+          guard errno == EINTR else { return }
+          continue
         }
-        let ready = poll(&fds, nfds_t(fds.count), timeout())
-        if ready < 0, errno != EINTR { return }
-        if fds[0].revents != 0 { _ = lanyard_eventfd_drain(server.wake) }
-        if fds[1].revents != 0 { onSignal(lanyard_signalfd_read(signals)) }
-        serve(fds)
-        judgeDeadlines()
-        takeAnnounced()
-        closeDone()
-        if fds[2].revents != 0, stopsAt == nil { acceptAll() }
+        if fds[Self.wake].revents != 0 {
+          ready -= 1
+          _ = lanyard_eventfd_drain(server.wake)
+          takeAnnounced()
+        }
+        if fds[Self.signal].revents != 0 {
+          ready -= 1
+          onSignal(lanyard_signalfd_read(fds[Self.signal].fd))
+        }
+        let someoneWaits = fds[Self.listening].revents != 0
+        if someoneWaits { ready -= 1 }
+        if ready > 0 { serve(ready) }
+        if unfinishedLines > 0 || stopsAt != nil { judgeDeadlines() }
+        if someAreDone { closeDone() }
+        if someoneWaits, stopsAt == nil { acceptAll() }
       }
     }
 
     /// Until the next line must have ended; -1 when nothing is due.
     private func timeout() -> Int32 {
       var earliest = stopsAt
-      for client in clients {
-        guard let deadline = client.conversation.lineDeadline else { continue }
-        earliest = min(earliest ?? deadline, deadline)
+      if unfinishedLines > 0 {
+        for client in clients {
+          if let deadline = client.deadline { earliest = min(earliest ?? deadline, deadline) }
+        }
       }
       guard let earliest else { return -1 }
       return Int32(clamping: max(0, (earliest - server.clock.boot()).count + 1))
     }
 
-    private mutating func serve(_ fds: [pollfd]) {
-      var slot = 3
-      for index in clients.indices {
-        let peer = clients[index].peer
+    private mutating func serve(_ ready: Int) {
+      var left = ready
+      for index in clients.indices where left > 0 {
+        let slot = Self.first + 2 * index
         let input = fds[slot].revents
-        var writable = input & Int16(POLLOUT) != 0
-        slot += 1
-        if !peer.isSocket {
-          writable = fds[slot].revents != 0
-          slot += 1
-        }
-        guard input != 0 || writable else { continue }
+        let output = fds[slot + 1].revents
+        guard input != 0 || output != 0 else { continue }
+        left -= (input != 0 ? 1 : 0) + (output != 0 ? 1 : 0)
         if input & Int16(POLLIN) != 0 || (input & Int16(POLLHUP) != 0 && !clients[index].inputEnded) {
           read(index)
         } else if input & Int16(POLLERR | POLLHUP | POLLNVAL) != 0 {
-          peer.retire()  // both directions are gone
+          clients[index].peer.retire()  // both directions are gone
         }
-        settle(index, whenReady: writable)
+        settle(index, whenReady: output != 0 || input & Int16(POLLOUT) != 0)
       }
     }
 
     private mutating func read(_ index: Int) {
-      let client = clients[index]
-      guard client.isReading, !client.inputEnded else { return client.peer.retire() }
-      let count = Glibc.read(client.peer.input, buffer.baseAddress, buffer.count)
+      let peer = clients[index].peer
+      guard clients[index].isReading, !clients[index].inputEnded else { return peer.retire() }
+      let count = Glibc.read(peer.input, buffer.baseAddress, buffer.count)
       if count > 0 {
-        client.conversation.received(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count]))
+        let conversation = clients[index].conversation
+        conversation.received(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count]))
         explicit_bzero(buffer.baseAddress!, count)
+        note(conversation.lineDeadline, of: index)
       } else if count == 0 {
-        clients[index].inputEnded = true
-        client.conversation.endOfInput()
+        endInput(index)
       } else if errno != EAGAIN, errno != EINTR {
-        client.peer.retire()
+        peer.retire()
       }
+    }
+
+    private mutating func endInput(_ index: Int) {
+      clients[index].inputEnded = true
+      clients[index].conversation.endOfInput()
+      note(nil, of: index)
+    }
+
+    private mutating func note(_ deadline: BootInstant?, of index: Int) {
+      unfinishedLines += (deadline == nil ? 0 : 1) - (clients[index].deadline == nil ? 0 : 1)
+      clients[index].deadline = deadline
     }
 
     /// Writes what waits, and notes what to wait for.
     private mutating func settle(_ index: Int, whenReady: Bool) {
-      let wants = clients[index].peer.flush(whenReady: whenReady)
+      let peer = clients[index].peer
+      let wants = peer.flush(whenReady: whenReady)
       clients[index].isReading = wants.reading
-      clients[index].isWriting = wants.writing
       clients[index].isDone = wants.isDone
+      if wants.isDone { someAreDone = true }
+      let reads = wants.reading && !clients[index].inputEnded
+      let slot = Self.first + 2 * index
+      if peer.isSocket {
+        fds[slot].events = (reads ? Int16(POLLIN) : 0) | (wants.writing ? Int16(POLLOUT) : 0)
+      } else {
+        fds[slot].fd = reads ? peer.input : -1
+        fds[slot + 1].fd = wants.writing ? peer.output : -1
+      }
       if wants.hasDrained { clients[index].conversation.drained() }
     }
 
     private mutating func judgeDeadlines() {
       let now = server.clock.boot()
       for index in clients.indices {
-        guard let deadline = clients[index].conversation.lineDeadline, deadline <= now else { continue }
+        guard let deadline = clients[index].deadline, deadline <= now else { continue }
         clients[index].conversation.lineTimedOut()
+        note(nil, of: index)
         settle(index, whenReady: false)
       }
+      guard let stopsAt, stopsAt <= now else { return }
+      for index in clients.indices { clients[index].isDone = true }
+      someAreDone = true
     }
 
     private mutating func takeAnnounced() {
@@ -202,22 +227,21 @@ public final class LineServer: Sendable {
       for peer in announced {
         if let index = clients.firstIndex(where: { $0.peer === peer }) { settle(index, whenReady: false) }
       }
-      if isStopping, stopsAt == nil {
-        stopsAt = server.clock.boot() + LineServer.farewell
-        for index in clients.indices where !clients[index].inputEnded {
-          clients[index].inputEnded = true
-          clients[index].conversation.endOfInput()
-          settle(index, whenReady: false)
-        }
-      }
-      if let stopsAt, stopsAt <= server.clock.boot() {
-        for index in clients.indices { clients[index].isDone = true }
+      guard isStopping, stopsAt == nil else { return }
+      stopsAt = server.clock.boot() + LineServer.farewell
+      fds[Self.listening].fd = -1
+      for index in clients.indices where !clients[index].inputEnded {
+        endInput(index)
+        settle(index, whenReady: false)
       }
     }
 
     private mutating func closeDone() {
+      someAreDone = false
       for index in clients.indices.reversed() where clients[index].isDone {
+        note(nil, of: index)
         let client = clients.remove(at: index)
+        fds.removeSubrange(Self.first + 2 * index..<Self.first + 2 * index + 2)
         client.peer.retire()
         client.conversation.ended()
         if client.peer.isSocket { close(client.peer.input) }
@@ -226,14 +250,14 @@ public final class LineServer: Sendable {
 
     private mutating func acceptAll() {
       while true {
-        let fd = lanyard_accept4(listener)
+        let fd = lanyard_accept4(fds[Self.listening].fd)
         if fd < 0 {
           if -fd == EINTR || -fd == ECONNABORTED { continue }
           guard -fd == EMFILE || -fd == ENFILE, reserve >= 0 else { return }
           // No descriptor is left. The waiting client is let in for as long as it takes to be turned away, or the
           // listener would stay readable and this loop would never sleep.
           close(reserve)
-          let refused = lanyard_accept4(listener)
+          let refused = lanyard_accept4(fds[Self.listening].fd)
           if refused >= 0 {
             server.host.refusalLine.bytes.withMemoryRebound(to: UInt8.self) {
               _ = send(refused, $0.baseAddress!, $0.count, Int32(MSG_NOSIGNAL))

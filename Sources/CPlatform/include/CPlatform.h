@@ -45,6 +45,11 @@ void lanyard_eventfd_signal(int fd);
 /// Back to quiet. True if it had been signalled.
 int lanyard_eventfd_drain(int fd);
 
+/// A kernel timer on CLOCK_BOOTTIME, unarmed: readable once its deadline has passed.
+int lanyard_boot_timer(void);
+/// Arms it for a moment of the boot clock, in place of any earlier one.
+void lanyard_boot_timer_set(int fd, int64_t deadline_milliseconds);
+
 /// Blocks SIGTERM, SIGINT and SIGHUP and returns a non-blocking descriptor that reads them. To be called before any
 /// thread is started, since threads inherit the mask of their maker.
 int lanyard_signalfd(void);

@@ -1,0 +1,115 @@
+internal import AgentModel
+internal import CPlatform
+internal import Glibc
+internal import Synchronization
+
+/// Wakes tasks at moments of the boot clock, sleep of the machine included.
+///
+/// `Task.sleep` is not used: on Linux, with one far deadline pending, the runtime's timer fires once a second, and an
+/// idle agent must not wake at all. Here one thread blocks on one kernel timer, and is there only while somebody waits.
+final class BootTimer: Sendable {
+  static let shared = BootTimer()
+
+  private struct Sleeper {
+    var deadline: BootInstant
+    var wake: CheckedContinuation<Void, Never>
+  }
+
+  private struct State {
+    var sleepers: [UInt64: Sleeper] = [:]
+    /// Cancelled before they had begun to wait.
+    var cancelled: Set<UInt64> = []
+    var next: UInt64 = 1
+    var isRunning = false
+  }
+
+  private let state = Mutex(State())
+  private let timer: Int32
+  private let signal: Int32
+
+  private init() {
+    timer = lanyard_boot_timer()
+    signal = lanyard_eventfd()
+    precondition(timer >= 0 && signal >= 0, "no descriptor is left for the clock")
+  }
+
+  /// Returns at `deadline`, or at once when the task is cancelled.
+  func sleep(until deadline: BootInstant) async {
+    let id = state.withLock { state in
+      defer { state.next += 1 }
+      return state.next
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { wake in add(id, Sleeper(deadline: deadline, wake: wake)) }
+    } onCancel: {
+      cancel(id)
+    }
+    state.withLock { _ = $0.cancelled.remove(id) }
+  }
+
+  private func add(_ id: UInt64, _ sleeper: Sleeper) {
+    let (isCancelled, mustStart) = state.withLock { state in
+      if state.cancelled.remove(id) != nil { return (true, false) }
+      state.sleepers[id] = sleeper
+      defer { state.isRunning = true }
+      return (false, !state.isRunning)
+    }
+    if isCancelled { return sleeper.wake.resume() }
+    if mustStart { start() } else { lanyard_eventfd_signal(signal) }
+  }
+
+  private func cancel(_ id: UInt64) {
+    let sleeper = state.withLock { state -> Sleeper? in
+      guard let sleeper = state.sleepers.removeValue(forKey: id) else {
+        state.cancelled.insert(id)
+        return nil
+      }
+      return sleeper
+    }
+    sleeper?.wake.resume()
+    if sleeper != nil { lanyard_eventfd_signal(signal) }
+  }
+
+  private func start() {
+    var thread = pthread_t()
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+    pthread_attr_setstacksize(&attributes, 256 << 10)
+    let failed = pthread_create(&thread, &attributes, { _ in
+      BootTimer.shared.run()
+      return nil
+    }, nil)
+    pthread_attr_destroy(&attributes)
+    // Without a thread no deadline can be kept: waking at once is the lesser evil, each caller looks at the clock.
+    if failed != 0 { wakeDue(BootInstant(milliseconds: .max)) }
+  }
+
+  /// Ends when nobody waits any more.
+  private func run() {
+    var fds = [
+      pollfd(fd: timer, events: Int16(POLLIN), revents: 0), pollfd(fd: signal, events: Int16(POLLIN), revents: 0),
+    ]
+    while true {
+      wakeDue(BootInstant(milliseconds: lanyard_boot_milliseconds()))
+      let earliest = state.withLock { state -> BootInstant? in
+        let earliest = state.sleepers.values.map(\.deadline).min()
+        if earliest == nil { state.isRunning = false }
+        return earliest
+      }
+      guard let earliest else { return }
+      lanyard_boot_timer_set(timer, max(1, earliest.milliseconds))
+      _ = poll(&fds, 2, -1)
+      _ = lanyard_eventfd_drain(signal)
+    }
+  }
+
+  private func wakeDue(_ now: BootInstant) {
+    let due = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+      let due = state.sleepers.filter { $0.value.deadline <= now }.keys.sorted()
+      if now.milliseconds == .max { state.isRunning = false }
+      return due.compactMap { state.sleepers.removeValue(forKey: $0)?.wake }
+    }
+    for wake in due { wake.resume() }
+  }
+}
