@@ -77,7 +77,8 @@ let programs: [Target] = [
   program(
     "lanyard-agent",
     [
-      "Agent", "AgentPorts", "CPlatform", "HTTPAdapter", "KeyProviders", "SQLiteStore", "Secrets", "SystemAdapters",
+      "Agent", "AgentModel", "AgentPorts", "CPlatform", "HTTPAdapter", "KeyProviders", "SQLiteStore", "Secrets",
+      "SystemAdapters",
       "TokenSignatures", "UnixTransport",
     ]
   ),  // wiring only
@@ -89,7 +90,10 @@ let programs: [Target] = [
   .executableTarget(
     name: "lanyard-cli",
     dependencies: ["CommandSupport", "JSONRPC", .product(name: "ArgumentParser", package: "swift-argument-parser")],
-    swiftSettings: strict, linkerSettings: [.unsafeFlags(["-static-stdlib", "-l_FoundationCollections", "-l_FoundationCShims", "-lswiftSynchronization"])]
+    swiftSettings: strict,
+    linkerSettings: [
+      .unsafeFlags(["-static-stdlib", "-l_FoundationCollections", "-l_FoundationCShims", "-lswiftSynchronization"])
+    ]
   ),  // argument parsing and one call
   program("lanyard-demo", ["PracticeProvider"]),  // the practice provider by itself, and the demo
 ]
@@ -130,7 +134,7 @@ let package = Package(
     .executable(name: "lanyard-demo", targets: ["lanyard-demo"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
   ],
   targets: pure + contract + agent + adapters + practice + programs + foreign + checks
 )

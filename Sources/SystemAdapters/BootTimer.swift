@@ -76,10 +76,12 @@ final class BootTimer: Sendable {
     pthread_attr_init(&attributes)
     pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
     pthread_attr_setstacksize(&attributes, 256 << 10)
-    let failed = pthread_create(&thread, &attributes, { _ in
-      BootTimer.shared.run()
-      return nil
-    }, nil)
+    let failed = pthread_create(
+      &thread, &attributes,
+      { _ in
+        BootTimer.shared.run()
+        return nil
+      }, nil)
     pthread_attr_destroy(&attributes)
     // Without a thread no deadline can be kept: waking at once is the lesser evil, each caller looks at the clock.
     if failed != 0 { wakeDue(BootInstant(milliseconds: .max)) }

@@ -5,17 +5,21 @@ internal import Synchronization
 
 /// The redirect of a sign-in on a real loopback socket. It takes one answer on its path and is gone.
 public struct LoopbackRedirects: RedirectListening {
-  public init() {}
+  private let executor: any TaskExecutor
+
+  /// Answers are judged on `executor`, as all the agent's work.
+  public init(executor: any TaskExecutor) { self.executor = executor }
 
   public func listen(
     host: String, port: UInt16?, path: String, onRequest: @escaping @Sendable (String) async -> RedirectPage
   ) throws(RedirectFailure) -> any RedirectListener {
     let holder = Holder(host: host, path: path)
+    let executor = self.executor
     do throws(LoopbackError) {
       let listener = try LoopbackListener(host: host, port: port ?? 0, maximumBodyBytes: 0) { request in
         guard request.path == path else { return .respond(.text("Not found.", status: 404)) }
         guard request.method == "GET" else { return .respond(.text("Only GET.", status: 405)) }
-        let page = wait { await onRequest(request.query) }
+        let page = wait(on: executor) { await onRequest(request.query) }
         holder.stop()  // what is being answered is still sent
         return .respond(Self.response(page))
       }
@@ -70,31 +74,17 @@ public struct LoopbackRedirects: RedirectListening {
 }
 
 /// Blocks the listener's own thread until the agent has judged the answer: the browser waits for nothing else.
-private func wait(_ work: @escaping @Sendable () async -> RedirectPage) -> RedirectPage {
+private func wait(
+  on executor: any TaskExecutor, _ work: @escaping @Sendable () async -> RedirectPage
+) -> RedirectPage {
   let box = Mutex<RedirectPage?>(nil)
   let done = Semaphore()
   // Not structured: this thread is outside every task. The agent's own task bounds it by the provider's timeouts.
-  Task {
+  Task(executorPreference: executor) {
     let page = await work()
     box.withLock { $0 = page }
     done.signal()
   }
   done.wait()
   return box.withLock { $0! }
-}
-
-private final class Semaphore: @unchecked Sendable {
-  // sem_t is made to be shared by threads; its address is fixed for its life.
-  private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
-
-  init() { sem_init(semaphore, 0, 0) }
-
-  deinit {
-    sem_destroy(semaphore)
-    semaphore.deallocate()
-  }
-
-  func signal() { sem_post(semaphore) }
-
-  func wait() { while sem_wait(semaphore) != 0, errno == EINTR {} }
 }

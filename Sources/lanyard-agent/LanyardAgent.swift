@@ -1,4 +1,5 @@
 internal import Agent
+internal import AgentModel
 internal import AgentPorts
 internal import CPlatform
 internal import Glibc
@@ -49,6 +50,7 @@ struct LanyardAgent {
     let state = directory(options.stateDirectory)
     let lock = takeLock(state.path + "/lock")
     let clock = SystemClock()
+    let pool = WorkerPool()
     let store: SQLiteStore
     do throws(StoreFailure) {
       store = try SQLiteStore(path: state.path + "/lanyard.sqlite")
@@ -59,19 +61,25 @@ struct LanyardAgent {
     let log = StandardErrorLog(least: options.logLevel)
     let environment = AgentEnvironment(
       clock: clock, entropy: SystemEntropy(), http: CurlExchange(clock: clock),
-      signatures: OpenSSLSignatureVerifier(), redirects: LoopbackRedirects(), directories: DotLanyardFiles(), log: log)
+      signatures: OpenSSLSignatureVerifier(), redirects: LoopbackRedirects(executor: pool),
+      directories: DotLanyardFiles(), log: log)
     let keySource: (any KeySource)? = options.protection == "keyFile" ? KeyFile(path: state.path + "/key") : nil
     let transport = TransportHandle()
     let agent = AgentService(
       store: store, keySource: keySource, environment: environment, version: version,
       onShutDown: { transport.stop() })
-    openVault(agent, options)
+    openVault(agent, options, pool)
     let server = LineServer(host: agent, clock: clock)
     transport.server = server
-    let life = Completion()
-    Task.detached {
+    let life = Semaphore()
+    Task.detached(executorPreference: pool) {
       await agent.run()
-      life.complete()
+      life.signal()
+    }
+    Task.detached(executorPreference: pool) {
+      // Once, when what the start needed is not needed any more.
+      await clock.sleep(until: clock.boot() + .seconds(3))
+      lanyard_give_back_pages()
     }
     switch options.transport {
     case .stdio:
@@ -86,7 +94,7 @@ struct LanyardAgent {
     }
     // Exchanges in flight end first: their answers must not be lost. A provider that hangs is not waited for longer
     // than this; what was sent is in the journal.
-    life.wait(seconds: 35)
+    _ = life.wait(seconds: 35)
     withExtendedLifetime(lock) {}
     exit(Exit.done.rawValue)
   }
@@ -115,7 +123,7 @@ struct LanyardAgent {
     }
   }
 
-  private static func openVault(_ agent: AgentService, _ options: Options) {
+  private static func openVault(_ agent: AgentService, _ options: Options, _ pool: WorkerPool) {
     var passphrase: Secret?
     if let path = options.passphraseFile {
       guard let read = PassphraseFile.read(path) else {
@@ -124,15 +132,15 @@ struct LanyardAgent {
       passphrase = read
     }
     let (given, protection) = (passphrase, options.protection)
-    let opened = Completion()
+    let opened = Semaphore()
     let failure = Box<AgentService.StartFailure>()
-    Task.detached {
+    Task.detached(executorPreference: pool) {
       do throws(AgentService.StartFailure) {
         _ = try await agent.open(protection: protection, passphrase: given)
       } catch {
         failure.value = error
       }
-      opened.complete()
+      opened.signal()
     }
     opened.wait()
     if let failure = failure.value {

@@ -45,6 +45,21 @@ void lanyard_eventfd_signal(int fd);
 /// Back to quiet. True if it had been signalled.
 int lanyard_eventfd_drain(int fd);
 
+/// What is ready, of a set of descriptors of which most are silent: its cost grows with those that speak (epoll(7)).
+struct lanyard_ready {
+  uint64_t token;
+  short events;
+};
+/// An empty set.
+int lanyard_readiness(void);
+/// Waits for POLLIN and POLLOUT of a descriptor, as `events` says; POLLERR and POLLHUP always. -EPERM for a plain
+/// file, which is always ready.
+int lanyard_readiness_add(int set, int fd, short events, uint64_t token);
+int lanyard_readiness_change(int set, int fd, short events, uint64_t token);
+void lanyard_readiness_remove(int set, int fd);
+/// Up to 64 of those that are ready; blocks for `timeout_milliseconds`, for ever if -1. -EINTR for a signal.
+int lanyard_readiness_wait(int set, struct lanyard_ready *ready, int capacity, int timeout_milliseconds);
+
 /// A kernel timer on CLOCK_BOOTTIME, unarmed: readable once its deadline has passed.
 int lanyard_boot_timer(void);
 /// Arms it for a moment of the boot clock, in place of any earlier one.
@@ -116,3 +131,9 @@ int lanyard_start_detached(
 /// From here on a program started detached becomes a child of this process when its starter is gone (PR_SET_CHILD_SUBREAPER,
 /// prctl(2)), so that its exit status can be read for as long as this process runs. 0 or a negative errno.
 int lanyard_adopt_orphans(void);
+
+// ---- Memory (Memory.c) ---------------------------------------------------------------------------------------
+
+/// Gives back the pages of program and libraries that only the start needed; those in use come back from the page
+/// cache as they are touched.
+void lanyard_give_back_pages(void);
