@@ -82,7 +82,7 @@ let programs: [Target] = [
       "TokenSignatures", "UnixTransport",
     ]
   ),  // wiring only
-  room("CommandSupport", ["CPlatform", "JSONRPC"]),  // what both programs of a person share: finding the agent, words
+  room("CommandSupport", ["CPlatform", "JSONRPC"]),  // what both programs of a person share: the agent, the words
   .executableTarget(
     name: "lanyard", dependencies: ["CommandSupport"], swiftSettings: strict,
     linkerSettings: [.unsafeFlags(["-static-executable"])]
@@ -92,6 +92,7 @@ let programs: [Target] = [
     dependencies: ["CommandSupport", "JSONRPC", .product(name: "ArgumentParser", package: "swift-argument-parser")],
     swiftSettings: strict,
     linkerSettings: [
+      // No part of Swift need be installed where it runs; ArgumentParser brings FoundationEssentials, and that these.
       .unsafeFlags(["-static-stdlib", "-l_FoundationCollections", "-l_FoundationCShims", "-lswiftSynchronization"])
     ]
   ),  // argument parsing and one call

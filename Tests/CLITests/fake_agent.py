@@ -1,8 +1,7 @@
 """An agent that answers from a script: what the CLI makes of answers and errors, without a real agent behind them.
 
 It speaks the contract of design/API.md: JSON-RPC 2.0, one value a line, over a unix socket. Each method answers from
-`answers`: a dict (the result), an Error, or a function of the params that returns or raises either. A function may be
-a generator-like callable taking (params, connection) to send events.
+`answers`: a dict (the result), an Error, or a function of the params and the connection that returns or raises either.
 """
 
 import json
@@ -17,6 +16,10 @@ class Error(Exception):
     def __init__(self, code, name, message="What happened, for a person.", **data):
         super().__init__(name)
         self.body = {"code": code, "message": message, "data": {"name": name, "retryable": False, **data}}
+
+
+class NoAnswer(Exception):
+    """Raised by a function that has sent what there is to send itself."""
 
 
 class Connection:
@@ -60,6 +63,8 @@ class Connection:
             reply["result"] = answer
         except Error as error:
             reply["error"] = error.body
+        except NoAnswer:
+            return
         try:
             self.send(reply)
         except OSError:

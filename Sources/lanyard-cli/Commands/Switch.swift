@@ -35,7 +35,8 @@ struct Switch: ParsableCommand {
     try warnIfOverruled(account, over: &agent)
   }
 
-  private func choose(among accounts: [AccountInfo]) throws(CommandFailure) -> String {
+  private func choose(among all: [AccountInfo]) throws(CommandFailure) -> String {
+    let accounts = all.filter { $0.state != "signedOut" }
     let others = accounts.filter { !$0.isActive }
     switch accounts.count {
     case 0:

@@ -113,7 +113,7 @@ struct ProviderAdd: ParsableCommand {
       if common.json { return Output.answer(json: result.raw) }
       let provider = ProviderInfo(result["provider"] ?? result)
       Output.answer(Text.shown("Added \(provider.name), \(provider.issuer)."))
-      Output.note("Sign in: `lanyard login \(Text.shown(provider.name))`.")
+      if Terminal.showsNotes { Output.note("Sign in: `lanyard login \(Text.shown(provider.name))`.") }
     }
   }
 

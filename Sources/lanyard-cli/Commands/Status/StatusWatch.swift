@@ -15,9 +15,9 @@ struct StatusWatch {
     while true {
       shown = show(try status.report(over: &agent), over: shown)
       // What changed together is shown together.
-      repeat {
+      while try !drain(&events) {
         if try events.wait(interruption: interruption, milliseconds: -1) == .interrupted { throw Interruption.failure }
-      } while try !drain(&events)
+      }
     }
   }
 

@@ -1,0 +1,209 @@
+"""list, switch, logout and status, as people and programs see them."""
+
+import json
+
+from fake_agent import Error, NoAnswer
+from people import AGENT, CLIENT, HOME, SESSION, WORK, accounts
+from person import Person
+
+
+class ListTests(Person):
+    def test_a_table(self):
+        self.agent(accounts(WORK, HOME))
+        self.assertEqual([line.split() for line in self.answer("list").splitlines()][:1], [
+            ["ACCOUNT", "NAME", "PROVIDER", "TENANT", "STATE", "LAST", "ONLINE"]])
+        lines = self.answer("list").splitlines()
+        self.assertRegex(lines[1], r"^\*  work +Alice Example <alice@acme.example> +idp +acme +active +\d+ days ago$")
+        self.assertRegex(lines[2], r"^   home +alice2 +idp +- +reauthenticationRequired +-$")
+        column = lines[0].index("PROVIDER")
+        self.assertEqual([line[column:column + 3] for line in lines], ["PRO", "idp", "idp"])
+
+    def test_json(self):
+        self.agent(accounts(WORK, HOME))
+        out = self.answer("list", "--json")
+        self.assertEqual(out.count("\n"), 1)
+        self.assertEqual(json.loads(out), {"accounts": [WORK, HOME], "active": WORK["id"]})
+
+    def test_nobody(self):
+        self.agent(accounts())
+        done = self.lanyard("list")
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertIn("lanyard login", done.stderr)
+        self.assertEqual(json.loads(self.answer("list", "--json")), {"accounts": []})
+
+    def test_colour_is_for_terminals_that_want_it(self):
+        self.agent(accounts(WORK))
+        self.assertNotIn("\x1b", self.answer("list"))
+        self.assertIn("\x1b[32mactive\x1b[0m", self.on_terminal("list").text)
+        self.assertNotIn("\x1b", self.on_terminal("list", environment={"NO_COLOR": "1"}).text)
+        self.assertNotIn("\x1b", self.on_terminal("list", environment={"TERM": "dumb"}).text)
+
+    def test_a_hostile_name_stays_in_its_cell(self):
+        self.agent(accounts({**WORK, "displayName": "A\x1b[2Jlice\nroot\u202e"}))
+        lines = self.on_terminal("list").text.splitlines()
+        self.assertEqual(len(lines), 2)
+        self.assertNotIn("\x1b[2J", lines[1])
+        self.assertNotIn("\u202e", lines[1])
+
+
+class SwitchTests(Person):
+    def test_by_name(self):
+        agent = self.agent(accounts(WORK, HOME, CLIENT))
+        self.assertEqual(self.answer("switch", "home"), "Active account: home (alice2).\n")
+        self.assertEqual(agent.params("account.switch"), {"account": "home"})
+        self.assertEqual(json.loads(self.answer("switch", "work", "--json")),
+                         {"account": WORK["id"], "active": WORK["id"], "previous": HOME["id"]})
+
+    def test_two_accounts_take_turns(self):
+        self.agent(accounts(WORK, HOME))
+        self.assertIn("home", self.answer("switch"))
+        self.assertIn("work", self.answer("switch"))
+
+    def test_more_are_listed(self):
+        agent = self.agent(accounts(WORK, HOME, {**CLIENT, "state": "active"}))
+        told = self.refused(2, "switch")
+        for name in ("* work", "home", CLIENT["id"]):
+            self.assertIn(name, told)
+        self.assertNotIn("account.switch", agent.methods())
+
+    def test_or_asked_for(self):
+        agent = self.agent(accounts(WORK, HOME, {**CLIENT, "state": "active"}))
+        screen = self.on_terminal("switch", answers=[("name): ", "2\n")])
+        self.assertIn("Active account: home", screen.text)
+        self.assertEqual((screen.code, agent.params("account.switch")), (0, {"account": HOME["id"]}))
+        screen = self.on_terminal("switch", answers=[("name): ", "work\n")])
+        self.assertIn("Active account: work", screen.text)
+        self.assertEqual(self.on_terminal("switch", interrupt_after="name): ").code, 130)
+
+    def test_nobody_to_switch_to(self):
+        self.agent(accounts())
+        self.assertIn("lanyard login", self.refused(1, "switch"))
+
+    def test_nobody_of_that_name(self):
+        self.agent(accounts(WORK))
+        self.assertIn("lanyard list", self.refused(1, "switch", "nobody"))
+
+    def test_what_overrules_it_here_is_said(self):
+        self.agent(accounts(WORK, HOME))
+        done = self.lanyard("switch", "home", environment={"LANYARD_ACCOUNT": "work"})
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("work is still used, because of LANYARD_ACCOUNT", done.stderr)
+
+
+class LogoutTests(Person):
+    def test_modes(self):
+        agent = self.agent(accounts(WORK))
+        for words, mode in (([], "soft"), (["--soft"], "soft"), (["--hard"], "hard"), (["--offline"], "offline")):
+            self.answer("logout", "work", *words)
+            self.assertEqual(agent.params("account.signOut"), {"account": WORK["id"], "mode": mode})
+        self.refused(2, "logout", "--soft", "--hard")
+
+    def test_says_what_became_of_what(self):
+        self.agent(accounts(WORK))
+        shown = self.answer("logout", "--offline")
+        self.assertIn("Signed out: work", shown)
+        self.assertIn("sealed until Alice Example", shown)
+        self.assertIn("queued", shown)
+
+    def test_json(self):
+        self.agent(accounts(WORK))
+        self.assertEqual(json.loads(self.answer("logout", "work", "--hard", "--json")), {
+            "account": WORK["id"], "mode": "hard", "data": "erased", "revocation": "confirmed"})
+
+    def test_all(self):
+        agent = self.agent(accounts(WORK, HOME, CLIENT))
+        self.answer("logout", "--all")
+        signed_out = [params["account"] for method, params in agent.calls if method == "account.signOut"]
+        self.assertEqual(signed_out, [WORK["id"], HOME["id"]])
+        self.refused(2, "logout", "--all", "work")
+
+    def test_one_that_fails_does_not_keep_the_others_signed_in(self):
+        agent = self.agent(accounts(WORK, HOME))
+        sign_out = agent.answers["account.signOut"]
+        agent.answers["account.signOut"] = lambda params, connection: (
+            Error(5001, "storeUnavailable") if params["account"] == WORK["id"] else sign_out(params, connection))
+        done = self.lanyard("logout", "--all")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("Signed out: home", done.stdout)
+
+    def test_an_agent_that_cannot_sign_out_yet(self):
+        agent = self.agent(accounts(WORK))
+        del agent.answers["account.signOut"]
+        self.assertIn("does not know the method account.signOut", self.refused(1, "logout", "work"))
+
+
+class StatusTests(Person):
+    def test_for_people(self):
+        self.agent(accounts(WORK))
+        shown = self.answer("status")
+        for words in ("Agent +running, version 0.1.0", "Vault +unlocked, protected by a key file", "Network +online",
+                      "Accounts +2: 1 active, 1 reauthenticationRequired", "Revocations +1 waiting",
+                      "Here +work +Alice Example", "Provider +idp, tenant acme", "Session +active",
+                      "Token +fresh, expires in", "Last online +.* days ago"):
+            self.assertRegex(shown, words)
+
+    def test_json_is_one_object(self):
+        self.agent(accounts(WORK))
+        out = self.answer("status", "--json")
+        self.assertEqual(out.count("\n"), 1)
+        self.assertEqual(json.loads(out), {
+            "agent": AGENT, "account": WORK, "session": SESSION,
+            "selection": {"account": WORK["id"], "selector": "@active", "because": "active"}})
+
+    def test_nobody_signed_in(self):
+        self.agent({**accounts(), "agent.status": {**AGENT, "accounts": {"total": 0, "byState": {}}}})
+        self.assertRegex(self.answer("status"), "Here +no account\nNext +`lanyard login`")
+
+    def test_a_locked_vault_is_a_report(self):
+        agent = self.agent({**accounts(), "agent.status": {**AGENT, "locked": True, "protection": "passphrase"}})
+        agent.answers["account.get"] = error = Error(1001, "agentLocked", "The vault is locked.")
+        self.assertRegex(self.answer("status"), "Vault +locked, protected by your passphrase")
+        self.assertEqual(json.loads(self.answer("status", "--json"))["problem"], error.body)
+
+    def test_a_session_that_ended_says_what_to_do(self):
+        self.agent(accounts({**HOME, "active": True}))
+        self.assertIn("lanyard login --account home", self.answer("status"))
+
+    def test_watch_shows_it_again_after_each_event(self):
+        agent = self.agent(accounts(WORK, HOME))
+        connections = []
+
+        def subscribe(params, connection):
+            connections.append(connection)
+            return {"subscription": "sub_1", "epoch": "e1", "sequence": 0, "gap": False}
+
+        agent.answers["event.subscribe"] = subscribe
+        process = self.start("status", "--watch", "--json")
+        self.assertEqual(json.loads(process.stdout.readline())["account"], WORK)
+        agent.answers["account.switch"]({"account": "home"}, None)
+        connections[0].event(1, "account.switched", HOME["id"])
+        self.assertEqual(json.loads(process.stdout.readline())["account"]["id"], HOME["id"])
+        process.send_signal(2)
+        process.communicate(timeout=10)
+        self.assertEqual(process.returncode, 130)
+
+    def test_watch_ends_when_the_agent_does(self):
+        agent = self.agent(accounts(WORK))
+
+        def subscribe(params, connection):
+            connection.agent.closed.wait(0.3)
+            connection.send({"jsonrpc": "2.0", "id": 1, "result": {"subscription": "s"}})
+            connection.stream.shutdown(2)
+
+        agent.answers["event.subscribe"] = subscribe
+        done = self.lanyard("status", "--watch")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("closed the connection", done.stderr)
+
+    def test_watch_stays_in_place_on_a_terminal(self):
+        agent = self.agent(accounts(WORK))
+
+        def subscribe(params, connection):
+            connection.send({"jsonrpc": "2.0", "id": 1, "result": {"subscription": "s"}})
+            connection.event(1, "token.refreshed")
+            raise NoAnswer
+
+        agent.answers["event.subscribe"] = subscribe
+        screen = self.on_terminal("status", "--watch", interrupt_after="\x1b[J")
+        self.assertEqual(screen.code, 130)
+        self.assertRegex(screen.text, "\x1b\\[\\d+A")

@@ -1,0 +1,180 @@
+"""Signing in, as a person at a terminal and a program without one see it."""
+
+import json
+import os
+import threading
+
+from fake_agent import Error
+from people import HOME, IDP, OTHER, WORK, accounts
+from person import Person, interrupt
+
+URL = "https://idp.example/authorize?client_id=lanyard&state=s"
+BEGUN = {"signIn": "sgn_1", "flow": "browser", "authorizationUrl": URL, "expiresAt": "2999-01-01T00:00:00.000Z"}
+DEVICE = {"signIn": "sgn_2", "flow": "device", "verificationUri": "https://idp.example/device",
+          "verificationUriComplete": "https://idp.example/device?user_code=BDWP-HQPK", "userCode": "BDWP-HQPK",
+          "expiresAt": "2999-01-01T00:00:00.000Z", "intervalSeconds": 5}
+
+
+class SignIns(Person):
+    def sign_ins(self, *people, begun=BEGUN, **answers):
+        answers = {
+            **accounts(*(people or (WORK,)), **({"providers": answers.pop("providers")} if "providers" in answers else {})),
+            "signIn.begin": begun,
+            "signIn.wait": {"status": "completed", "account": WORK["id"]},
+            "signIn.cancel": lambda params, _: {"signIn": params["signIn"]},
+            **answers,
+        }
+        return self.agent(answers)
+
+
+class LoginTests(SignIns):
+    def test_the_answer_is_who_signed_in_and_nothing_else(self):
+        agent = self.sign_ins()
+        done = self.lanyard("login", "idp", "--alias", "work", "-s", "openid", "-s", "mail.read mail.send")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(
+            done.stdout, "Signed in: Alice Example <alice@acme.example> at idp, tenant acme, account work.\n")
+        self.assertIn(f"\n  {URL}\n", done.stderr)
+        self.assertEqual(agent.params("signIn.begin"), {
+            "provider": "idp", "flow": "browser", "alias": "work", "scopes": ["openid", "mail.read", "mail.send"]})
+
+    def test_json(self):
+        self.sign_ins()
+        done = self.lanyard("login", "idp", "--json")
+        self.assertEqual(json.loads(done.stdout), WORK)
+
+    def test_waits_as_long_as_it_takes(self):
+        outcomes = [{"status": "pending"}, Error(1006, "timedOut"), {"status": "completed", "account": WORK["id"]}]
+        agent = self.sign_ins(**{"signIn.wait": lambda params, _: outcomes.pop(0)})
+        self.assertEqual(self.lanyard("login", "idp").returncode, 0)
+        self.assertEqual(agent.methods().count("signIn.wait"), 3)
+
+    def test_device(self):
+        agent = self.sign_ins(begun=DEVICE)
+        done = self.lanyard("login", "idp", "--device")
+        self.assertEqual(agent.params("signIn.begin")["flow"], "device")
+        self.assertIn("https://idp.example/device\n", done.stderr)
+        self.assertIn("enter the code  BDWP-HQPK", done.stderr)
+        self.assertIn("user_code=BDWP-HQPK", done.stderr)
+
+    def test_paste_from_a_pipe(self):
+        address = "http://127.0.0.1:8765/callback?code=c&state=s"
+        agent = self.sign_ins(**{"signIn.complete": {"status": "completed", "account": WORK["id"]}})
+        done = self.lanyard("login", "idp", "--paste", input=address + "\n")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(agent.params("signIn.complete"), {"signIn": "sgn_1", "redirectUrl": address})
+        self.assertNotIn("code=c", done.stderr + done.stdout)
+
+    def test_paste_at_a_terminal_is_not_shown(self):
+        # Longer than a terminal's own line.
+        address = "http://127.0.0.1:8765/callback?code=" + "c" * 5000
+        agent = self.sign_ins(**{"signIn.complete": {"status": "completed", "account": WORK["id"]}})
+        screen = self.on_terminal("login", "idp", "--paste", answers=[("is not shown): ", address + "\n")])
+        self.assertEqual(agent.params("signIn.complete")["redirectUrl"], address)
+        self.assertNotIn("cccc", screen.text)
+        self.assertIn("Signed in: Alice", screen.text)
+
+    def test_ctrl_c_while_pasting_cancels(self):
+        agent = self.sign_ins()
+        screen = self.on_terminal("login", "idp", "--paste", interrupt_after="is not shown): ")
+        self.assertEqual(screen.code, 130)
+        self.assertIn(("signIn.cancel", {"signIn": "sgn_1"}), agent.calls)
+
+    def test_ctrl_c_cancels_and_ends_with_130(self):
+        waiting = threading.Event()
+
+        def wait(params, connection):
+            waiting.set()
+            threading.Event().wait(30)
+
+        agent = self.sign_ins(**{"signIn.wait": wait})
+        process = self.start("login", "idp")
+        waiting.wait(10)
+        out, err = interrupt(process)
+        self.assertEqual((process.returncode, out), (130, ""))
+        self.assertIn(("signIn.cancel", {"signIn": "sgn_1"}), agent.calls)
+
+    def test_at_a_terminal_the_wait_is_one_line_that_goes_away(self):
+        self.sign_ins(**{"signIn.wait": lambda *_: threading.Event().wait(30)})
+        screen = self.on_terminal("login", "idp", interrupt_after="Waiting until you have signed in")
+        self.assertEqual(screen.code, 130)
+        self.assertIn("\r\x1b[K", screen.text)
+
+    def test_a_refusal_is_sign_in_again(self):
+        self.sign_ins(**{"signIn.wait": Error(2007, "signInFailed", "You said no.", reason="denied")})
+        done = self.lanyard("login", "idp")
+        self.assertEqual((done.returncode, done.stdout), (4, ""))
+        self.assertIn("You said no.", done.stderr)
+        self.assertIn("Reason: denied.", done.stderr)
+
+    def test_again_for_an_account(self):
+        agent = self.sign_ins(WORK, HOME)
+        self.lanyard("login", "--account", "home")
+        self.assertEqual(agent.params("signIn.begin"), {"provider": "idp", "flow": "browser", "account": "home"})
+
+    def test_what_selects_an_account_elsewhere_does_not_here(self):
+        agent = self.sign_ins()
+        self.lanyard("login", environment={"LANYARD_ACCOUNT": "home"})
+        self.assertNotIn("account", agent.params("signIn.begin"))
+
+    def test_the_only_provider(self):
+        agent = self.sign_ins()
+        self.lanyard("login")
+        self.assertEqual(agent.params("signIn.begin")["provider"], "idp")
+
+    def test_no_provider(self):
+        self.sign_ins(providers=())
+        self.assertIn("lanyard provider add NAME --issuer URL --client-id ID", self.refused(2, "login"))
+
+    def test_several_providers(self):
+        self.sign_ins(providers=(IDP, OTHER))
+        told = self.refused(2, "login")
+        self.assertIn("idp  https://idp.example", told)
+        self.assertIn("other  https://other.example", told)
+
+    def test_two_ways_at_once_are_usage(self):
+        self.sign_ins()
+        self.refused(2, "login", "idp", "--device", "--paste")
+
+
+class BrowserTests(SignIns):
+    def setUp(self):
+        super().setUp()
+        self.opened = os.path.join(self.place, "opened")
+        programs = os.path.join(self.place, "bin")
+        os.mkdir(programs)
+        with open(os.path.join(programs, "xdg-open"), "w") as program:
+            program.write(f'#!/bin/sh\nprintf "%s" "$1" > {self.opened}.new && mv {self.opened}.new {self.opened}\n')
+        os.chmod(os.path.join(programs, "xdg-open"), 0o755)
+        self.environment.update(PATH=f"{programs}:/usr/bin:/bin", DISPLAY=":99")
+
+    def addresses(self):
+        """What was opened; waits for the browser, which is on its own."""
+        for _ in range(100):
+            if os.path.exists(self.opened):
+                with open(self.opened) as file:
+                    return file.read()
+            threading.Event().wait(0.02)
+        return None
+
+    def test_opens_the_page(self):
+        self.sign_ins()
+        done = self.lanyard("login", "idp")
+        self.assertEqual(self.addresses(), URL)
+        self.assertIn("browser was asked", done.stderr)
+
+    def test_not_if_told_so(self):
+        self.sign_ins()
+        done = self.lanyard("login", "idp", "--no-browser")
+        self.assertIn("Open this page in a browser on this machine", done.stderr)
+        self.assertFalse(os.path.exists(self.opened))
+
+    def test_not_without_a_screen(self):
+        self.sign_ins()
+        self.lanyard("login", "idp", environment={"DISPLAY": None})
+        self.assertFalse(os.path.exists(self.opened))
+
+    def test_never_another_kind_of_address(self):
+        self.sign_ins(begun={**BEGUN, "authorizationUrl": "file:///etc/passwd"})
+        self.lanyard("login", "idp")
+        self.assertFalse(os.path.exists(self.opened))

@@ -1,0 +1,91 @@
+"""Providers: added without a secret in any list of processes, shown, removed."""
+
+import json
+import os
+
+from people import IDP, OTHER, WORK, accounts
+from person import Person
+
+
+class ProviderTests(Person):
+    def setUp(self):
+        super().setUp()
+        self.fake = self.agent(accounts(WORK, providers=(IDP, OTHER)))
+
+    def added(self, *words, **options):
+        self.answer("provider", "add", *words, **options)
+        return self.fake.params("provider.add")
+
+    def test_add(self):
+        self.assertEqual(
+            self.answer("provider", "add", "idp", "--issuer", "https://idp.example", "--client-id", "app"),
+            "Added idp, https://idp.example.\n")
+        self.assertEqual(self.fake.params("provider.add"),
+                         {"name": "idp", "issuer": "https://idp.example", "clientId": "app"})
+
+    def test_every_option(self):
+        self.assertEqual(
+            self.added("idp", "--issuer", "https://i", "--client-id", "c", "-s", "openid offline_access", "-s", "mail",
+                       "--resource", "https://r", "--redirect", "localhost:8765/callback", "--reuse", "grace",
+                       "--grace-seconds", "60", "--revocation-scope", "grant", "--allowed-origin", "https://api",
+                       "--persist-access-tokens", "--policy", "field", "--preset", "okta"),
+            {"name": "idp", "issuer": "https://i", "clientId": "c", "scopes": ["openid", "offline_access", "mail"],
+             "resources": ["https://r"], "redirect": {"host": "localhost", "port": 8765, "path": "/callback"},
+             "refresh": {"reuse": "grace", "graceSeconds": 60}, "revocationScope": "grant",
+             "allowedOrigins": ["https://api"], "persistAccessTokens": True, "policy": "field", "preset": "okta"})
+
+    def test_redirects(self):
+        for text, expected in {"8765": {"port": 8765}, "8765/cb": {"port": 8765, "path": "/cb"},
+                               "127.0.0.1:0": {"host": "127.0.0.1", "port": 0}, "[::1]:80": {"host": "[::1]", "port": 80}}.items():
+            self.assertEqual(
+                self.added("i", "--issuer", "https://i", "--client-id", "c", "--redirect", text)["redirect"], expected)
+        for text in ("", "port", ":80", "70000", "localhost"):
+            self.refused(2, "provider", "add", "i", "--issuer", "https://i", "--client-id", "c", "--redirect", text)
+
+    def test_a_secret_from_a_file_or_a_pipe(self):
+        path = os.path.join(self.place, "secret")
+        with open(path, "w") as file:
+            file.write('s3"cr\\et\n')
+        common = ["idp", "--issuer", "https://i", "--client-id", "c", "--client-secret-file"]
+        self.assertEqual(self.added(*common, path)["clientSecret"], 's3"cr\\et')
+        self.assertEqual(self.added(*common, "-", input="from-a-pipe\r\n")["clientSecret"], "from-a-pipe")
+        self.refused(2, "provider", "add", *common, "/nowhere")
+        self.refused(2, "provider", "add", *common, "-", input="\n")
+        self.refused(2, "provider", "add", "idp", "--issuer", "https://i", "--client-id", "c", "--client-secret", "x")
+
+    def test_a_secret_at_a_terminal_is_not_shown(self):
+        screen = self.on_terminal("provider", "add", "idp", "--issuer", "https://i", "--client-id", "c",
+                                  "--client-secret-file", "-", answers=[("(not shown): ", "typpo\x7f\x7fo\n")])
+        self.assertEqual(self.fake.params("provider.add")["clientSecret"], "typo")
+        self.assertNotIn("typ", screen.text)
+
+    def test_the_rest_from_a_file(self):
+        path = os.path.join(self.place, "idp.json")
+        with open(path, "w") as file:
+            json.dump({"issuer": "https://i", "clientId": "c", "errorCodes": {"E1": "transient"}}, file, indent=2)
+        self.assertEqual(self.added("idp", "--from", path, "-s", "openid"), {
+            "name": "idp", "issuer": "https://i", "clientId": "c", "errorCodes": {"E1": "transient"},
+            "scopes": ["openid"]})
+        for text in ("", "[]", "{,}", '{"a":1,"a":2}'):
+            self.refused(2, "provider", "add", "idp", "--from", "-", input=text)
+
+    def test_what_is_missing_is_usage(self):
+        self.refused(2, "provider", "add", "idp")
+        self.refused(2, "provider", "add", "idp", "--issuer", "https://i")
+        self.refused(2, "provider", "add")
+        self.refused(2, "provider", "add", "i", "--issuer", "https://i", "--client-id", "c", "--grace-seconds", "9")
+
+    def test_list(self):
+        lines = self.answer("provider", "list").splitlines()
+        self.assertEqual(lines[0].split(), ["PROVIDER", "ISSUER", "CLIENT", "SCOPES"])
+        self.assertEqual(lines[1].split(), ["idp", "https://idp.example", "lanyard", "openid", "offline_access"])
+        self.assertEqual(json.loads(self.answer("provider", "list", "--json")), {"providers": [IDP, OTHER]})
+
+    def test_show(self):
+        self.assertRegex(self.answer("provider", "show", "idp"), "refresh +reuse: strict")
+        self.assertEqual(json.loads(self.answer("provider", "show", "idp", "--json")), {"provider": IDP})
+        self.assertIn("lanyard provider list", self.refused(1, "provider", "show", "none"))
+
+    def test_remove(self):
+        self.assertEqual(self.answer("provider", "remove", "idp"), "Removed idp.\n")
+        self.assertEqual(self.fake.params("provider.remove"), {"provider": "idp"})

@@ -1,0 +1,136 @@
+"""rpc, events, completion, help, version, demo."""
+
+import json
+import os
+import shutil
+import subprocess
+
+from fake_agent import Error, NoAnswer
+from people import HOME, WORK, accounts
+from person import BINARIES, Person, interrupt
+
+
+class RPCTests(Person):
+    def test_the_result_alone(self):
+        agent = self.agent(accounts(WORK))
+        self.assertEqual(json.loads(self.answer("rpc", "account.get", '{"account":"work"}')), WORK)
+        self.assertEqual(agent.calls, [("account.get", {"account": "work"})])
+
+    def test_parameters_may_be_left_out(self):
+        agent = self.agent({"agent.lock": {"locked": True}})
+        self.assertEqual(json.loads(self.answer("rpc", "agent.lock")), {"locked": True})
+        self.assertEqual(agent.calls, [("agent.lock", {})])
+
+    def test_from_stdin_over_several_lines(self):
+        agent = self.agent({"agent.unlock": {"locked": False}})
+        self.answer("rpc", "agent.unlock", "-", input='{\n  "passphrase": "a b"\r\n}\n')
+        self.assertEqual(agent.calls, [("agent.unlock", {"passphrase": "a b"})])
+
+    def test_an_account_option_is_a_parameter(self):
+        agent = self.agent(accounts(WORK, HOME))
+        self.answer("rpc", "session.get", "-u", "home")
+        self.answer("rpc", "token.get", '{"scopes":["a"]}', "-u", "home")
+        self.answer("rpc", "account.get", '{"account":"work"}', "-u", "home")
+        self.assertEqual(agent.calls, [
+            ("session.get", {"account": "home"}), ("token.get", {"account": "home", "scopes": ["a"]}),
+            ("account.get", {"account": "work"})])
+
+    def test_an_error_is_json_on_stderr(self):
+        agent = self.agent()
+        agent.answers["token.get"] = error = Error(2003, "signedOut")
+        self.assertEqual(json.loads(self.refused(4, "rpc", "token.get", '{"account":"work"}')), error.body)
+        self.assertEqual(json.loads(self.refused(1, "rpc", "no.such"))["code"], -32601)
+
+    def test_what_is_not_json_is_not_sent(self):
+        agent = self.agent()
+        for text in ("{", "{'a':1}", "[1,]", "1", '"a"', "null"):
+            self.assertIn("Nothing was sent", self.refused(2, "rpc", "agent.status", text))
+        self.assertEqual(agent.calls, [])
+
+
+class EventTests(Person):
+    def subscribed(self, *events):
+        agent = self.agent()
+
+        def subscribe(params, connection):
+            connection.send({"jsonrpc": "2.0", "id": 1, "result": {
+                "subscription": "sub_1", "epoch": "e1", "sequence": 0, "gap": False}})
+            for number, (type, account, data) in enumerate(events):
+                connection.event(number + 1, type, account, **data)
+            raise NoAnswer
+
+        agent.answers["event.subscribe"] = subscribe
+        return agent
+
+    def test_for_people(self):
+        self.subscribed(("token.refreshed", WORK["id"], {"generation": 8}), ("agent.locked", None, {}))
+        process = self.start("events")
+        self.assertEqual(process.stdout.readline(), f"12:00:00  token.refreshed  {WORK['id']}  generation=8\n")
+        self.assertEqual(process.stdout.readline(), "12:00:00  agent.locked\n")
+        out, err = interrupt(process)
+        self.assertEqual((process.returncode, out), (130, ""))
+
+    def test_for_programs(self):
+        agent = self.subscribed(("agent.locked", None, {}))
+        process = self.start("events", "--json", "--type", "agent.locked", "--type", "agent.unlocked", "-u", "work")
+        self.assertEqual(json.loads(process.stdout.readline()), {
+            "subscription": "sub_1", "epoch": "e1", "sequence": 1, "type": "agent.locked",
+            "at": "2030-01-01T12:00:00.000Z", "data": {}})
+        interrupt(process)
+        self.assertEqual(agent.params("event.subscribe"),
+                         {"types": ["agent.locked", "agent.unlocked"], "accounts": ["work"]})
+
+    def test_ends_with_the_agent(self):
+        self.agent({"event.subscribe": lambda params, connection: connection.stream.shutdown(2)})
+        self.refused(3, "events")
+
+
+class ProgramTests(Person):
+    def test_version(self):
+        self.assertRegex(self.answer("--version"), r"^\d+\.\d+\.\d+\n$")
+
+    def test_help(self):
+        shown = self.answer("--help")
+        for words in ("EXAMPLES", "EXIT CODES", "login", "LANYARD_ACCOUNT", "130 interrupted"):
+            self.assertIn(words, shown)
+        for command in ("login", "logout", "list", "switch", "status", "token", "provider", "rpc", "events", "completion"):
+            self.assertIn("USAGE: lanyard " + command, self.answer(command, "--help"))
+
+    def test_mistakes(self):
+        for words in (["nonsense"], ["--nonsense"], ["list", "extra"], ["completion", "tcsh"], ["rpc"]):
+            self.refused(2, *words)
+
+    def test_completion_scripts_are_for_lanyard(self):
+        for shell in ("bash", "zsh", "fish"):
+            script = self.answer("completion", shell)
+            self.assertIn("lanyard", script)
+            self.assertNotIn("lanyard-cli", script)
+            for command in ("login", "switch", "completion"):
+                self.assertIn(command, script)
+
+    def test_bash_takes_the_script_and_completes(self):
+        self.agent(accounts(WORK, HOME))
+        script = self.answer("completion", "bash")
+        path = os.path.join(self.place, "completion")
+        with open(path, "w") as file:
+            file.write(script)
+        complete = (f"source {path}; "
+                    'complete_words() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; '
+                    'COMP_POINT=${#COMP_LINE}; _lanyard lanyard "${COMP_WORDS[-1]}" "${COMP_WORDS[-2]}"; printf "%s\\n" "${COMPREPLY[@]}"; }; ')
+        environment = self.settings({"PATH": f"{BINARIES}:/usr/bin:/bin"})
+        for words, expected in (("lanyard sw", ["switch"]), ("lanyard switch h", ["home"]),
+                                ("lanyard token w", ["work"])):
+            done = subprocess.run(["bash", "-c", f"{complete} complete_words {words}"], env=environment, text=True,
+                                  capture_output=True, timeout=20)
+            self.assertEqual(done.stdout.split(), expected, done)
+
+    def test_demo_is_the_program_beside(self):
+        for program in ("lanyard", "lanyard-cli"):
+            shutil.copy2(os.path.join(BINARIES, program), self.place)
+        self.programs = self.place
+        self.assertIn("lanyard-demo", self.refused(1, "demo"))
+        with open(os.path.join(self.place, "lanyard-demo"), "w") as program:
+            program.write('#!/bin/sh\necho "$0 $*"\n')
+        os.chmod(os.path.join(self.place, "lanyard-demo"), 0o755)
+        shown = self.answer("demo", "provider", "--port", "0", "--json")
+        self.assertTrue(shown.endswith("lanyard-demo provider --port 0 --json\n"), shown)

@@ -1,0 +1,105 @@
+"""Which account is meant: argument, LANYARD_ACCOUNT, the nearest .lanyard file, the active one."""
+
+import json
+import os
+import unittest
+
+from people import HOME, WORK, accounts
+from person import Person
+
+
+class SelectionTests(Person):
+    def setUp(self):
+        super().setUp()
+        self.fake = self.agent(accounts(WORK, HOME))
+
+    def write(self, text, directory=None, mode=0o644):
+        path = os.path.join(directory or self.work, ".lanyard")
+        with open(path, "w") as file:
+            file.write(text)
+        os.chmod(path, mode)
+        return path
+
+    def asked(self, *words, **options):
+        """Whom `token` asked for."""
+        self.answer("token", *words, **options)
+        return self.fake.params("token.get")["account"]
+
+    def test_the_order(self):
+        environment = {"LANYARD_ACCOUNT": "from-environment"}
+        self.fake.answers["token.get"] = {"accessToken": "t"}
+        self.assertEqual(self.asked(), "@active")
+        self.write("from-file")
+        self.assertEqual(self.asked(), "from-file")
+        self.assertEqual(self.asked(environment=environment), "from-environment")
+        self.assertEqual(self.asked("from-argument", environment=environment), "from-argument")
+        self.assertEqual(self.asked("-u", "from-option", environment=environment), "from-option")
+
+    def test_an_empty_variable_is_not_set(self):
+        self.assertEqual(self.asked(environment={"LANYARD_ACCOUNT": ""}), "@active")
+
+    def test_the_nearest_file_upward(self):
+        self.write("home", self.home)
+        self.assertEqual(self.asked(), "home")
+        self.write("work", os.path.dirname(self.work))
+        self.assertEqual(self.asked(), "work")
+        self.assertEqual(self.asked(cwd=self.home), "home")
+
+    def test_spellings(self):
+        for text in ("work", "work\n", "account = work\n", "account=work", "# ours\n\n  account = work  # the tenant\r\n"):
+            with self.subTest(text):
+                self.write(text)
+                self.assertEqual(self.asked(), "work")
+
+    def test_what_is_not_understood_chooses_nobody(self):
+        for text in ("", "# nothing\n", "work\nhome\n", "user = work", "account =", "two words", "@active"):
+            with self.subTest(text):
+                path = self.write(text)
+                self.assertIn(f"{path} is not understood", self.refused(2, "token"))
+        self.assertEqual(self.fake.calls, [])
+
+    def test_a_file_that_everybody_may_write_is_ignored_and_said_so(self):
+        path = self.write("home", mode=0o666)
+        done = self.lanyard("token")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(f"{path} may be written by everybody, so it is ignored", done.stderr)
+        self.assertEqual(self.fake.params("token.get")["account"], "@active")
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give files away")
+    def test_a_file_of_another_user_is_ignored_and_said_so(self):
+        path = self.write("home")
+        self.write("work", self.home)
+        os.chown(path, 65534, 65534)
+        done = self.lanyard("token")
+        self.assertIn("belongs to another user", done.stderr)
+        self.assertEqual(self.fake.params("token.get")["account"], "work")
+
+    def test_what_is_no_file_is_passed_over(self):
+        os.mkdir(os.path.join(self.work, ".lanyard"))
+        os.mkfifo(os.path.join(os.path.dirname(self.work), ".lanyard"))
+        self.write("home", self.home)
+        self.assertEqual(self.asked(), "home")
+
+    def test_status_says_why(self):
+        path = self.write("account = home")
+        cases = [
+            ([], {}, "home", f"{path} says so", {"because": "file", "path": path}),
+            ([], {"LANYARD_ACCOUNT": "work"}, "work", "LANYARD_ACCOUNT is set", {"because": "environment"}),
+            (["-u", "home"], {}, "home", "you named it", {"because": "argument"}),
+        ]
+        for words, environment, alias, because, told in cases:
+            with self.subTest(because):
+                shown = self.answer("status", *words, environment=environment)
+                self.assertRegex(shown, f"Here +{alias}")
+                self.assertRegex(shown, f"Because +{because}")
+                selection = json.loads(self.answer("status", "--json", *words, environment=environment))["selection"]
+                account = {"work": WORK, "home": HOME}[alias]["id"]
+                self.assertEqual(selection, {"account": account, "selector": alias, **told})
+        os.unlink(path)
+        self.assertRegex(self.answer("status"), "Because +it is the active account")
+        self.assertEqual(json.loads(self.answer("status", "--json"))["selection"],
+                         {"account": WORK["id"], "selector": "@active", "because": "active"})
+
+    def test_options_may_stand_before_the_command(self):
+        self.assertEqual(json.loads(self.answer("-u", "home", "--json", "status"))["account"]["id"], HOME["id"])
+        self.assertEqual(json.loads(self.answer("--account=home", "--json", "status"))["account"]["id"], HOME["id"])
