@@ -53,7 +53,7 @@ enum ErrorWords {
     switch remedy {
     case "unlock": "Unlock the vault: `lanyard unlock`."
     case "connect": "Connect to the network and try again."
-    case "stepUp": "Confirm that it is you: `lanyard step-up`."
+    case "stepUp": "Confirm that it is you (stepUp.verify)."
     case "interact", "reauthenticate": signIn(account)
     case "administrator": "Ask whoever administers this provider or machine."
     default: nil

@@ -7,12 +7,19 @@ public struct Interruption: Sendable {
   public let descriptor: Int32
 
   /// From here on SIGINT, SIGTERM and SIGHUP no longer end the process by themselves: for commands that have something
-  /// to undo first. The descriptor lives as long as the process.
+  /// to undo first.
   public init() throws(CommandFailure) {
     descriptor = lanyard_signalfd()
     guard descriptor >= 0 else {
       throw CommandFailure(.other, name: "system", "Signals can't be read: \(SystemError.words(-descriptor)).")
     }
+  }
+
+  /// Nothing is left to undo: a signal ends the process again. What came until now is forgotten, since it was heeded.
+  public func end() {
+    while lanyard_signalfd_read(descriptor) != 0 {}
+    close(descriptor)
+    lanyard_signals_unblock()
   }
 
   /// The plain case: Ctrl-C ends the process at once with 130, as the contract's table says; a closed pipe is an error

@@ -31,6 +31,11 @@ public struct SecretInput: ~Copyable {
     try body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count]))
   }
 
+  /// True if both hold the same bytes.
+  public borrowing func equals(_ other: borrowing SecretInput) -> Bool {
+    count == other.count && memcmp(memory.baseAddress!, other.memory.baseAddress!, count) == 0
+  }
+
   /// For changes in place.
   public mutating func withMutableBytes(_ body: (UnsafeMutableRawBufferPointer) -> Void) {
     body(UnsafeMutableRawBufferPointer(rebasing: memory[..<count]))
@@ -71,6 +76,7 @@ public struct SecretInput: ~Copyable {
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
         Output.note("")
       }
+      interruption.end()
     }
     var input = SecretInput(capacity: 65_536)
     while input.count < input.memory.count {

@@ -84,12 +84,12 @@ class Person(unittest.TestCase):
         return done.stderr
 
     def on_terminal(self, *words, answers=(), environment=None, interrupt_after=None):
-        """Runs a command on a terminal. `answers` are (what to wait for, what to type)."""
+        """Runs a command on a terminal. `answers` are (what to wait for, what to type), each sought after the last."""
         child, terminal = pty.fork()
         if child == 0:
             os.chdir(self.work)
             os.execve(self.command(words)[0], self.command(words), self.settings(environment))
-        text, waiting, end = "", list(answers), time.monotonic() + PATIENCE_SECONDS
+        text, seen, waiting, end = "", 0, list(answers), time.monotonic() + PATIENCE_SECONDS
         while True:
             self.assertLess(time.monotonic(), end, f"hangs after: {text!r}")
             if not select.select([terminal], [], [], 1)[0]:
@@ -101,8 +101,10 @@ class Person(unittest.TestCase):
             if not chunk:
                 break
             text += chunk.decode()
-            if waiting and waiting[0][0] in text:
-                os.write(terminal, waiting.pop(0)[1].encode())
+            if waiting and waiting[0][0] in text[seen:]:
+                cue, typed = waiting.pop(0)
+                seen = text.index(cue, seen) + len(cue)
+                os.write(terminal, typed.encode())
             if interrupt_after and interrupt_after in text:
                 interrupt_after = None
                 os.write(terminal, b"\x03")

@@ -1,0 +1,86 @@
+import ArgumentParser
+import CommandSupport
+import JSONRPC
+
+/// `lanyard unlock`
+struct Unlock: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Unlock the vault.",
+    discussion: """
+      Asks for the passphrase, if one protects the vault; the first time, for a new one. A vault that is protected
+      otherwise is opened by what protects it.
+      """)
+
+  @Option(name: .long, help: "A file with the passphrase; - reads it from stdin.", completion: .file())
+  var passphraseFile: String?
+
+  /// Who asks for the passphrase in this program's place.
+  enum Prompt: String, CaseIterable, ExpressibleByArgument { case pinentry }
+
+  @Option(name: .long, help: "Have the agent ask for the passphrase: pinentry.")
+  var prompt: Prompt?
+
+  @OptionGroup var common: CommonOptions
+
+  /// A slip of the finger or two; the agent slows down who tries more.
+  private static let attempts = 3
+
+  func validate() throws {
+    if prompt != nil, passphraseFile != nil {
+      throw ValidationError("--prompt and --passphrase-file are two ways; choose one.")
+    }
+  }
+
+  func run() throws {
+    var agent = try common.connect()
+    let status = try agent.call("agent.status") { AgentInfo($0) }
+    guard status.isLocked || !status.isInitialized else { return try unlock(over: &agent) }
+    guard status.protection == "passphrase", prompt == nil else { return try unlock(over: &agent) }
+    guard status.isInitialized else { return try initialize(over: &agent) }
+    for attempt in 1... {
+      do throws(CommandFailure) {
+        return try unlock(passphrase(asking: "Passphrase (not shown): "), over: &agent)
+      } catch {
+        guard error.name == "unlockFailed", passphraseFile == nil, Terminal.canAsk, attempt < Self.attempts else {
+          throw error
+        }
+        Output.tell(error, json: false)
+      }
+    }
+  }
+
+  private func passphrase(asking question: String) throws(CommandFailure) -> SecretInput {
+    try SecretInput.line(of: passphraseFile ?? "-", question: question)
+  }
+
+  private func unlock(over agent: inout AgentConnection) throws(CommandFailure) {
+    try agent.call("agent.unlock", params: { $0.member("prompt", prompt?.rawValue) }) {
+      Lock.show($0, json: common.json)
+    }
+  }
+
+  private func unlock(_ passphrase: consuming SecretInput, over agent: inout AgentConnection) throws(CommandFailure) {
+    try agent.call("agent.unlock") { writer in
+      writer.key("passphrase")
+      passphrase.withBytes { writer.string(utf8: $0) }
+    } result: {
+      Lock.show($0, json: common.json)
+    }
+  }
+
+  /// A vault that was never made: the passphrase is chosen now, and typed twice where it can't be seen.
+  private func initialize(over agent: inout AgentConnection) throws(CommandFailure) {
+    let first = try passphrase(asking: "A new passphrase for the vault (not shown): ")
+    if passphraseFile == nil, Terminal.canAsk {
+      let second = try SecretInput.ask("Once more: ")
+      guard first.equals(second) else { throw .usage("The two are not the same. Nothing was done; try again.") }
+    }
+    try agent.call("agent.initialize") { writer in
+      writer.member("protection", "passphrase")
+      writer.key("passphrase")
+      first.withBytes { writer.string(utf8: $0) }
+    } result: {
+      Lock.show($0, json: common.json)
+    }
+  }
+}

@@ -1,0 +1,89 @@
+"""lock and unlock."""
+
+import json
+import os
+import threading
+
+from fake_agent import Error
+from people import AGENT
+from person import Person
+
+
+class VaultTests(Person):
+    def vault(self, **status):
+        def unlock(params, _):
+            if params.get("passphrase") == "right" or self.fake.answers["agent.status"]["protection"] != "passphrase":
+                return {"locked": False}
+            raise Error(1008, "unlockFailed", "That is not the passphrase.")
+
+        self.fake = self.agent({
+            "agent.status": {**AGENT, "locked": True, "protection": "passphrase", **status},
+            "agent.lock": {"locked": True},
+            "agent.unlock": unlock,
+            "agent.initialize": lambda params, _: {"locked": False, "protection": params["protection"]},
+        })
+        return self.fake
+
+    def test_lock(self):
+        self.vault(locked=False)
+        self.assertEqual(self.answer("lock"), "The vault is locked.\n")
+        self.assertEqual(json.loads(self.answer("lock", "--json")), {"locked": True})
+
+    def test_unlock_without_a_person(self):
+        path = os.path.join(self.place, "passphrase")
+        with open(path, "w") as file:
+            file.write("right\n")
+        self.vault()
+        self.assertEqual(self.answer("unlock", "--passphrase-file", path), "The vault is unlocked.\n")
+        self.assertEqual(self.answer("unlock", input="right\n"), "The vault is unlocked.\n")
+        self.assertIn("not the passphrase", self.refused(8, "unlock", "--passphrase-file", "-", input="wrong"))
+
+    def test_a_person_may_slip(self):
+        agent = self.vault()
+        asked = "(not shown): "
+        screen = self.on_terminal("unlock", answers=[(asked, "worng\n"), (asked, "right\n")])
+        self.assertEqual(screen.code, 0)
+        self.assertIn("The vault is unlocked.", screen.text)
+        self.assertNotIn("worng", screen.text)
+        self.assertEqual(agent.methods().count("agent.unlock"), 2)
+
+    def test_but_not_for_ever(self):
+        agent = self.vault()
+        agent.answers["agent.unlock"] = lambda *_: (_ for _ in ()).throw(Error(1008, "unlockFailed", "No."))
+        screen = self.on_terminal("unlock", answers=[("(not shown): ", wrong + "\n") for wrong in "abc"])
+        self.assertEqual((screen.code, agent.methods().count("agent.unlock")), (8, 3))
+
+    def test_what_needs_no_person_is_not_asked_of_one(self):
+        agent = self.vault(protection="keyFile")
+        self.assertEqual(self.answer("unlock"), "The vault is unlocked.\n")
+        self.assertEqual(agent.params("agent.unlock"), {})
+        agent.answers["agent.status"] = {**AGENT, "locked": False}
+        self.answer("unlock")
+
+    def test_pinentry_asks_in_our_place(self):
+        agent = self.vault()
+        agent.answers["agent.unlock"] = {"locked": False}
+        self.answer("unlock", "--prompt", "pinentry")
+        self.assertEqual(agent.params("agent.unlock"), {"prompt": "pinentry"})
+        self.refused(2, "unlock", "--prompt", "telepathy")
+
+    def test_the_first_time_a_passphrase_is_chosen(self):
+        agent = self.vault(initialized=False)
+        again = "Once more: "
+        screen = self.on_terminal("unlock", answers=[("(not shown): ", "new\n"), (again, "new\n")])
+        self.assertEqual(screen.code, 0)
+        self.assertEqual(agent.params("agent.initialize"), {"protection": "passphrase", "passphrase": "new"})
+        screen = self.on_terminal("unlock", answers=[("(not shown): ", "new\n"), (again, "other\n")])
+        self.assertEqual(screen.code, 2)
+        self.assertIn("not the same", screen.text)
+
+    def test_ctrl_c_gives_the_echo_back(self):
+        self.vault()
+        screen = self.on_terminal("unlock", interrupt_after="(not shown): ")
+        self.assertEqual(screen.code, 130)
+
+    def test_ctrl_c_ends_it_while_the_agent_works(self):
+        agent = self.vault()
+        agent.answers["agent.unlock"] = lambda *_: threading.Event().wait(30)
+        screen = self.on_terminal("unlock", answers=[("(not shown): ", "right\n\x03")])
+        self.assertEqual(screen.code, 130)
