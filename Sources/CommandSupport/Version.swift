@@ -1,4 +1,4 @@
 /// The version of the programs of a person.
 public enum Version {
-  public static let text = "0.1.0"
+  public static let text = "1.0.0"
 }
