@@ -42,7 +42,7 @@ final class Acceptor: Sendable {
     switch number {
     case 0...: serve(Descriptor(owning: number))
     case -EMFILE, -ENFILE, -ENOMEM, -ENOBUFS: _ = stop.wait(milliseconds: Self.exhaustedPauseMilliseconds)
-    default: break  // none waits, or it went away again (ECONNABORTED)
+    default: break  // none waits
     }
   }
 

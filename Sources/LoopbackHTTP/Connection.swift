@@ -13,7 +13,6 @@ struct Connection: ~Copyable {
   let stop: StopSignal
 
   init(_ descriptor: consuming Descriptor, stop: StopSignal) {
-    descriptor.makeNonBlocking()
     self.descriptor = descriptor
     self.stop = stop
   }

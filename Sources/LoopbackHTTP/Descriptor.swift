@@ -1,41 +1,28 @@
+import CPlatform
 import Glibc
 
-/// A file descriptor with one owner; closed when the owner goes.
+/// A file descriptor with one owner; closed when the owner goes. Whoever makes one makes it close-on-exec and
+/// non-blocking from its first moment: the agent starts browsers and prompters meanwhile.
 struct Descriptor: ~Copyable, Sendable {
   let number: Int32
 
-  /// Takes over `number`, which no child process shall inherit. (Between the call that made it and this one a fork
-  /// could: `accept4` is not reachable from here, and the programs that listen start no others meanwhile.)
-  init(owning number: Int32) {
-    self.number = number
-    _ = fcntl(number, F_SETFD, FD_CLOEXEC)
-  }
+  init(owning number: Int32) { self.number = number }
 
   deinit { close(number) }
-
-  func makeNonBlocking() {
-    _ = fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK)
-  }
 }
 
 /// A flag that can be waited for together with sockets: once raised it stays raised and wakes every waiter.
 final class StopSignal: Sendable {
-  private let reader: Descriptor
-  private let writer: Descriptor
+  private let event: Descriptor
 
   init() throws(LoopbackError) {
-    var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { throw .system(call: "pipe", errno: errno) }
-    reader = Descriptor(owning: ends[0])
-    writer = Descriptor(owning: ends[1])
-    writer.makeNonBlocking()
+    let number = lanyard_eventfd()
+    guard number >= 0 else { throw .system(call: "eventfd", errno: -number) }
+    event = Descriptor(owning: number)
   }
 
-  func raise() {
-    // Nobody reads the byte: the pipe stays readable, for all threads that poll it now or later.
-    var byte: UInt8 = 1
-    _ = write(writer.number, &byte, 1)
-  }
+  /// Nobody drains the event, so it stays readable for all threads that poll it now or later.
+  func raise() { lanyard_eventfd_signal(event.number) }
 
   enum Wakeup { case ready, stopped, timedOut }
 
@@ -43,8 +30,8 @@ final class StopSignal: Sendable {
   func wait(for descriptors: [Int32] = [], events: Int32 = 0, milliseconds: Int64 = -1) -> Wakeup {
     let deadline = milliseconds < 0 ? nil : Elapsed.now() + milliseconds
     while true {
-      var polled = ([reader.number] + descriptors).map {
-        pollfd(fd: $0, events: Int16($0 == reader.number ? POLLIN : events), revents: 0)
+      var polled = ([event.number] + descriptors).map {
+        pollfd(fd: $0, events: Int16($0 == event.number ? POLLIN : events), revents: 0)
       }
       let left = deadline.map { Int32(clamping: max(0, $0 - Elapsed.now())) } ?? -1
       let count = poll(&polled, nfds_t(polled.count), left)

@@ -1,3 +1,4 @@
+import CPlatform
 import Glibc
 
 /// A socket that accepts connections on one loopback address; closed when the last reference goes.
@@ -9,10 +10,10 @@ final class ListeningSocket: Sendable {
   private static let backlog: Int32 = 64
 
   init(address: LoopbackAddress.Address, port: UInt16) throws(LoopbackError) {
-    let number = socket(address.family, Int32(SOCK_STREAM.rawValue), 0)
+    let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
+    let number = socket(address.family, Int32(kind), 0)
     guard number >= 0 else { throw .system(call: "socket", errno: errno) }
     descriptor = Descriptor(owning: number)
-    descriptor.makeNonBlocking()
     self.port = try Self.listen(number, address: address, port: port)
   }
 
@@ -21,23 +22,25 @@ final class ListeningSocket: Sendable {
     address: LoopbackAddress.Address,
     port: UInt16
   ) throws(LoopbackError) -> UInt16 {
-    // On Linux this passes over connections in TIME_WAIT, but never over another listening socket: a busy port is
-    // still told, by bind or (where both asked for reuse and neither listened yet) by listen. Where any port will do it
-    // is not asked for: two such sockets could be given the same one.
-    var reuse: Int32 = port == 0 ? 0 : 1
-    setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &reuse, socklen_t(MemoryLayout<Int32>.size))
+    // With this bind passes over connections in TIME_WAIT, if they had it too, but never over a listening socket: a busy
+    // port is still told, by bind or (where both asked for it and neither listened yet) by listen. Where any port will
+    // do it comes after bind: two sockets that ask for it before could be given the same one.
+    if port != 0 { allowReuse(number) }
     guard address.withSocketAddress(port: port, { bind(number, $0, $1) }) == 0 else {
       throw failure("bind", port: port)
     }
+    if port == 0 { allowReuse(number) }
     guard Glibc.listen(number, backlog) == 0 else { throw failure("listen", port: port) }
     return boundPort(number)
   }
 
-  /// The next connection's descriptor number, or the errno negated: `-EAGAIN` if none waits.
-  func accept() -> Int32 {
-    let number = Glibc.accept(descriptor.number, nil, nil)
-    return number >= 0 ? number : -errno
+  private static func allowReuse(_ number: Int32) {
+    var yes: Int32 = 1
+    setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
   }
+
+  /// The next connection's descriptor number, or the errno negated: `-EAGAIN` if none waits.
+  func accept() -> Int32 { lanyard_accept4(descriptor.number) }
 
   private static func failure(_ call: String, port: UInt16) -> LoopbackError {
     switch errno {
