@@ -126,6 +126,29 @@ import Testing
     #expect(throws: (any Error).self) { try Client(port: listener.port) }
   }
 
+  @Test func severalHandlersMayStopTheirListenerAtOnce() throws {
+    let box = Mutex<LoopbackListener?>(nil)
+    let reached = DispatchSemaphore(value: 0)
+    let go = DispatchSemaphore(value: 0)
+    let listener = try LoopbackListener(host: "127.0.0.1", port: 0, maximumBodyBytes: 10) { _ in
+      let listener = box.withLock { $0 }
+      reached.signal()
+      go.wait()
+      listener?.stop()
+      return .respond(.text("stopped"))
+    }
+    box.withLock { $0 = listener }
+    let clients = try (0..<4).map { _ in try Client(port: listener.port) }
+    for client in clients {
+      try client.send(get)
+      reached.wait()
+    }
+    for _ in clients { go.signal() }
+    for client in clients { #expect(client.readToEnd().hasSuffix("stopped")) }
+    listener.stop()
+    box.withLock { $0 = nil }
+  }
+
   @Test func connectionsBeyondTheBoundAreToldSo() throws {
     let listener = try LoopbackListener(host: "127.0.0.1", port: 0, maximumBodyBytes: 10) { _ in .hang }
     defer { listener.stop() }
