@@ -67,8 +67,8 @@ let practice: [Target] = [
   room(
     "AgentSimulation",
     [
-      "Agent", "AgentPorts", "AgentModel", "JSONRPC", "PracticeProvider", "SQLiteStore", "StorageFaults",
-      "TokenSignatures",
+      "Agent", "AgentModel", "AgentPorts", "JSONRPC", "LoopbackHTTP", "PracticeProvider", "SQLiteStore", "Secrets",
+      "StorageFaults", "TokenSignatures",
     ]
   ),  // seeded executor, virtual clocks, fault plans over the real store
 ]
@@ -120,7 +120,10 @@ let checks: [Target] = [
   tests("PracticeProviderTests", ["PracticeProvider", "LoopbackHTTP"]),
   tests("SchemaTests", ["AgentModel", "AgentProtocol", "JSONRPC", "SchemaKit", "Secrets"]),
   tests("SecretsTests", ["Secrets"]),
-  tests("SimulationTests", ["AgentSimulation"]),
+  tests(
+    "SimulationTests",
+    ["AgentModel", "AgentPorts", "AgentSimulation", "LoopbackHTTP", "PracticeProvider", "StorageFaults"]
+  ),
   tests("SQLiteStoreTests", ["SQLiteStore", "StorageFaults", "AgentPorts", "AgentModel", "CSQLite", "Secrets"]),
   tests("SystemTests", ["SystemAdapters", "KeyProviders", "AgentPorts", "AgentModel", "CPlatform", "Secrets"]),
   tests("TranscriptTests", ["AgentSimulation", "SchemaKit", "UnixTransport"]),

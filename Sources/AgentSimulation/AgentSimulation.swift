@@ -1,1 +1,0 @@
-// AgentSimulation: see Package.swift.

@@ -1,0 +1,212 @@
+public import AgentModel
+public import AgentPorts
+public import JSONRPC
+public import PracticeProvider
+internal import Synchronization
+
+/// A client in memory, on the agent's real connection: bytes in, lines out.
+///
+///     let client = try world.client()
+///     let answer = await client.call("token.get", #"{"account":"work"}"#)
+public final class SimulatedClient: ConnectionOutput {
+  private struct State {
+    var conversation: (any Conversation)?
+    var ids = 0
+    var waiting: [Int: CheckedContinuation<[UInt8]?, Never>] = [:]
+    var answers: [Int: [UInt8]] = [:]
+    var lines: [[UInt8]] = []
+    var watchers: [CheckedContinuation<Void, Never>] = []
+    var closing = false
+    var isClosed = false
+    var readsEvents = true
+  }
+  private let state = Mutex(State())
+  private let life: ProcessLife
+
+  init?(host: any ConversationHost, life: ProcessLife) {
+    self.life = life
+    guard let conversation = host.begin(self) else { return nil }
+    state.withLock { $0.conversation = conversation }
+    life.atEnd { [weak self] in self?.closed() }
+  }
+
+  // MARK: calling
+
+  /// One call and its answer.
+  public func call(_ method: String, _ params: String = "{}") async -> SimulatedAnswer {
+    await answer(to: send(method, params))
+  }
+
+  /// Sends a request and tells its id; `answer(to:)` waits for it.
+  @discardableResult
+  public func send(_ method: String, _ params: String = "{}") -> Int {
+    let id = state.withLock { state in
+      state.ids += 1
+      return state.ids
+    }
+    write(#"{"jsonrpc":"2.0","id":\#(id),"method":"\#(method)","params":\#(params)}"# + "\n")
+    return id
+  }
+
+  public func answer(to id: Int) async -> SimulatedAnswer {
+    let line: [UInt8]? = await withCheckedContinuation { waiter in
+      let known: [UInt8]?? = state.withLock { state in
+        if let line = state.answers.removeValue(forKey: id) { return .some(line) }
+        if state.isClosed { return .some(nil) }
+        state.waiting[id] = waiter
+        return nil
+      }
+      if let known { waiter.resume(returning: known) }
+    }
+    return SimulatedAnswer(line: line)
+  }
+
+  public func notify(_ method: String, _ params: String = "{}") {
+    write(#"{"jsonrpc":"2.0","method":"\#(method)","params":\#(params)}"# + "\n")
+  }
+
+  public func cancel(_ id: Int) { notify("$/cancel", #"{"id":\#(id)}"#) }
+
+  // MARK: bytes
+
+  /// Bytes as they are, in one chunk.
+  public func write(_ text: String) { write(Array(text.utf8)) }
+
+  public func write(_ bytes: [UInt8]) {
+    guard let conversation = open else { return }
+    bytes.withUnsafeBytes { conversation.received($0) }
+    closeIfAsked()
+  }
+
+  /// The client will send no more and goes on reading.
+  public func endOfInput() {
+    open?.endOfInput()
+    closeIfAsked()
+  }
+
+  /// The transport's judgement on a line that took too long; nothing happens if none has begun.
+  public func lineTimedOut() {
+    guard let conversation = open, conversation.lineDeadline != nil else { return }
+    conversation.lineTimedOut()
+    closeIfAsked()
+  }
+
+  /// When the line that has begun must have ended; nil if none has.
+  public var lineDeadline: BootInstant? { open?.lineDeadline }
+
+  /// The client goes away.
+  public func disconnect() {
+    guard let conversation = open else { return }
+    closed()
+    conversation.ended()
+  }
+
+  /// Every line so far that nobody took, answers and events, in the order in which they came.
+  public func takeLines() -> [String] {
+    state.withLock { state in
+      defer { state.lines = [] }
+      return state.lines.map { String(decoding: $0, as: UTF8.self) }
+    }
+  }
+
+  /// The events so far, oldest first.
+  public var events: [PracticeJSON] {
+    state.withLock { state in
+      state.lines.compactMap { PracticeJSON(line: $0) }.filter { $0["method"]?.stringValue == "event" }
+        .compactMap { $0["params"] }
+    }
+  }
+
+  /// Returns when another line has come, or the connection is closed.
+  public func nextLine() async {
+    await withCheckedContinuation { watcher in
+      let isClosed = state.withLock { state in
+        if !state.isClosed { state.watchers.append(watcher) }
+        return state.isClosed
+      }
+      if isClosed { watcher.resume() }
+    }
+  }
+
+  public var isClosed: Bool { state.withLock { $0.isClosed } }
+
+  /// While false, events are refused, as a transport does whose client does not read.
+  public var readsEvents: Bool {
+    get { state.withLock { $0.readsEvents } }
+    set {
+      state.withLock { $0.readsEvents = newValue }
+      if newValue { open?.drained() }
+    }
+  }
+
+  private var open: (any Conversation)? {
+    life.isAlive ? state.withLock { $0.isClosed ? nil : $0.conversation } : nil
+  }
+
+  // MARK: what the agent sends
+
+  public func send(_ line: WireBytes) { take(line.bytes) }
+
+  public func offer(_ line: WireBytes) -> Bool {
+    guard state.withLock({ $0.readsEvents }) else { return false }
+    take(line.bytes)
+    return true
+  }
+
+  public func append(_ line: UnsafeRawBufferPointer) { take(line) }
+
+  public func closeAfterFlush() {
+    state.withLock { $0.closing = true }
+    closeIfAsked()
+  }
+
+  /// Everything is flushed at once here, so a close that was asked for is due.
+  private func closeIfAsked() {
+    guard state.withLock({ $0.closing && !$0.isClosed }) else { return }
+    let conversation = state.withLock { $0.conversation }
+    closed()
+    conversation?.ended()
+  }
+
+  private func take(_ bytes: UnsafeRawBufferPointer) {
+    guard life.isAlive else { return }
+    for line in bytes.split(separator: 0x0A) { take(Array(line)) }
+  }
+
+  private func take(_ line: [UInt8]) {
+    let id = Self.id(of: line)
+    let (waiter, watchers) = state.withLock {
+      state -> (CheckedContinuation<[UInt8]?, Never>?, [CheckedContinuation<Void, Never>]) in
+      guard !state.isClosed else { return (nil, []) }
+      state.lines.append(line)
+      defer { state.watchers = [] }
+      guard let id else { return (nil, state.watchers) }
+      let waiter = state.waiting.removeValue(forKey: id)
+      if waiter == nil { state.answers[id] = line }
+      return (waiter, state.watchers)
+    }
+    waiter?.resume(returning: line)
+    for watcher in watchers { watcher.resume() }
+  }
+
+  /// The id of an answer to one of our calls, which the agent writes at the front of the line.
+  private static func id(of line: [UInt8]) -> Int? {
+    let head = Array(#"{"jsonrpc":"2.0","id":"#.utf8)
+    guard line.starts(with: head) else { return nil }
+    return Int(String(decoding: line[head.count...].prefix { $0 >= 0x30 && $0 <= 0x39 }, as: UTF8.self))
+  }
+
+  private func closed() {
+    let (waiting, watchers) = state.withLock { state in
+      state.isClosed = true
+      state.conversation = nil
+      defer {
+        state.waiting = [:]
+        state.watchers = []
+      }
+      return (state.waiting.sorted { $0.key < $1.key }.map(\.value), state.watchers)
+    }
+    for waiter in waiting { waiter.resume(returning: nil) }
+    for watcher in watchers { watcher.resume() }
+  }
+}

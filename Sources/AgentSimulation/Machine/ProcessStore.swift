@@ -1,0 +1,150 @@
+internal import AgentPorts
+internal import SQLiteStore
+internal import StorageFaults
+internal import Synchronization
+
+/// Counts commits, and ends the process just before or just after one of them.
+final class CommitPlan: Sendable {
+  private struct State {
+    var commits = 0
+    var deaths: [CommitMoment] = []
+    var failures: [Int: StoreFailure] = [:]
+  }
+  private let state = Mutex(State())
+
+  var commits: Int { state.withLock { $0.commits } }
+
+  func die(_ moment: CommitMoment) {
+    state.withLock { state in
+      switch moment {
+      case .before(let number): state.deaths.append(.before(state.commits + number))
+      case .after(let number): state.deaths.append(.after(state.commits + number))
+      }
+    }
+  }
+
+  func fail(_ number: Int, with failure: StoreFailure) {
+    state.withLock { $0.failures[$0.commits + number] = failure }
+  }
+
+  func clear() {
+    state.withLock { state in
+      state.deaths = []
+      state.failures = [:]
+    }
+  }
+
+  /// The next commit's number, and what is planned for it.
+  func next() -> (diesBefore: Bool, diesAfter: Bool, failure: StoreFailure?) {
+    state.withLock { state in
+      state.commits += 1
+      let number = state.commits
+      return (
+        state.deaths.contains(.before(number)), state.deaths.contains(.after(number)),
+        state.failures.removeValue(forKey: number)
+      )
+    }
+  }
+}
+
+/// A moment between two commits, counted from 1 at the planning.
+public enum CommitMoment: Sendable, Hashable {
+  /// The process dies instead of the commit.
+  case before(Int)
+  /// The commit is durable, and nothing that follows it happens.
+  case after(Int)
+}
+
+/// The real store as one process holds it. When the disk or the plan kills the process, this is where it dies.
+final class ProcessStore: Store {
+  let databaseID: [UInt8]
+  private let inner: SQLiteStore
+  private let plan: CommitPlan
+  private let life: ProcessLife
+  private let diskDied: @Sendable () -> Bool
+
+  init(inner: sending SQLiteStore, plan: CommitPlan, life: ProcessLife, diskDied: @escaping @Sendable () -> Bool) {
+    databaseID = inner.databaseID
+    self.inner = inner
+    self.plan = plan
+    self.life = life
+    self.diskDied = diskDied
+  }
+
+  private func call<Result>(_ body: (SQLiteStore) throws(StoreFailure) -> Result) throws(StoreFailure) -> Result {
+    guard life.isAlive else {
+      inner.close()
+      throw .closed
+    }
+    defer { if diskDied() { die() } }
+    return try body(inner)
+  }
+
+  private func die() {
+    inner.close()
+    life.end()
+  }
+
+  func metadata(_ name: String) throws(StoreFailure) -> [UInt8]? {
+    try call { (store) throws(StoreFailure) in try store.metadata(name) }
+  }
+
+  func keySlots() throws(StoreFailure) -> [KeySlotRow] {
+    try call { (store) throws(StoreFailure) in try store.keySlots() }
+  }
+
+  func record(_ key: RecordKey) throws(StoreFailure) -> SealedRecord? {
+    try call { (store) throws(StoreFailure) in try store.record(key) }
+  }
+
+  func records(in partition: PartitionID) throws(StoreFailure) -> [SealedRecord] {
+    try call { (store) throws(StoreFailure) in try store.records(in: partition) }
+  }
+
+  func records(in partition: PartitionID, kind: RecordKind) throws(StoreFailure) -> [SealedRecord] {
+    try call { (store) throws(StoreFailure) in try store.records(in: partition, kind: kind) }
+  }
+
+  func records(kind: RecordKind) throws(StoreFailure) -> [SealedRecord] {
+    try call { (store) throws(StoreFailure) in try store.records(kind: kind) }
+  }
+
+  func forEachRecord(of kind: RecordKind, _ body: (SealedRecord) -> Void) throws(StoreFailure) {
+    try call { (store) throws(StoreFailure) in try store.forEachRecord(of: kind, body) }
+  }
+
+  func partitions() throws(StoreFailure) -> [PartitionID] {
+    try call { (store) throws(StoreFailure) in try store.partitions() }
+  }
+
+  func commit(_ batch: [StoreWrite]) throws(StoreFailure) {
+    guard life.isAlive, !batch.isEmpty else {
+      return try call { (store) throws(StoreFailure) in try store.commit(batch) }
+    }
+    let planned = plan.next()
+    if planned.diesBefore {
+      die()
+      throw .closed
+    }
+    if let failure = planned.failure { throw failure }
+    try call { (store) throws(StoreFailure) in try store.commit(batch) }
+    if planned.diesAfter {
+      die()
+      throw .closed
+    }
+  }
+
+  func checkWritable(bytes: Int) throws(StoreFailure) {
+    try call { (store) throws(StoreFailure) in try store.checkWritable(bytes: bytes) }
+  }
+
+  func truncateLog() throws(StoreFailure) -> Bool {
+    try call { (store) throws(StoreFailure) in try store.truncateLog() }
+  }
+
+  func integrityProblems() throws(StoreFailure) -> [String] {
+    try call { (store) throws(StoreFailure) in try store.integrityProblems() }
+  }
+
+  func close() { inner.close() }
+}

@@ -1,0 +1,54 @@
+public import AgentPorts
+internal import Synchronization
+
+/// Takes the place of loopback listeners and of the person's browser: an address is open while somebody listens at
+/// it, and takes one answer.
+public final class SimulatedBrowser: RedirectListening {
+  private struct State {
+    var open: [String: @Sendable (String) async -> RedirectPage] = [:]
+    var nextPort: UInt16 = 49_152
+  }
+  private let state = Mutex(State())
+
+  public init() {}
+
+  public func listen(
+    host: String, port: UInt16?, path: String, onRequest: @escaping @Sendable (String) async -> RedirectPage
+  ) throws(RedirectFailure) -> any RedirectListener {
+    guard ["127.0.0.1", "::1", "localhost"].contains(host) else { throw .notLoopback }
+    let uri: String? = state.withLock { state in
+      let chosen = port ?? state.nextPort
+      if port == nil { state.nextPort += 1 }
+      let uri = "http://\(host.contains(":") ? "[\(host)]" : host):\(chosen)\(path)"
+      guard state.open[uri] == nil else { return nil }
+      state.open[uri] = onRequest
+      return uri
+    }
+    guard let uri else { throw .portBusy(port ?? 0) }
+    return Listener(browser: self, redirectURI: uri)
+  }
+
+  /// Goes where a provider sent the browser; nil if nobody listens there.
+  public func visit(_ location: String) async -> RedirectPage? {
+    let mark = location.firstIndex(of: "?") ?? location.endIndex
+    let uri = String(location[..<mark])
+    guard let answer = state.withLock({ $0.open[uri] }) else { return nil }
+    let page = await answer(String(location[mark...].dropFirst()))
+    close(uri)
+    return page
+  }
+
+  /// The addresses that are open, sorted.
+  public var listening: [String] { state.withLock { $0.open.keys.sorted() } }
+
+  fileprivate func close(_ uri: String) { state.withLock { $0.open[uri] = nil } }
+
+  /// The process that listened is gone.
+  func closeAll() { state.withLock { $0.open = [:] } }
+
+  private struct Listener: RedirectListener {
+    let browser: SimulatedBrowser
+    let redirectURI: String
+    func stop() { browser.close(redirectURI) }
+  }
+}

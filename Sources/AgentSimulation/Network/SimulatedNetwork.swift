@@ -1,0 +1,197 @@
+public import AgentModel
+public import AgentPorts
+internal import LoopbackHTTP
+public import PracticeProvider
+internal import Secrets
+internal import Synchronization
+
+/// Carries requests to providers in memory, in virtual time, and lets go wrong what a scenario asks for.
+///
+///     network.next("/token", .lostAnswer(.timedOut))     // processed, and nobody hears of it
+///     network.isOnline = false                           // no name is found
+///     network.count("/token")                            // how many requests left for it
+public final class SimulatedNetwork: HTTPExchange {
+  /// What was sent, in order.
+  public struct Sent: Sendable, Equatable {
+    public var method: String
+    public var url: String
+    /// Below the host: `/token`.
+    public var path: String
+    public var at: BootInstant
+  }
+
+  fileprivate struct Planned {
+    var path: String
+    var host: String?
+    var incident: Incident
+    /// Nil: for all that follow.
+    var left: Int?
+  }
+
+  fileprivate struct State {
+    var providers: [PracticeProvider] = []
+    var planned: [Planned] = []
+    var sent: [Sent] = []
+    var latency: ClosedRange<Int64>
+    var isOnline = true
+  }
+  private let state: Mutex<State>
+  private let clock: VirtualClock
+  private let chance: SeededEntropy
+
+  /// `latency` is the way there; the way back takes as long again.
+  public init(clock: VirtualClock, seed: UInt64, latency: ClosedRange<Int64> = 5...40) {
+    self.clock = clock
+    chance = SeededEntropy(seed: seed)
+    state = Mutex(State(latency: latency))
+  }
+
+  // MARK: what a scenario says
+
+  /// Reachable from now on under its issuer.
+  public func attach(_ provider: PracticeProvider) { state.withLock { $0.providers.append(provider) } }
+
+  /// Milliseconds that one way takes; drawn anew for each.
+  public var latency: ClosedRange<Int64> {
+    get { state.withLock { $0.latency } }
+    set { state.withLock { $0.latency = newValue } }
+  }
+
+  /// Without it no name is found.
+  public var isOnline: Bool {
+    get { state.withLock { $0.isOnline } }
+    set { state.withLock { $0.isOnline = newValue } }
+  }
+
+  /// The next requests to a path, of one host or of any, meet this; `times` nil: all of them from now on.
+  public func next(_ path: String, _ incident: Incident, host: String? = nil, times: Int? = 1) {
+    state.withLock { $0.planned.append(Planned(path: path, host: host, incident: incident, left: times)) }
+  }
+
+  public func clearIncidents() { state.withLock { $0.planned = [] } }
+
+  /// Requests that left this machine, or would have: those that found no connection are counted too.
+  public var sent: [Sent] { state.withLock { $0.sent } }
+
+  public func count(_ path: String, host: String? = nil) -> Int {
+    sent.filter { $0.path == path && (host == nil || HTTPURL($0.url)?.host == host) }.count
+  }
+
+  // MARK: carrying
+
+  public func send(_ request: AgentPorts.HTTPRequest) async -> HTTPOutcome {
+    let sentAt = clock.boot()
+    let deadline = sentAt + request.timeout
+    guard let url = HTTPURL(request.url) else { return .notConnected(.invalidURL) }
+    let incident = state.withLock { state in
+      state.sent.append(Sent(method: request.method, url: request.url, path: url.path, at: sentAt))
+      return state.isOnline ? state.takeIncident(url) : .notConnected(.nameNotFound)
+    }
+    await travel(until: deadline)
+    switch incident {
+    case .notConnected(let failure): return .notConnected(failure)
+    case .untrusted: return .untrusted
+    case .lostRequest(let lost): return await lose(lost, deadline)
+    case .delay(let more): await clock.sleep(until: min(deadline, clock.boot() + more))
+    case .heldBefore(let gate): await hold(gate, until: deadline)
+    case .intercepted(let status, let fields, let body):
+      return answer(status, fields, Array(body.utf8), request, sentAt)
+    case .lostAnswer, .heldAfter, nil: break
+    }
+    if let gone = gone(deadline) { return gone }
+    guard let provider = state.withLock({ $0.provider(for: url) }) else { return .notConnected(.refused) }
+    let reply = provider.handle(LoopbackHTTP.HTTPRequest(request))
+    if case .lostAnswer(let lost) = incident { return await lose(lost, deadline) }
+    if case .heldAfter(let gate) = incident { await hold(gate, until: deadline) }
+    await travel(until: deadline)
+    if let gone = gone(deadline) { return gone }
+    return await outcome(of: reply, request, sentAt, deadline)
+  }
+
+  private func travel(until deadline: BootInstant) async {
+    let milliseconds = chance.number(in: latency)
+    if milliseconds > 0 { await clock.sleep(until: min(deadline, clock.boot() + Milliseconds(milliseconds))) }
+  }
+
+  private func lose(_ lost: HTTPOutcome.LostAnswer, _ deadline: BootInstant) async -> HTTPOutcome {
+    if lost == .timedOut { await clock.sleep(until: deadline) }
+    return .unknown(Task.isCancelled ? .cancelled : lost)
+  }
+
+  private func gone(_ deadline: BootInstant) -> HTTPOutcome? {
+    if Task.isCancelled { return .unknown(.cancelled) }
+    return clock.boot() >= deadline ? .unknown(.timedOut) : nil
+  }
+
+  private func hold(_ gate: Gate, until deadline: BootInstant) async {
+    await withTaskGroup(of: Void.self) { [clock] group in
+      group.addTask { await gate.pass() }
+      group.addTask { await clock.sleep(until: deadline) }
+      await group.next()
+      group.cancelAll()
+    }
+  }
+
+  private func outcome(
+    of reply: HTTPReply, _ request: AgentPorts.HTTPRequest, _ sentAt: BootInstant, _ deadline: BootInstant
+  ) async -> HTTPOutcome {
+    switch reply {
+    case .respond(let response, let delay):
+      await clock.sleep(until: min(deadline, clock.boot() + Milliseconds(Int64(delay))))
+      return gone(deadline) ?? answer(response.status, response.headers, response.body, request, sentAt)
+    case .drop(let delay, _):
+      await clock.sleep(until: min(deadline, clock.boot() + Milliseconds(Int64(delay))))
+      return gone(deadline) ?? .unknown(.reset)
+    case .hang: return await lose(.timedOut, deadline)
+    case .truncate: return .unknown(.reset)
+    case .endlessBody: return .unknown(.tooLarge)
+    case .raw: return .unknown(.malformed)
+    }
+  }
+
+  private func answer(
+    _ status: Int, _ fields: [(name: String, value: String)], _ body: [UInt8], _ request: AgentPorts.HTTPRequest,
+    _ sentAt: BootInstant
+  ) -> HTTPOutcome {
+    guard body.count <= request.maximumResponseBytes else { return .unknown(.tooLarge) }
+    return .response(
+      AgentPorts.HTTPResponse(
+        status: status, fields: fields, body: body.withUnsafeBytes { Secret(copying: $0) }, sentAt: sentAt,
+        receivedAt: clock.boot()))
+  }
+}
+
+extension SimulatedNetwork.State {
+  fileprivate mutating func takeIncident(_ url: HTTPURL) -> Incident? {
+    let place = planned.firstIndex { $0.path == url.path && ($0.host == nil || $0.host == url.host) }
+    guard let place else { return nil }
+    let incident = planned[place].incident
+    if let left = planned[place].left {
+      if left > 1 { planned[place].left = left - 1 } else { planned.remove(at: place) }
+    }
+    return incident
+  }
+
+  /// By origin; where two share one, by the longest path of an issuer that is part of the request's.
+  fileprivate func provider(for url: HTTPURL) -> PracticeProvider? {
+    providers.compactMap { provider -> (PracticeProvider, Int)? in
+      guard let issuer = HTTPURL(provider.issuer), issuer.origin == url.origin else { return nil }
+      let path = issuer.path == "/" ? "" : issuer.path
+      return path.isEmpty || url.path.hasPrefix(path + "/") || url.path.hasSuffix(path)
+        ? (provider, path.utf8.count) : nil
+    }.max { $0.1 < $1.1 }?.0
+  }
+}
+
+extension LoopbackHTTP.HTTPRequest {
+  fileprivate init(_ request: AgentPorts.HTTPRequest) {
+    let headers = request.fields.map { field in
+      switch field.value {
+      case .text(let text): (name: field.name, value: text)
+      case .secret(let secret): (name: field.name, value: secret.withBytes { String(decoding: $0, as: UTF8.self) })
+      }
+    }
+    self.init(
+      method: request.method, url: request.url, headers: headers, body: request.body?.withBytes { [UInt8]($0) } ?? [])
+  }
+}

@@ -1,0 +1,44 @@
+internal import Agent
+internal import AgentPorts
+internal import SQLiteStore
+internal import StorageFaults
+internal import TokenSignatures
+
+/// One life of the agent over the world's disk.
+final class SimulatedProcess: Sendable {
+  let agent: AgentService
+  let life = ProcessLife()
+
+  init(number: UInt64, world: SimulatedWorld) throws {
+    let (life, clock) = (life, ProcessClock(clock: world.clock, life: life))
+    let sqlite = try SQLiteStore(path: "store", vfs: world.disk.vfsName)
+    let store = ProcessStore(inner: sqlite, plan: world.commitPlan, life: life) { [unowned world] in
+      world.diskHasKilled()
+    }
+    let environment = AgentEnvironment(
+      clock: clock, entropy: SeededEntropy(seed: world.seed &* 31 &+ number),
+      http: ProcessNetwork(network: world.network, life: life), signatures: OpenSSLSignatureVerifier(),
+      redirects: world.browser, directories: NoDirectoryAccounts(), log: world.log)
+    agent = AgentService(
+      store: store, keySource: world.protection == "keyFile" ? world.keys : nil, environment: environment,
+      version: "1.0.0-simulated", onShutDown: {})
+    let (browser, agent) = (world.browser, agent)
+    life.atEnd {
+      browser.closeAll()
+      // What is left of it comes to its end where nobody sees it.
+      agent.shutDown()
+    }
+  }
+
+  func open(protection: String) async throws { _ = try await agent.open(protection: protection) }
+
+  func run(on executor: SeededExecutor) {
+    let (agent, life) = (agent, life)
+    Task(executorPreference: executor) {
+      await agent.run()
+      life.end()
+    }
+  }
+
+  func end() { life.end() }
+}

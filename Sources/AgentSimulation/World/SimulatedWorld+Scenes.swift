@@ -1,0 +1,84 @@
+public import PracticeProvider
+internal import AgentModel
+
+/// A provider of the world, with the name under which the agent knows it.
+public struct SimulatedProvider: Sendable {
+  public let name: String
+  public let idp: PracticeProvider
+}
+
+/// What a scenario could not do that it must be able to.
+public struct SceneFailed: Error, CustomStringConvertible {
+  public let description: String
+}
+
+extension SimulatedWorld {
+  /// A new client of the running agent.
+  public func client() throws -> SimulatedClient {
+    let process = process
+    guard process.life.isAlive, let client = SimulatedClient(host: process.agent, life: process.life) else {
+      throw SceneFailed(description: "seed \(seed): the agent takes no client")
+    }
+    return client
+  }
+
+  /// A provider that is reachable, and not yet known to the agent.
+  public func makeProvider(
+    _ name: String, host: String? = nil, options: PracticeOptions = PracticeOptions()
+  ) -> SimulatedProvider {
+    let clock = clock
+    let entropy = SeededEntropy(seed: seed ^ name.utf8.reduce(7) { $0 &* 31 &+ UInt64($1) })
+    let idp = PracticeProvider(
+      issuer: "https://\(host ?? "\(name).test")", options: options, now: { clock.trueTime.milliseconds },
+      random: { entropy.bytes($0) })
+    network.attach(idp)
+    return SimulatedProvider(name: name, idp: idp)
+  }
+
+  /// A provider that the agent knows. `rotation` is how it behaves, and what the agent is told of it unless `more`
+  /// (members of `provider.add`, with a comma at their front) says otherwise.
+  public func provider(
+    _ name: String, rotation: RefreshTokenRotation = .strict, options: PracticeOptions = PracticeOptions(),
+    more: String? = nil
+  ) async throws -> SimulatedProvider {
+    var options = options
+    options.rotation = rotation
+    let provider = makeProvider(name, options: options)
+    let rule =
+      switch rotation {
+      case .none: #"{"reuse":"none"}"#
+      case .grace(let seconds): #"{"reuse":"grace","graceSeconds":\#(seconds)}"#
+      case .strict: #"{"reuse":"strict"}"#
+      }
+    let members = more ?? #","refresh":\#(rule)"#
+    let answer = try await client().call(
+      "provider.add",
+      #"{"name":"\#(name)","issuer":"\#(provider.idp.issuer)","clientId":"lanyard-demo"\#(members)}"#)
+    guard answer.error == nil, !answer.isLost else {
+      throw SceneFailed(description: "seed \(seed): provider.add: \(answer.line ?? "lost")")
+    }
+    return provider
+  }
+
+  /// A person signs in through the browser; the account's id.
+  @discardableResult
+  public func signIn(
+    _ user: String, at provider: SimulatedProvider, alias: String? = nil, again account: String? = nil
+  ) async throws -> String {
+    let client = try client()
+    defer { client.disconnect() }
+    var members = #""provider":"\#(provider.name)","flow":"browser""#
+    if let alias { members += #","alias":"\#(alias)""# }
+    if let account { members += #","account":"\#(account)""# }
+    let begun = await client.call("signIn.begin", "{\(members)}")
+    guard let id = begun["signIn"], let url = begun["authorizationUrl"] else {
+      throw SceneFailed(description: "seed \(seed): signIn.begin: \(begun.line ?? "lost")")
+    }
+    _ = await browser.visit(try provider.idp.authorize(url: url, as: user))
+    let ended = await client.call("signIn.wait", #"{"signIn":"\#(id)"}"#)
+    guard let found = ended["account"] else {
+      throw SceneFailed(description: "seed \(seed): signIn.wait: \(ended.line ?? "lost")")
+    }
+    return found
+  }
+}

@@ -1,0 +1,195 @@
+public import Agent
+public import AgentModel
+public import AgentPorts
+public import StorageFaults
+internal import Synchronization
+
+/// A machine, a network and a person in memory, all of it from one seed: the real agent over the real store, on an
+/// executor that chooses the schedule, with clocks that jump when everybody waits.
+///
+///     let world = SimulatedWorld(seed: 7)
+///     try world.run { world in
+///       let idp = try await world.provider("idp")
+///       let work = try await world.signIn("alice", at: idp, alias: "work")
+///       let client = try world.client()
+///       await world.clock.sleep(for: .seconds(280))
+///       let answer = await client.call("token.get", #"{"account":"work"}"#)
+///     }
+///
+/// `run` drives on the calling thread; everything else is called inside it, or, where it says so, between runs.
+public final class SimulatedWorld: Sendable {
+  public let seed: UInt64
+  public let executor: SeededExecutor
+  public let clock: VirtualClock
+  public let network: SimulatedNetwork
+  public let browser = SimulatedBrowser()
+  public let disk = SimulatedDisk()
+  public let keys = SimulatedKeys()
+  let commitPlan = CommitPlan()
+  let protection: String
+  let log: any AgentLog
+  let state = Mutex(State())
+
+  struct State {
+    var process: SimulatedProcess?
+    var processes: UInt64 = 0
+    /// How the plan for the disk ends the process.
+    var plannedDeath: SimulatedDisk.Death?
+    var powerWasLost = false
+  }
+
+  /// `protection` is the agent's: with `passphrase` it starts locked.
+  public init(
+    seed: UInt64, start: Timestamp = Timestamp(year: 2030, month: 1, day: 1), protection: String = "keyFile",
+    log: any AgentLog = SilentLog()
+  ) {
+    self.seed = seed
+    self.protection = protection
+    self.log = log
+    executor = SeededExecutor(seed: seed)
+    clock = VirtualClock(start: start)
+    network = SimulatedNetwork(clock: clock, seed: seed ^ 0x6E65_7477_6F72_6B00)
+  }
+
+  deinit {
+    // The store's files live in this disk; nobody may hold them when it goes.
+    state.withLock { $0.process }?.end()
+    executor.runUntilIdle()
+  }
+
+  // MARK: driving
+
+  /// A scenario that can't go on: nobody has anything to do, or time runs on for nothing.
+  public struct Stuck: Error, CustomStringConvertible {
+    public let seed: UInt64
+    public let description: String
+  }
+
+  /// Far more than any scenario takes: more means that something runs in a circle.
+  private static let mostJobs = 20_000_000
+  private static let mostJumps = 2_000_000
+
+  /// Starts the agent if none runs, and drives everything until `body` has ended. Time passes only while everybody
+  /// waits.
+  @discardableResult
+  public func run<Result: Sendable>(
+    _ body: @escaping @Sendable (SimulatedWorld) async throws -> Result
+  ) throws -> Result {
+    try drive { [self] in
+      if !isRunning { try await start() }
+      return try await body(self)
+    }
+  }
+
+  /// As `run`, without starting an agent.
+  @discardableResult
+  public func drive<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result) throws -> Result {
+    let outcome = Mutex<Swift.Result<Result, any Error>?>(nil)
+    let box = Box(outcome)
+    Task(executorPreference: executor) {
+      let result: Swift.Result<Result, any Error>
+      do { result = .success(try await body()) } catch { result = .failure(error) }
+      box.value.withLock { $0 = result }
+    }
+    let firstJob = executor.jobsRun
+    var jumps = 0
+    while true {
+      executor.run { box.value.withLock { $0 != nil } }
+      if let result = box.value.withLock({ $0 }) { return try result.get() }
+      guard clock.advanceToNext() else {
+        throw Stuck(seed: seed, description: "seed \(seed): everybody waits and nobody sleeps")
+      }
+      jumps += 1
+      guard executor.jobsRun - firstJob < Self.mostJobs, jumps < Self.mostJumps else {
+        throw Stuck(seed: seed, description: "seed \(seed): it goes round in circles")
+      }
+    }
+  }
+
+  private final class Box<Value: ~Copyable & Sendable>: Sendable {
+    let value: Value
+    init(_ value: consuming Value) { self.value = value }
+  }
+
+  /// Between runs: everybody does what they can do without time passing.
+  public func settle() { executor.runUntilIdle() }
+
+  /// Between runs: lets time pass, waking everybody in their order.
+  public func advance(by duration: Milliseconds) {
+    let end = clock.boot() + duration
+    settle()
+    while clock.advanceToNext(limit: end) { settle() }
+    clock.move(to: end)
+    settle()
+  }
+
+  // MARK: the agent's process
+
+  /// Starts the agent over what is on the disk. Throws as `lanyard-agent` would end.
+  public func start() async throws {
+    let (number, powerWasLost) = state.withLock { state in
+      state.processes += 1
+      defer { state.powerWasLost = false }
+      return (state.processes, state.powerWasLost)
+    }
+    if powerWasLost { clock.reboot() }
+    let process = try SimulatedProcess(number: number, world: self)
+    state.withLock { $0.process = process }
+    do {
+      try await process.open(protection: protection)
+    } catch {
+      process.end()
+      throw error
+    }
+    process.run(on: executor)
+  }
+
+  public var isRunning: Bool { state.withLock { $0.process?.life.isAlive ?? false } }
+
+  /// The agent, for what no method tells. Traps if none runs.
+  public var agent: AgentService { process.agent }
+
+  var process: SimulatedProcess {
+    guard let process = state.withLock({ $0.process }) else { preconditionFailure("no agent was started") }
+    return process
+  }
+
+  /// The process ends at this instant, or the machine does: nobody hears of it any more. Between the jobs of a
+  /// scenario; `crash(at:)` and `failDisk` do it within the agent's own work.
+  public func crash(_ death: SimulatedDisk.Death = .kill) {
+    process.end()
+    disk.die(death)
+    if case .powerLoss = death { state.withLock { $0.powerWasLost = true } }
+  }
+
+  /// Plans a death before or after a commit of the store, counted from now.
+  public func crash(at moment: CommitMoment) { commitPlan.die(moment) }
+
+  /// Plans that a commit, counted from now, fails and leaves nothing behind.
+  public func failCommit(_ number: Int, with failure: StoreFailure) { commitPlan.fail(number, with: failure) }
+
+  /// Commits of the store since the world began.
+  public var commits: Int { commitPlan.commits }
+
+  /// Plans a fault at a disk operation, counted from now.
+  public func failDisk(_ fault: SimulatedDisk.Fault, at operation: Int) {
+    state.withLock { if case .die(let death) = fault { $0.plannedDeath = death } else { $0.plannedDeath = nil } }
+    disk.plan(fault, at: disk.operations + operation, seed: seed ^ UInt64(operation))
+  }
+
+  /// A new process on the same disk, after whatever ended the last one; a living one is killed first. Plans for the
+  /// disk and the store are withdrawn.
+  public func restart() async throws {
+    if isRunning { crash() }
+    commitPlan.clear()
+    state.withLock { state in
+      if case .powerLoss? = state.plannedDeath, disk.hasFaulted { state.powerWasLost = true }
+      state.plannedDeath = nil
+    }
+    disk.revive()
+    try await start()
+  }
+
+  /// Asked after each call of the store.
+  func diskHasKilled() -> Bool { state.withLock { $0.plannedDeath } != nil && disk.hasFaulted }
+}
