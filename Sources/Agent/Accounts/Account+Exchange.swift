@@ -40,6 +40,12 @@ extension Account {
     }
   }
 
+  /// The account was signed out while the provider answered: the successor token is nobody's, and is revoked.
+  private func quarantine(_ answer: Registry.StagedAnswer) async {
+    guard let token = TokenResponse(body: answer.body)?.refreshToken else { return }
+    if let entry = try? await around.registry.quarantine(token, of: id) { around.revoke(entry) }
+  }
+
   private func isCurrent(_ attempt: TokenMachine.Attempt, _ epoch: UInt64) -> Bool {
     loaded?.machine.exchange == attempt && loaded?.profile.epoch == epoch
   }
@@ -48,7 +54,7 @@ extension Account {
   private func keep(_ answer: Registry.StagedAnswer, _ attempt: TokenMachine.Attempt) async {
     let intent = answer.intent
     do {
-      guard try await around.registry.stage(answer.body, for: intent, of: id) else { return }
+      guard try await around.registry.stage(answer.body, for: intent, of: id) else { return await quarantine(answer) }
     } catch {
       // The disk failed between the check and now. The answer stays in memory and is kept with the next attempt.
       loaded?.unkept = answer

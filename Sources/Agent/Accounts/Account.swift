@@ -11,6 +11,8 @@ struct AccountSurroundings: Sendable {
   let board: TokenBoard
   let events: EventHub
   let environment: AgentEnvironment
+  /// Sends an entry of the outbox, in its own time.
+  let revoke: @Sendable (OutboxEntry) -> Void
 }
 
 /// One account's grant: the machine decides, this actor performs.
@@ -25,7 +27,13 @@ actor Account {
   private var replacements = 0
   private var tokens: [UInt64: IssuedToken] = [:]
   private var serials: UInt64 = 0
-  private var waiting: [UInt64: CheckedContinuation<Result<TokenAnswer, RPCError>, Never>] = [:]
+  private var waiting: [UInt64: Waiting] = [:]
+
+  private struct Waiting {
+    var key: TokenKey
+    var caller: CheckedContinuation<Result<TokenAnswer, RPCError>, Never>
+  }
+
   private var waiterIDs: UInt64 = 0
 
   /// The grant as it is on the disk, and the machine above it.
@@ -58,7 +66,7 @@ actor Account {
       await withCheckedContinuation { continuation in
         // A cancellation that came first found nobody to tell, so it is looked for here.
         guard !Task.isCancelled else { return continuation.resume(returning: .failure(RPCError.cancelled)) }
-        waiting[waiter] = continuation
+        waiting[waiter] = Waiting(key: key, caller: continuation)
         perform(loaded?.machine.wanted(by: waiter, key: key, demand: demand, at: clock.boot()) ?? [])
         if loaded == nil { answer(waiter, .failure(.locked)) }
       }
@@ -74,7 +82,7 @@ actor Account {
   }
 
   private func answer(_ waiter: UInt64, _ result: Result<TokenAnswer, RPCError>) {
-    waiting.removeValue(forKey: waiter)?.resume(returning: result)
+    waiting.removeValue(forKey: waiter)?.caller.resume(returning: result)
   }
 
   /// The account's state as a user interface shows it.
@@ -99,7 +107,8 @@ actor Account {
     _ profile: AccountProfile, _ grant: GrantRecord, rule: ProviderConfiguration.RefreshRule,
     _ response: TokenResponse, sentAt: BootInstant
   ) {
-    release(RPCError(.reauthenticate(reason: "replaced"), account: id).with { $0.retryable = true })
+    replacements += 1
+    tokens = [:]
     var machine = TokenMachine(health: .ok, rule: rule)
     if let token = issue(response, for: .standard, sentAt: sentAt, grant: grant) {
       _ = machine.adopt(token.facts, for: .standard)
@@ -107,6 +116,12 @@ actor Account {
     loaded = Loaded(profile: profile, machine: machine, grant: grant, toldState: .active)
     around.board.setState(.active, of: id)
     publish()
+    // Who waited for the old grant gets the new one's token.
+    for waiter in waiting.keys.sorted() {
+      guard let key = waiting[waiter]?.key else { continue }
+      perform(
+        loaded?.machine.wanted(by: waiter, key: key, demand: .usable(minimumLifetime: .zero), at: clock.boot()) ?? [])
+    }
   }
 
   /// Gives up what is in memory: the grant was replaced on the disk, or the vault was locked. An exchange in flight

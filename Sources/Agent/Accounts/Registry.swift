@@ -122,6 +122,7 @@ actor Registry {
     var isInitialized: Bool
     var protection: WireProtection
     var profiles: [AccountProfile]
+    var pendingRevocations: Int
   }
 
   func summary() throws(RPCError) -> Summary {
@@ -129,7 +130,7 @@ actor Registry {
     let word = protection ?? slots.first?.protection ?? keySource?.protection ?? "passphrase"
     return Summary(
       isLocked: vault == nil, isInitialized: !slots.isEmpty, protection: WireProtection(rawValue: word) ?? .passphrase,
-      profiles: Array(profiles.values))
+      profiles: Array(profiles.values), pendingRevocations: vault == nil ? 0 : try outbox().count)
   }
 
   /// Forgets every key and everything that was opened with one.

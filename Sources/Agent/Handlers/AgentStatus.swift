@@ -17,7 +17,8 @@ enum AgentStatusHandler: MethodHandler {
           WireAccountState.allCases.compactMap { state in
             counts[state].map { WireMap.Entry(name: state.rawValue, value: $0) }
           })),
-      pendingRevocations: 0, pendingOperations: 0, connections: agent.connectionCount, startedAt: agent.startedAt,
+      pendingRevocations: summary.pendingRevocations, pendingOperations: 0, connections: agent.connectionCount,
+      startedAt: agent.startedAt,
       version: agent.version, callersAreTrusted: true)
   }
 }

@@ -13,7 +13,9 @@ enum AgentUnlockHandler: MethodHandler {
         throw .invalidParams("/passphrase", expected: "the passphrase of the vault")
       }
     }
-    call.agent.events.publish(AgentUnlockedEvent())
+    let agent = call.agent
+    agent.background.start { await agent.revocations.resume(now: false) }
+    agent.events.publish(AgentUnlockedEvent())
     return AgentUnlock.Result(locked: false)
   }
 }

@@ -76,6 +76,20 @@ struct ProviderClient: Sendable {
     return fields + [HTTPField("Authorization", secret: BasicCredentials.value(configuration.clientID, secret))]
   }
 
+  // MARK: revocation (RFC 7009)
+
+  func revoke(_ refreshToken: Secret) async -> RevocationOutbox.Answer {
+    guard let endpoint = provider.endpoints.revocation else { return .none }
+    var form = FormBody()
+    form.append("token", refreshToken)
+    form.append("token_type_hint", "refresh_token")
+    let fields = authenticate(&form)
+    guard case .response(let response) = await http.send(request("POST", endpoint, fields: fields, body: form.finish()))
+    else { return .none }
+    let refusal = TokenEndpointRefusal(response, now: clock.wall())
+    return .response(status: response.status, error: refusal.error, retryAfter: refusal.retryAfter)
+  }
+
   // MARK: documents
 
   enum DocumentFailure: Error, Sendable {

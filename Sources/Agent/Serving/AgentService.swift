@@ -22,6 +22,7 @@ public final class AgentService: ConversationHost {
   let registry: Registry
   let accounts: AccountDirectory
   let signIns: SignInDesk
+  let revocations: RevocationDesk
   let connectivity: ConnectivityState
   let methods = ServedMethods.all
   private let onShutDown: @Sendable () -> Void
@@ -48,10 +49,16 @@ public final class AgentService: ConversationHost {
     registry = Registry(
       store: store, keySource: keySource, clock: environment.clock, entropy: environment.entropy, board: board)
     connectivity = ConnectivityState(events: events, clock: environment.clock)
+    let desk = Handle<RevocationDesk>()
     let around = AccountSurroundings(
-      registry: registry, background: background, board: board, events: events, environment: environment)
+      registry: registry, background: background, board: board, events: events, environment: environment,
+      revoke: { [background] entry in
+        background.start { _ = await desk.value?.send(entry) }
+      })
     accounts = AccountDirectory(around: around)
     signIns = SignInDesk(around: around, accounts: accounts)
+    revocations = RevocationDesk(around: around)
+    desk.value = revocations
   }
 
   // MARK: life
@@ -90,6 +97,7 @@ public final class AgentService: ConversationHost {
 
   /// Serves until `shutDown()`; returns when everything in flight has ended.
   public func run() async {
+    background.start { [revocations] in await revocations.resume(now: false) }
     await background.run()
     await registry.closeStore()
   }
@@ -126,5 +134,15 @@ public final class AgentService: ConversationHost {
     var object = AnswerObject.error(id: nil, .overloaded("connections"))
     object.byte(0x0A)
     return object.finish()
+  }
+}
+
+/// A part that is made after those that need it.
+private final class Handle<Part: AnyObject & Sendable>: Sendable {
+  private let part = Mutex<Part?>(nil)
+
+  var value: Part? {
+    get { part.withLock { $0 } }
+    set { part.withLock { $0 = newValue } }
   }
 }

@@ -37,6 +37,17 @@ final class BackgroundWork: Sendable {
     return try result.get()
   }
 
+  /// Starts work that goes on to its end, and waits for its result as long as the caller does: nil if it was cancelled.
+  func race<Success: Sendable>(_ work: @escaping @Sendable () async -> Success) async -> Success? {
+    let (results, deliver) = AsyncStream<Success>.makeStream()
+    add.yield {
+      deliver.yield(await work())
+      deliver.finish()
+    }
+    for await result in results { return result }
+    return nil
+  }
+
   /// Starts work that only waits for a moment: it is cancelled when everything else has ended.
   func startTimer(_ work: @escaping Work) { addTimer.yield(work) }
 

@@ -4,10 +4,12 @@ internal import AgentProtocol
 /// A method of the contract that is not here answers -32601, and its feature is not told by `agent.hello`.
 struct ServedMethods: Sendable {
   static let all = ServedMethods([
+    ServedMethod(AccountForgetHandler.self),
     ServedMethod(AccountGetHandler.self),
     ServedMethod(AccountListHandler.self),
     ServedMethod(AccountRenameHandler.self),
     ServedMethod(AccountResolveHandler.self),
+    ServedMethod(AccountSignOutHandler.self),
     ServedMethod(AccountSwitchHandler.self),
     ServedMethod(ordered: AgentHelloHandler.self),
     ServedMethod(AgentInitializeHandler.self),
@@ -24,6 +26,9 @@ struct ServedMethods: Sendable {
     ServedMethod(ProviderListHandler.self),
     ServedMethod(ProviderRemoveHandler.self),
     ServedMethod(ProviderUpdateHandler.self),
+    ServedMethod(RevocationAbandonHandler.self),
+    ServedMethod(RevocationListHandler.self),
+    ServedMethod(RevocationRetryHandler.self),
     ServedMethod(RpcDiscoverHandler.self),
     ServedMethod(SessionGetHandler.self),
     ServedMethod(SignInBeginHandler.self),

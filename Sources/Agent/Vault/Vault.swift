@@ -160,6 +160,11 @@ final class Vault {
     for partition in destroyed { partitions[partition] = nil }
   }
 
+  /// Moves the log into the file and empties it; false if a reader prevents it. Tried again at the next start.
+  func truncateLog() throws(VaultFailure) -> Bool {
+    try onStore { () throws(StoreFailure) in try store.truncateLog() }
+  }
+
   /// Can the next commit be written? Asked before a token is spent.
   func checkWritable() throws(VaultFailure) {
     // A staged answer is bounded by 1 MiB; ordinary ones stay under this.

@@ -1,0 +1,61 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentProtocol
+internal import Secrets
+
+/// Signed out is durable before anybody is told; what can be revoked in the caller's time is, the rest is queued.
+enum AccountSignOutHandler: MethodHandler {
+  typealias Method = AccountSignOut
+
+  static func handle(_ params: AccountSignOut.Params, _ call: Call) async throws(RPCError) -> AccountSignOut.Result {
+    let agent = call.agent
+    let profile = try await agent.registry.profile(params.account)
+    // From here on it is the agent's work: a caller that goes away leaves no account half signed out.
+    return try await agent.background.finish { () async throws(RPCError) in
+      try await signOut(profile.id, params, agent)
+    }
+  }
+
+  private static func signOut(
+    _ id: AccountID, _ params: AccountSignOut.Params, _ agent: AgentService
+  ) async throws(RPCError) -> AccountSignOut.Result {
+    let done = try await agent.registry.signOut(id, params.mode)
+    await agent.accounts.account(id).release(RPCError(TokenMachine.Refusal.signedOut, account: id))
+    agent.board.setState(.signedOut, of: id)
+    let revocation = await revoke(done, params, agent)
+    agent.events.publish(SessionStateChangedEvent(state: .signedOut, previous: done.previousState), account: id)
+    agent.events.publish(
+      AccountSignedOutEvent(mode: params.mode, data: done.data, revocation: revocation), account: id)
+    if done.wasActive { agent.events.publish(AccountSwitchedEvent(active: nil, previous: id), account: id) }
+    if done.data == .erased { agent.events.publish(AccountErasedEvent(), account: id) }
+    return AccountSignOut.Result(
+      account: id, mode: params.mode, data: done.data, revocation: revocation, endSessionUrl: done.endSessionURL)
+  }
+
+  private static func revoke(
+    _ done: Registry.SignedOut, _ params: AccountSignOut.Params, _ agent: AgentService
+  ) async -> WireRevocationOutcome {
+    guard let entry = done.entry else { return .notNeeded }
+    guard params.mode != .offline else { return .queued }  // no network is touched
+    let desk = agent.revocations
+    // The try itself goes on past the caller's budget; only the answer does not wait for it.
+    let outcome = try? await withDeadline(
+      seconds: params.revocationTimeoutSeconds, clock: agent.environment.clock
+    ) { () async throws(RPCError) -> WireRevocationOutcome in
+      await agent.background.race { await desk.send(entry) } ?? .queued
+    }
+    return (outcome ?? nil) ?? .queued
+  }
+}
+
+extension Registry.SignedOut {
+  /// OpenID Connect RP-Initiated Logout §2: the browser ends the provider's own session there.
+  var endSessionURL: String? {
+    guard let provider, let endpoint = provider.endpoints.endSession.flatMap(HTTPURL.init) else { return nil }
+    var items = [("client_id", provider.configuration.clientID)]
+    if let idToken {
+      items.insert(("id_token_hint", idToken.withBytes { String(decoding: $0, as: UTF8.self) }), at: 0)
+    }
+    return endpoint.adding(items)
+  }
+}

@@ -1,0 +1,15 @@
+internal import AgentProtocol
+
+enum RevocationAbandonHandler: MethodHandler {
+  typealias Method = RevocationAbandon
+
+  static func handle(
+    _ params: RevocationAbandon.Params, _ call: Call
+  ) async throws(RPCError) -> RevocationAbandon.Result {
+    guard let entry = try await call.agent.registry.outbox().first(where: { $0.name == params.revocation }) else {
+      throw .revocationNotFound
+    }
+    await call.agent.revocations.abandon(entry)
+    return RevocationAbandon.Result(revocation: params.revocation)
+  }
+}

@@ -1,0 +1,20 @@
+internal import AgentProtocol
+
+/// Tries one entry, or all, now; answers what is left.
+enum RevocationRetryHandler: MethodHandler {
+  typealias Method = RevocationRetry
+
+  static func handle(_ params: RevocationRetry.Params, _ call: Call) async throws(RPCError) -> RevocationRetry.Result {
+    let registry = call.agent.registry
+    let entries = try await registry.outbox().filter { params.revocation == nil || $0.name == params.revocation }
+    guard params.revocation == nil || !entries.isEmpty else { throw .revocationNotFound }
+    for entry in entries { _ = await call.agent.revocations.send(entry) }
+    return RevocationRetry.Result(revocations: try await registry.outbox().map { WireRevocation($0) })
+  }
+}
+
+extension RPCError {
+  static let revocationNotFound = RPCError(
+    .notFound, "There is no such revocation: it was confirmed, abandoned, or never queued."
+  ).with { $0.details = [("kind", .text("revocation"))] }
+}

@@ -1,0 +1,71 @@
+internal import AgentModel
+internal import JSONRPC
+internal import Secrets
+
+/// A refresh token that must still be revoked, with all that this takes: its account and provider may be gone by then.
+struct OutboxEntry: Sendable {
+  var id: [UInt8]
+  var token: Secret
+  var provider: ProviderName
+  var issuer: String
+  var accountLabel: String
+  var createdAt: Timestamp
+  /// When nobody need try any more.
+  var expiresAt: Timestamp
+  var attempts: Int
+  var nextAttemptAt: Timestamp
+  var lastError: String?
+  var lastErrorAt: Timestamp?
+
+  /// The id of the wire.
+  var name: String { "rev_" + Base32.encode(id) }
+
+  var record: Secret {
+    RecordCoding.write { writer in
+      writer.member("token", token)
+      writer.member("provider", provider.text)
+      writer.member("issuer", issuer)
+      writer.member("accountLabel", accountLabel)
+      writer.member("createdAt", createdAt.milliseconds)
+      writer.member("expiresAt", expiresAt.milliseconds)
+      writer.member("attempts", Int64(attempts))
+      writer.member("nextAttemptAt", nextAttemptAt.milliseconds)
+      writer.member("lastError", lastError)
+      writer.member("lastErrorAt", lastErrorAt?.milliseconds)
+    }
+  }
+
+  init(
+    id: [UInt8], token: Secret, provider: ProviderName, issuer: String, accountLabel: String, now: Timestamp,
+    expiresAt: Timestamp
+  ) {
+    self.id = id
+    self.token = token
+    self.provider = provider
+    self.issuer = issuer
+    self.accountLabel = accountLabel
+    createdAt = now
+    self.expiresAt = expiresAt
+    attempts = 0
+    nextAttemptAt = now
+  }
+
+  init?(_ plain: Secret, id: [UInt8]) {
+    let read = RecordCoding.read(plain) { node -> OutboxEntry? in
+      guard let token = node["token"]?.secret, let provider = node["provider"]?.string.flatMap({ ProviderName($0) }),
+        let issuer = node["issuer"]?.string, let label = node["accountLabel"]?.string,
+        let createdAt = node["createdAt"]?.timestamp, let expiresAt = node["expiresAt"]?.timestamp
+      else { return nil }
+      var entry = OutboxEntry(
+        id: id, token: token, provider: provider, issuer: issuer, accountLabel: label, now: createdAt,
+        expiresAt: expiresAt)
+      entry.attempts = Int(node["attempts"]?.integer ?? 0)
+      entry.nextAttemptAt = node["nextAttemptAt"]?.timestamp ?? createdAt
+      entry.lastError = node["lastError"]?.string
+      entry.lastErrorAt = node["lastErrorAt"]?.timestamp
+      return entry
+    }
+    guard let read else { return nil }
+    self = read
+  }
+}

@@ -1,0 +1,127 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+internal import Secrets
+
+/// Signing out on the disk (DESIGN, Sign-out: Order): one transaction, before which the account is signed in, and
+/// after which it is signed out and its token is either dead or in the outbox.
+extension Registry {
+  struct SignedOut: Sendable {
+    var profile: AccountProfile
+    var previousState: WireAccountState
+    var provider: Provider?
+    /// Nil if there was no refresh token.
+    var entry: OutboxEntry?
+    var idToken: Secret?
+    var data: WireDataDisposition
+    var wasActive: Bool
+  }
+
+  func signOut(_ id: AccountID, _ mode: WireSignOutMode) throws(RPCError) -> SignedOut {
+    var profile = try profile(.id(id))
+    guard profile.standing == .signedIn else {
+      throw RPCError(.signedOut, "This account is signed out already. Nothing was changed.").with {
+        $0.account = id
+        $0.remedies = [.reauthenticate]
+      }
+    }
+    let provider = providers[profile.provider]
+    let previousState = board.state(of: id) ?? profile.restingState
+    let loaded = try loadGrant(of: profile)
+    // An answer that was staged and not judged yet holds the only token that lives.
+    let staged = loaded?.staged.flatMap { TokenResponse(body: $0.body)?.refreshToken }
+    let entry = (staged ?? loaded?.grant.refreshToken).map {
+      outboxEntry(for: $0, profile, expiresAt: loaded?.grant.refreshTokenExpiresAt)
+    }
+    let wasActive = active == id
+    let old = profile.partition
+    profile.epoch += 1
+    profile.health = .signedOut
+    profile.standing = mode == .hard ? .signedOutHard : .signedOutSoft
+    var changes: [VaultChange] = []
+    if let entry { changes.append(.put(.vault, .outbox, id: entry.id, entry.record)) }
+    if wasActive { changes.append(.delete(.vault, .activeAccount)) }
+    if mode == .hard {
+      // A new incarnation remembers who it was; the keys of the old one go with its rows.
+      profile.partition = PartitionID(bytes: entropy.bytes(PartitionID.byteCount))!
+      changes += [.destroy(old), .put(profile.partition, .profile, profile.record)]
+    } else {
+      changes += [.put(old, .profile, profile.record)]
+      changes += [RecordKind.grant, .intent, .staged, .idToken].map { .delete(old, $0) }
+    }
+    let all = changes
+    try onVault(account: id) { (vault) throws(VaultFailure) in try vault.apply(all) }
+    profiles[id] = profile
+    if wasActive {
+      active = nil
+      board.setActive(nil)
+    }
+    board.withdraw(id)
+    return SignedOut(
+      profile: profile, previousState: previousState, provider: provider, entry: entry, idToken: loaded?.idToken,
+      data: mode == .hard ? erase() : .sealed, wasActive: wasActive)
+  }
+
+  /// The deleted rows are overwritten in the file; the log still has them until it is truncated.
+  private func erase() -> WireDataDisposition {
+    let isGone = (try? onVault { (vault) throws(VaultFailure) in try vault.truncateLog() }) ?? false
+    return isGone ? .erased : .erasurePending
+  }
+
+  /// Removes the last trace of an account that is signed out.
+  func forget(_ selector: AccountSelector) throws(RPCError) -> AccountProfile {
+    let profile = try profile(selector)
+    guard profile.standing != .signedIn else {
+      throw .invalidParams("/account", expected: "an account that is signed out").with { $0.account = profile.id }
+    }
+    try onVault(account: profile.id) { (vault) throws(VaultFailure) in try vault.apply([.destroy(profile.partition)]) }
+    profiles[profile.id] = nil
+    board.remove(profile.id)
+    _ = erase()
+    return profile
+  }
+
+  // MARK: outbox
+
+  /// A token that came too late for its account: nobody may use it, so it is revoked.
+  func quarantine(_ token: Secret, of id: AccountID) throws(RPCError) -> OutboxEntry? {
+    guard let profile = profiles[id] else { return nil }
+    let entry = outboxEntry(for: token, profile, expiresAt: nil)
+    try save(entry)
+    return entry
+  }
+
+  private func outboxEntry(for token: Secret, _ profile: AccountProfile, expiresAt: Timestamp?) -> OutboxEntry {
+    let now = clock.wall()
+    let patience = now + RevocationOutbox.patience
+    return OutboxEntry(
+      id: entropy.bytes(16), token: token, provider: profile.provider, issuer: profile.identity.issuer,
+      accountLabel: profile.alias?.text ?? profile.id.text, now: now,
+      expiresAt: expiresAt.map { min($0, patience) } ?? patience)
+  }
+
+  func outbox() throws(RPCError) -> [OutboxEntry] {
+    try onVault { (vault) throws(VaultFailure) in
+      var entries: [OutboxEntry] = []
+      for (id, plain) in try vault.readAll(.vault, .outbox) {
+        guard let entry = OutboxEntry(plain, id: id) else { throw .integrity }
+        entries.append(entry)
+      }
+      return entries.sorted { ($0.createdAt, $0.name) < ($1.createdAt, $1.name) }
+    }
+  }
+
+  func save(_ entry: OutboxEntry) throws(RPCError) {
+    try onVault { (vault) throws(VaultFailure) in
+      try vault.apply([.put(.vault, .outbox, id: entry.id, entry.record)])
+    }
+  }
+
+  func remove(_ entry: OutboxEntry) throws(RPCError) {
+    try onVault { (vault) throws(VaultFailure) in
+      try vault.apply([.delete(.vault, .outbox, id: entry.id)])
+      _ = try vault.truncateLog()  // the token is shredded, not only unlisted
+    }
+  }
+}

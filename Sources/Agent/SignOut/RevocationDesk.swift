@@ -1,0 +1,102 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+internal import Secrets
+
+/// Revokes what is in the outbox: at once where there is a way, later and by itself where there is none.
+actor RevocationDesk {
+  private let around: AccountSurroundings
+  /// Entries that are being sent now: one request each at a time.
+  private var inFlight: Set<[UInt8]> = []
+  private var timers: [[UInt8]: Timestamp] = [:]
+
+  init(around: AccountSurroundings) { self.around = around }
+
+  private var clock: any AgentClock { around.environment.clock }
+
+  /// After a start, an unlock or a reconnect: everything that is due is tried, the rest waits for its time.
+  func resume(now: Bool) async {
+    guard let entries = try? await around.registry.outbox() else { return }
+    for entry in entries {
+      if now || entry.nextAttemptAt <= clock.wall() {
+        around.background.start { _ = await self.send(entry) }
+      } else {
+        schedule(entry)
+      }
+    }
+  }
+
+  /// Tries one entry. The result says what is known of the token now.
+  func send(_ entry: OutboxEntry) async -> WireRevocationOutcome {
+    guard inFlight.insert(entry.id).inserted else { return .queued }
+    defer { inFlight.remove(entry.id) }
+    // Another try may have ended it since it was read.
+    guard let current = try? await around.registry.outbox().first(where: { $0.id == entry.id }) else { return .queued }
+    guard current.expiresAt > clock.wall() else {
+      await giveUp(current, reason: "expired")
+      return .queued
+    }
+    guard let provider = try? await around.registry.provider(named: current.provider.text),
+      provider.endpoints.revocation != nil
+    else {
+      await giveUp(current, reason: "unsupported")
+      return .unsupported
+    }
+    let client = ProviderClient(provider: provider, environment: around.environment)
+    let answer = await client.revoke(current.token)
+    var after = current
+    after.attempts += 1
+    let jitter = Double(around.environment.entropy.bytes(2).reduce(0) { $0 << 8 | Int($1) }) / 65_536
+    switch RevocationOutbox.verdict(answer, attempts: after.attempts, jitter: jitter) {
+    case .confirmed:
+      // If the disk fails now, the entry is sent once more: a second revocation changes nothing (RFC 7009 §2.2).
+      try? await around.registry.remove(current)
+      around.events.publish(RevocationConfirmedEvent(revocation: current.name, issuer: current.issuer))
+      return .confirmed
+    case .unsupported:
+      await giveUp(current, reason: "unsupported")
+      return .unsupported
+    case .again(let pause):
+      after.nextAttemptAt = clock.wall() + pause
+      after.lastError = Self.word(answer)
+      after.lastErrorAt = clock.wall()
+      try? await around.registry.save(after)
+      schedule(after)
+      return .queued
+    }
+  }
+
+  private static func word(_ answer: RevocationOutbox.Answer) -> String {
+    switch answer {
+    case .none: ErrorCode.offline.name.description
+    case .response(401, _, _), .response(403, _, _): ErrorCode.providerMisconfigured.name.description
+    case .response: ErrorCode.providerUnavailable.name.description
+    }
+  }
+
+  private func giveUp(_ entry: OutboxEntry, reason: String) async {
+    try? await around.registry.remove(entry)
+    around.events.publish(RevocationAbandonedEvent(revocation: entry.name, issuer: entry.issuer, reason: reason))
+  }
+
+  /// A person gives up.
+  func abandon(_ entry: OutboxEntry) async { await giveUp(entry, reason: "requested") }
+
+  private func schedule(_ entry: OutboxEntry) {
+    guard timers[entry.id] != entry.nextAttemptAt else { return }
+    timers[entry.id] = entry.nextAttemptAt
+    let due = clock.boot() + (entry.nextAttemptAt - clock.wall())
+    around.background.startTimer { [clock] in
+      await clock.sleep(until: due)
+      guard !Task.isCancelled else { return }
+      await self.fire(entry)
+    }
+  }
+
+  private func fire(_ entry: OutboxEntry) {
+    guard timers[entry.id] == entry.nextAttemptAt else { return }
+    timers[entry.id] = nil
+    around.background.start { _ = await self.send(entry) }
+  }
+}
