@@ -52,3 +52,7 @@ public struct SimulatedAnswer: Sendable {
   /// A member of the result that is text.
   public subscript(name: String) -> String? { json["result"]?[name]?.stringValue }
 }
+
+extension SimulatedAnswer: CustomStringConvertible {
+  public var description: String { line ?? "(the connection ended)" }
+}

@@ -18,6 +18,8 @@ public final class SimulatedNetwork: HTTPExchange {
     /// Below the host: `/token`.
     public var path: String
     public var at: BootInstant
+    /// The refresh token in the form, if it has one: which one was spent is what scenarios are about.
+    public var refreshToken: String?
   }
 
   fileprivate struct Planned {
@@ -83,8 +85,11 @@ public final class SimulatedNetwork: HTTPExchange {
     let sentAt = clock.boot()
     let deadline = sentAt + request.timeout
     guard let url = HTTPURL(request.url) else { return .notConnected(.invalidURL) }
+    let asReceived = LoopbackHTTP.HTTPRequest(request)
+    let refreshToken = asReceived.formItems.first { $0.name == "refresh_token" }?.value
     let incident = state.withLock { state in
-      state.sent.append(Sent(method: request.method, url: request.url, path: url.path, at: sentAt))
+      state.sent.append(
+        Sent(method: request.method, url: request.url, path: url.path, at: sentAt, refreshToken: refreshToken))
       return state.isOnline ? state.takeIncident(url) : .notConnected(.nameNotFound)
     }
     await travel(until: deadline)
@@ -100,7 +105,7 @@ public final class SimulatedNetwork: HTTPExchange {
     }
     if let gone = gone(deadline) { return gone }
     guard let provider = state.withLock({ $0.provider(for: url) }) else { return .notConnected(.refused) }
-    let reply = provider.handle(LoopbackHTTP.HTTPRequest(request))
+    let reply = provider.handle(asReceived)
     if case .lostAnswer(let lost) = incident { return await lose(lost, deadline) }
     if case .heldAfter(let gate) = incident { await hold(gate, until: deadline) }
     await travel(until: deadline)
