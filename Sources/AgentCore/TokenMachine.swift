@@ -112,6 +112,8 @@ public struct TokenMachine: Sendable {
   private var replayUntil: BootInstant?
   /// When the request was sent whose answer is lost.
   private var lostSentAt: BootInstant?
+  /// When the token of this key was made because the one before was rejected.
+  private var replacements: [TokenKey: BootInstant] = [:]
   private var rule: ProviderConfiguration.RefreshRule
 
   public init(health: Health, rule: ProviderConfiguration.RefreshRule) {
@@ -153,6 +155,11 @@ public struct TokenMachine: Sendable {
       return [answer] + begin(key, at: now)
     case (.replacing(let fingerprint), let token?) where token.fingerprint != fingerprint:
       return [.answer(id, serial: token.serial, .cache)]
+    case (.replacing, .some):
+      // A token that replaced a rejected one and is rejected as soon: another exchange would be a loop.
+      if let replaced = replacements[key], now < replaced + Self.breakerWindow {
+        return [.refuse(id, .interaction(claims: nil))]
+      }
     default: break
     }
     if exchange?.key == key {
@@ -179,6 +186,10 @@ public struct TokenMachine: Sendable {
     pause = nil
     interactions[attempt.key] = nil
     cache[attempt.key] = token
+    let wasRejected = waiters.contains { waiter in
+      if waiter.key == attempt.key, case .replacing = waiter.demand { true } else { false }
+    }
+    replacements[attempt.key] = wasRejected ? now : nil
     var effects = setHealth(.ok)
     effects += takeWaiters(for: attempt.key).map { .answer($0.id, serial: token.serial, .refreshed) }
     return effects + beginNext(at: now)
@@ -349,6 +360,9 @@ public struct TokenMachine: Sendable {
   }
 
   public static let outcomeUnknown = "outcomeUnknown"
+
+  /// A new token that is rejected within this time opens a breaker for its audience (DESIGN, Tokens).
+  public static let breakerWindow = Milliseconds.seconds(60)
 
   /// What stands against an exchange for this key now; nil if nothing does.
   private func refusal(for key: TokenKey, at now: BootInstant) -> Refusal? {

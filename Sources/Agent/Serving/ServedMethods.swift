@@ -37,6 +37,7 @@ struct ServedMethods: Sendable {
     ServedMethod(SignInWaitHandler.self),
     ServedMethod(TokenGetHandler.self),
     ServedMethod(TokenRefreshHandler.self),
+    ServedMethod(TokenRejectHandler.self),
   ])
 
   private let byName: [String: ServedMethod]

@@ -20,7 +20,8 @@ extension Registry {
 
   func signOut(_ id: AccountID, _ mode: WireSignOutMode) throws(RPCError) -> SignedOut {
     var profile = try profile(.id(id))
-    guard profile.standing == .signedIn else {
+    // What a soft sign-out kept can still be erased; anything else was done already.
+    guard profile.standing == .signedIn || (profile.standing == .signedOutSoft && mode == .hard) else {
       throw RPCError(.signedOut, "This account is signed out already. Nothing was changed.").with {
         $0.account = id
         $0.remedies = [.reauthenticate]

@@ -1,0 +1,48 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentProtocol
+
+/// A resource refused a token: the current one is the answer if that was an older one, else one exchange is forced.
+enum TokenRejectHandler: MethodHandler {
+  typealias Method = TokenReject
+
+  static func handle(_ params: TokenReject.Params, _ call: Call) async throws(RPCError) -> TokenReject.Result {
+    let (_, account) = try await call.agent.accounts.account(params.account)
+    if let challenge = params.challenge, let claims = StepUpChallenge.claims(in: challenge) {
+      // No exchange can answer this: the provider wants the person (RFC 9470 §3).
+      throw RPCError(TokenMachine.Refusal.interaction(claims: claims.isEmpty ? nil : claims), account: account.id)
+    }
+    return WireToken(try await account.token(.standard, .replacing(fingerprint: params.fingerprint)))
+  }
+}
+
+/// Reads of a `WWW-Authenticate` value what decides: does the resource want another way of signing in?
+enum StepUpChallenge {
+  /// The claims asked for, empty if they are not told; nil if a new token may do.
+  static func claims(in challenge: String) -> String? {
+    guard let error = parameter("error", in: challenge) else { return nil }
+    guard error == "insufficient_user_authentication" || error == "insufficient_claims" else { return nil }
+    return parameter("claims", in: challenge) ?? ""
+  }
+
+  /// An auth-param (RFC 9110 §11.2), quoted or not.
+  private static func parameter(_ name: String, in challenge: String) -> String? {
+    var rest = challenge[...]
+    while let start = rest.firstIndex(of: "=") {
+      let key = rest[..<start].split(whereSeparator: { " ,\t".contains($0) }).last.map(String.init) ?? ""
+      rest = rest[rest.index(after: start)...]
+      var value = ""
+      if rest.first == "\"" {
+        rest = rest.dropFirst()
+        while let character = rest.popFirst(), character != "\"" {
+          if character == "\\", let next = rest.popFirst() { value.append(next) } else { value.append(character) }
+        }
+      } else {
+        value = String(rest.prefix { !" ,\t".contains($0) })
+        rest = rest.dropFirst(value.count)
+      }
+      if key.lowercased() == name { return value }
+    }
+    return nil
+  }
+}
