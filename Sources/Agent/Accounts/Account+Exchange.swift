@@ -10,7 +10,7 @@ internal import Secrets
 extension Account {
   func exchange(_ attempt: TokenMachine.Attempt) async {
     guard let start = loaded, start.machine.exchange == attempt else { return }
-    if let unkept = start.unkept {
+    if let unkept {
       // An answer that came earlier is kept before anything new is asked: the token in it is the only one that lives.
       return await keep(unkept, attempt)
     }
@@ -43,6 +43,10 @@ extension Account {
   /// The account was signed out while the provider answered: the successor token is nobody's, and is revoked.
   private func quarantine(_ answer: Registry.StagedAnswer) async {
     guard let token = TokenResponse(body: answer.body)?.refreshToken else { return }
+    await quarantine(token)
+  }
+
+  private func quarantine(_ token: Secret) async {
     if let entry = try? await around.registry.quarantine(token, of: id) { around.revoke(entry) }
   }
 
@@ -57,19 +61,23 @@ extension Account {
       guard try await around.registry.stage(answer.body, for: intent, of: id) else { return await quarantine(answer) }
     } catch {
       // The disk failed between the check and now. The answer stays in memory and is kept with the next attempt.
-      loaded?.unkept = answer
+      unkept = answer
       return await fail(attempt, .store, intent: nil)
     }
     guard isCurrent(attempt, intent.epoch), let now = loaded else { return }
     let response = TokenResponse(body: answer.body)
     guard let response, response.accessToken != nil || response.refreshToken != nil else {
-      loaded?.unkept = nil
+      unkept = nil
       return await fail(attempt, .transient("notAnOAuthAnswer", retryAfter: nil), intent: intent)
     }
     if let idToken = response.idToken, let subject = IDTokenSubject.read(idToken),
       subject != now.profile.identity.subject
     {
-      loaded?.unkept = nil
+      // Another person: nothing of the answer belongs to this account, and neither does what it was asked with.
+      await quarantine(answer)
+      if let spent = now.grant.refreshToken { await quarantine(spent) }
+      loaded?.grant.refreshToken = nil
+      unkept = nil
       return await fail(attempt, .reauthenticate(reason: "subjectChanged"), intent: intent)
     }
     var grant = now.grant
@@ -81,14 +89,15 @@ extension Account {
     do {
       guard try await around.registry.finish(intent, of: id, grant: grant, idToken: response.idToken) else { return }
     } catch {
-      loaded?.unkept = answer
+      unkept = answer
       return await fail(attempt, .store, intent: nil)
     }
     guard isCurrent(attempt, intent.epoch) else { return }
-    loaded?.unkept = nil
+    unkept = nil
     loaded?.grant = grant
     loaded?.lastFailure = nil
     loaded?.profile.lastOnlineAuthAt = clock.wall()
+    around.connectivity.report(.online, basis: .exchange)
     // What was recovered after a reboot has no time that can be trusted: its refresh token is kept, and used again.
     let token =
       intent.bootID == clock.bootID && intent.key == attempt.key

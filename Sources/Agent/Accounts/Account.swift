@@ -10,6 +10,7 @@ struct AccountSurroundings: Sendable {
   let background: BackgroundWork
   let board: TokenBoard
   let events: EventHub
+  let connectivity: ConnectivityState
   let environment: AgentEnvironment
   /// Sends an entry of the outbox, in its own time.
   let revoke: @Sendable (OutboxEntry) -> Void
@@ -23,6 +24,9 @@ actor Account {
   let id: AccountID
   let around: AccountSurroundings
   var loaded: Loaded?
+  /// An answer that is not in the store yet, because the disk failed or the vault was locked while it came. It holds the
+  /// only refresh token that lives, so it stays here, in guarded memory, until it is kept.
+  var unkept: Registry.StagedAnswer?
   /// Counts what replaces the grant from outside, so that a slow load shows itself as out of date.
   private var replacements = 0
   private var tokens: [UInt64: IssuedToken] = [:]
@@ -41,8 +45,6 @@ actor Account {
     var profile: AccountProfile
     var machine: TokenMachine
     var grant: GrantRecord
-    /// An answer that is not in the store yet because the disk failed: it is kept here until it is.
-    var unkept: Registry.StagedAnswer?
     /// The state that subscribers were told last.
     var toldState: WireAccountState
     var lastFailure: WireLastFailure?
@@ -60,6 +62,7 @@ actor Account {
   /// Answers from memory, or after the one exchange that all who ask share.
   func token(_ key: TokenKey, _ demand: TokenMachine.Demand) async throws(RPCError) -> TokenAnswer {
     try await load()
+    let key = standardized(key)
     waiterIDs += 1
     let waiter = waiterIDs
     let result: Result<TokenAnswer, RPCError> = await withTaskCancellationHandler {
@@ -74,6 +77,12 @@ actor Account {
       around.background.start { await self.leave(waiter) }
     }
     return try result.get()
+  }
+
+  /// A token for all the granted scopes is the standard one, however they are spelled out.
+  private func standardized(_ key: TokenKey) -> TokenKey {
+    guard let scopes = key.scopes, scopes.isEmpty || scopes == loaded?.grant.scopes else { return key }
+    return TokenKey(resource: key.resource)
   }
 
   private func leave(_ waiter: UInt64) {
@@ -109,6 +118,7 @@ actor Account {
   ) {
     replacements += 1
     tokens = [:]
+    unkept = nil
     var machine = TokenMachine(health: .ok, rule: rule)
     if let token = issue(response, for: .standard, sentAt: sentAt, grant: grant) {
       _ = machine.adopt(token.facts, for: .standard)
@@ -176,8 +186,8 @@ actor Account {
 
   /// The agent ended during an exchange: what was staged is gone on with, what was only intended is in doubt.
   private func recover(_ found: Registry.LoadedGrant) {
-    if let staged = found.staged {
-      loaded?.unkept = staged
+    if let staged = unkept ?? found.staged, staged.intent.epoch == loaded?.profile.epoch {
+      unkept = staged
       perform(loaded?.machine.recoveredWithAnswer(for: staged.intent.key, at: clock.boot()) ?? [])
     } else if let intent = found.intent {
       let sentAt = intent.bootID == clock.bootID ? intent.boot : nil

@@ -41,11 +41,8 @@ final class AccountDirectory: Sendable {
 
   /// The vault was locked: what is in memory is given up.
   func releaseAll() async {
-    let all = actors.withLock { actors in
-      defer { actors = [:] }
-      return actors.values.sorted { $0.id < $1.id }
-    }
-    for account in all { await account.release(.locked) }
+    // The actors stay: one may hold an answer that could not be kept yet.
+    for account in actors.withLock({ $0.values.sorted { $0.id < $1.id } }) { await account.release(.locked) }
   }
 
   /// The agent ends: whoever waits is told, exchanges in flight go on to their end.

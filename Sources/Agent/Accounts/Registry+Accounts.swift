@@ -79,6 +79,16 @@ extension Registry {
     return (profile, previous)
   }
 
+  private func damage(of profile: AccountProfile) -> VaultFailure? {
+    guard let vault else { return nil }
+    do throws(VaultFailure) {
+      _ = try vault.read(profile.partition, .grant)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
   static func activeRecord(_ id: AccountID) -> VaultChange {
     .put(.vault, .activeAccount, RecordCoding.write { $0.member("account", id.text) })
   }
@@ -138,6 +148,12 @@ extension Registry {
         partition: PartitionID(bytes: entropy.bytes(PartitionID.byteCount))!, identity: admission.identity,
         provider: admission.provider, createdAt: now)
     }
+    // A partition that was tampered with is not repaired: a new incarnation takes its place.
+    var replaced: [VaultChange] = []
+    if known != nil, case .integrity? = damage(of: profile) {
+      replaced = [.destroy(profile.partition)]
+      profile.partition = PartitionID(bytes: entropy.bytes(PartitionID.byteCount))!
+    }
     profile.alias = admission.alias ?? profile.alias
     profile.displayName = admission.displayName ?? profile.displayName
     profile.email = admission.email ?? profile.email
@@ -149,6 +165,7 @@ extension Registry {
       .put(profile.partition, .profile, profile.record), .put(profile.partition, .grant, grant.record),
       .delete(profile.partition, .intent), .delete(profile.partition, .staged),
     ]
+    changes += replaced
     if let idToken = admission.idToken { changes.append(.put(profile.partition, .idToken, idToken)) }
     let becomesActive = active == nil
     if becomesActive { changes.append(Self.activeRecord(profile.id)) }

@@ -16,6 +16,7 @@ actor Registry {
   let board: TokenBoard
   private(set) var vault: Vault?
   private(set) var protection: String?
+  private var unlockThrottle = UnlockThrottle()
 
   var profiles: [AccountID: AccountProfile] = [:]
   /// Partitions whose profile does not open: their accounts answer `integrity`, the others go on.
@@ -91,9 +92,23 @@ actor Registry {
     try create(protection: "passphrase", parameters: parameters.bytes, holder: holder)
   }
 
-  /// Unlocks by a passphrase; the wrong one changes nothing.
+  /// Unlocks by a passphrase; the wrong one changes nothing, and after a few of them the next has to wait.
   func unlock(passphrase: Secret) throws(RPCError) {
     guard vault == nil else { return }
+    if let nextTry = unlockThrottle.nextTry, clock.boot() < nextTry {
+      throw .unlockFailed(retryAfter: nextTry - clock.boot())
+    }
+    do throws(RPCError) {
+      try tryUnlock(passphrase: passphrase)
+      unlockThrottle = UnlockThrottle()
+    } catch {
+      guard error.code == .unlockFailed, error.retryAfter != nil else { throw error }
+      unlockThrottle.failed(at: clock.boot())
+      throw .unlockFailed(retryAfter: unlockThrottle.nextTry.map { $0 - clock.boot() } ?? Milliseconds(1))
+    }
+  }
+
+  private func tryUnlock(passphrase: Secret) throws(RPCError) {
     let slots = try onStore { () throws(StoreFailure) in try store.keySlots() }
     guard let slot = slots.first(where: { $0.protection == "passphrase" }) else {
       throw RPCError(
@@ -159,7 +174,7 @@ actor Registry {
     } catch let failure as RPCError {
       throw failure
     } catch KeySlots.Failure.wrongKey {
-      throw RPCError(.unlockFailed, "This does not open the vault. Nothing was changed; try again.")
+      throw .unlockFailed(retryAfter: Milliseconds(1))
     } catch {
       throw .vaultDamaged("The key slot is damaged. Restore the store from a backup.")
     }
@@ -228,7 +243,29 @@ actor Registry {
   }
 }
 
+/// Wrong passphrases in a row. Argon2id makes each guess dear; this makes many of them slow.
+private struct UnlockThrottle {
+  /// A person mistypes.
+  private static let free = 3
+  private static let longest = Milliseconds.seconds(60)
+  private var failures = 0
+  private(set) var nextTry: BootInstant?
+
+  mutating func failed(at now: BootInstant) {
+    failures += 1
+    guard failures >= Self.free else { return }
+    nextTry = now + min(Self.longest, .seconds(1) * (Int64(1) << min(failures - Self.free, 6)))
+  }
+}
+
 extension RPCError {
+  static func unlockFailed(retryAfter: Milliseconds) -> RPCError {
+    RPCError(.unlockFailed, "This does not open the vault. Nothing was changed; try again.").with {
+      $0.retryAfter = retryAfter
+      $0.remedies = [.unlock]
+    }
+  }
+
   static func vaultDamaged(_ message: String) -> RPCError {
     RPCError(.integrity, message).with { $0.remedies = [.administrator] }
   }

@@ -80,6 +80,7 @@ extension RPCError {
         .providerMisconfigured,
         "The provider refuses this client's configuration. Mend it by `provider.update`; nothing was deleted.")
       reason = error
+      details = [("providerError", .text(error))]
       remedies = [.administrator]
     case .offline(let pause):
       self = RPCError(

@@ -51,7 +51,8 @@ public final class AgentService: ConversationHost {
     connectivity = ConnectivityState(events: events, clock: environment.clock)
     let desk = Handle<RevocationDesk>()
     let around = AccountSurroundings(
-      registry: registry, background: background, board: board, events: events, environment: environment,
+      registry: registry, background: background, board: board, events: events, connectivity: connectivity,
+      environment: environment,
       revoke: { [background] entry in
         background.start { _ = await desk.value?.send(entry) }
       })

@@ -40,10 +40,11 @@ final class BackgroundWork: Sendable {
   /// Starts work that goes on to its end, and waits for its result as long as the caller does: nil if it was cancelled.
   func race<Success: Sendable>(_ work: @escaping @Sendable () async -> Success) async -> Success? {
     let (results, deliver) = AsyncStream<Success>.makeStream()
-    add.yield {
+    let started = add.yield {
       deliver.yield(await work())
       deliver.finish()
     }
+    if case .terminated = started { return nil }
     for await result in results { return result }
     return nil
   }

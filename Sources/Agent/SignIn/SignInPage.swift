@@ -43,7 +43,7 @@ enum SignInPage {
       main{width:100%;max-width:27rem;background:var(--card);border:1px solid var(--line);border-radius:1rem;padding:2rem}
       .sign{width:3rem;height:3rem;border-radius:50%;display:grid;place-items:center;font-size:1.5rem;font-weight:700;\
       color:var(--card);margin-bottom:1.25rem}.good{background:var(--good)}.bad{background:var(--bad)}
-      h1{font-size:1.5rem;line-height:1.25;margin:0 0 1.25rem}
+      h1{font-size:1.5rem;line-height:1.25;margin:0 0 1.25rem;text-wrap:balance}
       dl{display:grid;grid-template-columns:auto 1fr;gap:.5rem 1.25rem;margin:0 0 1.25rem;padding:1rem 0;\
       border-block:1px solid var(--line)}dt{color:var(--soft)}dd{margin:0;font-weight:600;overflow-wrap:anywhere}
       p{margin:0;color:var(--soft)}

@@ -88,6 +88,10 @@ extension Registry {
   /// A token that came too late for its account: nobody may use it, so it is revoked.
   func quarantine(_ token: Secret, of id: AccountID) throws(RPCError) -> OutboxEntry? {
     guard let profile = profiles[id] else { return nil }
+    // Signed in again meanwhile: where a revocation ends the whole grant, it would end the new sign-in too.
+    if profile.standing == .signedIn, providers[profile.provider]?.configuration.revocationScope == .grant {
+      return nil
+    }
     let entry = outboxEntry(for: token, profile, expiresAt: nil)
     try save(entry)
     return entry
