@@ -28,6 +28,8 @@ public final class SimulatedWorld: Sendable {
   let commitPlan = CommitPlan()
   let protection: String
   let log: any AgentLog
+  let directories: any DirectoryAccounts
+  let onShutDown: @Sendable () -> Void
   let state = Mutex(State())
 
   struct State {
@@ -38,14 +40,18 @@ public final class SimulatedWorld: Sendable {
     var powerWasLost = false
   }
 
-  /// `protection` is the agent's: with `passphrase` it starts locked.
+  /// `protection` is the agent's: with `passphrase` it starts locked. `onShutDown` is called when an agent begins to
+  /// end by itself, as its transport is told.
   public init(
     seed: UInt64, start: Timestamp = Timestamp(year: 2030, month: 1, day: 1), protection: String = "keyFile",
-    log: any AgentLog = SilentLog()
+    log: any AgentLog = SilentLog(), directories: any DirectoryAccounts = NoDirectoryAccounts(),
+    onShutDown: @escaping @Sendable () -> Void = {}
   ) {
     self.seed = seed
     self.protection = protection
     self.log = log
+    self.directories = directories
+    self.onShutDown = onShutDown
     executor = SeededExecutor(seed: seed)
     clock = VirtualClock(start: start)
     network = SimulatedNetwork(clock: clock, seed: seed ^ 0x6E65_7477_6F72_6B00)
