@@ -71,6 +71,13 @@ let practice: [Target] = [
       "StorageFaults", "TokenSignatures",
     ]
   ),  // seeded executor, virtual clocks, fault plans over the real store
+  room(
+    "TranscriptHarness",
+    [
+      "Agent", "AgentModel", "AgentPorts", "AgentSimulation", "CPlatform", "JSONRPC", "LoopbackHTTP",
+      "PracticeProvider", "SchemaKit", "StorageFaults", "UnixTransport",
+    ]
+  ),  // plays Tests/Transcripts on every transport
 ]
 
 let programs: [Target] = [
@@ -126,7 +133,7 @@ let checks: [Target] = [
   ),
   tests("SQLiteStoreTests", ["SQLiteStore", "StorageFaults", "AgentPorts", "AgentModel", "CSQLite", "Secrets"]),
   tests("SystemTests", ["SystemAdapters", "KeyProviders", "AgentPorts", "AgentModel", "CPlatform", "Secrets"]),
-  tests("TranscriptTests", ["AgentSimulation", "SchemaKit", "UnixTransport"]),
+  tests("TranscriptTests", ["SchemaKit", "TranscriptHarness"]),
 ]
 
 let package = Package(

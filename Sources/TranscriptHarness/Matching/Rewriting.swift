@@ -1,0 +1,57 @@
+internal import Foundation
+internal import SchemaKit
+
+/// Writes the expectation that what came would have met, for a person to review.
+///
+/// Placeholders that still fit are kept where they stand; what is new is written down as it is, but for what differs
+/// from run to run, which gets a placeholder of its own.
+struct Rewriting {
+  let bindings: Bindings
+
+  func text(of pattern: Pattern?, _ value: JSONValue, isSubset: Bool) -> String {
+    rewritten(pattern, value, member: "", isSubset: isSubset).compact
+  }
+
+  private func rewritten(_ pattern: Pattern?, _ value: JSONValue, member: String, isSubset: Bool) -> JSONValue {
+    switch (pattern, value) {
+    case (.placeholder(let placeholder)?, _)
+    where (try? Matcher.match(.placeholder(placeholder), value, isSubset: false, bindings: bindings).get()) != nil:
+      return .string(placeholder.text)
+    case (.object(let patterns, let isOpen)?, .object(let members)):
+      let kept = members.filter { member in
+        !(isSubset || isOpen) || patterns.contains { $0.name == member.name }
+      }
+      return .object(
+        kept.map { found in
+          let known = patterns.first { $0.name == found.name }?.pattern
+          return JSONMember(found.name, rewritten(known, found.value, member: found.name, isSubset: isSubset))
+        })
+    case (.array(let patterns)?, .array(let elements)):
+      return .array(
+        elements.enumerated().map { index, element in
+          rewritten(
+            patterns.indices.contains(index) ? patterns[index] : nil, element, member: member, isSubset: isSubset)
+        })
+    case (_, .object(let members)):
+      return .object(
+        members.map { JSONMember($0.name, rewritten(nil, $0.value, member: $0.name, isSubset: isSubset)) })
+    case (_, .array(let elements)):
+      return .array(elements.map { rewritten(nil, $0, member: member, isSubset: isSubset) })
+    case (.value(let known)?, _) where known == value: return value
+    default: return standIn(for: value, member: member)
+    }
+  }
+
+  /// Members whose value is another one in each run, and what to write for them.
+  private func standIn(for value: JSONValue, member: String) -> JSONValue {
+    guard let text = value.string else { return value }
+    if let name = bindings.name(of: value) { return .string("$ref:" + name) }
+    switch member {
+    case "accessToken": return .string("$secret:token")
+    case "message", "schemaDigest", "fingerprint", "version", "expected": return .string("$string")
+    default: break
+    }
+    if text.wholeMatch(of: /(acc|run|sub|sgn)_[a-z0-9]+/) != nil { return .string("$string") }
+    return value
+  }
+}

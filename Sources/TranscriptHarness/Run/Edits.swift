@@ -1,0 +1,21 @@
+/// What update mode changes in a script: expectations only.
+struct Edits {
+  private var replaced: [Int: String] = [:]
+  private var removed: Set<Int> = []
+  private var inserted: [Int: [String]] = [:]
+
+  mutating func replace(_ line: Int, with text: String) { replaced[line] = text }
+  mutating func remove(_ line: Int) { removed.insert(line) }
+  mutating func insert(_ text: String, before line: Int) { inserted[line, default: []].append(text) }
+
+  func applied(to lines: [String]) -> String {
+    var result: [String] = []
+    for (number, line) in lines.enumerated() {
+      // What came at the end of the script follows its last line.
+      if number < lines.count - 1 { result += inserted[number] ?? [] }
+      if !removed.contains(number) { result.append(replaced[number] ?? line) }
+      if number == lines.count - 1 { result += inserted[number] ?? [] }
+    }
+    return result.joined(separator: "\n") + "\n"
+  }
+}

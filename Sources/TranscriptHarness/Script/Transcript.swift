@@ -1,0 +1,58 @@
+/// A golden transcript: a readable script of what clients send and what the agent answers (API.md, Golden
+/// transcripts; the whole format stands in Tests/Transcripts/README.md).
+public struct Transcript: Sendable {
+  /// As it may be told apart from others: its path below the folder of transcripts.
+  public var name: String
+  /// The text, line by line, so that update mode can put new expectations in the place of old ones.
+  public var lines: [String]
+  public var steps: [Step]
+
+  /// One line that means something.
+  public struct Step: Sendable {
+    /// Counted from 0.
+    public var line: Int
+    public var action: Action
+  }
+
+  public enum Action: Sendable {
+    /// `a> …`: the text and a newline.
+    case send(connection: String, text: String)
+    /// `a>raw "…"`: these bytes.
+    case sendRaw(connection: String, bytes: [UInt8])
+    /// `a< …`, `a<~ …`, each also with `*`.
+    case expect(connection: String, Expectation)
+    /// `a<raw "…"`: a line with just these bytes.
+    case expectRaw(connection: String, bytes: [UInt8])
+    /// `@name arguments`.
+    case directive(name: String, arguments: String)
+  }
+
+  public struct Expectation: Sendable {
+    /// `~`: more members may be there.
+    public var isSubset: Bool
+    /// `*`: in any order among neighbours that have it too. Answers of requests in flight come in any order.
+    public var isUnordered: Bool
+    public var pattern: Pattern
+  }
+
+  /// What `@covers` says, in order.
+  public var covers: [String] {
+    steps.flatMap { step -> [String] in
+      guard case .directive("covers", let words) = step.action else { return [] }
+      return words.split(separator: " ").map(String.init)
+    }
+  }
+}
+
+/// A transcript that can't be read or does not hold, with the line to look at (counted from 1).
+public struct TranscriptProblem: Error, CustomStringConvertible, Sendable {
+  public var place: String
+  public var text: String
+
+  init(_ transcript: String, line: Int, _ text: String) {
+    place = "\(transcript):\(line + 1)"
+    self.text = text
+  }
+
+  public var description: String { "\(place): \(text)" }
+}

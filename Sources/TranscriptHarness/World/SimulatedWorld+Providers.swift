@@ -1,0 +1,27 @@
+internal import AgentSimulation
+internal import PracticeProvider
+
+extension SimulatedWorld {
+  /// Whether the agent has been told of a provider of this name, by a script or by a directive.
+  func knows(_ provider: SimulatedProvider) async throws -> Bool {
+    let client = try client()
+    defer { client.disconnect() }
+    return await client.call("provider.get", #"{"provider":"\#(provider.name)"}"#).error == nil
+  }
+
+  /// Tells the agent of a provider, and how that one treats refresh tokens.
+  func tell(of provider: SimulatedProvider) async throws {
+    let client = try client()
+    defer { client.disconnect() }
+    let reuse =
+      switch provider.idp.options.rotation {
+      case .none: #"{"reuse":"none"}"#
+      case .grace(let seconds): #"{"reuse":"grace","graceSeconds":\#(seconds)}"#
+      case .strict: #"{"reuse":"strict"}"#
+      }
+    let answer = await client.call(
+      "provider.add",
+      #"{"name":"\#(provider.name)","issuer":"\#(provider.idp.issuer)","clientId":"lanyard-demo","refresh":\#(reuse)}"#)
+    guard answer.error == nil else { throw Unreadable("provider.add: \(answer.line ?? "no answer")") }
+  }
+}

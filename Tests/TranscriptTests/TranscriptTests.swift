@@ -1,0 +1,56 @@
+import Foundation
+import SchemaKit
+import Testing
+import TranscriptHarness
+
+/// Every transcript holds on every transport, however its bytes are cut.
+///
+///     LANYARD_UPDATE_TRANSCRIPTS=1 swift test --filter TranscriptTests
+///
+/// rewrites the expectations that do not hold, for review with `git diff`; `LANYARD_TRANSCRIPT=token/` plays only
+/// those whose name contains it.
+@Suite struct TranscriptTests {
+  @Test(arguments: Library.names)
+  func holds(_ name: String) throws {
+    let transcript = try Library.transcript(name)
+    if Library.isUpdating {
+      let player = try Player(
+        transcript, contract: Library.contract.get(), transport: .inProcess, chunking: .whole, updating: true)
+      if let text = try player.play() { try Library.write(text, to: name) }
+      return
+    }
+    for transport in Transport.allCases {
+      for chunking in Chunking.allCases {
+        do {
+          try Player(transcript, contract: Library.contract.get(), transport: transport, chunking: chunking).play()
+        } catch {
+          Issue.record("\(transport.rawValue), \(chunking.rawValue): \(error)")
+          return
+        }
+      }
+    }
+  }
+}
+
+/// The transcripts as they lie in the repository.
+enum Library {
+  static let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+  static let folder = top.appending(path: "Tests/Transcripts")
+  static let isUpdating = ProcessInfo.processInfo.environment["LANYARD_UPDATE_TRANSCRIPTS"] == "1"
+  static let contract = Result { try Contract(directory: top.appending(path: "Schemas")) }
+
+  static let names: [String] = {
+    let only = ProcessInfo.processInfo.environment["LANYARD_TRANSCRIPT"]
+    let files = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
+    return files.filter { $0.hasSuffix(".transcript") && (only.map($0.contains) ?? true) }.sorted()
+  }()
+
+  static func transcript(_ name: String) throws -> Transcript {
+    try Transcript(name: name, text: String(contentsOf: folder.appending(path: name), encoding: .utf8))
+  }
+
+  static func write(_ text: String, to name: String) throws {
+    try Data(text.utf8).write(to: folder.appending(path: name))
+  }
+}
