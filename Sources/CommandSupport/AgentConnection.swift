@@ -87,7 +87,9 @@ public struct AgentConnection: ~Copyable {
         if let error = message["error"], isOurs || message["id"]?.kind == .null {
           throw CommandFailure(error: error, of: method)
         }
-        if isOurs, let node = message["result"] { answer = try result(node) }
+        guard isOurs else { return }
+        guard let node = message["result"] else { throw CommandFailure.notUnderstood }
+        answer = try result(node)
       }
       guard arrived else { return nil }
     }

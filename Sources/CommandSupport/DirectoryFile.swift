@@ -27,22 +27,23 @@ public struct DirectoryFile: Sendable {
   }
 
   private static func read(_ path: String) -> String? {
-    var information = stat()
-    guard lstat(path, &information) == 0 else { return nil }
-    guard isOurs(information.st_uid) else { return ignore(path, "belongs to another user") }
-    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
     guard file >= 0 else {
-      return errno == EACCES ? ignore(path, "can't be read") : nil
+      switch errno {
+      case ELOOP: return ignore(path, "is a symbolic link")
+      case EACCES: return ignore(path, "can't be read")
+      default: return nil
+      }
     }
     defer { close(file) }
-    // Again through the descriptor: a symlink's target, and what can't be exchanged meanwhile.
+    var information = stat()
     guard fstat(file, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return nil }
-    guard isOurs(information.st_uid) else { return ignore(path, "belongs to another user") }
+    guard information.st_uid == geteuid() || information.st_uid == 0 else {
+      return ignore(path, "belongs to another user")
+    }
     guard information.st_mode & 0o002 == 0 else { return ignore(path, "may be written by everybody") }
     return String(unsafeUninitializedCapacity: largestBytes) { max(0, Glibc.read(file, $0.baseAddress!, $0.count)) }
   }
-
-  private static func isOurs(_ owner: uid_t) -> Bool { owner == geteuid() || owner == 0 }
 
   private static func ignore(_ path: String, _ reason: String) -> String? {
     Output.warning("\(Text.shown(path)) \(reason), so it is ignored.")

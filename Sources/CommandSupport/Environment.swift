@@ -16,7 +16,7 @@ public enum Environment {
   static var forAgent: [String] {
     let names = [
       "ALL_PROXY", "CURL_CA_BUNDLE", "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "HOME", "HTTPS_PROXY", "LANG",
-      "LANYARD_LOG",
+
       "LANYARD_STATE_DIR", "LC_ALL", "LC_CTYPE", "LOGNAME", "NO_PROXY", "PATH", "SSL_CERT_DIR", "SSL_CERT_FILE",
       "TMPDIR",
       "TZ", "USER", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME",

@@ -12,6 +12,7 @@ public enum Handover {
       exit(ExitStatus.other.rawValue)
     }
     var pointers = arguments.map { strdup($0) } + [nil]
+    signal(SIGPIPE, SIG_DFL)  // what is ignored stays so through exec, and the other program may count on it
     execv(path, &pointers)
     Output.warning("\(path) can't be run: \(SystemError.words(errno)).")
     exit(ExitStatus.other.rawValue)

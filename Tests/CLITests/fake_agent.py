@@ -63,8 +63,8 @@ class Connection:
             reply["result"] = answer
         except Error as error:
             reply["error"] = error.body
-        except NoAnswer:
-            return
+        except (NoAnswer, OSError):
+            return  # said all there was to say, or the client is gone
         try:
             self.send(reply)
         except OSError:

@@ -42,6 +42,7 @@ class LoginTests(SignIns):
         self.sign_ins()
         done = self.lanyard("login", "idp", "--json")
         self.assertEqual(json.loads(done.stdout), WORK)
+        self.assertEqual(json.loads(done.stderr), BEGUN)
 
     def test_waits_as_long_as_it_takes(self):
         outcomes = [{"status": "pending"}, Error(1006, "timedOut"), {"status": "completed", "account": WORK["id"]}]

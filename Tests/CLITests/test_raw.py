@@ -53,7 +53,7 @@ class EventTests(Person):
         agent = self.agent()
 
         def subscribe(params, connection):
-            connection.send({"jsonrpc": "2.0", "id": 1, "result": {
+            connection.send({"jsonrpc": "2.0", "id": 2 if "account.list" in agent.methods() else 1, "result": {
                 "subscription": "sub_1", "epoch": "e1", "sequence": 0, "gap": False}})
             for number, (type, account, data) in enumerate(events):
                 connection.event(number + 1, type, account, **data)
@@ -63,9 +63,13 @@ class EventTests(Person):
         return agent
 
     def test_for_people(self):
-        self.subscribed(("token.refreshed", WORK["id"], {"generation": 8}), ("agent.locked", None, {}))
+        agent = self.subscribed(
+            ("token.refreshed", WORK["id"], {"generation": 8}), ("token.refreshed", HOME["id"], {}),
+            ("agent.locked", None, {}))
+        agent.answers["account.list"] = {"accounts": [WORK]}
         process = self.start("events")
-        self.assertEqual(process.stdout.readline(), f"12:00:00  token.refreshed  {WORK['id']}  generation=8\n")
+        self.assertEqual(process.stdout.readline(), "12:00:00  token.refreshed  work  generation=8\n")
+        self.assertEqual(process.stdout.readline(), f"12:00:00  token.refreshed  {HOME['id']}\n")
         self.assertEqual(process.stdout.readline(), "12:00:00  agent.locked\n")
         out, err = interrupt(process)
         self.assertEqual((process.returncode, out), (130, ""))

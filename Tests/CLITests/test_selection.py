@@ -65,6 +65,12 @@ class SelectionTests(Person):
         self.assertIn(f"{path} may be written by everybody, so it is ignored", done.stderr)
         self.assertEqual(self.fake.params("token.get")["account"], "@active")
 
+    def test_a_symbolic_link_is_ignored_and_said_so(self):
+        os.symlink(self.write("home", self.home), os.path.join(self.work, ".lanyard"))
+        done = self.lanyard("token", cwd=self.work)
+        self.assertIn("is a symbolic link", done.stderr)
+        self.assertEqual(self.fake.params("token.get")["account"], "home")
+
     @unittest.skipUnless(os.geteuid() == 0, "only root can give files away")
     def test_a_file_of_another_user_is_ignored_and_said_so(self):
         path = self.write("home")

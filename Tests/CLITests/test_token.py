@@ -5,7 +5,7 @@ import os
 import time
 import unittest
 
-from fake_agent import Error
+from fake_agent import Error, NoAnswer
 from people import TOKEN, WORK, accounts
 from person import PATIENCE_SECONDS, Person, interrupt
 
@@ -165,6 +165,13 @@ class FailureTests(Person):
             return {}
         self.agent({"token.get": refuse})
         self.assertIn("Too many.", self.refused(1, "token"))
+
+    def test_an_answer_without_a_result_is_no_answer(self):
+        def hollow(params, connection):
+            connection.send({"jsonrpc": "2.0", "id": 1})
+            raise NoAnswer
+        self.agent({"token.get": hollow})
+        self.assertIn("does not speak its protocol", self.refused(3, "token"))
 
     def test_events_before_the_answer_are_not_the_answer(self):
         def chatty(params, connection):

@@ -20,6 +20,7 @@ struct Events: ParsableCommand {
   func run() throws {
     let interruption = try Interruption()
     var agent = try common.connect()
+    let names = common.json ? [:] : Self.names(over: &agent)
     let id = try agent.send("event.subscribe") { writer in
       writer.member("types", type)
       writer.member("accounts", common.account.map { [$0] } ?? [])
@@ -29,17 +30,23 @@ struct Events: ParsableCommand {
     }
     if Terminal.showsAnswers, !common.json { Output.note("Following. Ctrl-C ends it.") }
     while true {
-      while try agent.event(show) != nil {}
+      while try agent.event({ show($0, names: names) }) != nil {}
       if try agent.wait(interruption: interruption, milliseconds: -1) == .interrupted { throw Interruption.failure }
     }
   }
 
-  private func show(_ event: JSONNode) {
+  /// What people call the accounts, by id. Without them, ids are shown.
+  private static func names(over agent: inout AgentConnection) -> [String: String] {
+    let accounts = (try? AccountInfo.all(over: &agent)) ?? []
+    return Dictionary(accounts.map { ($0.id, $0.label) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  private func show(_ event: JSONNode, names: [String: String]) {
     guard !common.json else { return Output.answer(json: event.raw) }
     let type = event["type"]?.string ?? ""
     let at = event["at"]?.string.flatMap { Moment($0) }?.clock ?? "--:--:--"
     var words = ["\(Style.faint(at))  \(Style.bold(Text.shown(type)))"]
-    if let account = event["account"]?.string { words.append(Text.shown(account)) }
+    if let account = event["account"]?.string { words.append(Text.shown(names[account] ?? account)) }
     if let data = event["data"] {
       words += data.members.map { key, value in
         Text.shown("\(key.string ?? "")=\(value.string ?? value.text)")

@@ -8,7 +8,7 @@ struct Login: ParsableCommand {
     abstract: "Sign in.",
     discussion: """
       Opens the provider's page in your browser and waits until you have signed in there. Ctrl-C gives up; nothing is
-      left behind.
+      left behind. With --json, what signIn.begin answered goes to stderr on one line, and the account to stdout.
 
       EXAMPLES:
         lanyard login                   # the only provider there is
@@ -45,7 +45,8 @@ struct Login: ParsableCommand {
     var agent = try common.connect()
     let job = SignIn.Wish(
       provider: try chosenProvider(over: &agent), flow: device ? .device : paste ? .paste : .browser,
-      opensBrowser: !noBrowser, scopes: scope.flatMap { $0.split(separator: " ").map(String.init) },
+      opensBrowser: !noBrowser, isForPrograms: common.json,
+      scopes: scope.flatMap { $0.split(separator: " ").map(String.init) },
       account: common.account, alias: alias)
     let id = try SignIn(wish: job).run(over: &agent)
     let account = try AccountInfo.named(id, over: &agent)

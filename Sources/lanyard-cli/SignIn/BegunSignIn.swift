@@ -9,6 +9,8 @@ struct BegunSignIn {
   private let completeURI: String?
   private let userCode: String?
   private let expiresAt: Moment?
+  /// As it came, for `--json`.
+  private let json: String
 
   init(_ result: JSONNode) {
     id = result["signIn"]?.string ?? ""
@@ -17,16 +19,21 @@ struct BegunSignIn {
     completeURI = result["verificationUriComplete"]?.string
     userCode = result["userCode"]?.string
     expiresAt = result["expiresAt"]?.string.flatMap { Moment($0) }
+    json = result.text
   }
 
   /// Tells the person what to do, on stderr, and opens the browser where that is wanted and possible.
   func show(_ wish: SignIn.Wish) {
-    if let verificationURI, let userCode {
+    let isOpened =
+      wish.flow == .browser && wish.opensBrowser && authorizationURL.map { Browser.open($0) } ?? false
+    if wish.isForPrograms {
+      Output.note(json)
+    } else if let verificationURI, let userCode {
       Output.note(
         "On any device, open\n\n  \(Text.shown(verificationURI))\n\nand enter the code  \(Text.shown(userCode))\n")
       if let completeURI { Output.note("Or open this, and compare the code:\n\n  \(Text.shown(completeURI))\n") }
     } else if let authorizationURL {
-      if wish.flow == .browser, wish.opensBrowser, Browser.open(authorizationURL) {
+      if isOpened {
         Output.note("Your browser was asked to open this page; if it did not, open it yourself:")
       } else {
         Output.note("Open this page in a browser\(wish.flow == .browser ? " on this machine" : ""):")

@@ -14,6 +14,8 @@ struct SignIn {
     var provider: String
     var flow: Flow
     var opensBrowser: Bool
+    /// The page and the code go to stderr as JSON, and nothing else.
+    var isForPrograms: Bool
     var scopes: [String]
     var account: String?
     var alias: String?
@@ -60,7 +62,7 @@ struct SignIn {
       case .pending?: call = try sendWait(begun, over: &agent)
       case nil: break
       }
-      line.show(begun.waitingWords)
+      if !wish.isForPrograms { line.show(begun.waitingWords) }
       if try agent.wait(interruption: interruption, milliseconds: line.rhythm) == .interrupted {
         throw Interruption.failure
       }
