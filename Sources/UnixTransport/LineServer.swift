@@ -106,14 +106,16 @@ public final class LineServer: Sendable {
       if reserve >= 0 { close(reserve) }
     }
 
-    mutating func begin(input: Int32, output: Int32, isSocket: Bool) {
+    /// Takes a client in; nil if there is no place for it, and it has been told so.
+    @discardableResult
+    mutating func begin(input: Int32, output: Int32, isSocket: Bool) -> Int? {
       let server = self.server
       let peer = Peer(input: input, output: output, isSocket: isSocket) { server.announce($0) }
       guard count < LineServer.connections, let conversation = server.host.begin(peer) else {
         peer.send(server.host.refusalLine)
         peer.retire()
         if isSocket { close(input) }
-        return
+        return nil
       }
       let place = clients.firstIndex { $0 == nil } ?? clients.count
       if place == clients.count { clients.append(nil) }
@@ -124,6 +126,7 @@ public final class LineServer: Sendable {
       } else {
         settle(place, whenReady: false)
       }
+      return place
     }
 
     private static func token(_ place: Int) -> UInt64 { first + 2 * UInt64(place) }
@@ -148,7 +151,7 @@ public final class LineServer: Sendable {
         if unfinishedLines > 0 || stopsAt != nil { judgeDeadlines() }
         if someAreDone { closeDone() }
         // Last, so that a client that has just gone makes room for one that waits.
-        if someoneWaits, stopsAt == nil { acceptAll() }
+        if someoneWaits, stopsAt == nil { acceptOne() }
       }
     }
 
@@ -268,33 +271,37 @@ public final class LineServer: Sendable {
       }
     }
 
-    private mutating func acceptAll() {
-      while true {
-        let fd = lanyard_accept4(listener)
-        if fd < 0 {
-          if -fd == EINTR || -fd == ECONNABORTED { continue }
-          guard -fd == EMFILE || -fd == ENFILE, reserve >= 0 else { return }
-          // No descriptor is left. The waiting client is let in for as long as it takes to be turned away, or the
-          // listener would stay readable and this loop would never sleep.
-          close(reserve)
-          let refused = lanyard_accept4(listener)
-          if refused >= 0 {
-            server.host.refusalLine.bytes.withMemoryRebound(to: UInt8.self) {
-              _ = send(refused, $0.baseAddress!, $0.count, Int32(MSG_NOSIGNAL))
-            }
-            close(refused)
-          }
-          reserve = open("/dev/null", O_RDONLY | O_CLOEXEC)
-          return
-        }
-        // Every accept is asked who it is: the socket's mode is the first lock, this is the second.
-        var (pid, uid, gid): (pid_t, uid_t, gid_t) = (0, 0, 0)
-        guard lanyard_peer_credentials(fd, &pid, &uid, &gid) == 0, uid == geteuid() else {
-          close(fd)
-          continue
-        }
-        begin(input: fd, output: fd, isSocket: true)
+    /// Lets one client in; if more wait, the listener stays ready.
+    private mutating func acceptOne() {
+      let fd = lanyard_accept4(listener)
+      guard fd >= 0 else {
+        if -fd == EMFILE || -fd == ENFILE { turnAway() }
+        return
       }
+      // Every accept is asked who it is: the socket's mode is the first lock, this is the second.
+      var (pid, uid, gid): (pid_t, uid_t, gid_t) = (0, 0, 0)
+      guard lanyard_peer_credentials(fd, &pid, &uid, &gid) == 0, uid == geteuid() else {
+        close(fd)
+        return
+      }
+      guard let place = begin(input: fd, output: fd, isSocket: true) else { return }
+      // A client that makes a connection for each request has mostly sent it by now.
+      serve(place, Int16(POLLIN))
+    }
+
+    /// No descriptor is left. The waiting client is let in for as long as it takes to be turned away, or the listener
+    /// would stay ready and this loop would never sleep.
+    private mutating func turnAway() {
+      guard reserve >= 0 else { return }
+      close(reserve)
+      let refused = lanyard_accept4(listener)
+      if refused >= 0 {
+        server.host.refusalLine.bytes.withMemoryRebound(to: UInt8.self) {
+          _ = send(refused, $0.baseAddress!, $0.count, Int32(MSG_NOSIGNAL))
+        }
+        close(refused)
+      }
+      reserve = open("/dev/null", O_RDONLY | O_CLOEXEC)
     }
   }
 }

@@ -66,6 +66,15 @@ final class TokenBoard: Sendable {
     var states: [String: WireAccountState] = [:]
   }
   private let state = Mutex(State())
+  private let changes = Atomic<UInt64>(0)
+
+  /// Grows with every change: what was looked up under one version is right as long as it stays.
+  var version: UInt64 { changes.load(ordering: .acquiring) }
+
+  private func change(_ body: (inout State) -> Void) {
+    state.withLock { body(&$0) }
+    changes.add(1, ordering: .releasing)
+  }
 
   /// The token for a selector as it stands on the wire; nil sends the caller to the actors.
   func token(selector: String) -> PublishedToken? {
@@ -95,15 +104,15 @@ final class TokenBoard: Sendable {
   func setState(_ new: WireAccountState, of account: AccountID) { state.withLock { $0.states[account.text] = new } }
 
   func publish(_ token: PublishedToken) {
-    state.withLock { $0.tokens[token.account.text] = token }
+    change { $0.tokens[token.account.text] = token }
   }
 
   func withdraw(_ account: AccountID) {
-    state.withLock { $0.tokens[account.text] = nil }
+    change { $0.tokens[account.text] = nil }
   }
 
   func setDirectory(_ accounts: [(AccountID, Alias?)], active: AccountID?) {
-    state.withLock { state in
+    change { state in
       state = State()
       state.aliasOfAccount.reserveCapacity(accounts.count)
       for (id, alias) in accounts { state.set(id.text, alias: alias?.text) }
@@ -111,11 +120,11 @@ final class TokenBoard: Sendable {
     }
   }
 
-  func setAccount(_ id: AccountID, alias: Alias?) { state.withLock { $0.set(id.text, alias: alias?.text) } }
-  func setActive(_ id: AccountID?) { state.withLock { $0.active = id?.text } }
+  func setAccount(_ id: AccountID, alias: Alias?) { change { $0.set(id.text, alias: alias?.text) } }
+  func setActive(_ id: AccountID?) { change { $0.active = id?.text } }
 
   func remove(_ id: AccountID) {
-    state.withLock { state in
+    change { state in
       state.set(id.text, alias: nil)
       state.aliasOfAccount[id.text] = nil
       state.tokens[id.text] = nil
@@ -124,7 +133,7 @@ final class TokenBoard: Sendable {
     }
   }
 
-  func clear() { state.withLock { $0 = State() } }
+  func clear() { change { $0 = State() } }
 }
 
 extension TokenBoard.State {

@@ -14,6 +14,9 @@ public final class Connection: Conversation, @unchecked Sendable {
   private var tape = JSONTape()
   private var scratch = JSONWriter(capacity: 4096)
   private var lineBegan: BootInstant?
+  private var found: Found?
+  /// Read once for all the lines of a chunk.
+  private var chunkTime: BootInstant?
   private var prefixIsJudged = false
   private let isHalfClosed = Mutex(false)
 
@@ -33,6 +36,7 @@ public final class Connection: Conversation, @unchecked Sendable {
 
   /// Bytes from the client, in any chunks. The caller wipes its buffer afterwards.
   public func received(_ chunk: UnsafeRawBufferPointer) {
+    chunkTime = nil
     let outcome = framer.push(chunk) { line in
       lineBegan = nil
       prefixIsJudged = false
@@ -44,7 +48,7 @@ public final class Connection: Conversation, @unchecked Sendable {
     case .wantsMore: break
     }
     guard framer.waiting > 0 else { return lineBegan = nil }
-    if lineBegan == nil { lineBegan = agent.environment.clock.boot() }
+    if lineBegan == nil { lineBegan = chunkTime ?? agent.environment.clock.boot() }
     // Past 64 KiB only a method that carries a body may go on: as soon as the method can be told, it is judged.
     if framer.waiting > Limits.lineBytes, !prefixIsJudged {
       guard let method = framer.withWaiting({ Envelope.method(ofPrefix: $0) }) else { return }
@@ -253,11 +257,11 @@ public final class Connection: Conversation, @unchecked Sendable {
     guard case .request(let id?, let method, let params?) = Envelope(root), method.isText("token.get"),
       params.kind == .object, !agent.isShuttingDown, !gate.isHeld, !requests.contains(id)
     else { return false }
-    var selector: String?
+    var selector: UnsafeRawBufferPointer?
     var minimum = Self.standardMinimumLifetime
     for (key, value) in params.members {
       if key.isText("account") {
-        selector = value.string
+        selector = value.plainText
       } else if key.isText("minimumLifetimeSeconds") {
         guard let seconds = value.integer, (0...86_400).contains(seconds) else { return false }
         minimum = .seconds(seconds)
@@ -265,8 +269,9 @@ public final class Connection: Conversation, @unchecked Sendable {
         return false
       }
     }
-    guard let selector, let token = agent.board.token(selector: selector) else { return false }
-    let now = agent.environment.clock.boot()
+    guard let selector, let token = token(selector) else { return false }
+    let now = chunkTime ?? agent.environment.clock.boot()
+    chunkTime = now
     guard token.serves(minimum, at: now) else { return false }
     scratch.verbatim("{\"jsonrpc\":\"2.0\",\"id\":")
     scratch.verbatim(id)
@@ -276,6 +281,24 @@ public final class Connection: Conversation, @unchecked Sendable {
     scratch.withBytes { output.append($0) }
     scratch.reset()
     return true
+  }
+
+  /// Most programs ask for one account: what it was found to be is kept until anything on the board changes.
+  private func token(_ selector: UnsafeRawBufferPointer) -> PublishedToken? {
+    let version = agent.board.version
+    if let found, found.version == version, found.selector.elementsEqual(selector), let token = found.token {
+      return token
+    }
+    guard let token = agent.board.token(selector: String(decoding: selector, as: UTF8.self)) else { return nil }
+    found = Found(version: version, selector: Array(selector), token: token)
+    return token
+  }
+
+  private struct Found {
+    var version: UInt64
+    var selector: [UInt8]
+    /// Weak: a token that was withdrawn is wiped, whoever looked it up before.
+    weak var token: PublishedToken?
   }
 
   /// `minimumLifetimeSeconds` when it is not given (API.md).
