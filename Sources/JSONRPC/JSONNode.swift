@@ -57,27 +57,7 @@ public struct JSONNode {
   }
 
   /// An integer within ±(2^53-1), also when it is spelled `1.0` or `1e3` (JSON Schema 2020-12 §4.2.3).
-  public var integer: Int64? {
-    guard kind == .number else { return nil }
-    let text = raw
-    var magnitude: Int64 = 0
-    let negative = text[0] == UInt8(ascii: "-")
-    for byte in text.dropFirst(negative ? 1 : 0) {
-      guard byte &- UInt8(ascii: "0") < 10 else { return integerByDouble }
-      magnitude = magnitude * 10 + Int64(byte - UInt8(ascii: "0"))
-      guard magnitude <= JSONNode.largestInteger else { return nil }
-    }
-    return negative ? -magnitude : magnitude
-  }
-
-  private static let largestInteger: Int64 = 1 << 53 - 1
-
-  private var integerByDouble: Int64? {
-    guard let value = double, value.rounded() == value, value.magnitude <= Double(Self.largestInteger) else {
-      return nil
-    }
-    return Int64(value)
-  }
+  public var integer: Int64? { kind == .number ? JSONInteger.value(raw) : nil }
 
   /// A number as a double; nil for any other kind.
   public var double: Double? { kind == .number ? Double(String(decoding: raw, as: UTF8.self)) : nil }

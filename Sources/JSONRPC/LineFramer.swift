@@ -8,7 +8,7 @@ public struct LineFramer: ~Copyable {
   private var count = 0
   private let limit: Int
 
-  /// `limit` bytes may wait for a newline; the caller is told when a line needs more.
+  /// `limit`: the longest line, without its newline and the `\r` before it; the caller is told when one needs more.
   public init(limit: Int) {
     self.limit = limit
     memory = .allocate(byteCount: 4096, alignment: 8)
@@ -40,7 +40,7 @@ public struct LineFramer: ~Copyable {
       let piece = UnsafeRawBufferPointer(rebasing: rest[..<newline])
       rest = UnsafeRawBufferPointer(rebasing: rest[(newline + 1)...])
       if count == 0 {
-        guard piece.count <= limit else { return .overLimit }
+        guard fits(piece.count, last: piece.last) else { return .overLimit }
         guard onLine(Self.withoutReturn(piece)) else { return .stopped }
       } else {
         guard append(piece) else { return .overLimit }
@@ -72,12 +72,15 @@ public struct LineFramer: ~Copyable {
     line.last == 0x0D ? UnsafeRawBufferPointer(rebasing: line.dropLast()) : line
   }
 
+  /// One byte more than the limit is no line yet: it may be the `\r` of the newline that comes.
+  private func fits(_ length: Int, last: UInt8?) -> Bool { length <= limit || (length == limit + 1 && last == 0x0D) }
+
   private mutating func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    guard count + bytes.count <= limit else { return false }
     guard !bytes.isEmpty else { return true }
+    guard fits(count + bytes.count, last: bytes.last) else { return false }
     if count + bytes.count > memory.count {
       let larger = UnsafeMutableRawBufferPointer.allocate(
-        byteCount: min(limit, max(memory.count * 2, count + bytes.count)), alignment: 8)
+        byteCount: min(limit + 1, max(memory.count * 2, count + bytes.count)), alignment: 8)
       larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count]))
       explicit_bzero(memory.baseAddress!, count)
       memory.deallocate()

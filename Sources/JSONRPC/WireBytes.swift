@@ -23,7 +23,7 @@ public final class WireBytes: @unchecked Sendable {
     memory.deallocate()
   }
 
-  /// The bytes, for reading.
+  /// The bytes, for reading as long as somebody holds this object: they are wiped with it.
   public var bytes: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count])
   }

@@ -1,0 +1,127 @@
+import JSONRPC
+import Testing
+
+/// RFC 3629 by enumeration: the scanner must agree with its grammar on every sequence.
+@Suite struct UTF8Tests {
+  /// The grammar of RFC 3629 §4, written down once more in another way: decode, then ask whether the shortest form
+  /// of that scalar is what stood there.
+  static func isOneScalar(_ bytes: [UInt8]) -> Bool {
+    let expected: (Int, UInt32)
+    switch bytes[0] {
+    case 0x00..<0x80: expected = (1, UInt32(bytes[0]))
+    case 0xC0..<0xE0: expected = (2, UInt32(bytes[0] & 0x1F))
+    case 0xE0..<0xF0: expected = (3, UInt32(bytes[0] & 0x0F))
+    case 0xF0..<0xF8: expected = (4, UInt32(bytes[0] & 0x07))
+    default: return false
+    }
+    guard bytes.count == expected.0 else { return false }
+    var scalar = expected.1
+    for byte in bytes.dropFirst() {
+      guard byte & 0xC0 == 0x80 else { return false }
+      scalar = scalar << 6 | UInt32(byte & 0x3F)
+    }
+    let least: [UInt32] = [0, 0, 0x80, 0x800, 0x10000]
+    return scalar >= least[bytes.count] && scalar <= 0x10FFFF && !(0xD800..<0xE000).contains(scalar)
+  }
+
+  static func quoted(_ bytes: [UInt8]) -> [UInt8] { [0x22] + bytes + [0x22] }
+
+  /// Scans `bytes` in place between quotes; a scan that allocates nothing makes millions of them cheap.
+  struct Probe: ~Copyable {
+    var tape = JSONTape()
+    mutating func takes(_ bytes: UnsafeRawBufferPointer) -> Bool {
+      (try? JSONScanner.scan(bytes, onto: &tape)) != nil
+    }
+  }
+
+  @Test func everySequenceOfTwoBytes() {
+    for first in UInt8(0x80)...0xFF {
+      for second in UInt8(0)...0xFF where second != 0x22 && second != 0x5C {
+        let bytes = [first, second]
+        #expect((verdict(Self.quoted(bytes)) == .value) == Self.isOneScalar(bytes), "\(bytes)")
+      }
+    }
+  }
+
+  @Test func everySequenceOfThreeBytes() {
+    var probe = Probe()
+    var wrong = 0
+    for first in UInt8(0xE0)...0xEF {
+      for second in UInt8(0)...0xFF where second != 0x22 && second != 0x5C {
+        for third in UInt8(0)...0xFF where third != 0x22 && third != 0x5C {
+          let bytes = [0x22, first, second, third, 0x22]
+          let takes = bytes.withUnsafeBytes { probe.takes($0) }
+          if takes != Self.isOneScalar([first, second, third]) { wrong += 1 }
+        }
+      }
+    }
+    #expect(wrong == 0)
+  }
+
+  /// Four bytes: every lead and second byte, and for the others every value at each edge.
+  @Test func everyEdgeOfFourBytes() {
+    let edges: [UInt8] = [0x00, 0x21, 0x41, 0x7F, 0x80, 0x81, 0x9F, 0xA0, 0xBE, 0xBF, 0xC0, 0xC2, 0xE0, 0xF4, 0xFF]
+    var probe = Probe()
+    var wrong = 0
+    for first in UInt8(0xF0)...0xFF {
+      for second in UInt8(0)...0xFF where second != 0x22 && second != 0x5C {
+        for third in edges {
+          for fourth in edges {
+            let bytes = [0x22, first, second, third, fourth, 0x22]
+            let takes = bytes.withUnsafeBytes { probe.takes($0) }
+            if takes != Self.isOneScalar([first, second, third, fourth]) { wrong += 1 }
+          }
+        }
+      }
+    }
+    #expect(wrong == 0)
+  }
+
+  @Test func everyScalarPasses() throws {
+    var probe = Probe()
+    var wrong = 0
+    for value in UInt32(0x20)...0x10FFFF {
+      guard let scalar = Unicode.Scalar(value), value != 0x22, value != 0x5C else { continue }
+      let bytes = [0x22] + [UInt8](String(scalar).utf8) + [0x22]
+      if !bytes.withUnsafeBytes({ probe.takes($0) }) { wrong += 1 }
+    }
+    #expect(wrong == 0)
+  }
+
+  @Test(arguments: [[0xC3], [0xE2], [0xE2, 0x82], [0xF0], [0xF0, 0x9F], [0xF0, 0x9F, 0x98]] as [[UInt8]])
+  func aSequenceThatIsCutOff(bytes: [UInt8]) {
+    #expect(verdict([0x22] + bytes) == .refused(.incomplete))
+    #expect(verdict(Self.quoted(bytes)) == .refused(.malformed))
+    #expect(verdict(Self.quoted(bytes + [0x41])) == .refused(.malformed))
+  }
+
+  /// Where no string is open, no byte past ASCII is taken at all.
+  @Test(arguments: [[0xC3, 0xA9], [0xFE, 0xFF], [0xFF, 0xFE, 0x31, 0x00], [0xEF, 0xBB, 0xBF, 0x31]] as [[UInt8]])
+  func bytesOutsideStrings(bytes: [UInt8]) { #expect(verdict(bytes) == .refused(.malformed)) }
+
+  @Test func everyEscapedUnit() throws {
+    for unit in UInt32(0)...0xFFFF {
+      let hex = String(unit, radix: 16)
+      let text = "\"\\u" + String(repeating: "0", count: 4 - hex.count) + hex + "\""
+      guard let scalar = Unicode.Scalar(unit) else {
+        #expect(verdict(text) == .refused(.malformed), "\(text)")
+        continue
+      }
+      try withNode(text) { node in
+        if node.utf8 != [UInt8](String(scalar).utf8) { Issue.record("\(text)") }
+      }
+    }
+  }
+
+  @Test func escapedPairs() throws {
+    for (high, low, scalar) in [
+      (0xD800, 0xDC00, 0x10000), (0xDBFF, 0xDFFF, 0x10FFFF), (0xD83D, 0xDE00, 0x1F600), (0xD800, 0xDFFF, 0x103FF),
+    ] {
+      let text = "\"\\u\(String(high, radix: 16))\\u\(String(low, radix: 16, uppercase: true))\""
+      try withNode(text) { #expect($0.string?.unicodeScalars.map { Int($0.value) } == [scalar]) }
+    }
+    for low in [0xD7FF, 0xE000, 0xDBFF] {
+      #expect(verdict("\"\\ud800\\u\(String(low, radix: 16))\"") == .refused(.malformed))
+    }
+  }
+}
