@@ -134,6 +134,13 @@ let checks: [Target] = [
   tests("SQLiteStoreTests", ["SQLiteStore", "StorageFaults", "AgentPorts", "AgentModel", "CSQLite", "Secrets"]),
   tests("SystemTests", ["SystemAdapters", "KeyProviders", "AgentPorts", "AgentModel", "CPlatform", "Secrets"]),
   tests("TranscriptTests", ["SchemaKit", "TranscriptHarness"]),
+  tests(
+    "TransportTests",
+    [
+      "Agent", "AgentModel", "AgentPorts", "CPlatform", "JSONRPC", "KeyProviders", "Secrets", "SQLiteStore",
+      "SystemAdapters", "UnixTransport",
+    ]
+  ),
 ]
 
 let package = Package(

@@ -15,6 +15,8 @@ public final class LineServer: Sendable {
   public static let connections = 64
   /// How long open clients may take to read their last answers after `stop`.
   private static let farewell = Milliseconds.seconds(5)
+  /// What a client has from a line's first byte to its newline, counted anew after a time in which it was not read from.
+  private static let lineTime = Milliseconds.seconds(10)
 
   private struct Shared {
     var announced: [Peer] = []
@@ -68,6 +70,8 @@ public final class LineServer: Sendable {
       var asksWriting = false
       var inputEnded = false
       var isDone = false
+      /// It is done because everything was written, and not because the client is gone.
+      var isLeft = false
       /// When the line that has begun must have ended.
       var deadline: BootInstant?
     }
@@ -85,7 +89,10 @@ public final class LineServer: Sendable {
     /// Clients with a line that has begun: as long as there is none, nothing is due.
     var unfinishedLines = 0
     var someAreDone = false
+    var departures = Departures()
     var stopsAt: BootInstant?
+    /// No descriptor is left, not even to refuse a client: nobody is accepted before this.
+    var acceptsAt: BootInstant?
     /// Given up to accept and refuse a client when no descriptor is left.
     var reserve = open("/dev/null", O_RDONLY | O_CLOEXEC)
     var readiness = Readiness()
@@ -102,6 +109,7 @@ public final class LineServer: Sendable {
     }
 
     deinit {
+      departures.closeAll()
       buffer.deallocate()
       if reserve >= 0 { close(reserve) }
     }
@@ -114,7 +122,7 @@ public final class LineServer: Sendable {
       guard count < LineServer.connections, let conversation = server.host.begin(peer) else {
         peer.send(server.host.refusalLine)
         peer.retire()
-        if isSocket { close(input) }
+        if isSocket { depart(input, isKnown: false) }
         return nil
       }
       let place = clients.firstIndex { $0 == nil } ?? clients.count
@@ -145,22 +153,23 @@ public final class LineServer: Sendable {
             takeAnnounced()
           case Self.signal: onSignal(lanyard_signalfd_read(signals))
           case Self.listening: someoneWaits = true
+          case let token where token & Departures.mark != 0: departures.serve(token: token, buffer: buffer)
           case let token: serve(Int(token - Self.first) / 2, event.events)
           }
         }
-        if unfinishedLines > 0 || stopsAt != nil { judgeDeadlines() }
+        if unfinishedLines > 0 || stopsAt != nil || acceptsAt != nil || departures.nextEnd != nil { judgeDeadlines() }
         if someAreDone { closeDone() }
         // Last, so that a client that has just gone makes room for one that waits.
-        if someoneWaits, stopsAt == nil { acceptOne() }
+        if someoneWaits, stopsAt == nil, acceptsAt == nil { acceptOne() }
       }
     }
 
     /// Until the next line must have ended; -1 when nothing is due.
     private func timeout() -> Int32 {
-      var earliest = stopsAt
+      var earliest = [stopsAt, acceptsAt, departures.nextEnd].compactMap { $0 }.min()
       if unfinishedLines > 0 {
         for client in clients {
-          if let deadline = client?.deadline { earliest = min(earliest ?? deadline, deadline) }
+          if let client, client.isReading, let deadline = client.deadline { earliest = min(earliest ?? deadline, deadline) }
         }
       }
       guard let earliest else { return -1 }
@@ -211,6 +220,11 @@ public final class LineServer: Sendable {
         clients[place]!.isDone = true
         someAreDone = true
       }
+      clients[place]!.isLeft = wants.isLeft
+      // Its line may have ended long ago, behind what kept it from being read.
+      if wants.reading, !client.isReading, let deadline = client.deadline {
+        note(max(deadline, server.clock.boot() + LineServer.lineTime), of: place)
+      }
       let reads = wants.reading && !client.inputEnded
       if client.peer.isSocket {
         if reads != client.asksReading || wants.writing != client.asksWriting {
@@ -230,10 +244,18 @@ public final class LineServer: Sendable {
     private mutating func judgeDeadlines() {
       let now = server.clock.boot()
       for place in clients.indices {
-        guard let client = clients[place], let deadline = client.deadline, deadline <= now else { continue }
+        // Who is not read from can't be late.
+        guard let client = clients[place], client.isReading, let deadline = client.deadline, deadline <= now else {
+          continue
+        }
         client.conversation.lineTimedOut()
         note(nil, of: place)
         settle(place, whenReady: false)
+      }
+      departures.closeLate(now)
+      if let acceptsAt, acceptsAt <= now {
+        self.acceptsAt = nil
+        if listener >= 0, stopsAt == nil { readiness.change(listener, Int16(POLLIN), token: Self.listening) }
       }
       guard let stopsAt, stopsAt <= now else { return }
       for place in clients.indices { clients[place]?.isDone = true }
@@ -266,9 +288,20 @@ public final class LineServer: Sendable {
         count -= 1
         client.peer.retire()
         client.conversation.ended()
-        // Closing takes a socket out of the set, too.
-        if client.peer.isSocket { close(client.peer.input) }
+        guard client.peer.isSocket else { continue }
+        if client.isLeft, !client.inputEnded {
+          depart(client.peer.input, isKnown: true)
+        } else {
+          close(client.peer.input)  // which takes it out of the set, too
+        }
       }
+    }
+
+    /// The client has been told everything; `isKnown` says that its socket is in the set.
+    private mutating func depart(_ fd: Int32, isKnown: Bool) {
+      guard departures.add(fd, now: server.clock.boot()) else { return }
+      let token = Departures.mark | UInt64(fd)
+      isKnown ? readiness.change(fd, Int16(POLLIN), token: token) : readiness.add(fd, Int16(POLLIN), token: token)
     }
 
     /// Lets one client in; if more wait, the listener stays ready.
@@ -292,12 +325,17 @@ public final class LineServer: Sendable {
     /// No descriptor is left. The waiting client is let in for as long as it takes to be turned away, or the listener
     /// would stay ready and this loop would never sleep.
     private mutating func turnAway() {
-      guard reserve >= 0 else { return }
+      if reserve < 0 { reserve = open("/dev/null", O_RDONLY | O_CLOEXEC) }
+      guard reserve >= 0 else {
+        acceptsAt = server.clock.boot() + .seconds(1)
+        return readiness.change(listener, 0, token: Self.listening)
+      }
       close(reserve)
       let refused = lanyard_accept4(listener)
       if refused >= 0 {
-        server.host.refusalLine.bytes.withMemoryRebound(to: UInt8.self) {
-          _ = send(refused, $0.baseAddress!, $0.count, Int32(MSG_NOSIGNAL))
+        let line = server.host.refusalLine
+        withExtendedLifetime(line) {
+          _ = send(refused, line.bytes.baseAddress, line.count, Int32(MSG_NOSIGNAL))
         }
         close(refused)
       }

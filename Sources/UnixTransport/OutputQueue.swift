@@ -22,8 +22,9 @@ struct OutputQueue: ~Copyable {
 
   private mutating func makeRoom(_ more: Int) {
     let waiting = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[start..<end])
-    let larger = UnsafeMutableRawBufferPointer.allocate(
-      byteCount: max(waiting.count + more, min(memory.count * 2, 1 << 22)), alignment: 8)
+    // By half again, so that a long queue is not copied for each line that joins it.
+    let needed = waiting.count + more
+    let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: needed + needed / 2, alignment: 8)
     larger.copyMemory(from: waiting)
     explicit_bzero(memory.baseAddress!, end)
     memory.deallocate()

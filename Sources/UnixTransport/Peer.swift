@@ -16,6 +16,8 @@ final class Peer: ConnectionOutput {
     var queue = OutputQueue()
     var isClosing = false
     var isGone = false
+    /// Its backlog passed the bound and is not half read yet.
+    var isHeldBack = false
     var lostEvents = false
     /// The server has been told that there is something to write.
     var isAnnounced = false
@@ -94,6 +96,8 @@ final class Peer: ConnectionOutput {
     var writing: Bool
     /// Nothing is left to do: the descriptors can be closed.
     var isDone: Bool
+    /// It is done because everything was written, and not because the client is gone.
+    var isLeft: Bool
     /// Events were dropped, and there is room again.
     var hasDrained: Bool
   }
@@ -115,9 +119,12 @@ final class Peer: ConnectionOutput {
         state.lostEvents = false
         drained = true
       }
+      let bound = state.isHeldBack ? Self.readingBound / 2 : Self.readingBound
+      state.isHeldBack = state.queue.count >= bound
       return Wants(
-        reading: !state.isClosing && state.queue.count < Self.readingBound, writing: waits,
-        isDone: state.isGone || (state.isClosing && !waits), hasDrained: drained)
+        reading: !state.isClosing && !state.isHeldBack, writing: waits,
+        isDone: state.isGone || (state.isClosing && !waits), isLeft: state.isClosing && !state.isGone,
+        hasDrained: drained)
     }
   }
 

@@ -17,8 +17,10 @@ final class BackgroundWork: Sendable {
     (timers, addTimer) = AsyncStream.makeStream()
   }
 
-  /// Starts `work` soon; the agent waits for its end. After `stop()` nothing is started any more.
-  func start(_ work: @escaping Work) { add.yield(work) }
+  /// Starts `work` soon; the agent waits for its end. False after `stop()`: nothing is started any more.
+  @discardableResult func start(_ work: @escaping Work) -> Bool {
+    if case .terminated = add.yield(work) { false } else { true }
+  }
 
   /// Does work that must come to its end also if the caller goes away: its result goes to whoever still waits.
   func finish<Success: Sendable>(

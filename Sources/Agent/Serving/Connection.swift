@@ -17,8 +17,12 @@ public final class Connection: Conversation, @unchecked Sendable {
   private var found: Found?
   /// Read once for all the lines of a chunk.
   private var chunkTime: BootInstant?
-  private var prefixIsJudged = false
-  private let isHalfClosed = Mutex(false)
+  /// How much of a long line must wait before its method is looked for; past any line once that was found.
+  private var judgesPrefixAt = Connection.longestShortLine
+  /// A line of the limit, and the `\r` that is dropped when its newline comes.
+  private static let longestShortLine = Limits.lineBytes + 1
+  private let end = Mutex(End.open)
+  private enum End { case open, halfClosed, gone }
 
   let id: UInt64
   let output: any ConnectionOutput
@@ -39,32 +43,33 @@ public final class Connection: Conversation, @unchecked Sendable {
     chunkTime = nil
     let outcome = framer.push(chunk) { line in
       lineBegan = nil
-      prefixIsJudged = false
+      judgesPrefixAt = Self.longestShortLine
       return take(line)
     }
     switch outcome {
-    case .stopped: return
-    case .overLimit: return refuseLine()
+    case .stopped, .overLimit: return refuseLine()
     case .wantsMore: break
     }
     guard framer.waiting > 0 else { return lineBegan = nil }
     if lineBegan == nil { lineBegan = chunkTime ?? agent.environment.clock.boot() }
-    // Past 64 KiB only a method that carries a body may go on: as soon as the method can be told, it is judged.
-    if framer.waiting > Limits.lineBytes, !prefixIsJudged {
-      guard let method = framer.withWaiting({ Envelope.method(ofPrefix: $0) }) else { return }
-      prefixIsJudged = true
-      if agent.methods.carriesBody(method) != true { refuseLine() }
+    if framer.waiting > judgesPrefixAt { judgePrefix() }
+  }
+
+  /// Past 64 KiB only a method that carries a body may go on. The method may stand anywhere in the line, so it is
+  /// looked for each time the line has doubled: a line that comes byte by byte is still read only a few times.
+  private func judgePrefix() {
+    guard let method = framer.withWaiting({ Envelope.method(ofPrefix: $0) }) else {
+      return judgesPrefixAt = framer.waiting * 2
     }
+    judgesPrefixAt = .max
+    if agent.methods.carriesBody(method) != true { refuseLine() }
   }
 
   /// When the line that has begun must have ended; nil if none has.
   public var lineDeadline: BootInstant? { lineBegan.map { $0 + .seconds(Limits.lineSeconds) } }
 
   /// The line took too long: its client is told and let go.
-  public func lineTimedOut() {
-    refuse(Self.lineTooSlow)
-    output.closeAfterFlush()
-  }
+  public func lineTimedOut() { refuseLine(Self.lineTooSlow) }
 
   /// The client will send no more. What it asked is finished and answered first.
   public func endOfInput() {
@@ -72,12 +77,13 @@ public final class Connection: Conversation, @unchecked Sendable {
     if isPartial { refuse(Self.parseError) }
     framer.clear()
     lineBegan = nil
-    isHalfClosed.withLock { $0 = true }
+    end.withLock { $0 = .halfClosed }
     if requests.isEmpty { output.closeAfterFlush() }
   }
 
   /// The client is gone: nobody waits for its requests any more.
   public func ended() {
+    end.withLock { $0 = .gone }
     requests.cancelAll()
     agent.events.connectionEnded(id)
     agent.connectionEnded()
@@ -86,9 +92,11 @@ public final class Connection: Conversation, @unchecked Sendable {
   /// The client has read what was waiting for it.
   public func drained() { agent.events.drained(id) }
 
-  private func refuseLine() {
+  /// Tells why, and closes. Nothing waits for its newline any more: nothing is due, and nothing is told twice.
+  private func refuseLine(_ error: RPCError = Connection.lineTooLong) {
     framer.clear()
-    refuse(Self.lineTooLong)
+    lineBegan = nil
+    refuse(error)
     output.closeAfterFlush()
   }
 
@@ -98,24 +106,18 @@ public final class Connection: Conversation, @unchecked Sendable {
 
   // MARK: lines
 
-  /// Takes one line; false ends the connection's reading.
+  /// Takes one line; false if it is longer than a line of its kind may be.
   private func take(_ line: UnsafeRawBufferPointer) -> Bool {
     do {
       try JSONScanner.scan(line, onto: &tape)
     } catch {
       if Self.isBlank(line) { return true }
-      if line.count > Limits.lineBytes {
-        refuseLine()
-        return false
-      }
+      if line.count > Limits.lineBytes { return false }
       refuse(Self.parseError)
       return true
     }
     return tape.withRoot(of: line) { root in
-      if line.count > Limits.lineBytes, !mayBeLong(root) {
-        refuseLine()
-        return false
-      }
+      if line.count > Limits.lineBytes, !mayBeLong(root) { return false }
       if root.kind == .array {
         takeBatch(root)
       } else if !answeredFromBoard(root) {
@@ -158,6 +160,8 @@ public final class Connection: Conversation, @unchecked Sendable {
     }
     let name = methodNode.string ?? ""
     guard let rawID else { return takeNotification(name, params) }
+    // Before anything else: an answer with this id would be taken for the answer to the request in flight.
+    guard !requests.contains(rawID) else { return slot.fill(AnswerObject.error(id: nil, Self.duplicateID)) }
     let id = Array(rawID)
     guard let method = agent.methods[name] else {
       return slot.fill(AnswerObject.error(id: rawID, Self.methodNotFound))
@@ -201,6 +205,8 @@ public final class Connection: Conversation, @unchecked Sendable {
           let result = try run(call)
           answer(name, id, slot, .success(result))
           answered(result, call)
+          // A request that waited for its turn may outlive its client; what it subscribed to must not.
+          if end.withLock({ $0 == .gone }) { agent.events.connectionEnded(self.id) }
         } catch {
           answer(name, id, slot, .failure(error))
         }
@@ -208,18 +214,22 @@ public final class Connection: Conversation, @unchecked Sendable {
       }
     case .concurrent(let run, let isBarrier):
       gate.submit(isBarrier: isBarrier) { [self] in
-        agent.background.start { [self] in
-          let result: Result<any WireWritable, RPCError> = await requests.run(id) {
-            do throws(RPCError) {
-              return .success(try await run(call))
-            } catch {
-              return .failure(error)
-            }
-          }
+        let finish: @Sendable (Result<any WireWritable, RPCError>) -> Void = { [self] result in
           answer(name, id, slot, result)
           if isBarrier { gate.release() }
           ended(id)
         }
+        let started = agent.background.start { [self] in
+          finish(
+            await requests.run(id) {
+              do throws(RPCError) {
+                return .success(try await run(call))
+              } catch {
+                return .failure(error)
+              }
+            })
+        }
+        if !started { finish(.failure(.shuttingDown)) }
       }
     }
   }
@@ -246,7 +256,7 @@ public final class Connection: Conversation, @unchecked Sendable {
   }
 
   private func ended(_ id: [UInt8]?) {
-    if requests.end(id), isHalfClosed.withLock({ $0 }) { output.closeAfterFlush() }
+    if requests.end(id), end.withLock({ $0 == .halfClosed }) { output.closeAfterFlush() }
   }
 
   // MARK: the fast way

@@ -26,18 +26,20 @@ final class OrderingGate: Sendable {
     if !isDeferred { work() }
   }
 
-  /// The barrier has been answered.
+  /// The barrier has been answered: what waited goes on in its order, up to the next barrier. The gate stays held
+  /// meanwhile, so that nothing that comes now overtakes what waited.
   func release() {
-    let next = state.withLock { state -> [Work] in
-      state.isHeld = false
-      var next: [Work] = []
-      while !state.isHeld, !state.deferred.isEmpty {
-        let first = state.deferred.removeFirst()
-        next.append(first.work)
-        state.isHeld = first.isBarrier
-      }
-      return next
+    while let next = next() {
+      next.work()
+      if next.isBarrier { return }
     }
-    for work in next { work() }
+  }
+
+  private func next() -> (isBarrier: Bool, work: Work)? {
+    state.withLock { state in
+      guard state.deferred.isEmpty else { return state.deferred.removeFirst() }
+      state.isHeld = false
+      return nil
+    }
   }
 }
