@@ -45,16 +45,27 @@ public enum Envelope {
     self = .request(id: valid, method: method, params: params)
   }
 
-  /// The method that the beginning of a line names at its top level, if it stands there already: lets an over-long
-  /// line be refused before its end.
-  public static func method(ofPrefix bytes: UnsafeRawBufferPointer) -> String? {
+  /// The method that the beginning of a line names at its top level, nil if it may still come: lets an over-long line
+  /// be refused before its end. Throws if these bytes begin no request and no batch, whatever follows.
+  public static func method(ofPrefix bytes: UnsafeRawBufferPointer) throws(JSONScanner.Failure) -> String? {
     var tape = JSONTape()
-    do {
+    var isWhole = false
+    do throws(JSONScanner.Failure) {
       try JSONScanner.scan(bytes, onto: &tape)
-    } catch {
+      isWhole = true
+    } catch .incomplete {
       // The tape holds the values that were whole when the bytes ran out.
     }
-    return tape.topLevelString("method", in: bytes)
+    switch tape.entries.first?.kind {
+    case .object?: break
+    case .array?: return nil
+    default: throw .malformed
+    }
+    guard let method = tape.topLevelString("method", in: bytes) else {
+      if isWhole { throw .malformed }
+      return nil
+    }
+    return method
   }
 }
 

@@ -77,7 +77,7 @@ import Testing
   // MARK: the beginning of a line
 
   static func method(_ text: String) -> String? {
-    [UInt8](text.utf8).withUnsafeBytes { Envelope.method(ofPrefix: $0) }
+    try? [UInt8](text.utf8).withUnsafeBytes { try Envelope.method(ofPrefix: $0) }
   }
 
   @Test(arguments: [
@@ -88,6 +88,22 @@ import Testing
     #"{"method":"secret.put","method":"token.get""#,
   ])
   func theMethodIsFoundInABeginning(text: String) { #expect(Self.method(text) == "secret.put") }
+
+  /// What can become no request is known before its end.
+  @Test(arguments: [
+    "", " ", "  \t", "1", "12", "\"", "\"aaaa", "x", "tru", "null", "{}", #"{"a":1}"#, "{x", "[1,]", #"{"a":1}}"#,
+    #"{"method":"secret.put",01"#, #"{"a":"\x"#, "\u{FEFF}{",
+  ])
+  func whatBeginsNoRequestIsTold(text: String) {
+    #expect(throws: JSONScanner.Failure.self) {
+      try [UInt8](text.utf8).withUnsafeBytes { try Envelope.method(ofPrefix: $0) }
+    }
+  }
+
+  @Test(arguments: ["{", "[", "[1", #"[{"method":"no"},"#, "[]", #"{"method":"a"#, #"{"a":{"#])
+  func whatMayStillBecomeOneIsWaitedFor(text: String) throws {
+    #expect(try [UInt8](text.utf8).withUnsafeBytes { try Envelope.method(ofPrefix: $0) } == nil)
+  }
 
   @Test(arguments: [
     "", " ", "{", "[", "1", "x", #"{"meth"#, #"{"method"#, #"{"method""#, #"{"method":"#, #"{"method":"secret.pu"#,
@@ -102,7 +118,7 @@ import Testing
     let bytes = [UInt8](text.utf8)
     let stands = text.utf8.count - #","z":[{"method":"no"}]}"#.utf8.count
     for count in 0...bytes.count {
-      let found = bytes[..<count].withUnsafeBytes { Envelope.method(ofPrefix: $0) }
+      let found = try? bytes[..<count].withUnsafeBytes { try Envelope.method(ofPrefix: $0) }
       #expect(found == (count >= stands ? "yes" : nil), "\(count) bytes")
     }
   }

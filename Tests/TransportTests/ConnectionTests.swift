@@ -39,6 +39,16 @@ import Testing
     await agent.shutDown()
   }
 
+  /// Known before its end, whether or not it has one.
+  @Test(arguments: ["x", "1", " ", "\"", "{}"])
+  func aLongLineThatCanBecomeNoRequestIsRefusedAtTheLimit(text: String) async throws {
+    let agent = try await AgentUnderTest()
+    let client = try RecordedClient(agent)
+    client.send(text + String(repeating: text == "{}" ? " " : text, count: 65_536))
+    #expect(client.objects.map(\.code) == [-32600] && client.isClosed)
+    await agent.shutDown()
+  }
+
   @Test(arguments: [1000, 65_536, Int.max])
   func aLongLineThatIsNotJSONIsRefused(piece: Int) async throws {
     let agent = try await AgentUnderTest()

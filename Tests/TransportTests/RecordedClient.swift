@@ -31,12 +31,12 @@ final class RecordedClient: ConnectionOutput {
   /// The answers and events as JSON values.
   var objects: [Answer] { lines.map(Answer.init) }
 
-  /// Gives the agent these bytes, `piece` at a time.
+  /// Gives the agent these bytes, `piece` at a time, until it closes.
   func send(_ text: String, piece: Int = .max) { send([UInt8](text.utf8), piece: piece) }
 
   func send(_ bytes: [UInt8], piece: Int = .max) {
     var rest = bytes[...]
-    while !rest.isEmpty {
+    while !rest.isEmpty, !isClosed {
       rest.prefix(piece).withUnsafeBytes { talk.received($0) }
       rest = rest.dropFirst(piece)
     }

@@ -18,9 +18,7 @@ public final class Connection: Conversation, @unchecked Sendable {
   /// Read once for all the lines of a chunk.
   private var chunkTime: BootInstant?
   /// How much of a long line must wait before its method is looked for; past any line once that was found.
-  private var judgesPrefixAt = Connection.longestShortLine
-  /// A line of the limit, and the `\r` that is dropped when its newline comes.
-  private static let longestShortLine = Limits.lineBytes + 1
+  private var judgesPrefixAt = Limits.lineBytes
   private let end = Mutex(End.open)
   private enum End { case open, halfClosed, gone }
 
@@ -43,7 +41,7 @@ public final class Connection: Conversation, @unchecked Sendable {
     chunkTime = nil
     let outcome = framer.push(chunk) { line in
       lineBegan = nil
-      judgesPrefixAt = Self.longestShortLine
+      judgesPrefixAt = Limits.lineBytes
       return take(line)
     }
     switch outcome {
@@ -52,17 +50,23 @@ public final class Connection: Conversation, @unchecked Sendable {
     }
     guard framer.waiting > 0 else { return lineBegan = nil }
     if lineBegan == nil { lineBegan = chunkTime ?? agent.environment.clock.boot() }
-    if framer.waiting > judgesPrefixAt { judgePrefix() }
+    let length = framer.withWaiting { $0.last == 0x0D ? $0.count - 1 : $0.count }  // a `\r` before a newline is none of it
+    if length > judgesPrefixAt { judgePrefix() }
   }
 
   /// Past 64 KiB only a method that carries a body may go on. The method may stand anywhere in the line, so it is
   /// looked for each time the line has doubled: a line that comes byte by byte is still read only a few times.
   private func judgePrefix() {
-    guard let method = framer.withWaiting({ Envelope.method(ofPrefix: $0) }) else {
-      return judgesPrefixAt = framer.waiting * 2
+    let mayGoOn = framer.withWaiting { prefix -> Bool? in
+      do {
+        return try Envelope.method(ofPrefix: prefix).map { agent.methods.carriesBody($0) == true }
+      } catch {
+        return false
+      }
     }
+    guard let mayGoOn else { return judgesPrefixAt = framer.waiting * 2 }
     judgesPrefixAt = .max
-    if agent.methods.carriesBody(method) != true { refuseLine() }
+    if !mayGoOn { refuseLine() }
   }
 
   /// When the line that has begun must have ended; nil if none has.
@@ -111,8 +115,8 @@ public final class Connection: Conversation, @unchecked Sendable {
     do {
       try JSONScanner.scan(line, onto: &tape)
     } catch {
-      if Self.isBlank(line) { return true }
       if line.count > Limits.lineBytes { return false }
+      if Self.isBlank(line) { return true }
       refuse(Self.parseError)
       return true
     }

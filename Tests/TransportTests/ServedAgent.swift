@@ -1,0 +1,45 @@
+import Agent
+import CPlatform
+import Foundation
+import UnixTransport
+
+/// An agent on a real socket, its reading thread included; the clock stands still until it is moved.
+final class ServedAgent: Sendable {
+  let agent: AgentUnderTest
+  let path: String
+  private let directory = TemporaryDirectory()
+  private let server: LineServer
+  private let ended: Task<Void, Never>
+
+  init() async throws {
+    agent = try await AgentUnderTest()
+    path = directory.path + "/agent.sock"
+    let listener = lanyard_bind_unix(path)
+    guard listener >= 0, listen(listener, 128) == 0 else { throw POSIXError(.EADDRNOTAVAIL) }
+    let server = LineServer(host: agent.service, clock: agent.clock)
+    self.server = server
+    agent.onShutDown { server.stop() }
+    ended = Task {
+      _ = try? await offPool {
+        server.run(listener: listener)
+        close(listener)
+      }
+    }
+  }
+
+  func client() throws -> SocketClient { try SocketClient(path) }
+
+  /// Moves the clock, and makes the reading thread look at it.
+  func advance(seconds: Int64) throws {
+    agent.clock.advance(seconds: seconds)
+    let poke = try client()
+    poke.send(SocketTests.hello)
+    _ = poke.line()
+  }
+
+  /// Returns when the reading thread has ended and everything in flight with it.
+  func shutDown() async {
+    await agent.shutDown()
+    await ended.value
+  }
+}

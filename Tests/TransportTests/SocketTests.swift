@@ -1,0 +1,224 @@
+import Foundation
+import Testing
+
+/// The reading thread on a real socket, with clients that behave and clients that do not.
+@Suite(.serialized) struct SocketTests {
+  static let hello = hello(1)
+
+  static func hello(_ id: Int) -> String {
+    ConnectionTests.line(id, "agent.hello", #"{"client":{"name":"test","version":"1"}}"#)
+  }
+
+  /// Runs `body` on a thread of its own against an agent of its own.
+  func withAgent(_ body: @escaping @Sendable (ServedAgent) throws -> Void) async throws {
+    let served = try await ServedAgent()
+    do {
+      try await offPool { try body(served) }
+    } catch {
+      await served.shutDown()
+      throw error
+    }
+    await served.shutDown()
+  }
+
+  // MARK: behaving
+
+  @Test func answersWholeCoalescedAndByteByByte() async throws {
+    try await withAgent { served in
+      let client = try served.client()
+      client.send(Self.hello)
+      #expect(client.answer()?.result["protocol"] as? String == "1")
+      client.send((2..<50).map { Self.hello($0) }.joined())
+      #expect((2..<50).map { _ in client.answer()?.id } == Array(2..<50))
+      for byte in Self.hello(99).utf8 { client.send([byte]) }
+      #expect(client.answer()?.id == 99)
+    }
+  }
+
+  @Test func aHalfClosedClientGetsEveryAnswer() async throws {
+    try await withAgent { served in
+      for _ in 0..<20 {
+        let client = try served.client()
+        client.send((0..<100).map { $0 % 2 == 0 ? ConnectionTests.line($0, "agent.status") : Self.hello($0) }.joined())
+        client.endInput()
+        let (answers, ending) = client.rest()
+        #expect(Set(answers.compactMap(\.id)) == Set(0..<100) && ending == .end)
+        #expect(answers.allSatisfy { $0.code == 0 })
+      }
+    }
+  }
+
+  @Test func aPartialLastLineIsNotDone() async throws {
+    try await withAgent { served in
+      let client = try served.client()
+      client.send(Self.hello + String(Self.hello.dropLast()))
+      client.endInput()
+      let (answers, ending) = client.rest()
+      #expect(answers.map(\.code) == [0, -32700] && ending == .end)
+    }
+  }
+
+  // MARK: bounds
+
+  @Test func theSixtyFifthIsToldAndGetsAProperEnd() async throws {
+    try await withAgent { served in
+      let clients = try (0..<64).map { _ in try served.client() }
+      for client in clients {
+        client.send(Self.hello)
+        #expect(client.answer()?.code == 0)
+      }
+      for greeting in ["", Self.hello, String(repeating: " ", count: 100_000)] {
+        let late = try served.client()
+        _ = late.sendWhatFits([UInt8](greeting.utf8))
+        let (answers, ending) = late.rest()
+        #expect(answers.map(\.code) == [1003] && answers[0].hasNullID && ending == .end)
+        #expect(answers.first?.data["retryAfterMs"] as? Int ?? 0 > 0)
+      }
+      // Those that have a place notice nothing.
+      clients[63].send(Self.hello)
+      #expect(clients[63].answer()?.code == 0)
+    }
+  }
+
+  @Test func aPlaceIsGivenBack() async throws {
+    try await withAgent { served in
+      for round in 0..<300 {
+        let client = try served.client()
+        client.send(ConnectionTests.line(round, "agent.status"))
+        if round % 3 == 0 { #expect(client.answer()?.id == round) }
+      }
+      // The last ones may still be on their way out.
+      var answer: Answer?
+      for _ in 0..<100 where answer?.code != 0 {
+        let client = try served.client()
+        client.send(Self.hello)
+        answer = client.answer()
+      }
+      #expect(answer?.code == 0)
+    }
+  }
+
+  @Test(arguments: [70_000, 300_000, 3_000_000])
+  func whoSendsTooMuchIsToldAndGetsAProperEnd(length: Int) async throws {
+    try await withAgent { served in
+      let client = try served.client()
+      client.send([UInt8](repeating: UInt8(ascii: " "), count: length))
+      client.send("\n")
+      let (answers, ending) = client.rest()
+      #expect(answers.map(\.code) == [-32600] && ending == .end)
+      #expect(answers.first?.data["limit"] as? Int == 65_536)
+    }
+  }
+
+  // MARK: slow and greedy
+
+  @Test func aLineOfAByteAtATimeHasTenSeconds() async throws {
+    try await withAgent { served in
+      let client = try served.client()
+      for byte in [UInt8](Self.hello.utf8).dropLast(30) {
+        client.send([byte])
+      }
+      try served.advance(seconds: 0)  // all of it has been read
+      try served.advance(seconds: 9)
+      client.send(" ")
+      try served.advance(seconds: 2)
+      let (answers, ending) = client.rest()
+      #expect(answers.map(\.code) == [-32600] && ending == .end)
+    }
+  }
+
+  /// Asks for more than the agent keeps for one client, reads nothing for a minute, and then everything.
+  @Test func aSlowReaderLosesNothingAndIsNotLate() async throws {
+    try await withAgent { served in
+      let slow = try served.client()
+      let asked = (0..<400).map { ConnectionTests.line($0, "rpc.discover") }.joined()
+      var sent = [UInt8](asked.utf8)[...]
+      // Whatever fits, which ends within a line.
+      let fitted = slow.sendWhatFits(Array(sent))
+      sent = sent.dropFirst(fitted)
+      for _ in 0..<6 { try served.advance(seconds: 10) }
+      let rest = Array(sent) + [UInt8](Self.hello(400).utf8)
+      let writer = Thread { slow.send(rest) }
+      writer.start()
+      var codes: [Int: Int] = [:]
+      for _ in 0...400 {
+        guard let answer = slow.answer(), let id = answer.id else { break }
+        codes[id] = answer.code
+      }
+      #expect(codes.count == 401)
+      // More than 128 at once may be told to wait; none is lost.
+      #expect(codes.values.allSatisfy { $0 == 0 || $0 == 1003 })
+    }
+  }
+
+  /// Half a line, a full backlog and no reading: nothing is due, so the reading thread sleeps.
+  @Test func aSilentClientWithHalfALineCostsNothing() async throws {
+    try await withAgent { served in
+      let silent = try served.client()
+      let flood = [UInt8](String(repeating: "x\n", count: 200_000).utf8) + [UInt8]("{".utf8)
+      _ = silent.sendWhatFits(flood)
+      try served.advance(seconds: 60)
+      let before = ProcessUsage.now
+      usleep(300_000)
+      #expect(ProcessUsage.now - before < 0.25)
+      let other = try served.client()
+      other.send(Self.hello)
+      #expect(other.answer()?.code == 0)
+    }
+  }
+
+  @Test func eightMegabytesAndNeverReadingDelaysNobody() async throws {
+    try await withAgent { served in
+      let greedy = try served.client()
+      let flood = [UInt8](
+        String(repeating: Self.hello(1) + "x\n", count: 100_000).utf8.prefix(8 << 20))
+      // The agent stops reading, so the sender is stopped by its own socket long before 8 MB.
+      #expect(greedy.sendWhatFits(flood) < 2 << 20)
+      let other = try served.client()
+      for id in 0..<100 {
+        other.send(Self.hello(id))
+        #expect(other.answer()?.id == id)
+      }
+    }
+  }
+
+  @Test func whoAsksAndRunsAwayHarmsNobody() async throws {
+    try await withAgent { served in
+      for _ in 0..<100 {
+        let client = try served.client()
+        client.send((0..<50).map { ConnectionTests.line($0, "rpc.discover") }.joined())
+      }
+      let other = try served.client()
+      other.send(Self.hello)
+      let answer = other.answer()
+      #expect(answer?.code == 0 || answer?.code == 1003)
+    }
+  }
+
+  // MARK: the end
+
+  @Test func theEndAnswersWhatIsInFlightAndEndsEveryStream() async throws {
+    let served = try await ServedAgent()
+    let clients = try await offPool { () -> [SocketClient] in
+      let clients = try (0..<5).map { _ in try served.client() }
+      for client in clients {
+        client.send(Self.hello)
+        #expect(client.answer()?.code == 0)
+      }
+      clients[0].send(ConnectionTests.line(9, "agent.shutdown"))
+      #expect(clients[0].answer()?.id == 9)
+      return clients
+    }
+    await served.shutDown()
+    try await offPool { for client in clients { #expect(client.rest().ending == .end) } }
+  }
+}
+
+/// Seconds of processor time that this process has used.
+enum ProcessUsage {
+  static var now: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+}
