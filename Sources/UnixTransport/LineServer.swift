@@ -121,6 +121,7 @@ public final class LineServer: Sendable {
       let peer = Peer(input: input, output: output, isSocket: isSocket) { server.announce($0) }
       guard count < LineServer.connections, let conversation = server.host.begin(peer) else {
         peer.send(server.host.refusalLine)
+        _ = peer.flush(whenReady: true)  // a pipe is written to only here
         peer.retire()
         if isSocket { depart(input, isKnown: false) }
         return nil
