@@ -1,4 +1,5 @@
 internal import Foundation
+internal import JSONRPC
 internal import SchemaKit
 
 /// Holds every line of a conversation against `Schemas/`: params that were taken, results, errors with their data,
@@ -8,6 +9,9 @@ struct ContractJudge {
   /// The methods of requests without an answer, by connection and the id as written.
   private var waiting: [String: [String: [Asked]]] = [:]
 
+  /// Lines without an end yet.
+  private var begun: [String: [UInt8]] = [:]
+
   private struct Asked {
     var method: String
     var params: JSONValue?
@@ -15,14 +19,32 @@ struct ContractJudge {
 
   init(contract: Contract) { self.contract = contract }
 
-  /// A line that a client sends; what is no request is none of the judge's business.
-  mutating func sent(_ line: [UInt8], on connection: String) {
-    guard let value = try? JSONValue(parsing: line) else { return }
+  /// What a client sends, in any pieces.
+  mutating func sent(_ bytes: [UInt8], on connection: String) {
+    var lines = (begun[connection, default: []] + bytes).split(separator: 0x0A, omittingEmptySubsequences: false)
+    begun[connection] = Array(lines.removeLast())
+    for line in lines { sentLine(Array(line), on: connection) }
+  }
+
+  /// What is no request is none of the judge's business.
+  private mutating func sentLine(_ line: [UInt8], on connection: String) {
+    // Read without a look at duplicate keys: the other requests of a batch with such a one are answered.
+    var tape = JSONTape()
+    let scanned = line.withUnsafeBytes { bytes in
+      (try? JSONScanner.scan(bytes, onto: &tape)).map { tape.withRoot(of: bytes) { JSONValue($0) } }
+    }
+    guard let value = scanned else { return }
     for request in value.elements ?? [value] {
       guard let method = request["method"]?.string, let id = request["id"] else { continue }
       waiting[connection, default: [:]][id.compact, default: []].append(
         Asked(method: method, params: request["params"]))
     }
+  }
+
+  /// A name stands for a new connection.
+  mutating func opened(_ connection: String) {
+    waiting[connection] = nil
+    begun[connection] = nil
   }
 
   /// What is wrong with a line of the agent's; empty if nothing is.

@@ -99,6 +99,7 @@ extension Player {
         guard old.isClosed || old.wire.hasEnded else { throw Unreadable("\(name) is open already") }
         old.close()
       }
+      judge.opened(name)
       guard let station = try running().station else { throw Unreadable("no agent runs") }
       wires[name] = Client(try station.open { try wait($0, until: $1) })
     }

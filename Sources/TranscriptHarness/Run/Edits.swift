@@ -11,11 +11,10 @@ struct Edits {
   func applied(to lines: [String]) -> String {
     var result: [String] = []
     for (number, line) in lines.enumerated() {
-      // What came at the end of the script follows its last line.
-      if number < lines.count - 1 { result += inserted[number] ?? [] }
+      result += inserted[number] ?? []
       if !removed.contains(number) { result.append(replaced[number] ?? line) }
-      if number == lines.count - 1 { result += inserted[number] ?? [] }
     }
+    result += inserted[lines.count] ?? []
     return result.joined(separator: "\n") + "\n"
   }
 }

@@ -32,7 +32,7 @@ public final class Player {
   var wires: [String: Client] = [:]
   /// New texts by line, in update mode; nil outside of it.
   var edits: Edits?
-  private var judge: ContractJudge
+  var judge: ContractJudge
   let notice = Notice()
   /// Sends that wait to go out together.
   private var held: [(connection: String, bytes: [UInt8])] = []
@@ -79,7 +79,10 @@ public final class Player {
         switch step.action {
         case .send(let connection, let text):
           try send(Array(try bindings.expand(text).utf8) + [0x0A], on: connection, after: index)
-        case .sendRaw(let connection, let bytes): try send(bytes, on: connection, after: index)
+          try writeDownAnswers(after: index)
+        case .sendRaw(let connection, let bytes):
+          try send(bytes, on: connection, after: index)
+          try writeDownAnswers(after: index)
         case .expect, .expectRaw:
           try flush()
           index = try expectations(from: index)
@@ -95,7 +98,7 @@ public final class Player {
       }
       index += 1
     }
-    place = transcript.lines.count - 1
+    place = transcript.lines.count
     do {
       try flush()
       try nothingUnasked()
@@ -106,7 +109,7 @@ public final class Player {
       }
       try secretsAreNowhere()
     } catch let problem as Unreadable {
-      throw TranscriptProblem(transcript.name, line: place, problem.text)
+      throw TranscriptProblem(transcript.name, line: place - 1, problem.text)
     }
     return edits?.applied(to: transcript.lines)
   }
@@ -122,7 +125,7 @@ public final class Player {
     // What came after the last expectation was asked by nobody; between two sends it may be an answer to the first.
     if index == 0 || !transcript.steps[index - 1].action.isSend { try nothingUnasked() }
     let client = try client(connection)
-    for line in bytes.split(separator: 0x0A) { judge.sent(Array(line), on: connection) }
+    judge.sent(bytes, on: connection)
     guard chunking == .coalesced else {
       for chunk in pieces(bytes) {
         client.wire.send(chunk)
@@ -262,6 +265,16 @@ public final class Player {
         "the agent broke its contract: \(problems.map(\.description).joined(separator: "; "))\n  in \(text)")
     }
     return value
+  }
+
+  /// In update mode, where a script expects nothing yet after some requests, each gets its answers below it.
+  private func writeDownAnswers(after index: Int) throws {
+    guard edits != nil else { return }
+    let next = transcript.steps[index...].first { !$0.action.isSend }
+    if case .expect? = next?.action { return }
+    if case .expectRaw? = next?.action { return }
+    place += 1
+    try nothingUnasked()
   }
 
   func nothingUnasked() throws {

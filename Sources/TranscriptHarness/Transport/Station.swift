@@ -56,6 +56,7 @@ final class Station {
 
   func open(waiting: (String, () -> Bool) throws -> Void) throws -> any Wire {
     opened += 1
+    let refused = host.refused
     switch transport {
     case .inProcess:
       let inbox = DirectWire.Inbox()
@@ -66,7 +67,8 @@ final class Station {
     case .socket:
       let descriptor = lanyard_connect_unix(path)
       precondition(descriptor >= 0, "the agent's socket does not answer")
-      return try wire(input: descriptor, output: descriptor, waiting)
+      try waitForAccept(waiting)
+      return wire(input: descriptor, output: descriptor, isRefused: host.refused > refused)
     case .stdio:
       var (there, back): ([Int32], [Int32]) = ([0, 0], [0, 0])
       precondition(pipe(&there) == 0 && pipe(&back) == 0, "no pipe")
@@ -79,14 +81,17 @@ final class Station {
         Glibc.close(input)
         Glibc.close(output)
       }
-      return try wire(input: back[0], output: there[1], waiting)
+      try waitForAccept(waiting)
+      return wire(input: back[0], output: there[1], isRefused: host.refused > refused)
     }
   }
 
-  private func wire(input: Int32, output: Int32, _ waiting: (String, () -> Bool) throws -> Void) throws -> any Wire {
-    let refused = host.refused
+  private func waitForAccept(_ waiting: (String, () -> Bool) throws -> Void) throws {
     try waiting("the agent to take a client") { host.taps.count + host.refused == opened }
-    return DescriptorWire(input: input, output: output, tap: host.refused > refused ? nil : host.taps.last)
+  }
+
+  private func wire(input: Int32, output: Int32, isRefused: Bool) -> any Wire {
+    DescriptorWire(input: input, output: output, tap: isRefused ? nil : host.taps.last)
   }
 
   // MARK: the agent's side
