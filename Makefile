@@ -1,0 +1,120 @@
+# Lanyard. Every target does its own set-up on a Debian machine that has a Swift toolchain: `make demo` from a fresh
+# clone is enough. What the targets need and how it gets here: Scripts/packages.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+SWIFT ?= swift
+PYTHON ?= python3
+# Extra words for `swift build` and `swift test`, as in `make test SWIFT_FLAGS='-j 1'`.
+SWIFT_FLAGS ?=
+# Extra words for the bench, as in `make bench BENCH_FLAGS=--quick`.
+BENCH_FLAGS ?=
+# How long the fuzzers run in `make test`.
+FUZZ_SECONDS ?= 30
+
+DEBUG := .build/debug
+RELEASE := .build/release
+# Swift's runtime is linked into the programs, so that an installed one needs no toolchain.
+RELEASE_FLAGS := -c release --static-swift-stdlib
+PROGRAMS := lanyard lanyard-cli lanyard-agent lanyard-demo
+SWIFT_SOURCES := Sources Tests
+
+UNITTEST := PYTHONDONTWRITEBYTECODE=1 PYTHONWARNINGS=default $(PYTHON) -m unittest
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help packages build release demo test lint check-schemas test-swift test-python test-cli test-integration \
+  test-fuzz test-demo bench format schemas install uninstall clean
+
+help: ## Say what there is to make.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+packages: ## Install the system packages that are missing (Debian's, by apt; sudo when not root).
+	@Scripts/packages
+
+build: packages ## Build all programs for development.
+	$(SWIFT) build $(SWIFT_FLAGS)
+
+release: packages ## Build the programs as they are installed.
+	@for program in $(PROGRAMS); do \
+	  echo $(SWIFT) build $(RELEASE_FLAGS) $(SWIFT_FLAGS) --product $$program; \
+	  $(SWIFT) build $(RELEASE_FLAGS) $(SWIFT_FLAGS) --product $$program || exit 1; \
+	done
+
+demo: build ## Build, and see Lanyard at work with a practice provider on this machine.
+	@$(DEBUG)/lanyard-demo
+
+##
+## Tests. `make test` is all that CI runs; each part can be made alone.
+
+test: lint check-schemas test-swift test-python test-cli test-integration test-fuzz test-demo ## Run every test.
+	@echo 'make test: everything passed'
+
+lint: packages ## Check the format of the Swift sources.
+	$(SWIFT) format lint --strict --parallel --recursive $(SWIFT_SOURCES)
+
+check-schemas: build ## Check that what is generated agrees with Schemas/.
+	$(DEBUG)/lanyard-schemas check
+
+test-swift: build ## Unit tests, simulation, transcripts.
+	$(SWIFT) test $(SWIFT_FLAGS)
+
+test-python: build ## The Python client, by itself and with the real agent.
+	cd Clients/python && PYTHONPATH=src LANYARD_AGENT=$(abspath $(DEBUG))/lanyard-agent \
+	  LANYARD_DEMO=$(abspath $(DEBUG))/lanyard-demo $(UNITTEST) discover
+
+test-cli: build ## The command line.
+	LANYARD_BIN=$(abspath $(DEBUG)) PYTHONPATH=Clients/python/src $(UNITTEST) discover -s Tests/CLITests
+
+test-integration: build ## The running programs, attacked from outside.
+	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Integration
+
+test-fuzz: packages ## A short run of the fuzzers.
+	@if [ -x Tests/Fuzz/run ]; then Tests/Fuzz/run $(FUZZ_SECONDS); else echo 'no fuzzers here'; fi
+
+test-demo: release ## The demo, with the programs as they are installed.
+	rm -rf .build/installed
+	$(MAKE) --no-print-directory install PREFIX=$(abspath .build/installed) DESTDIR=
+	.build/installed/bin/lanyard demo < /dev/null
+
+bench: release ## Measure the agent beside a C echo server and ssh-agent.
+	$(PYTHON) Tests/Bench/bench.py --agent $(RELEASE)/lanyard-agent --demo $(RELEASE)/lanyard-demo \
+	  --cli $(RELEASE)/lanyard $(BENCH_FLAGS)
+
+##
+## Upkeep
+
+format: ## Format the Swift sources.
+	$(SWIFT) format --in-place --parallel --recursive $(SWIFT_SOURCES)
+
+schemas: packages ## Write again what is generated from Schemas/.
+	$(SWIFT) run $(SWIFT_FLAGS) lanyard-schemas generate
+
+clean: ## Remove what was built.
+	rm -rf .build
+
+##
+## Installing
+
+BIN := $(DESTDIR)$(PREFIX)/bin
+LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/lanyard
+SHARE := $(DESTDIR)$(PREFIX)/share
+
+install: release ## Install to PREFIX (default /usr/local): programs, completions, units, the Python client.
+	install -d $(BIN) $(LIBEXEC) $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions \
+	  $(SHARE)/fish/vendor_completions.d $(SHARE)/systemd/user $(SHARE)/lanyard/python/lanyard
+	install -s -m 755 $(RELEASE)/lanyard $(RELEASE)/lanyard-agent $(RELEASE)/lanyard-demo $(BIN)
+	install -s -m 755 $(RELEASE)/lanyard-cli $(LIBEXEC)
+	$(RELEASE)/lanyard completion bash > $(SHARE)/bash-completion/completions/lanyard
+	$(RELEASE)/lanyard completion zsh > $(SHARE)/zsh/site-functions/_lanyard
+	$(RELEASE)/lanyard completion fish > $(SHARE)/fish/vendor_completions.d/lanyard.fish
+	sed 's|@bin@|$(PREFIX)/bin|' Packaging/systemd/lanyard.service.in > $(SHARE)/systemd/user/lanyard.service
+	install -m 644 Packaging/systemd/lanyard.socket $(SHARE)/systemd/user
+	install -m 644 Clients/python/src/lanyard/* $(SHARE)/lanyard/python/lanyard
+
+uninstall: ## Remove what `make install` put under PREFIX; the accounts stay.
+	rm -f $(BIN)/lanyard $(BIN)/lanyard-agent $(BIN)/lanyard-demo
+	rm -f $(SHARE)/bash-completion/completions/lanyard $(SHARE)/zsh/site-functions/_lanyard
+	rm -f $(SHARE)/fish/vendor_completions.d/lanyard.fish
+	rm -f $(SHARE)/systemd/user/lanyard.service $(SHARE)/systemd/user/lanyard.socket
+	rm -rf $(LIBEXEC) $(SHARE)/lanyard
