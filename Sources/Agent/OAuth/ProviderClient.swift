@@ -73,7 +73,7 @@ struct ProviderClient: Sendable {
       form.append("client_secret", secret)
       return fields
     }
-    return fields + [HTTPField("Authorization", secret: BasicCredentials.value(configuration.clientID, secret))]
+    return fields + [HTTPField.basic(clientID: configuration.clientID, clientSecret: secret)]
   }
 
   // MARK: revocation (RFC 7009)
@@ -101,12 +101,7 @@ struct ProviderClient: Sendable {
     _ url: String, bearer: Secret? = nil, _ read: (JSONNode) -> Result?
   ) async throws(DocumentFailure) -> Result {
     var fields = [HTTPField("Accept", "application/json")]
-    if let bearer {
-      var value = SecretBuilder(capacity: bearer.count + 16)
-      value.append("Bearer ")
-      value.append(bearer)
-      fields.append(HTTPField("Authorization", secret: value.finish()))
-    }
+    if let bearer { fields.append(.bearer(bearer)) }
     switch await http.send(request("GET", url, fields: fields, body: nil)) {
     case .response(let response) where response.status == 200:
       guard let result = RecordCoding.read(response.body, read) else { throw .malformed }
@@ -143,35 +138,5 @@ struct ProviderClient: Sendable {
     let host = HTTPURL(url)?.host ?? ""
     return HTTPRequest(
       method: method, url: url, fields: fields, body: body, pins: provider.configuration.pins[host] ?? [])
-  }
-}
-
-/// `Basic` of RFC 7617, its parts form-encoded first as RFC 6749 §2.3.1 wants, built in guarded memory.
-enum BasicCredentials {
-  static func value(_ clientID: String, _ secret: Secret) -> Secret {
-    var pair = SecretBuilder()
-    pair.append(PercentCoding.encode(clientID, form: true))
-    pair.append(UInt8(ascii: ":"))
-    secret.withBytes { bytes in PercentCoding.encode(bytes, form: true) { pair.append($0) } }
-    var value = SecretBuilder(capacity: pair.count * 2 + 16)
-    value.append("Basic ")
-    pair.withBytes { bytes in base64(bytes) { value.append($0) } }
-    return value.finish()
-  }
-
-  private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
-
-  /// Padded base64 (RFC 4648 §4), a byte at a time, so that no String holds the secret.
-  private static func base64(_ bytes: UnsafeRawBufferPointer, _ emit: (UInt8) -> Void) {
-    var position = 0
-    while position < bytes.count {
-      let rest = min(3, bytes.count - position)
-      var group: UInt32 = 0
-      for offset in 0..<3 { group = group << 8 | (offset < rest ? UInt32(bytes[position + offset]) : 0) }
-      for digit in 0..<4 {
-        emit(digit <= rest ? digits[Int(group >> (18 - 6 * UInt32(digit)) & 63)] : UInt8(ascii: "="))
-      }
-      position += 3
-    }
   }
 }
