@@ -62,7 +62,8 @@ struct LanyardAgent {
     let environment = AgentEnvironment(
       clock: clock, entropy: SystemEntropy(), http: CurlExchange(clock: clock),
       signatures: OpenSSLSignatureVerifier(), redirects: LoopbackRedirects(executor: pool),
-      directories: DotLanyardFiles(), log: log)
+      directories: DotLanyardFiles(),
+      browser: DesktopBrowser(), log: log)
     let keySource: (any KeySource)? = options.protection == "keyFile" ? KeyFile(path: state.path + "/key") : nil
     let transport = TransportHandle()
     let agent = AgentService(

@@ -1,3 +1,4 @@
+internal import AgentPorts
 internal import AgentModel
 internal import AgentProtocol
 
@@ -18,6 +19,7 @@ enum SignInBeginHandler: MethodHandler {
       wishes.loginHint = profile.email
     }
     let begun = try await call.agent.signIns.begin(provider: params.provider.text, wishes: wishes)
+    if params.openBrowser == true { call.agent.environment.browser.open(begun.authorizationURL) }
     return SignInBegin.Result(
       signIn: begun.id, flow: .browser, authorizationUrl: begun.authorizationURL, expiresAt: begun.expiresAt)
   }

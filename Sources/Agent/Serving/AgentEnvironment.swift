@@ -8,11 +8,13 @@ public struct AgentEnvironment: Sendable {
   public var signatures: any SignatureVerifier
   public var redirects: any RedirectListening
   public var directories: any DirectoryAccounts
+  public var browser: any URLOpening
   public var log: any AgentLog
 
   public init(
     clock: any AgentClock, entropy: any Entropy, http: any HTTPExchange, signatures: any SignatureVerifier,
-    redirects: any RedirectListening, directories: any DirectoryAccounts, log: any AgentLog
+    redirects: any RedirectListening, directories: any DirectoryAccounts, browser: any URLOpening = NoBrowser(),
+    log: any AgentLog
   ) {
     self.clock = clock
     self.entropy = entropy
@@ -20,6 +22,7 @@ public struct AgentEnvironment: Sendable {
     self.signatures = signatures
     self.redirects = redirects
     self.directories = directories
+    self.browser = browser
     self.log = log
   }
 }
