@@ -1,0 +1,140 @@
+import AgentModel
+import AgentPorts
+import AgentSimulation
+import PracticeProvider
+import Testing
+
+/// Rows that were damaged, moved or brought back while no agent ran: that account says so, and nobody else does.
+@Suite struct IntegrityTests {
+  /// Numbers of the sealed format.
+  private static let head = RecordKind(rawValue: 1)
+  private static let keys = RecordKind(rawValue: 2)
+  private static let profile = RecordKind(rawValue: 3)
+  private static let grant = RecordKind(rawValue: 4)
+
+  /// Two accounts; the agent ends, `damage` is done to the first one's partition, and the agent starts again.
+  private func after(
+    _ damage: @escaping @Sendable (any Store, PartitionID, PartitionID) throws -> Void,
+    code: Int = 5002
+  ) throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      let before = try Self.partitions(world)
+      try await world.restart()
+      try await world.signIn("bob", at: scene.provider, alias: "home")
+      let work = try #require(before.first)
+      let home = try #require(try Self.partitions(world).first { $0 != work })
+      try world.tamper { try damage($0, work, home) }
+      try await world.restart()
+      let broken = try await scene.token()
+      #expect(broken.code == code, "\(broken)")
+      #expect(scene.refreshes.isEmpty, "nothing of a damaged account is sent")
+      let client = try world.client()
+      let sound = await client.call("token.get", #"{"account":"home"}"#)
+      #expect(scene.works(sound), "\(sound)")
+      #expect(await client.call("account.list").error == nil)
+      #expect(await client.call("agent.status").error == nil)
+    }
+  }
+
+  private static func partitions(_ world: SimulatedWorld) throws -> [PartitionID] {
+    world.crash()
+    return try world.tamper { try $0.partitions().filter { $0 != .vault } }
+  }
+
+  private static func row(_ store: any Store, _ partition: PartitionID, _ kind: RecordKind) throws -> SealedRecord {
+    try #require(try store.record(RecordKey(partition: partition, kind: kind)))
+  }
+
+  @Test(arguments: [head, keys, grant]) func aByteThatDiffers(kind: RecordKind) throws {
+    try after { store, work, _ in
+      var row = try Self.row(store, work, kind)
+      row.sealed[row.sealed.count / 2] ^= 1
+      try store.commit([.put(row)])
+    }
+  }
+
+  @Test(arguments: [head, keys, grant]) func aRowThatIsMissing(kind: RecordKind) throws {
+    try after { store, work, _ in
+      try store.commit([.delete(RecordKey(partition: work, kind: kind))])
+    }
+  }
+
+  @Test(arguments: [head, keys, grant]) func aRowOfAnotherAccount(kind: RecordKind) throws {
+    try after { store, work, home in
+      var row = try Self.row(store, home, kind)
+      row.key = RecordKey(partition: work, kind: kind)
+      try store.commit([.put(row)])
+    }
+  }
+
+  @Test func aRowOfAnotherKind() throws {
+    try after { store, work, _ in
+      var row = try Self.row(store, work, Self.profile)
+      row.key = RecordKey(partition: work, kind: Self.grant)
+      try store.commit([.put(row)])
+    }
+  }
+
+  @Test func aRowThatWasAdded() throws {
+    try after { store, work, _ in
+      var row = try Self.row(store, work, Self.grant)
+      row.key = RecordKey(partition: work, kind: Self.grant, id: [7])
+      try store.commit([.put(row)])
+    }
+  }
+
+  @Test func aGenerationThatIsNotWhatItWas() throws {
+    try after { store, work, _ in
+      var row = try Self.row(store, work, Self.grant)
+      row.generation += 1
+      try store.commit([.put(row)])
+    }
+  }
+
+  /// An old refresh token brought back: its row opens, but the head remembers that it was replaced.
+  @Test func aRowThatWasReplaced() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      let work = try #require(try Self.partitions(world).first)
+      let old = try world.tamper { try Self.row($0, work, Self.grant) }
+      try await world.restart()
+      #expect(scene.works(try await scene.token()))
+      let sent = scene.refreshes.count
+      world.crash()
+      try world.tamper { try $0.commit([.put(old)]) }
+      try await world.restart()
+      #expect(try await scene.token().code == 5002)
+      #expect(scene.refreshes.count == sent, "a spent token is not sent")
+      #expect(scene.idp.endOfGrant(scene.grant) == nil)
+    }
+  }
+
+  /// Without its profile nobody can tell whose the rows are; the others are not touched.
+  @Test func aProfileThatDoesNotOpen() throws {
+    try after { store, work, _ in
+      var row = try Self.row(store, work, Self.profile)
+      row.sealed[30] ^= 1
+      try store.commit([.put(row)])
+    }
+  }
+
+  @Test(arguments: [head, keys, grant]) func aSignInReplacesWhatIsDamaged(kind: RecordKind) throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      let work = try #require(try Self.partitions(world).first)
+      try world.tamper { store in
+        var row = try Self.row(store, work, kind)
+        row.sealed[40] ^= 1
+        try store.commit([.put(row)])
+      }
+      try await world.restart()
+      #expect(try await scene.token().code == 5002)
+      let again = try await world.signIn("alice", at: scene.provider, again: scene.account)
+      #expect(again == scene.account)
+      #expect(scene.works(try await scene.token()))
+      try await world.restart()
+      #expect(scene.works(try await scene.token()))
+    }
+  }
+}

@@ -1,0 +1,160 @@
+import AgentModel
+import AgentSimulation
+import PracticeProvider
+import StorageFaults
+import Testing
+
+/// What changes the directory is there whole, or not at all, whatever the disk does at whichever operation.
+@Suite struct TransactionCrashTests {
+  static let faults: [SimulatedDisk.Fault] = [
+    .die(.kill), .die(.powerLoss(seed: 1)), .die(.powerLoss(seed: 2)), .fail(.inputOutput, once: true),
+    .fail(.inputOutput, once: false), .fail(.full, once: false),
+  ]
+
+  /// What lists show: enough to tell one state of the directory from another.
+  static func directory(_ world: SimulatedWorld) async throws -> String {
+    let client = try world.client()
+    defer { client.disconnect() }
+    let accounts = await client.call("account.list")
+    let providers = await client.call("provider.list")
+    let shown = (accounts.result?["accounts"]?.arrayValue ?? []).map { account in
+      ["alias", "subject", "state", "active"].map { account[$0]?.text ?? "-" }.joined(separator: " ")
+    }
+    let names = (providers.result?["providers"]?.arrayValue ?? []).map { $0["name"]?.stringValue ?? "" }
+    return (shown + names.sorted()).joined(separator: "\n")
+  }
+
+  /// Does `change` with the fault at operation 1, 2, 3, … and looks at the directory after a restart.
+  private func check(
+    _ fault: SimulatedDisk.Fault, _ prepare: @escaping @Sendable (SimulatedWorld) async throws -> SimulatedProvider,
+    _ change: @escaping @Sendable (SimulatedWorld, SimulatedProvider) async throws -> Bool
+  ) throws {
+    let (old, new) = try SimulatedWorld(seed: 99).run { world in
+      let provider = try await prepare(world)
+      let old = try await Self.directory(world)
+      #expect(try await change(world, provider))
+      return (old, try await Self.directory(world))
+    }
+    #expect(old != new)
+    for step in 1... {
+      let comment: Comment = "\(fault) at \(step)"
+      let reached = try SimulatedWorld(seed: UInt64(step)).run { world in
+        let provider = try await prepare(world)
+        let before = world.disk.operations
+        world.failDisk(fault, at: step)
+        let done = try await change(world, provider)
+        let reached = world.disk.operations - before >= step
+        if world.isRunning, !done {
+          // It said that it failed: and so it shows itself, also to those who ask at once.
+          let shown = try await Self.directory(world)
+          #expect(shown == old || shown.isEmpty, "\(comment): told as failed, and shown as done")
+        }
+        try await world.restart()
+        let found = try await Self.directory(world)
+        #expect(found == old || found == new, "\(comment): \(found)")
+        if done { #expect(found == new, "\(comment): acknowledged and lost") }
+        // And it goes on: the change can be made now, or is there already.
+        if found == old {
+          #expect(try await change(world, provider), comment)
+          #expect(try await Self.directory(world) == new, comment)
+        }
+        return reached
+      }
+      guard reached else { break }
+      try #require(step < 300)
+    }
+  }
+
+  private static func call(_ world: SimulatedWorld, _ method: String, _ params: String) async throws -> Bool {
+    let client = try world.client()
+    defer { client.disconnect() }
+    let answer = await client.call(method, params)
+    #expect(answer.isLost || answer.error == nil || answer.code == 5001, "\(answer)")
+    return answer.result != nil
+  }
+
+  private static func twoAccounts(_ world: SimulatedWorld) async throws -> SimulatedProvider {
+    let provider = try await world.provider("idp")
+    try await world.signIn("alice", at: provider, alias: "work")
+    await world.clock.sleep(for: .seconds(1))
+    try await world.signIn("bob", at: provider, alias: "home")
+    return provider
+  }
+
+  @Test(arguments: faults) func aSwitch(fault: SimulatedDisk.Fault) throws {
+    try check(fault, Self.twoAccounts) { world, _ in
+      try await Self.call(world, "account.switch", #"{"account":"home"}"#)
+    }
+  }
+
+  @Test(arguments: faults) func aRename(fault: SimulatedDisk.Fault) throws {
+    try check(fault, Self.twoAccounts) { world, _ in
+      try await Self.call(world, "account.rename", #"{"account":"home","alias":"private"}"#)
+    }
+  }
+
+  @Test(arguments: faults) func aProviderThatIsAdded(fault: SimulatedDisk.Fault) throws {
+    try check(fault, Self.twoAccounts) { world, _ in
+      let provider = world.makeProvider("second")
+      return try await Self.call(
+        world, "provider.add", #"{"name":"second","issuer":"\#(provider.idp.issuer)","clientId":"lanyard-demo"}"#)
+    }
+  }
+
+  @Test(arguments: faults) func aFirstSignIn(fault: SimulatedDisk.Fault) throws {
+    try check(fault, { try await $0.provider("idp") }) { world, provider in
+      let signedIn = try? await world.signIn("alice", at: provider, alias: "work")
+      return signedIn != nil
+    }
+  }
+
+  @Test(arguments: faults) func aFurtherSignIn(fault: SimulatedDisk.Fault) throws {
+    try check(fault, Self.twoAccounts) { world, provider in
+      let signedIn = try? await world.signIn("carol", at: provider, alias: "third")
+      return signedIn != nil
+    }
+  }
+
+  /// Signing in again replaces a grant: the account has the old one or the new one, and either works.
+  @Test(arguments: faults) func aSignInOfTheSamePerson(fault: SimulatedDisk.Fault) throws {
+    for step in 1... {
+      let comment: Comment = "\(fault) at \(step)"
+      let reached = try SimulatedWorld(seed: UInt64(step)).run { world in
+        let scene = try await Scene.signedIn(world)
+        let before = world.disk.operations
+        world.failDisk(fault, at: step)
+        let done = (try? await world.signIn("alice", at: scene.provider, again: scene.account)) != nil
+        let reached = world.disk.operations - before >= step
+        try await world.restart()
+        let answer = try await scene.token()
+        #expect(scene.works(answer), "\(comment): \(answer)")
+        let used = try #require(scene.refreshes.last?.refreshToken)
+        if done { #expect(scene.idp.grant(ofToken: used) != scene.grant, "\(comment): the old grant came back") }
+        return reached
+      }
+      guard reached else { break }
+      try #require(step < 300)
+    }
+  }
+
+  /// The very first start, which makes the key, the file and the vault.
+  @Test(arguments: faults) func aFirstStart(fault: SimulatedDisk.Fault) throws {
+    for step in 1... {
+      let comment: Comment = "\(fault) at \(step)"
+      let world = SimulatedWorld(seed: UInt64(step))
+      let reached = try world.drive {
+        world.failDisk(fault, at: step)
+        let started = (try? await world.start()) != nil
+        let reached = world.disk.operations >= step
+        try await world.restart()
+        let provider = try await world.provider("idp")
+        try await world.signIn("alice", at: provider, alias: "work")
+        let answer = try await world.client().call("token.get", #"{"account":"work"}"#)
+        #expect(answer["source"] == "cache", "\(comment), started: \(started): \(answer)")
+        return reached
+      }
+      guard reached else { break }
+      try #require(step < 300)
+    }
+  }
+}
