@@ -76,14 +76,14 @@ public enum FailureClassifier {
     case "interaction_required", "login_required", "consent_required", "insufficient_user_authentication",
       "mfa_required":
       return .interaction(claims: refusal.claims)
-    case "invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope", "invalid_target",
-      "invalid_request":
+    case "invalid_client", "unauthorized_client", "unsupported_grant_type", "invalid_scope", "invalid_target":
       return .misconfigured(refusal.error!)
     case "temporarily_unavailable", "server_error", "slow_down":
       return .transient(refusal.error!, retryAfter: pause)
     case "account_disabled", "user_disabled":
       return .locked
     default:
+      // `invalid_request` too: the request is as it always was, and real servers answer a dead token so.
       return .unexplained(status: refusal.status)
     }
   }

@@ -105,6 +105,8 @@ public struct TokenMachine: Sendable {
   private var unexplained = 0
   private var pause: Pause?
   private var interactions: [TokenKey: String?] = [:]
+  /// What the provider does not grant, by what was asked.
+  private var refusedWishes: [TokenKey: Pause] = [:]
   private var cache: [TokenKey: TokenFacts] = [:]
   private var waiters: [Waiter] = []
   private var attempts: UInt64 = 0
@@ -205,6 +207,10 @@ public struct TokenMachine: Sendable {
     switch failure {
     case .reauthenticate(let reason): effects += setHealth(.reauthenticate(reason: reason))
     case .locked: effects += setHealth(.locked)
+    case .misconfigured(let error) where attempt.key != .standard && Self.concernsTheWish(error):
+      // One program's wish for a scope that is not granted must not stop the account for all the others.
+      refusedWishes = refusedWishes.filter { now < $0.value.until }
+      refusedWishes[attempt.key] = Pause(until: now + Self.wishPause, refusal: failure)
     case .misconfigured(let error): effects += setHealth(.misconfigured(error))
     case .interaction(let claims):
       interactions[attempt.key] = .some(claims)
@@ -268,6 +274,7 @@ public struct TokenMachine: Sendable {
   public mutating func adopt(_ token: TokenFacts, for key: TokenKey) -> [Effect] {
     cache[key] = token
     interactions = [:]
+    refusedWishes = [:]
     failures = 0
     unexplained = 0
     pause = nil
@@ -287,6 +294,7 @@ public struct TokenMachine: Sendable {
   /// The provider was configured anew: a refusal of the old configuration stands no longer.
   public mutating func reconfigured(rule: ProviderConfiguration.RefreshRule) -> [Effect] {
     self.rule = rule
+    refusedWishes = [:]
     guard case .misconfigured = health else { return [] }
     return setHealth(.ok)
   }
@@ -361,6 +369,13 @@ public struct TokenMachine: Sendable {
 
   public static let outcomeUnknown = "outcomeUnknown"
 
+  /// How long a wish that was refused is refused from memory: a program that asks in a loop must not reach the
+  /// provider each time.
+  static let wishPause = Milliseconds.seconds(60)
+
+  /// RFC 6749 §5.2 and RFC 8707 §2: the token was good, what was asked for with it was not.
+  private static func concernsTheWish(_ error: String) -> Bool { error == "invalid_scope" || error == "invalid_target" }
+
   /// A new token that is rejected within this time opens a breaker for its audience (DESIGN, Tokens).
   public static let breakerWindow = Milliseconds.seconds(60)
 
@@ -375,6 +390,7 @@ public struct TokenMachine: Sendable {
     case .ok, .unknown: break
     }
     if let claims = interactions[key] { return .interaction(claims: claims) }
+    if let wish = refusedWishes[key], now < wish.until { return Self.refusal(wish.refusal, pause: wish.until - now) }
     if let pause, now < pause.until { return Self.refusal(pause.refusal, pause: pause.until - now) }
     return nil
   }
