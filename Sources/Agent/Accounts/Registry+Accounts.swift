@@ -20,15 +20,18 @@ extension Registry {
       guard let active, let profile = profiles[active] else { throw .noActiveAccount }
       return profile
     case .id(let id):
-      guard let profile = profiles[id] else { throw .accountNotFound }
+      guard let profile = profiles[id] else { throw notFound }
       return profile
     case .alias(let alias):
       let matches = profiles.values.filter { $0.alias?.text == alias }.sorted { $0.id < $1.id }
-      guard let first = matches.first else { throw .accountNotFound }
+      guard let first = matches.first else { throw notFound }
       guard matches.count == 1 else { throw .accountAmbiguous(matches.map(\.id)) }
       return first
     }
   }
+
+  /// What to say of a name that nobody has. Where a profile does not open, it may be that one's.
+  private var notFound: RPCError { damagedPartitions.isEmpty ? .accountNotFound : RPCError(.integrity) }
 
   /// Every account that a person's word may mean: its id, its alias, or a mail address.
   func matches(_ word: String) throws(RPCError) -> [AccountProfile] {
@@ -161,12 +164,19 @@ extension Registry {
     profile.health = .ok
     var grant = admission.grant
     if let previous = try? loadGrant(of: profile) { grant.generation = previous.grant.generation + 1 }
-    var changes: [VaultChange] = [
+    var changes: [VaultChange] = []
+    if try !onVault(account: profile.id, { (vault) throws(VaultFailure) in try vault.opens(profile.partition) }) {
+      // Nothing in it can be read or written any more: a new incarnation takes its place.
+      changes.append(.destroy(profile.partition))
+      profile.partition = PartitionID(bytes: entropy.bytes(PartitionID.byteCount))!
+    }
+    changes += [
       .put(profile.partition, .profile, profile.record), .put(profile.partition, .grant, grant.record),
       .delete(profile.partition, .intent), .delete(profile.partition, .staged),
     ]
     changes += replaced
-    if let idToken = admission.idToken { changes.append(.put(profile.partition, .idToken, idToken)) }
+    changes.append(
+      admission.idToken.map { .put(profile.partition, .idToken, $0) } ?? .delete(profile.partition, .idToken))
     let becomesActive = active == nil
     if becomesActive { changes.append(Self.activeRecord(profile.id)) }
     let all = changes
