@@ -26,7 +26,7 @@ extension Account {
       provider = try await around.registry.provider(named: start.profile.provider.text)
       guard try await around.registry.begin(intent, of: id) else { return }
     } catch {
-      return await fail(attempt, .store, intent: nil)
+      return await fail(attempt, store: error)
     }
     guard isCurrent(attempt, intent.epoch) else { return }
     let client = ProviderClient(provider: provider, environment: around.environment)
@@ -40,7 +40,8 @@ extension Account {
     }
   }
 
-  /// The account was signed out while the provider answered: the successor token is nobody's, and is revoked.
+  /// The account was signed out while the provider answered, or the answer is somebody else's: its token is nobody's
+  /// here, and is revoked.
   private func quarantine(_ answer: Registry.StagedAnswer) async {
     guard let token = TokenResponse(body: answer.body)?.refreshToken else { return }
     await quarantine(token)
@@ -62,7 +63,7 @@ extension Account {
     } catch {
       // The disk failed between the check and now. The answer stays in memory and is kept with the next attempt.
       unkept = answer
-      return await fail(attempt, .store, intent: nil)
+      return await fail(attempt, store: error)
     }
     guard isCurrent(attempt, intent.epoch), let now = loaded else { return }
     let response = TokenResponse(body: answer.body)
@@ -70,15 +71,13 @@ extension Account {
       unkept = nil
       return await fail(attempt, .transient("notAnOAuthAnswer", retryAfter: nil), intent: intent)
     }
-    if let idToken = response.idToken, let subject = IDTokenSubject.read(idToken),
-      subject != now.profile.identity.subject
-    {
+    if let change = change(in: response.idToken, of: now) {
       // Another person: nothing of the answer belongs to this account, and neither does what it was asked with.
       await quarantine(answer)
       if let spent = now.grant.refreshToken { await quarantine(spent) }
       loaded?.grant.refreshToken = nil
       unkept = nil
-      return await fail(attempt, .reauthenticate(reason: "subjectChanged"), intent: intent)
+      return await fail(attempt, .reauthenticate(reason: change.rawValue), intent: intent)
     }
     var grant = now.grant
     grant.refreshToken = response.refreshToken ?? grant.refreshToken
@@ -90,12 +89,13 @@ extension Account {
       guard try await around.registry.finish(intent, of: id, grant: grant, idToken: response.idToken) else { return }
     } catch {
       unkept = answer
-      return await fail(attempt, .store, intent: nil)
+      return await fail(attempt, store: error)
     }
     guard isCurrent(attempt, intent.epoch) else { return }
     unkept = nil
     loaded?.grant = grant
     loaded?.lastFailure = nil
+    loaded?.storeError = nil
     loaded?.profile.lastOnlineAuthAt = clock.wall()
     around.connectivity.report(.online, basis: .exchange)
     // What was recovered after a reboot has no time that can be trusted: its refresh token is kept, and used again.
@@ -119,12 +119,25 @@ extension Account {
     perform(effects)
   }
 
+  /// What a refreshed ID token says differently and may not (OpenID Connect Core §12.2); nil if it may be believed.
+  private func change(in idToken: Secret?, of loaded: Loaded) -> IDTokenFailure? {
+    guard let refreshed = idToken.flatMap(IDTokenIdentity.read) else { return nil }
+    if refreshed.subject != loaded.profile.identity.subject { return .subjectChanged }
+    return loaded.idTokenIdentity?.changes(in: refreshed).first
+  }
+
   /// A narrower `scope` in the answer shrinks what is known (RFC 6749 §5.1); nil if nothing was lost.
   private func narrow(_ grant: inout GrantRecord, to scope: ScopeSet?) -> [String]? {
     guard let scope, scope != grant.scopes else { return nil }
     let lost = grant.scopes.names.filter { !scope.names.contains($0) }
     grant.scopes = scope
     return lost.isEmpty ? nil : lost
+  }
+
+  /// Our own store said no: whoever waits is told what it said.
+  private func fail(_ attempt: TokenMachine.Attempt, store error: RPCError) async {
+    loaded?.storeError = error.with { $0.account = id }
+    await fail(attempt, .store, intent: nil)
   }
 
   /// The attempt brought no token: the machine decides what that means, and the journal keeps what is in doubt.

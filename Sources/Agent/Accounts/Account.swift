@@ -48,6 +48,10 @@ actor Account {
     /// The state that subscribers were told last.
     var toldState: WireAccountState
     var lastFailure: WireLastFailure?
+    /// What the store said when it last failed.
+    var storeError: RPCError?
+    /// What the ID token of the sign-in said, and every later one must say again.
+    var idTokenIdentity: IDTokenIdentity?
   }
 
   init(id: AccountID, around: AccountSurroundings) {
@@ -123,7 +127,9 @@ actor Account {
     if let token = issue(response, for: .standard, sentAt: sentAt, grant: grant) {
       _ = machine.adopt(token.facts, for: .standard)
     }
-    loaded = Loaded(profile: profile, machine: machine, grant: grant, toldState: .active)
+    loaded = Loaded(
+      profile: profile, machine: machine, grant: grant, toldState: .active,
+      idTokenIdentity: response.idToken.flatMap(IDTokenIdentity.read))
     around.board.setState(.active, of: id)
     publish()
     // Who waited for the old grant gets the new one's token.
@@ -178,7 +184,9 @@ actor Account {
       let health = if case .misconfigured = grant.health { TokenMachine.Health.ok } else { grant.health }
       let machine = TokenMachine(health: signedOut ? .signedOut : health, rule: rule)
       let state = machine.state(at: clock.boot())
-      loaded = Loaded(profile: profile, machine: machine, grant: grant, toldState: state)
+      loaded = Loaded(
+        profile: profile, machine: machine, grant: grant, toldState: state,
+        idTokenIdentity: found?.idToken.flatMap(IDTokenIdentity.read))
       around.board.setState(state, of: id)
       if let found, !signedOut { recover(found) }
     }
@@ -214,6 +222,8 @@ actor Account {
             TokenAnswer(
               token: token, account: id, issuer: issuer, source: source,
               expiresInSeconds: max(0, left.wholeSeconds))))
+      case .refuse(let waiter, .store) where loaded?.storeError != nil:
+        answer(waiter, .failure(loaded!.storeError!))
       case .refuse(let waiter, let refusal):
         answer(waiter, .failure(RPCError(refusal, account: id)))
       case .persistHealth:

@@ -164,13 +164,7 @@ extension Registry {
     profile.health = .ok
     var grant = admission.grant
     if let previous = try? loadGrant(of: profile) { grant.generation = previous.grant.generation + 1 }
-    var changes: [VaultChange] = []
-    if try !onVault(account: profile.id, { (vault) throws(VaultFailure) in try vault.opens(profile.partition) }) {
-      // Nothing in it can be read or written any more: a new incarnation takes its place.
-      changes.append(.destroy(profile.partition))
-      profile.partition = PartitionID(bytes: entropy.bytes(PartitionID.byteCount))!
-    }
-    changes += [
+    var changes: [VaultChange] = [
       .put(profile.partition, .profile, profile.record), .put(profile.partition, .grant, grant.record),
       .delete(profile.partition, .intent), .delete(profile.partition, .staged),
     ]

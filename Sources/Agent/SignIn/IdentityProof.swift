@@ -119,12 +119,13 @@ struct IdentityProof {
   }
 }
 
-/// What a refreshed ID token says of its subject. It came from the token endpoint itself, over TLS, so the claims are
-/// compared without another look at the signature (OpenID Connect Core §3.1.3.7, 6).
-enum IDTokenSubject {
-  static func read(_ token: Secret) -> String? {
+extension IDTokenIdentity {
+  /// What an ID token of the token endpoint says of its subject; nil if it can't be read. It came from the endpoint
+  /// itself, over TLS, so the claims are compared without another look at the signature (OpenID Connect Core §3.1.3.7,
+  /// 6).
+  static func read(_ token: Secret) -> IDTokenIdentity? {
     token.withBytes { bytes in
-      (try? CompactJWT(parsing: bytes)).flatMap { try? IDTokenClaims($0) }?.subject
+      (try? CompactJWT(parsing: bytes)).flatMap { try? IDTokenClaims($0) }.flatMap { IDTokenIdentity($0) }
     }
   }
 }

@@ -111,16 +111,6 @@ final class Vault {
     return opened
   }
 
-  /// False if this partition's records are not what its head says, so that nothing can be kept in it any more.
-  func opens(_ partition: PartitionID) throws(VaultFailure) -> Bool {
-    do throws(VaultFailure) {
-      _ = try open(partition)
-      return true
-    } catch .integrity {
-      return false
-    }
-  }
-
   private static func splitKeys(_ plain: Secret) -> (token: SealingKey, data: SealingKey)? {
     guard plain.count == 2 * SealingKey.byteCount else { return nil }
     return plain.withBytes { bytes in
