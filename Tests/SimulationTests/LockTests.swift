@@ -1,0 +1,144 @@
+import AgentModel
+import AgentSimulation
+import PracticeProvider
+import Testing
+
+/// A vault that is locked while a provider answers: what was spent must not be lost with the keys.
+@Suite struct LockTests {
+  static let seeds: ClosedRange<UInt64> = 1...30
+
+  private static func call(_ world: SimulatedWorld, _ method: String) async throws {
+    let client = try world.client()
+    defer { client.disconnect() }
+    let answer = await client.call(method)
+    #expect(answer.error == nil, "\(answer)")
+  }
+
+  @Test func anAnswerThatComesToALockedAgentIsThereAfterTheUnlocking() throws {
+    for seed in Self.seeds {
+      try scenario(seed: seed) { world in
+        let scene = try await Scene.signedIn(world)
+        await scene.expire()
+        let gate = Gate()
+        world.network.next("/token", .heldAfter(gate))
+        let client = try world.client()
+        let waiting = client.send("token.get", #"{"account":"work"}"#)
+        await gate.reached()
+        try await Self.call(world, "agent.lock")
+        #expect(await client.answer(to: waiting).code == 1001, "seed \(seed)")
+        gate.open()
+        await world.clock.sleep(for: .seconds(1))
+        #expect(try await scene.token().code == 1001, "seed \(seed)")
+        try await Self.call(world, "agent.unlock")
+        let answer = try await scene.token()
+        #expect(scene.works(answer), "seed \(seed): \(answer)")
+        #expect(scene.refreshes.count == 1, "seed \(seed)")
+        try await world.restart()
+        #expect(scene.works(try await scene.token()), "seed \(seed)")
+        #expect(scene.idp.endOfGrant(scene.grant) == nil, "seed \(seed)")
+      }
+    }
+  }
+
+  @Test func anExchangeThatOutlastsTheLockIsJoinedAfterIt() throws {
+    for seed in Self.seeds {
+      try scenario(seed: seed) { world in
+        let scene = try await Scene.signedIn(world)
+        await scene.expire()
+        let gate = Gate()
+        world.network.next("/token", .heldAfter(gate))
+        let client = try world.client()
+        client.send("token.get", #"{"account":"work"}"#)
+        await gate.reached()
+        try await Self.call(world, "agent.lock")
+        try await Self.call(world, "agent.unlock")
+        let joined = client.send("token.get", #"{"account":"work"}"#)
+        #expect(try await scene.token(#","timeoutSeconds":1"#).code == 1006, "seed \(seed)")
+        gate.open()
+        let answer = await client.answer(to: joined)
+        #expect(scene.works(answer), "seed \(seed): \(answer)")
+        #expect(scene.refreshes.count == 1, "seed \(seed)")
+        try await world.restart()
+        #expect(scene.works(try await scene.token()), "seed \(seed)")
+        #expect(scene.idp.endOfGrant(scene.grant) == nil, "seed \(seed)")
+      }
+    }
+  }
+
+  @Test func aRefusalThatComesToALockedAgentIsNoDoubt() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      await scene.expire()
+      let gate = Gate()
+      world.network.next("/token", .heldAfter(gate))
+      scene.idp.enqueueFault("/token", .status(503))
+      let client = try world.client()
+      client.send("token.get", #"{"account":"work"}"#)
+      await gate.reached()
+      try await Self.call(world, "agent.lock")
+      gate.open()
+      await world.clock.sleep(for: .seconds(1))
+      try await Self.call(world, "agent.unlock")
+      #expect(try await scene.token().code == 3002)
+      await world.clock.sleep(for: .seconds(5))
+      #expect(scene.works(try await scene.token()))
+    }
+  }
+
+  /// An answer that is older than what the disk has must not be staged over it.
+  @Test func aLateAnswerIsNotStagedOverANewerGrant() throws {
+    for seed in Self.seeds {
+      try scenario(seed: seed) { world in
+        let scene = try await Scene.signedIn(world, rotation: .grace(seconds: 300))
+        await scene.expire()
+        let gate = Gate()
+        world.network.next("/token", .heldAfter(gate))
+        let client = try world.client()
+        client.send("token.get", #"{"account":"work"}"#)
+        await gate.reached()
+        try await Self.call(world, "agent.lock")
+        try await Self.call(world, "agent.unlock")
+        let first = client.send("token.refresh", #"{"account":"work"}"#)
+        await world.clock.sleep(for: .seconds(2))
+        let second = client.send("token.refresh", #"{"account":"work"}"#)
+        await world.clock.sleep(for: .seconds(2))
+        gate.open()
+        _ = await (client.answer(to: first), client.answer(to: second))
+        await world.clock.sleep(for: .seconds(2))
+        try await world.restart()
+        await scene.expire()
+        #expect(scene.works(try await scene.token()), "seed \(seed)")
+        await scene.expire()
+        #expect(scene.works(try await scene.token()), "seed \(seed)")
+        #expect(scene.idp.endOfGrant(scene.grant) == nil, "seed \(seed)")
+      }
+    }
+  }
+
+  /// Locking and unlocking at any moment of a refresh.
+  @Test(arguments: [RefreshTokenRotation.strict, .grace(seconds: 120), .none])
+  func noMomentOfLockingLosesTheToken(rotation: RefreshTokenRotation) throws {
+    for seed in 1...150 as ClosedRange<UInt64> {
+      try scenario(seed: seed) { world in
+        let scene = try await Scene.signedIn(world, rotation: rotation)
+        await scene.expire()
+        let chance = SeededEntropy(seed: seed &* 977)
+        let client = try world.client()
+        for _ in 0..<4 {
+          client.send("token.refresh", #"{"account":"work"}"#)
+          await world.clock.sleep(for: Milliseconds(chance.number(in: 0...90)))
+          try await Self.call(world, "agent.lock")
+          await world.clock.sleep(for: Milliseconds(chance.number(in: 0...90)))
+          try await Self.call(world, "agent.unlock")
+        }
+        let answer = try await scene.token()
+        #expect(scene.works(answer), "seed \(seed): \(answer)")
+        await scene.expire()
+        #expect(scene.works(try await scene.token()), "seed \(seed)")
+        try await world.restart()
+        #expect(scene.works(try await scene.token()), "seed \(seed)")
+        #expect(scene.idp.endOfGrant(scene.grant) == nil, "seed \(seed)")
+      }
+    }
+  }
+}
