@@ -189,7 +189,9 @@ actor SignInDesk {
     let body: Secret
     let sentAt: BootInstant
     switch answer {
-    case .answered(let answered, let sent, _): (body, sentAt) = (answered, sent)
+    case .answered(let answered, let sent, _):
+      (body, sentAt) = (answered, sent)
+      around.connectivity.report(.online, basis: .exchange)
     case .failed(let failure): throw .signInFailed(failure)
     }
     guard let response = TokenResponse(body: body), response.accessToken != nil else {

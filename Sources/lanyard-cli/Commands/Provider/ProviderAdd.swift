@@ -54,6 +54,12 @@ struct ProviderAdd: ParsableCommand {
   var graceSeconds: Int?
 
   /// What a revocation ends.
+  @Option(name: .long, help: "The claim of the ID token that names the tenant: tid, org_id, hd, …")
+  var tenantClaim: String?
+
+  @Option(name: .long, help: "The tenant of all accounts at this provider, where no claim names it.")
+  var tenant: String?
+
   enum RevocationScope: String, CaseIterable, ExpressibleByArgument { case token, family, grant }
 
   @Option(name: .long, help: "What a revocation at this server ends: token, family, grant.")
@@ -76,6 +82,7 @@ struct ProviderAdd: ParsableCommand {
   func validate() throws {
     if from == nil, preset == nil, issuer == nil { throw ValidationError("The provider's --issuer is missing.") }
     if from == nil, clientID == nil { throw ValidationError("The --client-id is missing.") }
+    if tenantClaim != nil, tenant != nil { throw ValidationError("--tenant-claim and --tenant exclude each other.") }
     if graceSeconds != nil, reuse != .grace { throw ValidationError("--grace-seconds goes with --reuse grace.") }
     if from == "-", clientSecretFile == "-" { throw ValidationError("stdin can't be both, the secret and --from.") }
   }
@@ -107,6 +114,7 @@ struct ProviderAdd: ParsableCommand {
       writer.member("revocationScope", revocationScope?.rawValue)
       if persistAccessTokens { writer.member("persistAccessTokens", true) }
       writer.member("policy", policy)
+      writeTenant(to: &writer)
       redirect?.write(to: &writer)
       writeRefreshRules(to: &writer)
     } result: { result in
@@ -115,6 +123,15 @@ struct ProviderAdd: ParsableCommand {
       Output.answer(Text.shown("Added \(provider.name), \(provider.issuer)."))
       if Terminal.showsNotes { Output.note("Sign in: `lanyard login \(Text.shown(provider.name))`.") }
     }
+  }
+
+  private func writeTenant(to writer: inout JSONWriter) {
+    guard tenantClaim != nil || tenant != nil else { return }
+    writer.key("tenant")
+    writer.beginObject()
+    writer.member("claim", tenantClaim)
+    writer.member("value", tenant)
+    writer.endObject()
   }
 
   private func writeRefreshRules(to writer: inout JSONWriter) {
