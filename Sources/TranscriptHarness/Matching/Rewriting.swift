@@ -47,11 +47,18 @@ struct Rewriting {
     guard let text = value.string else { return value }
     if let name = bindings.name(of: value) { return .string("$ref:" + name) }
     switch member {
-    case "accessToken": return .string("$secret:token")
+    case "accessToken": return .string("$secret:" + secretName(of: value))
     case "message", "schemaDigest", "fingerprint", "version", "expected": return .string("$string")
     default: break
     }
     if text.wholeMatch(of: /(acc|run|sub|sgn)_[a-z0-9]+/) != nil { return .string("$string") }
     return value
+  }
+
+  /// The name that this token has already, or the first that is free: `token1`, `token2`, …
+  private func secretName(of value: JSONValue) -> String {
+    var number = 1
+    while let known = bindings["token\(number)"], known != value { number += 1 }
+    return "token\(number)"
   }
 }

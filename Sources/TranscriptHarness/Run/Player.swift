@@ -239,7 +239,7 @@ public final class Player {
         let (line, expectation) = open.removeFirst()
         let text = Rewriting(bindings: bindings).text(of: expectation.pattern, value, isSubset: expectation.isSubset)
         edits?.replace(line, with: connection + "<" + expectation.marks + " " + text)
-        rebind(text, value, expectation)
+        rebind(text, value, isSubset: expectation.isSubset)
       } else {
         throw TranscriptProblem(
           transcript.name, line: open[0].line, "the line does not fit\n  " + misfits.joined(separator: "\n  or "))
@@ -248,9 +248,9 @@ public final class Player {
   }
 
   /// What the rewritten expectation binds is known to the rest of the script.
-  private func rebind(_ text: String, _ value: JSONValue, _ expectation: Transcript.Expectation) {
+  private func rebind(_ text: String, _ value: JSONValue, isSubset: Bool) {
     guard let pattern = try? Pattern(parsing: text),
-      case .success(let new) = Matcher.match(pattern, value, isSubset: expectation.isSubset, bindings: bindings)
+      case .success(let new) = Matcher.match(pattern, value, isSubset: isSubset, bindings: bindings)
     else { return }
     bindings = new
   }
@@ -267,12 +267,14 @@ public final class Player {
     return value
   }
 
-  /// In update mode, where a script expects nothing yet after some requests, each gets its answers below it.
+  /// In update mode, of requests that stand together those get their answers below them for which nothing is
+  /// expected yet.
   private func writeDownAnswers(after index: Int) throws {
     guard edits != nil else { return }
-    let next = transcript.steps[index...].first { !$0.action.isSend }
-    if case .expect? = next?.action { return }
-    if case .expectRaw? = next?.action { return }
+    let next = transcript.steps[(index + 1)...]
+    let sendsToCome = next.prefix { $0.action.isSend }.count
+    let expected = next.dropFirst(sendsToCome).prefix { $0.action.isExpectation }.count
+    guard expected <= sendsToCome else { return }
     place += 1
     try nothingUnasked()
   }
@@ -288,6 +290,7 @@ public final class Player {
         }
         let text = Rewriting(bindings: bindings).text(of: nil, value, isSubset: false)
         edits?.insert("\(name)< \(text)", before: place)
+        rebind(text, value, isSubset: false)
       }
       if !client.partial.isEmpty { throw Unreadable("\(name) got a line without an end") }
     }
@@ -384,6 +387,15 @@ extension Transcript.Action {
   var isSend: Bool {
     switch self {
     case .send, .sendRaw: true
+    default: false
+    }
+  }
+}
+
+extension Transcript.Action {
+  var isExpectation: Bool {
+    switch self {
+    case .expect, .expectRaw: true
     default: false
     }
   }

@@ -1,4 +1,5 @@
 internal import AgentModel
+internal import Foundation
 
 /// `name key=value key="two words"`: what stands behind a directive.
 struct Arguments {
@@ -18,8 +19,12 @@ struct Arguments {
         rest = String(left.dropFirst(restKey.count + 1))
         return
       }
-      let word = String(left.prefix { $0 != " " })
+      var word = String(left.prefix { $0 != " " })
       left = left.dropFirst(word.count)
+      if let quote = word.range(of: "=\""), let end = left.firstIndex(of: "\"") {
+        word = word[..<quote.lowerBound] + "=" + word[quote.upperBound...] + left[..<end]
+        left = left[left.index(after: end)...]
+      }
       if let equals = word.firstIndex(of: "="), word.first?.isLetter == true {
         options.append((String(word[..<equals]), String(word[word.index(after: equals)...])))
       } else {
