@@ -156,7 +156,7 @@ public struct AgentConnection: ~Copyable {
 
 extension CommandFailure {
   static let wentAway = CommandFailure(
-    .noAgent, name: "noAgent", "The agent closed the connection before it answered.",
+    .noAgent, name: "wentAway", "The agent closed the connection before it answered.",
     hints: ["Whether it did what was asked is not known: `lanyard status` shows how things stand."])
 
   static let notUnderstood = CommandFailure(

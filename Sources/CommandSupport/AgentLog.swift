@@ -33,6 +33,10 @@ struct AgentLog {
     return text.split(separator: "\n").suffix(3).map { "It said: \($0)" } + ["More in \(path)."]
   }
 
+  func close() {
+    if descriptor >= 0 { Glibc.close(descriptor) }
+  }
+
   private static func makeDirectories(_ path: String) -> Bool {
     if mkdir(path, 0o700) == 0 || errno == EEXIST { return true }
     guard errno == ENOENT, path != "/", path != "." else { return false }

@@ -9,6 +9,9 @@ struct AgentStarter {
   /// A start takes milliseconds; a slow disk or key derivation may take seconds. After this something is wrong.
   private static let patienceSeconds = 10
   private static let pauseMicroseconds: UInt32 = 4_000
+  /// For so long an agent that holds the state may be one that is just ending, or that does not listen yet.
+  private static let handoverSeconds = 4
+  private static let handoverPauseMicroseconds: UInt32 = 30_000
 
   let socket: String
   private let began = Self.seconds
@@ -34,9 +37,12 @@ struct AgentStarter {
       usleep(Self.pauseMicroseconds)
     }
     if let connection = try Agent.connection(to: socket) { return connection }
-    let log = AgentLog()
-    try launch(log)
-    return try firstConnection(log)
+    while true {
+      let log = AgentLog()
+      defer { log.close() }
+      try launch(log)
+      if let connection = try firstConnection(log) { return connection }
+    }
   }
 
   private func openLock() throws(CommandFailure) -> Int32 {
@@ -66,14 +72,14 @@ struct AgentStarter {
     guard result == 0 else { throw failure("\(program) can't be run: \(SystemError.words(-result)).") }
   }
 
-  private func firstConnection(_ log: AgentLog) throws(CommandFailure) -> AgentConnection {
-    var exited: AgentExit?
+  /// A connection to the agent that was launched, or to one that was quicker; nil if another launch is worth it.
+  private func firstConnection(_ log: AgentLog) throws(CommandFailure) -> AgentConnection? {
     while true {
       if let connection = try Agent.connection(to: socket) { return connection }
-      if exited == nil { exited = AgentExit.ofChild() }
-      switch exited {
-      // Another agent was quicker, started by somebody else; its socket may need a moment.
-      case .alreadyRunning? where Self.seconds - began < 2: break
+      switch AgentExit.ofChild() {
+      case .alreadyRunning? where Self.seconds - began < Self.handoverSeconds:
+        usleep(Self.handoverPauseMicroseconds)
+        return try Agent.connection(to: socket)
       case let exit?: throw failure(exit.words, hints: exit.hints + log.hints)
       case nil: break
       }

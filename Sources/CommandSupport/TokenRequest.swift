@@ -16,6 +16,16 @@ public struct TokenRequest: Sendable {
 
   public func run() throws(CommandFailure) {
     let selection = try AccountSelection.choose(argument: account, option: option)
+    do throws(CommandFailure) {
+      try ask(selection)
+    } catch {
+      // An agent that is just ending. Asking its successor is safe: a token is a question, nothing was printed yet.
+      guard error.name == "wentAway" || error.name == "shuttingDown" else { throw error }
+      try ask(selection)
+    }
+  }
+
+  private func ask(_ selection: AccountSelection) throws(CommandFailure) {
     var agent = try Agent.connect(mayStart: mayStart)
     try agent.call(forced ? "token.refresh" : "token.get") { writer in
       writer.key("account")

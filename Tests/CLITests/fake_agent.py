@@ -83,7 +83,8 @@ class FakeAgent:
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(path)
         self.listener.listen(64)
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.accepting = threading.Thread(target=self.accept, daemon=True)
+        self.accepting.start()
 
     def accept(self):
         while True:
@@ -101,6 +102,9 @@ class FakeAgent:
         return [params for name, params in self.calls if name == method][-1]
 
     def close(self):
+        # The thread must be out of accept before the descriptor's number can become another listener's.
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.accepting.join()
         self.listener.close()
         if os.path.exists(self.path):
             os.unlink(self.path)

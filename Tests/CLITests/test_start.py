@@ -117,6 +117,11 @@ class StartTests(Person):
         self.write_agent("sys.exit(75)")
         self.assertIn("Another agent holds this state directory", self.refused(3, "rpc", "agent.status"))
 
+    def test_an_agent_that_is_just_ending_is_waited_for(self):
+        self.write_agent(f"if len(open({self.starts!r}).readlines()) < 4: sys.exit(75)")
+        self.answer("rpc", "agent.status")
+        self.assertEqual(len(self.started()), 4)
+
     def test_a_signal_is_told(self):
         self.write_agent("os.kill(os.getpid(), 9)")
         self.assertIn("signal 9", self.refused(3, "rpc", "agent.status"))

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import time
 import unittest
 
@@ -75,7 +77,6 @@ class TokenTests(Person):
         with open("/dev/full", "w") as full:
             process = self.start("token")
             process.communicate(timeout=PATIENCE_SECONDS)
-            import subprocess
             done = subprocess.run(self.command(["token"]), env=self.settings({}), cwd=self.work, stdout=full,
                                   stderr=subprocess.PIPE, text=True, timeout=PATIENCE_SECONDS)
         self.assertEqual(done.returncode, 1)
@@ -150,6 +151,19 @@ class FailureTests(Person):
         self.agent({"token.get": lambda params, connection: connection.stream.shutdown(2)})
         self.assertIn("closed the connection", self.refused(3, "token"))
 
+    def test_an_agent_that_is_ending_is_asked_once_more(self):
+        endings = [Error(1002, "shuttingDown"), lambda params, connection: connection.stream.shutdown(2)]
+        agent = self.agent()
+        for ending in endings:
+            answers = [ending, TOKEN]
+
+            def answer(params, connection):
+                first = answers.pop(0)
+                return first(params, connection) if callable(first) else first
+
+            agent.answers["token.get"] = answer
+            self.assertEqual(self.answer("token"), "not-a-real-access-token\n")
+
     def test_something_else_at_the_socket_is_no_agent(self):
         def babble(params, connection):
             connection.stream.sendall(b"220 mail.example ESMTP\n")
@@ -207,10 +221,8 @@ class NoAgentTests(Person):
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can be two users")
     def test_another_users_socket_is_told_nothing(self):
-        agent = self.agent(accounts(WORK))
         # The peer is who called listen(2): an agent in a process of another user.
-        agent.close()
-        import subprocess, sys
+        os.makedirs(os.path.dirname(self.socket))
         os.chmod(self.place, 0o777)
         os.chmod(self.runtime, 0o777)
         os.chmod(os.path.dirname(self.socket), 0o777)
