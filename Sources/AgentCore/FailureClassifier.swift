@@ -83,7 +83,7 @@ public enum FailureClassifier {
     case "account_disabled", "user_disabled":
       return .locked
     default:
-      // `invalid_request` too: the request is as it always was, and real servers answer a dead token so.
+      // Also `invalid_request`: real servers answer a dead token with it, and our request was good the last time.
       return .unexplained(status: refusal.status)
     }
   }

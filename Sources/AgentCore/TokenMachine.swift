@@ -98,6 +98,12 @@ public struct TokenMachine: Sendable {
     var refusal: ExchangeFailure
   }
 
+  private struct LostRequest: Hashable {
+    /// Nil if the machine was booted since.
+    var sentAt: BootInstant?
+    var replayIsSpent: Bool
+  }
+
   public private(set) var health: Health
   public private(set) var exchange: Attempt?
   /// Failures in a row that asked for patience.
@@ -110,16 +116,17 @@ public struct TokenMachine: Sendable {
   private var cache: [TokenKey: TokenFacts] = [:]
   private var waiters: [Waiter] = []
   private var attempts: UInt64 = 0
-  /// Until when the provider's rule allows one replay after a lost answer.
-  private var replayUntil: BootInstant?
-  /// When the request was sent whose answer is lost.
-  private var lostSentAt: BootInstant?
+  /// The request whose answer is lost; nil if none is, or if nothing is known of it any more.
+  private var lost: LostRequest?
+  /// Exchanges in a row that renewed the grant and brought no token that could be used.
+  private var barren = 0
   /// When the token of this key was made because the one before was rejected.
   private var replacements: [TokenKey: BootInstant] = [:]
   private var rule: ProviderConfiguration.RefreshRule
 
   public init(health: Health, rule: ProviderConfiguration.RefreshRule) {
-    self.health = health
+    // Where refresh tokens are not rotated, a lost answer costs nothing.
+    self.health = health == .unknown && rule.reuse == .none ? .ok : health
     self.rule = rule
   }
 
@@ -151,10 +158,10 @@ public struct TokenMachine: Sendable {
     if health == .signedOut { return [.refuse(id, .signedOut)] }
     switch (demand, cached) {
     case (.usable(let minimum), let token?) where token.serves(minimum, at: now):
-      let answer = Effect.answer(id, serial: token.serial, .cache)
-      // Stale: answer from memory, and begin one exchange that nobody waits for.
-      guard now >= token.refreshAt, exchange == nil, refusal(for: key, at: now) == nil else { return [answer] }
-      return [answer] + begin(key, at: now)
+      // Stale: answer from memory, and begin one exchange that nobody waits for. One that failed is told as `staleOk`.
+      guard now >= token.refreshAt, exchange == nil else { return [.answer(id, serial: token.serial, .cache)] }
+      guard refusal(for: key, at: now) == nil else { return [.answer(id, serial: token.serial, .staleOk)] }
+      return [.answer(id, serial: token.serial, .cache)] + begin(key, at: now)
     case (.replacing(let fingerprint), let token?) where token.fingerprint != fingerprint:
       return [.answer(id, serial: token.serial, .cache)]
     case (.replacing, .some):
@@ -183,10 +190,11 @@ public struct TokenMachine: Sendable {
   public mutating func exchangeSucceeded(attempt number: UInt64, token: TokenFacts, at now: BootInstant) -> [Effect] {
     guard let attempt = exchange, attempt.number == number else { return [] }  // I3
     exchange = nil
-    failures = 0
-    unexplained = 0
-    pause = nil
+    barren = 0
+    forgetFailures()
     interactions[attempt.key] = nil
+    // Keys are the callers' choice: what has expired is not kept for them.
+    cache = cache.filter { $0.key == .standard || now < $0.value.expiresAt }
     cache[attempt.key] = token
     let wasRejected = waiters.contains { waiter in
       if waiter.key == attempt.key, case .replacing = waiter.demand { true } else { false }
@@ -205,6 +213,10 @@ public struct TokenMachine: Sendable {
     exchange = nil
     var effects: [Effect] = []
     switch failure {
+    case .transient where attempt.isReplay, .unexplained where attempt.isReplay,
+      .interaction where attempt.isReplay, .misconfigured where attempt.isReplay:
+      // The one replay was answered, and not with what became of the first request: I4, the doubt stands.
+      effects = [.stateChanged, .sessionExpired(reason: Self.outcomeUnknown)]
     case .reauthenticate(let reason): effects += setHealth(.reauthenticate(reason: reason))
     case .locked: effects += setHealth(.locked)
     case .misconfigured(let error) where attempt.key != .standard && Self.concernsTheWish(error):
@@ -226,10 +238,7 @@ public struct TokenMachine: Sendable {
       if rule.reuse == .none {
         hold(failure, until: now + Backoff.pause(failures: failures + 1, jitter: jitter))
       } else {
-        if !attempt.isReplay {
-          lostSentAt = attempt.startedAt
-          replayUntil = replayDeadline(sentAt: attempt.startedAt)
-        }
+        if !attempt.isReplay { lost = LostRequest(sentAt: attempt.startedAt, replayIsSpent: false) }
         effects += setHealth(.unknown, tellPerson: !mayReplay(at: now))
         if mayReplay(at: now) { return effects + beginNext(at: now) }  // the waiters wait for the replay
         if attempt.isReplay { effects.append(.sessionExpired(reason: Self.outcomeUnknown)) }
@@ -239,7 +248,7 @@ public struct TokenMachine: Sendable {
       effects.append(.stateChanged)
     case .offline, .untrustedServer, .store:
       // Nothing was sent, so the right to one replay is not spent.
-      if attempt.isReplay { replayUntil = lostSentAt.flatMap(replayDeadline(sentAt:)) }
+      if attempt.isReplay { lost?.replayIsSpent = false }
       hold(failure, until: now + Backoff.pause(failures: failures + 1, jitter: jitter))
       effects.append(.stateChanged)
     }
@@ -250,11 +259,12 @@ public struct TokenMachine: Sendable {
 
   /// The agent ended between sending a refresh token and keeping the answer. `sentAt` is nil if the machine was booted
   /// since: then nobody knows how long ago it was.
-  public mutating func recoveredWithoutAnswer(sentAt: BootInstant?, wasReplay: Bool) -> [Effect] {
+  public mutating func recoveredWithoutAnswer(
+    sentAt: BootInstant?, wasReplay: Bool, at now: BootInstant
+  ) -> [Effect] {
     guard rule.reuse != .none else { return [] }
-    lostSentAt = sentAt
-    replayUntil = wasReplay ? nil : sentAt.flatMap(replayDeadline(sentAt:))
-    return setHealth(.unknown, tellPerson: replayUntil == nil)
+    lost = LostRequest(sentAt: sentAt, replayIsSpent: wasReplay)
+    return setHealth(.unknown, tellPerson: !mayReplay(at: now))
   }
 
   /// The agent ended after the answer was durable and before it was judged: going on with it is an exchange like any
@@ -263,11 +273,21 @@ public struct TokenMachine: Sendable {
     begin(key, at: now)
   }
 
-  /// The exchange renewed the grant, but brought no token that can be used now.
+  /// The exchange renewed the grant, but brought no token that can be used now: once, what was recovered is too old,
+  /// and the next exchange brings one; a provider that does so again is asked no faster than one that fails.
   public mutating func exchangeBroughtNoToken(attempt number: UInt64, at now: BootInstant) -> [Effect] {
-    guard exchange?.number == number else { return [] }  // I3
+    guard let attempt = exchange, attempt.number == number else { return [] }  // I3
     exchange = nil
-    return setHealth(.ok) + beginNext(at: now)
+    lost = nil
+    barren += 1
+    var effects = setHealth(.ok)
+    if barren > 1 {
+      let failure = ExchangeFailure.transient("noUsableToken", retryAfter: nil)
+      let wait = Backoff.pause(failures: failures + 1, jitter: 1)
+      hold(failure, until: now + wait)
+      effects += refuseWaiters(for: attempt.key, Self.refusal(failure, pause: wait), at: now)
+    }
+    return effects + beginNext(at: now)
   }
 
   /// An access token that is known without an exchange: from a sign-in, or recovered from the journal.
@@ -275,19 +295,17 @@ public struct TokenMachine: Sendable {
     cache[key] = token
     interactions = [:]
     refusedWishes = [:]
-    failures = 0
-    unexplained = 0
-    pause = nil
+    forgetFailures()
     return setHealth(.ok)
   }
 
   /// The person signed out: nothing is answered from memory any more, and everybody who waits is told.
   public mutating func signedOut() -> [Effect] {
     exchange = nil
-    replayUntil = nil
     cache = [:]
-    pause = nil
     interactions = [:]
+    refusedWishes = [:]
+    forgetFailures()
     return setHealth(.signedOut) + takeWaiters().map { .refuse($0.id, .signedOut) }
   }
 
@@ -295,8 +313,11 @@ public struct TokenMachine: Sendable {
   public mutating func reconfigured(rule: ProviderConfiguration.RefreshRule) -> [Effect] {
     self.rule = rule
     refusedWishes = [:]
-    guard case .misconfigured = health else { return [] }
-    return setHealth(.ok)
+    switch health {
+    case .misconfigured: return setHealth(.ok)
+    case .unknown where rule.reuse == .none: return setHealth(.ok)
+    default: return []
+    }
   }
 
   /// The way to the provider may be open again: whoever asks next is not held back by what was.
@@ -307,19 +328,16 @@ public struct TokenMachine: Sendable {
   private mutating func begin(_ key: TokenKey, at now: BootInstant) -> [Effect] {
     attempts += 1
     let attempt = Attempt(number: attempts, key: key, startedAt: now, isReplay: health == .unknown)
-    replayUntil = nil
+    if attempt.isReplay { lost?.replayIsSpent = true }
     exchange = attempt
     return [.exchange(attempt)]
   }
 
-  /// How long after its sending a refresh token may be sent once more: `grace(n)` forgives it for n seconds, and half
-  /// of them leaves room for the way there; `replayOnce` is the explicit choice of who configured the provider.
-  private func replayDeadline(sentAt: BootInstant) -> BootInstant? {
-    switch (rule.reuse, rule.onUnknownOutcome) {
-    case (.grace, _): sentAt + Milliseconds.seconds(rule.graceSeconds) / 2
-    case (.strict, .replayOnce): BootInstant(milliseconds: .max)
-    default: nil
-    }
+  private mutating func forgetFailures() {
+    failures = 0
+    unexplained = 0
+    pause = nil
+    lost = nil
   }
 
   /// The waiters of the next audience in line, or what holds them back.
@@ -356,7 +374,16 @@ public struct TokenMachine: Sendable {
     pause = Pause(until: instant, refusal: failure)
   }
 
-  private func mayReplay(at now: BootInstant) -> Bool { replayUntil.map { now < $0 } ?? false }
+  /// May the refresh token of the lost request be sent once more? `grace(n)` forgives it for n seconds, and half of
+  /// them leaves room for the way there; `replayOnce` is the explicit choice of who configured the provider.
+  private func mayReplay(at now: BootInstant) -> Bool {
+    guard let lost, !lost.replayIsSpent else { return false }
+    switch (rule.reuse, rule.onUnknownOutcome) {
+    case (.none, _), (.strict, .replayOnce): return true
+    case (.grace, _): return lost.sentAt.map { now < $0 + Milliseconds.seconds(rule.graceSeconds) / 2 } ?? false
+    case (.strict, .reauthenticate): return false
+    }
+  }
 
   private mutating func setHealth(_ new: Health, tellPerson: Bool = true) -> [Effect] {
     guard new != health else { return [] }

@@ -19,7 +19,8 @@ fi
 swiftc -O -enforce-exclusivity=checked -sanitize=fuzzer,address -parse-as-library -swift-version 6 \
   -enable-upcoming-feature ExistentialAny -enable-upcoming-feature InternalImportsByDefault \
   -enable-upcoming-feature MemberImportVisibility -module-name ScannerFuzz \
-  "$root"/Sources/JSONRPC/*.swift "$here/Driver.swift" -o "$build/scanner"
+  "$root"/Sources/JSONRPC/*.swift "$here/Driver.swift" -o "$build/scanner" >"$build/compile.log" 2>&1 \
+  || { cat "$build/compile.log"; exit 1; }
 
 # Seeds: the small corpus kept here, and every line that the golden transcripts send or expect.
 seeds="$build/seeds"

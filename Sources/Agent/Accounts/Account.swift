@@ -199,7 +199,8 @@ actor Account {
       perform(loaded?.machine.recoveredWithAnswer(for: staged.intent.key, at: clock.boot()) ?? [])
     } else if let intent = found.intent {
       let sentAt = intent.bootID == clock.bootID ? intent.boot : nil
-      perform(loaded?.machine.recoveredWithoutAnswer(sentAt: sentAt, wasReplay: intent.isReplay) ?? [])
+      perform(
+        loaded?.machine.recoveredWithoutAnswer(sentAt: sentAt, wasReplay: intent.isReplay, at: clock.boot()) ?? [])
     }
   }
 

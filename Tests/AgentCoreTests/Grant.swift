@@ -1,0 +1,110 @@
+import AgentCore
+import AgentModel
+import Testing
+
+/// One grant in a test: the machine, a clock that stands still, and what the machine asked for.
+struct Grant {
+  typealias Machine = TokenMachine
+  var machine: Machine
+  var now = BootInstant(milliseconds: 1_000_000)
+  private var ids: Machine.WaiterID = 0
+  private var serials: UInt64 = 0
+  /// All effects so far.
+  var effects: [Machine.Effect] = []
+
+  init(
+    _ health: Machine.Health = .ok, reuse: ProviderConfiguration.RefreshRule.Reuse = .strict, grace: Int64 = 0,
+    onUnknownOutcome: ProviderConfiguration.RefreshRule.OnUnknownOutcome = .reauthenticate
+  ) {
+    machine = Machine(health: health, rule: Self.rule(reuse, grace: grace, onUnknownOutcome))
+  }
+
+  static func rule(
+    _ reuse: ProviderConfiguration.RefreshRule.Reuse, grace: Int64 = 0,
+    _ onUnknownOutcome: ProviderConfiguration.RefreshRule.OnUnknownOutcome = .reauthenticate
+  ) -> ProviderConfiguration.RefreshRule {
+    var rule = ProviderConfiguration.RefreshRule()
+    rule.reuse = reuse
+    rule.graceSeconds = grace
+    rule.onUnknownOutcome = onUnknownOutcome
+    return rule
+  }
+
+  // MARK: what happens
+
+  mutating func advance(_ seconds: Int64) { now = now + .seconds(seconds) }
+
+  /// Somebody asks; what is asked for at once comes back.
+  @discardableResult
+  mutating func wants(
+    _ demand: Machine.Demand = .usable(minimumLifetime: .seconds(60)), _ key: TokenKey = .standard
+  ) -> (id: Machine.WaiterID, effects: [Machine.Effect]) {
+    ids += 1
+    return (ids, noted(machine.wanted(by: ids, key: key, demand: demand, at: now)))
+  }
+
+  /// The exchange in flight brings a token.
+  @discardableResult
+  mutating func succeeds(lifetime: Int64 = 300, of attempt: UInt64? = nil) -> [Machine.Effect] {
+    let number = attempt ?? machine.exchange?.number ?? 0
+    return noted(machine.exchangeSucceeded(attempt: number, token: token(lifetime: lifetime), at: now))
+  }
+
+  /// The exchange in flight brings none.
+  @discardableResult
+  mutating func fails(
+    _ failure: ExchangeFailure, of attempt: UInt64? = nil, jitter: Double = 0.5
+  ) -> [Machine.Effect] {
+    let number = attempt ?? machine.exchange?.number ?? 0
+    return noted(machine.exchangeFailed(attempt: number, failure, at: now, jitter: jitter))
+  }
+
+  mutating func noted(_ new: [Machine.Effect]) -> [Machine.Effect] {
+    effects += new
+    return new
+  }
+
+  /// A token from now on, with the serial that was not used before.
+  mutating func token(lifetime: Int64 = 300) -> Machine.TokenFacts {
+    serials += 1
+    let lifetime = Milliseconds.seconds(lifetime)
+    let lead = LeadTime.of(lifetime: lifetime)
+    return Machine.TokenFacts(
+      serial: serials, lifetime: lifetime, refreshAt: now + (lifetime - lead), expiresAt: now + lifetime,
+      fingerprint: "fp\(serials)")
+  }
+
+  /// With a first token of five minutes.
+  static func fresh(
+    reuse: ProviderConfiguration.RefreshRule.Reuse = .strict, grace: Int64 = 0,
+    onUnknownOutcome: ProviderConfiguration.RefreshRule.OnUnknownOutcome = .reauthenticate, lifetime: Int64 = 300
+  ) -> Grant {
+    var grant = Grant(reuse: reuse, grace: grace, onUnknownOutcome: onUnknownOutcome)
+    _ = grant.noted(grant.machine.adopt(grant.token(lifetime: lifetime), for: .standard))
+    grant.effects = []
+    return grant
+  }
+}
+
+extension [TokenMachine.Effect] {
+  /// The exchanges that are asked for.
+  var exchanges: [TokenMachine.Attempt] {
+    compactMap { if case .exchange(let attempt) = $0 { attempt } else { nil } }
+  }
+
+  /// Who is answered with which token, in order.
+  var answers: [TokenMachine.WaiterID: UInt64] {
+    reduce(into: [:]) { if case .answer(let id, let serial, _) = $1 { $0[id] = serial } }
+  }
+
+  var refusals: [TokenMachine.WaiterID: TokenMachine.Refusal] {
+    reduce(into: [:]) { if case .refuse(let id, let refusal) = $1 { $0[id] = refusal } }
+  }
+
+  var tellsPerson: [String] { compactMap { if case .sessionExpired(let reason) = $0 { reason } else { nil } } }
+}
+
+extension TokenKey {
+  static let mail = TokenKey(resource: "https://mail.example")
+  static let files = TokenKey(resource: "https://files.example")
+}

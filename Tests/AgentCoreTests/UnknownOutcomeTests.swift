@@ -1,0 +1,191 @@
+import AgentCore
+import AgentModel
+import Testing
+
+/// I4: a refresh token whose use has an unknown outcome is not sent again but by the provider's rule.
+@Suite struct UnknownOutcomeTests {
+  static let doubt = TokenMachine.Refusal.reauthenticate(reason: "outcomeUnknown")
+  static let lost = ExchangeFailure.unknownOutcome("timedOut")
+
+  @Test func withoutRotationItIsTriedAgain() {
+    var grant = Grant(reuse: .none)
+    let (id, _) = grant.wants()
+    let effects = grant.fails(Self.lost)
+    #expect(effects.refusals == [id: .unavailable(retryAfter: Milliseconds(500))])
+    #expect(grant.machine.health == .ok && effects.tellsPerson.isEmpty)
+    grant.now = grant.machine.nextAttemptAt!
+    let again = grant.wants().effects.exchanges
+    #expect(again.count == 1 && again.first?.isReplay == false)
+  }
+
+  @Test func aStrictProviderIsNotAskedAgain() {
+    var grant = Grant.fresh()
+    grant.advance(260)
+    let waits = grant.wants().id
+    let effects = grant.fails(Self.lost)
+    #expect(grant.machine.health == .unknown && effects.contains(.persistHealth))
+    #expect(effects.tellsPerson == ["outcomeUnknown"])
+    // The token is served until it expires, then a person is needed.
+    #expect(effects.contains(.answer(waits, serial: 1, .staleOk)))
+    let (stale, served) = grant.wants()
+    #expect(served == [.answer(stale, serial: 1, .staleOk)])
+    let (forced, refused) = grant.wants(.forced)
+    #expect(refused == [.refuse(forced, Self.doubt)])
+    grant.advance(40)
+    let (late, end) = grant.wants()
+    #expect(end == [.refuse(late, Self.doubt)])
+    grant.advance(1_000_000)
+    grant.machine.reconnected()
+    #expect(grant.wants().effects.exchanges.isEmpty)
+  }
+
+  @Test func aProviderWithGraceIsAskedOnceMoreWithinHalfOfIt() {
+    var grant = Grant(reuse: .grace, grace: 60)
+    let (id, _) = grant.wants()
+    grant.advance(29)
+    let effects = grant.fails(Self.lost)
+    #expect(effects.exchanges.count == 1 && effects.exchanges[0].isReplay && effects.refusals.isEmpty)
+    #expect(effects.tellsPerson.isEmpty)
+    #expect(grant.succeeds().answers == [id: 1] && grant.machine.health == .ok)
+  }
+
+  @Test func afterHalfOfItsGraceNoMore() {
+    var grant = Grant(reuse: .grace, grace: 60)
+    let (id, _) = grant.wants()
+    grant.advance(30)
+    let effects = grant.fails(Self.lost)
+    #expect(effects.exchanges.isEmpty && effects.refusals == [id: Self.doubt])
+    #expect(effects.tellsPerson == ["outcomeUnknown"])
+  }
+
+  @Test(arguments: [true, false])
+  func theChoiceToReplayIsGoodForOneReplay(hasGrace: Bool) {
+    var grant =
+      hasGrace ? Grant(reuse: .grace, grace: 1000) : Grant(reuse: .strict, onUnknownOutcome: .replayOnce)
+    let (id, _) = grant.wants()
+    #expect(grant.fails(Self.lost).exchanges.map(\.isReplay) == [true])
+    let effects = grant.fails(Self.lost)
+    #expect(effects.exchanges.isEmpty && effects.refusals == [id: Self.doubt])
+    #expect(effects.tellsPerson == ["outcomeUnknown"])
+    #expect(grant.wants().effects.exchanges.isEmpty)
+  }
+
+  @Test(arguments: [ExchangeFailure.offline("refused"), .untrustedServer, .store])
+  func aReplayThatWasNeverSentIsNotSpent(failure: ExchangeFailure) {
+    var grant = Grant(reuse: .grace, grace: 600)
+    grant.wants()
+    grant.fails(Self.lost)
+    for _ in 0..<3 {
+      let effects = grant.fails(failure)
+      #expect(effects.tellsPerson.isEmpty && effects.exchanges.isEmpty && grant.machine.health == .unknown)
+      grant.now = grant.machine.nextAttemptAt!
+      #expect(grant.wants().effects.exchanges.map(\.isReplay) == [true])
+    }
+    grant.fails(failure)
+    grant.advance(301)  // half of the grace since the first sending is over
+    #expect(grant.wants().effects.refusals.values.first == Self.doubt)
+  }
+
+  /// An answer to the replay that does not tell what became of the first request ends the right all the same, and
+  /// the person is told.
+  @Test(arguments: [
+    ExchangeFailure.transient("status503", retryAfter: nil), .unexplained(status: 400), .interaction(claims: nil),
+    .misconfigured("invalid_client"),
+  ])
+  func aReplayThatWasAnsweredIsSpent(failure: ExchangeFailure) {
+    var grant = Grant(reuse: .strict, onUnknownOutcome: .replayOnce)
+    let (id, _) = grant.wants()
+    grant.fails(Self.lost)
+    let effects = grant.fails(failure)
+    #expect(effects.refusals == [id: Self.doubt] && effects.tellsPerson == ["outcomeUnknown"])
+    grant.advance(100_000)
+    #expect(grant.wants().effects.exchanges.isEmpty)
+    _ = grant.machine.reconfigured(rule: Grant.rule(.strict, .replayOnce))
+    #expect(grant.wants().effects.exchanges.isEmpty && grant.machine.health == .unknown)
+  }
+
+  @Test(arguments: [
+    (ExchangeFailure.reauthenticate(reason: "refused"), TokenMachine.Health.reauthenticate(reason: "refused")),
+    (.locked, .locked),
+  ])
+  func anAnswerThatTellsEndsTheDoubt(failure: ExchangeFailure, health: TokenMachine.Health) {
+    var grant = Grant(reuse: .strict, onUnknownOutcome: .replayOnce)
+    grant.wants()
+    grant.fails(Self.lost)
+    grant.fails(failure)
+    #expect(grant.machine.health == health)
+  }
+
+  @Test func aConnectionThatWasNeverMadeIsNotUnknown() {
+    var grant = Grant()
+    grant.wants()
+    grant.fails(.offline("nameNotFound"))
+    #expect(grant.machine.health == .ok)
+    grant.now = grant.machine.nextAttemptAt!
+    #expect(grant.wants().effects.exchanges.map(\.isReplay) == [false])
+  }
+
+  @Test func aRuleWithoutRotationEndsTheDoubt() {
+    var grant = Grant()
+    grant.wants()
+    grant.fails(Self.lost)
+    #expect(grant.noted(grant.machine.reconfigured(rule: Grant.rule(.none))).contains(.persistHealth))
+    #expect(grant.wants().effects.exchanges.map(\.isReplay) == [false])
+    #expect(Grant(.unknown, reuse: .none).machine.health == .ok)
+  }
+
+  @Test func theChoiceToReplayMayBeMadeAfterwards() {
+    var grant = Grant()
+    grant.wants()
+    grant.fails(Self.lost)
+    _ = grant.machine.reconfigured(rule: Grant.rule(.strict, .replayOnce))
+    #expect(grant.wants().effects.exchanges.map(\.isReplay) == [true])
+    #expect(grant.fails(Self.lost).tellsPerson == ["outcomeUnknown"])
+    #expect(grant.wants().effects.exchanges.isEmpty)
+  }
+
+  // MARK: after a restart
+
+  @Test(
+    arguments: [
+      // rule, seconds since the sending (nil: another boot), was it a replay, may it be replayed
+      (ProviderConfiguration.RefreshRule.Reuse.strict, false, 1, false, false),
+      (.strict, true, 1, false, true), (.strict, true, nil, false, true), (.strict, true, 1, true, false),
+      (.grace, false, 29, false, true), (.grace, false, 30, false, false), (.grace, false, nil, false, false),
+      (.grace, false, 1, true, false),
+    ] as [(ProviderConfiguration.RefreshRule.Reuse, Bool, Int64?, Bool, Bool)])
+  func anIntentWithoutAnAnswer(
+    reuse: ProviderConfiguration.RefreshRule.Reuse, replayOnce: Bool, ago: Int64?, wasReplay: Bool, replays: Bool
+  ) {
+    var grant = Grant(reuse: reuse, grace: 60, onUnknownOutcome: replayOnce ? .replayOnce : .reauthenticate)
+    let sentAt = ago.map { grant.now + .seconds(-$0) }
+    let effects = grant.noted(
+      grant.machine.recoveredWithoutAnswer(sentAt: sentAt, wasReplay: wasReplay, at: grant.now))
+    #expect(grant.machine.health == .unknown && effects.tellsPerson == (replays ? [] : ["outcomeUnknown"]))
+    let asked = grant.wants().effects
+    #expect(asked.exchanges.map(\.isReplay) == (replays ? [true] : []))
+    if !replays { #expect(asked.refusals.values.first == Self.doubt) }
+  }
+
+  @Test func anIntentWithoutAnAnswerWhereNothingIsRotated() {
+    var grant = Grant(reuse: .none)
+    #expect(grant.machine.recoveredWithoutAnswer(sentAt: grant.now, wasReplay: false, at: grant.now).isEmpty)
+    #expect(grant.wants().effects.exchanges.map(\.isReplay) == [false])
+  }
+
+  @Test func aRememberedDoubtWithoutAnIntentIsNotReplayed() {
+    for onUnknownOutcome in [ProviderConfiguration.RefreshRule.OnUnknownOutcome.reauthenticate, .replayOnce] {
+      var grant = Grant(.unknown, reuse: .grace, grace: 600, onUnknownOutcome: onUnknownOutcome)
+      #expect(grant.wants().effects.refusals.values.first == Self.doubt)
+    }
+  }
+
+  @Test func aStagedAnswerIsGoneOnWithAndJoined() {
+    var grant = Grant()
+    let effects = grant.noted(grant.machine.recoveredWithAnswer(for: .standard, at: grant.now))
+    #expect(effects.exchanges.map(\.isReplay) == [false])
+    let ids = [grant.wants().id, grant.wants().id]
+    #expect(grant.effects.exchanges.count == 1)
+    #expect(grant.succeeds().answers == [ids[0]: 1, ids[1]: 1])
+  }
+}
