@@ -103,7 +103,7 @@ let programs: [Target] = [
       .unsafeFlags(["-static-stdlib", "-l_FoundationCollections", "-l_FoundationCShims", "-lswiftSynchronization"])
     ]
   ),  // argument parsing and one call
-  program("lanyard-demo", ["PracticeProvider"]),  // the practice provider by itself, and the demo
+  program("lanyard-demo", ["CPlatform", "PracticeProvider"]),  // the practice provider by itself, and the demo
 ]
 
 let foreign: [Target] = [

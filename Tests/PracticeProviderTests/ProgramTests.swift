@@ -61,7 +61,7 @@ import Testing
   @Test(arguments: [
     ["provider", "--port", "99999"], ["provider", "--rotation", "daily"], ["provider", "--port"],
     ["provider", "--speed", "1"], ["provider", "--auto-approve", "nobody"], ["provider", "--users", "/nonexistent"],
-    ["provider", "--access-token-lifetime", "0"], ["nonsense"], [],
+    ["provider", "--access-token-lifetime", "0"], ["nonsense"], ["run", "--fast"],
   ])
   func aWrongArgumentIsAUsageErrorAndTold(arguments: [String]) throws {
     let result = try run(arguments)

@@ -1,0 +1,107 @@
+import Foundation
+
+/// A program that runs, with its output collected or read line by line.
+///
+/// By posix_spawn(3) and not by Foundation's `Process`, because the demo's threads block the ending signals and the
+/// programs must not inherit that.
+final class Child {
+  struct Ended {
+    let status: Int32
+    let output: String
+    let errors: String
+
+    /// Both, as a person would see them.
+    var text: String { output + errors }
+  }
+
+  let pid: pid_t
+  private let output: FileHandle
+  private let errors: FileHandle
+
+  /// - Parameter words: a program, by path or by its name in the environment's `PATH`, and its arguments.
+  init(_ words: [String], environment: [String: String]) throws {
+    let (outputs, failures) = (Pipe(), Pipe())
+    output = outputs.fileHandleForReading
+    errors = failures.fileHandleForReading
+    let (outputEnd, errorsEnd) = (outputs.fileHandleForWriting, failures.fileHandleForWriting)
+    for end in [output, errors, outputEnd, errorsEnd] { _ = fcntl(end.fileDescriptor, F_SETFD, FD_CLOEXEC) }
+
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_adddup2(&actions, outputEnd.fileDescriptor, 1)
+    posix_spawn_file_actions_adddup2(&actions, errorsEnd.fileDescriptor, 2)
+
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var (none, all) = (sigset_t(), sigset_t())
+    sigemptyset(&none)
+    sigfillset(&all)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setsigdefault(&attributes, &all)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+    let path = Self.find(words[0], in: environment["PATH"] ?? "")
+    var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+    var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0)=\($1)") } + [nil]
+    defer { (arguments + variables).forEach { free($0) } }
+    var started = pid_t()
+    let result = posix_spawn(&started, path, &actions, &attributes, &arguments, &variables)
+    guard result == 0 else { throw NotAsTold("\(path) can't be run: \(String(cString: strerror(result)))") }
+    pid = started
+    try outputEnd.close()
+    try errorsEnd.close()
+  }
+
+  static func find(_ program: String, in path: String) -> String {
+    guard !program.contains("/") else { return program }
+    return path.split(separator: ":").map { "\($0)/\(program)" }.first { access($0, X_OK) == 0 } ?? program
+  }
+
+  /// Waits for its end.
+  func end() -> Ended {
+    let errors = errors
+    let collected = Collected()
+    let reader = Thread { collected.fill(from: errors) }
+    reader.start()
+    let output = (try? output.readToEnd()) ?? Data()
+    let complaints = collected.wait()
+    var status: Int32 = 0
+    while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+    // wait(2): the exit code is the second byte; a signal is the first, and is told as a shell does.
+    let code = status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
+    return Ended(
+      status: code, output: String(decoding: output, as: UTF8.self), errors: String(decoding: complaints, as: UTF8.self)
+    )
+  }
+
+  /// What it writes to stderr until `wanted` is found there.
+  func errors<Found>(until wanted: (String) -> Found?) throws -> Found {
+    var text = ""
+    while true {
+      let data = errors.availableData
+      guard !data.isEmpty else { throw NotAsTold("the program ended before it said what was expected: \(text)") }
+      text += String(decoding: data, as: UTF8.self)
+      if let found = wanted(text) { return found }
+    }
+  }
+}
+
+/// What one thread reads while another reads something else.
+private final class Collected: @unchecked Sendable {
+  private let done = DispatchSemaphore(value: 0)
+  // Written before the semaphore is signalled, read after.
+  private var data = Data()
+
+  func fill(from handle: FileHandle) {
+    data = (try? handle.readToEnd()) ?? Data()
+    done.signal()
+  }
+
+  func wait() -> Data {
+    done.wait()
+    return data
+  }
+}

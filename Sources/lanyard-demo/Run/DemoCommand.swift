@@ -1,0 +1,54 @@
+import Foundation
+
+/// `lanyard-demo run`: the story, told on a stage that is always cleared.
+enum DemoCommand {
+  static func run(_ arguments: [String]) -> Int32 {
+    if arguments.contains("--help") || arguments.contains("-h") {
+      Terminal.print(Usage.text)
+      return 0
+    }
+    if let unknown = arguments.first(where: { !["--by-hand", "--keep"].contains($0) }) {
+      Terminal.complain("unknown option: \(unknown)")
+      Terminal.complain(Usage.text)
+      return Usage.exitStatus
+    }
+    // Before the first thread, so that all threads leave the signals to the one that waits for them.
+    EndingSignals.block()
+    let narrator = Narrator()
+    let stage: Stage
+    do {
+      stage = try Stage(keepsDirectory: arguments.contains("--keep"))
+    } catch {
+      narrator.failure("\(error)")
+      return 1
+    }
+    EndingSignals.onArrival { signal in
+      stage.clear()
+      Terminal.complain("\nInterrupted; the agent, the provider and \(stage.directory) are gone.")
+      exit(128 + signal)
+    }
+    return tell(Story(stage: stage, narrator: narrator, byHand: arguments.contains("--by-hand")), stage, narrator)
+  }
+
+  private static func tell(_ story: Story, _ stage: Stage, _ narrator: Narrator) -> Int32 {
+    defer { stage.clear() }
+    do {
+      try story.tell()
+      return 0
+    } catch {
+      // Interrupted: what broke, broke because of that, and the other thread is ending this process.
+      while stage.wasCleared { pause() }
+      narrator.failure("\(error)")
+      let log = stage.agentLog
+      if !log.isEmpty { narrator.failure("The end of the agent's log:\n\(log)") }
+      return 1
+    }
+  }
+}
+
+/// What was told is not what happened.
+struct NotAsTold: Error, CustomStringConvertible {
+  let description: String
+
+  init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,78 @@
+import Foundation
+
+/// Tells the story: headings, words, commands and what they said. Colours only on a terminal that wants them.
+final class Narrator {
+  /// Enough to see that two tokens differ (signed ones all begin alike), too little to be one.
+  private static let shownTokenCharacters = (beginning: 12, end: 5)
+  private static let width = 100
+
+  private var step = 0
+  private let hasColour: Bool
+
+  init() {
+    let environment = ProcessInfo.processInfo.environment
+    hasColour = isatty(1) == 1 && environment["NO_COLOR", default: ""].isEmpty && environment["TERM"] != "dumb"
+  }
+
+  func heading(_ text: String) {
+    step += 1
+    Terminal.print("\n" + styled("\(step). \(text)", "1"))
+  }
+
+  /// What happens, and why it matters.
+  func say(_ text: String) { Terminal.print(wrapped(text, indentation: "   ")) }
+
+  /// The same, after something was shown.
+  func next(_ text: String) {
+    Terminal.print("")
+    say(text)
+  }
+
+  func command(_ text: String) { Terminal.print("\n   " + styled("$ " + Self.cut(text), "36")) }
+
+  func output(_ text: String) {
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false).dropLast(text.hasSuffix("\n") ? 1 : 0) {
+      Terminal.print(line.isEmpty ? "" : "   " + Self.cut(String(line)))
+    }
+  }
+
+  /// The contents of a file, as a listing.
+  func listing(_ text: String) {
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+      Terminal.print("   " + styled("│ ", "2") + line)
+    }
+  }
+
+  /// Something that the demo looked at itself.
+  func checked(_ text: String) {
+    Terminal.print(wrapped(text, indentation: "     ", first: "   " + styled("✓ ", "32")))
+  }
+
+  func failure(_ text: String) {
+    Terminal.complain("\n" + styled("✗ Not as told: ", "31") + Self.cut(text, width: .max))
+  }
+
+  private func styled(_ text: String, _ code: String) -> String { hasColour ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text }
+
+  private func wrapped(_ text: String, indentation: String, first: String? = nil) -> String {
+    var lines: [String] = []
+    var line = ""
+    for word in text.split(whereSeparator: \.isWhitespace) {
+      if !line.isEmpty, indentation.count + line.count + 1 + word.count > Self.width {
+        lines.append(line)
+        line = ""
+      }
+      line += line.isEmpty ? word : " \(word)"
+    }
+    lines.append(line)
+    return lines.enumerated().map { ($0 == 0 ? first ?? indentation : indentation) + $1 }.joined(separator: "\n")
+  }
+
+  /// Tokens lose all but their beginning: a terminal's scrollback is no place for them.
+  private static func cut(_ text: String, width: Int = 160) -> String {
+    let shown = text.replacing(#/[A-Za-z0-9._\-]{60,}/#) { match in
+      match.output.prefix(shownTokenCharacters.beginning) + "…" + match.output.suffix(shownTokenCharacters.end)
+    }
+    return shown.count <= width ? shown : shown.prefix(width - 1) + "…"
+  }
+}

@@ -1,0 +1,34 @@
+import Foundation
+
+/// Where the programs of the play are.
+enum Programs {
+  /// Where this one is, and the others with it.
+  static let directory: String = {
+    let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
+    return URL(fileURLWithPath: own).deletingLastPathComponent().path
+  }()
+
+  /// The Python client: installed beside the programs, or in the source tree above them. Nil: Python's own packages.
+  static let pythonClient: String? = {
+    let installed = "\(directory)/../share/lanyard/python"
+    var candidates = [installed]
+    var above = URL(fileURLWithPath: directory)
+    while above.path != "/" {
+      above.deleteLastPathComponent()
+      candidates.append(above.appendingPathComponent("Clients/python/src").path)
+    }
+    return candidates.first { FileManager.default.fileExists(atPath: "\($0)/lanyard/__init__.py") }
+  }()
+
+  /// The children of a process (proc(5): the fourth field of `stat`, counted behind the name in parentheses).
+  static func children(of parent: pid_t) -> [pid_t] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+    return names.compactMap(pid_t.init).filter { pid in
+      guard let stat = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
+        let name = stat.lastIndex(of: ")")
+      else { return false }
+      let fields = stat[stat.index(after: name)...].split(separator: " ")
+      return fields.count > 1 && pid_t(fields[1]) == parent
+    }
+  }
+}

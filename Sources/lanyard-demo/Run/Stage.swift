@@ -1,0 +1,120 @@
+import CPlatform
+import Foundation
+import PracticeProvider
+import Synchronization
+
+/// Where the demo plays: a temporary home, a practice provider, and whatever programs were started. Cleared always.
+final class Stage: Sendable {
+  let directory: String
+  let environment: [String: String]
+  let server: PracticeServer
+  private let keepsDirectory: Bool
+  /// True once it is cleared; held while a program is started, so that none slips in behind the broom.
+  private let isCleared = Mutex(false)
+
+  /// Variables through which the person's own agent, proxies or Python could get into the play.
+  private static let strangers: Set<String> = ["http_proxy", "https_proxy", "all_proxy", "PYTHONSTARTUP", "PYTHONHOME"]
+
+  init(keepsDirectory: Bool) throws {
+    var template = Array("\(FileManager.default.temporaryDirectory.path)/lanyard-demo-XXXXXX".utf8CString)
+    guard let made = mkdtemp(&template) else {
+      throw NotAsTold("no temporary directory can be made: \(String(cString: strerror(errno)))")
+    }
+    directory = String(cString: made)
+    self.keepsDirectory = keepsDirectory
+    server = try PracticeServer(options: Self.provider)
+    environment = try Self.environment(below: directory)
+    guard FileManager.default.changeCurrentDirectoryPath("\(directory)/home/work") else {
+      throw NotAsTold("\(directory) can't be entered")
+    }
+    // An agent that a `lanyard` command started becomes our child when that command has ended.
+    _ = lanyard_adopt_orphans()
+  }
+
+  /// Used refresh tokens stay good for half a minute, as with many real providers; then their use ends the sign-in.
+  private static var provider: PracticeOptions {
+    var options = PracticeOptions()
+    options.rotation = .grace(seconds: RefreshTokenRotation.ordinaryGraceSeconds)
+    return options
+  }
+
+  private static func environment(below directory: String) throws -> [String: String] {
+    let home = "\(directory)/home"
+    for path in [home, "\(directory)/run", "\(home)/work"] {
+      try FileManager.default.createDirectory(
+        atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+    }
+    var environment = ProcessInfo.processInfo.environment.filter { name, _ in
+      !strangers.contains(name) && !strangers.contains(name.lowercased()) && !name.hasPrefix("LANYARD_")
+    }
+    environment["HOME"] = home
+    environment["XDG_RUNTIME_DIR"] = "\(directory)/run"
+    environment["XDG_STATE_HOME"] = "\(home)/.local/state"
+    environment["XDG_CONFIG_HOME"] = "\(home)/.config"
+    environment["XDG_CACHE_HOME"] = "\(home)/.cache"
+    environment["PATH"] = Programs.directory + ":" + (environment["PATH"] ?? "/usr/bin:/bin")
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    if let python = Programs.pythonClient { environment["PYTHONPATH"] = python }
+    return environment
+  }
+
+  var provider: PracticeProvider { server.provider }
+  var work: String { "\(directory)/home/work" }
+  var stateDirectory: String { "\(directory)/home/.local/state/lanyard" }
+
+  func start(_ words: [String]) throws -> Child {
+    try isCleared.withLock { cleared in
+      // The thread that clears the stage also ends this process.
+      guard !cleared else { throw NotAsTold("the demo is over") }
+      return try Child(words, environment: environment)
+    }
+  }
+
+  /// Who answers at the agent's socket, as the kernel tells it.
+  var agentPid: pid_t? {
+    let connection = lanyard_connect_unix("\(directory)/run/lanyard/agent.sock")
+    guard connection >= 0 else { return nil }
+    defer { close(connection) }
+    var (pid, uid, gid) = (pid_t(), uid_t(), gid_t())
+    return lanyard_peer_credentials(connection, &pid, &uid, &gid) == 0 ? pid : nil
+  }
+
+  /// Kills the agent as a crash would, and waits until it is no more.
+  func killAgent() throws -> pid_t {
+    guard let pid = agentPid else { throw NotAsTold("no agent runs") }
+    kill(pid, SIGKILL)
+    var status: Int32 = 0
+    // Adopted, or the kernel's orphan: either way it is gone when nobody answers.
+    while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+    while agentPid != nil { usleep(1_000) }
+    return pid
+  }
+
+  /// The last lines of the log that `lanyard` keeps of an agent that it starts.
+  var agentLog: String {
+    let text = (try? String(contentsOfFile: "\(stateDirectory)/agent.log", encoding: .utf8)) ?? ""
+    return text.split(separator: "\n").suffix(20).joined(separator: "\n")
+  }
+
+  var wasCleared: Bool { isCleared.withLock { $0 } }
+
+  /// Ends everything that was started and removes everything that was made. The second call does nothing.
+  func clear() {
+    isCleared.withLock { cleared in
+      guard !cleared else { return }
+      cleared = true
+      // Programs first: one of them might be about to start an agent. Then whoever was adopted meanwhile.
+      while true {
+        let children = Programs.children(of: getpid())
+        if children.isEmpty { break }
+        for child in children { kill(child, SIGKILL) }
+        for child in children {
+          var status: Int32 = 0
+          waitpid(child, &status, 0)
+        }
+      }
+      server.stop()
+      if !keepsDirectory { try? FileManager.default.removeItem(atPath: directory) }
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import PracticeProvider
+
+/// Programs ask, and the provider is asked as little as can be.
+extension Story {
+  func askFromPython() throws {
+    narrator.heading("A program in another language")
+    narrator.say(
+      """
+      It stores nothing and refreshes nothing; it asks. The agent answers from memory while a token is good for a \
+      minute, and exchanges the refresh token when it no longer is, as home’s.
+      """)
+    waitUntilShort()
+    let before = refreshes
+    guard hasPython else {
+      narrator.say(
+        "(There is no python3 here, so `lanyard rpc` stands in: the same call, the same line on the socket.)")
+      for account in ["work", "home"] {
+        let answer = try run("lanyard", "rpc", "token.get", "{\"account\":\"\(account)\"}").output
+        if let token = answer.firstMatch(of: #/"accessToken":"([^"]+)"/#) { tokensSeen.insert(String(token.1)) }
+      }
+      try check(refreshes == before + 1, "\(refreshes - before) exchanges were made, not one")
+      return
+    }
+    try write("badges.py", Self.badges)
+    let told = try run("python3", "badges.py").output
+    try check(told.contains("work: Alice Archer of acme, token from cache"), "work's person was not told so")
+    try check(told.contains("home: Bob Baker of globex, token from refreshed"), "home's person was not told so")
+    try check(refreshes == before + 1, "\(refreshes - before) exchanges were made, not one")
+    shortTokenIssued = .now
+    narrator.checked("The provider accepted both tokens, and was asked for one exchange: home’s.")
+  }
+
+  private var hasPython: Bool {
+    let python = Child.find("python3", in: stage.environment["PATH"] ?? "")
+    return python != "python3" && (try? stage.start([python, "-c", "import lanyard"]).end().status) == 0
+  }
+
+  private static let badges = """
+    import json, lanyard, urllib.request
+
+    with lanyard.Client() as client:
+        for account in ("work", "home"):
+            token = client.token.get(account=account)
+            asking = urllib.request.Request(token.issuer + "/userinfo", headers={
+                "Authorization": f"{token.token_type} {token.access_token}"})
+            with urllib.request.urlopen(asking) as answer:
+                person = json.load(answer)
+            print(f"{account}: {person['name']} of {person['tid']}, token from {token.source}")
+    """
+
+  func askTwentyAtOnce() throws {
+    narrator.heading("Twenty ask at once")
+    narrator.say(
+      """
+      home’s token is too old again. With a library in every program, twenty programs would send the same \
+      refresh token twenty times, and a provider that rotates them would take that for theft. Here they wait for one \
+      exchange.
+      """)
+    waitUntilShort()
+    let before = refreshes
+    stage.provider.configure { $0.accessTokenLifetimeSeconds = 300 }
+    // Slow enough that all twenty are there while it lasts.
+    stage.provider.enqueueFault("/token", .delay(milliseconds: 700))
+    let line = "for i in $(seq 20); do lanyard token home & done | sort | uniq -c"
+    narrator.command(line)
+    let ended = try stage.start(["/bin/sh", "-c", line]).end()
+    narrator.output(ended.text)
+    let parts = ended.output.split(whereSeparator: \.isWhitespace)
+    try check(parts.count == 2 && parts.first == "20", "twenty programs did not get one token")
+    tokensSeen.insert(String(parts[1]))
+    try check(refreshes == before + 1, "\(refreshes - before) exchanges were made, not one")
+    narrator.checked("Twenty programs, one token, one exchange at the provider.")
+  }
+}
