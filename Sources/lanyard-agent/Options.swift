@@ -66,6 +66,8 @@ struct Options {
     if stdio {
       transport = .stdio
     } else if let socket {
+      // A bare path means something else in each directory; programs find the socket by one that does not.
+      guard socket.hasPrefix("/") else { throw .usage("--socket needs an absolute path.") }
       transport = .socket(socket)
     } else {
       transport = .socket(try Self.standardSocket(environment))
@@ -82,7 +84,10 @@ struct Options {
   }
 
   private static func standardSocket(_ environment: (String) -> String?) throws(Ending) -> String {
-    if let socket = environment("LANYARD_SOCKET") { return socket }
+    if let socket = environment("LANYARD_SOCKET") {
+      guard socket.hasPrefix("/") else { throw .usage("LANYARD_SOCKET must be an absolute path.") }
+      return socket
+    }
     guard let base = environment("XDG_RUNTIME_DIR"), base.hasPrefix("/") else {
       throw .usage("XDG_RUNTIME_DIR is not set, so there is no place for the socket. Give --socket.")
     }
