@@ -29,7 +29,11 @@ import Glibc
     groupedSubcommands: [
       CommandGroup(name: "Accounts", subcommands: [Login.self, Logout.self, List.self, Switch.self, Status.self]),
       CommandGroup(name: "Tokens", subcommands: [Token.self]),
-      CommandGroup(name: "Agent", subcommands: [ProviderCommand.self, Lock.self, Unlock.self, RPC.self, Events.self]),
+      CommandGroup(
+        name: "Agent",
+        subcommands: [
+          ProviderCommand.self, RevocationsCommand.self, Lock.self, Unlock.self, RPC.self, Events.self,
+        ]),
       CommandGroup(name: "This program", subcommands: [Completion.self, Demo.self]),
     ])
 

@@ -205,3 +205,31 @@ class JourneyTests(RealPerson):
         self.assertRegex(self.answer("status"), "Vault +locked")
         self.assertEqual(self.answer("unlock"), "The vault is unlocked.\n")
         self.answer("token", "work")
+
+    def test_signing_out(self):
+        self.add_provider()
+        self.sign_in("alice", "--alias", "work")
+        self.assertIn("sealed until", self.answer("logout"))
+        self.assertIn("lanyard login", self.refused(4, "token", "work"))
+        self.assertIn("lanyard login --account work", self.answer("status", "-u", "work"))
+        self.sign_in("alice")
+        self.answer("token", "work")
+        self.assertEqual(json.loads(self.answer("logout", "work", "--hard", "--json"))["data"], "erased")
+
+    def test_signing_out_offline_is_made_good_later(self):
+        self.add_provider()
+        self.sign_in("alice", "--alias", "work")
+        self.assertIn("The revocation is queued", self.answer("logout", "work", "--offline"))
+        [waiting] = json.loads(self.answer("revocations", "--json"))["revocations"]
+        self.assertRegex(self.answer("revocations"), f"{waiting['id']} +\\S+.* {self.issuer} +0 ")
+        self.assertRegex(self.answer("status"), "Revocations +1 waiting")
+        self.assertEqual(json.loads(self.answer("revocations", "retry", "--json"))["revocations"], [])
+        self.assertIn("No revocation waits", self.lanyard("revocations").stderr)
+
+    def test_a_revocation_given_up(self):
+        self.add_provider()
+        self.sign_in("alice", "--alias", "work")
+        self.answer("logout", "work", "--offline")
+        [waiting] = json.loads(self.answer("revocations", "list", "--json"))["revocations"]
+        self.assertIn("erased here", self.answer("revocations", "abandon", waiting["id"]))
+        self.refused(1, "revocations", "abandon", waiting["id"])

@@ -1,0 +1,21 @@
+import ArgumentParser
+import CommandSupport
+import JSONRPC
+
+/// `lanyard revocations retry`
+struct RevocationsRetry: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "retry", abstract: "Try again now, and show what still waits.")
+
+  @Argument(help: "The one to try; all, if left out.")
+  var revocation: String?
+
+  @OptionGroup var common: CommonOptions
+
+  func run() throws {
+    var agent = try common.connect()
+    try agent.call(
+      "revocation.retry", params: { $0.member("revocation", revocation) },
+      result: { RevocationsList.show($0, json: common.json) })
+  }
+}
