@@ -99,8 +99,36 @@ import Testing
         let after = try await scene.token()
         #expect(scene.works(after), "seed \(seed): \(after)")
         let spent = try #require(scene.refreshes.last?.refreshToken)
-        #expect(scene.idp.grant(ofToken: spent) != scene.grant, "seed \(seed)")
-        #expect(scene.idp.endOfGrant(scene.grant) == nil)
+        let grant = try #require(scene.idp.grant(ofToken: spent))
+        #expect(grant != scene.grant, "seed \(seed)")
+        #expect(scene.idp.endOfGrant(grant) == nil, "seed \(seed)")
+        // The token that came too late is nobody's: it was revoked.
+        #expect(scene.idp.endOfGrant(scene.grant) == "revoked", "seed \(seed)")
+      }
+    }
+  }
+
+  /// Where a revocation reaches all that this person gave to this client, a token that came too late must not take
+  /// the new login with it.
+  @Test func aLateAnswersRevocationDoesNotKillTheNewLogin() throws {
+    for seed in Self.seeds {
+      try scenario(seed: seed) { world in
+        var options = PracticeOptions()
+        options.revocationReach = .grant
+        let scene = try await Scene.signedIn(
+          world, options: options, more: #","refresh":{"reuse":"strict"},"revocationScope":"grant""#)
+        await scene.expire()
+        let gate = Gate()
+        world.network.next("/token", .heldAfter(gate))
+        let client = try world.client()
+        client.send("token.get", #"{"account":"work"}"#)
+        await gate.reached()
+        try await world.signIn("alice", at: scene.provider, again: scene.account)
+        gate.open()
+        await world.clock.sleep(for: .seconds(60))
+        await scene.expire()
+        let answer = try await scene.token()
+        #expect(scene.works(answer), "seed \(seed): \(answer)")
       }
     }
   }
