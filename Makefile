@@ -1,5 +1,5 @@
 # Lanyard. Every target does its own set-up on a Debian machine that has a Swift toolchain: `make demo` from a fresh
-# clone is enough. What the targets need and how it gets here: Scripts/packages.
+# clone is enough. What the targets need and how it gets here: .ci/packages.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -30,7 +30,7 @@ help: ## Say what there is to make.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 packages: ## Install the system packages that are missing (Debian's, by apt; sudo when not root).
-	@Scripts/packages
+	@.ci/packages
 
 build: packages ## Build all programs for development.
 	$(SWIFT) build $(SWIFT_FLAGS)
@@ -108,8 +108,8 @@ install: release ## Install to PREFIX (default /usr/local): programs, completion
 	$(RELEASE)/lanyard completion bash > $(SHARE)/bash-completion/completions/lanyard
 	$(RELEASE)/lanyard completion zsh > $(SHARE)/zsh/site-functions/_lanyard
 	$(RELEASE)/lanyard completion fish > $(SHARE)/fish/vendor_completions.d/lanyard.fish
-	sed 's|@bin@|$(PREFIX)/bin|' Packaging/systemd/lanyard.service.in > $(SHARE)/systemd/user/lanyard.service
-	install -m 644 Packaging/systemd/lanyard.socket $(SHARE)/systemd/user
+	sed 's|@bin@|$(PREFIX)/bin|' .packaging/systemd/lanyard.service.in > $(SHARE)/systemd/user/lanyard.service
+	install -m 644 .packaging/systemd/lanyard.socket $(SHARE)/systemd/user
 	install -m 644 Clients/python/src/lanyard/* $(SHARE)/lanyard/python/lanyard
 
 uninstall: ## Remove what `make install` put under PREFIX; the accounts stay.
