@@ -8,14 +8,45 @@ internal import Secrets
 ///
 /// After each await the world may have changed: the attempt is looked up again, and a stale one changes nothing.
 extension Account {
+  /// An exchange that is being carried out. It outlives a locking of the vault: the attempt that begins after the
+  /// unlocking waits for it, and is ended by it.
+  struct Run: Equatable {
+    var number: UInt64
+    var key: TokenKey
+    var startedAt: BootInstant
+  }
+
+  /// What a request came to while the vault was locked, so that the journal could not be told.
+  struct Unsettled {
+    var intent: ExchangeIntent
+    /// Nil if nothing was sent.
+    var failure: ExchangeFailure?
+  }
+
   func exchange(_ attempt: TokenMachine.Attempt) async {
-    guard let start = loaded, start.machine.exchange == attempt else { return }
+    guard let start = loaded, start.machine.exchange == attempt, underWay == nil else { return }
+    runs += 1
+    let run = Run(number: runs, key: attempt.key, startedAt: attempt.startedAt)
+    underWay = run
+    await carryOut(run, start, attempt)
+    guard underWay == run else { return }  // a sign-in took its place
+    underWay = nil
+    if loaded == nil { replacements += 1 }  // who is loading has read what was before
+    // An attempt that began meanwhile has waited for the end of this one.
+    if let waiting = loaded?.machine.exchange { around.background.start { await self.exchange(waiting) } }
+  }
+
+  private func carryOut(_ run: Run, _ start: Loaded, _ attempt: TokenMachine.Attempt) async {
     if let unkept {
       // An answer that came earlier is kept before anything new is asked: the token in it is the only one that lives.
-      return await keep(unkept, attempt)
+      return await keep(unkept, run)
+    }
+    if let ended = unsettled {
+      unsettled = nil
+      if let failure = ended.failure { return await fail(run, failure, intent: ended.intent) }
     }
     guard let refreshToken = start.grant.refreshToken else {
-      return await fail(attempt, .reauthenticate(reason: "noRefreshToken"), intent: nil)
+      return await fail(run, .reauthenticate(reason: "noRefreshToken"), intent: nil)
     }
     let intent = ExchangeIntent(
       attempt: attempt.number, epoch: start.profile.epoch, generation: start.grant.generation,
@@ -26,18 +57,27 @@ extension Account {
       provider = try await around.registry.provider(named: start.profile.provider.text)
       guard try await around.registry.begin(intent, of: id) else { return }
     } catch {
-      return await fail(attempt, store: error)
+      return await fail(run, store: error)
     }
-    guard isCurrent(attempt, intent.epoch) else { return }
+    guard current(run, epoch: intent.epoch) != nil else {
+      if loaded == nil { unsettled = Unsettled(intent: intent, failure: nil) }
+      return
+    }
     let client = ProviderClient(provider: provider, environment: around.environment)
     switch await client.refresh(refreshToken, key: attempt.key) {
     case .failed(let failure):
-      await fail(attempt, failure, intent: intent)
+      await fail(run, failure, intent: intent)
     case .answered(let body, let sentAt, _):
       var answered = intent
       answered.boot = sentAt
-      await keep(Registry.StagedAnswer(intent: answered, body: body), attempt)
+      await keep(Registry.StagedAnswer(intent: answered, body: body), run)
     }
+  }
+
+  /// The attempt that this run ends, if it still counts.
+  private func current(_ run: Run, epoch: UInt64? = nil) -> TokenMachine.Attempt? {
+    guard underWay == run, let loaded, epoch == nil || loaded.profile.epoch == epoch else { return nil }
+    return loaded.machine.exchange
   }
 
   /// The account was signed out while the provider answered, or the answer is somebody else's: its token is nobody's
@@ -51,25 +91,22 @@ extension Account {
     if let entry = try? await around.registry.quarantine(token, of: id) { around.revoke(entry) }
   }
 
-  private func isCurrent(_ attempt: TokenMachine.Attempt, _ epoch: UInt64) -> Bool {
-    loaded?.machine.exchange == attempt && loaded?.profile.epoch == epoch
-  }
-
   /// Steps 3 and 4: the raw answer is durable before it is judged, the new grant before anybody is told.
-  private func keep(_ answer: Registry.StagedAnswer, _ attempt: TokenMachine.Attempt) async {
+  private func keep(_ answer: Registry.StagedAnswer, _ run: Run) async {
     let intent = answer.intent
     do {
       guard try await around.registry.stage(answer.body, for: intent, of: id) else { return await quarantine(answer) }
     } catch {
-      // The disk failed between the check and now. The answer stays in memory and is kept with the next attempt.
+      // The disk failed between the check and now, or the vault was locked. The answer stays in guarded memory and is
+      // kept with the next attempt.
       unkept = answer
-      return await fail(attempt, store: error)
+      return await fail(run, store: error)
     }
-    guard isCurrent(attempt, intent.epoch), let now = loaded else { return }
+    guard current(run, epoch: intent.epoch) != nil, let now = loaded else { return }  // it is on the disk
     let response = TokenResponse(body: answer.body)
     guard let response, response.accessToken != nil || response.refreshToken != nil else {
       unkept = nil
-      return await fail(attempt, .transient("notAnOAuthAnswer", retryAfter: nil), intent: intent)
+      return await fail(run, .transient("notAnOAuthAnswer", retryAfter: nil), intent: intent)
     }
     if let change = change(in: response.idToken, of: now) {
       // Another person: nothing of the answer belongs to this account, and neither does what it was asked with.
@@ -77,21 +114,21 @@ extension Account {
       if let spent = now.grant.refreshToken { await quarantine(spent) }
       loaded?.grant.refreshToken = nil
       unkept = nil
-      return await fail(attempt, .reauthenticate(reason: change.rawValue), intent: intent)
+      return await fail(run, .reauthenticate(reason: change.rawValue), intent: intent)
     }
     var grant = now.grant
     grant.refreshToken = response.refreshToken ?? grant.refreshToken
     grant.generation += 1
     grant.health = .ok
     if let lifetime = response.refreshTokenExpiresIn { grant.refreshTokenExpiresAt = clock.wall() + lifetime }
-    let narrowed = attempt.key == .standard ? narrow(&grant, to: response.scope) : nil
+    let narrowed = intent.key == .standard ? narrow(&grant, to: response.scope) : nil
     do {
       guard try await around.registry.finish(intent, of: id, grant: grant, idToken: response.idToken) else { return }
     } catch {
       unkept = answer
-      return await fail(attempt, store: error)
+      return await fail(run, store: error)
     }
-    guard isCurrent(attempt, intent.epoch) else { return }
+    guard let attempt = current(run, epoch: intent.epoch) else { return }
     unkept = nil
     loaded?.grant = grant
     loaded?.lastFailure = nil
@@ -135,16 +172,14 @@ extension Account {
   }
 
   /// Our own store said no: whoever waits is told what it said.
-  private func fail(_ attempt: TokenMachine.Attempt, store error: RPCError) async {
+  private func fail(_ run: Run, store error: RPCError) async {
     loaded?.storeError = error.with { $0.account = id }
-    await fail(attempt, .store, intent: nil)
+    await fail(run, .store, intent: nil)
   }
 
   /// The attempt brought no token: the machine decides what that means, and the journal keeps what is in doubt.
-  private func fail(
-    _ attempt: TokenMachine.Attempt, _ failure: ExchangeFailure, intent: ExchangeIntent?
-  ) async {
-    guard loaded?.machine.exchange == attempt else { return }
+  private func fail(_ run: Run, _ failure: ExchangeFailure, intent: ExchangeIntent?) async {
+    guard var attempt = current(run, epoch: intent?.epoch) else { return leave(failure, intent) }
     around.environment.log.log(
       .notice, "exchange failed",
       [
@@ -163,12 +198,18 @@ extension Account {
       } catch {
         // The intent stays on the disk: after a crash the outcome would be in doubt, which is never less careful.
       }
-      guard loaded?.machine.exchange == attempt else { return }
+      guard let now = current(run, epoch: intent.epoch) else { return leave(failure, intent) }
+      attempt = now
     }
     loaded?.lastFailure = WireLastFailure(
       name: failure.code.name.description, at: clock.wall(), reason: failure.reason)
     let jitter = Double(around.environment.entropy.bytes(2).reduce(0) { $0 << 8 | Int($1) }) / 65_536
     perform(loaded?.machine.exchangeFailed(attempt: attempt.number, failure, at: clock.boot(), jitter: jitter) ?? [])
     publish()
+  }
+
+  /// The vault was locked before the journal heard of a failure: it is told after the unlocking.
+  private func leave(_ failure: ExchangeFailure, _ intent: ExchangeIntent?) {
+    if loaded == nil, let intent { unsettled = Unsettled(intent: intent, failure: failure) }
   }
 }

@@ -28,7 +28,10 @@ actor Account {
   /// only refresh token that lives, so it stays here, in guarded memory, until it is kept.
   var unkept: Registry.StagedAnswer?
   /// Counts what replaces the grant from outside, so that a slow load shows itself as out of date.
-  private var replacements = 0
+  var replacements = 0
+  var underWay: Run?
+  var runs: UInt64 = 0
+  var unsettled: Unsettled?
   private var tokens: [UInt64: IssuedToken] = [:]
   private var serials: UInt64 = 0
   private var waiting: [UInt64: Waiting] = [:]
@@ -123,6 +126,8 @@ actor Account {
     replacements += 1
     tokens = [:]
     unkept = nil
+    unsettled = nil
+    underWay = nil
     var machine = TokenMachine(health: .ok, rule: rule)
     if let token = issue(response, for: .standard, sentAt: sentAt, grant: grant) {
       _ = machine.adopt(token.facts, for: .standard)
@@ -194,6 +199,14 @@ actor Account {
 
   /// The agent ended during an exchange: what was staged is gone on with, what was only intended is in doubt.
   private func recover(_ found: Registry.LoadedGrant) {
+    if let underWay {
+      // Asked before the vault was locked, and not answered yet.
+      return perform(loaded?.machine.recoveredWithAnswer(for: underWay.key, at: underWay.startedAt) ?? [])
+    }
+    if let ended = unsettled, ended.intent == found.intent, unkept == nil {
+      return perform(loaded?.machine.recoveredWithAnswer(for: ended.intent.key, at: ended.intent.boot) ?? [])
+    }
+    unsettled = nil
     if let staged = unkept ?? found.staged, staged.intent.epoch == loaded?.profile.epoch {
       unkept = staged
       perform(loaded?.machine.recoveredWithAnswer(for: staged.intent.key, at: clock.boot()) ?? [])

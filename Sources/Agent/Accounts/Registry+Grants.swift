@@ -51,6 +51,7 @@ extension Registry {
 
   /// 3: the raw answer, before anything in it is judged. False if the account was signed out meanwhile.
   func stage(_ body: Secret, for intent: ExchangeIntent, of id: AccountID) throws(RPCError) -> Bool {
+    _ = try unlockedVault()
     guard let profile = current(id, epoch: intent.epoch) else { return false }
     try onVault(account: id) { (vault) throws(VaultFailure) in
       try vault.apply([
@@ -64,6 +65,7 @@ extension Registry {
   func finish(
     _ intent: ExchangeIntent, of id: AccountID, grant: GrantRecord, idToken: Secret?
   ) throws(RPCError) -> Bool {
+    _ = try unlockedVault()
     guard var profile = current(id, epoch: intent.epoch) else { return false }
     profile.lastOnlineAuthAt = clock.wall()
     profile.health = grant.health
