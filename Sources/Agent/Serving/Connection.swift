@@ -182,8 +182,9 @@ public final class Connection: Conversation, @unchecked Sendable {
     do throws(ParamsProblem) {
       prepared = try method.prepare(params)
     } catch {
+      requests.release(id)
       slot.fill(AnswerObject.error(id: rawID, .invalidParams(error.path, expected: error.expected)))
-      return ended(id)
+      return finished()
     }
     serve(prepared, name, id, slot)
   }
@@ -207,21 +208,24 @@ public final class Connection: Conversation, @unchecked Sendable {
       gate.submit(isBarrier: false) { [self] in
         do throws(RPCError) {
           let result = try run(call)
+          requests.release(id)
           answer(name, id, slot, .success(result))
           answered(result, call)
           // A request that waited for its turn may outlive its client; what it subscribed to must not.
           if end.withLock({ $0 == .gone }) { agent.events.connectionEnded(self.id) }
         } catch {
+          requests.release(id)
           answer(name, id, slot, .failure(error))
         }
-        ended(id)
+        finished()
       }
     case .concurrent(let run, let isBarrier):
       gate.submit(isBarrier: isBarrier) { [self] in
         let finish: @Sendable (Result<any WireWritable, RPCError>) -> Void = { [self] result in
+          requests.release(id)
           answer(name, id, slot, result)
           if isBarrier { gate.release() }
-          ended(id)
+          finished()
         }
         let started = agent.background.start { [self] in
           finish(
@@ -259,8 +263,8 @@ public final class Connection: Conversation, @unchecked Sendable {
     }
   }
 
-  private func ended(_ id: [UInt8]?) {
-    if requests.end(id), end.withLock({ $0 == .halfClosed }) { output.closeAfterFlush() }
+  private func finished() {
+    if requests.end(), end.withLock({ $0 == .halfClosed }) { output.closeAfterFlush() }
   }
 
   // MARK: the fast way

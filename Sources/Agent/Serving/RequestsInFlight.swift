@@ -14,10 +14,13 @@ final class RequestsInFlight: Sendable {
     // UnsafeCurrentTask may be cancelled from anywhere while its task lives; the lock keeps it from outliving that.
     var entries: [[UInt8]: Entry] = [:]
     var notifications = 0
+    /// Begun, and not answered yet. A place is given back before the answer goes out, since the client may use the id
+    /// again as soon as it has it; the connection stays until the answer is queued.
+    var unanswered = 0
   }
   private let state = Mutex(State())
 
-  var isEmpty: Bool { state.withLock { $0.entries.isEmpty && $0.notifications == 0 } }
+  var isEmpty: Bool { state.withLock { $0.unanswered == 0 } }
 
   func contains(_ id: UnsafeRawBufferPointer) -> Bool {
     state.withLock { !$0.entries.isEmpty && $0.entries[Array(id)] != nil }
@@ -29,14 +32,22 @@ final class RequestsInFlight: Sendable {
       if let id, state.entries[id] != nil { throw .duplicateID }
       guard state.entries.count + state.notifications < Limits.requestsInFlight else { throw .tooMany }
       if let id { state.entries[id] = Entry() } else { state.notifications += 1 }
+      state.unanswered += 1
     }
   }
 
-  /// Gives the place back; true if it was the last one.
-  func end(_ id: [UInt8]?) -> Bool {
+  /// Gives the place back: what comes next is the answer.
+  func release(_ id: [UInt8]?) {
     state.withLock { state in
       if let id { state.entries[id] = nil } else { state.notifications -= 1 }
-      return state.entries.isEmpty && state.notifications == 0
+    }
+  }
+
+  /// The answer is queued; true if nothing is left to be answered.
+  func end() -> Bool {
+    state.withLock { state in
+      state.unanswered -= 1
+      return state.unanswered == 0
     }
   }
 
