@@ -17,6 +17,9 @@ public final class LineServer: Sendable {
   private static let farewell = Milliseconds.seconds(5)
   /// What a client has from a line's first byte to its newline, counted anew after a time in which it was not read from.
   private static let lineTime = Milliseconds.seconds(10)
+  /// What one turn reads of one client. Small, since the answers to what was read wait in memory: the shortest bad
+  /// lines get answers a hundred times as long.
+  private static let chunk = 16 << 10
 
   private struct Shared {
     var announced: [Peer] = []
@@ -27,7 +30,6 @@ public final class LineServer: Sendable {
   private let clock: any AgentClock
   private let wake: Int32
   private let shared = Mutex(Shared())
-  private let isRunning = Atomic(false)
 
   public init(host: any ConversationHost, clock: any AgentClock) {
     self.host = host
@@ -72,8 +74,10 @@ public final class LineServer: Sendable {
       var isDone = false
       /// It is done because everything was written, and not because the client is gone.
       var isLeft = false
-      /// When the line that has begun must have ended.
+      /// When the line that has begun must have ended. Who is not read from can't be late.
       var deadline: BootInstant?
+      /// The rest of its line may have been waiting since long before.
+      var readAgainAt: BootInstant?
     }
 
     /// What the tokens of events mean: these three; then, from `first` on, two for each place in `clients`, of which a
@@ -97,7 +101,7 @@ public final class LineServer: Sendable {
     var reserve = open("/dev/null", O_RDONLY | O_CLOEXEC)
     var readiness = Readiness()
     /// Wiped after each read: it may hold a secret.
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: LineServer.chunk, alignment: 16)
 
     init(listener: Int32, signals: Int32, server: LineServer) {
       self.server = server
@@ -170,7 +174,7 @@ public final class LineServer: Sendable {
       var earliest = [stopsAt, acceptsAt, departures.nextEnd].compactMap { $0 }.min()
       if unfinishedLines > 0 {
         for client in clients {
-          if let client, client.isReading, let deadline = client.deadline { earliest = min(earliest ?? deadline, deadline) }
+          if let deadline = client?.deadline { earliest = min(earliest ?? deadline, deadline) }
         }
       }
       guard let earliest else { return -1 }
@@ -193,7 +197,7 @@ public final class LineServer: Sendable {
       if count > 0 {
         client.conversation.received(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count]))
         explicit_bzero(buffer.baseAddress!, count)
-        note(client.conversation.lineDeadline, of: place)
+        noteDeadline(of: place)
       } else if count == 0 {
         endInput(place)
       } else if errno != EAGAIN, errno != EINTR {
@@ -205,6 +209,14 @@ public final class LineServer: Sendable {
       clients[place]?.inputEnded = true
       clients[place]?.conversation.endOfInput()
       note(nil, of: place)
+    }
+
+    private mutating func noteDeadline(of place: Int) {
+      guard let client = clients[place] else { return }
+      let deadline = client.conversation.lineDeadline.map { deadline in
+        client.readAgainAt.map { max(deadline, $0 + LineServer.lineTime) } ?? deadline
+      }
+      note(client.isReading && !client.inputEnded ? deadline : nil, of: place)
     }
 
     private mutating func note(_ deadline: BootInstant?, of place: Int) {
@@ -222,10 +234,6 @@ public final class LineServer: Sendable {
         someAreDone = true
       }
       clients[place]!.isLeft = wants.isLeft
-      // Its line may have ended long ago, behind what kept it from being read.
-      if wants.reading, !client.isReading, let deadline = client.deadline {
-        note(max(deadline, server.clock.boot() + LineServer.lineTime), of: place)
-      }
       let reads = wants.reading && !client.inputEnded
       if client.peer.isSocket {
         if reads != client.asksReading || wants.writing != client.asksWriting {
@@ -236,7 +244,11 @@ public final class LineServer: Sendable {
         readiness.poll(client.peer.input, reads ? Int16(POLLIN) : 0, token: Self.token(place))
         readiness.poll(client.peer.output, wants.writing ? Int16(POLLOUT) : 0, token: Self.token(place) + 1)
       }
-      clients[place]!.isReading = wants.reading
+      if wants.reading != client.isReading {
+        clients[place]!.isReading = wants.reading
+        if wants.reading { clients[place]!.readAgainAt = server.clock.boot() }
+        noteDeadline(of: place)
+      }
       clients[place]!.asksReading = reads
       clients[place]!.asksWriting = wants.writing
       if wants.hasDrained { client.conversation.drained() }
@@ -245,10 +257,7 @@ public final class LineServer: Sendable {
     private mutating func judgeDeadlines() {
       let now = server.clock.boot()
       for place in clients.indices {
-        // Who is not read from can't be late.
-        guard let client = clients[place], client.isReading, let deadline = client.deadline, deadline <= now else {
-          continue
-        }
+        guard let client = clients[place], let deadline = client.deadline, deadline <= now else { continue }
         client.conversation.lineTimedOut()
         note(nil, of: place)
         settle(place, whenReady: false)

@@ -151,6 +151,29 @@ import Testing
     }
   }
 
+  /// The rest of the line comes in pieces after the reading began again: it has its ten seconds from then on.
+  @Test func aLineThatWasCutByAFullBacklogHasItsTimeAgain() async throws {
+    try await withAgent { served in
+      let slow = try served.client()
+      // Their answers are more than is kept for a client, so the line that begins behind them is not read further.
+      let lines = 5000
+      slow.send(String(repeating: "x\n", count: lines) + "{")
+      try served.advance(seconds: 0)
+      slow.send("\"a\"")
+      try served.advance(seconds: 60)
+      for _ in 0..<lines { #expect(slow.answer()?.code == -32700) }
+      try served.advance(seconds: 0)
+      slow.send(":1")
+      try served.advance(seconds: 9)
+      slow.send("}\n")
+      #expect(slow.answer()?.code == -32600)
+      slow.send("{")
+      try served.advance(seconds: 0)
+      try served.advance(seconds: 10)
+      #expect(slow.rest().ending == .end)
+    }
+  }
+
   /// Half a line, a full backlog and no reading: nothing is due, so the reading thread sleeps.
   @Test func aSilentClientWithHalfALineCostsNothing() async throws {
     try await withAgent { served in
