@@ -68,6 +68,8 @@ public enum FailureClassifier {
       return .interaction(claims: refusal.claims)
     case "bad_token", "token_expired", "protection_policy_required":
       return .reauthenticate(reason: "refused")
+    case "account_disabled", "user_disabled":
+      return .locked
     default: break
     }
     switch refusal.error {
