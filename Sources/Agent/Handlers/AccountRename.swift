@@ -5,7 +5,9 @@ enum AccountRenameHandler: MethodHandler {
 
   static func handle(_ params: AccountRename.Params, _ call: Call) async throws(RPCError) -> AccountRename.Result {
     let (profile, previous) = try await call.agent.registry.rename(params.account, to: params.alias)
-    call.agent.events.publish(AccountRenamedEvent(alias: params.alias, previous: previous), account: profile.id)
+    if previous != params.alias {
+      call.agent.events.publish(AccountRenamedEvent(alias: params.alias, previous: previous), account: profile.id)
+    }
     return AccountRename.Result(account: profile.id, alias: params.alias)
   }
 }
