@@ -262,7 +262,6 @@ extension RPCError {
   static func unlockFailed(retryAfter: Milliseconds) -> RPCError {
     RPCError(.unlockFailed, "This does not open the vault. Nothing was changed; try again.").with {
       $0.retryAfter = retryAfter
-      $0.remedies = [.unlock]
     }
   }
 

@@ -95,7 +95,6 @@ extension RPCError {
     case .unavailable(let pause):
       self = RPCError(.providerUnavailable, "The provider could not answer now. The session is kept; try again later.")
       retryAfter = pause
-      remedies = [.connect]
     case .store:
       self = RPCError(VaultFailure.store(.inputOutput))
     }

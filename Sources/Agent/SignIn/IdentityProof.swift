@@ -42,8 +42,7 @@ struct IdentityProof {
       if let failure = verdict.failures.first { throw failure }
     } catch {
       throw .signInFailed(
-        "invalidIdToken", "The provider's ID token can't be believed (\(error.rawValue)). Nothing was kept."
-      ).with { $0.details = [("idToken", .text(error.rawValue))] }
+        "invalidIdToken", "The provider's ID token can't be believed (\(error.rawValue)). Nothing was kept.")
     }
     return try person(
       subject: claims.subject, tenant: claims.tenant, name: claims.name ?? claims.preferredUsername,

@@ -74,7 +74,7 @@ extension Registry {
   func forget(_ selector: AccountSelector) throws(RPCError) -> AccountProfile {
     let profile = try profile(selector)
     guard profile.standing != .signedIn else {
-      throw .invalidParams("/account", expected: "an account that is signed out").with { $0.account = profile.id }
+      throw .invalidParams("/account", expected: "an account that is signed out")
     }
     try onVault(account: profile.id) { (vault) throws(VaultFailure) in try vault.apply([.destroy(profile.partition)]) }
     profiles[profile.id] = nil
