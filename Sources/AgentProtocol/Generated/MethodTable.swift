@@ -84,5 +84,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "109d0ad0061debb857eb68e81dd2d2a5684849b134b57d76d1fcb7af8dced2da"
+  public static let schemaDigest = "fa5c59b11feab3f9e610acb2909d7ce38f8b2247c44129f5062581c63ad71d3a"
 }
