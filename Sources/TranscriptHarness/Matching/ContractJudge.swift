@@ -41,6 +41,9 @@ struct ContractJudge {
     }
   }
 
+  /// Some request of this connection has no answer yet.
+  func isWaiting(on connection: String) -> Bool { waiting[connection]?.contains { !$0.value.isEmpty } ?? false }
+
   /// A name stands for a new connection.
   mutating func opened(_ connection: String) {
     waiting[connection] = nil

@@ -44,14 +44,17 @@ struct Rewriting {
 
   /// Members whose value is another one in each run, and what to write for them.
   private func standIn(for value: JSONValue, member: String) -> JSONValue {
+    // How many events there were, and what chance made of a pause, is not what a script is about.
+    if member == "sequence" || member == "retryAfterMs" { return .string("$int") }
     guard let text = value.string else { return value }
     if let name = bindings.name(of: value) { return .string("$ref:" + name) }
     switch member {
     case "accessToken": return .string("$secret:" + secretName(of: value))
-    case "message", "schemaDigest", "fingerprint", "version", "expected": return .string("$string")
+    case "message", "schemaDigest", "fingerprint", "version", "expected", "endSessionUrl": return .string("$string")
+    case "nextAttemptAt": return .string("$instant")
     default: break
     }
-    if text.wholeMatch(of: /(acc|run|sub|sgn)_[a-z0-9]+/) != nil { return .string("$string") }
+    if text.wholeMatch(of: /[a-z]{3}_[a-z0-9]+/) != nil { return .string("$string") }
     return value
   }
 

@@ -18,10 +18,10 @@ extension Player {
         client.isHalfClosed = true
         client.wire.halfClose()
       }
-    case "close": try each(text) { $0.close() }
+    case "close": for name in text.split(separator: " ") { try close(String(name)) }
     case "closed":
       try each(text) { client in
-        guard client.wire.hasEnded else { throw Unreadable("the agent has not closed the connection") }
+        try wait("the agent to close the connection") { client.wire.hasEnded }
         client.closeWasExpected = true
       }
     case "advance": try advance(by: try Arguments.duration(text))
@@ -102,6 +102,17 @@ extension Player {
       judge.opened(name)
       guard let station = try running().station else { throw Unreadable("no agent runs") }
       wires[name] = Client(try station.open { try wait($0, until: $1) })
+    }
+  }
+
+  private func close(_ name: String) throws {
+    let client = try client(name)
+    client.close()
+    // On pipes nobody sees that the reader is gone until there is something to write.
+    let mustEnd = transport != .stdio || !judge.isWaiting(on: name)
+    try wait("the agent to see that a client is gone") {
+      guard let counts = client.wire.tap?.counts else { return true }
+      return counts.isOver || (counts.hasSeenEnd && !mustEnd)
     }
   }
 

@@ -39,7 +39,7 @@ public final class Player {
   private var place = 0
 
   /// How long the player waits for what must come at once: long enough for a machine that is busy with other things.
-  private static let patienceSeconds = 60.0
+  private static let patienceSeconds = 30.0
 
   /// One client, and what it has received but not been asked for.
   final class Client {
