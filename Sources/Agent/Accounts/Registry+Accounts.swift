@@ -64,6 +64,14 @@ extension Registry {
     }
   }
 
+  /// As far as it can be told before anybody has signed in: an account of the same provider may be the very one that
+  /// signs in again under its name, and is looked at when it is known who came.
+  func requirePossible(_ alias: Alias, at provider: ProviderName) throws(RPCError) {
+    if let other = profiles.values.first(where: { $0.alias == alias && $0.provider != provider }) {
+      throw .accountAmbiguous([other.id])
+    }
+  }
+
   /// Moves `@active`, and tells who it was before.
   func activate(_ selector: AccountSelector) throws(RPCError) -> (active: AccountProfile, previous: AccountID?) {
     let profile = try profile(selector)

@@ -39,7 +39,13 @@ actor SignInDesk {
       throw RPCError(
         .providerMisconfigured, "This provider has no authorization or token endpoint. Give them by `provider.update`.")
     }
-    if let alias = wishes.alias { try await around.registry.requireFree(alias, for: wishes.account) }
+    if let alias = wishes.alias {
+      if let account = wishes.account {
+        try await around.registry.requireFree(alias, for: account)
+      } else {
+        try await around.registry.requirePossible(alias, at: provider.configuration.name)
+      }
+    }
     guard jobs.values.filter(\.isPending).count < Self.capacity else {
       throw .overloaded("sign-ins in progress", retryAfter: .seconds(10))
     }
@@ -170,7 +176,7 @@ actor SignInDesk {
     _ refreshToken: Secret, provider name: String, alias: Alias?
   ) async throws(RPCError) -> Registry.Admitted {
     let provider = try await discovered(name)
-    if let alias { try await around.registry.requireFree(alias, for: nil) }
+    if let alias { try await around.registry.requirePossible(alias, at: provider.configuration.name) }
     let client = client(provider)
     let answer = await client.refresh(refreshToken, key: .standard)
     return try await admit(

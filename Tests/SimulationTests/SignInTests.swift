@@ -1,0 +1,154 @@
+import AgentModel
+import AgentPorts
+import AgentSimulation
+import PracticeProvider
+import Testing
+
+/// Signing in, again and under a name, and everything that a browser can bring back.
+@Suite struct SignInTests {
+  @Test func theSamePersonSignsInAgainUnderTheSameName() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      #expect(try await world.signIn("alice", at: scene.provider, alias: "work") == scene.account)
+      let out = try await world.client().call("account.signOut", #"{"account":"work","mode":"hard"}"#)
+      #expect(out.error == nil, "\(out)")
+      #expect(try await world.signIn("alice", at: scene.provider, alias: "work") == scene.account)
+      #expect(scene.works(try await scene.token()))
+    }
+  }
+
+  @Test func anotherPersonDoesNotTakeTheName() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      await #expect(throws: SceneFailed.self) { try await world.signIn("bob", at: scene.provider, alias: "work") }
+      let accounts = try await world.client().call("account.list").result?["accounts"]?.arrayValue
+      #expect(accounts?.count == 1)
+      #expect(scene.works(try await scene.token()))
+
+      let other = try await world.provider("other")
+      let begun = try await world.client().call(
+        "signIn.begin", #"{"provider":"\#(other.name)","flow":"browser","alias":"work"}"#)
+      #expect(begun.code == 2002, "\(begun)")
+    }
+  }
+
+  @Test func anotherSubjectThanTheNamedAccountIsRefused() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      let client = try world.client()
+      let begun = await client.call(
+        "signIn.begin", #"{"provider":"idp","flow":"browser","account":"\#(scene.account)"}"#)
+      let url = try #require(begun["authorizationUrl"])
+      let page = await world.browser.visit(try scene.idp.authorize(url: url, as: "bob"))
+      #expect(page?.status == 400)
+      let ended = await client.call("signIn.wait", #"{"signIn":"\#(begun["signIn"] ?? "")"}"#)
+      #expect(ended.code == 2007)
+      #expect(ended.reason == "identityMismatch")
+      #expect(scene.works(try await scene.token()))
+    }
+  }
+
+  /// The state, the code and the listener are good for one answer.
+  @Test func anAnswerIsTakenOnce() throws {
+    try scenario { world in
+      let provider = try await world.provider("idp")
+      let client = try world.client()
+      let begun = await client.call("signIn.begin", #"{"provider":"idp","flow":"browser"}"#)
+      let location = try provider.idp.authorize(url: try #require(begun["authorizationUrl"]), as: "alice")
+      let pages = await withTaskGroup(of: Int?.self) { group in
+        for _ in 0..<3 { group.addTask { await world.browser.visit(location)?.status } }
+        return await group.reduce(into: []) { $0.append($1) }
+      }
+      #expect(pages.filter { $0 == 200 }.count == 1)
+      #expect(world.network.count("/token") == 1, "a code is redeemed once")
+      #expect(world.browser.listening.isEmpty, "nobody listens any more")
+      #expect(await world.browser.visit(location) == nil)
+      let ended = await client.call("signIn.wait", #"{"signIn":"\#(begun["signIn"] ?? "")"}"#)
+      #expect(ended["status"] == "completed")
+    }
+  }
+
+  @Test func aForgedAnswerEndsNothingGood() throws {
+    try scenario { world in
+      let provider = try await world.provider("idp")
+      let client = try world.client()
+      let begun = await client.call("signIn.begin", #"{"provider":"idp","flow":"browser"}"#)
+      let location = try provider.idp.authorize(url: try #require(begun["authorizationUrl"]), as: "alice")
+      let forged = location.replacing(try Regex("state=[^&]*"), with: "state=forged")
+      #expect(await world.browser.visit(forged)?.status == 400)
+      let ended = await client.call("signIn.wait", #"{"signIn":"\#(begun["signIn"] ?? "")"}"#)
+      #expect(ended.reason == "stateMismatch")
+      #expect(world.network.count("/token") == 0)
+    }
+  }
+
+  @Test func nobodyCame() throws {
+    try scenario { world in
+      _ = try await world.provider("idp")
+      let client = try world.client()
+      let begun = await client.call("signIn.begin", #"{"provider":"idp","flow":"browser"}"#)
+      let id = try #require(begun["signIn"])
+      let pending = await client.call("signIn.wait", #"{"signIn":"\#(id)","timeoutSeconds":5}"#)
+      #expect(pending["status"] == "pending")
+      let ended = await client.call("signIn.wait", #"{"signIn":"\#(id)"}"#)
+      #expect(ended.code == 2007)
+      #expect(ended.reason == "expired")
+      #expect(world.browser.listening.isEmpty)
+    }
+  }
+
+  /// The first answer of the browser decides; a cancellation that comes during the redeeming leaves no account.
+  @Test func aCancellationDuringTheRedeemingLeavesNothing() throws {
+    for seed in 1...30 as ClosedRange<UInt64> {
+      try scenario(seed: seed) { world in
+        let provider = try await world.provider("idp")
+        let client = try world.client()
+        let begun = await client.call("signIn.begin", #"{"provider":"idp","flow":"browser"}"#)
+        let id = try #require(begun["signIn"])
+        let location = try provider.idp.authorize(url: try #require(begun["authorizationUrl"]), as: "alice")
+        let gate = Gate()
+        world.network.next("/token", .heldAfter(gate))
+        async let page = world.browser.visit(location)
+        await gate.reached()
+        #expect(await client.call("signIn.cancel", #"{"signIn":"\#(id)"}"#).error == nil)
+        gate.open()
+        #expect(await page?.status != 200, "seed \(seed)")
+        #expect(await client.call("signIn.wait", #"{"signIn":"\#(id)"}"#).reason == "cancelled", "seed \(seed)")
+        #expect(await client.call("account.list").result?["accounts"]?.arrayValue?.isEmpty == true, "seed \(seed)")
+      }
+    }
+  }
+
+  @Test(arguments: IDTokenFlaw.all) func anIDTokenThatCanNotBeBelievedLeavesNothing(flaw: IDTokenFlaw) throws {
+    try scenario { world in
+      let provider = try await world.provider("idp")
+      provider.idp.enqueueFault("/token", Fault(.changeIDToken(flaw.claims, signature: flaw.signature)))
+      await #expect(throws: SceneFailed.self, "\(flaw.name)") {
+        try await world.signIn("alice", at: provider, alias: "work")
+      }
+      let accounts = try await world.client().call("account.list").result?["accounts"]?.arrayValue
+      #expect(accounts?.isEmpty == true, "\(flaw.name)")
+      #expect(world.browser.listening.isEmpty)
+      try await world.signIn("alice", at: provider, alias: "work")
+    }
+  }
+
+  struct IDTokenFlaw: Sendable {
+    var name: String
+    var claims: [String: PracticeJSON] = [:]
+    var signature = Fault.IDTokenSignature.good
+
+    static let all = [
+      IDTokenFlaw(name: "another issuer", claims: ["iss": "https://elsewhere.example"]),
+      IDTokenFlaw(name: "another audience", claims: ["aud": "somebody-else"]),
+      IDTokenFlaw(name: "another nonce", claims: ["nonce": "another"]),
+      IDTokenFlaw(name: "no nonce", claims: ["nonce": nil]),
+      IDTokenFlaw(name: "no subject", claims: ["sub": nil]),
+      IDTokenFlaw(name: "long expired", claims: ["exp": 1_000_000_000]),
+      IDTokenFlaw(name: "a broken signature", signature: .broken),
+      IDTokenFlaw(name: "no signature", signature: .unsigned),
+      IDTokenFlaw(name: "an impostor's key", signature: .impostor),
+      IDTokenFlaw(name: "an unknown key", signature: .unknownKey),
+    ]
+  }
+}
