@@ -50,7 +50,8 @@ public final class Connection: Conversation, @unchecked Sendable {
     }
     guard framer.waiting > 0 else { return lineBegan = nil }
     if lineBegan == nil { lineBegan = chunkTime ?? agent.environment.clock.boot() }
-    let length = framer.withWaiting { $0.last == 0x0D ? $0.count - 1 : $0.count }  // a `\r` before a newline is none of it
+    // A `\r` before the newline that comes is no part of the line.
+    let length = framer.withWaiting { $0.last == 0x0D ? $0.count - 1 : $0.count }
     if length > judgesPrefixAt { judgePrefix() }
   }
 
