@@ -61,7 +61,8 @@ extension Player {
 
   private func made(protection: String = "keyFile") -> Machine {
     if let machine { return machine }
-    let new = Machine(start: clockStart, protection: protection, transport: transport, notice: notice)
+    let new = Machine(
+      seed: seed, start: clockStart, protection: protection, transport: transport, notice: notice)
     machine = new
     return new
   }

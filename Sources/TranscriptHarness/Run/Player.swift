@@ -25,6 +25,8 @@ public final class Player {
   let transcript: Transcript
   let chunking: Chunking
   let transport: Transport
+  /// Chooses the schedule of the agent's tasks, and its ids.
+  let seed: UInt64
   let clockStart: Timestamp
   /// The agent's machine, from the first step that needs it on.
   var machine: Machine?
@@ -55,12 +57,14 @@ public final class Player {
   }
 
   public init(
-    _ transcript: Transcript, contract: Contract, transport: Transport, chunking: Chunking, updating: Bool = false
+    _ transcript: Transcript, contract: Contract, transport: Transport, chunking: Chunking, seed: UInt64 = 1,
+    updating: Bool = false
   ) throws {
     self.transcript = transcript
     self.chunking = chunking
     judge = ContractJudge(contract: contract)
     self.transport = transport
+    self.seed = seed
     edits = updating ? Edits() : nil
     clockStart = try transcript.start
     signal(SIGPIPE, SIG_IGN)
