@@ -115,6 +115,12 @@ import Testing
     }
   }
 
+  @Test(arguments: faults, ["soft", "hard", "offline"]) func aSignOut(fault: SimulatedDisk.Fault, mode: String) throws {
+    try check(fault, Self.twoAccounts) { world, _ in
+      try await Self.call(world, "account.signOut", #"{"account":"work","mode":"\#(mode)"}"#)
+    }
+  }
+
   /// Signing in again replaces a grant: the account has the old one or the new one, and either works.
   @Test(arguments: faults) func aSignInOfTheSamePerson(fault: SimulatedDisk.Fault) throws {
     for step in 1... {

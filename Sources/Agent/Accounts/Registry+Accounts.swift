@@ -133,6 +133,8 @@ extension Registry {
     var isNew: Bool
     var becameActive: Bool
     var previousState: WireAccountState
+    /// Revocations that were given up, since they would have ended this sign-in.
+    var superseded: [OutboxEntry]
   }
 
   /// One durable transaction: the account is there with its grant, or nothing is. The same identity lands on the same
@@ -177,6 +179,8 @@ extension Registry {
       .delete(profile.partition, .intent), .delete(profile.partition, .staged),
     ]
     changes += replaced
+    let superseded = try superseded(by: profile.identity, at: profile.provider)
+    changes += superseded.map { .delete(.vault, .outbox, id: $0.id) }
     changes.append(
       admission.idToken.map { .put(profile.partition, .idToken, $0) } ?? .delete(profile.partition, .idToken))
     let becomesActive = active == nil
@@ -189,6 +193,6 @@ extension Registry {
     if becomesActive { board.setActive(profile.id) }
     return Admitted(
       profile: profile, grant: grant, isNew: known == nil, becameActive: becomesActive,
-      previousState: known.map { board.state(of: $0.id) ?? $0.restingState } ?? .signedOut)
+      previousState: known.map { board.state(of: $0.id) ?? $0.restingState } ?? .signedOut, superseded: superseded)
   }
 }

@@ -161,6 +161,7 @@ actor SignInDesk {
 
   private func redeem(_ code: Secret, _ job: SignInJob) async throws(RPCError) -> Registry.Admitted {
     let client = client(job.provider)
+    await around.drain(job.provider.configuration.name)
     let answer = await client.exchange(code: code, redirectURI: job.redirectURI, verifier: job.verifier)
     return try await admit(
       answer, client, nonce: .required(job.nonce), requested: job.scopes, expected: job.wishes.account,
@@ -222,6 +223,10 @@ actor SignInDesk {
 
   private func tell(_ admitted: Registry.Admitted) {
     let profile = admitted.profile
+    for entry in admitted.superseded {
+      around.events.publish(
+        RevocationAbandonedEvent(revocation: entry.name, issuer: entry.issuer, reason: "superseded"))
+    }
     if admitted.isNew {
       around.events.publish(
         AccountAddedEvent(alias: profile.alias, provider: profile.provider, issuer: profile.identity.issuer),

@@ -9,6 +9,8 @@ struct OutboxEntry: Sendable {
   var provider: ProviderName
   var issuer: String
   var accountLabel: String
+  /// Whose it is: where a revocation ends all that this person gave us, it must not come after a new sign-in.
+  var identity: Identity?
   var createdAt: Timestamp
   /// When nobody need try any more.
   var expiresAt: Timestamp
@@ -26,6 +28,8 @@ struct OutboxEntry: Sendable {
       writer.member("provider", provider.text)
       writer.member("issuer", issuer)
       writer.member("accountLabel", accountLabel)
+      writer.member("tenant", identity?.tenant)
+      writer.member("subject", identity?.subject)
       writer.member("createdAt", createdAt.milliseconds)
       writer.member("expiresAt", expiresAt.milliseconds)
       writer.member("attempts", Int64(attempts))
@@ -36,14 +40,15 @@ struct OutboxEntry: Sendable {
   }
 
   init(
-    id: [UInt8], token: Secret, provider: ProviderName, issuer: String, accountLabel: String, now: Timestamp,
-    expiresAt: Timestamp
+    id: [UInt8], token: Secret, provider: ProviderName, issuer: String, accountLabel: String, identity: Identity?,
+    now: Timestamp, expiresAt: Timestamp
   ) {
     self.id = id
     self.token = token
     self.provider = provider
     self.issuer = issuer
     self.accountLabel = accountLabel
+    self.identity = identity
     createdAt = now
     self.expiresAt = expiresAt
     attempts = 0
@@ -57,8 +62,9 @@ struct OutboxEntry: Sendable {
         let createdAt = node["createdAt"]?.timestamp, let expiresAt = node["expiresAt"]?.timestamp
       else { return nil }
       var entry = OutboxEntry(
-        id: id, token: token, provider: provider, issuer: issuer, accountLabel: label, now: createdAt,
-        expiresAt: expiresAt)
+        id: id, token: token, provider: provider, issuer: issuer, accountLabel: label,
+        identity: node["subject"]?.string.map { Identity(issuer: issuer, tenant: node["tenant"]?.string, subject: $0) },
+        now: createdAt, expiresAt: expiresAt)
       entry.attempts = Int(node["attempts"]?.integer ?? 0)
       entry.nextAttemptAt = node["nextAttemptAt"]?.timestamp ?? createdAt
       entry.lastError = node["lastError"]?.string

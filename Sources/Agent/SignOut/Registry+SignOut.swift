@@ -102,7 +102,7 @@ extension Registry {
     let patience = now + RevocationOutbox.patience
     return OutboxEntry(
       id: entropy.bytes(16), token: token, provider: profile.provider, issuer: profile.identity.issuer,
-      accountLabel: profile.alias?.text ?? profile.id.text, now: now,
+      accountLabel: profile.alias?.text ?? profile.id.text, identity: profile.identity, now: now,
       expiresAt: expiresAt.map { min($0, patience) } ?? patience)
   }
 
@@ -115,6 +115,19 @@ extension Registry {
       }
       return entries.sorted { ($0.createdAt, $0.name) < ($1.createdAt, $1.name) }
     }
+  }
+
+  /// What a new sign-in of this person takes out of the outbox: revocations that would end it, too.
+  func superseded(by identity: Identity, at provider: ProviderName) throws(RPCError) -> [OutboxEntry] {
+    guard providers[provider]?.configuration.revocationScope == .grant else { return [] }
+    return try outbox().filter { $0.provider == provider && $0.identity == identity }
+  }
+
+  /// Remembers a try that failed; false if the entry is gone, since nobody wants it revoked any more.
+  func reschedule(_ entry: OutboxEntry) throws(RPCError) -> Bool {
+    let isThere = try onVault { (vault) throws(VaultFailure) in try vault.read(.vault, .outbox, id: entry.id) != nil }
+    if isThere { try save(entry) }
+    return isThere
   }
 
   func save(_ entry: OutboxEntry) throws(RPCError) {

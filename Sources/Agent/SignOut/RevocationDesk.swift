@@ -27,6 +27,25 @@ actor RevocationDesk {
     }
   }
 
+  /// Before somebody signs in: what is to be revoked at this provider is tried now, so that it does not come after the
+  /// new login.
+  func drain(_ provider: ProviderName) async {
+    guard let all = try? await around.registry.outbox() else { return }
+    let entries = all.filter { $0.provider == provider }
+    guard !entries.isEmpty else { return }
+    let background = around.background
+    _ = try? await withDeadline(seconds: Self.drainSeconds, clock: clock) { () async throws(RPCError) in
+      await withDiscardingTaskGroup { group in
+        for entry in entries {
+          group.addTask { _ = await background.race { await self.send(entry) } }
+        }
+      }
+    }
+  }
+
+  /// A person waits in front of the browser (DESIGN, Sign-out: Outbox).
+  static let drainSeconds = 5
+
   /// Tries one entry. The result says what is known of the token now.
   func send(_ entry: OutboxEntry) async -> WireRevocationOutcome {
     guard inFlight.insert(entry.id).inserted else { return .queued }
@@ -61,7 +80,8 @@ actor RevocationDesk {
       after.nextAttemptAt = clock.wall() + pause
       after.lastError = Self.word(answer)
       after.lastErrorAt = clock.wall()
-      try? await around.registry.save(after)
+      // Given up or superseded while it was on its way: it does not come back.
+      guard (try? await around.registry.reschedule(after)) != false else { return .queued }
       schedule(after)
       return .queued
     }

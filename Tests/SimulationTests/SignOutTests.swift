@@ -1,0 +1,201 @@
+import AgentModel
+import AgentPorts
+import AgentSimulation
+import PracticeProvider
+import StorageFaults
+import Testing
+
+/// Signing out, and what becomes of the token (DESIGN, Sign-out).
+@Suite struct SignOutTests {
+  static let modes = ["soft", "hard", "offline"]
+
+  private static func signOut(_ scene: Scene, _ mode: String) async throws -> SimulatedAnswer {
+    let client = try scene.world.client()
+    defer { client.disconnect() }
+    return await client.call("account.signOut", #"{"account":"\#(scene.account)","mode":"\#(mode)"}"#)
+  }
+
+  private static func pending(_ world: SimulatedWorld) async throws -> Int {
+    let client = try world.client()
+    defer { client.disconnect() }
+    return await client.call("revocation.list").result?["revocations"]?.arrayValue?.count ?? -1
+  }
+
+  /// Whatever the disk does: still signed in with a token that works, or signed out with a token that dies.
+  @Test(arguments: modes, [SimulatedDisk.Death.kill, .powerLoss(seed: 1), .powerLoss(seed: 2)])
+  func aDeathAtAnyOperationLeavesNoLivingTokenBehind(mode: String, death: SimulatedDisk.Death) throws {
+    for step in 1... {
+      let comment: Comment = "\(mode), \(death) at \(step)"
+      let reached = try SimulatedWorld(seed: UInt64(step)).run { world in
+        let scene = try await Scene.signedIn(world)
+        let before = world.disk.operations
+        world.failDisk(.die(death), at: step)
+        let answer = try await Self.signOut(scene, mode)
+        let reached = world.disk.operations - before >= step
+        try await world.restart()
+        let token = try await scene.token()
+        if answer.error == nil, !answer.isLost { #expect(token.code == 2003, "\(comment): told, and not done") }
+        if token.code == 2003 {
+          // Revoked at once, or by the outbox of the next start.
+          await world.clock.sleep(for: .seconds(120))
+          #expect(scene.idp.activeRefreshTokens().isEmpty, comment)
+          #expect(try await Self.pending(world) == 0, comment)
+        } else {
+          #expect(scene.works(token), "\(comment): \(token)")
+          await scene.expire()
+          let later = try await scene.token()
+          // A revocation that was sent before its transaction was durable would show here.
+          #expect(scene.works(later), "\(comment): \(later)")
+        }
+        return reached
+      }
+      guard reached else { break }
+      try #require(step < 300)
+    }
+  }
+
+  @Test(arguments: modes) func aLateAnswerOfARefreshGoesToTheOutbox(mode: String) throws {
+    for seed in 1...30 as ClosedRange<UInt64> {
+      try scenario(seed: seed) { world in
+        let scene = try await Scene.signedIn(world)
+        await scene.expire()
+        let gate = Gate()
+        world.network.next("/token", .heldAfter(gate))
+        let client = try world.client()
+        let waiting = client.send("token.get", #"{"account":"work"}"#)
+        await gate.reached()
+        _ = try await Self.signOut(scene, mode)
+        #expect(await client.answer(to: waiting).code == 2003, "seed \(seed)")
+        gate.open()
+        await world.clock.sleep(for: .seconds(120))
+        #expect(try await scene.token().code == 2003, "seed \(seed)")
+        #expect(scene.idp.activeRefreshTokens().isEmpty, "the successor is revoked; seed \(seed)")
+        try await world.restart()
+        #expect(try await scene.token().code == 2003, "seed \(seed)")
+      }
+    }
+  }
+
+  @Test func offlineTouchesNoNetworkUntilItIsThere() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      world.network.isOnline = false
+      let before = world.network.sent.count
+      let answer = try await Self.signOut(scene, "offline")
+      #expect(answer["revocation"] == "queued")
+      #expect(world.network.sent.count == before)
+      #expect(try await Self.pending(world) == 1)
+      try await world.restart()
+      #expect(try await scene.token().code == 2003)
+      world.network.isOnline = true
+      _ = try await world.client().call("connectivity.report", #"{"online":true}"#)
+      await world.clock.sleep(for: .seconds(60))
+      #expect(scene.idp.activeRefreshTokens().isEmpty)
+      #expect(try await Self.pending(world) == 0)
+    }
+  }
+
+  /// No way for a late revocation to kill a new login, whatever a revocation reaches at this provider.
+  @Test(arguments: [RevocationReach.token, .family, .grant]) func aNewLoginOutlivesTheOldOnesRevocation(
+    reach: RevocationReach
+  ) throws {
+    for seed in 1...20 as ClosedRange<UInt64> {
+      try scenario(seed: seed) { world in
+        var options = PracticeOptions()
+        options.revocationReach = reach
+        let scene = try await Scene.signedIn(
+          world, options: options, more: #","refresh":{"reuse":"strict"},"revocationScope":"\#(reach.rawValue)""#)
+        world.network.next("/revoke", .notConnected(.unreachable), times: 3)
+        let answer = try await Self.signOut(scene, "soft")
+        #expect(answer["revocation"] == "queued", "seed \(seed): \(answer)")
+        let again = try await world.signIn("alice", at: scene.provider, alias: "work")
+        #expect(again == scene.account)
+        // Days later, after every retry, a restart and a new address.
+        for _ in 0..<3 {
+          await world.clock.sleep(for: .seconds(86_400))
+          _ = try await world.client().call("connectivity.report", #"{"online":true}"#)
+          let token = try await scene.token()
+          let works = scene.works(token)
+          #expect(works, "\(reach), seed \(seed): \(token)")
+          try await world.restart()
+        }
+        if reach != .grant {
+          #expect(scene.idp.isActive(refreshToken: scene.firstRefreshToken) == false, "seed \(seed)")
+        }
+        #expect(try await Self.pending(world) == 0, "seed \(seed)")
+      }
+    }
+  }
+
+  @Test func aSupersededRevocationIsToldAsAbandoned() throws {
+    try scenario { world in
+      var options = PracticeOptions()
+      options.revocationReach = .grant
+      let scene = try await Scene.signedIn(
+        world, options: options, more: #","refresh":{"reuse":"strict"},"revocationScope":"grant""#)
+      let watcher = try world.client()
+      _ = await watcher.call("event.subscribe", #"{"types":["revocation.confirmed","revocation.abandoned"]}"#)
+      world.network.next("/revoke", .notConnected(.unreachable), times: nil)
+      _ = try await Self.signOut(scene, "soft")
+      let start = world.clock.boot()
+      try await world.signIn("alice", at: scene.provider, alias: "work")
+      #expect(world.clock.boot() - start < .seconds(6), "a person waits")
+      #expect(watcher.events.map { $0["type"]?.stringValue } == ["revocation.abandoned"])
+      #expect(watcher.events.first?["data", "reason"]?.stringValue == "superseded")
+    }
+  }
+
+  @Test func aRevocationThatWasGivenUpOnItsWayDoesNotComeBack() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      _ = try await Self.signOut(scene, "offline")
+      scene.idp.enqueueFault("/revoke", .status(503))
+      let gate = Gate()
+      world.network.next("/revoke", .heldAfter(gate))
+      let client = try world.client()
+      let name = try #require(
+        await client.call("revocation.list").result?["revocations"]?.arrayValue?.first?["id"]?.stringValue)
+      let retried = client.send("revocation.retry", #"{"revocation":"\#(name)"}"#)
+      await gate.reached()
+      let given = await client.call("revocation.abandon", #"{"revocation":"\#(name)"}"#)
+      #expect(given.error == nil, "\(given)")
+      gate.open()
+      _ = await client.answer(to: retried)
+      await world.clock.sleep(for: .seconds(120))
+      #expect(try await Self.pending(world) == 0)
+      #expect(world.network.count("/revoke") == 1)
+    }
+  }
+
+  @Test func anUnavailableProviderIsAskedAgainAndTold() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      let watcher = try world.client()
+      _ = await watcher.call("event.subscribe", #"{"types":["revocation.confirmed","revocation.abandoned"]}"#)
+      scene.idp.enqueueFault("/revoke", .status(503, count: 2))
+      #expect(try await Self.signOut(scene, "soft")["revocation"] == "queued")
+      await world.clock.sleep(for: .seconds(3600))
+      #expect(scene.idp.activeRefreshTokens().isEmpty)
+      #expect(watcher.events.map { $0["type"]?.stringValue } == ["revocation.confirmed"])
+    }
+  }
+
+  /// Two real servers refuse public clients so: it is never reported as revoked.
+  @Test func a401IsNeverReportedAsRevoked() throws {
+    try scenario { world in
+      var options = PracticeOptions()
+      options.publicClientsMayRevoke = false
+      let scene = try await Scene.signedIn(world, options: options)
+      let watcher = try world.client()
+      _ = await watcher.call("event.subscribe", #"{"types":["revocation.confirmed","revocation.abandoned"]}"#)
+      let answer = try await Self.signOut(scene, "hard")
+      #expect(answer["revocation"] != "confirmed", "\(answer)")
+      await world.clock.sleep(for: .seconds(20 * 3600))
+      #expect(world.network.count("/revoke") == 1, "parked for a day")
+      #expect(try await Self.pending(world) == 1)
+      await world.clock.sleep(for: .seconds(31 * 86_400))
+      #expect(watcher.events.map { $0["type"]?.stringValue } == ["revocation.abandoned"])
+      #expect(try await Self.pending(world) == 0)
+    }
+  }
+}
