@@ -1,0 +1,266 @@
+"""Starting: one agent a state, directories of one's own, nothing taken that lives, nothing left open."""
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import unittest
+
+from house import AGENT, PATIENCE_SECONDS, STATUS, House, Scene, raw
+
+CANNOT_CREATE, STORE_FAILED, ALREADY_RUNNING, VAULT_CLOSED, USAGE = 73, 74, 75, 76, 64
+
+
+class OneAgent(House):
+    def test_a_second_agent_says_who_holds_the_state(self):
+        first = self.scene()
+        elsewhere = os.path.join(first.directory, "run2", "agent.sock")
+        for options in (["--socket", elsewhere], ["--stdio"]):
+            second = first.once(*options, "--state-dir", first.state)
+            self.assertEqual((second.returncode, second.stdout), (ALREADY_RUNNING, b""))
+            self.assertIn(str(first.pid).encode(), second.stderr)
+        self.assertEqual(raw(first.socket, STATUS)[0]["id"], 1)
+
+    def test_ten_at_once_are_one(self):
+        scene = self.scene(start=False)
+        environment = scene.environment
+        starts = [
+            subprocess.Popen(
+                scene.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                env=environment)
+            for _ in range(10)
+        ]
+        for start in starts:
+            self.addCleanup(start.stderr.close)
+            self.addCleanup(start.wait)
+            self.addCleanup(start.kill)
+        self.until(lambda: sum(start.poll() is not None for start in starts) == 9, "nine of ten end")
+        ended = [start.returncode for start in starts if start.returncode is not None]
+        self.assertEqual(ended, [ALREADY_RUNNING] * 9)
+        self.until(lambda: os.path.exists(scene.socket), "a socket")
+        self.assertIn("result", raw(scene.socket, STATUS)[0])
+
+    def test_another_state_at_the_same_socket_is_refused(self):
+        first = self.scene()
+        second = first.once("--socket", first.socket, "--state-dir", os.path.join(first.directory, "state2"))
+        self.assertEqual(second.returncode, ALREADY_RUNNING)
+        self.assertIn("result", raw(first.socket, STATUS)[0])
+
+    def test_the_state_can_be_had_again_at_once(self):
+        scene = self.scene()
+        for how in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL, signal.SIGINT):
+            scene.end(how)
+            scene.start()
+        self.assertIn("result", raw(scene.socket, STATUS)[0])
+
+
+class Sockets(House):
+    def test_a_stale_socket_is_taken_over(self):
+        scene = self.scene()
+        scene.kill()
+        self.assertTrue(stat.S_ISSOCK(os.lstat(scene.socket).st_mode))
+        scene.start()
+        self.assertIn("result", raw(scene.socket, STATUS)[0])
+
+    def test_a_live_one_of_somebody_else_is_not(self):
+        scene = self.scene(start=False)
+        with socket.socket(socket.AF_UNIX) as other:
+            other.bind(scene.socket)
+            other.listen()
+            ended = scene.run()
+            self.assertEqual(ended.returncode, ALREADY_RUNNING)
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(scene.socket)
+
+    def test_a_plain_file_is_refused_and_stays(self):
+        scene = self.scene(start=False)
+        with open(scene.socket, "w") as file:
+            file.write("mine")
+        self.assertEqual(scene.run().returncode, CANNOT_CREATE)
+        with open(scene.socket) as file:
+            self.assertEqual(file.read(), "mine")
+
+    def test_a_symlink_to_a_socket_is_refused(self):
+        scene = self.scene(start=False)
+        os.symlink(os.path.join(scene.directory, "elsewhere.sock"), scene.socket)
+        self.assertEqual(scene.run().returncode, CANNOT_CREATE)
+        self.assertTrue(os.path.islink(scene.socket))
+
+    def test_an_ended_agent_leaves_no_socket(self):
+        scene = self.scene()
+        scene.end(signal.SIGTERM)
+        self.assertFalse(os.path.lexists(scene.socket))
+
+    def test_there_is_no_abstract_socket(self):
+        scene = self.scene()
+        with open("/proc/net/unix") as table:
+            self.assertFalse([line for line in table if "@" in line and scene.directory in line])
+
+
+class Directories(House):
+    def place(self, scene, kind):
+        return scene.state if kind == "state" else os.path.dirname(scene.socket)
+
+    def test_directories_open_to_others_are_refused(self):
+        for kind in ("state", "socket"):
+            for mode in (0o750, 0o701, 0o770, 0o777, 0o1777):
+                with self.subTest(directory=kind, mode=oct(mode)):
+                    scene = self.scene(start=False)
+                    os.makedirs(self.place(scene, kind), exist_ok=True)
+                    os.chmod(self.place(scene, kind), mode)
+                    ended = scene.run()
+                    self.assertEqual(ended.returncode, CANNOT_CREATE)
+                    self.assertIn(b"0700", ended.stderr)
+
+    def test_symlinked_directories_are_refused(self):
+        for kind in ("state", "socket"):
+            with self.subTest(directory=kind):
+                scene = self.scene(start=False)
+                real = os.path.join(scene.directory, "real")
+                os.mkdir(real, 0o700)
+                shutil.rmtree(self.place(scene, kind), ignore_errors=True)
+                os.symlink(real, self.place(scene, kind))
+                self.assertEqual(scene.run().returncode, CANNOT_CREATE)
+                self.assertEqual(os.listdir(real), [])
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give a directory away")
+    def test_directories_of_somebody_else_are_refused(self):
+        nobody = pwd.getpwnam("nobody").pw_uid
+        for kind in ("state", "socket"):
+            with self.subTest(directory=kind):
+                scene = self.scene(start=False)
+                os.makedirs(self.place(scene, kind), 0o700, exist_ok=True)
+                os.chown(self.place(scene, kind), nobody, -1)
+                self.assertEqual(scene.run().returncode, CANNOT_CREATE)
+
+    def test_a_file_in_place_of_a_directory_is_refused(self):
+        scene = self.scene(start=False)
+        with open(scene.state, "w"):
+            pass
+        self.assertEqual(scene.run().returncode, CANNOT_CREATE)
+
+    def test_the_umask_opens_nothing(self):
+        for mask in (0o000, 0o022, 0o777):
+            with self.subTest(umask=oct(mask)):
+                scene = self.scene(start=False)
+                process = subprocess.Popen(
+                    scene.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                    env=scene.environment, umask=mask)
+                scene.process = process
+                self.until(lambda: os.path.exists(scene.socket) or process.poll() is not None, "a socket")
+                self.assertIsNone(process.poll())
+                raw(scene.socket, STATUS)
+                for top in (scene.state, os.path.dirname(scene.socket)):
+                    for directory, _, files in os.walk(top):
+                        self.assertEqual(stat.S_IMODE(os.lstat(directory).st_mode), 0o700, directory)
+                        for name in files:
+                            path = os.path.join(directory, name)
+                            self.assertEqual(stat.S_IMODE(os.lstat(path).st_mode), 0o600, path)
+
+    def test_a_long_path_is_reached(self):
+        scene = self.scene(start=False)
+        directory = os.path.join(scene.directory, "d" * 90, "e" * 90)
+        os.makedirs(directory, 0o700)
+        os.chmod(directory, 0o700)
+        scene.socket = os.path.join(directory, "agent.sock")
+        process = subprocess.Popen(
+            scene.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            env=scene.environment)
+        self.addCleanup(process.stderr.close)
+        scene.process = process
+        self.until(lambda: os.path.exists(scene.socket) or process.poll() is not None, "a socket")
+        # Reached through the directory's descriptor, as any program may that knows the path.
+        descriptor = os.open(directory, os.O_PATH)
+        self.addCleanup(os.close, descriptor)
+        self.assertIn("result", raw(f"/proc/self/fd/{descriptor}/agent.sock", STATUS)[0])
+
+
+class Words(House):
+    def test_mistakes_are_usage_and_start_nothing(self):
+        scene = self.scene(start=False)
+        for options in (
+            ["--nonsense"], ["surplus"], ["--socket"], ["--state-dir"], ["--stdio", "--socket", scene.socket],
+            ["--protection", "hope"], ["--log-level", "loud"], ["--socket", "relative.sock"],
+        ):
+            with self.subTest(options=options):
+                ended = scene.once("--state-dir", scene.state, *options)
+                self.assertEqual((ended.returncode, ended.stdout), (USAGE, b""), ended.stderr)
+                self.assertIn(b"lanyard-agent:", ended.stderr)
+
+    def test_no_place_for_the_socket_is_usage(self):
+        scene = self.scene(start=False)
+        environment = {
+            name: value for name, value in scene.environment.items() if name not in ("LANYARD_SOCKET", "XDG_RUNTIME_DIR")
+        }
+        ended = subprocess.run(
+            [AGENT, "--state-dir", scene.state], capture_output=True, env=environment, timeout=PATIENCE_SECONDS)
+        self.assertEqual(ended.returncode, USAGE)
+
+    def test_help_and_version_go_to_stdout(self):
+        scene = self.scene(start=False)
+        self.assertIn(b"--state-dir", scene.once("--help").stdout)
+        self.assertRegex(scene.once("--version").stdout, rb"\d+\.\d+\.\d+")
+        self.assertFalse(os.path.exists(scene.state))
+
+
+class Ending(House):
+    def test_signals_end_it_with_0(self):
+        scene = self.scene()
+        for how in (signal.SIGTERM, signal.SIGINT):
+            self.assertEqual(scene.end(how), 0)
+            scene.start()
+
+    def test_a_call_ends_it_with_0(self):
+        scene = self.scene()
+        self.client(scene).call("agent.shutdown")
+        self.assertEqual(scene.process.wait(PATIENCE_SECONDS), 0)
+
+    def test_nothing_goes_to_stdout(self):
+        scene = self.scene(start=False)
+        process = subprocess.Popen(
+            scene.command + ["--log-level", "trace"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, env=scene.environment)
+        scene.process = process
+        self.until(lambda: os.path.exists(scene.socket), "a socket")
+        raw(scene.socket, STATUS + b"nonsense\n", 2)
+        process.terminate()
+        self.assertEqual(process.communicate(timeout=PATIENCE_SECONDS)[0], b"")
+
+
+class Activation(House):
+    """Socket activation, by the protocol of sd_listen_fds(3)."""
+
+    def start_with(self, scene: Scene, listener: socket.socket) -> subprocess.Popen:
+        # The variable must hold the child's own id, so a shell sets it before it becomes the agent.
+        script = 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" "$@"'
+        return subprocess.Popen(
+            ["/bin/sh", "-c", script, *scene.command], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, env=scene.environment, pass_fds=(3,),
+            preexec_fn=lambda: os.dup2(listener.fileno(), 3, inheritable=True))
+
+    def test_a_socket_that_was_handed_over_is_served_and_kept(self):
+        scene = self.scene(start=False)
+        path = os.path.join(scene.directory, "run", "activated.sock")
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(path)
+            listener.listen()
+            scene.process = self.start_with(scene, listener)
+            self.assertIn("result", raw(path, STATUS)[0])
+            self.assertFalse(os.path.exists(scene.socket))
+            self.assertEqual(scene.end(signal.SIGTERM), 0)
+            self.assertTrue(os.path.exists(path))
+
+    def test_a_socket_that_is_none_is_refused(self):
+        scene = self.scene(start=False)
+        with socket.socket(socket.AF_INET) as listener:
+            listener.bind(("127.0.0.1", 0))
+            listener.listen()
+            scene.process = self.start_with(scene, listener)
+            self.assertEqual(scene.process.wait(PATIENCE_SECONDS), CANNOT_CREATE)
+
+
+if __name__ == "__main__":
+    unittest.main()
