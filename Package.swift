@@ -137,8 +137,8 @@ let checks: [Target] = [
   tests(
     "TransportTests",
     [
-      "Agent", "AgentModel", "AgentPorts", "CPlatform", "JSONRPC", "KeyProviders", "Secrets", "SQLiteStore",
-      "SystemAdapters", "UnixTransport",
+      "Agent", "AgentModel", "AgentPorts", "AgentProtocol", "CPlatform", "JSONRPC", "KeyProviders", "Secrets",
+      "SQLiteStore", "SystemAdapters", "UnixTransport",
     ]
   ),
 ]

@@ -9,7 +9,8 @@ final class ServedAgent: Sendable {
   let path: String
   private let directory = TemporaryDirectory()
   private let server: LineServer
-  private let ended: Task<Void, Never>
+  /// Ends with the reading thread.
+  private let ended: AsyncStream<Never>
 
   init() async throws {
     agent = try await AgentUnderTest()
@@ -19,12 +20,14 @@ final class ServedAgent: Sendable {
     let server = LineServer(host: agent.service, clock: agent.clock)
     self.server = server
     agent.onShutDown { server.stop() }
-    ended = Task {
-      _ = try? await offPool {
-        server.run(listener: listener)
-        close(listener)
-      }
-    }
+    let (stream, end) = AsyncStream<Never>.makeStream()
+    ended = stream
+    // A thread of its own from the start: it must not wait for the pool that other tests keep busy.
+    Thread {
+      server.run(listener: listener)
+      close(listener)
+      end.finish()
+    }.start()
   }
 
   func client() throws -> SocketClient { try SocketClient(path) }
@@ -40,6 +43,6 @@ final class ServedAgent: Sendable {
   /// Returns when the reading thread has ended and everything in flight with it.
   func shutDown() async {
     await agent.shutDown()
-    await ended.value
+    for await _ in ended {}
   }
 }

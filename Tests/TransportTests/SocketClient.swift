@@ -1,7 +1,7 @@
 import CPlatform
 import Foundation
 
-/// A client on a real socket. Its calls block, for ten seconds at most: use it inside `offPool`.
+/// A client on a real socket. Its calls block, for a minute at most: use it inside `offPool`.
 final class SocketClient: @unchecked Sendable {
   // One test's thread uses it at a time.
   let descriptor: Int32
@@ -10,7 +10,7 @@ final class SocketClient: @unchecked Sendable {
   init(_ path: String) throws {
     descriptor = lanyard_connect_unix(path)
     guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: -descriptor) ?? .EIO) }
-    var limit = timeval(tv_sec: 10, tv_usec: 0)
+    var limit = timeval(tv_sec: 60, tv_usec: 0)
     for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
       setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
     }

@@ -225,7 +225,8 @@ actor Account {
     for effect in effects {
       switch effect {
       case .exchange(let attempt):
-        around.background.start { await self.exchange(attempt) }
+        // When the agent ends nothing is begun any more, and whoever would wait for it is told.
+        if !around.background.start({ await self.exchange(attempt) }) { refuseWaiters(.shuttingDown) }
       case .answer(let waiter, let serial, let source):
         guard let token = tokens[serial], let issuer = loaded?.profile.identity.issuer else {
           answer(waiter, .failure(.shuttingDown))

@@ -1,0 +1,124 @@
+import AgentProtocol
+import Synchronization
+import Testing
+
+@testable import Agent
+
+@Suite struct BackgroundWorkTests {
+  final class Count: Sendable {
+    private let value = Mutex(0)
+    var now: Int { value.withLock { $0 } }
+    func add() { value.withLock { $0 += 1 } }
+  }
+
+  @Test func whatWasStartedEndsBeforeItReturns() async {
+    let work = BackgroundWork()
+    let count = Count()
+    for _ in 0..<100 {
+      work.start {
+        await Task.yield()
+        count.add()
+      }
+    }
+    work.stop()
+    await work.run()
+    #expect(count.now == 100)
+  }
+
+  @Test func afterTheEndNothingIsStartedAndItIsSaid() async throws {
+    let work = BackgroundWork()
+    work.stop()
+    #expect(!work.start { Issue.record("started after the end") })
+    do throws(RPCError) {
+      try await work.finish { () async throws(RPCError) in Issue.record("started after the end") }
+      Issue.record("finished after the end")
+    } catch {
+      #expect(error.code == .shuttingDown)
+    }
+    #expect(await work.race { 1 } == nil)
+    await work.run()
+  }
+
+  @Test func timersAreCancelledWhenAllElseHasEnded() async {
+    let work = BackgroundWork()
+    let cancelled = Count()
+    work.startTimer {
+      while !Task.isCancelled { await Task.yield() }
+      cancelled.add()
+    }
+    work.start {
+      await Task.yield()
+      work.stop()
+    }
+    await work.run()
+    #expect(cancelled.now == 1)
+  }
+
+  @Test func aCallerThatIsCancelledDoesNotCancelTheWork() async {
+    let work = BackgroundWork()
+    let done = Count()
+    async let running: Void = work.run()
+    let caller = Task {
+      try? await work.finish { () async throws(RPCError) in
+        for _ in 0..<50 { await Task.yield() }
+        if !Task.isCancelled { done.add() }
+      }
+    }
+    caller.cancel()
+    await caller.value
+    work.stop()
+    await running
+    #expect(done.now == 1)
+  }
+}
+
+@Suite struct RequestsInFlightTests {
+  @Test func placesAreGivenBackOneByOne() throws {
+    let requests = RequestsInFlight()
+    for number in 0..<UInt8(127) { try requests.begin([number]) }
+    try requests.begin(nil)  // a notification takes a place as well
+    #expect(throws: RequestsInFlight.Refusal.tooMany) { try requests.begin([200]) }
+    #expect(throws: RequestsInFlight.Refusal.duplicateID) { try requests.begin([5]) }
+    requests.release([5])
+    try requests.begin([5])
+    requests.release(nil)
+    try requests.begin([200])
+  }
+
+  @Test func theConnectionStaysUntilTheLastAnswerIsQueued() throws {
+    let requests = RequestsInFlight()
+    try requests.begin([1])
+    try requests.begin([2])
+    requests.release([1])
+    requests.release([2])
+    #expect(!requests.isEmpty)
+    #expect(!requests.end() && requests.end() && requests.isEmpty)
+  }
+
+  /// Before it runs, while it runs, and after: a cancellation reaches the request it names and no other.
+  @Test func cancellationReachesTheRequestItNames() async throws {
+    let requests = RequestsInFlight()
+    try requests.begin([1])
+    try requests.begin([2])
+    requests.cancel([1])
+    requests.cancel([9])
+    #expect(await Task { await requests.run([1]) { Task.isCancelled } }.value)
+    await Task { #expect(!(await requests.run([2]) { Task.isCancelled })) }.value
+    let task = Task {
+      await requests.run([2]) {
+        while !Task.isCancelled { await Task.yield() }
+        return true
+      }
+    }
+    requests.cancel([2])
+    #expect(await task.value)
+  }
+
+  @Test func whenTheClientIsGoneAllAreCancelled() async throws {
+    let requests = RequestsInFlight()
+    try requests.begin([1])
+    try requests.begin([2])
+    requests.cancelAll()
+    for id in [UInt8(1), 2] { #expect(await Task { await requests.run([id]) { Task.isCancelled } }.value) }
+  }
+}
