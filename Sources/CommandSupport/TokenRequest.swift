@@ -16,14 +16,21 @@ public struct TokenRequest: Sendable {
 
   public func run() throws(CommandFailure) {
     let selection = try AccountSelection.choose(argument: account, option: option)
-    do throws(CommandFailure) {
-      try ask(selection)
-    } catch {
-      // An agent that is just ending. Asking its successor is safe: a token is a question, nothing was printed yet.
-      guard error.name == "wentAway" || error.name == "shuttingDown" else { throw error }
-      try ask(selection)
+    for _ in 1..<Self.attempts {
+      do throws(CommandFailure) {
+        return try ask(selection)
+      } catch {
+        // An agent that is just ending. Asking its successor is safe: a token is a question, nothing was printed yet.
+        guard error.name == "wentAway" || error.name == "shuttingDown" else { throw error }
+        usleep(Self.pauseMicroseconds)
+      }
     }
+    try ask(selection)
   }
+
+  /// A dying agent's socket still takes connections for a moment, so the second question may meet the same agent.
+  private static let attempts = 4
+  private static let pauseMicroseconds: UInt32 = 5_000
 
   private func ask(_ selection: AccountSelection) throws(CommandFailure) {
     var agent = try Agent.connect(mayStart: mayStart)
