@@ -84,9 +84,9 @@ final class Stage: Sendable {
     guard let pid = agentPid else { throw NotAsTold("no agent runs") }
     kill(pid, SIGKILL)
     var status: Int32 = 0
-    // Adopted, or the kernel's orphan: either way it is gone when nobody answers.
+    // Adopted, or the kernel's orphan: either way it is gone when it no longer answers. Another may, by then.
     while waitpid(pid, &status, 0) < 0, errno == EINTR {}
-    while agentPid != nil { usleep(1_000) }
+    while agentPid == pid { usleep(1_000) }
     return pid
   }
 
