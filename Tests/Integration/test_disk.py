@@ -1,0 +1,137 @@
+"""A disk that is full: what is cached is served, nothing is begun that could not be written down, nothing is lost."""
+
+import os
+import subprocess
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+
+from house import House, LanyardError, Scene, add_provider, import_account
+
+STORE_UNAVAILABLE = 5001
+DISK = "4m"
+
+
+class SmallDisk:
+    """A file system of a few megabytes, in memory."""
+
+    def __init__(self, path):
+        self.path = path
+        made = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"size={DISK},mode=0700", "lanyard-test", path], capture_output=True, text=True)
+        if made.returncode != 0:
+            raise unittest.SkipTest(f"no file system can be mounted here: {made.stderr.strip()}")
+
+    def fill(self):
+        with open(os.path.join(self.path, "filler"), "ab", buffering=0) as filler:
+            try:
+                while True:
+                    filler.write(b"x" * 4096)
+            except OSError:
+                pass
+
+    def empty(self):
+        os.remove(os.path.join(self.path, "filler"))
+
+    def unmount(self):
+        subprocess.run(["umount", "--lazy", self.path], check=True)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "only root can mount a small disk")
+class FullDisk(House):
+    def setUp(self):
+        self.practice = self.provider()
+        self.agent = Scene()
+        self.addCleanup(self.agent.__exit__)
+        os.mkdir(self.agent.state, 0o700)
+        self.disk = SmallDisk(self.agent.state)
+        self.addCleanup(self.disk.unmount)
+        self.addCleanup(self.stop)
+        self.agent.start()
+        self.caller = self.client(self.agent)
+        add_provider(self.caller, self.practice)
+        for person in ("alice", "bob"):
+            import_account(self.caller, self.practice, person, alias=person)
+
+    def stop(self):
+        if self.agent.process.poll() is None:
+            self.agent.kill()
+
+    def use_up(self):
+        """Until even what was set aside for such a day is used: every call that writes is refused."""
+        self.disk.fill()
+        for number in range(2_000):
+            try:
+                self.caller.call("account.rename", {"account": "bob", "alias": f"bob{number}"})
+            except LanyardError as error:
+                self.assertEqual(error.code, STORE_UNAVAILABLE, error)
+                return
+            self.disk.fill()
+        self.fail("the disk never became full")
+
+    def refreshed(self):
+        try:
+            return self.caller.call("token.refresh", {"account": "alice"})["accessToken"]
+        except LanyardError as error:
+            self.assertEqual(error.code, STORE_UNAVAILABLE)
+            return None
+
+    def test_a_cached_token_is_served_and_no_exchange_begun(self):
+        self.use_up()
+        before = self.practice.asked()
+        error = self.refused(STORE_UNAVAILABLE, lambda: self.caller.call("token.refresh", {"account": "alice"}))
+        self.assertEqual(error.name, "storeUnavailable")
+        self.assertEqual(self.practice.asked(), before)
+        self.assertEqual(self.caller.call("token.get", {"account": "alice"})["source"], "cache")
+        self.assertEqual(len(self.caller.call("account.list")["accounts"]), 2)
+
+        self.disk.empty()
+        # As soon as the pause is over that the refusal told.
+        self.assertLessEqual(error.retry_after_ms, 10_000)
+        self.until(self.refreshed, "an exchange")
+        self.caller.call("account.rename", {"account": "alice", "alias": "work"})
+        self.assertEqual(self.practice.ended(), {})
+
+    def test_a_crash_on_a_full_disk_loses_nothing(self):
+        self.use_up()
+        self.agent.kill()
+        # Whether it starts without space or not is its own affair; whoever makes room has everything back.
+        self.agent.start(wait=False)
+        self.until(lambda: self.agent.process.poll() is not None or os.path.exists(self.agent.socket), "a start or an end")
+        if self.agent.process.poll() is None:
+            self.agent.kill()
+        else:
+            self.assertEqual(self.agent.process.returncode, 74)
+        self.disk.empty()
+        self.agent.start()
+        for account in self.caller.call("account.list")["accounts"]:
+            self.assertTrue(self.caller.call("token.get", {"account": account["id"]})["accessToken"])
+        self.assertEqual(self.practice.ended(), {})
+
+    def test_a_disk_that_fills_while_the_answer_is_on_its_way(self):
+        """Intent was written, the successor can not be: it is kept in memory, and the account goes on."""
+        self.practice.fault("none", delayMilliseconds=600)
+        begun = self.practice.asked()
+        with ThreadPoolExecutor(1) as pool:
+            asking = pool.submit(self.caller.call, "token.refresh", {"account": "alice"})
+            self.until(lambda: self.practice.asked() > begun, "the exchange")
+            self.disk.fill()
+            failure = asking.exception(20)
+        if failure is not None:
+            self.assertEqual(getattr(failure, "code", None), STORE_UNAVAILABLE, failure)
+        self.disk.empty()
+        self.until(self.refreshed, "an exchange")
+        self.agent.kill()
+        self.agent.start()
+        self.assertTrue(self.caller.call("token.get", {"account": "alice"})["accessToken"])
+        self.assertEqual(self.practice.ended(), {})
+
+    def test_no_space_for_a_first_start_is_told(self):
+        self.agent.kill()
+        for name in os.listdir(self.agent.state):
+            os.remove(os.path.join(self.agent.state, name))
+        self.disk.fill()
+        self.assertIn(self.agent.run().returncode, (73, 74))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,172 @@
+"""What protects the store: a passphrase, a key file, and what happens when either is not as it was."""
+
+import os
+import shutil
+import unittest
+
+from house import House, add_provider, import_account
+
+LOCKED, UNLOCK_FAILED, INTEGRITY, ROLLED_BACK = 1001, 1008, 5002, 5003
+STORE_FAILED, VAULT_CLOSED = 74, 76
+RIGHT, WRONG = "correct horse battery staple", "correct horse battery stable"
+
+
+class Passphrase(House):
+    def passphrase_file(self, words, mode=0o600):
+        path = os.path.join(self.directory(), "passphrase")
+        with open(path, "w") as file:
+            file.write(words + "\n")
+        os.chmod(path, mode)
+        return path
+
+    def test_it_starts_locked_and_opens_by_the_right_words_only(self):
+        practice = self.provider()
+        scene = self.scene("--protection", "passphrase")
+        client = self.client(scene)
+        self.assertTrue(client.call("agent.status")["locked"])
+        self.refused(LOCKED, lambda: client.call("account.list"))
+        client.call("agent.initialize", {"protection": "passphrase", "passphrase": RIGHT})
+        self.assertFalse(client.call("agent.status")["locked"])
+        add_provider(client, practice)
+        account = import_account(client, practice, "alice", alias="alice")
+
+        scene.end()
+        scene.start()
+        self.assertTrue(client.call("agent.status")["locked"])
+        self.refused(LOCKED, lambda: client.call("token.get", {"account": "alice"}))
+        self.refused(UNLOCK_FAILED, lambda: client.call("agent.unlock", {"passphrase": WRONG}))
+        self.assertTrue(client.call("agent.status")["locked"])
+        self.unlock(client)
+        token = client.call("token.get", {"account": "alice"})
+        self.assertEqual(token["account"], account)
+
+        client.call("agent.lock")
+        self.refused(LOCKED, lambda: client.call("token.get", {"account": "alice"}))
+        self.unlock(client)
+        self.assertEqual(client.call("agent.status")["protection"], "passphrase")
+
+    def unlock(self, client):
+        """A wrong try may be followed by a pause."""
+        def tried():
+            try:
+                return client.call("agent.unlock", {"passphrase": RIGHT})
+            except Exception as error:
+                self.assertEqual(getattr(error, "code", None), UNLOCK_FAILED)
+                self.assertIsNotNone(error.retry_after_ms)
+                return None
+        self.assertFalse(self.until(tried, "an unlock after the pause")["locked"])
+
+    def test_guessing_is_slowed_down(self):
+        scene = self.scene("--protection", "passphrase")
+        client = self.client(scene)
+        client.call("agent.initialize", {"protection": "passphrase", "passphrase": RIGHT})
+        client.call("agent.lock")
+        pauses = [
+            self.refused(UNLOCK_FAILED, lambda: client.call("agent.unlock", {"passphrase": WRONG})).retry_after_ms or 0
+            for _ in range(6)
+        ]
+        self.assertGreater(max(pauses), 0, pauses)
+        self.assertGreaterEqual(pauses[-1], pauses[0])
+
+    def test_a_passphrase_from_a_file(self):
+        scene = self.scene("--protection", "passphrase", "--passphrase-file", self.passphrase_file(RIGHT), start=False)
+        scene.start()
+        client = self.client(scene)
+        self.assertFalse(client.call("agent.status")["locked"])
+        scene.end()
+        for words in (WRONG, RIGHT + " ", RIGHT[:-1]):
+            ended = scene.once(
+                "--socket", scene.socket, "--state-dir", scene.state, "--protection", "passphrase",
+                "--passphrase-file", self.passphrase_file(words))
+            self.assertEqual(ended.returncode, VAULT_CLOSED, ended.stderr)
+            self.assertNotIn(words.encode(), ended.stderr)
+        scene.start()
+        self.assertFalse(client.call("agent.status")["locked"])
+
+    def test_a_passphrase_file_for_all_to_read_is_refused(self):
+        for path in (self.passphrase_file(RIGHT, 0o644), "/nonexistent/passphrase", self.passphrase_file("")):
+            scene = self.scene("--protection", "passphrase", "--passphrase-file", path, start=False)
+            ended = scene.run()
+            self.assertEqual(ended.returncode, VAULT_CLOSED, ended.stderr)
+
+    def test_a_second_vault_is_not_made_over_the_first(self):
+        scene = self.scene("--protection", "passphrase")
+        client = self.client(scene)
+        client.call("agent.initialize", {"protection": "passphrase", "passphrase": RIGHT})
+        with self.assertRaises(Exception):
+            client.call("agent.initialize", {"protection": "passphrase", "passphrase": WRONG})
+        scene.end()
+        scene.start()
+        self.unlock(client)
+
+
+class KeyFile(House):
+    def prepared(self):
+        practice = self.provider()
+        scene = self.scene()
+        client = self.client(scene)
+        add_provider(client, practice)
+        import_account(client, practice, "alice", alias="alice")
+        return practice, scene, client
+
+    def test_without_the_key_it_does_not_start_and_makes_no_other(self):
+        _, scene, _ = self.prepared()
+        scene.end()
+        key = os.path.join(scene.state, "key")
+        os.rename(key, key + ".away")
+        self.assertEqual(scene.run().returncode, VAULT_CLOSED)
+        self.assertFalse(os.path.exists(key))
+        os.rename(key + ".away", key)
+        scene.start()
+
+    def test_another_key_does_not_open_it(self):
+        _, scene, _ = self.prepared()
+        other = self.scene()
+        for agent in (scene, other):
+            agent.end()
+        shutil.copy2(os.path.join(other.state, "key"), os.path.join(scene.state, "key"))
+        self.assertEqual(scene.run().returncode, VAULT_CLOSED)
+
+    def test_a_key_that_others_can_read_is_refused(self):
+        _, scene, _ = self.prepared()
+        scene.end()
+        os.chmod(os.path.join(scene.state, "key"), 0o644)
+        self.assertIn(scene.run().returncode, (VAULT_CLOSED, 73))
+
+    def test_a_store_that_is_no_store_is_told(self):
+        _, scene, _ = self.prepared()
+        scene.end()
+        for name in os.listdir(scene.state):
+            if name.startswith("lanyard.sqlite-"):
+                os.remove(os.path.join(scene.state, name))
+        with open(os.path.join(scene.state, "lanyard.sqlite"), "r+b") as file:
+            file.write(os.urandom(4096))
+        self.assertIn(scene.run().returncode, (STORE_FAILED, VAULT_CLOSED))
+
+    def test_an_old_copy_sends_no_refresh_token(self):
+        practice, scene, client = self.prepared()
+        scene.end()
+        if not os.path.isdir(os.path.join(scene.environment["XDG_CONFIG_HOME"], "lanyard", "anchors")):
+            self.skipTest("this agent keeps no anchor outside its state")
+        old = os.path.join(self.directory(), "state")
+        shutil.copytree(scene.state, old)
+        scene.start()
+        client.call("token.refresh", {"account": "alice"})
+        client.call("token.refresh", {"account": "alice"})
+        scene.end()
+        shutil.rmtree(scene.state)
+        shutil.copytree(old, scene.state)
+        os.chmod(scene.state, 0o700)
+        before = practice.asked()
+        scene.start(wait=False)
+        if self.until(lambda: scene.process.poll() is not None or os.path.exists(scene.socket), "a start or an end"):
+            if scene.process.poll() is not None:
+                self.assertEqual(scene.process.returncode, VAULT_CLOSED)
+            else:
+                self.refused(ROLLED_BACK, lambda: client.call("token.get", {"account": "alice"}))
+        self.assertEqual(practice.asked(), before)
+        self.assertEqual(practice.ended(), {})
+
+
+if __name__ == "__main__":
+    unittest.main()
