@@ -50,7 +50,7 @@ import TranscriptHarness
   @Test func everyServedMethodIsAnsweredInSomeTranscript() throws {
     let (_, served) = try Self.answers()
     var answered: Set<String> = []
-    for name in Library.names {
+    for name in Library.all {
       for line in try Library.transcript(name).lines where line.dropFirst().contains("\"method\":\"") {
         guard line.prefix(while: { $0 != " " }).hasSuffix(">") else { continue }
         for match in line.matches(of: /"method":"([A-Za-z.]+)"/) { answered.insert(String(match.1)) }

@@ -47,10 +47,15 @@ enum Library {
   static let seed = ProcessInfo.processInfo.environment["LANYARD_TRANSCRIPT_SEED"].flatMap { UInt64($0) } ?? 0
   static let contract = Result { try Contract(directory: top.appending(path: "Schemas")) }
 
+  static let all: [String] = {
+    let files = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
+    return files.filter { $0.hasSuffix(".transcript") }.sorted()
+  }()
+
+  /// Those that are to be played.
   static let names: [String] = {
     let only = ProcessInfo.processInfo.environment["LANYARD_TRANSCRIPT"]
-    let files = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
-    return files.filter { $0.hasSuffix(".transcript") && (only.map($0.contains) ?? true) }.sorted()
+    return all.filter { only.map($0.contains) ?? true }
   }()
 
   static func transcript(_ name: String) throws -> Transcript {
