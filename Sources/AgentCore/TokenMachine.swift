@@ -196,6 +196,7 @@ public struct TokenMachine: Sendable {
     // Keys are the callers' choice: what has expired is not kept for them.
     cache = cache.filter { $0.key == .standard || now < $0.value.expiresAt }
     cache[attempt.key] = token
+    forgetOldAudiences(at: now)
     let wasRejected = waiters.contains { waiter in
       if waiter.key == attempt.key, case .replacing = waiter.demand { true } else { false }
     }
@@ -204,6 +205,23 @@ public struct TokenMachine: Sendable {
     effects += takeWaiters(for: attempt.key).map { .answer($0.id, serial: token.serial, .refreshed) }
     return effects + beginNext(at: now)
   }
+
+  /// Callers choose audiences and scopes freely; what is remembered of them is bounded.
+  private mutating func forgetOldAudiences(at now: BootInstant) {
+    cache = cache.filter { $0.key == .standard || now < $0.value.expiresAt }
+    interactions = interactions.count > Self.mostAudiences ? [:] : interactions
+    replacements = replacements.filter { now < $0.value + Self.breakerWindow }
+    while cache.count > Self.mostAudiences {
+      let soonest = cache.filter { $0.key != .standard }.min {
+        ($0.value.expiresAt, $0.value.serial) < ($1.value.expiresAt, $1.value.serial)
+      }
+      guard let soonest else { return }
+      cache[soonest.key] = nil
+    }
+  }
+
+  /// More audiences of one account than programs have; a token that is forgotten costs one exchange.
+  static let mostAudiences = 64
 
   /// The exchange brought none. `jitter` is a fraction from 0 up to 1.
   public mutating func exchangeFailed(
