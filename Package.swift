@@ -118,7 +118,7 @@ let foreign: [Target] = [
 
 let checks: [Target] = [
   tests("AgentCoreTests", ["AgentCore", "AgentModel"]),
-  tests("AgentTests", ["Agent", "AgentSimulation"]),
+  tests("AgentTests", ["Agent", "AgentModel", "AgentSimulation", "PracticeProvider"]),
   tests(
     "HTTPAdapterTests",
     ["AgentCore", "AgentModel", "AgentPorts", "HTTPAdapter", "JSONRPC", "Secrets", "TokenSignatures"]

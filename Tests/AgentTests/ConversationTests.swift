@@ -1,0 +1,136 @@
+import AgentModel
+import AgentSimulation
+import PracticeProvider
+import Testing
+
+/// What every client may count on, in any schedule.
+@Suite struct ConversationTests {
+  static let seeds: ClosedRange<UInt64> = 1...40
+
+  /// Calls, cancellations and bytes in odd chunks: each request gets one answer, and nothing else comes.
+  @Test func everyRequestIsAnsweredExactlyOnce() throws {
+    for seed in Self.seeds {
+      try SimulatedWorld(seed: seed).run { world in
+        let idp = try await world.provider("idp")
+        try await world.signIn("alice", at: idp, alias: "work")
+        await world.clock.sleep(for: .seconds(301))
+        let chance = SeededEntropy(seed: seed &* 7919)
+        let client = try world.client()
+        let methods = [
+          #""token.get","params":{"account":"work"}"#, #""token.refresh","params":{"account":"work"}"#,
+          #""account.list","params":{}"#, #""agent.status""#, #""session.get","params":{"account":"work"}"#,
+          #""token.get","params":{"account":"nobody"}"#, #""no.such.method""#,
+        ]
+        var bytes: [UInt8] = []
+        for id in 1...60 {
+          let method = methods[Int(chance.number(in: 0...Int64(methods.count - 1)))]
+          bytes += Array(#"{"jsonrpc":"2.0","id":"r\#(id)","method":\#(method)}"#.utf8) + [0x0A]
+          if chance.number(in: 0...4) == 0 {
+            let other = chance.number(in: 1...Int64(id))
+            bytes += Array(#"{"jsonrpc":"2.0","method":"$/cancel","params":{"id":"r\#(other)"}}"#.utf8) + [0x0A]
+          }
+        }
+        while !bytes.isEmpty {
+          let count = min(bytes.count, Int(chance.number(in: 1...300)))
+          client.write(Array(bytes.prefix(count)))
+          bytes.removeFirst(count)
+          if chance.number(in: 0...3) == 0 { await world.clock.sleep(for: Milliseconds(chance.number(in: 0...30))) }
+        }
+        await world.clock.sleep(for: .seconds(60))
+        let ids = client.takeLines().compactMap { PracticeJSON(line: Array($0.utf8))?["id"]?.stringValue }
+        #expect(ids.sorted() == (1...60).map { "r\($0)" }.sorted(), "seed \(seed)")
+      }
+    }
+  }
+
+  /// Whoever asks after an answer gets no older token than it named, on whatever connection.
+  @Test func tokensNeverGoBack() throws {
+    for seed in Self.seeds {
+      try SimulatedWorld(seed: seed).run { world in
+        let idp = try await world.provider("idp")
+        try await world.signIn("alice", at: idp, alias: "work")
+        let clients = try (0..<3).map { _ in try world.client() }
+        let newest = Newest()
+        await withDiscardingTaskGroup { group in
+          for (number, client) in clients.enumerated() {
+            group.addTask {
+              let chance = SeededEntropy(seed: seed &+ UInt64(number) &* 101)
+              for _ in 0..<15 {
+                let known = newest.value
+                let method = chance.number(in: 0...3) == 0 ? "token.refresh" : "token.get"
+                let answer = await client.call(method, #"{"account":"work"}"#)
+                let generation = answer.result?["generation"]?.integerValue ?? -1
+                #expect(generation >= known, "seed \(seed): \(answer)")
+                newest.raise(to: generation)
+                await world.clock.sleep(for: Milliseconds(chance.number(in: 0...60_000)))
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+
+  @Test func requestsPastTheBoundAreRefusedAndTheOthersServed() throws {
+    try SimulatedWorld(seed: 1).run { world in
+      let idp = try await world.provider("idp")
+      try await world.signIn("alice", at: idp, alias: "work")
+      await world.clock.sleep(for: .seconds(301))
+      let gate = Gate()
+      world.network.next("/token", .heldBefore(gate))
+      let client = try world.client()
+      let requests = (0..<130).map { _ in client.send("token.get", #"{"account":"work"}"#) }
+      for request in requests.suffix(2) {
+        let refused = await client.answer(to: request)
+        #expect(refused.code == 1003)
+        #expect((refused.retryAfterMs ?? 0) > 0)
+      }
+      #expect(try await world.client().call("agent.status").error == nil, "other clients are not refused")
+      gate.open()
+      for request in requests.prefix(128) { #expect(await client.answer(to: request).error == nil) }
+    }
+  }
+
+  @Test func connectionsPastTheBoundAreRefused() throws {
+    try SimulatedWorld(seed: 1).run { world in
+      var clients = try (0..<64).map { _ in try world.client() }
+      #expect(throws: SceneFailed.self) { try world.client() }
+      clients.removeLast().disconnect()
+      #expect(try await world.client().call("agent.status").error == nil)
+      #expect(await clients[0].call("agent.status").error == nil)
+    }
+  }
+
+  /// One account is asked for more audiences than anybody has: all are answered, the first ones anew.
+  @Test func audiencesAreManyAndStillAnswered() throws {
+    try SimulatedWorld(seed: 1).run { world in
+      let idp = try await world.provider("idp")
+      try await world.signIn("alice", at: idp, alias: "work")
+      let client = try world.client()
+      func resource(_ number: Int) -> String { #"{"account":"work","resource":"https://r\#(number).example/"}"# }
+      for number in 0..<100 {
+        let answer = await client.call("token.get", resource(number))
+        #expect(answer["source"] == "refreshed", "\(answer)")
+      }
+      #expect(await client.call("token.get", resource(99))["source"] == "cache")
+      #expect(await client.call("token.get", resource(0))["source"] == "refreshed")
+      #expect(await client.call("token.get", #"{"account":"work"}"#)["source"] == "cache")
+    }
+  }
+
+  @Test func aHalfClosedClientGetsWhatItAskedFor() throws {
+    for seed in Self.seeds {
+      try SimulatedWorld(seed: seed).run { world in
+        let idp = try await world.provider("idp")
+        try await world.signIn("alice", at: idp, alias: "work")
+        await world.clock.sleep(for: .seconds(301))
+        let client = try world.client()
+        let request = client.send("token.get", #"{"account":"work"}"#)
+        client.endOfInput()
+        #expect(await client.answer(to: request)["source"] == "refreshed", "seed \(seed)")
+        await world.clock.sleep(for: .seconds(1))
+        #expect(client.isClosed, "seed \(seed)")
+      }
+    }
+  }
+}

@@ -1,0 +1,8 @@
+import Synchronization
+
+/// The highest number that anybody has seen.
+final class Newest: Sendable {
+  private let highest = Mutex<Int64>(0)
+  var value: Int64 { highest.withLock { $0 } }
+  func raise(to new: Int64) { highest.withLock { $0 = max($0, new) } }
+}
