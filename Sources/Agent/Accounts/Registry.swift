@@ -83,7 +83,9 @@ actor Registry {
   /// Makes the vault under a passphrase. Once: a vault that is there is never made again.
   func initialize(passphrase: Secret) throws(RPCError) {
     guard try onStore({ () throws(StoreFailure) in try store.keySlots() }).isEmpty else {
-      throw RPCError(.invalidRequest, "The vault is there already. Unlock it; nothing was changed.")
+      throw .invalidParams("", expected: "an agent that has no vault yet").with {
+        $0.message = "The vault is there already. Unlock it; nothing was changed."
+      }
     }
     let parameters = PassphraseParameters(salt: SecretBytes(random: PassphraseStretching.saltBytes).plainCopy)
     guard let holder = parameters.stretching.key(from: passphrase, salt: parameters.salt) else {
