@@ -66,3 +66,29 @@ enum Library {
     try Data(text.utf8).write(to: folder.appending(path: name))
   }
 }
+
+/// Seeds for fuzzers: `LANYARD_TRANSCRIPT_CORPUS=/tmp/seeds swift test --filter CorpusExport` writes each thing that a
+/// script sends, byte for byte, into a file of its own.
+@Suite struct CorpusExport {
+  static let target = ProcessInfo.processInfo.environment["LANYARD_TRANSCRIPT_CORPUS"]
+
+  @Test(.enabled(if: target != nil))
+  func writesEachSentLineIntoAFile() throws {
+    let folder = URL(filePath: try #require(Self.target))
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    var seeds: Set<[UInt8]> = []
+    for name in Library.all {
+      for step in try Library.transcript(name).steps {
+        switch step.action {
+        case .send(_, let text): seeds.insert(Array(text.utf8))
+        case .sendRaw(_, let bytes): seeds.insert(bytes)
+        default: break
+        }
+      }
+    }
+    for (number, seed) in seeds.enumerated() {
+      try Data(seed).write(to: folder.appending(path: "seed-\(number)"))
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count >= seeds.count)
+  }
+}
