@@ -118,7 +118,7 @@ import Testing
   /// Locking and unlocking at any moment of a refresh.
   @Test(arguments: [RefreshTokenRotation.strict, .grace(seconds: 120), .none])
   func noMomentOfLockingLosesTheToken(rotation: RefreshTokenRotation) throws {
-    for seed in 1...150 as ClosedRange<UInt64> {
+    for seed in 1...80 as ClosedRange<UInt64> {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world, rotation: rotation)
         await scene.expire()

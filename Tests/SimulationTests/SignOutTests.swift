@@ -145,6 +145,22 @@ import Testing
     }
   }
 
+  /// Other people's revocations are not this person's to wait for.
+  @Test func aSignInDrainsWhatIsPendingOfThatPersonOnly() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      try await world.signIn("bob", at: scene.provider, alias: "home")
+      let client = try world.client()
+      _ = try await Self.signOut(scene, "offline")
+      _ = await client.call("account.signOut", #"{"account":"home","mode":"offline"}"#)
+      #expect(try await Self.pending(world) == 2)
+      try await world.signIn("alice", at: scene.provider, alias: "work")
+      #expect(try await Self.pending(world) == 1)
+      #expect(scene.idp.isActive(refreshToken: scene.firstRefreshToken) == false)
+      #expect(scene.works(try await scene.token()))
+    }
+  }
+
   @Test func aRevocationThatWasGivenUpOnItsWayDoesNotComeBack() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)

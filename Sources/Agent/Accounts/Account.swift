@@ -14,8 +14,8 @@ struct AccountSurroundings: Sendable {
   let environment: AgentEnvironment
   /// Sends an entry of the outbox, in its own time.
   let revoke: @Sendable (OutboxEntry) -> Void
-  /// Tries what is still to be revoked at a provider, within a few seconds.
-  let drain: @Sendable (ProviderName) async -> Void
+  /// Tries what is still to be revoked of a person's at a provider, or of everybody's, within a few seconds.
+  let drain: @Sendable (ProviderName, Identity?) async -> Void
 }
 
 /// One account's grant: the machine decides, this actor performs.

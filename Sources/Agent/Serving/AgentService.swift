@@ -55,7 +55,7 @@ public final class AgentService: ConversationHost {
       environment: environment,
       revoke: { [background] entry in
         background.start { _ = await desk.value?.send(entry) }
-      }, drain: { await desk.value?.drain($0) })
+      }, drain: { await desk.value?.drain($0, of: $1) })
     accounts = AccountDirectory(around: around)
     signIns = SignInDesk(around: around, accounts: accounts)
     revocations = RevocationDesk(around: around)

@@ -161,7 +161,13 @@ actor SignInDesk {
 
   private func redeem(_ code: Secret, _ job: SignInJob) async throws(RPCError) -> Registry.Admitted {
     let client = client(job.provider)
-    await around.drain(job.provider.configuration.name)
+    let configuration = job.provider.configuration
+    if configuration.revocationScope == .grant {
+      // The code's tokens would be reached by a revocation, too: it must come before they are made.
+      var expected: Identity?
+      if let account = job.wishes.account { expected = try await around.registry.profile(.id(account)).identity }
+      await around.drain(configuration.name, expected)
+    }
     let answer = await client.exchange(code: code, redirectURI: job.redirectURI, verifier: job.verifier)
     return try await admit(
       answer, client, nonce: .required(job.nonce), requested: job.scopes, expected: job.wishes.account,
@@ -205,6 +211,9 @@ actor SignInDesk {
       throw .signInFailed("invalidTokenResponse", "The provider's answer is no token response. Nothing was kept.")
     }
     let person = try await IdentityProof(client: client, now: clock.wall()).identify(response, nonce: nonce)
+    if client.provider.configuration.revocationScope != .grant {
+      await around.drain(client.provider.configuration.name, person.identity)
+    }
     guard isWanted() else { throw .signInFailed("cancelled", "The sign-in was cancelled. Nothing was changed.") }
     let configuration = client.provider.configuration
     let grant = GrantRecord(

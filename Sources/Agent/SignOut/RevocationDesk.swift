@@ -27,11 +27,11 @@ actor RevocationDesk {
     }
   }
 
-  /// Before somebody signs in: what is to be revoked at this provider is tried now, so that it does not come after the
-  /// new login.
-  func drain(_ provider: ProviderName) async {
+  /// When somebody signs in: what is to be revoked of this person's at this provider is tried now, so that it does not
+  /// come after the new login. `identity` nil: nobody knows yet who comes.
+  func drain(_ provider: ProviderName, of identity: Identity?) async {
     guard let all = try? await around.registry.outbox() else { return }
-    let entries = all.filter { $0.provider == provider }
+    let entries = all.filter { $0.provider == provider && (identity == nil || $0.identity == identity) }
     guard !entries.isEmpty else { return }
     let background = around.background
     _ = try? await withDeadline(seconds: Self.drainSeconds, clock: clock) { () async throws(RPCError) in
