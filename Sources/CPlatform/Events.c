@@ -38,6 +38,10 @@ int lanyard_signalfd(void) {
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGHUP);
+  // A shell starts what runs beside it with SIGINT ignored, and an ignored signal reaches no signalfd.
+  signal(SIGTERM, SIG_DFL);
+  signal(SIGINT, SIG_DFL);
+  signal(SIGHUP, SIG_DFL);
   int blocked = pthread_sigmask(SIG_BLOCK, &signals, NULL);
   if (blocked) return -blocked;
   int fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);

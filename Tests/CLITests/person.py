@@ -10,6 +10,9 @@ import tempfile
 import time
 import unittest
 
+# A test run that a shell started in the background has SIGINT ignored, and so would all that it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 BINARIES = os.path.abspath(os.environ.get(
     "LANYARD_BIN", os.path.join(os.path.dirname(__file__), "../../.build/debug")))
 PROGRAMS = ["lanyard", "lanyard-cli"]

@@ -20,6 +20,9 @@ sys.path[:0] = [os.path.join(ROOT, "Clients", "python", "src"), os.path.join(ROO
 from harness import SCOPES, Agent, Practice  # noqa: E402
 from lanyard import Client, ConnectionLost, LanyardError  # noqa: E402
 
+# A test run that a shell started in the background has SIGINT ignored, and so would all that it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 BIN = os.path.abspath(os.environ.get("LANYARD_BIN", os.path.join(ROOT, ".build", "debug")))
 AGENT = os.path.join(BIN, "lanyard-agent")
 DEMO = os.path.join(BIN, "lanyard-demo")

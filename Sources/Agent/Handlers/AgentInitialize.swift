@@ -11,6 +11,10 @@ enum AgentInitializeHandler: MethodHandler {
       }
       try await call.agent.registry.initialize(passphrase: passphrase)
     case .keyFile:
+      // Once, whatever protects it: opening one that is there is `agent.unlock`.
+      guard try await !call.agent.registry.summary().isInitialized else {
+        throw .invalidParams("", expected: "a vault that is not made yet")
+      }
       guard try await call.agent.registry.open(protection: "keyFile") == .open else {
         throw .invalidParams("/protection", expected: "the protection that this agent was started with")
       }
