@@ -193,10 +193,8 @@ public struct TokenMachine: Sendable {
     barren = 0
     forgetFailures()
     interactions[attempt.key] = nil
-    // Keys are the callers' choice: what has expired is not kept for them.
-    cache = cache.filter { $0.key == .standard || now < $0.value.expiresAt }
     cache[attempt.key] = token
-    forgetOldAudiences(at: now)
+    forgetOldAudiences(but: attempt.key, at: now)
     let wasRejected = waiters.contains { waiter in
       if waiter.key == attempt.key, case .replacing = waiter.demand { true } else { false }
     }
@@ -207,12 +205,13 @@ public struct TokenMachine: Sendable {
   }
 
   /// Callers choose audiences and scopes freely; what is remembered of them is bounded.
-  private mutating func forgetOldAudiences(at now: BootInstant) {
-    cache = cache.filter { $0.key == .standard || now < $0.value.expiresAt }
+  /// The token that has just come is kept in any case: its waiters are about to be answered with it.
+  private mutating func forgetOldAudiences(but newest: TokenKey, at now: BootInstant) {
+    cache = cache.filter { $0.key == .standard || $0.key == newest || now < $0.value.expiresAt }
     interactions = interactions.count > Self.mostAudiences ? [:] : interactions
     replacements = replacements.filter { now < $0.value + Self.breakerWindow }
     while cache.count > Self.mostAudiences {
-      let soonest = cache.filter { $0.key != .standard }.min {
+      let soonest = cache.filter { $0.key != .standard && $0.key != newest }.min {
         ($0.value.expiresAt, $0.value.serial) < ($1.value.expiresAt, $1.value.serial)
       }
       guard let soonest else { return }

@@ -378,6 +378,18 @@ import Testing
     #expect(grant.machine.liveSerials.count <= 3)
   }
 
+  /// However short it lives: its waiters are answered with it.
+  @Test func theTokenThatHasJustComeIsNotTheOneThatIsForgotten() {
+    var grant = Grant.fresh()
+    for number in 0..<100 {
+      let key = TokenKey(resource: "https://r\(number).example")
+      let (id, _) = grant.wants(.forced, key)
+      let serial = grant.succeeds(lifetime: Int64(3600 - number)).answers[id]
+      #expect(serial.map { grant.machine.liveSerials.contains($0) } == true)
+    }
+    #expect(grant.machine.liveSerials.count <= 65 && grant.machine.standardToken != nil)
+  }
+
   @Test func tokensOfOtherKeysLiveBesideEachOther() {
     var grant = Grant.fresh()
     let fewer = TokenKey(scopes: ScopeSet(["read"]))
