@@ -19,7 +19,7 @@ RELEASE_FLAGS := -c release --static-swift-stdlib
 PROGRAMS := lanyard lanyard-cli lanyard-agent lanyard-demo
 SWIFT_SOURCES := Sources Tests
 
-UNITTEST := PYTHONDONTWRITEBYTECODE=1 PYTHONWARNINGS=default $(PYTHON) -m unittest
+UNITTEST := PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m unittest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
