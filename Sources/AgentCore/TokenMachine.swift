@@ -261,7 +261,10 @@ public struct TokenMachine: Sendable {
         if attempt.isReplay { effects.append(.sessionExpired(reason: Self.outcomeUnknown)) }
       }
     case .transient(_, let retryAfter):
-      hold(failure, until: now + (retryAfter ?? Backoff.pause(failures: failures + 1, jitter: jitter)))
+      hold(
+        failure,
+        until: now
+          + (retryAfter.map { max($0, Backoff.shortest) } ?? Backoff.pause(failures: failures + 1, jitter: jitter)))
       effects.append(.stateChanged)
     case .offline, .untrustedServer, .store:
       // Nothing was sent, so the right to one replay is not spent.

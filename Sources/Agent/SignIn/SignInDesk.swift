@@ -12,11 +12,15 @@ actor SignInDesk {
   static let lifetime = Milliseconds.seconds(600)
   /// How long the outcome can be asked for.
   private static let memory = Milliseconds.seconds(600)
+  /// Ended sign-ins that are remembered at most.
+  private static let remembered = 64
 
   private let around: AccountSurroundings
   private let accounts: AccountDirectory
   private var jobs: [String: SignInJob] = [:]
   private var waiterIDs: UInt64 = 0
+  /// The agent ends: nothing is begun any more.
+  private var isOver = false
 
   init(around: AccountSurroundings, accounts: AccountDirectory) {
     self.around = around
@@ -49,6 +53,8 @@ actor SignInDesk {
     guard jobs.values.filter(\.isPending).count < Self.capacity else {
       throw .overloaded("sign-ins in progress", retryAfter: .seconds(10))
     }
+    guard !isOver else { throw .shuttingDown }
+    forgetOldest()
     let entropy = around.environment.entropy
     let id = "sgn_" + Base32.encode(entropy.bytes(16))
     var job = SignInJob(
@@ -127,6 +133,7 @@ actor SignInDesk {
 
   /// The agent ends: nobody waits any longer.
   func closeAll() {
+    isOver = true
     for id in jobs.keys { finish(id, .failed(.shuttingDown)) }
   }
 
@@ -138,6 +145,12 @@ actor SignInDesk {
     let waiters = jobs[id]?.waiters ?? [:]
     jobs[id]?.waiters = [:]
     for waiter in waiters.values { waiter.resume() }
+  }
+
+  /// Outcomes can be asked for a while; a client that begins and cancels in a loop gets no more memory for it.
+  private func forgetOldest() {
+    let ended = jobs.values.filter { !$0.isPending }.sorted { ($0.expiresAt, $0.id) < ($1.expiresAt, $1.id) }
+    for job in ended.dropLast(Self.remembered) { jobs[job.id] = nil }
   }
 
   private func forget(_ id: String) { jobs[id] = nil }
