@@ -111,7 +111,7 @@ install: release ## Install to PREFIX (default /usr/local): programs, completion
 	$(RELEASE)/lanyard completion fish > $(SHARE)/fish/vendor_completions.d/lanyard.fish
 	sed 's|@bin@|$(PREFIX)/bin|' .packaging/systemd/lanyard.service.in > $(SHARE)/systemd/user/lanyard.service
 	install -m 644 .packaging/systemd/lanyard.socket $(SHARE)/systemd/user
-	install -m 644 Clients/python/src/lanyard/* $(SHARE)/lanyard/python/lanyard
+	install -m 644 Clients/python/src/lanyard/*.py Clients/python/src/lanyard/py.typed $(SHARE)/lanyard/python/lanyard
 
 uninstall: ## Remove what `make install` put under PREFIX; the accounts stay.
 	rm -f $(BIN)/lanyard $(BIN)/lanyard-agent $(BIN)/lanyard-demo
