@@ -16,3 +16,8 @@ public protocol AgentClock: Sendable {
 public protocol Entropy: Sendable {
   func bytes(_ count: Int) -> [UInt8]
 }
+
+extension Entropy {
+  /// From 0 up to 1, in 65,536 steps: fine enough to keep retries apart.
+  public func fraction() -> Double { Double(bytes(2).reduce(0) { $0 << 8 | Int($1) }) / 65_536 }
+}

@@ -203,7 +203,7 @@ extension Account {
     }
     loaded?.lastFailure = WireLastFailure(
       name: failure.code.name.description, at: clock.wall(), reason: failure.reason)
-    let jitter = Double(around.environment.entropy.bytes(2).reduce(0) { $0 << 8 | Int($1) }) / 65_536
+    let jitter = around.environment.entropy.fraction()
     perform(loaded?.machine.exchangeFailed(attempt: attempt.number, failure, at: clock.boot(), jitter: jitter) ?? [])
     publish()
   }

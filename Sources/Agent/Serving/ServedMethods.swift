@@ -50,11 +50,4 @@ struct ServedMethods: Sendable {
 
   /// Nil for a method that is not served.
   func carriesBody(_ name: String) -> Bool? { byName[name]?.info.carriesBody }
-
-  /// The groups of which every method is served, sorted: a client that sees a feature may count on all of it.
-  func features(of contract: [String: [String]]) -> [String] {
-    contract.filter { $0.value.allSatisfy { byName[$0] != nil } }.keys.sorted()
-  }
-
-  var names: [String] { byName.keys.sorted() }
 }

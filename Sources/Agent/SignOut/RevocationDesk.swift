@@ -66,7 +66,7 @@ actor RevocationDesk {
     let answer = await client.revoke(current.token)
     var after = current
     after.attempts += 1
-    let jitter = Double(around.environment.entropy.bytes(2).reduce(0) { $0 << 8 | Int($1) }) / 65_536
+    let jitter = around.environment.entropy.fraction()
     switch RevocationOutbox.verdict(answer, attempts: after.attempts, jitter: jitter) {
     case .confirmed:
       // If the disk fails now, the entry is sent once more: a second revocation changes nothing (RFC 7009 §2.2).

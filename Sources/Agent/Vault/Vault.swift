@@ -81,10 +81,13 @@ final class Vault {
   /// The profiles of all partitions, without opening each one: how the directory is filled at the start. A profile
   /// that does not open is left out here; its account says `integrity` when it is asked for.
   func profiles() throws(VaultFailure) -> [(partition: PartitionID, plain: Secret?)] {
-    let rows = try onStore { () throws(StoreFailure) in try store.records(kind: .profile) }
-    return rows.map { row in
-      (row.key.partition, try? unseal(row, sealingKey(.profile, row.key.partition, nil)))
+    var profiles: [(partition: PartitionID, plain: Secret?)] = []
+    try onStore { () throws(StoreFailure) in
+      try store.forEachRecord(of: .profile) { row in
+        profiles.append((row.key.partition, try? unseal(row, sealingKey(.profile, row.key.partition, nil))))
+      }
     }
+    return profiles
   }
 
   /// Opens a partition and holds its rows against its head, once: afterwards only this vault writes to it.
