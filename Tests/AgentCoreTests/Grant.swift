@@ -59,6 +59,10 @@ struct Grant {
     return noted(machine.exchangeFailed(attempt: number, failure, at: now, jitter: jitter))
   }
 
+  /// The timer looks.
+  @discardableResult
+  mutating func renews() -> [Machine.Effect] { noted(machine.renew(at: now)) }
+
   mutating func noted(_ new: [Machine.Effect]) -> [Machine.Effect] {
     effects += new
     return new

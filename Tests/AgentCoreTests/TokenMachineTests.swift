@@ -225,8 +225,8 @@ import Testing
     let effects = grant.fails(failure)
     #expect(grant.machine.health == health && effects.contains(.persistHealth) && effects.contains(.stateChanged))
     #expect(effects.refusals == [ids[0]: refusal, ids[1]: refusal] && effects.tellsPerson == told)
-    grant.advance(100_000)
-    let (id, later) = grant.wants()
+    grant.advance(119)
+    let (id, later) = grant.wants(.forced)
     #expect(later == [.refuse(id, refusal)])
     // A sign-in mends it.
     _ = grant.noted(grant.machine.adopt(grant.token(), for: .standard))

@@ -14,6 +14,8 @@ extension Account {
     var number: UInt64
     var key: TokenKey
     var startedAt: BootInstant
+    /// Its place in line.
+    var ticket: ExchangeGate.Ticket
   }
 
   /// What a request came to while the vault was locked, so that the journal could not be told.
@@ -26,17 +28,20 @@ extension Account {
   func exchange(_ attempt: TokenMachine.Attempt) async {
     guard let start = loaded, start.machine.exchange == attempt, underWay == nil else { return }
     runs += 1
-    let run = Run(number: runs, key: attempt.key, startedAt: attempt.startedAt)
+    let run = Run(
+      number: runs, key: attempt.key, startedAt: attempt.startedAt, ticket: around.gate.ticket())
     underWay = run
-    await carryOut(run, start, attempt)
+    await carryOut(run, issuer: start.profile.identity.issuer)
     guard underWay == run else { return }  // a sign-in took its place
     underWay = nil
     if loaded == nil { replacements += 1 }  // who is loading has read what was before
     // An attempt that began meanwhile has waited for the end of this one.
     if let waiting = loaded?.machine.exchange { around.background.start { await self.exchange(waiting) } }
+    watchRenewal()
   }
 
-  private func carryOut(_ run: Run, _ start: Loaded, _ attempt: TokenMachine.Attempt) async {
+  /// What is in the agent's own hands needs no place in line; whatever is sent does.
+  private func carryOut(_ run: Run, issuer: String) async {
     if let unkept {
       // An answer that came earlier is kept before anything new is asked: the token in it is the only one that lives.
       return await keep(unkept, run)
@@ -44,6 +49,18 @@ extension Account {
     if let ended = unsettled {
       unsettled = nil
       if let failure = ended.failure { return await fail(run, failure, intent: ended.intent) }
+    }
+    let isWanted = loaded?.machine.isWanted ?? false
+    guard await around.gate.enter(run.ticket, issuer: issuer, isWanted: isWanted) else { return }
+    defer { around.gate.leave(run.ticket) }
+    guard let attempt = current(run), let start = loaded else { return }
+    await send(run, start, attempt)
+  }
+
+  private func send(_ run: Run, _ start: Loaded, _ attempt: TokenMachine.Attempt) async {
+    guard loaded?.machine.sending(attempt: attempt.number, at: clock.boot()) == true else {
+      // In line until the provider no longer forgives a second use.
+      return await fail(run, .unknownOutcome("graceElapsed"), intent: nil)
     }
     guard let refreshToken = start.grant.refreshToken else {
       return await fail(run, .reauthenticate(reason: "noRefreshToken"), intent: nil)
@@ -99,7 +116,7 @@ extension Account {
     } catch {
       // The disk failed between the check and now, or the vault was locked. The answer stays in guarded memory and is
       // kept with the next attempt.
-      unkept = answer
+      hold(answer, run)
       return await fail(run, store: error)
     }
     guard current(run, epoch: intent.epoch) != nil, let now = loaded else { return }  // it is on the disk
@@ -119,26 +136,31 @@ extension Account {
     var grant = now.grant
     grant.refreshToken = response.refreshToken ?? grant.refreshToken
     grant.generation += 1
-    grant.health = .ok
+    grant.memory = GrantMemory(health: .ok)
     if let lifetime = response.refreshTokenExpiresIn { grant.refreshTokenExpiresAt = clock.wall() + lifetime }
     let narrowed = intent.key == .standard ? narrow(&grant, to: response.scope) : nil
+    // What was recovered after a reboot has no time that can be trusted: its refresh token is kept, and used again.
+    let fresh =
+      intent.bootID == clock.bootID
+      ? AccessToken(response, for: intent.key, of: grant, sentAt: intent.boot, clock: clock) : nil
     do {
-      guard try await around.registry.finish(intent, of: id, grant: grant, idToken: response.idToken) else { return }
+      let tokens = keepsake(with: fresh)
+      guard
+        try await around.registry.finish(intent, of: id, grant: grant, idToken: response.idToken, tokens: tokens)
+      else { return }
     } catch {
-      unkept = answer
+      hold(answer, run)
       return await fail(run, store: error)
     }
     guard let attempt = current(run, epoch: intent.epoch) else { return }
     unkept = nil
+    doubt = nil
     loaded?.grant = grant
     loaded?.lastFailure = nil
     loaded?.storeError = nil
     loaded?.profile.lastOnlineAuthAt = clock.wall()
     around.connectivity.report(.online, basis: .exchange)
-    // What was recovered after a reboot has no time that can be trusted: its refresh token is kept, and used again.
-    let token =
-      intent.bootID == clock.bootID && intent.key == attempt.key
-      ? issue(response, for: intent.key, sentAt: intent.boot, grant: grant) : nil
+    let token = intent.key == attempt.key ? fresh.flatMap(take) : nil
     guard let token else {
       perform(loaded?.machine.exchangeBroughtNoToken(attempt: attempt.number, at: clock.boot()) ?? [])
       return publish()
@@ -154,6 +176,13 @@ extension Account {
         generation: Int(grant.generation), expiresAt: token.expiresAtWall, scopes: token.scopes.names,
         resource: intent.key.resource), account: id)
     perform(effects)
+  }
+
+  /// The disk or the vault can't take the answer now: it stays in guarded memory, and with it nothing is in doubt.
+  private func hold(_ answer: Registry.StagedAnswer, _ run: Run) {
+    unkept = answer
+    guard let attempt = current(run, epoch: answer.intent.epoch) else { return }
+    perform(loaded?.machine.answerIsHeld(attempt: attempt.number) ?? [])
   }
 
   /// What a refreshed ID token says differently and may not (OpenID Connect Core §12.2); nil if it may be believed.
@@ -186,15 +215,16 @@ extension Account {
         (.account, .hashed(id.text)), (.attempt, .number(Int64(attempt.number))),
         (.reason, .name(failure.code.name.description)),
       ])
+    let jitter = around.environment.entropy.fraction()
     if let intent {
       // Committed before anybody is told: after a crash the same failure is known.
       var grant = loaded!.grant
-      let inDoubt = if case .unknownOutcome = failure { true } else { false }
       var machine = loaded!.machine
-      _ = machine.exchangeFailed(attempt: attempt.number, failure, at: clock.boot(), jitter: 0)
-      grant.health = machine.health
+      _ = machine.exchangeFailed(attempt: attempt.number, failure, at: clock.boot(), jitter: jitter)
+      grant.memory = GrantMemory(machine.memory, boot: clock.boot(), wall: clock.wall())
       do {
-        try await around.registry.settle(epoch: intent.epoch, of: id, grant: grant, keepIntent: inDoubt)
+        try await around.registry.settle(
+          epoch: intent.epoch, of: id, grant: grant, journal: journal(after: failure, of: intent))
       } catch {
         // The intent stays on the disk: after a crash the outcome would be in doubt, which is never less careful.
       }
@@ -203,9 +233,21 @@ extension Account {
     }
     loaded?.lastFailure = WireLastFailure(
       name: failure.code.name.description, at: clock.wall(), reason: failure.reason)
-    let jitter = around.environment.entropy.fraction()
     perform(loaded?.machine.exchangeFailed(attempt: attempt.number, failure, at: clock.boot(), jitter: jitter) ?? [])
     publish()
+  }
+
+  /// What stays in the journal: what is in doubt, and if a replay never left, what was in doubt before it.
+  private func journal(after failure: ExchangeFailure, of intent: ExchangeIntent) -> Registry.JournalEnd {
+    switch failure {
+    case .unknownOutcome:
+      if !intent.isReplay { doubt = intent }
+      return .inDoubt(intent)
+    case .offline, .untrustedServer, .store: return intent.isReplay ? doubt.map { .inDoubt($0) } ?? .done : .done
+    case .reauthenticate: return .done
+    // A replay that was answered, and not with what became of the first request: the doubt stands.
+    default: return intent.isReplay ? .inDoubt(intent) : .done
+    }
   }
 
   /// The vault was locked before the journal heard of a failure: it is told after the unlocking.

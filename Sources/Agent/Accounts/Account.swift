@@ -8,6 +8,7 @@ internal import Secrets
 struct AccountSurroundings: Sendable {
   let registry: Registry
   let background: BackgroundWork
+  let gate: ExchangeGate
   let board: TokenBoard
   let events: EventHub
   let connectivity: ConnectivityState
@@ -21,7 +22,7 @@ struct AccountSurroundings: Sendable {
 /// One account's grant: the machine decides, this actor performs.
 ///
 /// Nothing here waits for another account, and a caller that goes away cancels no exchange. The exchange itself is
-/// in `Account+Exchange.swift`.
+/// in `Account+Exchange.swift`, what is done without being asked in `Account+Renewal.swift`.
 actor Account {
   let id: AccountID
   let around: AccountSurroundings
@@ -34,6 +35,12 @@ actor Account {
   var underWay: Run?
   var runs: UInt64 = 0
   var unsettled: Unsettled?
+  /// The request whose outcome is unknown, as the journal has it.
+  var doubt: ExchangeIntent?
+  /// When it is looked next whether a token is to be renewed.
+  var nextLook: BootInstant?
+  /// What the reading thread answers with.
+  var published: PublishedToken?
   private var tokens: [UInt64: IssuedToken] = [:]
   private var serials: UInt64 = 0
   private var waiting: [UInt64: Waiting] = [:]
@@ -81,11 +88,20 @@ actor Account {
         waiting[waiter] = Waiting(key: key, caller: continuation)
         perform(loaded?.machine.wanted(by: waiter, key: key, demand: demand, at: clock.boot()) ?? [])
         if loaded == nil { answer(waiter, .failure(.locked)) }
+        if let underWay, loaded?.machine.isWanted == true { around.gate.want(underWay.ticket) }
+        watchRenewal()
       }
     } onCancel: {
       around.background.start { await self.leave(waiter) }
     }
     return try result.get()
+  }
+
+  /// A resource refused the token with this fingerprint: whichever audience it was for.
+  func replacement(of fingerprint: String) async throws(RPCError) -> TokenAnswer {
+    try await load()
+    let key = loaded?.machine.key(ofFingerprint: fingerprint) ?? .standard
+    return try await token(key, .replacing(fingerprint: fingerprint))
   }
 
   /// A token for all the granted scopes is the standard one, however they are spelled out.
@@ -123,20 +139,21 @@ actor Account {
   /// A sign-in brought a new grant; it is on the disk already.
   func signedIn(
     _ profile: AccountProfile, _ grant: GrantRecord, rule: ProviderConfiguration.RefreshRule,
-    _ response: TokenResponse, sentAt: BootInstant
+    _ token: AccessToken?, idToken: Secret?
   ) {
     replacements += 1
     tokens = [:]
     unkept = nil
     unsettled = nil
     underWay = nil
+    doubt = nil
     var machine = TokenMachine(health: .ok, rule: rule)
-    if let token = issue(response, for: .standard, sentAt: sentAt, grant: grant) {
+    if let token = token.flatMap(take) {
       _ = machine.adopt(token.facts, for: .standard)
     }
     loaded = Loaded(
       profile: profile, machine: machine, grant: grant, toldState: .active,
-      idTokenIdentity: response.idToken.flatMap(IDTokenIdentity.read))
+      idTokenIdentity: idToken.flatMap(IDTokenIdentity.read))
     around.board.setState(.active, of: id)
     publish()
     // Who waited for the old grant gets the new one's token.
@@ -145,6 +162,7 @@ actor Account {
       perform(
         loaded?.machine.wanted(by: waiter, key: key, demand: .usable(minimumLifetime: .zero), at: clock.boot()) ?? [])
     }
+    watchRenewal()
   }
 
   /// Gives up what is in memory: the grant was replaced on the disk, or the vault was locked. An exchange in flight
@@ -152,12 +170,12 @@ actor Account {
   func release(_ error: RPCError) {
     replacements += 1
     around.board.withdraw(id)
+    published = nil
     refuseWaiters(error)
     loaded = nil
+    doubt = nil
     tokens = [:]
   }
-
-  func reconnected() { loaded?.machine.reconnected() }
 
   /// The provider was configured anew: what it refused before is asked again.
   func configurationChanged() async {
@@ -184,19 +202,34 @@ actor Account {
       let grant =
         found?.grant
         ?? GrantRecord(
-          refreshToken: nil, generation: 0, health: .signedOut, scopes: ScopeSet([]), roles: [],
+          refreshToken: nil, generation: 0, memory: GrantMemory(health: .signedOut), scopes: ScopeSet([]), roles: [],
           refreshTokenExpiresAt: nil)
       let signedOut = profile.standing != .signedIn
+      let now = clock.boot()
+      var memory = grant.memory.memory(boot: now, wall: clock.wall())
       // A configuration may have been mended since: it is judged anew, at the price of one request.
-      let health = if case .misconfigured = grant.health { TokenMachine.Health.ok } else { grant.health }
-      let machine = TokenMachine(health: signedOut ? .signedOut : health, rule: rule)
-      let state = machine.state(at: clock.boot())
+      if case .misconfigured = memory.health { memory.health = .ok }
+      if signedOut { memory = TokenMemory(health: .signedOut) }
+      let machine = TokenMachine(memory: memory, rule: rule, at: now)
+      let state = machine.state(at: now)
       loaded = Loaded(
         profile: profile, machine: machine, grant: grant, toldState: state,
         idTokenIdentity: found?.idToken.flatMap(IDTokenIdentity.read))
       around.board.setState(state, of: id)
-      if let found, !signedOut { recover(found) }
+      if let found, !signedOut {
+        restore(found.tokens)
+        recover(found)
+        await rememberDoubt(grant.memory.health, found.intent)
+      }
     }
+  }
+
+  /// What was kept over the restart is answered with again; of a grant in doubt or refused, too, until it expires.
+  private func restore(_ kept: AccessTokens?) {
+    for token in kept?.all ?? [] {
+      if let issued = take(token) { loaded?.machine.restore(issued.facts, for: token.key) }
+    }
+    publish()
   }
 
   /// The agent ended during an exchange: what was staged is gone on with, what was only intended is in doubt.
@@ -213,10 +246,18 @@ actor Account {
       unkept = staged
       perform(loaded?.machine.recoveredWithAnswer(for: staged.intent.key, at: clock.boot()) ?? [])
     } else if let intent = found.intent {
+      doubt = intent.isReplay ? nil : intent
       let sentAt = intent.bootID == clock.bootID ? intent.boot : nil
       perform(
         loaded?.machine.recoveredWithoutAnswer(sentAt: sentAt, wasReplay: intent.isReplay, at: clock.boot()) ?? [])
     }
+  }
+
+  /// A doubt that was found is told once, and not at each start: so it is durable from now on.
+  private func rememberDoubt(_ known: TokenMachine.Health, _ intent: ExchangeIntent?) async {
+    guard let loaded, loaded.machine.health == .unknown, known != .unknown, let intent else { return }
+    try? await around.registry.settle(
+      epoch: intent.epoch, of: id, grant: loaded.grant, journal: .inDoubt(intent))
   }
 
   // MARK: effects
@@ -245,7 +286,7 @@ actor Account {
         answer(waiter, .failure(RPCError(refusal, account: id)))
       case .persistHealth:
         guard let loaded else { continue }
-        self.loaded?.grant.health = loaded.machine.health
+        self.loaded?.grant.memory = GrantMemory(loaded.machine.memory, boot: clock.boot(), wall: clock.wall())
       case .sessionExpired(let reason):
         around.events.publish(SessionExpiredEvent(reason: reason, remedies: [.reauthenticate]), account: id)
       case .stateChanged:
@@ -266,27 +307,32 @@ actor Account {
   // MARK: tokens
 
   /// Takes an access token into memory; nil if it is past its time already.
-  func issue(_ response: TokenResponse, for key: TokenKey, sentAt: BootInstant, grant: GrantRecord) -> IssuedToken? {
-    guard let secret = response.accessToken else { return nil }
+  func take(_ token: AccessToken) -> IssuedToken? {
     let now = clock.boot()
-    let lifetime = response.expiresIn ?? Self.assumedLifetime
-    let expiresAt = sentAt + lifetime
+    let sentAt = token.sentAt(on: clock)
+    let expiresAt = sentAt + token.lifetime
     guard expiresAt > now else { return nil }
-    let lead = LeadTime.of(lifetime: lifetime, refreshIn: response.refreshIn)
     serials += 1
+    let refreshAt = expiresAt + (.zero - token.lead)
     let facts = TokenMachine.TokenFacts(
-      serial: serials, lifetime: lifetime, refreshAt: expiresAt + (.zero - lead), expiresAt: expiresAt,
-      fingerprint: Fingerprint.of(secret))
-    let token = IssuedToken(
-      secret: secret, tokenType: response.tokenType, scopes: response.scope ?? key.scopes ?? grant.scopes,
-      resource: key.resource, expiresAtWall: clock.wall() + (expiresAt - now), generation: grant.generation,
-      facts: facts)
-    tokens[serials] = token
-    return token
+      serial: serials, lifetime: token.lifetime, refreshAt: refreshAt, expiresAt: expiresAt,
+      renewAt: RenewalTime.of(
+        issuedAt: sentAt, refreshAt: refreshAt, expiresAt: expiresAt, jitter: around.environment.entropy.fraction()),
+      fingerprint: Fingerprint.of(token.secret))
+    let issued = IssuedToken(issued: token, expiresAtWall: clock.wall() + (expiresAt - now), facts: facts)
+    tokens[serials] = issued
+    return issued
   }
 
-  /// `expires_in` is only recommended (RFC 6749 §5.1). A wrong guess costs one 401, which the client reports.
-  static let assumedLifetime = Milliseconds.seconds(3600)
+  /// What may be kept over a restart once this token has come.
+  func keepsake(with fresh: AccessToken?) -> AccessTokens {
+    let now = clock.boot()
+    let live = loaded?.machine.liveSerials ?? []
+    let others = tokens.values.filter {
+      live.contains($0.facts.serial) && now < $0.facts.expiresAt && $0.key != fresh?.key
+    }
+    return AccessTokens(others.sorted { $0.facts.serial < $1.facts.serial }.map(\.issued) + (fresh.map { [$0] } ?? []))
+  }
 
   /// Wipes the tokens that nothing answers with any more, and hands the current one to the reading thread.
   func publish() {
@@ -294,8 +340,12 @@ actor Account {
     let live = loaded.machine.liveSerials
     tokens = tokens.filter { live.contains($0.key) }
     guard let facts = loaded.machine.standardToken, let token = tokens[facts.serial] else {
+      published = nil
       return around.board.withdraw(id)
     }
-    around.board.publish(PublishedToken(token, account: id, issuer: loaded.profile.identity.issuer))
+    guard published?.serial != facts.serial else { return }
+    let fresh = PublishedToken(token, account: id, issuer: loaded.profile.identity.issuer)
+    published = fresh
+    around.board.publish(fresh)
   }
 }

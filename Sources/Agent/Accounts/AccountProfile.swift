@@ -21,6 +21,7 @@ struct AccountProfile: Sendable, Hashable {
   var standing: Standing
   /// As the grant was last known: lists need no grant to be opened.
   var health: TokenMachine.Health
+  var needsInteraction: Bool
   /// Grows with each sign-out, so that late answers show themselves.
   var epoch: UInt64
   var createdAt: Timestamp
@@ -40,6 +41,7 @@ struct AccountProfile: Sendable, Hashable {
       let (word, detail) = health.words
       writer.member("health", word)
       writer.member("healthDetail", detail)
+      if needsInteraction { writer.member("needsInteraction", 1) }
       writer.member("epoch", Int64(epoch))
       writer.member("createdAt", createdAt.milliseconds)
       writer.member("lastOnlineAuthAt", lastOnlineAuthAt?.milliseconds)
@@ -56,6 +58,7 @@ struct AccountProfile: Sendable, Hashable {
     self.createdAt = createdAt
     standing = .signedIn
     health = .ok
+    needsInteraction = false
     epoch = 1
   }
 
@@ -76,6 +79,7 @@ struct AccountProfile: Sendable, Hashable {
       profile.standing = standing
       profile.health =
         node["health"]?.string.flatMap { .init(word: $0, detail: node["healthDetail"]?.string) } ?? .ok
+      profile.needsInteraction = node["needsInteraction"] != nil
       profile.epoch = UInt64(clamping: epoch)
       profile.lastOnlineAuthAt = node["lastOnlineAuthAt"]?.timestamp
       return profile
@@ -86,11 +90,17 @@ struct AccountProfile: Sendable, Hashable {
 }
 
 extension AccountProfile {
+  /// What lists tell of the account before its grant is opened.
+  mutating func remember(_ memory: GrantMemory) {
+    health = memory.health
+    needsInteraction = !memory.interactions.isEmpty
+  }
+
   /// The state as it is known without opening the grant.
   var restingState: WireAccountState {
     guard standing == .signedIn else { return .signedOut }
     switch health {
-    case .ok, .misconfigured: return .active
+    case .ok, .misconfigured: return needsInteraction ? .interactionRequired : .active
     case .unknown, .reauthenticate: return .reauthenticationRequired
     case .locked: return .locked
     case .signedOut: return .signedOut

@@ -3,16 +3,16 @@ internal import AgentModel
 internal import AgentProtocol
 internal import Secrets
 
-/// An access token in memory, with what its answers say of it.
+/// An access token in memory.
+@dynamicMemberLookup
 struct IssuedToken: Sendable {
-  var secret: Secret
-  var tokenType: String
-  var scopes: ScopeSet
-  var resource: String?
+  var issued: AccessToken
   /// For the wire only: lifetimes run on the boot clock.
   var expiresAtWall: Timestamp
-  var generation: UInt64
   var facts: TokenMachine.TokenFacts
+
+  subscript<Value>(dynamicMember path: KeyPath<AccessToken, Value>) -> Value { issued[keyPath: path] }
+  var resource: String? { issued.key.resource }
 }
 
 /// What a caller of `token.get` is told.

@@ -123,6 +123,7 @@ extension Registry {
     var email: String?
     var grant: GrantRecord
     var idToken: Secret?
+    var tokens: AccessTokens
     /// The account that the person said they are signing in again.
     var expected: AccountID?
   }
@@ -130,6 +131,7 @@ extension Registry {
   struct Admitted: Sendable {
     var profile: AccountProfile
     var grant: GrantRecord
+    var tokens: AccessTokens
     var isNew: Bool
     var becameActive: Bool
     var previousState: WireAccountState
@@ -171,9 +173,11 @@ extension Registry {
     profile.displayName = admission.displayName ?? profile.displayName
     profile.email = admission.email ?? profile.email
     profile.lastOnlineAuthAt = now
-    profile.health = .ok
+    profile.remember(GrantMemory(health: .ok))
     var grant = admission.grant
     if let previous = try? loadGrant(of: profile) { grant.generation = previous.grant.generation + 1 }
+    var tokens = admission.tokens
+    tokens.belong(to: grant.generation)
     var changes: [VaultChange] = [
       .put(profile.partition, .profile, profile.record), .put(profile.partition, .grant, grant.record),
       .delete(profile.partition, .intent), .delete(profile.partition, .staged),
@@ -183,6 +187,7 @@ extension Registry {
     changes += superseded.map { .delete(.vault, .outbox, id: $0.id) }
     changes.append(
       admission.idToken.map { .put(profile.partition, .idToken, $0) } ?? .delete(profile.partition, .idToken))
+    changes.append(keeping(tokens, of: profile))
     let becomesActive = active == nil
     if becomesActive { changes.append(Self.activeRecord(profile.id)) }
     let all = changes
@@ -192,7 +197,7 @@ extension Registry {
     board.setAccount(profile.id, alias: profile.alias)
     if becomesActive { board.setActive(profile.id) }
     return Admitted(
-      profile: profile, grant: grant, isNew: known == nil, becameActive: becomesActive,
+      profile: profile, grant: grant, tokens: tokens, isNew: known == nil, becameActive: becomesActive,
       previousState: known.map { board.state(of: $0.id) ?? $0.restingState } ?? .signedOut, superseded: superseded)
   }
 }

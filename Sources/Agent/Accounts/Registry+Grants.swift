@@ -9,6 +9,7 @@ extension Registry {
     var intent: ExchangeIntent?
     var staged: StagedAnswer?
     var idToken: Secret?
+    var tokens: AccessTokens?
   }
 
   /// A provider's answer as it came, with the request that it answers: enough to go on after a crash.
@@ -35,7 +36,8 @@ extension Registry {
       return LoadedGrant(
         grant: grant, intent: intent,
         staged: intent.flatMap { intent in staged.map { StagedAnswer(intent: intent, body: $0) } },
-        idToken: try vault.read(profile.partition, .idToken))
+        idToken: try vault.read(profile.partition, .idToken),
+        tokens: try vault.read(profile.partition, .accessTokens).flatMap { AccessTokens($0) })
     }
   }
 
@@ -63,31 +65,48 @@ extension Registry {
 
   /// 4: the new grant takes the old one's place, and the journal is empty again.
   func finish(
-    _ intent: ExchangeIntent, of id: AccountID, grant: GrantRecord, idToken: Secret?
+    _ intent: ExchangeIntent, of id: AccountID, grant: GrantRecord, idToken: Secret?, tokens: AccessTokens
   ) throws(RPCError) -> Bool {
     _ = try unlockedVault()
     guard var profile = current(id, epoch: intent.epoch) else { return false }
     profile.lastOnlineAuthAt = clock.wall()
-    profile.health = grant.health
+    profile.remember(grant.memory)
     var changes: [VaultChange] = [
       .put(profile.partition, .grant, grant.record), .put(profile.partition, .profile, profile.record),
       .delete(profile.partition, .intent), .delete(profile.partition, .staged),
     ]
     if let idToken { changes.append(.put(profile.partition, .idToken, idToken)) }
+    changes.append(keeping(tokens, of: profile))
     let all = changes
     try onVault(account: id) { (vault) throws(VaultFailure) in try vault.apply(all) }
     profiles[id] = profile
     return true
   }
 
+  /// What the journal holds of an exchange that brought no token.
+  enum JournalEnd: Sendable {
+    case done
+    /// This request was sent and its answer lost.
+    case inDoubt(ExchangeIntent)
+  }
+
+  /// The access tokens, where the provider's are kept; a mark that was taken away takes those along that were.
+  func keeping(_ tokens: AccessTokens, of profile: AccountProfile) -> VaultChange {
+    providers[profile.provider]?.configuration.persistAccessTokens == true
+      ? .put(profile.partition, .accessTokens, tokens.record) : .delete(profile.partition, .accessTokens)
+  }
+
   /// The exchange brought no token: what is known of the grant, and whether the journal is done with it.
-  func settle(epoch: UInt64, of id: AccountID, grant: GrantRecord, keepIntent: Bool) throws(RPCError) {
+  func settle(epoch: UInt64, of id: AccountID, grant: GrantRecord, journal: JournalEnd) throws(RPCError) {
     guard var profile = current(id, epoch: epoch) else { return }
-    profile.health = grant.health
+    profile.remember(grant.memory)
     var changes: [VaultChange] = [
       .put(profile.partition, .grant, grant.record), .put(profile.partition, .profile, profile.record),
     ]
-    if !keepIntent { changes += [.delete(profile.partition, .intent), .delete(profile.partition, .staged)] }
+    switch journal {
+    case .done: changes += [.delete(profile.partition, .intent), .delete(profile.partition, .staged)]
+    case .inDoubt(let intent): changes.append(.put(profile.partition, .intent, intent.record))
+    }
     let all = changes
     try onVault(account: id) { (vault) throws(VaultFailure) in try vault.apply(all) }
     profiles[id] = profile

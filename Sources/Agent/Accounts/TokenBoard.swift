@@ -11,14 +11,18 @@ internal import Synchronization
 /// with time; the first half holds the token and so lies in guarded memory.
 final class PublishedToken: Sendable {
   let account: AccountID
+  let serial: UInt64
   let lifetime: Milliseconds
   let refreshAt: BootInstant
   let expiresAt: BootInstant
   private let head: Secret
   private let tail: [UInt8]
+  /// Milliseconds of the boot clock; 0: never.
+  private let used = Atomic<Int64>(0)
 
   init(_ token: IssuedToken, account: AccountID, issuer: String) {
     self.account = account
+    serial = token.facts.serial
     lifetime = token.facts.lifetime
     refreshAt = token.facts.refreshAt
     expiresAt = token.facts.expiresAt
@@ -46,7 +50,14 @@ final class PublishedToken: Sendable {
     now < refreshAt && (minimum >= lifetime || now + minimum <= expiresAt)
   }
 
+  /// When it was last answered with from here; nil if it never was.
+  var lastUsed: BootInstant? {
+    let used = used.load(ordering: .relaxed)
+    return used == 0 ? nil : BootInstant(milliseconds: used)
+  }
+
   func write(at now: BootInstant, to writer: inout JSONWriter) {
+    used.store(now.milliseconds, ordering: .relaxed)
     head.withBytes { writer.verbatim($0) }
     writer.digits((expiresAt - now).wholeSeconds)
     tail.withUnsafeBytes { writer.verbatim($0) }

@@ -12,7 +12,7 @@ enum TokenRejectHandler: MethodHandler {
       // No exchange can answer this: the provider wants the person (RFC 9470 §3).
       throw RPCError(TokenMachine.Refusal.interaction(claims: claims.isEmpty ? nil : claims), account: account.id)
     }
-    return WireToken(try await account.token(.standard, .replacing(fingerprint: params.fingerprint)))
+    return WireToken(try await account.replacement(of: params.fingerprint))
   }
 }
 

@@ -24,6 +24,7 @@ public final class AgentService: ConversationHost {
   let signIns: SignInDesk
   let revocations: RevocationDesk
   let connectivity: ConnectivityState
+  let gate: ExchangeGate
   let methods = ServedMethods.all
   private let onShutDown: @Sendable () -> Void
 
@@ -49,9 +50,10 @@ public final class AgentService: ConversationHost {
     registry = Registry(
       store: store, keySource: keySource, clock: environment.clock, entropy: environment.entropy, board: board)
     connectivity = ConnectivityState(events: events, clock: environment.clock)
+    gate = ExchangeGate(clock: environment.clock, background: background)
     let desk = Handle<RevocationDesk>()
     let around = AccountSurroundings(
-      registry: registry, background: background, board: board, events: events, connectivity: connectivity,
+      registry: registry, background: background, gate: gate, board: board, events: events, connectivity: connectivity,
       environment: environment,
       revoke: { [background] entry in
         background.start { _ = await desk.value?.send(entry) }
@@ -111,6 +113,7 @@ public final class AgentService: ConversationHost {
     background.start { [self] in
       await signIns.closeAll()
       await accounts.tellShuttingDown()
+      gate.close()
       background.stop()
     }
     onShutDown()

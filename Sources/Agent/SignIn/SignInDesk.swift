@@ -230,15 +230,18 @@ actor SignInDesk {
     guard isWanted() else { throw .signInFailed("cancelled", "The sign-in was cancelled. Nothing was changed.") }
     let configuration = client.provider.configuration
     let grant = GrantRecord(
-      refreshToken: response.refreshToken ?? fallback, generation: 1, health: .ok,
+      refreshToken: response.refreshToken ?? fallback, generation: 1, memory: GrantMemory(health: .ok),
       scopes: response.scope ?? ScopeSet(requested), roles: person.roles,
       refreshTokenExpiresAt: response.refreshTokenExpiresIn.map { clock.wall() + $0 })
+    let token = AccessToken(response, for: .standard, of: grant, sentAt: sentAt, clock: clock)
     let admitted = try await around.registry.admit(
       Registry.Admission(
         identity: person.identity, provider: configuration.name, alias: alias, displayName: person.displayName,
-        email: person.email, grant: grant, idToken: response.idToken, expected: expected))
+        email: person.email, grant: grant, idToken: response.idToken,
+        tokens: AccessTokens(token.map { [$0] } ?? []), expected: expected))
     await accounts.account(admitted.profile.id).signedIn(
-      admitted.profile, admitted.grant, rule: configuration.refresh, response, sentAt: sentAt)
+      admitted.profile, admitted.grant, rule: configuration.refresh, admitted.tokens.all.first,
+      idToken: response.idToken)
     tell(admitted)
     return admitted
   }

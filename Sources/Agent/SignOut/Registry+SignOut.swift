@@ -38,7 +38,7 @@ extension Registry {
     let wasActive = active == id
     let old = profile.partition
     profile.epoch += 1
-    profile.health = .signedOut
+    profile.remember(GrantMemory(health: .signedOut))
     profile.standing = mode == .hard ? .signedOutHard : .signedOutSoft
     var changes: [VaultChange] = []
     if let entry { changes.append(.put(.vault, .outbox, id: entry.id, entry.record)) }
@@ -49,7 +49,7 @@ extension Registry {
       changes += [.destroy(old), .put(profile.partition, .profile, profile.record)]
     } else {
       changes += [.put(old, .profile, profile.record)]
-      changes += [RecordKind.grant, .intent, .staged, .idToken].map { .delete(old, $0) }
+      changes += [RecordKind.grant, .intent, .staged, .idToken, .accessTokens].map { .delete(old, $0) }
     }
     let all = changes
     try onVault(account: id) { (vault) throws(VaultFailure) in try vault.apply(all) }

@@ -16,6 +16,8 @@ extension RecordKind {
   static let staged = RecordKind(rawValue: 6)
   /// The last ID token, for `id_token_hint` and for what later ones must keep.
   static let idToken = RecordKind(rawValue: 7)
+  /// Access tokens, where the provider is marked `persistAccessTokens`.
+  static let accessTokens = RecordKind(rawValue: 8)
   /// A configured provider, its secret and what it says of itself.
   static let provider = RecordKind(rawValue: 16)
   /// Which account is active.
@@ -30,7 +32,7 @@ extension RecordKind {
     switch self {
     case .head: .head
     case .accountKeys, .profile: .directory
-    case .grant, .intent, .staged: .token
+    case .grant, .intent, .staged, .accessTokens: .token
     case .provider, .activeAccount: .vault
     case .outbox: .outbox
     default: .data

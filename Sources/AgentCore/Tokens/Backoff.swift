@@ -23,3 +23,20 @@ public enum LeadTime {
     return min(lead, lifetime / 2)
   }
 }
+
+/// When a token that is in use is renewed before anybody has to wait for it: somewhere in the first half of the time in
+/// which it is stale, so that many accounts, and many machines, do not come at once.
+public enum RenewalTime {
+  /// A provider is never asked faster than this without being asked for, however short its tokens live.
+  public static let fastest = Milliseconds.seconds(60)
+
+  /// Nil if the token would be over by then. `jitter` is a fraction from 0 up to 1.
+  public static func of(
+    issuedAt: BootInstant, refreshAt: BootInstant, expiresAt: BootInstant, jitter: Double
+  ) -> BootInstant? {
+    guard refreshAt < expiresAt else { return nil }
+    let spread = Int64(Double((expiresAt - refreshAt).count) / 2 * jitter)
+    let moment = max(refreshAt, issuedAt + fastest) + Milliseconds(spread)
+    return moment < expiresAt ? moment : nil
+  }
+}

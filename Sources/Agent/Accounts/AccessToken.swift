@@ -1,0 +1,120 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import JSONRPC
+internal import Secrets
+
+/// An access token as it was issued, with all that its answers say of it.
+struct AccessToken: Sendable {
+  var key: TokenKey
+  var secret: Secret
+  var tokenType: String
+  var scopes: ScopeSet
+  var lifetime: Milliseconds
+  /// Before its end: from when on it is stale.
+  var lead: Milliseconds
+  /// Of the grant, when it was issued.
+  var generation: UInt64
+  /// When the request for it left: its life is counted from then (DESIGN, Tokens).
+  var sentAt: BootInstant
+  var bootID: String
+  /// What `sentAt` is after a reboot.
+  var sentAtWall: Timestamp
+
+  /// `expires_in` is only recommended (RFC 6749 §5.1). A wrong guess costs one 401, which the client reports.
+  static let assumedLifetime = Milliseconds.seconds(3600)
+  /// Without `expires_in` and without a refresh token nothing could come after it: it is good until it is rejected.
+  static let lifetimeUntilRejected = Milliseconds.seconds(365 * 86_400)
+
+  /// Nil if the answer has none that can be used.
+  init?(_ response: TokenResponse, for key: TokenKey, of grant: GrantRecord, sentAt: BootInstant, clock: any AgentClock)
+  {
+    guard let secret = response.accessToken else { return nil }
+    let isLast = grant.refreshToken == nil
+    self.key = key
+    self.secret = secret
+    tokenType = response.tokenType
+    scopes = response.scope ?? key.scopes ?? grant.scopes
+    lifetime = response.expiresIn ?? (isLast ? Self.lifetimeUntilRejected : Self.assumedLifetime)
+    // What can't be refreshed is never stale.
+    lead = isLast ? .zero : LeadTime.of(lifetime: lifetime, refreshIn: response.refreshIn)
+    generation = grant.generation
+    self.sentAt = sentAt
+    bootID = clock.bootID
+    sentAtWall = clock.wall() + (sentAt - clock.boot())
+  }
+
+  /// When it was sent, on this boot's clock. After a reboot at least this boot's time has passed, whatever the wall
+  /// clock says.
+  func sentAt(on clock: any AgentClock) -> BootInstant {
+    guard bootID != clock.bootID else { return sentAt }
+    let boot = clock.boot()
+    return boot + (.zero - max(clock.wall() - sentAtWall, Milliseconds(boot.milliseconds)))
+  }
+}
+
+/// The access tokens of an account whose provider is marked `persistAccessTokens` (DESIGN, Tokens): all others live in
+/// memory only. Sealed under the account's token key, gone with its sign-out.
+struct AccessTokens: Sendable {
+  var all: [AccessToken]
+
+  var record: Secret {
+    RecordCoding.write { writer in
+      writer.key("tokens")
+      writer.beginArray()
+      for token in all { token.write(to: &writer) }
+      writer.endArray()
+    }
+  }
+
+  init(_ all: [AccessToken]) { self.all = all }
+
+  /// A sign-in knows only when it is admitted which generation it makes.
+  mutating func belong(to generation: UInt64) {
+    for index in all.indices { all[index].generation = generation }
+  }
+
+  init?(_ plain: Secret) {
+    let read = RecordCoding.read(plain) { node in
+      node["tokens"].map { tokens in AccessTokens(tokens.elements.compactMap { AccessToken($0) }) }
+    }
+    guard let read else { return nil }
+    self = read
+  }
+}
+
+extension AccessToken {
+  fileprivate func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("resource", key.resource)
+    if let scopes = key.scopes { writer.member("asked", scopes.names) }
+    writer.member("accessToken", secret)
+    writer.member("tokenType", tokenType)
+    writer.member("scopes", scopes.names)
+    writer.member("lifetime", lifetime.count)
+    writer.member("lead", lead.count)
+    writer.member("generation", Int64(generation))
+    writer.member("sentAt", sentAt.milliseconds)
+    writer.member("bootID", bootID)
+    writer.member("sentAtWall", sentAtWall.milliseconds)
+    writer.endObject()
+  }
+
+  fileprivate init?(_ node: JSONNode) {
+    guard let secret = node["accessToken"]?.secret, let tokenType = node["tokenType"]?.string,
+      let lifetime = node["lifetime"]?.integer, let lead = node["lead"]?.integer,
+      let generation = node["generation"]?.integer, let sentAt = node["sentAt"]?.integer,
+      let bootID = node["bootID"]?.string, let sentAtWall = node["sentAtWall"]?.timestamp
+    else { return nil }
+    key = TokenKey(resource: node["resource"]?.string, scopes: node["asked"]?.strings.map { ScopeSet($0) })
+    self.secret = secret
+    self.tokenType = tokenType
+    scopes = ScopeSet(node["scopes"]?.strings ?? [])
+    self.lifetime = Milliseconds(lifetime)
+    self.lead = Milliseconds(lead)
+    self.generation = UInt64(clamping: generation)
+    self.sentAt = BootInstant(milliseconds: sentAt)
+    self.bootID = bootID
+    self.sentAtWall = sentAtWall
+  }
+}

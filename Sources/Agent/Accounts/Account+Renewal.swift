@@ -1,0 +1,57 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+
+/// Tokens that are in use are renewed before anybody has to wait for it (DESIGN, Tokens): one look ahead an account,
+/// and none for an account that nobody uses.
+extension Account {
+  /// A look that comes this much later than planned comes after the machine slept.
+  static let overslept = Milliseconds.seconds(5)
+  /// After a wake or a reconnect everybody would come at once.
+  static let herdSpread = Milliseconds.seconds(3)
+
+  /// Plans the next look, unless an earlier one is planned already.
+  func watchRenewal() {
+    guard let machine = loaded?.machine else { return }
+    let now = clock.boot()
+    if let next = [machine.nextRenewal(at: now), machine.doubtShows(at: now)].compactMap({ $0 }).min() {
+      planRenewal(at: next)
+    }
+  }
+
+  private func planRenewal(at moment: BootInstant) {
+    if let nextLook, nextLook <= moment { return }
+    nextLook = moment
+    around.background.startTimer { [clock] in
+      await clock.sleep(until: moment)
+      guard !Task.isCancelled else { return }
+      await self.look(planned: moment)
+    }
+  }
+
+  private func look(planned: BootInstant) {
+    guard nextLook == planned else { return }
+    nextLook = nil
+    let now = clock.boot()
+    if planned + Self.overslept < now { return planRenewal(at: now + herdPause) }
+    noteUse()
+    perform((loaded?.machine.renew(at: now) ?? []) + [.stateChanged])
+    watchRenewal()
+  }
+
+  /// The way to the provider may be open again: what is in use and due comes soon, whoever asks comes at once.
+  func reconnected() {
+    loaded?.machine.reconnected()
+    guard let next = loaded?.machine.nextRenewal(at: clock.boot()) else { return }
+    planRenewal(at: max(next, clock.boot() + herdPause))
+  }
+
+  /// What was answered on the reading thread was use, too.
+  private func noteUse() {
+    if let used = published?.lastUsed { loaded?.machine.used(.standard, at: used) }
+  }
+
+  private var herdPause: Milliseconds {
+    Milliseconds(Int64(Double(Self.herdSpread.count) * around.environment.entropy.fraction()))
+  }
+}

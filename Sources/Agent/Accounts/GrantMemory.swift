@@ -1,0 +1,135 @@
+internal import AgentCore
+internal import AgentModel
+internal import JSONRPC
+
+/// What a grant's machine remembers, as its record has it: a pause by the wall clock and its length, since an instant
+/// of the boot clock means nothing after a reboot.
+struct GrantMemory: Sendable, Equatable {
+  var health: TokenMachine.Health
+  var interactions: [TokenKey: String?] = [:]
+  var patience: Patience?
+
+  struct Patience: Sendable, Equatable {
+    var until: Timestamp
+    var length: Milliseconds
+    /// Nil: nobody could explain the refusal, which had this status.
+    var reason: String?
+    var status: Int
+    var failures: Int
+    var unexplained: Int
+  }
+
+  init(health: TokenMachine.Health) { self.health = health }
+
+  init(_ memory: TokenMemory, boot: BootInstant, wall: Timestamp) {
+    health = memory.health
+    interactions = memory.interactions
+    guard let patience = memory.patience, boot < patience.until else { return }
+    let length = patience.until - boot
+    var held = Patience(
+      until: wall + length, length: length, reason: nil, status: 0, failures: patience.failures,
+      unexplained: patience.unexplained)
+    switch patience.failure {
+    case .unexplained(let status): held.status = status
+    default: held.reason = patience.failure.reason ?? "transient"
+    }
+    self.patience = held
+  }
+
+  /// A wall clock that was moved makes no pause longer than it was.
+  func memory(boot: BootInstant, wall: Timestamp) -> TokenMemory {
+    var memory = TokenMemory(health: health, interactions: interactions)
+    if let patience {
+      let left = max(.zero, min(patience.until - wall, patience.length))
+      memory.patience = TokenMemory.Patience(
+        until: boot + left,
+        failure: patience.reason.map { .transient($0, retryAfter: nil) } ?? .unexplained(status: patience.status),
+        failures: patience.failures, unexplained: patience.unexplained)
+    }
+    return memory
+  }
+
+  // MARK: record
+
+  func write(to writer: inout JSONWriter) {
+    let (word, detail) = health.words
+    writer.member("health", word)
+    writer.member("healthDetail", detail)
+    if !interactions.isEmpty {
+      writer.key("interactions")
+      writer.beginArray()
+      for (key, claims) in interactions.sorted(by: { $0.key.order < $1.key.order }) {
+        writer.beginObject()
+        key.writeMembers(to: &writer)
+        writer.member("claims", claims)
+        writer.endObject()
+      }
+      writer.endArray()
+    }
+    guard let patience else { return }
+    writer.key("patience")
+    writer.beginObject()
+    writer.member("until", patience.until.milliseconds)
+    writer.member("length", patience.length.count)
+    writer.member("reason", patience.reason)
+    writer.member("status", Int64(patience.status))
+    writer.member("failures", Int64(patience.failures))
+    writer.member("unexplained", Int64(patience.unexplained))
+    writer.endObject()
+  }
+
+  init?(_ node: JSONNode) {
+    guard let word = node["health"]?.string,
+      let health = TokenMachine.Health(word: word, detail: node["healthDetail"]?.string)
+    else { return nil }
+    self.health = health
+    for entry in node["interactions"].map({ Array($0.elements) }) ?? [] {
+      interactions[TokenKey(entry)] = .some(entry["claims"]?.string)
+    }
+    if let node = node["patience"], let until = node["until"]?.timestamp, let length = node["length"]?.integer {
+      patience = Patience(
+        until: until, length: Milliseconds(length), reason: node["reason"]?.string,
+        status: Int(node["status"]?.integer ?? 0), failures: Int(node["failures"]?.integer ?? 1),
+        unexplained: Int(node["unexplained"]?.integer ?? 0))
+    }
+  }
+}
+
+extension TokenKey {
+  init(_ node: JSONNode) {
+    self.init(resource: node["resource"]?.string, scopes: node["scopes"]?.strings.map { ScopeSet($0) })
+  }
+
+  func writeMembers(to writer: inout JSONWriter) {
+    writer.member("resource", resource)
+    if let scopes { writer.member("scopes", scopes.names) }
+  }
+
+  /// Records of equal content are equal.
+  fileprivate var order: String { (resource ?? "") + "\n" + (scopes?.spaceDelimited ?? "") }
+}
+
+extension TokenMachine.Health {
+  var words: (String, String?) {
+    switch self {
+    case .ok: ("ok", nil)
+    case .unknown: ("unknown", nil)
+    case .reauthenticate(let reason): ("reauthenticate", reason)
+    case .locked: ("locked", nil)
+    case .misconfigured(let error): ("misconfigured", error)
+    case .signedOut: ("signedOut", nil)
+    }
+  }
+
+  init?(word: String, detail: String?) {
+    switch word {
+    case "ok": self = .ok
+    case "unknown": self = .unknown
+    case "reauthenticate": self = .reauthenticate(reason: detail ?? "refused")
+    case "locked": self = .locked
+    case "misconfigured": self = .misconfigured(detail ?? "unknown")
+    case "signedOut": self = .signedOut
+    default: return nil
+    }
+  }
+}

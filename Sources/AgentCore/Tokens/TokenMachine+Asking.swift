@@ -1,0 +1,81 @@
+public import AgentModel
+
+/// What callers ask, and what is done before they ask.
+extension TokenMachine {
+  /// A caller wants a token.
+  public mutating func wanted(
+    by id: WaiterID, key: TokenKey, demand: Demand, at now: BootInstant
+  ) -> [Effect] {
+    if health == .signedOut { return [.refuse(id, .signedOut)] }
+    used(key, at: now)
+    let cached = cache[key].flatMap { now < $0.expiresAt ? $0 : nil }
+    switch (demand, cached) {
+    case (.usable(let minimum), let token?) where token.serves(minimum, at: now):
+      // Stale: answer from memory, and begin one exchange that nobody waits for. One that failed is told as `staleOk`.
+      guard now >= token.refreshAt, exchange == nil else { return [.answer(id, serial: token.serial, .cache)] }
+      guard refusal(for: key, nil, at: now) == nil else { return [.answer(id, serial: token.serial, .staleOk)] }
+      return [.answer(id, serial: token.serial, .cache)] + begin(key, at: now)
+    case (.replacing(let fingerprint), let token?) where token.fingerprint != fingerprint:
+      return [.answer(id, serial: token.serial, .cache)]
+    case (.replacing, .some):
+      // A token that replaced a rejected one and is rejected as soon: another exchange would be a loop.
+      if let replaced = replacements[key], now < replaced + Self.breakerWindow {
+        return [.refuse(id, .interaction(claims: nil))]
+      }
+    default: break
+    }
+    if exchange?.key == key {
+      waiters.append(Waiter(id: id, key: key, demand: demand))
+      return []
+    }
+    if let refusal = refusal(for: key, demand, at: now) {
+      if case .usable = demand, let cached { return [.answer(id, serial: cached.serial, .staleOk)] }
+      return [.refuse(id, refusal)]
+    }
+    waiters.append(Waiter(id: id, key: key, demand: demand))
+    return exchange == nil ? begin(key, at: now) : []  // I1: the other audience's turn comes after this one
+  }
+
+  /// A caller went away. The exchange goes on: a rotated token must not be lost with its caller.
+  public mutating func waiterLeft(_ id: WaiterID) { waiters.removeAll { $0.id == id } }
+
+  // MARK: renewal of what is in use
+
+  /// Somebody was answered from memory without coming here.
+  public mutating func used(_ key: TokenKey, at now: BootInstant) {
+    lastWanted[key] = max(now, lastWanted[key] ?? now)
+  }
+
+  /// When to look again whether a token is to be renewed before anybody has to wait for it; nil if there is nothing to
+  /// renew. The token may have fallen out of use by then, which is seen then.
+  public func nextRenewal(at now: BootInstant) -> BootInstant? {
+    guard exchange == nil else { return nil }
+    return cache.keys.compactMap { renewal(of: $0, at: now) }.min()
+  }
+
+  /// When it begins to show that the refresh token may be spent: the access token is served until then.
+  public func doubtShows(at now: BootInstant) -> BootInstant? {
+    guard health == .unknown, let token = cache[.standard], now < token.expiresAt else { return nil }
+    return token.expiresAt
+  }
+
+  /// Renews what is due and was used lately: one at a time (I1), the longest due first.
+  public mutating func renew(at now: BootInstant) -> [Effect] {
+    guard exchange == nil else { return [] }
+    let due = cache.keys.compactMap { key in renewal(of: key, at: now).flatMap { $0 <= now ? (key, $0) : nil } }
+    let inOrder = due.sorted { ($0.1, cache[$0.0]!.serial) < ($1.1, cache[$1.0]!.serial) }
+    for (key, _) in inOrder {
+      if let used = lastWanted[key], now < used + Self.lately { return begin(key, at: now) }
+      cache[key]?.renewAt = nil  // left alone until somebody asks
+    }
+    return []
+  }
+
+  /// The timer runs only for what was asked for within this time (DESIGN, Tokens).
+  public static let lately = Milliseconds.seconds(1800)
+
+  private func renewal(of key: TokenKey, at now: BootInstant) -> BootInstant? {
+    guard let renewAt = cache[key]?.renewAt, !isRefused(key, at: now) else { return nil }
+    return [renewAt, pause?.until, refusedWishes[key]?.pause.until].compactMap { $0 }.max()
+  }
+}

@@ -1,0 +1,41 @@
+public import AgentModel
+
+/// What happens to the grant from outside.
+extension TokenMachine {
+  /// An access token that is known without an exchange: from a sign-in, or kept from before a restart.
+  public mutating func adopt(_ token: TokenFacts, for key: TokenKey) -> [Effect] {
+    cache[key] = token
+    interactions = [:]
+    refusedWishes = [:]
+    forgetFailures()
+    return setHealth(.ok)
+  }
+
+  /// An access token of before a restart, which says nothing of how the grant stands.
+  public mutating func restore(_ token: TokenFacts, for key: TokenKey) { cache[key] = token }
+
+  /// The person signed out: nothing is answered from memory any more, and everybody who waits is told.
+  public mutating func signedOut() -> [Effect] {
+    exchange = nil
+    cache = [:]
+    lastWanted = [:]
+    interactions = [:]
+    refusedWishes = [:]
+    forgetFailures()
+    return setHealth(.signedOut) + takeWaiters().map { .refuse($0.id, .signedOut) }
+  }
+
+  /// The provider was configured anew: a refusal of the old configuration stands no longer.
+  public mutating func reconfigured(rule: ProviderConfiguration.RefreshRule) -> [Effect] {
+    self.rule = rule
+    refusedWishes = [:]
+    switch health {
+    case .misconfigured: return setHealth(.ok)
+    case .unknown where rule.reuse == .none: return setHealth(.ok)
+    default: return []
+    }
+  }
+
+  /// The way to the provider may be open again: whoever asks next is not held back by what was.
+  public mutating func reconnected() { if isOffline { pause = nil } }
+}

@@ -1,0 +1,90 @@
+public import AgentModel
+
+extension TokenMachine {
+  public typealias WaiterID = UInt64
+
+  /// What survives a restart of how the grant stands.
+  public enum Health: Hashable, Sendable {
+    case ok
+    /// A request was sent and its answer lost; on a strict provider the token may be spent.
+    case unknown
+    case reauthenticate(reason: String)
+    case locked
+    case misconfigured(String)
+    case signedOut
+  }
+
+  /// What the machine must know of an issued access token; its bytes stay with the shell, under `serial`.
+  public struct TokenFacts: Hashable, Sendable {
+    public var serial: UInt64
+    public var lifetime: Milliseconds
+    public var refreshAt: BootInstant
+    public var expiresAt: BootInstant
+    /// When it is renewed without being asked for, if it is in use then; nil for one that lives too shortly.
+    public var renewAt: BootInstant?
+    public var fingerprint: String
+
+    public init(
+      serial: UInt64, lifetime: Milliseconds, refreshAt: BootInstant, expiresAt: BootInstant,
+      renewAt: BootInstant? = nil, fingerprint: String
+    ) {
+      self.serial = serial
+      self.lifetime = lifetime
+      self.refreshAt = refreshAt
+      self.expiresAt = expiresAt
+      self.renewAt = renewAt
+      self.fingerprint = fingerprint
+    }
+
+    /// Long enough for the caller; a provider's tokens that never live that long are judged by their lead instead,
+    /// or each call would make an exchange.
+    func serves(_ minimum: Milliseconds, at now: BootInstant) -> Bool {
+      minimum < lifetime ? now + minimum <= expiresAt : now < refreshAt
+    }
+  }
+
+  /// What a caller asks for.
+  public enum Demand: Hashable, Sendable {
+    case usable(minimumLifetime: Milliseconds)
+    /// An exchange, whatever is cached; callers of one generation share it.
+    case forced
+    /// An exchange, if the cached token is still the rejected one.
+    case replacing(fingerprint: String)
+  }
+
+  public struct Attempt: Hashable, Sendable {
+    public var number: UInt64
+    public var key: TokenKey
+    /// When it began, and once its request left, when that was.
+    public internal(set) var startedAt: BootInstant
+    /// Sends a refresh token again whose first use has an unknown outcome; there is no second replay.
+    public var isReplay: Bool
+  }
+
+  public enum Source: String, Sendable { case cache, refreshed, staleOk }
+
+  public enum Refusal: Hashable, Sendable {
+    case signedOut
+    case reauthenticate(reason: String)
+    case locked
+    case interaction(claims: String?)
+    case misconfigured(String)
+    case offline(retryAfter: Milliseconds)
+    case untrustedServer
+    case unavailable(retryAfter: Milliseconds)
+    case store
+  }
+
+  public enum Effect: Hashable, Sendable {
+    case exchange(Attempt)
+    case answer(WaiterID, serial: UInt64, Source)
+    case refuse(WaiterID, Refusal)
+    /// What is remembered changed and must be durable.
+    case persistHealth
+    /// What a person should be told, once: sign in again.
+    case sessionExpired(reason: String)
+    case stateChanged
+  }
+
+  public enum Freshness: String, Sendable { case fresh, stale, expired, none }
+}

@@ -1,0 +1,33 @@
+public import AgentModel
+
+/// What a grant's machine remembers over a restart (DESIGN, Tokens: "health (persisted: …)").
+public struct TokenMemory: Hashable, Sendable {
+  public var health: TokenMachine.Health
+  /// The audiences for which the provider wants the person, with the claims that it asked for.
+  public var interactions: [TokenKey: String?]
+  /// How long the provider is left in peace; without it a restart would ask sooner than a provider allowed.
+  public var patience: Patience?
+
+  public struct Patience: Hashable, Sendable {
+    public var until: BootInstant
+    public var failure: ExchangeFailure
+    /// Failures in a row that asked for patience, and how many of them no one could explain.
+    public var failures: Int
+    public var unexplained: Int
+
+    public init(until: BootInstant, failure: ExchangeFailure, failures: Int, unexplained: Int) {
+      self.until = until
+      self.failure = failure
+      self.failures = failures
+      self.unexplained = unexplained
+    }
+  }
+
+  public init(
+    health: TokenMachine.Health, interactions: [TokenKey: String?] = [:], patience: Patience? = nil
+  ) {
+    self.health = health
+    self.interactions = interactions
+    self.patience = patience
+  }
+}

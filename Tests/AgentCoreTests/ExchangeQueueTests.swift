@@ -1,0 +1,110 @@
+import AgentCore
+import AgentModel
+import Testing
+
+@Suite struct ExchangeQueueTests {
+  private let start = BootInstant(milliseconds: 1000)
+
+  @Test func twoAnIssuerAndFourInAll() {
+    var queue = ExchangeQueue()
+    var admitted: [UInt64] = []
+    for ticket in 1...12 as ClosedRange<UInt64> {
+      admitted += queue.enter(ticket, issuer: "issuer\(ticket % 3)", isWanted: false, at: start)
+    }
+    #expect(admitted == [1, 2, 3, 4])
+    // 1 and 4 are of one issuer: when one of them goes, the next of that issuer is third in line.
+    #expect(queue.leave(2, at: start) == [5])
+    #expect(queue.leave(1, at: start) == [6])
+  }
+
+  @Test func oneIssuerTakesTwoPlaces() {
+    var queue = ExchangeQueue()
+    for ticket in 1...3 as ClosedRange<UInt64> { _ = queue.enter(ticket, issuer: "a", isWanted: true, at: start) }
+    #expect(queue.enter(4, issuer: "b", isWanted: false, at: start) == [4], "it is not delayed by a's crowd")
+    #expect(queue.leave(1, at: start) == [3])
+  }
+
+  @Test func whoeverIsWaitedForComesFirst() {
+    var queue = ExchangeQueue()
+    for ticket in 1...6 as ClosedRange<UInt64> { _ = queue.enter(ticket, issuer: "a", isWanted: false, at: start) }
+    _ = queue.enter(7, issuer: "a", isWanted: true, at: start)
+    queue.want(5)
+    #expect(queue.leave(1, at: start) == [5])
+    #expect(queue.leave(2, at: start) == [7])
+    #expect(queue.leave(5, at: start) == [3])
+  }
+
+  /// Two dead providers must not stop everybody.
+  @Test func whoHangsDoesNotCountForLong() {
+    var queue = ExchangeQueue()
+    for ticket in 1...4 as ClosedRange<UInt64> {
+      _ = queue.enter(ticket, issuer: ticket < 3 ? "dead" : "dying", isWanted: true, at: start)
+    }
+    #expect(queue.enter(5, issuer: "good", isWanted: true, at: start).isEmpty)
+    #expect(queue.nextLook(at: start) == start + .seconds(5))
+    #expect(queue.look(at: start + .milliseconds(4999)).isEmpty)
+    #expect(queue.look(at: start + .seconds(5)) == [5])
+    #expect(
+      queue.enter(6, issuer: "dead", isWanted: true, at: start + .seconds(6)).isEmpty, "two an issuer all the same")
+    #expect(queue.nextLook(at: start + .seconds(6)) == nil, "time helps nobody")
+  }
+
+  @Test func whoGivesUpLeavesNoGap() {
+    var queue = ExchangeQueue()
+    for ticket in 1...4 as ClosedRange<UInt64> { _ = queue.enter(ticket, issuer: "a", isWanted: false, at: start) }
+    #expect(queue.leave(3, at: start).isEmpty)
+    #expect(queue.leave(1, at: start) == [4])
+    _ = queue.leave(2, at: start)
+    _ = queue.leave(4, at: start)
+    #expect(queue.isEmpty)
+  }
+
+  /// In every history: the bounds hold, everybody comes to their turn, nobody twice.
+  @Test func everyHistory() {
+    for seed in 1...500 as ClosedRange<UInt64> {
+      var random = TokenMachineProperties.Random(state: seed)
+      var queue = ExchangeQueue()
+      var (now, next) = (start, UInt64(1))
+      var issuer: [UInt64: String] = [:]
+      var running: [UInt64: BootInstant] = [:]
+      var waiting: Set<UInt64> = []
+      func take(_ admitted: [UInt64]) {
+        for ticket in admitted {
+          #expect(waiting.remove(ticket) != nil, "seed \(seed)")
+          running[ticket] = now
+        }
+        #expect(running.values.count { now < $0 + .seconds(5) } <= 4, "seed \(seed)")
+        for name in Set(issuer.values) {
+          #expect(running.keys.count { issuer[$0] == name } <= 2, "seed \(seed)")
+        }
+      }
+      for _ in 0..<200 {
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0, 1:
+          issuer[next] = "issuer\(UInt64.random(in: 0..<4, using: &random))"
+          waiting.insert(next)
+          next += 1
+          take(queue.enter(next - 1, issuer: issuer[next - 1]!, isWanted: Bool.random(using: &random), at: now))
+        case 2: if let ticket = waiting.min() { queue.want(ticket) }
+        case 3:
+          if let ticket = running.keys.min() {
+            running[ticket] = nil
+            take(queue.leave(ticket, at: now))
+          }
+        default:
+          now = now + Milliseconds(Int64.random(in: 0...7000, using: &random))
+          take(queue.look(at: now))
+        }
+      }
+      while let ticket = running.keys.min() {
+        running[ticket] = nil
+        take(queue.leave(ticket, at: now))
+      }
+      #expect(waiting.isEmpty && queue.isEmpty, "seed \(seed)")
+    }
+  }
+}
+
+extension Milliseconds {
+  static func milliseconds(_ count: Int64) -> Milliseconds { Milliseconds(count) }
+}

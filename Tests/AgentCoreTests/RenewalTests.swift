@@ -1,0 +1,165 @@
+import AgentCore
+import AgentModel
+import Testing
+
+/// Tokens that are in use are renewed before anybody waits for them.
+@Suite struct RenewalTests {
+  /// A token of five minutes, stale after 255 s, renewed at 260.
+  private func grant(_ key: TokenKey = .standard, lifetime: Int64 = 300) -> Grant {
+    var grant = Grant()
+    var token = grant.token(lifetime: lifetime)
+    token.renewAt = token.refreshAt + .seconds(5)
+    _ = grant.noted(grant.machine.adopt(token, for: key))
+    grant.effects = []
+    return grant
+  }
+
+  @Test func whatIsUsedIsRenewedInTime() {
+    var grant = grant()
+    grant.wants()
+    #expect(grant.machine.nextRenewal(at: grant.now) == grant.now + .seconds(260))
+    grant.advance(259)
+    #expect(grant.renews().isEmpty)
+    grant.advance(1)
+    #expect(grant.renews().exchanges.map(\.key) == [.standard])
+    #expect(grant.machine.nextRenewal(at: grant.now) == nil, "one is in flight (I1)")
+    #expect(grant.renews().isEmpty)
+  }
+
+  @Test func whatNobodyUsesIsLeftAlone() {
+    var grant = grant(lifetime: 3600)
+    grant.wants()
+    grant.advance(3400)
+    #expect(grant.renews().isEmpty, "last used almost an hour ago")
+    #expect(grant.machine.nextRenewal(at: grant.now) == nil, "and it is not looked again")
+    var used = self.grant(lifetime: 3600)
+    used.advance(1700)
+    used.machine.used(.standard, at: used.now)
+    used.advance(1700)
+    #expect(used.renews().exchanges.count == 1)
+  }
+
+  @Test func aSignInAloneIsNoUse() {
+    var grant = grant()
+    grant.advance(260)
+    #expect(grant.renews().isEmpty)
+  }
+
+  @Test func everyAudienceInUseIsRenewedOneAfterTheOther() {
+    var grant = grant()
+    for key in [TokenKey.mail, .files] {
+      grant.wants(.forced, key)
+      var token = grant.token()
+      token.renewAt = token.refreshAt
+      _ = grant.noted(
+        grant.machine.exchangeSucceeded(attempt: grant.machine.exchange!.number, token: token, at: grant.now))
+    }
+    grant.wants()
+    grant.advance(270)
+    var renewed: [TokenKey] = []
+    for _ in 0..<3 {
+      let begun = grant.renews().exchanges
+      #expect(begun.count == 1)
+      renewed += begun.map(\.key)
+      grant.succeeds()
+    }
+    #expect(Set(renewed) == [.standard, .mail, .files])
+    #expect(grant.renews().isEmpty)
+  }
+
+  @Test func aFailureIsTriedAgainAfterItsPause() throws {
+    var grant = grant()
+    grant.wants()
+    grant.advance(260)
+    grant.renews()
+    grant.fails(.transient("status503", retryAfter: .seconds(20)))
+    #expect(grant.machine.nextRenewal(at: grant.now) == grant.now + .seconds(20))
+    grant.advance(20)
+    #expect(grant.renews().exchanges.count == 1)
+  }
+
+  @Test(arguments: [
+    ExchangeFailure.reauthenticate(reason: "refused"), .locked, .misconfigured("invalid_client"),
+    .interaction(claims: nil), .unknownOutcome("reset"),
+  ])
+  func whatTimeDoesNotMendIsNotTried(failure: ExchangeFailure) {
+    var grant = grant()
+    grant.wants()
+    grant.advance(260)
+    grant.renews()
+    grant.fails(failure)
+    #expect(grant.machine.nextRenewal(at: grant.now) == nil)
+    grant.advance(600)
+    #expect(grant.renews().isEmpty)
+  }
+
+  @Test func theDoubtShowsWhenTheTokenExpires() {
+    var grant = grant()
+    grant.wants(.forced)
+    grant.fails(.unknownOutcome("reset"))
+    #expect(grant.machine.doubtShows(at: grant.now) == grant.now + .seconds(300))
+    grant.advance(300)
+    #expect(grant.machine.doubtShows(at: grant.now) == nil)
+  }
+
+  @Test func theMomentLiesInTheFirstHalfOfTheStaleTime() {
+    let start = BootInstant(milliseconds: 1000)
+    func moment(_ lifetime: Int64, _ jitter: Double) -> BootInstant? {
+      let lead = LeadTime.of(lifetime: .seconds(lifetime))
+      let end = start + .seconds(lifetime)
+      return RenewalTime.of(issuedAt: start, refreshAt: end + (.zero - lead), expiresAt: end, jitter: jitter)
+    }
+    #expect(moment(300, 0) == start + .seconds(255))
+    #expect(moment(300, 0.999)! < start + .milliseconds(277_500) && moment(300, 0.999)! > start + .seconds(277))
+    #expect(moment(3600, 0) == start + .seconds(3300))
+    // Never faster than once a minute of its own accord.
+    #expect(moment(61, 0) == start + .seconds(60))
+    #expect(moment(60, 0) == nil && moment(5, 0.5) == nil)
+    // What has no stale time can't be refreshed.
+    #expect(RenewalTime.of(issuedAt: start, refreshAt: start, expiresAt: start, jitter: 0) == nil)
+  }
+
+  /// A grace that ended while the exchange stood in line is not used.
+  @Test func aReplayThatWaitedTooLongIsNotSent() throws {
+    var grant = Grant(reuse: .grace, grace: 60)
+    grant.wants()
+    let first = try #require(grant.machine.exchange)
+    let leaves = grant.machine.sending(attempt: first.number, at: grant.now + .seconds(5))
+    #expect(leaves)
+    grant.advance(5)
+    grant.fails(.unknownOutcome("reset"))
+    let replay = try #require(grant.machine.exchange)
+    #expect(replay.isReplay)
+    // Half of the grace, counted from when the first request left.
+    let inTime = grant.machine.sending(attempt: replay.number, at: grant.now + .seconds(29))
+    let tooLate = grant.machine.sending(attempt: replay.number, at: grant.now + .seconds(30))
+    let another = grant.machine.sending(attempt: 99, at: grant.now)
+    #expect(inTime && !tooLate && !another)
+  }
+
+  /// An answer that could not be kept yet ends the doubt: what comes after it is no replay.
+  @Test func anAnswerThatIsHeldEndsTheDoubt() throws {
+    var grant = Grant(reuse: .grace, grace: 60)
+    grant.wants()
+    grant.fails(.unknownOutcome("reset"))
+    let replay = try #require(grant.machine.exchange)
+    _ = grant.noted(grant.machine.answerIsHeld(attempt: replay.number))
+    let effects = grant.fails(.store)
+    #expect(grant.machine.health == .ok && effects.refusals.values.map { $0 } == [.store])
+    grant.advance(100_000)
+    let next = grant.wants().effects.exchanges
+    #expect(next.count == 1 && next.first?.isReplay == false)
+  }
+
+  @Test func aTokenIsKnownByItsFingerprintAlsoWhenItWasReplaced() {
+    var grant = Grant.fresh()
+    grant.wants(.forced, .mail)
+    grant.succeeds()
+    grant.wants(.forced, .mail)
+    grant.succeeds()
+    #expect(grant.machine.key(ofFingerprint: "fp1") == .standard)
+    #expect(grant.machine.key(ofFingerprint: "fp2") == .mail)
+    #expect(grant.machine.key(ofFingerprint: "fp3") == .mail)
+    #expect(grant.machine.key(ofFingerprint: "other") == nil)
+  }
+}

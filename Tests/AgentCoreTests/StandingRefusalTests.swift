@@ -1,0 +1,173 @@
+import AgentCore
+import AgentModel
+import Testing
+
+/// I5: what the provider refused is not asked again by whoever asks next.
+@Suite struct StandingRefusalTests {
+  /// Whatever clients ask, and however often: one request in 120 s.
+  @Test(arguments: [ExchangeFailure.reauthenticate(reason: "refused"), .locked, .misconfigured("invalid_client")])
+  func aRefusedGrantCostsTheProviderOneRequestInTwoMinutes(failure: ExchangeFailure) {
+    var grant = Grant()
+    var requests: [BootInstant] = []
+    for second in 0..<1000 {
+      for demand in [TokenMachine.Demand.usable(minimumLifetime: .zero), .forced, .replacing(fingerprint: "fp")] {
+        if !grant.wants(demand).effects.exchanges.isEmpty { requests.append(grant.now) }
+        if grant.machine.exchange != nil { grant.fails(failure) }
+      }
+      grant.advance(1)
+      _ = second
+    }
+    #expect(requests.count == 9)
+    #expect(zip(requests, requests.dropFirst()).allSatisfy { $1 - $0 >= .seconds(120) })
+    #expect(grant.effects.tellsPerson.count <= 1, "a person is told once")
+  }
+
+  /// A provider's mistake: the token is marked, and good again when it says so.
+  @Test func aGrantThatIsGoodAfterAllComesBack() {
+    var grant = Grant()
+    grant.wants()
+    grant.fails(.reauthenticate(reason: "refused"))
+    grant.advance(120)
+    #expect(grant.wants().effects.exchanges.isEmpty, "who only asks makes no request")
+    #expect(grant.wants(.forced).effects.exchanges.count == 1)
+    let effects = grant.succeeds()
+    #expect(effects.contains(.stateChanged) && grant.machine.health == .ok)
+    #expect(grant.wants().effects.answers.count == 1)
+  }
+
+  /// An administrator mends what nobody tells us of.
+  @Test(arguments: [ExchangeFailure.locked, .misconfigured("invalid_client")])
+  func whatAnAdministratorMendsIsFoundByWhoAsks(failure: ExchangeFailure) {
+    var grant = Grant()
+    grant.wants()
+    grant.fails(failure)
+    grant.advance(899)
+    #expect(grant.wants().effects.exchanges.isEmpty)
+    grant.advance(1)
+    #expect(grant.wants().effects.exchanges.count == 1)
+    grant.succeeds()
+    #expect(grant.machine.health == .ok)
+  }
+
+  /// A refusal that is remembered from before a restart is not tried at once.
+  @Test func aRestartDoesNotAskSooner() {
+    let start = BootInstant(milliseconds: 5000)
+    var machine = TokenMachine(
+      memory: TokenMemory(health: .reauthenticate(reason: "refused")), rule: Grant.rule(.strict), at: start)
+    #expect(machine.wanted(by: 1, key: .standard, demand: .forced, at: start).exchanges.isEmpty)
+    #expect(machine.wanted(by: 2, key: .standard, demand: .forced, at: start + .seconds(120)).exchanges.count == 1)
+  }
+
+  @Test(arguments: ["outcomeUnknown", "noRefreshToken", "subjectChanged"])
+  func whatCanNotComeBackIsNeverAsked(reason: String) {
+    var grant = Grant()
+    grant.wants()
+    grant.fails(.reauthenticate(reason: reason))
+    grant.advance(100_000)
+    #expect(grant.wants(.forced).effects.exchanges.isEmpty)
+  }
+
+  /// I4 stands above it: a refusal of a replay says nothing of the first request.
+  @Test func aDoubtIsNotEndedByAnotherRefusal() {
+    var grant = Grant(reuse: .grace, grace: 600)
+    grant.wants()
+    grant.fails(.unknownOutcome("timedOut"))
+    grant.fails(.locked)
+    grant.advance(100_000)
+    #expect(grant.machine.health == .locked)
+    #expect(grant.wants(.forced).effects.exchanges.isEmpty)
+    #expect(grant.wants().effects.exchanges.isEmpty)
+  }
+
+  @Test func whatOneAudienceWantsOfThePersonIsRemembered() {
+    var grant = Grant.fresh()
+    grant.wants(.forced, .mail)
+    grant.fails(.interaction(claims: "{}"))
+    #expect(grant.machine.memory.interactions == [.mail: .some("{}")])
+    var machine = TokenMachine(memory: grant.machine.memory, rule: Grant.rule(.strict), at: grant.now)
+    #expect(machine.hasInteraction)
+    #expect(
+      machine.wanted(by: 1, key: .mail, demand: .usable(minimumLifetime: .zero), at: grant.now)
+        == [.refuse(1, .interaction(claims: "{}"))])
+    #expect(machine.wanted(by: 2, key: .files, demand: .forced, at: grant.now).exchanges.count == 1)
+  }
+
+  /// The person consented elsewhere: who forces it finds out.
+  @Test func anInteractionIsAskedAgainWhenForced() {
+    var grant = Grant.fresh()
+    grant.wants(.forced, .mail)
+    grant.fails(.interaction(claims: nil))
+    grant.advance(119)
+    #expect(grant.wants(.forced, .mail).effects.exchanges.isEmpty)
+    grant.advance(1)
+    #expect(grant.wants(.forced, .mail).effects.exchanges.count == 1)
+    grant.succeeds()
+    #expect(!grant.machine.hasInteraction)
+  }
+
+  @Test func thePatienceThatAProviderAskedForOutlivesARestart() throws {
+    var grant = Grant()
+    grant.wants()
+    grant.fails(.transient("throttled", retryAfter: .seconds(3600)))
+    let patience = try #require(grant.machine.memory.patience)
+    #expect(patience.until == grant.now + .seconds(3600) && patience.failures == 1)
+    var machine = TokenMachine(memory: grant.machine.memory, rule: Grant.rule(.strict), at: grant.now)
+    let refused = machine.wanted(by: 1, key: .standard, demand: .forced, at: grant.now + .seconds(3599))
+    #expect(refused == [.refuse(1, .unavailable(retryAfter: .seconds(1)))])
+    #expect(machine.wanted(by: 2, key: .standard, demand: .forced, at: patience.until).exchanges.count == 1)
+  }
+
+  /// What has no way, or no disk, may have one after a restart.
+  @Test func aPauseOfOurOwnIsNotRemembered() {
+    var grant = Grant()
+    grant.wants()
+    grant.fails(.offline("refused"), jitter: 0.9)
+    #expect(grant.machine.memory.patience == nil)
+  }
+
+  /// Three refusals that nobody understands, also with restarts between them.
+  @Test func unexplainedRefusalsAreCountedOverRestarts() {
+    var memory = TokenMemory(health: .ok)
+    var now = BootInstant(milliseconds: 1000)
+    for expected in [TokenMachine.Health.ok, .ok, .reauthenticate(reason: "unexplainedRefusal")] {
+      var machine = TokenMachine(memory: memory, rule: Grant.rule(.strict), at: now)
+      _ = machine.wanted(by: 1, key: .standard, demand: .forced, at: now)
+      _ = machine.exchangeFailed(attempt: 1, .unexplained(status: 400), at: now, jitter: 0.5)
+      #expect(machine.health == expected)
+      memory = machine.memory
+      now = now + .seconds(400)
+    }
+  }
+}
+
+/// One program's odd wish must not end the account for the others, and a dead grant must show itself all the same.
+@Suite struct OddWishTests {
+  @Test func aWishThatNobodyUnderstandsEndsNothing() {
+    var grant = Grant.fresh()
+    for _ in 0..<2 {
+      grant.wants(.forced, .mail)
+      let effects = grant.fails(.unexplained(status: 400))
+      #expect(effects.refusals.count == 1 && effects.exchanges.isEmpty)
+      #expect(grant.wants(.forced, .mail).effects.refusals.count == 1, "not at once again")
+      grant.advance(10)
+    }
+    #expect(grant.machine.health == .ok)
+    #expect(grant.wants(.forced).effects.exchanges.count == 1, "the others go on")
+    grant.succeeds()
+    // The third time it is looked whether the grant itself is good.
+    grant.wants(.forced, .mail)
+    #expect(grant.fails(.unexplained(status: 400)).exchanges.map(\.key) == [.standard])
+    grant.succeeds()
+    #expect(grant.machine.health == .ok)
+  }
+
+  @Test func aDeadGrantShowsItselfBehindAnOddWish() {
+    var grant = Grant.fresh()
+    for _ in 0..<30 where grant.machine.health == .ok {
+      grant.wants(.forced, .mail)
+      while grant.machine.exchange != nil { grant.fails(.unexplained(status: 400)) }
+      grant.advance(60)
+    }
+    #expect(grant.machine.health == .reauthenticate(reason: "unexplainedRefusal"))
+  }
+}
