@@ -14,7 +14,7 @@ import Testing
         let other = try await world.provider("other")
         try await world.signIn("bob", at: other, alias: "cached")
         try await world.signIn("carol", at: other, alias: "uncached")
-        await dead.expire()
+        await dead.expireUnused()
         let client = try world.client()
         _ = await client.call("token.get", #"{"account":"cached"}"#)
 
@@ -39,7 +39,7 @@ import Testing
     for seed in Self.seeds {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
-        await scene.expire()
+        await scene.expireUnused()
         let gate = Gate()
         world.network.next("/token", .heldAfter(gate))
         let clients = [try world.client(), try world.client()]
@@ -63,7 +63,7 @@ import Testing
     for seed in Self.seeds {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
-        await scene.expire()
+        await scene.expireUnused()
         let gone = try world.client()
         let stays = try world.client()
         gone.send("token.get", #"{"account":"work"}"#)
@@ -79,7 +79,7 @@ import Testing
     for seed in Self.seeds {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
-        await scene.expire()
+        await scene.expireUnused()
         let gate = Gate()
         world.network.next("/token", .heldAfter(gate))
         let client = try world.client()
@@ -113,11 +113,11 @@ import Testing
   @Test func aLateAnswersRevocationDoesNotKillTheNewLogin() throws {
     for seed in Self.seeds {
       try scenario(seed: seed) { world in
-        var options = PracticeOptions()
+        var options = Scene.options
         options.revocationReach = .grant
         let scene = try await Scene.signedIn(
           world, options: options, more: #","refresh":{"reuse":"strict"},"revocationScope":"grant""#)
-        await scene.expire()
+        await scene.expireUnused()
         let gate = Gate()
         world.network.next("/token", .heldAfter(gate))
         let client = try world.client()
@@ -126,7 +126,7 @@ import Testing
         try await world.signIn("alice", at: scene.provider, again: scene.account)
         gate.open()
         await world.clock.sleep(for: .seconds(60))
-        await scene.expire()
+        await scene.expireUnused()
         let answer = try await scene.token()
         #expect(scene.works(answer), "seed \(seed): \(answer)")
       }
@@ -137,7 +137,7 @@ import Testing
     for seed in Self.seeds {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world, rotation: .none)
-        await scene.expire()
+        await scene.expireUnused()
         let gate = Gate()
         world.network.next("/token", .heldAfter(gate))
         let client = try world.client()
@@ -159,7 +159,7 @@ import Testing
     for seed in Self.seeds {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
-        await scene.expire()
+        await scene.expireUnused()
         let client = try world.client()
         let requests = [
           "", #","scopes":["openid"]"#, #","resource":"https://a.example/""#, #","scopes":["openid","email"]"#,
@@ -190,7 +190,7 @@ import Testing
     for seed in Self.seeds {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
-        await scene.expire()
+        await scene.expireUnused()
         let gate = Gate()
         world.network.next("/token", .heldAfter(gate))
         let client = try world.client()

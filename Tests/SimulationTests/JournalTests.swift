@@ -19,7 +19,7 @@ import Testing
   ) throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world, rotation: rotation)
-      await scene.expire()
+      await scene.expireUnused()
       world.crash(at: moment)
       let lost = try await scene.token()
       #expect(lost.isLost)
@@ -93,7 +93,7 @@ import Testing
   @Test func aStagedAnswerOfAnEarlierBootGivesItsRefreshTokenOnly() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
-      await scene.expire()
+      await scene.expireUnused()
       world.crash(at: .after(Self.staged))
       _ = try await scene.token()
       world.crash(.powerLoss(seed: 3))
@@ -109,7 +109,7 @@ import Testing
   @Test func aGraceThatPassedWhileTheAgentWasAwayIsNotUsed() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world, rotation: .grace(seconds: 60))
-      await scene.expire()
+      await scene.expireUnused()
       world.crash(at: .before(Self.staged))
       _ = try await scene.token()
       await world.clock.sleep(for: .seconds(31))
@@ -126,7 +126,7 @@ import Testing
   @Test func aFullDiskBeginsNoExchangeAndLosesNothing() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
-      await scene.expire()
+      await scene.expireUnused()
       world.disk.setCapacity(world.disk.bytes().count)
       let answer = try await scene.token()
       #expect(answer.code == 5001, "\(answer)")
@@ -144,7 +144,7 @@ import Testing
       let scene = try await Scene.signedIn(world)
       world.disk.setCapacity(world.disk.bytes().count)
       #expect(try await scene.token()["source"] == "cache")
-      await world.clock.sleep(for: .seconds(260))
+      await world.clock.sleep(for: .seconds(3310))
       let stale = try await scene.token(#","minimumLifetimeSeconds":1"#)
       #expect(scene.works(stale), "\(stale)")
       #expect(scene.refreshes.isEmpty)
@@ -154,7 +154,7 @@ import Testing
   @Test func aDiskThatFillsUpWhileStagingLosesNothing() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
-      await scene.expire()
+      await scene.expireUnused()
       world.failCommit(Self.staged, with: .full)
       let answer = try await scene.token()
       #expect(answer.code == 5001, "\(answer)")
@@ -173,7 +173,7 @@ import Testing
     for restarts in [false, true] {
       try scenario { world in
         let scene = try await Scene.signedIn(world)
-        await scene.expire()
+        await scene.expireUnused()
         world.failCommit(Self.kept, with: .inputOutput)
         let answer = try await scene.token()
         #expect(answer.code == 5001, "\(answer)")

@@ -18,7 +18,7 @@ import Testing
     for seed in Self.seeds {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
-        await scene.expire()
+        await scene.expireUnused()
         let gate = Gate()
         world.network.next("/token", .heldAfter(gate))
         let client = try world.client()
@@ -44,7 +44,7 @@ import Testing
     for seed in Self.seeds {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
-        await scene.expire()
+        await scene.expireUnused()
         let gate = Gate()
         world.network.next("/token", .heldAfter(gate))
         let client = try world.client()
@@ -68,7 +68,7 @@ import Testing
   @Test func aRefusalThatComesToALockedAgentIsNoDoubt() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
-      await scene.expire()
+      await scene.expireUnused()
       let gate = Gate()
       world.network.next("/token", .heldAfter(gate))
       scene.idp.enqueueFault("/token", .status(503))
@@ -90,7 +90,7 @@ import Testing
     for seed in Self.seeds {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world, rotation: .grace(seconds: 300))
-        await scene.expire()
+        await scene.expireUnused()
         let gate = Gate()
         world.network.next("/token", .heldAfter(gate))
         let client = try world.client()
@@ -106,9 +106,9 @@ import Testing
         _ = await (client.answer(to: first), client.answer(to: second))
         await world.clock.sleep(for: .seconds(2))
         try await world.restart()
-        await scene.expire()
+        await scene.expireUnused()
         #expect(scene.works(try await scene.token()), "seed \(seed)")
-        await scene.expire()
+        await scene.expireUnused()
         #expect(scene.works(try await scene.token()), "seed \(seed)")
         #expect(scene.idp.endOfGrant(scene.grant) == nil, "seed \(seed)")
       }
@@ -121,7 +121,7 @@ import Testing
     for seed in 1...80 as ClosedRange<UInt64> {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world, rotation: rotation)
-        await scene.expire()
+        await scene.expireUnused()
         let chance = SeededEntropy(seed: seed &* 977)
         let client = try world.client()
         for _ in 0..<4 {
@@ -133,7 +133,7 @@ import Testing
         }
         let answer = try await scene.token()
         #expect(scene.works(answer), "seed \(seed): \(answer)")
-        await scene.expire()
+        await scene.expireUnused()
         #expect(scene.works(try await scene.token()), "seed \(seed)")
         try await world.restart()
         #expect(scene.works(try await scene.token()), "seed \(seed)")

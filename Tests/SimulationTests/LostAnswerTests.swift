@@ -11,7 +11,7 @@ import Testing
       let scene = try await Scene.signedIn(world)
       let watcher = try world.client()
       _ = await watcher.call("event.subscribe", #"{"types":["session.expired","session.stateChanged"]}"#)
-      await world.clock.sleep(for: .seconds(256))
+      await world.clock.sleep(for: .seconds(3310))
       world.network.next("/token", .lostAnswer(.timedOut))
       // Stale: answered from memory, and one exchange begins that nobody waits for.
       #expect(try await scene.token(#","minimumLifetimeSeconds":1"#)["source"] == "cache")
@@ -21,7 +21,7 @@ import Testing
       let stale = try await scene.token(#","minimumLifetimeSeconds":1"#)
       #expect(scene.works(stale), "\(stale)")
       #expect(stale["source"] == "staleOk" || stale["source"] == "cache")
-      await world.clock.sleep(for: .seconds(15))
+      await world.clock.sleep(for: .seconds(260))
 
       for _ in 0..<2 {
         let answer = try await scene.token()
@@ -44,7 +44,7 @@ import Testing
   @Test func graceReplaysOnceAndNoMore() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world, rotation: .grace(seconds: 120))
-      await scene.expire()
+      await scene.expireUnused()
       world.network.next("/token", .lostAnswer(.timedOut))
       let answer = try await scene.token()
       #expect(answer["source"] == "refreshed")
@@ -52,7 +52,7 @@ import Testing
       #expect(scene.refreshes.map(\.refreshToken) == [scene.firstRefreshToken, scene.firstRefreshToken])
       #expect(scene.refreshes[1].at - scene.refreshes[0].at <= .seconds(60), "within half of the grace")
 
-      await scene.expire()
+      await scene.expireUnused()
       world.network.next("/token", .lostAnswer(.reset), times: 2)
       let second = try await scene.token()
       #expect(second.code == 2004, "\(second)")
@@ -68,7 +68,7 @@ import Testing
   @Test func aReplayThatFoundNoConnectionIsTriedAgainWithinTheGrace() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world, rotation: .grace(seconds: 120))
-      await scene.expire()
+      await scene.expireUnused()
       world.network.next("/token", .lostAnswer(.reset))
       world.network.next("/token", .notConnected(.refused))
       #expect(try await scene.token().code == 3001)
@@ -82,7 +82,7 @@ import Testing
   @Test func withoutRotationTheRequestIsSimplyRepeated() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world, rotation: .none)
-      await scene.expire()
+      await scene.expireUnused()
       world.network.next("/token", .lostAnswer(.reset))
       let answer = try await scene.token()
       #expect(answer.code == 3002, "\(answer)")
@@ -97,7 +97,7 @@ import Testing
     try scenario { world in
       let scene = try await Scene.signedIn(
         world, more: #","refresh":{"reuse":"strict","onUnknownOutcome":"replayOnce"}"#)
-      await scene.expire()
+      await scene.expireUnused()
       world.network.next("/token", .lostRequest(.reset))
       #expect(scene.works(try await scene.token()))
       #expect(scene.refreshes.count == 2)
@@ -107,7 +107,7 @@ import Testing
   @Test func aNameThatIsNotFoundIsOfflineAndTheSessionIsKept() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
-      await scene.expire()
+      await scene.expireUnused()
       world.network.isOnline = false
       var pauses: [Int64] = []
       for _ in 0..<12 {
@@ -136,7 +136,7 @@ import Testing
   @Test func duringAPauseNobodyIsAsked() throws {
     try scenario(seed: 5) { world in
       let scene = try await Scene.signedIn(world)
-      await scene.expire()
+      await scene.expireUnused()
       world.network.next("/token", .notConnected(.unreachable), times: nil)
       let first = try await scene.token()
       let pause = try #require(first.retryAfterMs)
@@ -149,7 +149,7 @@ import Testing
   @Test func aServerThatCanNotBeTrustedIsToldAndNothingIsSpent() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
-      await scene.expire()
+      await scene.expireUnused()
       world.network.next("/token", .untrusted)
       #expect(try await scene.token().code == 3004)
       await world.clock.sleep(for: .seconds(2))
@@ -161,7 +161,7 @@ import Testing
   @Test func aCallersTimeoutEndsNoExchange() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
-      await scene.expire()
+      await scene.expireUnused()
       world.network.next("/token", .delay(.seconds(5)))
       let answer = try await scene.token(#","timeoutSeconds":1"#)
       #expect(answer.code == 1006, "\(answer)")

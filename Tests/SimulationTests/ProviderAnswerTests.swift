@@ -13,7 +13,7 @@ import Testing
   ) throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
-      await scene.expire()
+      await scene.expireUnused()
       scene.idp.enqueueFault("/token", fault)
       try await check(scene, try await scene.token())
     }
@@ -31,7 +31,7 @@ import Testing
   @Test func aCaptivePortalIsNoAnswerOfTheProviders() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
-      await scene.expire()
+      await scene.expireUnused()
       world.network.next(
         "/token", .intercepted(status: 200, fields: [("Content-Type", "text/html")], body: "<html>Sign in to Wi-Fi"))
       let answer = try await scene.token()
@@ -65,7 +65,7 @@ import Testing
 
   @Test func retryAfterAsADateIsKept() throws {
     // Five minutes after the expiry of the token, by the server's clock.
-    try meeting(.status(503, "", headers: [("Retry-After", "Tue, 01 Jan 2030 00:10:01 GMT")])) { scene, answer in
+    try meeting(.status(503, "", headers: [("Retry-After", "Tue, 01 Jan 2030 01:05:01 GMT")])) { scene, answer in
       #expect(answer.code == 3002)
       let pause = try #require(answer.retryAfterMs)
       #expect((290_000...301_000).contains(pause), "\(pause)")
@@ -107,7 +107,7 @@ import Testing
     try scenario { world in
       let scene = try await Scene.signedIn(
         world, more: #","refresh":{"reuse":"strict"},"errorCodes":{"account_disabled":"locked"}"#)
-      await scene.expire()
+      await scene.expireUnused()
       try scene.idp.setUser("alice", disabled: true)
       #expect(try await scene.token().code == 2006)
       #expect(try await scene.session()["state"] == "locked")
@@ -131,7 +131,7 @@ import Testing
       let refused = try await scene.token(#","scopes":["workorders:write"]"#)
       #expect(refused.code == 3003, "\(refused)")
       #expect(scene.works(try await scene.token()))
-      await scene.expire()
+      await scene.expireUnused()
       #expect(scene.works(try await scene.token()), "one wish that was wrong does not stop the account")
     }
   }
@@ -139,7 +139,7 @@ import Testing
   @Test func aWishForThePersonHoldsForThatAudienceOnly() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
-      await scene.expire()
+      await scene.expireUnused()
       scene.idp.enqueueFault(
         "/token", .error("interaction_required"), resource: "https://payroll.example/")
       let answer = try await scene.token(#","resource":"https://payroll.example/""#)
@@ -169,7 +169,7 @@ import Testing
       let scene = try await Scene.signedIn(world)
       let watcher = try world.client()
       _ = await watcher.call("event.subscribe", #"{"types":["token.scopesNarrowed","token.refreshed"]}"#)
-      await scene.expire()
+      await scene.expireUnused()
       scene.idp.enqueueFault("/token", Fault(.changeAnswer(["scope": "openid profile"])))
       let answer = try await scene.token()
       #expect(answer.json["result", "scopes"] == .strings(["openid", "profile"]), "\(answer)")
@@ -204,7 +204,7 @@ import Testing
   ]) func aRefusalThatExplainsNothingIsPatientTwice(refusal: Fault) throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
-      await scene.expire()
+      await scene.expireUnused()
       scene.idp.enqueueFault("/token", refusal)
       var codes: [Int?] = []
       for _ in 0..<3 {
@@ -220,7 +220,7 @@ import Testing
 
   @Test func aTokenThatLivesHardlyAtAllIsStillGiven() throws {
     try scenario { world in
-      var options = PracticeOptions()
+      var options = Scene.options
       options.accessTokenLifetimeSeconds = 30
       let scene = try await Scene.signedIn(world, options: options)
       #expect(scene.works(try await scene.token()))
@@ -236,7 +236,7 @@ import Testing
       let scene = try await Scene.signedIn(world)
       world.clock.setWall(Timestamp(year: 2031, month: 6, day: 1))
       #expect(try await scene.token()["source"] == "cache")
-      await scene.expire()
+      await scene.expireUnused()
       let answer = try await scene.token()
       #expect(scene.works(answer))
       #expect(answer["source"] == "refreshed")

@@ -25,7 +25,7 @@ import Testing
     let world = SimulatedWorld(seed: seed)
     return try world.run { world in
       let scene = try await Scene.signedIn(world, rotation: rotation)
-      await scene.expire()
+      await scene.expireUnused()
       let before = world.disk.operations
       world.failDisk(fault, at: step)
       let answered = try await scene.token()
@@ -54,7 +54,7 @@ import Testing
       }
       // And the account goes on, if need be after a sign-in.
       if afterwards.code == 2004 { try await world.signIn("alice", at: scene.provider, again: scene.account) }
-      await scene.expire()
+      await scene.expireUnused()
       let later = try await scene.token()
       #expect(scene.works(later), "\(comment): \(later)")
       return Run(reached: reached, answered: answered, afterwards: afterwards)

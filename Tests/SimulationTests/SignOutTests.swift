@@ -42,7 +42,7 @@ import Testing
           #expect(try await Self.pending(world) == 0, comment)
         } else {
           #expect(scene.works(token), "\(comment): \(token)")
-          await scene.expire()
+          await scene.expireUnused()
           let later = try await scene.token()
           // A revocation that was sent before its transaction was durable would show here.
           #expect(scene.works(later), "\(comment): \(later)")
@@ -58,7 +58,7 @@ import Testing
     for seed in 1...30 as ClosedRange<UInt64> {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
-        await scene.expire()
+        await scene.expireUnused()
         let gate = Gate()
         world.network.next("/token", .heldAfter(gate))
         let client = try world.client()
@@ -101,7 +101,7 @@ import Testing
   ) throws {
     for seed in 1...20 as ClosedRange<UInt64> {
       try scenario(seed: seed) { world in
-        var options = PracticeOptions()
+        var options = Scene.options
         options.revocationReach = reach
         let scene = try await Scene.signedIn(
           world, options: options, more: #","refresh":{"reuse":"strict"},"revocationScope":"\#(reach.rawValue)""#)
@@ -129,7 +129,7 @@ import Testing
 
   @Test func aSupersededRevocationIsToldAsAbandoned() throws {
     try scenario { world in
-      var options = PracticeOptions()
+      var options = Scene.options
       options.revocationReach = .grant
       let scene = try await Scene.signedIn(
         world, options: options, more: #","refresh":{"reuse":"strict"},"revocationScope":"grant""#)
@@ -199,7 +199,7 @@ import Testing
   /// Two real servers refuse public clients so: it is never reported as revoked.
   @Test func a401IsNeverReportedAsRevoked() throws {
     try scenario { world in
-      var options = PracticeOptions()
+      var options = Scene.options
       options.publicClientsMayRevoke = false
       let scene = try await Scene.signedIn(world, options: options)
       let watcher = try world.client()

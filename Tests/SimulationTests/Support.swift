@@ -15,11 +15,16 @@ struct Scene: Sendable {
 
   var idp: PracticeProvider { provider.idp }
 
-  /// Access tokens live 300 s, and are refreshed from 255 s on.
-  static let expiry = Milliseconds.seconds(301)
+  /// Access tokens live an hour and are refreshed in its last five minutes: an account that nobody uses is left alone
+  /// by then, so that an exchange is only ever what a scenario asked for.
+  static let options: PracticeOptions = {
+    var options = PracticeOptions()
+    options.accessTokenLifetimeSeconds = 3600
+    return options
+  }()
 
   static func signedIn(
-    _ world: SimulatedWorld, rotation: RefreshTokenRotation = .strict, options: PracticeOptions = PracticeOptions(),
+    _ world: SimulatedWorld, rotation: RefreshTokenRotation = .strict, options: PracticeOptions = options,
     more: String? = nil
   ) async throws -> Scene {
     let provider = try await world.provider("idp", rotation: rotation, options: options, more: more)
@@ -30,7 +35,12 @@ struct Scene: Sendable {
       firstRefreshToken: token)
   }
 
-  func expire() async { await world.clock.sleep(for: Self.expiry) }
+  /// Time passes, nobody asks for anything, and the access token has expired at the end of it.
+  func expireUnused() async {
+    // A token that was used in the last half hour is refreshed by itself, so it takes longer than its lifetime.
+    let lifetime = Milliseconds.seconds(Int64(idp.options.accessTokenLifetimeSeconds))
+    await world.clock.sleep(for: max(.seconds(40 * 60), lifetime + .seconds(1)))
+  }
 
   /// `token.get` on a connection of its own.
   func token(_ more: String = "", method: String = "token.get") async throws -> SimulatedAnswer {
