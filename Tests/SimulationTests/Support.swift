@@ -55,6 +55,29 @@ struct Scene: Sendable {
     return await client.call("session.get", #"{"account":"\#(account)"}"#)
   }
 
+  /// How many exchanges of this grant were kept.
+  func generation() async throws -> Int64 {
+    try #require(try await session().result?["generation"]?.integerValue)
+  }
+
+  /// Parameters of `token.reject`.
+  func rejecting(_ fingerprint: String, _ more: String = "") -> String {
+    #"{"account":"\#(account)","fingerprint":"\#(fingerprint)"\#(more)}"#
+  }
+
+  /// The trouble is over and nobody signed in: the account works, in this process and in the next, and the family
+  /// of its refresh tokens lives, so none of them was ever sent that had been spent.
+  func livesOn(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    await expireUnused()
+    let answer = try await token()
+    #expect(works(answer), "\(answer)", sourceLocation: sourceLocation)
+    try await world.restart()
+    let afterwards = try await token()
+    #expect(works(afterwards), "after a restart: \(afterwards)", sourceLocation: sourceLocation)
+    #expect(try await session()["state"] == "active", sourceLocation: sourceLocation)
+    #expect(idp.endOfGrant(grant) == nil, sourceLocation: sourceLocation)
+  }
+
   /// Refreshes that left this machine.
   var refreshes: [SimulatedNetwork.Sent] { world.network.sent.filter { $0.refreshToken != nil } }
 
@@ -62,6 +85,11 @@ struct Scene: Sendable {
   func works(_ answer: SimulatedAnswer) -> Bool {
     answer["accessToken"].map { idp.isActive(accessToken: $0) } ?? false
   }
+}
+
+extension SimulatedAnswer {
+  /// `scopes` of the result.
+  var scopes: Set<String> { Set(json["result", "scopes"]?.arrayValue?.compactMap(\.stringValue) ?? []) }
 }
 
 /// Runs a scenario in a world of its own, and says the seed if it fails.
