@@ -49,6 +49,13 @@ struct Scene: Sendable {
     return await client.call(method, #"{"account":"\#(account)"\#(more)}"#)
   }
 
+  /// `token.get` for another account.
+  func tokenOf(_ account: String) async throws -> SimulatedAnswer {
+    let client = try world.client()
+    defer { client.disconnect() }
+    return await client.call("token.get", #"{"account":"\#(account)"}"#)
+  }
+
   func session() async throws -> SimulatedAnswer {
     let client = try world.client()
     defer { client.disconnect() }

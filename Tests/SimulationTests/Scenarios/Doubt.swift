@@ -1,0 +1,40 @@
+import AgentSimulation
+import PracticeProvider
+import Testing
+
+/// The commits of a refresh, counted from its beginning.
+enum Journal {
+  static let intent = 1
+  static let staged = 2
+  static let kept = 3
+}
+
+extension Scene {
+  /// Nobody knows whether the refresh token was spent: it is not sent again, the person is told once, whatever is
+  /// asked and however often the agent starts again, and a sign-in ends it.
+  func isInDoubt(sent: Int, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    var told = 0
+    for round in 0..<2 {
+      let witness = try await Witness.at(world)
+      for method in ["token.get", "token.refresh", "token.get"] {
+        let answer = try await token(method: method)
+        answer.isExpected(2004, reason: "outcomeUnknown", account: account, sourceLocation: sourceLocation)
+      }
+      let session = try await session()
+      #expect(session["state"] == "reauthenticationRequired", "\(session)", sourceLocation: sourceLocation)
+      #expect(
+        session.json["result", "refresh", "phase"]?.stringValue == "inDoubt", "\(session)",
+        sourceLocation: sourceLocation)
+      told += witness.expiries.count
+      #expect(witness.expiries.allSatisfy { $0 == "outcomeUnknown" }, sourceLocation: sourceLocation)
+      if round == 0 { try await world.restart() }
+    }
+    #expect(told == 1, "the person is told once", sourceLocation: sourceLocation)
+    #expect(refreshes.count == sent, "it is never sent again by itself", sourceLocation: sourceLocation)
+    #expect(idp.endOfGrant(grant) == nil, sourceLocation: sourceLocation)
+
+    try await world.signIn("alice", at: provider, again: account)
+    #expect(works(try await token()), sourceLocation: sourceLocation)
+    #expect(try await session()["state"] == "active", sourceLocation: sourceLocation)
+  }
+}

@@ -1,0 +1,175 @@
+import AgentModel
+import AgentPorts
+import AgentSimulation
+import PracticeProvider
+import StorageFaults
+import Testing
+
+/// A death, or a disk that is full, between any two steps of the journal (DESIGN, Tokens: Journal).
+@Suite(.tellsItsSeed) struct JournalScenarios {
+  static let rotations: [RefreshTokenRotation] = [.strict, .grace(seconds: 120), .none]
+
+  /// Dies at `moment` of a refresh for which several wait, and starts again after `away`.
+  private func killed(
+    _ scene: Scene, _ chance: Chance, at moment: CommitMoment, away: Milliseconds = .zero, powerLost: Bool = false
+  ) async throws {
+    let world = scene.world
+    let crowd = try Crowd(world, clients: chance.number(1...3))
+    world.crash(at: moment)
+    let asked = crowd.ask(chance.number(1...4), chance.one(of: ["token.get", "token.refresh"]))
+    for answer in await crowd.answers(asked) { #expect(answer.isLost, "\(answer)") }
+    #expect(!world.isRunning)
+    if powerLost { world.crash(.powerLoss(seed: UInt64(chance.number(1...1000)))) }
+    if away > .zero { world.clock.suspend(for: away) }
+    try await world.restart()
+  }
+
+  @Test func killBeforeSend() async throws {
+    try await everySeed { world, chance in
+      let rotation = chance.one(of: Self.rotations)
+      let scene = try await Scene.signedIn(world, rotation: rotation)
+      await scene.expireUnused()
+      let intended = chance.coin()
+      try await self.killed(scene, chance, at: intended ? .after(Journal.intent) : .before(Journal.intent))
+      #expect(scene.refreshes.isEmpty, "nothing was sent")
+      if intended, rotation == .strict { return try await scene.isInDoubt(sent: 0) }
+      // Nothing was intended, or sending it once more is forgiven.
+      let answer = try await scene.token()
+      #expect(answer["source"] == "refreshed", "\(answer)")
+      #expect(scene.refreshes.map(\.refreshToken) == [scene.firstRefreshToken])
+      try await scene.livesOn()
+    }
+  }
+
+  @Test func killAfter200BeforeStagingStrict() async throws {
+    try await everySeed { world, chance in
+      let scene = try await Scene.signedIn(world)
+      await scene.expireUnused()
+      try await self.killed(
+        scene, chance, at: .before(Journal.staged), away: chance.seconds(0...100), powerLost: chance.coin())
+      try await scene.isInDoubt(sent: 1)
+    }
+  }
+
+  @Test func killAfter200BeforeStagingGrace() async throws {
+    try await everySeed { world, chance in
+      let scene = try await Scene.signedIn(world, rotation: .grace(seconds: 120))
+      await scene.expireUnused()
+      // Half of the grace is for us, the other half for the way there.
+      let isInTime = chance.coin()
+      try await self.killed(
+        scene, chance, at: .before(Journal.staged), away: isInTime ? chance.seconds(0...59) : chance.seconds(61...500))
+      guard isInTime else { return try await scene.isInDoubt(sent: 1) }
+      let crowd = try Crowd(world, clients: 2)
+      let answers = await crowd.answers(crowd.ask(chance.number(1...5)))
+      for answer in answers { #expect(scene.works(answer), "\(answer)") }
+      #expect(scene.refreshes.map(\.refreshToken) == [scene.firstRefreshToken, scene.firstRefreshToken])
+      #expect(scene.idp.activeRefreshTokens().count == 1)
+      try await scene.livesOn()
+    }
+  }
+
+  @Test func killAfter200BeforeStagingWithoutRotation() async throws {
+    try await everySeed { world, chance in
+      let scene = try await Scene.signedIn(world, rotation: .none)
+      await scene.expireUnused()
+      let witness = try await Witness.at(world)
+      try await self.killed(
+        scene, chance, at: .before(Journal.staged), away: chance.seconds(0...5000), powerLost: chance.coin())
+      #expect(scene.works(try await scene.token()))
+      #expect(scene.refreshes.map(\.refreshToken) == [scene.firstRefreshToken, scene.firstRefreshToken])
+      #expect(witness.expiries == [])
+      try await scene.livesOn()
+    }
+  }
+
+  @Test func killAfterStaging() async throws {
+    try await everySeed { world, chance in
+      let scene = try await Scene.signedIn(world, rotation: chance.one(of: Self.rotations))
+      await scene.expireUnused()
+      let powerLost = chance.number(0...2) == 0
+      try await self.killed(
+        scene, chance, at: chance.coin() ? .after(Journal.staged) : .before(Journal.kept),
+        away: chance.seconds(0...600), powerLost: powerLost)
+      let crowd = try Crowd(world, clients: 2)
+      let answers = await crowd.answers(crowd.ask(chance.number(1...5)))
+      for answer in answers { #expect(scene.works(answer), "\(answer)") }
+      // The clock of another boot does not say how old the access token is: its refresh token is used, once.
+      #expect(scene.refreshes.count == (powerLost ? 2 : 1))
+      if powerLost, scene.idp.options.rotation != .none {
+        #expect(scene.refreshes.last?.refreshToken != scene.firstRefreshToken)
+      }
+      try await scene.livesOn()
+    }
+  }
+
+  @Test func killAfterCommit() async throws {
+    try await everySeed { world, chance in
+      let rotation = chance.one(of: Self.rotations)
+      let scene = try await Scene.signedIn(world, rotation: rotation)
+      let generation = try await scene.generation()
+      await scene.expireUnused()
+      try await self.killed(
+        scene, chance, at: .after(Journal.kept), away: chance.seconds(0...5000), powerLost: chance.coin())
+      #expect(try await scene.generation() == generation + 1)
+      // Access tokens are in memory only.
+      #expect(scene.works(try await scene.token()))
+      #expect(scene.refreshes.count == 2)
+      if rotation != .none { #expect(scene.refreshes[1].refreshToken != scene.firstRefreshToken) }
+      try await scene.livesOn()
+    }
+  }
+
+  @Test func diskFullWhileStaging() async throws {
+    try await everySeed { world, chance in
+      let scene = try await Scene.signedIn(world, rotation: chance.one(of: Self.rotations))
+      await scene.expireUnused()
+      let witness = try await Witness.at(world)
+      let commit = chance.one(of: [Journal.staged, Journal.kept])
+      let failure = chance.one(of: [StoreFailure.full, .inputOutput])
+      world.failCommit(commit, with: failure)
+      let crowd = try Crowd(world, clients: 2)
+      let asked = chance.number(1...5)
+      for answer in await crowd.answers(crowd.ask(asked)) {
+        answer.isExpected(
+          5001, reason: failure == .full ? "diskFull" : "inputOutput", account: scene.account, pause: 1...60_000)
+      }
+      #expect(try await scene.session().json["result", "refresh", "lastError", "name"]?.stringValue == "storeUnavailable")
+      #expect(scene.refreshes.count == 1)
+
+      // Staged, the answer outlives the process; before that it lives in memory, and is kept as soon as there is room.
+      if commit == Journal.kept, chance.coin() {
+        try await world.restart()
+      } else {
+        await world.clock.sleep(for: chance.seconds(6...60))
+      }
+      let later = try await scene.token()
+      #expect(scene.works(later), "\(later)")
+      #expect(scene.refreshes.count == 1, "the answer that came was kept")
+      #expect(witness.expiries == [])
+      crowd.wasAnsweredOnce(asked)
+      try await scene.livesOn()
+    }
+  }
+
+  /// A disk that is full before anything is sent: nothing is spent, and what is cached is served.
+  @Test func diskFullBeforeSend() async throws {
+    try await everySeed { world, chance in
+      let scene = try await Scene.signedIn(world)
+      await scene.expireUnused()
+      let cached = try await world.signIn("bob", at: scene.provider, alias: "cached")
+      let before = scene.refreshes.count
+      world.disk.setCapacity(world.disk.bytes().count + chance.number(0...4000))
+      for _ in 0..<chance.number(1...4) {
+        try await scene.token().isExpected(5001, reason: "diskFull", account: scene.account, pause: 1...60_000)
+        #expect(try await scene.tokenOf(cached)["source"] == "cache")
+        await world.clock.sleep(for: chance.seconds(0...60))
+      }
+      #expect(scene.refreshes.count == before, "nothing is spent that could not be kept")
+      world.disk.setCapacity(nil)
+      await world.clock.sleep(for: .seconds(301))
+      #expect(scene.works(try await scene.token()))
+      try await scene.livesOn()
+    }
+  }
+}
