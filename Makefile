@@ -88,8 +88,9 @@ bench: release ## Measure the agent beside a C echo server and ssh-agent.
 format: ## Format the Swift sources.
 	$(SWIFT) format --in-place --parallel --recursive $(SWIFT_SOURCES)
 
-schemas: packages ## Write again what is generated from Schemas/.
+schemas: packages ## Write again what is generated: from Schemas/, and the state diagram from the token machine.
 	$(SWIFT) run $(SWIFT_FLAGS) lanyard-schemas generate
+	LANYARD_UPDATE_DIAGRAM=1 $(SWIFT) test $(SWIFT_FLAGS) --filter StateDiagram
 
 clean: ## Remove what was built.
 	rm -rf .build

@@ -1,0 +1,208 @@
+import AgentCore
+import AgentModel
+
+/// Finds out what a grant can go through, by driving the machine itself: from every state that was reached, every
+/// input, until nothing new comes. Nothing is known here of how the machine decides.
+///
+/// The machine's own state is a value that is only compared by how it looks and what it would say to each demand, so
+/// the walk ends, and a rule that the machine learns later shows itself here.
+struct Explorer {
+  /// One step that was seen.
+  struct Step: Hashable {
+    var variant: Variant
+    var input: Input.Name
+    var from: Look
+    var to: Look
+    var effects: [String]
+  }
+
+  /// What the provider's owner configured, and which token is asked for.
+  struct Variant: Hashable {
+    var name: String
+    var rule: ProviderConfiguration.RefreshRule
+    var key = TokenKey.standard
+
+    static let all = [
+      Variant(name: "none", rule: Grant.rule(.none)),
+      Variant(name: "grace", rule: Grant.rule(.grace, grace: 60)),
+      Variant(name: "strict", rule: Grant.rule(.strict)),
+      Variant(name: "replayOnce", rule: Grant.rule(.strict, .replayOnce)),
+      Variant(name: "one audience", rule: Grant.rule(.strict), key: .mail),
+    ]
+  }
+
+  /// In the order in which they were found.
+  private(set) var steps: [Step] = []
+  private var known: Set<Step> = []
+  /// What each demand would be told, wherever the walk came.
+  private(set) var answers: [Look: [String: Set<[String]>]] = [:]
+
+  /// Every variant, from a machine that was just made.
+  static func everything() -> Explorer {
+    Variant.all.reduce(into: Explorer()) { $0.walk($1) }
+  }
+
+  private mutating func walk(_ variant: Variant) {
+    let first = Subject(variant)
+    var seen: Set<Subject.Sight> = [first.sight]
+    var waiting = [first]
+    var next = 0
+    while next < waiting.count {
+      let subject = waiting[next]
+      next += 1
+      for (demand, told) in subject.told { answers[subject.look, default: [:]][demand, default: []].insert(told) }
+      for input in Input.all {
+        var after = subject
+        guard let effects = input.apply(&after) else { continue }
+        let step = Step(
+          variant: variant, input: input.name, from: subject.look, to: after.look, effects: effects.map(Words.effect))
+        if known.insert(step).inserted { steps.append(step) }
+        if seen.insert(after.sight).inserted { waiting.append(after) }
+      }
+    }
+  }
+}
+
+/// How a grant looks from outside: the two axes of DESIGN, "Tokens".
+struct Look: Hashable {
+  var phase: String
+  var freshness: TokenMachine.Freshness
+}
+
+/// One grant on its way, with who waits for it.
+struct Subject {
+  typealias Demand = TokenMachine.Demand
+
+  /// What tells two grants apart for the walk: how they look, who waits, and what each demand would be told now.
+  struct Sight: Hashable {
+    var look: Look
+    var waiting: Set<Demand>
+    var told: [String: [String]]
+    /// Patience grows with failures in a row; a fourth is like the third.
+    var failures: Int
+    /// What comes next, in order; how long it takes is not the diagram's.
+    var moments: [String]
+  }
+
+  let variant: Explorer.Variant
+  var grant: Grant
+  var waiting: [TokenMachine.WaiterID: Demand] = [:]
+
+  init(_ variant: Explorer.Variant) {
+    self.variant = variant
+    grant = Grant()
+    grant.machine = TokenMachine(health: .ok, rule: variant.rule)
+  }
+
+  var machine: TokenMachine { grant.machine }
+  var token: TokenMachine.TokenFacts? { machine.token(variant.key) }
+
+  /// Does something to the grant, and keeps who waits.
+  mutating func meets(_ input: (inout Grant) -> [TokenMachine.Effect]) -> [TokenMachine.Effect] {
+    let effects = input(&grant)
+    for effect in effects {
+      switch effect {
+      case .answer(let id, _, _), .refuse(let id, _): waiting[id] = nil
+      default: break
+      }
+    }
+    return effects
+  }
+
+  mutating func wants(_ demand: Demand) -> [TokenMachine.Effect] {
+    let (id, effects) = grant.wants(demand, variant.key)
+    waiting[id] = demand
+    return meets { _ in effects }
+  }
+
+  /// The demands of the contract: `token.get`, `token.refresh`, and `token.reject` of the token that is cached or was.
+  static let demands = ["token.get", "token.refresh", "token.reject", "token.reject, older token"]
+
+  func demand(_ name: String) -> Demand {
+    switch name {
+    case "token.get": .usable(minimumLifetime: .zero)
+    case "token.refresh": .forced
+    case "token.reject": .replacing(fingerprint: token?.fingerprint ?? "unknown")
+    default: .replacing(fingerprint: "older")
+    }
+  }
+
+  /// What each demand would be told now, tried on a copy.
+  var told: [String: [String]] {
+    Dictionary(uniqueKeysWithValues: Self.demands.map { ($0, told(demand($0))) })
+  }
+
+  private func told(_ demand: Demand) -> [String] {
+    var copy = self
+    let effects = copy.wants(demand).map(Words.effect)
+    return copy.waiting.count > waiting.count ? effects + ["wait"] : effects
+  }
+
+  /// The moments that mean something to the grant and are still to come, the next one first.
+  var moments: [(name: String, at: BootInstant)] {
+    let all = [
+      ("refresh time", token?.refreshAt), ("expiry", token?.expiresAt), ("pause over", machine.nextAttemptAt),
+    ]
+    return all.compactMap { name, moment in moment.flatMap { grant.now < $0 ? (name, $0) : nil } }
+      .sorted { ($0.at, $0.name) < ($1.at, $1.name) }
+  }
+
+  var freshness: TokenMachine.Freshness {
+    guard let token else { return .none }
+    return grant.now < token.refreshAt ? .fresh : grant.now < token.expiresAt ? .stale : .expired
+  }
+
+  /// Nothing stands against an exchange now.
+  var mayAsk: Bool { told(.forced).contains("exchange") }
+
+  var look: Look { Look(phase: phase, freshness: freshness) }
+
+  /// Health, and what goes on. A health that the machine learns later has a name here too.
+  var phase: String {
+    let health = Words.caseName(machine.health)
+    if let exchange = machine.exchange {
+      return exchange.isReplay ? "replaying" : machine.health == .ok ? "refreshing" : "\(health)Refreshing"
+    }
+    if machine.health == .ok {
+      if mayAsk { return "ok" }
+      if told(.forced).contains("refuse interaction") { return "interaction" }
+      return told(.forced).contains("refuse misconfigured") ? "wishRefused" : "backoff"
+    }
+    return mayAsk ? "\(health)MayAsk" : mayAskAfterThePause ? "\(health)Backoff" : health
+  }
+
+  private var mayAskAfterThePause: Bool {
+    var copy = self
+    copy.grant.now = max(grant.now, machine.nextAttemptAt ?? grant.now)
+    return copy.mayAsk
+  }
+
+  /// When time alone changes what goes on, although the machine tells no moment for it: a grace that ends, a refusal
+  /// that is forgotten. Nil if nothing does within an hour, or before a moment that is told.
+  var hiddenMoment: BootInstant? {
+    let horizon = moments.first?.at ?? grant.now + .seconds(3600)
+    func changes(at moment: BootInstant) -> Bool {
+      var copy = self
+      copy.grant.now = moment
+      return copy.phase != phase
+    }
+    var (unchanged, changed) = (grant.now, horizon + Milliseconds(-1))
+    guard unchanged < changed, changes(at: changed) else { return nil }
+    while unchanged + Milliseconds(1) < changed {
+      let middle = unchanged + (changed - unchanged) / 2
+      if changes(at: middle) { changed = middle } else { unchanged = middle }
+    }
+    return changed
+  }
+
+  var sight: Sight {
+    Sight(
+      look: look, waiting: Set(waiting.values.map(Self.kind)), told: told, failures: min(machine.failures, 4),
+      moments: moments.map(\.name))
+  }
+
+  /// A demand without what it names: the walk needs to know who waits, not for which token.
+  private static func kind(_ demand: Demand) -> Demand {
+    if case .replacing = demand { .replacing(fingerprint: "") } else { demand }
+  }
+}

@@ -1,0 +1,152 @@
+import AgentCore
+import AgentModel
+
+/// Something that can happen to a grant. `apply` answers nil where it can't happen now.
+struct Input: Sendable {
+  /// Where it comes from, as the tables are headed.
+  enum Group: String, CaseIterable {
+    case demand = "A program asks"
+    case exchange = "The exchange ends"
+    case time = "Time passes"
+    case agent = "The rest of the agent"
+    case start = "The agent ended during an exchange and starts again"
+  }
+
+  struct Name: Hashable {
+    var group: Group
+    var text: String
+  }
+
+  var name: Name
+  var apply: @Sendable (inout Subject) -> [TokenMachine.Effect]?
+
+  static let all: [Input] = asking + exchangeEnds + timePasses + fromOutside + afterAStart
+
+  private init(_ group: Group, _ text: String, _ apply: @escaping @Sendable (inout Subject) -> [TokenMachine.Effect]?) {
+    name = Name(group: group, text: text)
+    self.apply = apply
+  }
+
+  // MARK: callers
+
+  private static let asking: [Input] = Subject.demands.map { name in
+    Input(.demand, name) { subject in
+      // A second caller is answered like the first.
+      guard subject.waiting.isEmpty else { return nil }
+      return subject.wants(subject.demand(name))
+    }
+  }
+
+  // MARK: the exchange in flight
+
+  private static let failures: [ExchangeFailure] = [
+    .offline("refused"), .untrustedServer, .transient("status503", retryAfter: nil),
+    .transient("throttled", retryAfter: .seconds(60)), .unexplained(status: 400), .unknownOutcome("reset"),
+    .reauthenticate(reason: "refused"), .locked, .interaction(claims: nil), .misconfigured("invalid_client"),
+    .misconfigured("invalid_scope"), .store,
+  ]
+
+  private static let exchangeEnds: [Input] =
+    [
+      Input(.exchange, "success") { subject in
+        guard subject.machine.exchange != nil else { return nil }
+        return subject.meets { $0.succeeds() }
+      },
+      Input(.exchange, "no usable token") { subject in
+        guard let attempt = subject.machine.exchange else { return nil }
+        return subject.meets { grant in
+          grant.noted(grant.machine.exchangeBroughtNoToken(attempt: attempt.number, at: grant.now))
+        }
+      },
+    ]
+    + failures.map { failure in
+      Input(.exchange, Words.failure(failure)) { subject in
+        guard subject.machine.exchange != nil else { return nil }
+        return subject.meets { $0.fails(failure) }
+      }
+    }
+
+  // MARK: the clock
+
+  /// To the next moment that means something: what comes later comes one step later.
+  private static let timePasses: [Input] =
+    ["refresh time", "expiry", "pause over"].map { name in
+      Input(.time, name) { subject in
+        guard let next = subject.moments.first, next.name == name, subject.hiddenMoment == nil else { return nil }
+        return subject.meets { grant in
+          grant.now = next.at
+          return []
+        }
+      }
+    } + [
+      Input(.time, "time") { subject in
+        guard let moment = subject.hiddenMoment else { return nil }
+        return subject.meets { grant in
+          grant.now = moment
+          return []
+        }
+      }
+    ]
+
+  // MARK: the rest of the agent
+
+  private static let fromOutside: [Input] = [
+    Input(.agent, "sign-in") { subject in
+      // A sign-in makes a new machine (Account.signedIn).
+      guard subject.machine.exchange == nil else { return nil }
+      let variant = subject.variant
+      return subject.meets { grant in
+        grant.machine = TokenMachine(health: .ok, rule: variant.rule)
+        return grant.noted(grant.machine.adopt(grant.token(), for: variant.key))
+      }
+    },
+    Input(.agent, "sign-out") { subject in subject.meets { $0.noted($0.machine.signedOut()) } },
+    Input(.agent, "provider.update") { subject in
+      let rule = subject.variant.rule
+      return subject.meets { $0.noted($0.machine.reconfigured(rule: rule)) }
+    },
+    Input(.agent, "reconnect") { subject in
+      subject.meets { grant in
+        grant.machine.reconnected()
+        return []
+      }
+    },
+    Input(.agent, "caller gone") { subject in
+      guard let id = subject.waiting.keys.first else { return nil }
+      subject.waiting = [:]
+      return subject.meets { grant in
+        grant.machine.waiterLeft(id)
+        return []
+      }
+    },
+  ]
+
+  /// The agent ended during an exchange, and another one finds the journal. It knows no access token.
+  private static let afterAStart: [Input] = [
+    start("crash after sending") { grant, exchange, _ in
+      grant.machine.recoveredWithoutAnswer(
+        sentAt: exchange.startedAt, wasReplay: exchange.isReplay, at: grant.now)
+    },
+    start("reboot after sending") { grant, exchange, _ in
+      grant.machine.recoveredWithoutAnswer(sentAt: nil, wasReplay: exchange.isReplay, at: grant.now)
+    },
+    start("crash after staging") { grant, _, variant in
+      grant.machine.recoveredWithAnswer(for: variant.key, at: grant.now)
+    },
+  ]
+
+  private static func start(
+    _ name: String,
+    _ recover: @escaping @Sendable (inout Grant, TokenMachine.Attempt, Explorer.Variant) -> [TokenMachine.Effect]
+  ) -> Input {
+    Input(.start, name) { subject in
+      guard let exchange = subject.machine.exchange else { return nil }
+      let (health, variant) = (subject.machine.health, subject.variant)
+      subject.waiting = [:]
+      return subject.meets { grant in
+        grant.machine = TokenMachine(health: health, rule: variant.rule)
+        return grant.noted(recover(&grant, exchange, variant))
+      }
+    }
+  }
+}
