@@ -34,6 +34,8 @@ public final class SimulatedNetwork: HTTPExchange {
     var providers: [PracticeProvider] = []
     var planned: [Planned] = []
     var sent: [Sent] = []
+    /// By host and path, now and at most.
+    var underWay: [String: (now: Int, most: Int)] = [:]
     var latency: ClosedRange<Int64>
     var isOnline = true
   }
@@ -79,9 +81,23 @@ public final class SimulatedNetwork: HTTPExchange {
     sent.filter { $0.path == path && (host == nil || HTTPURL($0.url)?.host == host) }.count
   }
 
+  /// How many requests were on their way to a path at the same time, at most.
+  public func mostAtOnce(_ path: String, host: String) -> Int { state.withLock { $0.underWay[host + path]?.most ?? 0 } }
+
+  /// To this path of all hosts together.
+  public func mostAtOnce(_ path: String) -> Int { state.withLock { $0.underWay[path]?.most ?? 0 } }
+
   // MARK: carrying
 
   public func send(_ request: AgentPorts.HTTPRequest) async -> HTTPOutcome {
+    guard let url = HTTPURL(request.url) else { return .notConnected(.invalidURL) }
+    let places = [url.path, url.host + url.path]
+    state.withLock { $0.depart(places) }
+    defer { state.withLock { $0.arrive(places) } }
+    return await carry(request)
+  }
+
+  private func carry(_ request: AgentPorts.HTTPRequest) async -> HTTPOutcome {
     let sentAt = clock.boot()
     let deadline = sentAt + request.timeout
     guard let url = HTTPURL(request.url) else { return .notConnected(.invalidURL) }
@@ -167,6 +183,17 @@ public final class SimulatedNetwork: HTTPExchange {
 }
 
 extension SimulatedNetwork.State {
+  fileprivate mutating func depart(_ places: [String]) {
+    for place in places {
+      let now = (underWay[place]?.now ?? 0) + 1
+      underWay[place] = (now, max(now, underWay[place]?.most ?? 0))
+    }
+  }
+
+  fileprivate mutating func arrive(_ places: [String]) {
+    for place in places { underWay[place]?.now -= 1 }
+  }
+
   fileprivate mutating func takeIncident(_ url: HTTPURL) -> Incident? {
     let place = planned.firstIndex { $0.path == url.path && ($0.host == nil || $0.host == url.host) }
     guard let place else { return nil }

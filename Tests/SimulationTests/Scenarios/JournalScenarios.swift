@@ -134,7 +134,8 @@ import Testing
         answer.isExpected(
           5001, reason: failure == .full ? "diskFull" : "inputOutput", account: scene.account, pause: 1...60_000)
       }
-      #expect(try await scene.session().json["result", "refresh", "lastError", "name"]?.stringValue == "storeUnavailable")
+      #expect(
+        try await scene.session().json["result", "refresh", "lastError", "name"]?.stringValue == "storeUnavailable")
       #expect(scene.refreshes.count == 1)
 
       // Staged, the answer outlives the process; before that it lives in memory, and is kept as soon as there is room.

@@ -63,7 +63,9 @@ struct Chance: Sendable {
 
   init(seed: UInt64) { entropy = SeededEntropy(seed: seed &* 0x5851_F42D_4C95_7F2D) }
 
-  func number(_ range: ClosedRange<Int>) -> Int { Int(entropy.number(in: Int64(range.lowerBound)...Int64(range.upperBound))) }
+  func number(_ range: ClosedRange<Int>) -> Int {
+    Int(entropy.number(in: Int64(range.lowerBound)...Int64(range.upperBound)))
+  }
   func milliseconds(_ range: ClosedRange<Int64>) -> Milliseconds { Milliseconds(entropy.number(in: range)) }
   func seconds(_ range: ClosedRange<Int64>) -> Milliseconds { .seconds(entropy.number(in: range)) }
   func one<Element>(of choices: [Element]) -> Element { choices[number(0...choices.count - 1)] }
