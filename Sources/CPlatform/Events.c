@@ -74,3 +74,33 @@ void lanyard_boot_timer_set(int fd, int64_t deadline_milliseconds) {
   when.it_value.tv_nsec = deadline_milliseconds % 1000 * 1000000;
   timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
+
+/// A hundred years from now: the timer is there for its cancelling.
+static int arm_far_away(int fd) {
+  struct itimerspec when = {0};
+  struct timespec now = {0};
+  clock_gettime(CLOCK_REALTIME, &now);
+  when.it_value.tv_sec = now.tv_sec + 3155760000LL;
+  return timerfd_settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &when, NULL) < 0 ? -errno : 0;
+}
+
+int lanyard_wall_watch(void) {
+  int fd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+  if (fd < 0) return -errno;
+  int failed = arm_far_away(fd);
+  if (failed == 0 || failed == -ECANCELED) return fd;
+  close(fd);
+  return failed;
+}
+
+int lanyard_wall_watch_drain(int fd) {
+  uint64_t count = 0;
+  ssize_t result;
+  do {
+    result = read(fd, &count, sizeof count);
+  } while (result < 0 && errno == EINTR);
+  int was_set = result >= 0 || errno == ECANCELED;
+  // Set again between the read and this: the timer is armed all the same, and the change is one.
+  if (arm_far_away(fd) == -ECANCELED) was_set = 1;
+  return was_set;
+}

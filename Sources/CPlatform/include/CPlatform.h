@@ -65,6 +65,12 @@ int lanyard_boot_timer(void);
 /// Arms it for a moment of the boot clock, in place of any earlier one.
 void lanyard_boot_timer_set(int fd, int64_t deadline_milliseconds);
 
+/// A kernel timer that is readable once the wall clock was set or the machine woke from sleep (timerfd_create(2),
+/// TFD_TIMER_CANCEL_ON_SET), and otherwise stays silent.
+int lanyard_wall_watch(void);
+/// Back to quiet. True if the clock was set.
+int lanyard_wall_watch_drain(int fd);
+
 /// Blocks SIGTERM, SIGINT and SIGHUP and returns a non-blocking descriptor that reads them. To be called before any
 /// thread is started, since threads inherit the mask of their maker.
 int lanyard_signalfd(void);
@@ -72,6 +78,39 @@ int lanyard_signalfd(void);
 int lanyard_signalfd_read(int fd);
 /// Unblocks all signals: for a child just before it becomes another program.
 void lanyard_signals_unblock(void);
+
+// ---- The machine's network (Network.c) ------------------------------------------------------------------------
+
+enum lanyard_network_kind { LANYARD_LINK, LANYARD_ADDRESS, LANYARD_ROUTE, LANYARD_END_OF_LIST };
+
+/// What the kernel says of a link, an address or a route.
+struct lanyard_network_news {
+  enum lanyard_network_kind kind;
+  /// Removed, rather than added or changed.
+  int is_gone;
+  /// May lead away from this machine: no loopback link and no part of a bridge, an address of more than a link's scope,
+  /// a default route.
+  int is_outward;
+  /// A link that carries, an address that may be used.
+  int is_usable;
+  /// What tells one from another of its kind.
+  uint32_t link;
+  uint32_t metric;
+  uint8_t family;
+  uint8_t address[16];
+};
+
+/// A non-blocking netlink socket (rtnetlink(7)) on which the kernel tells of changes to links, addresses and routes.
+int lanyard_network_watch(void);
+/// Has everything of one kind told on it, changes or not, LANYARD_END_OF_LIST at the end. One list at a time. 0, or a
+/// negative errno.
+int lanyard_network_list(int fd, enum lanyard_network_kind kind);
+/// The most that the kernel sends at once.
+enum { LANYARD_NETWORK_BYTES = 32768 };
+/// Reads what came: how many bytes. -EAGAIN if nothing waits, -ENOBUFS if so much came that some was lost.
+ssize_t lanyard_network_read(int fd, void *bytes, size_t capacity);
+/// The next news in bytes that were read, from `offset` on, which moves behind it; 0 if there is no more.
+int lanyard_network_next(const void *bytes, size_t count, size_t *offset, struct lanyard_network_news *news);
 
 // ---- Hardening (Hardening.c) ---------------------------------------------------------------------------------
 

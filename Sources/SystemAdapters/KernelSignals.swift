@@ -1,0 +1,127 @@
+internal import AgentModel
+public import AgentPorts
+internal import CPlatform
+internal import Glibc
+internal import Synchronization
+
+/// `SystemSignals` from the kernel: netlink for the network, a timer that setting the clock cancels for the clock.
+///
+/// One thread blocks on both, and wakes only when the kernel has something to say. Where a sandbox gives one of them
+/// not, the other is listened to, and the log says so once.
+public final class KernelSignals: SystemSignals {
+  private let log: any AgentLog
+  private let stopping: Int32
+  private let isStarted = Atomic(false)
+
+  public init(log: any AgentLog) {
+    self.log = log
+    stopping = lanyard_eventfd()
+  }
+
+  deinit { if stopping >= 0 { close(stopping) } }
+
+  /// Once in the life of this object.
+  public func start(_ onSignal: @escaping @Sendable (SystemSignal) -> Void) {
+    guard stopping >= 0, !isStarted.exchange(true, ordering: .relaxed) else { return }
+    let network = available(lanyard_network_watch(), "network")
+    let clock = available(lanyard_wall_watch(), "clock")
+    guard network != nil || clock != nil else { return }
+    let watch = Watch(network: network, clock: clock, owner: self, onSignal: onSignal)
+    if !watch.startThread() { log.log(.warning, "no signals of the system", [(.reason, .word("thread"))]) }
+  }
+
+  public func stop() { if stopping >= 0 { lanyard_eventfd_signal(stopping) } }
+
+  private func available(_ descriptor: Int32, _ what: StaticString) -> Int32? {
+    if descriptor >= 0 { return descriptor }
+    log.log(.notice, "no signals of the system", [(.reason, .word(what)), (.code, .number(Int64(-descriptor)))])
+    return nil
+  }
+
+  /// What the thread has: the descriptors, and what is to be told. Used by that thread alone.
+  private final class Watch: @unchecked Sendable {
+    let network: Int32?
+    let clock: Int32?
+    let owner: KernelSignals
+    let onSignal: @Sendable (SystemSignal) -> Void
+    private var news: NetworkNews?
+    private var bursts: [SystemSignal: Burst] = [:]
+
+    init(
+      network: Int32?, clock: Int32?, owner: KernelSignals, onSignal: @escaping @Sendable (SystemSignal) -> Void
+    ) {
+      (self.network, self.clock, self.owner, self.onSignal) = (network, clock, owner, onSignal)
+    }
+
+    deinit {
+      for descriptor in [network, clock].compactMap({ $0 }) { close(descriptor) }
+    }
+
+    func startThread() -> Bool {
+      var thread = pthread_t()
+      var attributes = pthread_attr_t()
+      pthread_attr_init(&attributes)
+      pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+      pthread_attr_setstacksize(&attributes, 256 << 10)
+      let context = Unmanaged.passRetained(self)
+      let failed = pthread_create(
+        &thread, &attributes,
+        { context in
+          Unmanaged<Watch>.fromOpaque(context!).takeRetainedValue().run()
+          return nil
+        }, context.toOpaque())
+      pthread_attr_destroy(&attributes)
+      if failed != 0 { context.release() }
+      return failed == 0
+    }
+
+    private func run() {
+      news = network.map(NetworkNews.init)
+      // poll(2) passes over a negative descriptor.
+      var descriptors = [owner.stopping, network ?? -1, clock ?? -1].map {
+        pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+      }
+      while true {
+        _ = poll(&descriptors, nfds_t(descriptors.count), tellWhatIsDue())
+        if descriptors[0].revents != 0 { return }
+        if descriptors[1].revents != 0, news?.read() == true { happened(.networkChanged) }
+        if descriptors[2].revents != 0, let clock, lanyard_wall_watch_drain(clock) != 0 { happened(.clockChanged) }
+      }
+    }
+
+    private func happened(_ signal: SystemSignal) {
+      bursts[signal, default: Burst(at: now)].goesOn(at: now)
+    }
+
+    /// How long poll may wait for the rest of a burst; for ever if there is none.
+    private func tellWhatIsDue() -> Int32 {
+      let now = now
+      for (signal, burst) in bursts where burst.isOver(at: now) {
+        bursts[signal] = nil
+        onSignal(signal)
+      }
+      return bursts.values.map { Int32(($0.end - now).count) }.min() ?? -1
+    }
+
+    private var now: BootInstant { BootInstant(milliseconds: lanyard_boot_milliseconds()) }
+  }
+}
+
+/// Changes that come together: told once it is quiet, and soon in any case.
+struct Burst {
+  /// A cable, an address and a route come within this of each other.
+  static let quiet = Milliseconds(500)
+  /// Whoever waits for a way is kept no longer, however restless the network.
+  static let longest = Milliseconds(2_000)
+
+  private let latest: BootInstant
+  private(set) var end: BootInstant
+
+  init(at now: BootInstant) {
+    latest = now + Self.longest
+    end = now + Self.quiet
+  }
+
+  mutating func goesOn(at now: BootInstant) { end = min(now + Self.quiet, latest) }
+  func isOver(at now: BootInstant) -> Bool { now >= end }
+}
