@@ -80,7 +80,7 @@ extension Account {
       if loaded == nil { unsettled = Unsettled(intent: intent, failure: nil) }
       return
     }
-    let client = ProviderClient(provider: provider, environment: around.environment)
+    let client = around.client(of: provider)
     switch await client.refresh(refreshToken, key: attempt.key) {
     case .failed(let failure):
       await fail(run, failure, intent: intent)
@@ -159,7 +159,6 @@ extension Account {
     loaded?.lastFailure = nil
     loaded?.storeError = nil
     loaded?.profile.lastOnlineAuthAt = clock.wall()
-    around.connectivity.report(.online, basis: .exchange)
     let token = intent.key == attempt.key ? fresh.flatMap(take) : nil
     guard let token else {
       perform(loaded?.machine.exchangeBroughtNoToken(attempt: attempt.number, at: clock.boot()) ?? [])

@@ -17,6 +17,10 @@ struct AccountSurroundings: Sendable {
   let revoke: @Sendable (OutboxEntry) -> Void
   /// Tries what is still to be revoked of a person's at a provider, or of everybody's, within a few seconds.
   let drain: @Sendable (ProviderName, Identity?) async -> Void
+
+  func client(of provider: Provider) -> ProviderClient {
+    ProviderClient(provider: provider, environment: environment, connectivity: connectivity)
+  }
 }
 
 /// One account's grant: the machine decides, this actor performs.

@@ -8,8 +8,10 @@ internal import Secrets
 struct ProviderClient: Sendable {
   let provider: Provider
   let environment: AgentEnvironment
+  /// Who hears what the outcomes say of the network. Nil where the address was typed a moment ago: a slip of the
+  /// fingers says nothing of it.
+  var connectivity: ConnectivityState?
 
-  private var http: any HTTPExchange { environment.http }
   private var clock: any AgentClock { environment.clock }
   var signatures: any SignatureVerifier { environment.signatures }
 
@@ -47,7 +49,7 @@ struct ProviderClient: Sendable {
     var form = form
     let fields = authenticate(&form)
     let request = request("POST", endpoint, fields: fields, body: form.finish())
-    switch await http.send(request) {
+    switch await send(request) {
     case .response(let response) where response.status == 200:
       return .answered(body: response.body, sentAt: response.sentAt, date: response.field("Date"))
     case .response(let response):
@@ -84,7 +86,7 @@ struct ProviderClient: Sendable {
     form.append("token", refreshToken)
     form.append("token_type_hint", "refresh_token")
     let fields = authenticate(&form)
-    guard case .response(let response) = await http.send(request("POST", endpoint, fields: fields, body: form.finish()))
+    guard case .response(let response) = await send(request("POST", endpoint, fields: fields, body: form.finish()))
     else { return .none }
     let refusal = TokenEndpointRefusal(response, now: clock.wall())
     return .response(status: response.status, error: refusal.error, retryAfter: refusal.retryAfter)
@@ -102,7 +104,7 @@ struct ProviderClient: Sendable {
   ) async throws(DocumentFailure) -> Result {
     var fields = [HTTPField("Accept", "application/json")]
     if let bearer { fields.append(.bearer(bearer)) }
-    switch await http.send(request("GET", url, fields: fields, body: nil)) {
+    switch await send(request("GET", url, fields: fields, body: nil)) {
     case .response(let response) where response.status == 200:
       guard let result = RecordCoding.read(response.body, read) else { throw .malformed }
       return result
@@ -132,6 +134,11 @@ struct ProviderClient: Sendable {
       guard let second else { throw error }
       return second
     }
+  }
+
+  private func send(_ request: HTTPRequest) async -> HTTPOutcome {
+    guard let connectivity else { return await environment.http.send(request) }
+    return await connectivity.witness(request, over: environment.http)
   }
 
   private func request(_ method: String, _ url: String, fields: [HTTPField], body: Secret?) -> HTTPRequest {

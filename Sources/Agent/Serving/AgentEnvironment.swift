@@ -9,12 +9,13 @@ public struct AgentEnvironment: Sendable {
   public var redirects: any RedirectListening
   public var directories: any DirectoryAccounts
   public var browser: any URLOpening
+  public var signals: any SystemSignals
   public var log: any AgentLog
 
   public init(
     clock: any AgentClock, entropy: any Entropy, http: any HTTPExchange, signatures: any SignatureVerifier,
     redirects: any RedirectListening, directories: any DirectoryAccounts, browser: any URLOpening = NoBrowser(),
-    log: any AgentLog
+    signals: any SystemSignals = NoSystemSignals(), log: any AgentLog
   ) {
     self.clock = clock
     self.entropy = entropy
@@ -23,6 +24,7 @@ public struct AgentEnvironment: Sendable {
     self.redirects = redirects
     self.directories = directories
     self.browser = browser
+    self.signals = signals
     self.log = log
   }
 }

@@ -100,7 +100,8 @@ public final class AgentService: ConversationHost {
 
   /// Serves until `shutDown()`; returns when everything in flight has ended.
   public func run() async {
-    background.start { [revocations] in await revocations.resume(now: false) }
+    background.start { [revocations] in await revocations.resume(.due) }
+    environment.signals.start { [weak self] in self?.happened($0) }
     await background.run()
     await registry.closeStore()
   }
@@ -110,6 +111,7 @@ public final class AgentService: ConversationHost {
   /// No new work; those who wait are told, exchanges in flight go on to their end, so that no answer is lost.
   public func shutDown() {
     guard !shuttingDown.exchange(true, ordering: .relaxed) else { return }
+    environment.signals.stop()
     background.start { [self] in
       await signIns.closeAll()
       await accounts.tellShuttingDown()
@@ -118,6 +120,27 @@ public final class AgentService: ConversationHost {
     }
     onShutDown()
   }
+
+  // MARK: what the machine tells
+
+  private func happened(_ signal: SystemSignal) {
+    switch signal {
+    case .networkChanged:
+      connectivity.networkChanged()
+      wayMayBeOpen()
+    case .clockChanged: clockMayHaveChanged()
+    }
+  }
+
+  /// A client or the machine says so: nobody need ask for what waited for a way.
+  func wayMayBeOpen() {
+    accounts.reconnected()
+    background.start { [revocations] in await revocations.resume(.unreached) }
+  }
+
+  /// The wall clock was set, or the machine slept: what slept through its time is due, and the network of before may
+  /// be another one now.
+  func clockMayHaveChanged() { accounts.reconnected() }
 
   // MARK: conversations
 

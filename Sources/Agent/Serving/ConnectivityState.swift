@@ -3,28 +3,104 @@ internal import AgentPorts
 internal import AgentProtocol
 internal import Synchronization
 
-/// What is known of the way to the providers: told by clients and by exchanges, never guessed.
+/// What is known of the way to the providers: told by clients, by requests to providers and by the machine, never
+/// guessed.
+///
+/// Of each provider's host the last word counts: an answer, or that there is no way to it at all (its name is not
+/// found, or nothing is routed there). `online` while anybody's last word is an answer; `offline` when everybody's is
+/// that there is no way. So a provider whose name is dead changes nothing while another answers, however often each is
+/// asked, and the state does not swing between the two.
+///
+/// A host that refuses, is silent or can't be trusted says nothing: that is its own affair, or a captive portal's. Nor
+/// does one on a loopback address: no network is needed for it.
+///
+/// When a client reports, or the machine's network changes, the words that were heard before count no longer. A client's
+/// report then stands until a host's next word or the next change; a change leaves `online` as it is, and makes of
+/// `offline` that nothing is known, until somebody was asked.
 final class ConnectivityState: Sendable {
+  /// A word begun before a report or a change of the network is about the network of before.
+  typealias Era = UInt64
+
+  private struct State {
+    var told: WireConnectivity
+    /// By host, whether it answered. As many as providers are configured.
+    var words: [String: Bool] = [:]
+    var era: Era = 0
+
+    mutating func forget() {
+      words = [:]
+      era += 1
+    }
+  }
+
   private let events: EventHub
   private let clock: any AgentClock
-  private let state: Mutex<WireConnectivity>
+  private let state: Mutex<State>
 
   init(events: EventHub, clock: any AgentClock) {
     self.events = events
     self.clock = clock
-    state = Mutex(WireConnectivity(state: .unknown, since: clock.wall(), basis: .none))
+    state = Mutex(State(told: WireConnectivity(state: .unknown, since: clock.wall(), basis: .none)))
   }
 
-  var current: WireConnectivity { state.withLock { $0 } }
+  var current: WireConnectivity { state.withLock { $0.told } }
 
-  func report(_ new: WireConnectivityState, basis: WireConnectivityBasis) {
-    let since = clock.wall()
-    let previous = state.withLock { state -> WireConnectivityState? in
-      guard state.state != new else { return nil }
-      defer { state = WireConnectivity(state: new, since: since, basis: basis) }
-      return state.state
+  /// Sends a request, and hears what its outcome says of the network.
+  func witness(_ request: HTTPRequest, over http: any HTTPExchange) async -> HTTPOutcome {
+    let era = state.withLock { $0.era }
+    let outcome = await http.send(request)
+    if let url = HTTPURL(request.url), !url.isLoopback, let answered = outcome.saysThatThereIsAWay {
+      heard(answered, from: url.host, era)
     }
-    guard let previous else { return }
-    events.publish(ConnectivityChangedEvent(state: new, previous: previous, basis: basis))
+    return outcome
+  }
+
+  private func heard(_ answered: Bool, from host: String, _ era: Era) {
+    change(basis: .exchange) { state in
+      // An answer is proof whenever it was asked for.
+      guard answered || era == state.era else { return nil }
+      state.words[host] = answered
+      return state.words.values.contains(true) ? .online : .offline
+    }
+  }
+
+  /// A client tells what it knows.
+  func reported(isOnline: Bool) {
+    change(basis: .report) { state in
+      state.forget()
+      return isOnline ? .online : .offline
+    }
+  }
+
+  /// The machine's own network changed: what was closed may be open.
+  func networkChanged() {
+    change(basis: .interface) { state in
+      state.forget()
+      return state.told.state == .offline ? .unknown : nil
+    }
+  }
+
+  /// `decide` returns nil if nothing new is known.
+  private func change(basis: WireConnectivityBasis, _ decide: (inout State) -> WireConnectivityState?) {
+    let now = clock.wall()
+    let changed = state.withLock { state -> (from: WireConnectivityState, to: WireConnectivityState)? in
+      let previous = state.told.state
+      guard let new = decide(&state), new != previous else { return nil }
+      state.told = WireConnectivity(state: new, since: now, basis: basis)
+      return (previous, new)
+    }
+    guard let changed else { return }
+    events.publish(ConnectivityChangedEvent(state: changed.to, previous: changed.from, basis: basis))
+  }
+}
+
+extension HTTPOutcome {
+  /// Nil: nothing can be told from it.
+  fileprivate var saysThatThereIsAWay: Bool? {
+    switch self {
+    case .response: true
+    case .notConnected(.nameNotFound), .notConnected(.unreachable): false
+    case .notConnected, .untrusted, .unknown: nil
+    }
   }
 }

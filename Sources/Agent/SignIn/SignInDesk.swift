@@ -96,7 +96,7 @@ actor SignInDesk {
   }
 
   private func client(_ provider: Provider) -> ProviderClient {
-    ProviderClient(provider: provider, environment: around.environment)
+    around.client(of: provider)
   }
 
   // MARK: waiting
@@ -217,7 +217,6 @@ actor SignInDesk {
     switch answer {
     case .answered(let answered, let sent, _):
       (body, sentAt) = (answered, sent)
-      around.connectivity.report(.online, basis: .exchange)
     case .failed(let failure): throw .signInFailed(failure)
     }
     guard let response = TokenResponse(body: body), response.accessToken != nil else {

@@ -15,11 +15,20 @@ actor RevocationDesk {
 
   private var clock: any AgentClock { around.environment.clock }
 
-  /// After a start, an unlock or a reconnect: everything that is due is tried, the rest waits for its time.
-  func resume(now: Bool) async {
+  enum Resumption {
+    /// After a start or an unlock: what is due is tried.
+    case due
+    /// The way may be open again: so is what was never answered. Who was answered was asked for patience (503, 401),
+    /// and a network that comes and goes is no reason to have less.
+    case unreached
+  }
+
+  /// Tries what may be tried now; the rest waits for its time.
+  func resume(_ resumption: Resumption) async {
     guard let entries = try? await around.registry.outbox() else { return }
     for entry in entries {
-      if now || entry.nextAttemptAt <= clock.wall() {
+      let wasUnreached = entry.lastError.map { $0 == Self.word(.none) } ?? true
+      if entry.nextAttemptAt <= clock.wall() || resumption == .unreached && wasUnreached {
         around.background.start { _ = await self.send(entry) }
       } else {
         schedule(entry)
@@ -62,7 +71,7 @@ actor RevocationDesk {
       await giveUp(current, reason: "unsupported")
       return .unsupported
     }
-    let client = ProviderClient(provider: provider, environment: around.environment)
+    let client = around.client(of: provider)
     let answer = await client.revoke(current.token)
     var after = current
     after.attempts += 1

@@ -18,7 +18,8 @@ final class SimulatedProcess: Sendable {
     let environment = AgentEnvironment(
       clock: clock, entropy: SeededEntropy(seed: world.seed &* 31 &+ number),
       http: ProcessNetwork(network: world.network, life: life), signatures: OpenSSLSignatureVerifier(),
-      redirects: world.browser, directories: world.directories, log: world.log)
+      redirects: world.browser, directories: world.directories,
+      signals: ProcessSignals(signals: world.signals, process: number), log: world.log)
     agent = AgentService(
       store: store, keySource: world.protection == "keyFile" ? world.keys : nil, environment: environment,
       version: "1.0.0-simulated", onShutDown: world.onShutDown)

@@ -25,6 +25,7 @@ public final class SimulatedWorld: Sendable {
   public let browser = SimulatedBrowser()
   public let disk = SimulatedDisk()
   public let keys = SimulatedKeys()
+  public let signals = SimulatedSignals()
   let commitPlan = CommitPlan()
   let protection: String
   let log: any AgentLog

@@ -1,0 +1,49 @@
+public import AgentModel
+public import AgentPorts
+internal import Synchronization
+
+/// What the simulated machine tells the agent that runs on it, when a scenario says so.
+///
+///     world.network.isOnline = true
+///     world.signals.fire(.networkChanged)
+public final class SimulatedSignals: Sendable {
+  private let listeners = Mutex<[UInt64: @Sendable (SystemSignal) -> Void]>([:])
+
+  /// Tells it at once to whoever listens; what follows from it happens as the executor chooses.
+  public func fire(_ signal: SystemSignal) {
+    for (_, listener) in listeners.withLock({ $0.sorted { $0.key < $1.key } }) { listener(signal) }
+  }
+
+  fileprivate func set(_ listener: (@Sendable (SystemSignal) -> Void)?, of process: UInt64) {
+    listeners.withLock { $0[process] = listener }
+  }
+}
+
+/// The machine's signals as one process hears them: until it stops listening, at the latest when it dies.
+struct ProcessSignals: SystemSignals {
+  let signals: SimulatedSignals
+  let process: UInt64
+
+  func start(_ onSignal: @escaping @Sendable (SystemSignal) -> Void) { signals.set(onSignal, of: process) }
+  func stop() { signals.set(nil, of: process) }
+}
+
+extension SimulatedWorld {
+  /// The machine sleeps for a while, wakes, and says so.
+  public func sleepMachine(for duration: Milliseconds) {
+    clock.suspend(for: duration)
+    signals.fire(.clockChanged)
+  }
+
+  /// A person sets the wall clock, and the machine says so.
+  public func setWall(_ new: Timestamp) {
+    clock.setWall(new)
+    signals.fire(.clockChanged)
+  }
+
+  /// The network goes, or comes back, and the machine says so.
+  public func setOnline(_ isOnline: Bool) {
+    network.isOnline = isOnline
+    signals.fire(.networkChanged)
+  }
+}
