@@ -1,4 +1,5 @@
 import AgentCore
+import AgentModel
 
 /// `Schemas/generated/grant-states.md`: what the walk found, drawn and told.
 struct Document {
@@ -14,7 +15,7 @@ struct Document {
     """
     # The states of a grant
 
-    Made from `Sources/AgentCore/TokenMachine.swift` by driving it with everything that can happen, from every state
+    Made from `TokenMachine` (`Sources/AgentCore/Tokens`) by driving it with everything that can happen, from every state
     that it reaches; do not edit. `LANYARD_UPDATE_DIAGRAM=1 swift test --filter StateDiagram` writes it again, and
     `swift test` fails when it is not what the machine does.
 
@@ -49,7 +50,10 @@ struct Document {
 
     At once, or after the exchange that it waits for. `cache` and `staleOk` are the `source` of the answer, a refusal has
     the name of its case in `TokenMachine.Refusal`. Where there are several, it depends on why the state was entered; a
-    token that replaced a rejected one, and is rejected itself within a minute, is refused as `interaction`.
+    token that replaced a rejected one, and is rejected itself within \(TokenMachine.breakerWindow.wholeSeconds) s, is refused
+    as `interaction`. After a refusal that stands, a forced exchange is let through once in
+    \(TokenMachine.recheckWhenForced.wholeSeconds) s, and `token.get` after \(TokenMachine.recheckWhenAsked.wholeSeconds) s where the
+    account may have been mended elsewhere.
 
     \(table(["state", "token"] + Subject.demands.map { "`\($0)`" }, demandRows))
 

@@ -76,9 +76,10 @@ struct Subject {
   /// What tells two grants apart for the walk: how they look, who waits, and what each demand would be told now.
   struct Sight: Hashable {
     var look: Look
+    var health: String
     var waiting: Set<Demand>
     var told: [String: [String]]
-    /// Patience grows with failures in a row; a fourth is like the third.
+    /// Patience grows with them; a fifth is like the fourth.
     var failures: Int
     /// What comes next, in order; how long it takes is not the diagram's.
     var moments: [String]
@@ -87,6 +88,8 @@ struct Subject {
   let variant: Explorer.Variant
   var grant: Grant
   var waiting: [TokenMachine.WaiterID: Demand] = [:]
+  /// Exchanges in a row that brought no token.
+  var failures = 0
 
   init(_ variant: Explorer.Variant) {
     self.variant = variant
@@ -152,23 +155,24 @@ struct Subject {
     return grant.now < token.refreshAt ? .fresh : grant.now < token.expiresAt ? .stale : .expired
   }
 
-  /// Nothing stands against an exchange now.
+  /// Nothing stands against an exchange now, if somebody forces one.
   var mayAsk: Bool { told(.forced).contains("exchange") }
 
   var look: Look { Look(phase: phase, freshness: freshness) }
 
   /// Health, and what goes on. A health that the machine learns later has a name here too.
   var phase: String {
-    let health = Words.caseName(machine.health)
     if let exchange = machine.exchange {
-      return exchange.isReplay ? "replaying" : machine.health == .ok ? "refreshing" : "\(health)Refreshing"
+      return exchange.isReplay ? "replaying" : machine.health == .ok ? "refreshing" : "rechecking"
     }
-    if machine.health == .ok {
-      if mayAsk { return "ok" }
-      if told(.forced).contains("refuse interaction") { return "interaction" }
-      return told(.forced).contains("refuse misconfigured") ? "wishRefused" : "backoff"
+    switch machine.health {
+    case .ok: break
+    case .unknown: return mayAsk || mayAskAfterThePause ? "replayable" : "unknown"
+    default: return Words.caseName(machine.health)
     }
-    return mayAsk ? "\(health)MayAsk" : mayAskAfterThePause ? "\(health)Backoff" : health
+    if machine.hasInteraction { return "interaction" }
+    if mayAsk { return "ok" }
+    return told(.forced).contains("refuse misconfigured") ? "wishRefused" : "backoff"
   }
 
   private var mayAskAfterThePause: Bool {
@@ -181,10 +185,11 @@ struct Subject {
   /// that is forgotten. Nil if nothing does within an hour, or before a moment that is told.
   var hiddenMoment: BootInstant? {
     let horizon = moments.first?.at ?? grant.now + .seconds(3600)
+    let (phase, mayAsk, told) = (phase, mayAsk, told(demand("token.get")))
     func changes(at moment: BootInstant) -> Bool {
       var copy = self
       copy.grant.now = moment
-      return copy.phase != phase
+      return copy.phase != phase || copy.mayAsk != mayAsk || copy.told(demand("token.get")) != told
     }
     var (unchanged, changed) = (grant.now, horizon + Milliseconds(-1))
     guard unchanged < changed, changes(at: changed) else { return nil }
@@ -197,7 +202,8 @@ struct Subject {
 
   var sight: Sight {
     Sight(
-      look: look, waiting: Set(waiting.values.map(Self.kind)), told: told, failures: min(machine.failures, 4),
+      look: look, health: Words.caseName(machine.health), waiting: Set(waiting.values.map(Self.kind)), told: told,
+      failures: min(failures, 4),
       moments: moments.map(\.name))
   }
 

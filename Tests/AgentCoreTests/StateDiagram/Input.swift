@@ -9,7 +9,7 @@ struct Input: Sendable {
     case exchange = "The exchange ends"
     case time = "Time passes"
     case agent = "The rest of the agent"
-    case start = "The agent ended during an exchange and starts again"
+    case start = "The agent starts again"
   }
 
   struct Name: Hashable {
@@ -50,18 +50,25 @@ struct Input: Sendable {
     [
       Input(.exchange, "success") { subject in
         guard subject.machine.exchange != nil else { return nil }
+        subject.failures = 0
         return subject.meets { $0.succeeds() }
       },
       Input(.exchange, "no usable token") { subject in
         guard let attempt = subject.machine.exchange else { return nil }
+        subject.failures += 1
         return subject.meets { grant in
           grant.noted(grant.machine.exchangeBroughtNoToken(attempt: attempt.number, at: grant.now))
         }
+      },
+      Input(.exchange, "answer held, disk full") { subject in
+        guard let attempt = subject.machine.exchange else { return nil }
+        return subject.meets { grant in grant.noted(grant.machine.answerIsHeld(attempt: attempt.number)) }
       },
     ]
     + failures.map { failure in
       Input(.exchange, Words.failure(failure)) { subject in
         guard subject.machine.exchange != nil else { return nil }
+        subject.failures += 1
         return subject.meets { $0.fails(failure) }
       }
     }
@@ -91,6 +98,7 @@ struct Input: Sendable {
   // MARK: the rest of the agent
 
   private static let fromOutside: [Input] = [
+    Input(.agent, "renewal timer") { subject in subject.meets { $0.renews() } },
     Input(.agent, "sign-in") { subject in
       // A sign-in makes a new machine (Account.signedIn).
       guard subject.machine.exchange == nil else { return nil }
@@ -121,8 +129,13 @@ struct Input: Sendable {
     },
   ]
 
-  /// The agent ended during an exchange, and another one finds the journal. It knows no access token.
+  /// Another agent finds what the grant remembers, and the journal of an exchange that was in flight.
   private static let afterAStart: [Input] = [
+    Input(.start, "restart") { subject in
+      guard subject.machine.exchange == nil else { return nil }
+      subject.restart()
+      return []
+    },
     start("crash after sending") { grant, exchange, _ in
       grant.machine.recoveredWithoutAnswer(
         sentAt: exchange.startedAt, wasReplay: exchange.isReplay, at: grant.now)
@@ -141,12 +154,17 @@ struct Input: Sendable {
   ) -> Input {
     Input(.start, name) { subject in
       guard let exchange = subject.machine.exchange else { return nil }
-      let (health, variant) = (subject.machine.health, subject.variant)
-      subject.waiting = [:]
-      return subject.meets { grant in
-        grant.machine = TokenMachine(health: health, rule: variant.rule)
-        return grant.noted(recover(&grant, exchange, variant))
-      }
+      let variant = subject.variant
+      subject.restart()
+      return subject.meets { grant in grant.noted(recover(&grant, exchange, variant)) }
     }
+  }
+}
+
+extension Subject {
+  /// Who waited is gone, access tokens too; the machine is made of what was durable.
+  fileprivate mutating func restart() {
+    waiting = [:]
+    grant.machine = TokenMachine(memory: machine.memory, rule: variant.rule, at: grant.now)
   }
 }
