@@ -10,13 +10,10 @@ internal import Synchronization
 final class BootTimer: Sendable {
   static let shared = BootTimer()
 
-  private struct Sleeper {
-    var deadline: BootInstant
-    var wake: CheckedContinuation<Void, Never>
-  }
+  private typealias Sleeper = CheckedContinuation<Void, Never>
 
   private struct State {
-    var sleepers: [UInt64: Sleeper] = [:]
+    var sleepers = Deadlines<Sleeper>()
     /// Cancelled before they had begun to wait.
     var cancelled: Set<UInt64> = []
     var next: UInt64 = 1
@@ -40,34 +37,45 @@ final class BootTimer: Sendable {
       return state.next
     }
     await withTaskCancellationHandler {
-      await withCheckedContinuation { wake in add(id, Sleeper(deadline: deadline, wake: wake)) }
+      await withCheckedContinuation { add(id, $0, until: deadline) }
     } onCancel: {
       cancel(id)
     }
     state.withLock { _ = $0.cancelled.remove(id) }
   }
 
-  private func add(_ id: UInt64, _ sleeper: Sleeper) {
-    let (isCancelled, mustStart) = state.withLock { state in
-      if state.cancelled.remove(id) != nil { return (true, false) }
-      state.sleepers[id] = sleeper
+  /// What is to be done about the thread; it looks again by itself when its timer fires.
+  private enum Thread { case sleeps, looksAgain, starts }
+
+  private func add(_ id: UInt64, _ sleeper: Sleeper, until deadline: BootInstant) {
+    let thread = state.withLock { state -> Thread? in
+      if state.cancelled.remove(id) != nil { return nil }
+      let earliest = state.sleepers.earliest
+      state.sleepers.insert(id, sleeper, until: deadline)
       defer { state.isRunning = true }
-      return (false, !state.isRunning)
+      if !state.isRunning { return .starts }
+      // Only who wakes before all others is news to the thread.
+      return earliest.map { deadline < $0 } ?? true ? .looksAgain : .sleeps
     }
-    if isCancelled { return sleeper.wake.resume() }
-    if mustStart { start() } else { lanyard_eventfd_signal(signal) }
+    switch thread {
+    case nil: sleeper.resume()
+    case .starts?: start()
+    case .looksAgain?: lanyard_eventfd_signal(signal)
+    case .sleeps?: break
+    }
   }
 
   private func cancel(_ id: UInt64) {
-    let sleeper = state.withLock { state -> Sleeper? in
-      guard let sleeper = state.sleepers.removeValue(forKey: id) else {
+    let (sleeper, isNews) = state.withLock { state -> (Sleeper?, Bool) in
+      let earliest = state.sleepers.earliest
+      guard let sleeper = state.sleepers.remove(id) else {
         state.cancelled.insert(id)
-        return nil
+        return (nil, false)
       }
-      return sleeper
+      return (sleeper, state.sleepers.earliest != earliest)
     }
-    sleeper?.wake.resume()
-    if sleeper != nil { lanyard_eventfd_signal(signal) }
+    sleeper?.resume()
+    if isNews { lanyard_eventfd_signal(signal) }
   }
 
   private func start() {
@@ -95,7 +103,7 @@ final class BootTimer: Sendable {
     while true {
       wakeDue(BootInstant(milliseconds: lanyard_boot_milliseconds()))
       let earliest = state.withLock { state -> BootInstant? in
-        let earliest = state.sleepers.values.map(\.deadline).min()
+        let earliest = state.sleepers.earliest
         if earliest == nil { state.isRunning = false }
         return earliest
       }
@@ -107,11 +115,10 @@ final class BootTimer: Sendable {
   }
 
   private func wakeDue(_ now: BootInstant) {
-    let due = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-      let due = state.sleepers.filter { $0.value.deadline <= now }.keys.sorted()
+    let due = state.withLock { state -> [Sleeper] in
       if now.milliseconds == .max { state.isRunning = false }
-      return due.compactMap { state.sleepers.removeValue(forKey: $0)?.wake }
+      return state.sleepers.removeDue(at: now)
     }
-    for wake in due { wake.resume() }
+    for sleeper in due { sleeper.resume() }
   }
 }
