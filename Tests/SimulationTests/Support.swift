@@ -49,6 +49,12 @@ struct Scene: Sendable {
     return await client.call(method, #"{"account":"\#(account)"\#(more)}"#)
   }
 
+  func account() async throws -> SimulatedAnswer {
+    let client = try world.client()
+    defer { client.disconnect() }
+    return await client.call("account.get", #"{"account":"\#(account)"}"#)
+  }
+
   /// `token.get` for another account.
   func tokenOf(_ account: String) async throws -> SimulatedAnswer {
     let client = try world.client()
@@ -60,6 +66,12 @@ struct Scene: Sendable {
     let client = try world.client()
     defer { client.disconnect() }
     return await client.call("session.get", #"{"account":"\#(account)"}"#)
+  }
+
+  /// When the cached token expires.
+  func expiry() async throws -> BootInstant {
+    let seconds = try #require(try await token(#","minimumLifetimeSeconds":0"#).result?["expiresInSeconds"]?.integerValue)
+    return world.clock.boot() + .seconds(seconds + 1)
   }
 
   /// How many exchanges of this grant were kept.

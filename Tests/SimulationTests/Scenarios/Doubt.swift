@@ -33,8 +33,17 @@ extension Scene {
     #expect(refreshes.count == sent, "it is never sent again by itself", sourceLocation: sourceLocation)
     #expect(idp.endOfGrant(grant) == nil, sourceLocation: sourceLocation)
 
-    try await world.signIn("alice", at: provider, again: account)
-    #expect(works(try await token()), sourceLocation: sourceLocation)
+    try await signsInAgain(sourceLocation: sourceLocation)
+  }
+
+  /// The person signs in again: the account works, and who watches it hears so.
+  func signsInAgain(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    let witness = try await Witness.at(world)
+    #expect(try await world.signIn("alice", at: provider, again: account) == account, sourceLocation: sourceLocation)
+    let answer = try await token()
+    #expect(works(answer), "\(answer)", sourceLocation: sourceLocation)
     #expect(try await session()["state"] == "active", sourceLocation: sourceLocation)
+    #expect(witness.states == ["active"], sourceLocation: sourceLocation)
+    #expect(witness.expiries == [], sourceLocation: sourceLocation)
   }
 }
