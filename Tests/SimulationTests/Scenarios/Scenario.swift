@@ -10,7 +10,8 @@ import Testing
 /// An expectation that fails tells its seed, in every suite that is `.tellsItsSeed`. `LANYARD_SEEDS=20` or
 /// `LANYARD_SEEDS=500-900` looks at fewer or at others, `LANYARD_SEED=17` at that one.
 func everySeed(
-  _ usual: Int = 1000, _ body: @escaping @Sendable (SimulatedWorld, Chance) async throws -> Void
+  _ usual: Int = 1000, protection: String = "keyFile",
+  _ body: @escaping @Sendable (SimulatedWorld, Chance) async throws -> Void
 ) async throws {
   let queue = SeedQueue(Seeds.asked(usual))
   try await withThrowingTaskGroup(of: Void.self) { group in
@@ -18,7 +19,7 @@ func everySeed(
       group.addTask {
         while let seed = queue.take() {
           let running = Seeds.Running(seed)
-          try Seeds.$current.withValue(running) { try run(seed, body) }
+          try Seeds.$current.withValue(running) { try run(seed, protection, body) }
           if running.hasFailed { queue.failed() }
         }
       }
@@ -46,9 +47,9 @@ private final class SeedQueue: Sendable {
 }
 
 private func run(
-  _ seed: UInt64, _ body: @escaping @Sendable (SimulatedWorld, Chance) async throws -> Void
+  _ seed: UInt64, _ protection: String, _ body: @escaping @Sendable (SimulatedWorld, Chance) async throws -> Void
 ) throws {
-  let world = SimulatedWorld(seed: seed)
+  let world = SimulatedWorld(seed: seed, protection: protection)
   do {
     try world.run { world in try await body(world, Chance(seed: seed)) }
   } catch {
@@ -91,7 +92,7 @@ enum Seeds {
     if let one = environment["LANYARD_SEED"].flatMap({ UInt64($0) }) { return one...one }
     let bounds = environment["LANYARD_SEEDS"]?.split(separator: "-").compactMap { UInt64($0) } ?? []
     switch bounds.count {
-    case 1 where bounds[0] > 0: return 1...bounds[0]
+    case 1: return 1...max(1, bounds[0] * UInt64(usual) / 1000)  // what is dear stays rarer
     case 2 where bounds[0] <= bounds[1]: return bounds[0]...bounds[1]
     default: return 1...UInt64(usual)
     }

@@ -1,0 +1,106 @@
+import AgentModel
+import AgentPorts
+import AgentSimulation
+import PracticeProvider
+import StorageFaults
+import Testing
+
+/// Accounts that know nothing of each other (DESIGN: "one account's dead provider … never delays another's token").
+@Suite(.tellsItsSeed) struct IsolationScenarios {
+  /// A's provider hangs, refuses or is gone while everybody wants B's token.
+  @Test func failureOfOneStormOfAnother() async throws {
+    try await everySeed { world, chance in
+      let scene = try await Scene.signedIn(world)
+      let other = try await world.provider("other", options: Scene.options)
+      let bob = try await world.signIn("bob", at: other, alias: "home")
+      await scene.expireUnused()
+      let witness = try await Witness.at(world)
+      let gate = Gate()
+      let trouble = chance.one(of: [
+        Incident.heldBefore(gate), .heldAfter(gate), .notConnected(.refused), .lostAnswer(.timedOut),
+        .intercepted(status: 503, fields: [], body: ""),
+      ])
+      world.network.next("/token", trouble, host: "idp.test", times: nil)
+      let ofAlice = try Crowd(world, clients: 2)
+      let hanging = ofAlice.ask(chance.number(1...5))
+      await world.clock.sleep(for: chance.milliseconds(0...100))
+
+      let start = world.clock.boot()
+      let ofBob = try Crowd(world, clients: chance.number(1...4))
+      let storm = ofBob.ask(chance.number(5...25), "token.get", #"{"account":"home"}"#)
+      let answers = await ofBob.answers(storm)
+      #expect(world.clock.boot() - start <= Milliseconds(80), "one way there and one back")
+      #expect(Set(answers.map { $0["accessToken"] }).count == 1)
+      let token = try #require(answers[0]["accessToken"], "\(answers[0])")
+      #expect(other.idp.isActive(accessToken: token))
+      #expect(world.network.sent.filter { $0.refreshToken != nil && $0.url.contains("other.test") }.count == 1)
+      // Now it is cached: no time at all, whatever happens next door.
+      let cached = world.clock.boot()
+      for answer in await ofBob.answers(ofBob.ask(5, "token.get", #"{"account":"home"}"#)) {
+        #expect(answer["accessToken"] == token)
+      }
+      #expect(try await scene.session()["account"] == scene.account)
+      #expect(world.clock.boot() == cached)
+      ofBob.wasAnsweredOnce(storm.count + 5)
+
+      gate.open()
+      world.network.clearIncidents()
+      for answer in await ofAlice.answers(hanging) {
+        #expect(answer["accessToken"] != token)
+        #expect(answer.line?.contains(token) == false, "nothing of another's token")
+        #expect((answer["account"] ?? answer.json["error", "data", "account"]?.stringValue) == scene.account)
+      }
+      ofAlice.wasAnsweredOnce(hanging.count)
+      #expect(witness.heard("session.stateChanged", of: bob).isEmpty)
+      #expect(witness.heard("session.expired", of: bob).isEmpty)
+      #expect(witness.heard("token.refreshed", of: bob).count == 1)
+      #expect(scene.idp.endOfGrant(scene.grant) == nil)
+    }
+  }
+
+  /// After a start everybody's grant is their own, however many there are, and nobody asks before they are asked.
+  private func restart(_ count: Int, _ world: SimulatedWorld, _ chance: Chance) async throws {
+    var options = Scene.options
+    options.users = (0..<count).map { PracticeUser(name: "person\($0)", tenant: "acme") }
+    options.signingAlgorithm = .es256
+    let provider = try await world.provider("idp", options: options)
+    var grants: [(account: String, grant: String)] = []
+    for person in 0..<count {
+      let account = try await world.signIn("person\(person)", at: provider)
+      let token = try #require(provider.idp.activeRefreshTokens(user: "person\(person)").first)
+      grants.append((account, try #require(provider.idp.grant(ofToken: token))))
+    }
+    await world.clock.sleep(for: .seconds(3601))
+    let sent = world.network.sent.count
+    world.crash(chance.coin() ? .kill : .powerLoss(seed: world.seed))
+    try await world.restart()
+    await world.clock.sleep(for: chance.seconds(0...7200))
+    #expect(world.network.sent.count == sent, "nobody asked")
+    let listed = try await world.client().call("account.list").result?["accounts"]?.arrayValue?.count
+    #expect(listed == count)
+
+    let crowd = try Crowd(world, clients: 4)
+    let wanted = grants.filter { _ in count <= 20 || chance.number(0...19) == 0 }
+    var asked: [Crowd.Request] = []
+    for one in wanted { asked += crowd.ask(chance.number(1...2), "token.get", #"{"account":"\#(one.account)"}"#) }
+    let answers = await crowd.answers(asked)
+    for answer in answers {
+      let token = try #require(answer["accessToken"], "\(answer)")
+      let owner = try #require(grants.first { $0.account == answer["account"] })
+      #expect(provider.idp.isActive(accessToken: token))
+      #expect(provider.idp.grant(ofToken: token) == owner.grant, "each account has its own token")
+    }
+    #expect(world.network.sent.count == sent + wanted.count, "one exchange an account")
+    #expect(grants.allSatisfy { provider.idp.endOfGrant($0.grant) == nil })
+    crowd.wasAnsweredOnce(asked.count)
+  }
+
+  @Test func restartWithTwentyAccounts() async throws {
+    try await everySeed { world, chance in try await self.restart(20, world, chance) }
+  }
+
+  /// As the one with twenty, which is what can be done a thousand times.
+  @Test func restartWithAThousandAccounts() async throws {
+    try await everySeed(2) { world, chance in try await self.restart(1000, world, chance) }
+  }
+}

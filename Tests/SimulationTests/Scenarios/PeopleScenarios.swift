@@ -1,0 +1,149 @@
+import AgentModel
+import AgentSimulation
+import PracticeProvider
+import Testing
+
+/// A person locks, unlocks and signs out while tokens are fetched.
+@Suite(.tellsItsSeed) struct PeopleScenarios {
+  private static func call(
+    _ world: SimulatedWorld, _ method: String, _ params: String = "{}"
+  ) async throws -> SimulatedAnswer {
+    let client = try world.client()
+    defer { client.disconnect() }
+    return await client.call(method, params)
+  }
+
+  /// While it is locked, every way to a token says so, at once, and nothing is sent.
+  private func isLocked(_ scene: Scene, _ chance: Chance) async throws {
+    let world = scene.world
+    let (sent, start) = (world.network.sent.count, world.clock.boot())
+    let crowd = try Crowd(world, clients: chance.number(1...3))
+    var asked = crowd.ask(chance.number(1...4)) + crowd.ask(chance.number(0...2), "token.refresh")
+    asked += crowd.ask(1, "token.reject", scene.rejecting("AAAAAAAAAAAAAAAA")) + crowd.ask(1, "session.get")
+    for answer in await crowd.answers(asked) { answer.isExpected(1001) }
+    #expect(world.clock.boot() == start)
+    #expect(world.network.sent.count == sent)
+    crowd.wasAnsweredOnce(asked.count)
+  }
+
+  @Test func vaultLockedAtStart() async throws {
+    try await everySeed { world, chance in
+      let rotation = chance.one(of: CallerScenarios.rotations)
+      let scene = try await Scene.signedIn(world, rotation: rotation)
+      await scene.expireUnused()
+      let dies = chance.one(of: [nil, Journal.staged, Journal.kept])
+      if let dies {
+        world.crash(at: .after(dies))
+        #expect(try await scene.token().isLost)
+      }
+      // Nothing has been opened when the lock comes: what a start with a passphrase is, without its price.
+      try await world.restart()
+      #expect(try await Self.call(world, "agent.lock")["locked"] == nil)
+      try await self.isLocked(scene, chance)
+      await world.clock.sleep(for: chance.seconds(0...600))
+      try await self.isLocked(scene, chance)
+      let witness = try await Witness.at(world)
+      #expect(try await Self.call(world, "agent.unlock").error == nil)
+      #expect(witness.heard("agent.unlocked").count == 1)
+      let crowd = try Crowd(world, clients: 2)
+      for answer in await crowd.answers(crowd.ask(chance.number(1...5))) { #expect(scene.works(answer), "\(answer)") }
+      // What was staged before the death is gone on with; what was committed is used.
+      #expect(scene.refreshes.count == (dies == Journal.kept ? 2 : 1))
+      try await scene.livesOn()
+    }
+  }
+
+  /// The same with a passphrase that must be stretched, which takes a tenth of a second each time.
+  @Test func vaultLockedAtStartByAPassphrase() async throws {
+    try await everySeed(20, protection: "passphrase") { world, chance in
+      let right = #"{"passphrase":"correct horse battery staple"}"#
+      let made = try await Self.call(
+        world, "agent.initialize", #"{"protection":"passphrase","passphrase":"correct horse battery staple"}"#)
+      #expect(made.error == nil, "\(made)")
+      let scene = try await Scene.signedIn(world)
+      await scene.expireUnused()
+      try await world.restart()
+      try await self.isLocked(scene, chance)
+      #expect(try await Self.call(world, "agent.unlock", #"{"passphrase":"wrong"}"#).code == 1008)
+      try await self.isLocked(scene, chance)
+      await world.clock.sleep(for: .seconds(10))
+      #expect(try await Self.call(world, "agent.unlock", right).error == nil)
+      #expect(scene.works(try await scene.token()))
+      #expect(scene.refreshes.count == 1)
+    }
+  }
+
+  /// Out is out at once, and whatever the provider answers late is revoked.
+  @Test func signOutDuringRefresh() async throws {
+    try await everySeed { world, chance in
+      let scene = try await Scene.signedIn(world, rotation: chance.one(of: CallerScenarios.rotations))
+      await scene.expireUnused()
+      let witness = try await Witness.at(world)
+      let crowd = try Crowd(world, clients: 2)
+      let waiting = crowd.ask(chance.number(1...5))
+      await world.clock.sleep(for: chance.milliseconds(0...90))
+      let mode = chance.one(of: ["soft", "hard", "offline"])
+      let out = try await Self.call(world, "account.signOut", #"{"account":"\#(scene.account)","mode":"\#(mode)"}"#)
+      #expect(out["mode"] == mode, "\(out)")
+      for answer in await crowd.answers(waiting) {
+        // The token, if that came first.
+        if answer.error != nil {
+          answer.isExpected(2003, account: scene.account)
+        } else {
+          #expect(answer["source"] == "refreshed", "\(answer)")
+        }
+      }
+      crowd.wasAnsweredOnce(waiting.count)
+      let sent = scene.refreshes.count
+      #expect(sent <= 1)
+      for method in ["token.get", "token.refresh"] {
+        try await scene.token(method: method).isExpected(2003, account: scene.account)
+      }
+      #expect(try await scene.session()["state"] == "signedOut")
+      #expect(witness.states == ["signedOut"])
+      #expect(witness.heard("account.signedOut").count == 1)
+      if chance.coin() { try await world.restart() }
+      // What was queued offline is sent when somebody says that there is a way.
+      if mode == "offline" { _ = try await Self.call(world, "connectivity.report", #"{"online":true}"#) }
+      await world.clock.sleep(for: .seconds(120))
+      #expect(scene.idp.activeRefreshTokens().isEmpty, "nothing that lives is left at the provider")
+      #expect(scene.refreshes.count == sent)
+      #expect(witness.expiries == [], "nobody must sign in who went out")
+
+      let again = try await world.signIn("alice", at: scene.provider)
+      await world.clock.sleep(for: chance.seconds(0...3000))
+      #expect(scene.works(try await scene.tokenOf(again)), "no late revocation kills the new login")
+    }
+  }
+
+  /// The keys are gone when the answer comes: it is there after the unlocking, and nothing was spent for nothing.
+  @Test func lockedDuringAnExchange() async throws {
+    try await everySeed { world, chance in
+      let scene = try await Scene.signedIn(world, rotation: chance.one(of: CallerScenarios.rotations))
+      await scene.expireUnused()
+      let witness = try await Witness.at(world)
+      let crowd = try Crowd(world, clients: 2)
+      let waiting = crowd.ask(chance.number(1...5), chance.one(of: ["token.get", "token.refresh"]))
+      await world.clock.sleep(for: chance.milliseconds(0...90))
+      #expect(try await Self.call(world, "agent.lock").error == nil)
+      for answer in await crowd.answers(waiting) {
+        if answer.error != nil { answer.isExpected(1001) } else { #expect(scene.works(answer), "\(answer)") }
+      }
+      crowd.wasAnsweredOnce(waiting.count)
+      let isBack = chance.coin()
+      if !isBack { await world.clock.sleep(for: .seconds(1)) }
+      await world.clock.sleep(for: chance.milliseconds(0...90))
+      if !isBack { try await self.isLocked(scene, chance) }
+      #expect(try await Self.call(world, "agent.unlock").error == nil)
+      let after = try Crowd(world, clients: 2)
+      let answers = await after.answers(after.ask(chance.number(1...5)))
+      for answer in answers { #expect(scene.works(answer), "\(answer)") }
+      #expect(Set(answers.map { $0["accessToken"] }).count == 1)
+      #expect(witness.expiries == [])
+      if scene.idp.options.rotation != .none {
+        #expect(Set(scene.refreshes.map(\.refreshToken)).count == scene.refreshes.count, "none was sent twice")
+      }
+      try await scene.livesOn()
+    }
+  }
+}
