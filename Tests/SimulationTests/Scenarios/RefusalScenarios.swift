@@ -24,6 +24,7 @@ import Testing
 
     let end = world.clock.boot() + Milliseconds(told)
     for _ in 0..<chance.number(1...3) {
+      if chance.number(0...3) == 0 { try await world.restart() }
       await world.clock.sleep(for: chance.milliseconds(0...max(0, (end - world.clock.boot()).count - 1000)))
       for method in ["token.get", "token.refresh"] {
         try await scene.token(method: method).isExpected(3002, account: scene.account, pause: 1...told)
@@ -83,7 +84,8 @@ import Testing
       let witness = try await Witness.at(world)
       let body = chance.one(of: [
         #"{"error":"slow_down"}"#, #"{"error":"temporarily_unavailable"}"#, #"{"error":"server_error"}"#,
-        #"{"error":"invalid_grant","suberror":"E0000047"}"#, #"{"error":"invalid_grant","error_codes":["AADSTS90055"]}"#,
+        #"{"error":"invalid_grant","suberror":"E0000047"}"#,
+        #"{"error":"invalid_grant","error_codes":["AADSTS90055"]}"#,
         #"{"error":"invalid_request","code":"E0000047"}"#,
       ])
       let times = chance.number(1...6)
@@ -123,6 +125,10 @@ import Testing
         try await scene.token(payroll).isExpected(2005, account: scene.account)
         #expect(try await scene.token()["source"] == "cache")
       }
+      if chance.coin() {
+        try await world.restart()
+        try await scene.token(payroll).isExpected(2005, account: scene.account)
+      }
       #expect(scene.refreshes.count == 3, "the same answer is not fetched again")
       #expect(try await scene.session()["state"] == "interactionRequired")
       #expect(witness.states == ["interactionRequired"])
@@ -154,7 +160,8 @@ import Testing
 
       await scene.expireUnused()
       let body = PracticeJSON.object([
-        .init("error", .string(chance.one(of: ["interaction_required", "invalid_grant"]))), .init("claims", .string(claims)),
+        .init("error", .string(chance.one(of: ["interaction_required", "invalid_grant"]))),
+        .init("claims", .string(claims)),
       ])
       scene.idp.enqueueFault("/token", .status(400, body.text))
       let mail = #","resource":"https://mail.example/""#
@@ -163,9 +170,14 @@ import Testing
         answer.isExpected(2005, account: scene.account)
         #expect(answer.json["error", "data", "claims"]?.stringValue == claims, "\(answer)")
       }
-      #expect(scene.refreshes.count == 1)
+      if chance.coin() {
+        try await world.restart()
+        try await scene.token(mail).isExpected(2005, account: scene.account)
+      }
+      #expect(scene.refreshes.count == 1, "it is remembered")
       #expect(scene.works(try await scene.token()))
-      try await scene.livesOn()
+      try await scene.signsInAgain()
+      #expect(scene.works(try await scene.token(mail)))
     }
   }
 
@@ -199,6 +211,44 @@ import Testing
       #expect(scene.idp.isActive(refreshToken: scene.firstRefreshToken), "nothing was spent")
 
       try scene.idp.setUser("alice", disabled: false)
+      if chance.coin() { return try await scene.signsInAgain() }
+      // Whoever insists reaches the provider, once in two minutes.
+      await world.clock.sleep(for: .seconds(121))
+      let insisted = try await scene.token(method: "token.refresh")
+      #expect(scene.works(insisted), "\(insisted)")
+      try await scene.livesOn()
+    }
+  }
+
+  /// A grant that is dead costs the provider one request in two minutes, whatever clients ask and how often the agent
+  /// starts; and the person is told once.
+  @Test func deadGrant() async throws {
+    try await everySeed { world, chance in
+      let scene = try await Scene.signedIn(world)
+      await scene.expireUnused()
+      #expect(scene.idp.revoke(grant: scene.grant))
+      var told: [String] = []
+      var witness = try await Witness.at(world)
+      for _ in 0..<chance.number(3...8) {
+        let crowd = try Crowd(world, clients: 2)
+        let asked =
+          crowd.ask(chance.number(1...3)) + crowd.ask(chance.number(0...3), "token.refresh")
+          + crowd.ask(1, "token.reject", scene.rejecting("AAAAAAAAAAAAAAAA"))
+        for answer in await crowd.answers(asked) { answer.isExpected(2004, account: scene.account) }
+        crowd.wasAnsweredOnce(asked.count)
+        await world.clock.sleep(for: chance.seconds(0...90))
+        if chance.number(0...3) == 0 {
+          told += witness.expiries
+          try await world.restart()
+          witness = try await Witness.at(world)
+        }
+      }
+      let times = scene.refreshes.map(\.at)
+      for (earlier, later) in zip(times, times.dropFirst()) {
+        #expect(later - earlier >= .seconds(120), "\(times)")
+      }
+      #expect((told + witness.expiries).count == 1)
+      #expect(try await scene.session()["state"] == "reauthenticationRequired")
       try await scene.signsInAgain()
     }
   }
