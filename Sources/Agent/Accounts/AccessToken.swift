@@ -36,8 +36,9 @@ struct AccessToken: Sendable {
     tokenType = response.tokenType
     scopes = response.scope ?? key.scopes ?? grant.scopes
     lifetime = response.expiresIn ?? (isLast ? Self.lifetimeUntilRejected : Self.assumedLifetime)
-    // What can't be refreshed is never stale.
-    lead = isLast ? .zero : LeadTime.of(lifetime: lifetime, refreshIn: response.refreshIn)
+    // What can't be refreshed is never stale; and a refresh token that ends before it has to be used before that.
+    let end = min(lifetime, response.refreshTokenExpiresIn ?? lifetime)
+    lead = isLast ? .zero : lifetime - end + LeadTime.of(lifetime: end, refreshIn: response.refreshIn)
     generation = grant.generation
     self.sentAt = sentAt
     bootID = clock.bootID

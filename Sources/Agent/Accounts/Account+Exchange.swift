@@ -136,7 +136,8 @@ extension Account {
     var grant = now.grant
     grant.refreshToken = response.refreshToken ?? grant.refreshToken
     grant.generation += 1
-    grant.memory = GrantMemory(health: .ok)
+    grant.memory = GrantMemory(
+      now.machine.memory(afterSuccessFor: intent.key), boot: clock.boot(), wall: clock.wall())
     if let lifetime = response.refreshTokenExpiresIn { grant.refreshTokenExpiresAt = clock.wall() + lifetime }
     let narrowed = intent.key == .standard ? narrow(&grant, to: response.scope) : nil
     // What was recovered after a reboot has no time that can be trusted: its refresh token is kept, and used again.

@@ -41,9 +41,16 @@ extension Account {
 
   /// The way to the provider may be open again: what is in use and due comes soon, whoever asks comes at once.
   func reconnected() {
-    loaded?.machine.reconnected()
+    noticeOpening()
     guard let next = loaded?.machine.nextRenewal(at: clock.boot()) else { return }
     planRenewal(at: max(next, clock.boot() + herdPause))
+  }
+
+  func noticeOpening() {
+    let openings = around.connectivity.openings
+    guard heardOpenings != openings else { return }
+    heardOpenings = openings
+    loaded?.machine.reconnected()
   }
 
   /// What was answered on the reading thread was use, too.

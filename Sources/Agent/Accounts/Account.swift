@@ -43,6 +43,8 @@ actor Account {
   var doubt: ExchangeIntent?
   /// When it is looked next whether a token is to be renewed.
   var nextLook: BootInstant?
+  /// Up to which opening of the way the machine has heard.
+  var heardOpenings: UInt64 = 0
   /// What the reading thread answers with.
   var published: PublishedToken?
   private var tokens: [UInt64: IssuedToken] = [:]
@@ -89,6 +91,7 @@ actor Account {
       await withCheckedContinuation { continuation in
         // A cancellation that came first found nobody to tell, so it is looked for here.
         guard !Task.isCancelled else { return continuation.resume(returning: .failure(RPCError.cancelled)) }
+        noticeOpening()
         waiting[waiter] = Waiting(key: key, caller: continuation)
         perform(loaded?.machine.wanted(by: waiter, key: key, demand: demand, at: clock.boot()) ?? [])
         if loaded == nil { answer(waiter, .failure(.locked)) }
@@ -126,6 +129,7 @@ actor Account {
   /// The account's state as a user interface shows it.
   func session() async throws(RPCError) -> SessionFacts {
     try await load()
+    noticeOpening()
     guard let loaded else { throw .locked }
     let now = clock.boot()
     let machine = loaded.machine

@@ -18,6 +18,13 @@ final class AccountDirectory: Sendable {
     }
   }
 
+  /// The actor of the account that a selector names now, without asking the registry where that can be: it may be
+  /// writing for another account.
+  func actor(_ selector: AccountSelector) async throws(RPCError) -> Account {
+    if let id = around.board.account(selector: selector).flatMap({ AccountID($0) }) { return account(id) }
+    return try await account(selector).1
+  }
+
   /// The account that a selector names now, with its actor.
   func account(_ selector: AccountSelector) async throws(RPCError) -> (AccountProfile, Account) {
     let profile = try await around.registry.profile(selector)

@@ -14,7 +14,7 @@ enum TokenGetHandler: MethodHandler {
   static func token(
     _ params: WireTokenRequest, _ demand: TokenMachine.Demand, _ call: Call
   ) async throws(RPCError) -> WireToken {
-    let (_, account) = try await call.agent.accounts.account(params.account)
+    let account = try await call.agent.accounts.actor(params.account)
     let key = TokenKey(resource: params.resource, scopes: params.scopes.map { ScopeSet($0) })
     let answer = try await withDeadline(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
       () async throws(RPCError) in try await account.token(key, demand)

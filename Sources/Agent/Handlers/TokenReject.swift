@@ -7,7 +7,7 @@ enum TokenRejectHandler: MethodHandler {
   typealias Method = TokenReject
 
   static func handle(_ params: TokenReject.Params, _ call: Call) async throws(RPCError) -> TokenReject.Result {
-    let (_, account) = try await call.agent.accounts.account(params.account)
+    let account = try await call.agent.accounts.actor(params.account)
     if let challenge = params.challenge, let claims = StepUpChallenge.claims(in: challenge) {
       // No exchange can answer this: the provider wants the person (RFC 9470 §3).
       throw RPCError(TokenMachine.Refusal.interaction(claims: claims.isEmpty ? nil : claims), account: account.id)

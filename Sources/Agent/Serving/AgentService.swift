@@ -134,13 +134,14 @@ public final class AgentService: ConversationHost {
 
   /// A client or the machine says so: nobody need ask for what waited for a way.
   func wayMayBeOpen() {
+    connectivity.wayMayBeOpen()
     accounts.reconnected()
     background.start { [revocations] in await revocations.resume(.unreached) }
   }
 
   /// The wall clock was set, or the machine slept: what slept through its time is due, and the network of before may
   /// be another one now.
-  func clockMayHaveChanged() { accounts.reconnected() }
+  func clockMayHaveChanged() { wayMayBeOpen() }
 
   // MARK: conversations
 

@@ -36,12 +36,18 @@ final class ConnectivityState: Sendable {
   private let events: EventHub
   private let clock: any AgentClock
   private let state: Mutex<State>
+  private let openingCount = Atomic<UInt64>(0)
 
   init(events: EventHub, clock: any AgentClock) {
     self.events = events
     self.clock = clock
     state = Mutex(State(told: WireConnectivity(state: .unknown, since: clock.wall(), basis: .none)))
   }
+
+  /// How often a closed way may have opened: what an account was told under an earlier count no longer holds it back.
+  /// Known at once to whoever asks next, before the accounts have heard of it.
+  var openings: UInt64 { openingCount.load(ordering: .acquiring) }
+  func wayMayBeOpen() { openingCount.add(1, ordering: .releasing) }
 
   var current: WireConnectivity { state.withLock { $0.told } }
 

@@ -36,6 +36,7 @@ extension TokenMachine {
     }
   }
 
-  /// The way to the provider may be open again: whoever asks next is not held back by what was.
-  public mutating func reconnected() { if isOffline { pause = nil } }
+  /// The way to the provider may be open again: whoever asks next is not held back by what was. The account counts as
+  /// offline until somebody has asked.
+  public mutating func reconnected() { if isOffline { pause?.until = BootInstant(milliseconds: 0) } }
 }

@@ -26,7 +26,7 @@ extension TokenMachine {
       if waiter.key == attempt.key, case .replacing = waiter.demand { true } else { false }
     }
     replacements[attempt.key] = wasRejected ? now : nil
-    var effects = setHealth(.ok)
+    var effects = setHealth(.ok) + [.stateChanged]
     effects += takeWaiters(for: attempt.key).map { .answer($0.id, serial: token.serial, .refreshed) }
     return effects + beginNext(at: now)
   }
@@ -98,7 +98,7 @@ extension TokenMachine {
     exchange = nil
     lost = nil
     barren += 1
-    var effects = setHealth(.ok)
+    var effects = setHealth(.ok) + [.stateChanged]
     if barren > 1 {
       let failure = ExchangeFailure.transient("noUsableToken", retryAfter: nil)
       let wait = Backoff.pause(failures: failures + 1, jitter: 1)

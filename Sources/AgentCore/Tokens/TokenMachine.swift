@@ -111,6 +111,12 @@ public struct TokenMachine: Sendable {
       ?? retired.last { $0.fingerprint == fingerprint }?.key
   }
 
+  /// What must be durable when an exchange for this audience is, before the machine hears of it: what others want of
+  /// the person stands.
+  public func memory(afterSuccessFor key: TokenKey) -> TokenMemory {
+    TokenMemory(health: .ok, interactions: interactions.filter { $0.key != key }.mapValues(\.claims))
+  }
+
   /// What must be durable. Pauses of this machine's own making (no way, no disk) are not: a restart may try at once.
   public var memory: TokenMemory {
     var memory = TokenMemory(health: health, interactions: interactions.mapValues(\.claims))

@@ -84,10 +84,10 @@ import Testing
         .intercepted(status: 400, fields: [("Content-Type", "application/json")], body: #"{"error":"invalid_grant"}"#),
         times: nil)
       let witness = try await Witness.at(world)
-      for _ in 0..<40 {
+      for _ in 0..<15 {
         let method = chance.one(of: ["token.get", "token.refresh"])
         try await scene.token(method: method).isExpected(2004, reason: "refused", account: scene.account)
-        await world.clock.sleep(for: chance.milliseconds(0...20_000))
+        await world.clock.sleep(for: chance.milliseconds(0...50_000))
       }
       let times = scene.refreshes.map(\.at)
       #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 >= .seconds(120) }, "\(times)")

