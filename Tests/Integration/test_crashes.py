@@ -8,7 +8,8 @@ import unittest
 
 from house import ConnectionLost, House, LanyardError, add_provider, import_account
 
-KILLS = int(os.environ.get("LANYARD_KILLS", "20"))
+# `all` is for those who can be counted (test_kill_points.py); a moment in a storm can not.
+KILLS = int(os.environ.get("LANYARD_KILLS", "20").replace("all", "200"))
 PEOPLE = ("alice", "bob")
 REAUTHENTICATE = 2004
 STORM_CALLERS = 4
