@@ -1,0 +1,281 @@
+"""Refreshes over real sockets, with a provider that is slow, hostile or in the way."""
+
+import contextlib
+import email.utils
+import json
+import socket
+import time
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+
+from house import PATIENCE_SECONDS, House, LanyardError, add_provider, import_account, request
+
+LOCKED, CANCELLED = 1001, 1004
+SIGNED_OUT, REAUTHENTICATE, UNAVAILABLE = 2003, 2004, 3002
+
+
+class Pipe:
+    """A connection on which many requests are under way; answers are read in the order they come."""
+
+    def __init__(self, scene):
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.connect(scene.socket)
+        self._socket.settimeout(PATIENCE_SECONDS)
+        self._lines = self._socket.makefile("rb")
+
+    def send(self, *lines):
+        self._socket.sendall(b"".join(lines))
+
+    def answer(self):
+        return json.loads(self._lines.readline())
+
+    def close(self):
+        self._lines.close()
+        self._socket.close()
+
+
+def cancel(identity):
+    return json.dumps({"jsonrpc": "2.0", "method": "$/cancel", "params": {"id": identity}}).encode() + b"\n"
+
+
+class Refreshes(House):
+    rotation = "strict"
+    lifetime_seconds = 300
+
+    def setUp(self):
+        self.practice = self.provider(
+            "--rotation", self.rotation, "--access-token-lifetime", str(self.lifetime_seconds))
+        self.agent = self.scene()
+        self.caller = self.client(self.agent)
+        reuse = {"reuse": self.rotation, **({"graceSeconds": 30} if self.rotation == "grace" else {})}
+        add_provider(self.caller, self.practice, refresh=reuse)
+        self.account = import_account(self.caller, self.practice, "alice", alias="alice")
+
+    def get(self, account="alice", **members):
+        return self.caller.call("token.get", {"account": account, **members})
+
+    def refresh(self):
+        return self.caller.call("token.refresh", {"account": "alice"})
+
+    def refreshed(self):
+        """None while a pause lasts."""
+        try:
+            return self.refresh()["accessToken"]
+        except LanyardError as error:
+            self.assertEqual(error.code, UNAVAILABLE, error)
+            return None
+
+    def pipe(self):
+        pipe = Pipe(self.agent)
+        self.addCleanup(pipe.close)
+        return pipe
+
+    def slow(self, milliseconds):
+        self.practice.fault("none", delayMilliseconds=milliseconds)
+
+    def in_flight(self):
+        session = self.caller.call("session.get", {"account": "alice"})
+        return session["refresh"]["phase"] == "inFlight"
+
+    @contextlib.contextmanager
+    def exchanges(self, number):
+        """So many, and no more, reach the provider meanwhile."""
+        before = self.practice.asked()
+        yield
+        self.assertEqual(self.practice.asked() - before, number)
+
+    def lives_on(self):
+        """The lineage is whole: the provider took every refresh token once, and takes the next."""
+        self.assertTrue(self.refresh()["accessToken"])
+        self.assertEqual(self.practice.ended(), {})
+
+
+class Expired(Refreshes):
+    lifetime_seconds = 2
+
+    def test_fifty_callers_on_eight_connections_are_one_exchange(self):
+        time.sleep(self.lifetime_seconds + 0.1)  # nobody has used it, so that nobody renews it ahead
+        self.practice.post("options", accessTokenLifetimeSeconds=300)
+        self.slow(400)
+        pipes = [self.pipe() for _ in range(8)]
+        with self.exchanges(1):
+            for number in range(50):
+                pipes[number % 8].send(request("token.get", {"account": "alice"}, identity=number))
+            answers = [pipes[number % 8].answer() for number in range(50)]
+        self.assertEqual(sorted(answer["id"] for answer in answers), list(range(50)))
+        self.assertEqual({answer["result"]["source"] for answer in answers}, {"refreshed"})
+        self.assertEqual(len({answer["result"]["accessToken"] for answer in answers}), 1)
+        self.lives_on()
+
+
+class Together(Refreshes):
+    def test_whoever_began_it_may_leave_and_whoever_came_later_gets_the_token(self):
+        self.slow(500)
+        first, second, third = (self.pipe() for _ in range(3))
+        with self.exchanges(1):
+            first.send(request("token.refresh", {"account": "alice"}, identity=1))
+            self.until(self.in_flight, "the exchange")
+            second.send(request("token.refresh", {"account": "alice"}, identity=2))
+            third.send(request("token.refresh", {"account": "alice"}, identity=3))
+            first.send(cancel(1))
+            second.send(cancel(2))
+            self.assertEqual(first.answer()["error"]["code"], CANCELLED)
+            self.assertEqual(second.answer()["error"]["code"], CANCELLED)
+            self.assertEqual(third.answer()["result"]["source"], "refreshed")
+        self.lives_on()
+
+    def test_a_late_401_costs_nothing(self):
+        old = self.get()["fingerprint"]
+        new = self.refresh()["fingerprint"]
+        with self.exchanges(0):
+            for _ in range(20):
+                answer = self.caller.call("token.reject", {"account": "alice", "fingerprint": old})
+                self.assertEqual((answer["fingerprint"], answer["source"]), (new, "cache"))
+
+    def test_many_401s_of_one_token_are_one_exchange(self):
+        rejected = self.get()["fingerprint"]
+        self.slow(300)
+        pipes = [self.pipe() for _ in range(8)]
+        with self.exchanges(1):
+            for number, pipe in enumerate(pipes):
+                pipe.send(request("token.reject", {"account": "alice", "fingerprint": rejected}, identity=number))
+            fingerprints = {pipe.answer()["result"]["fingerprint"] for pipe in pipes}
+        self.assertEqual(len(fingerprints), 1)
+        self.assertNotIn(rejected, fingerprints)
+
+
+class Apart(Refreshes):
+    def test_a_provider_that_hangs_holds_up_its_own_account_alone(self):
+        other = self.provider("--rotation", "strict")
+        self.caller.call("provider.add", {"name": "other", "issuer": other.issuer, "clientId": "lanyard-demo"})
+        self.caller.call("signIn.import", {
+            "provider": "other", "refreshToken": other.refresh_token("bob"), "alias": "bob"})
+        self.practice.fault("hangBeforeProcessing")
+        with ThreadPoolExecutor(1) as pool:
+            hanging = pool.submit(self.caller.call, "token.refresh", {"account": "alice", "timeoutSeconds": 2})
+            self.until(self.in_flight, "alice's exchange is in flight")
+            for _ in range(500):
+                self.assertEqual(self.get("bob")["source"], "cache")
+                self.assertEqual(self.get("alice")["source"], "cache")
+            self.assertTrue(self.caller.call("token.refresh", {"account": "bob"})["accessToken"])
+            self.assertTrue(self.in_flight(), "all that was answered while alice's provider said nothing")
+            self.assertIsNotNone(hanging.exception(PATIENCE_SECONDS))
+
+
+class Interrupted(Refreshes):
+    def test_signing_out_takes_the_answer_that_is_on_its_way_with_it(self):
+        self.slow(500)
+        with ThreadPoolExecutor(1) as pool:
+            asking = pool.submit(self.refresh)
+            self.until(self.in_flight, "the exchange")
+            self.caller.call(
+                "account.signOut", {"account": "alice", "mode": "hard", "revocationTimeoutSeconds": 3})
+            self.assertEqual(getattr(asking.exception(PATIENCE_SECONDS), "code", None), SIGNED_OUT)
+        self.refused(SIGNED_OUT, self.get)
+        self.until(lambda: list(self.practice.ended().values()) == ["revoked"], "the revocation")
+        self.until(lambda: self.caller.call("agent.status")["pendingRevocations"] == 0, "the last of them")
+        with self.exchanges(0):
+            self.refused(SIGNED_OUT, self.refresh)
+
+    def test_locking_loses_no_answer(self):
+        for moment in ("before", "after"):
+            with self.subTest(f"unlocked {moment} the answer"):
+                self.slow(500)
+                with self.exchanges(1), ThreadPoolExecutor(1) as pool:
+                    asking = pool.submit(self.refresh)
+                    self.until(self.in_flight, "the exchange")
+                    self.caller.call("agent.lock")
+                    self.assertEqual(getattr(asking.exception(PATIENCE_SECONDS), "code", None), LOCKED)
+                    if moment == "after":
+                        time.sleep(0.7)  # the answer came and found the vault locked
+                    self.caller.call("agent.unlock")
+                    self.assertTrue(self.get()["accessToken"])
+                self.lives_on()
+
+
+class Hostile:
+    """What comes back is no answer; what that means depends on what the provider does with used tokens."""
+
+    def memory_kb(self):
+        with open(f"/proc/{self.agent.pid}/status") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("RssAnon"))
+
+    def hostile(self, effect, **members):
+        before = self.memory_kb()
+        self.practice.fault(effect, **members)
+        self.outcome(self.get()["fingerprint"])
+        # The bound of an answer is 1 MiB, and all of it is given back.
+        self.assertLess(self.memory_kb() - before, 4096)
+        self.assertEqual(self.practice.ended(), {})
+
+    def test_an_answer_beyond_all_bounds(self):
+        self.hostile("hugeBody", bytes=64 << 20)
+
+    def test_an_answer_without_an_end(self):
+        self.hostile("endlessBody")
+
+    def test_an_answer_that_stops_halfway(self):
+        self.hostile("truncatedBody", bytes=100)
+
+    def test_a_connection_that_ends_without_an_answer(self):
+        self.hostile("dropAfterProcessing")
+
+
+class HostileStrict(Hostile, Refreshes):
+    def outcome(self, cached):
+        """The token may be spent: nothing is sent again, and what is cached is served while it lives."""
+        with self.exchanges(1):
+            error = self.refused(REAUTHENTICATE, self.refresh)
+            self.assertEqual(error.reason, "outcomeUnknown")
+            self.assertEqual(self.get()["fingerprint"], cached)
+            self.refused(REAUTHENTICATE, self.refresh)
+
+
+class HostileGrace(Hostile, Refreshes):
+    rotation = "grace"
+
+    def outcome(self, cached):
+        """One replay within the grace brings it back, and whoever waits gets it."""
+        with self.exchanges(2):
+            self.assertNotEqual(self.refresh()["fingerprint"], cached)
+
+
+class HostileWithoutRotation(Hostile, Refreshes):
+    rotation = "none"
+
+    def outcome(self, cached):
+        """Nothing can be spent: it is tried again, after a pause."""
+        self.refused(UNAVAILABLE, self.refresh)
+        self.assertEqual(self.get()["fingerprint"], cached)
+        self.until(self.refreshed, "a refresh after the pause")
+
+
+class InTheWay(Refreshes):
+    def test_the_page_of_a_captive_portal_spends_nothing(self):
+        cached = self.get()["fingerprint"]
+        self.practice.fault("notJSON", count=2)
+        self.assertTrue(self.refused(UNAVAILABLE, self.refresh).retryable)
+        self.assertEqual(self.get()["fingerprint"], cached)
+        self.until(self.refreshed, "a refresh after the pauses")
+        self.lives_on()
+
+    def test_a_provider_that_asks_for_patience_gets_it(self):
+        date = email.utils.formatdate(time.time() + 3, usegmt=True)
+        for name, status, after in (("seconds", 429, "2"), ("a date", 503, date)):
+            with self.subTest(name):
+                self.practice.fault("answer", status=status, headers={"Retry-After": after})
+                with self.exchanges(1):
+                    error = self.refused(UNAVAILABLE, self.refresh)
+                    self.assertLessEqual(error.retry_after_ms, 3_000)
+                    until = time.monotonic() + error.retry_after_ms / 1000
+                    while time.monotonic() < until - 0.3:
+                        left = self.refused(UNAVAILABLE, self.refresh).retry_after_ms
+                        self.assertLessEqual(left / 1000, until - time.monotonic() + 0.1)
+                        time.sleep(0.1)
+                self.until(self.refreshed, "a refresh after it")
+                self.assertGreaterEqual(time.monotonic(), until - 0.3)
+        self.lives_on()
+
+
+if __name__ == "__main__":
+    unittest.main()
