@@ -5,7 +5,8 @@ import LoopbackHTTP
 import PracticeProvider
 import Testing
 
-/// What providers, portals and proxies say, and what is made of it (DESIGN, Tokens: "Failures are classified…").
+/// What providers say, and what is made of it (DESIGN, Tokens: "Failures are classified…"); more of it, in many seeds,
+/// stands in `RefusalScenarios` and `AnswerScenarios`.
 @Suite struct ProviderAnswerTests {
   /// Meets `fault` at the refresh of an expired token.
   private func meeting(
@@ -28,21 +29,6 @@ import Testing
     #expect(scene.idp.endOfGrant(scene.grant) == nil)
   }
 
-  @Test func aCaptivePortalIsNoAnswerOfTheProviders() throws {
-    try scenario { world in
-      let scene = try await Scene.signedIn(world)
-      await scene.expireUnused()
-      world.network.next(
-        "/token", .intercepted(status: 200, fields: [("Content-Type", "text/html")], body: "<html>Sign in to Wi-Fi"))
-      let answer = try await scene.token()
-      #expect(answer.code == 3002, "\(answer)")
-      #expect((answer.retryAfterMs ?? 0) > 0)
-      try await recovers(scene, after: .seconds(2))
-      try await world.restart()
-      #expect(scene.works(try await scene.token()), "the portal's page is not on the disk as an answer")
-    }
-  }
-
   @Test func a429WithoutRetryAfterWaitsAMinute() throws {
     try meeting(.status(429, "slow down")) { scene, answer in
       #expect(answer.code == 3002)
@@ -55,62 +41,11 @@ import Testing
     }
   }
 
-  @Test(arguments: [503, 429, 408, 425, 500]) func retryAfterInSecondsIsKept(status: Int) throws {
-    try meeting(.status(status, "", headers: [("Retry-After", "120")])) { scene, answer in
-      #expect(answer.code == 3002)
-      #expect((119_000...120_000).contains(answer.retryAfterMs ?? 0), "\(answer)")
-      try await self.recovers(scene, after: .seconds(121))
-    }
-  }
-
-  @Test func retryAfterAsADateIsKept() throws {
-    // Five minutes after the expiry of the token, by the server's clock.
-    try meeting(.status(503, "", headers: [("Retry-After", "Tue, 01 Jan 2030 01:05:01 GMT")])) { scene, answer in
-      #expect(answer.code == 3002)
-      let pause = try #require(answer.retryAfterMs)
-      #expect((290_000...301_000).contains(pause), "\(pause)")
-      try await self.recovers(scene, after: Milliseconds(pause + 1000))
-    }
-  }
-
-  @Test func retryAfterIsCappedAtAnHour() throws {
-    try meeting(.status(503, "", headers: [("Retry-After", "86400")])) { scene, answer in
-      #expect((3_599_000...3_600_000).contains(answer.retryAfterMs ?? 0), "\(answer)")
-      try await self.recovers(scene, after: .seconds(3601))
-    }
-  }
-
   @Test(arguments: ["soon", "-5", "Tue, 32 Foo 2030"]) func retryAfterThatIsNoneIsNotHeard(text: String) throws {
     try meeting(.status(503, "<html>", headers: [("Retry-After", text)])) { scene, answer in
       #expect(answer.code == 3002)
       #expect((1...1000).contains(answer.retryAfterMs ?? 0), "\(answer)")
       try await self.recovers(scene, after: .seconds(2))
-    }
-  }
-
-  @Test func aRefusedGrantAsksForThePersonAndDeletesNothing() throws {
-    try meeting(.error("invalid_grant")) { scene, answer in
-      #expect(answer.code == 2004)
-      #expect(answer.json["error", "data", "remedies"]?.arrayValue?.first?.stringValue == "reauthenticate")
-      #expect(try await scene.session()["state"] == "reauthenticationRequired")
-      #expect(try await scene.token().code == 2004)
-      #expect(scene.refreshes.count == 1)
-      try await scene.world.restart()
-      #expect(try await scene.token().code == 2004)
-      #expect(scene.refreshes.count == 1, "a refused token is not sent again, also after a restart")
-      try await scene.world.signIn("alice", at: scene.provider, again: scene.account)
-      #expect(scene.works(try await scene.token()))
-    }
-  }
-
-  @Test func aDisabledPersonIsLockedOnlyByAConfirmedSignal() throws {
-    try scenario { world in
-      let scene = try await Scene.signedIn(
-        world, more: #","refresh":{"reuse":"strict"},"errorCodes":{"account_disabled":"locked"}"#)
-      await scene.expireUnused()
-      try scene.idp.setUser("alice", disabled: true)
-      #expect(try await scene.token().code == 2006)
-      #expect(try await scene.session()["state"] == "locked")
     }
   }
 
@@ -133,61 +68,6 @@ import Testing
       #expect(scene.works(try await scene.token()))
       await scene.expireUnused()
       #expect(scene.works(try await scene.token()), "one wish that was wrong does not stop the account")
-    }
-  }
-
-  @Test func aWishForThePersonHoldsForThatAudienceOnly() throws {
-    try scenario { world in
-      let scene = try await Scene.signedIn(world)
-      await scene.expireUnused()
-      scene.idp.enqueueFault(
-        "/token", .error("interaction_required"), resource: "https://payroll.example/")
-      let answer = try await scene.token(#","resource":"https://payroll.example/""#)
-      #expect(answer.code == 2005, "\(answer)")
-      #expect(scene.works(try await scene.token()))
-      #expect(try await scene.token(#","resource":"https://payroll.example/""#).code == 2005)
-    }
-  }
-
-  @Test func anAnswerOverTheBoundIsUnknownAndNotReplayed() throws {
-    try meeting(Fault(.hugeBody(bytes: 2 << 20))) { scene, answer in
-      #expect(answer.code == 2004, "\(answer)")
-      #expect(answer.reason == "outcomeUnknown")
-      #expect(scene.refreshes.count == 1)
-    }
-  }
-
-  @Test func anAnswerThatNeverEndsIsUnknown() throws {
-    try meeting(Fault(.truncatedBody(bytes: 40))) { scene, answer in
-      #expect(answer.code == 2004, "\(answer)")
-      #expect(scene.refreshes.count == 1)
-    }
-  }
-
-  @Test func aNarrowedScopeIsToldAndKept() throws {
-    try scenario { world in
-      let scene = try await Scene.signedIn(world)
-      let watcher = try world.client()
-      _ = await watcher.call("event.subscribe", #"{"types":["token.scopesNarrowed","token.refreshed"]}"#)
-      await scene.expireUnused()
-      scene.idp.enqueueFault("/token", Fault(.changeAnswer(["scope": "openid profile"])))
-      let answer = try await scene.token()
-      #expect(answer.json["result", "scopes"] == .strings(["openid", "profile"]), "\(answer)")
-      let event = try #require(watcher.events.first { $0["type"]?.stringValue == "token.scopesNarrowed" })
-      #expect(event["data", "lost"] == .strings(["email", "offline_access"]))
-      try await world.restart()
-      #expect(try await scene.session().json["result", "scopes"] == .strings(["openid", "profile"]))
-    }
-  }
-
-  /// OpenID Connect Core §12.2: the subject of a refreshed ID token is the one of the sign-in.
-  @Test func anotherSubjectAttachesNothing() throws {
-    try meeting(Fault(.changeIDToken(["sub": "mallory"]))) { scene, answer in
-      #expect(answer.code == 2004, "\(answer)")
-      #expect(answer.reason == "subjectChanged")
-      try await scene.world.restart()
-      #expect(try await scene.token().code == 2004)
-      #expect(scene.refreshes.count == 1)
     }
   }
 
@@ -218,19 +98,6 @@ import Testing
     }
   }
 
-  @Test func aTokenThatLivesHardlyAtAllIsStillGiven() throws {
-    try scenario { world in
-      var options = Scene.options
-      options.accessTokenLifetimeSeconds = 30
-      let scene = try await Scene.signedIn(world, options: options)
-      #expect(scene.works(try await scene.token()))
-      #expect(scene.refreshes.isEmpty, "a minimum of 60 s, which this provider never gives, makes no exchange a call")
-      await world.clock.sleep(for: .seconds(31))
-      #expect(scene.works(try await scene.token()))
-      #expect(scene.refreshes.count == 1)
-    }
-  }
-
   @Test func aClockThatIsWrongChangesNoLifetime() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
@@ -251,14 +118,5 @@ import Testing
       #expect(answer["source"] == "refreshed")
       #expect(scene.works(answer))
     }
-  }
-}
-
-extension PracticeProvider {
-  fileprivate func enqueueFault(_ path: String, _ fault: Fault, resource: String) {
-    var fault = fault
-    fault.matching = ["resource": resource]
-    fault.count = nil
-    enqueueFault(path, fault)
   }
 }

@@ -185,7 +185,7 @@ import Testing
       let crowd = try Crowd(world, clients: 2)
       let method = chance.one(of: ["token.get", "token.refresh"])
       let requests = crowd.ask(2, method)
-      await world.clock.sleep(for: chance.milliseconds(1...90))
+      await world.clock.sleep(for: chance.milliseconds(1...90))  // from its first moment to after its end
       var answered = 2
       for request in requests {
         guard chance.number(0...3) > 0 else {

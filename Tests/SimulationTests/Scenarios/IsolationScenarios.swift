@@ -40,8 +40,9 @@ import Testing
         #expect(answer["accessToken"] == token)
       }
       #expect(try await scene.session()["account"] == scene.account)
+      #expect(await ofBob.clients[0].call("account.list").result?["accounts"]?.arrayValue?.count == 2)
       #expect(world.clock.boot() == cached)
-      ofBob.wasAnsweredOnce(storm.count + 5)
+      ofBob.wasAnsweredOnce(storm.count + 6)
 
       gate.open()
       world.network.clearIncidents()

@@ -173,4 +173,22 @@ import Testing
       try await scene.livesOn()
     }
   }
+
+  /// In the last minutes of a token, too: the exchange that can't be begun spoils nothing.
+  @Test func staleTokenFromAFullDisk() async throws {
+    try await everySeed { world, chance in
+      let scene = try await Scene.signedIn(world)
+      let token = try await scene.token()["accessToken"]
+      world.disk.setCapacity(world.disk.bytes().count)
+      await world.clock.sleep(for: chance.seconds(3300...3590))
+      for _ in 0..<chance.number(1...4) {
+        let stale = try await scene.token(#","minimumLifetimeSeconds":1"#)
+        #expect(stale["accessToken"] == token, "\(stale)")
+        await world.clock.sleep(for: chance.milliseconds(0...2000))
+      }
+      #expect(scene.refreshes.isEmpty)
+      world.disk.setCapacity(nil)
+      try await scene.livesOn()
+    }
+  }
 }
