@@ -18,6 +18,9 @@ extension RecordKind {
   static let idToken = RecordKind(rawValue: 7)
   /// Access tokens, where the provider is marked `persistAccessTokens`.
   static let accessTokens = RecordKind(rawValue: 8)
+  /// A value that a client program keeps with the account, and the names of all of them.
+  static let clientSecret = RecordKind(rawValue: 9)
+  static let clientSecretNames = RecordKind(rawValue: 10)
   /// A configured provider, its secret and what it says of itself.
   static let provider = RecordKind(rawValue: 16)
   /// Which account is active.

@@ -1,0 +1,10 @@
+internal import AgentProtocol
+
+enum SecretListHandler: MethodHandler {
+  typealias Method = SecretList
+
+  static func handle(_ params: SecretList.Params, _ call: Call) async throws(RPCError) -> SecretList.Result {
+    let (account, names) = try await call.agent.registry.secretNames(of: params.account)
+    return SecretList.Result(account: account, names: names)
+  }
+}

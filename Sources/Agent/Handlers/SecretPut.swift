@@ -1,0 +1,10 @@
+internal import AgentProtocol
+
+enum SecretPutHandler: MethodHandler {
+  typealias Method = SecretPut
+
+  static func handle(_ params: SecretPut.Params, _ call: Call) async throws(RPCError) -> SecretPut.Result {
+    let account = try await call.agent.registry.putSecret(params.name, params.value, of: params.account)
+    return SecretPut.Result(account: account, name: params.name)
+  }
+}
