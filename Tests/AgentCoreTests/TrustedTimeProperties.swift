@@ -1,0 +1,117 @@
+import AgentCore
+import AgentModel
+import Testing
+
+/// What must hold whatever is done to the clocks, in seeded histories: a failure prints its seed.
+@Suite struct TrustedTimeProperties {
+  typealias Machine = TrustedTimeTests.Machine
+  typealias Broken = TokenMachineProperties.Broken
+  static let providers = [Machine.idp, ProviderName("liar")!, ProviderName("mute")!]
+
+  /// A confirmation, and the most that was ever said of how long ago it was.
+  struct Confirmation {
+    var provider: ProviderName
+    var instant: TrustedInstant
+    var elapsed = Milliseconds.zero
+    /// Counted by the boot clock in the boots since, without the time between them.
+    var counted = Milliseconds.zero
+  }
+
+  struct World {
+    let seed: UInt64
+    var random: TokenMachineProperties.Random
+    var machine = Machine()
+    var confirmations: [Confirmation] = []
+    var step = 0
+
+    init(seed: UInt64) {
+      self.seed = seed
+      random = .init(state: seed)
+    }
+
+    mutating func number(_ range: ClosedRange<Int64>) -> Int64 { Int64.random(in: range, using: &random) }
+
+    mutating func pass(_ duration: Milliseconds) {
+      machine.pass(duration)
+      for index in confirmations.indices {
+        confirmations[index].counted = confirmations[index].counted + duration
+      }
+    }
+
+    mutating func setWall() {
+      let reach: Int64 = [200, 4 * 86_400, 400 * 86_400].randomElement(using: &random)!
+      machine.wallError = .seconds(number(-reach...reach))
+    }
+
+    mutating func ask(_ provider: ProviderName) {
+      guard provider != Self.mute else { return }
+      let error = provider == Self.liar ? Milliseconds.seconds(number(-2_000_000_000...2_000_000_000)) : .zero
+      let (there, back) = (Milliseconds(number(0...3000)), Milliseconds(number(0...3000)))
+      machine.ask(provider, error: error, there: there, back: back)
+      for index in confirmations.indices {
+        confirmations[index].counted = confirmations[index].counted + there + back
+      }
+    }
+
+    static let liar = providers[1]
+    static let mute = providers[2]
+
+    /// `server`: whose server told the time in this step; what was said of how long ago may have become less by it.
+    mutating func check(server: ProviderName?) throws {
+      func fail(_ what: String) -> Broken { Broken(seed: seed, step: step, what: what) }
+      for index in confirmations.indices {
+        let known = confirmations[index]
+        let elapsed = machine.elapsed(since: known.instant, known.provider)
+        guard elapsed >= known.counted else { throw fail("less than the boot clock counted (T2)") }
+        if known.provider != server {
+          guard elapsed >= known.elapsed else { throw fail("a window became longer (T1, T3)") }
+        }
+        confirmations[index].elapsed = elapsed
+      }
+    }
+
+    mutating func run(steps: Int) throws {
+      for step in 0..<steps {
+        self.step = step
+        let provider = providers.randomElement(using: &random)!
+        var server: ProviderName?
+        switch number(0...19) {
+        case 0...4: pass(Milliseconds(number(0...200_000)))
+        case 5...9: setWall()
+        case 10: machine.wallError = .zero
+        case 11...13:
+          ask(provider)
+          server = provider
+        case 14...15:
+          confirmations.append(Confirmation(provider: provider, instant: machine.confirm(provider)))
+          if confirmations.count > 6 { confirmations.removeFirst() }
+        case 16: machine.restart()
+        case 17:
+          let uptime = Milliseconds(number(0...100_000))
+          let wallError = number(0...1) == 0 ? machine.wallError : .seconds(number(-4_000_000...4_000_000))
+          machine.reboot(off: Milliseconds(number(0...500_000_000)), uptime: uptime, wallError: wallError)
+          for index in confirmations.indices {
+            confirmations[index].counted = confirmations[index].counted + uptime
+          }
+        default: machine.time.advance(to: machine.now)
+        }
+        try check(server: server)
+        if server == Machine.idp {
+          // What an honest server told is right, whatever the wall clock shows and the liar says.
+          let error = machine.error()
+          guard max(error, Milliseconds(-error.count)) <= Milliseconds(3500) else {
+            throw Broken(seed: seed, step: step, what: "off by \(error.count) ms after the server told the time")
+          }
+        }
+      }
+    }
+  }
+
+  @Test(arguments: 0..<10)
+  func everyHistory(block: UInt64) throws {
+    for seed in (block * 200)..<((block + 1) * 200) {
+      var world = World(seed: seed)
+      try world.run(steps: 200)
+    }
+  }
+}

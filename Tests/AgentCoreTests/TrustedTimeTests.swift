@@ -1,0 +1,365 @@
+import AgentCore
+import AgentModel
+import Testing
+
+/// What time it is on a machine whose clock a person sets.
+@Suite struct TrustedTimeTests {
+  /// A machine with its clocks, and what it remembers between boots.
+  struct Machine {
+    static let idp = ProviderName("idp")!
+    static let day = Milliseconds.seconds(86_400)
+    static let beginning = Timestamp(year: 2030, month: 1, day: 1)
+
+    var trueTime = beginning
+    var wallError = Milliseconds.zero
+    var bootedAt = beginning + .seconds(-1000)
+    var boots = 1
+    var time: TrustedTime!
+
+    init() { time = TrustedTime(nil, bootID: bootID, at: now) }
+
+    var bootID: String { "boot-\(boots)" }
+    var now: MachineTime {
+      MachineTime(wall: trueTime + wallError, boot: BootInstant(milliseconds: (trueTime - bootedAt).count))
+    }
+
+    mutating func pass(_ duration: Milliseconds) { trueTime = trueTime + duration }
+
+    /// The agent ends, with what was durable then, and begins again.
+    mutating func restart() {
+      let record = time.record(at: now)
+      time = TrustedTime(record, bootID: bootID, at: now)
+    }
+
+    /// `wallError`: somebody, or an empty battery, sets the clock while the machine is off.
+    mutating func reboot(
+      off: Milliseconds = .seconds(30), uptime: Milliseconds = .seconds(10), wallError: Milliseconds? = nil
+    ) {
+      let record = time.record(at: now)
+      pass(off)
+      self.wallError = wallError ?? self.wallError
+      bootedAt = trueTime
+      boots += 1
+      pass(uptime)
+      time = TrustedTime(record, bootID: bootID, at: now)
+    }
+
+    /// An exchange with a server whose clock shows `error` more than the truth.
+    mutating func ask(
+      _ provider: ProviderName = idp, error: Milliseconds = .zero, there: Milliseconds = Milliseconds(20),
+      back: Milliseconds = Milliseconds(20)
+    ) {
+      let sentAt = now.boot
+      pass(there)
+      let shown = trueTime + error
+      let date = Timestamp(milliseconds: shown.milliseconds - shown.milliseconds % 1000)
+      pass(back)
+      time.told(ServerSample(date: date, sentAt: sentAt, receivedAt: now.boot), by: provider, at: now)
+    }
+
+    mutating func confirm(_ provider: ProviderName = idp) -> TrustedInstant {
+      time.confirmed(by: provider, at: now.boot, now: now)
+    }
+
+    /// As the agent asks: it looks at both clocks first.
+    mutating func reading(_ provider: ProviderName = idp) -> TimeReading {
+      time.advance(to: now)
+      return time.reading(for: provider, at: now)
+    }
+    mutating func elapsed(since instant: TrustedInstant, _ provider: ProviderName = idp) -> Milliseconds {
+      time.advance(to: now)
+      return time.elapsed(since: instant, by: provider, at: now)
+    }
+    /// How far trusted time is from the truth.
+    mutating func error(_ provider: ProviderName = idp) -> Milliseconds { reading(provider).now - trueTime }
+  }
+
+  static let day = Machine.day
+  /// What `Date` leaves open, and half a round trip.
+  static let precision = Milliseconds(-1100)...Milliseconds(1100)
+
+  // MARK: the wall clock alone
+
+  @Test func ofAProviderThatNeverToldTheTimeTheWallClockIsAllThereIs() {
+    var machine = Machine()
+    #expect(
+      machine.reading()
+        == TimeReading(now: machine.trueTime, clock: .trusted, behind: .zero, serverTimeOffset: nil))
+  }
+
+  @Test(
+    arguments: [(119, .trusted), (120, .trusted), (121, .suspect), (3 * 86_400, .suspect)] as [(Int64, ClockTrust)])
+  func aWallClockUnderTheMarkIsSuspect(seconds: Int64, clock: ClockTrust) {
+    for hasServer in [false, true] {
+      var machine = Machine()
+      if hasServer { machine.ask() }
+      _ = machine.confirm()
+      machine.wallError = .seconds(-seconds)
+      #expect(machine.reading().clock == clock, "server: \(hasServer)")
+      #expect(machine.reading().behind == .seconds(seconds), "server: \(hasServer)")
+      #expect(machine.time.behind(at: machine.now) == (clock == .suspect ? .seconds(seconds) : nil))
+      machine.wallError = .zero
+      #expect(machine.reading().clock == .trusted)
+      #expect(machine.time.behind(at: machine.now) == nil)
+    }
+  }
+
+  @Test func aClockSetBackThreeDaysLengthensNothing() {
+    for hasServer in [false, true] {
+      var machine = Machine()
+      if hasServer { machine.ask() }
+      let confirmed = machine.confirm()
+      machine.pass(.seconds(3600))
+      machine.wallError = Self.day * -3
+      machine.pass(.seconds(3600))
+      #expect(machine.elapsed(since: confirmed) == .seconds(7200))
+      #expect(machine.reading().clock == .suspect)
+      machine.restart()
+      machine.pass(.seconds(60))
+      #expect(machine.elapsed(since: confirmed) == .seconds(7260))
+    }
+  }
+
+  /// It was right when the machine went down, and is three days back when it comes up.
+  @Test func aClockSetBackThreeDaysOverARebootRunsFromTheMark() {
+    for hasServer in [false, true] {
+      var machine = Machine()
+      if hasServer { machine.ask() }
+      let confirmed = machine.confirm()
+      machine.pass(.seconds(3600))
+      machine.reboot(off: .seconds(600), uptime: .seconds(50), wallError: Self.day * -3)
+      // Nobody can know that it was off for ten minutes; that it is up for fifty seconds is sure.
+      #expect(machine.elapsed(since: confirmed) == .seconds(3650))
+      #expect(machine.reading().clock == .suspect)
+      #expect(machine.reading().serverTimeOffset == nil, "what was told in another boot is no offset of now")
+      machine.pass(.seconds(100))
+      #expect(machine.elapsed(since: confirmed) == .seconds(3750))
+      machine.wallError = .zero
+      #expect(machine.elapsed(since: confirmed) == .seconds(3600 + 600 + 50 + 100), "mended, it tells the truth")
+      #expect(machine.reading().clock == .trusted)
+    }
+  }
+
+  /// Set back before the machine went down, and still: its difference tells all the same what has passed. Mended after
+  /// that, it seems to have run ahead, and a server must say that it did not.
+  @Test func aClockThatWasSetBackBeforeAReboot() {
+    var machine = Machine()
+    machine.ask()
+    let confirmed = machine.confirm()
+    machine.wallError = Self.day * -3
+    machine.reboot(off: Self.day)
+    #expect(machine.elapsed(since: confirmed) == Self.day + .seconds(10))
+    #expect(machine.reading().clock == .suspect)
+    machine.wallError = .zero
+    #expect(machine.elapsed(since: confirmed) == Self.day * 4 + .seconds(10))
+    machine.ask()
+    #expect(machine.elapsed(since: confirmed) == Self.day + .seconds(10) + Milliseconds(40))
+    #expect(machine.reading().clock == .trusted)
+  }
+
+  @Test func aRebootWithAnHonestClockCountsTheTimeWithoutPower() {
+    for error in [Milliseconds.zero, .seconds(3600), Self.day * -400] {
+      var machine = Machine()
+      machine.wallError = error
+      machine.ask()
+      let confirmed = machine.confirm()
+      machine.reboot(off: Self.day * 5)
+      let elapsed = machine.elapsed(since: confirmed)
+      #expect(elapsed == Self.day * 5 + .seconds(10), "a clock that is wrong by \(error.count) and was not touched")
+    }
+  }
+
+  /// A machine without a battery for its clock: it comes up in 1970, and is set when it finds the network.
+  @Test func aClockThatIsSetAfterTheStartIsNoForwardJump() {
+    var machine = Machine()
+    machine.ask()
+    let confirmed = machine.confirm()
+    machine.reboot(off: Self.day, uptime: .seconds(20), wallError: Timestamp(milliseconds: 0) - machine.trueTime)
+    #expect(machine.reading().clock == .suspect)
+    machine.restart()  // and remembers meanwhile
+    machine.wallError = .zero
+    machine.pass(.seconds(10))
+    #expect(machine.elapsed(since: confirmed) == Self.day + .seconds(30))
+    #expect(machine.reading().clock == .trusted)
+  }
+
+  // MARK: a year ahead
+
+  @Test func aYearAheadChangesNothingWhereAServerToldTheTime() {
+    var machine = Machine()
+    machine.ask()
+    let confirmed = machine.confirm()
+    machine.wallError = Self.day * 365
+    machine.pass(.seconds(60))
+    #expect(machine.elapsed(since: confirmed) == .seconds(60))
+    #expect(machine.reading().clock == .trusted)
+    #expect(machine.reading().serverTimeOffset == Self.day * -365)
+    machine.wallError = .zero
+    #expect(machine.reading().serverTimeOffset == .zero)
+    #expect(machine.elapsed(since: confirmed) == .seconds(60))
+  }
+
+  @Test func aYearAheadAfterARebootExpiresAndOnlyAServerMendsIt() {
+    var machine = Machine()
+    machine.ask()
+    let confirmed = machine.confirm()
+    machine.reboot(wallError: Self.day * 365)
+    #expect(machine.elapsed(since: confirmed) >= Self.day * 365)
+    #expect(machine.reading().clock == .trusted, "ahead is not under the mark")
+    machine.wallError = .zero
+    machine.pass(.seconds(5))
+    #expect(machine.elapsed(since: confirmed) >= Self.day * 365, "the person's hand lowers no mark")
+    #expect(machine.reading().clock == .suspect)
+    machine.restart()
+    #expect(machine.reading().clock == .suspect, "and no restart does")
+    machine.reboot()
+    #expect(machine.reading().clock == .suspect, "nor a reboot")
+    machine.ask()
+    #expect(machine.reading().clock == .trusted)
+    #expect(Self.precision.contains(machine.error()))
+    #expect(machine.elapsed(since: confirmed) < .seconds(120))
+  }
+
+  @Test func theJumpThatMustBeRememberedIsTold() {
+    var machine = Machine()
+    _ = machine.confirm()
+    var told: [Bool] = []
+    // A day that passes is no jump, and a jump is told once.
+    for (passes, error) in [
+      (Self.day, .zero), (.zero, .seconds(119)), (.zero, Self.day * 365), (.zero, Self.day * 365),
+    ]
+      as [(Milliseconds, Milliseconds)]
+    {
+      machine.pass(passes)
+      machine.wallError = error
+      told.append(machine.time.advance(to: machine.now))
+    }
+    #expect(told == [false, false, true, false])
+  }
+
+  // MARK: the server's clock
+
+  @Test(arguments: [3600, -3600] as [Int64])
+  func aServerThatIsAnHourOff(seconds: Int64) throws {
+    var machine = Machine()
+    machine.ask(error: .seconds(seconds))
+    let offset = try #require(machine.reading().serverTimeOffset)
+    #expect(Self.precision.contains(offset - .seconds(seconds)))
+    let confirmed = machine.confirm()
+    machine.pass(.seconds(300))
+    #expect(machine.elapsed(since: confirmed) == .seconds(300), "lengths of time are not off")
+    // Literally: the wall clock is under the mark, which is the server's time.
+    #expect(machine.reading().clock == (seconds > 0 ? .suspect : .trusted))
+  }
+
+  /// A wall clock that shows the second of `Date` while it was on its way is not corrected by what `Date` can't say.
+  @Test func aWallClockThatAgreesIsKept() {
+    for start in 0..<40 {
+      var machine = Machine()
+      machine.pass(Milliseconds(Int64(start) * 50))
+      machine.ask()
+      #expect(machine.reading().serverTimeOffset == .zero)
+      #expect(machine.error() == .zero)
+    }
+  }
+
+  @Test func whatTheServerSaysIsRightToASecond() {
+    for start in 0..<40 {
+      for (there, back) in [(0, 0), (20, 20), (5, 90), (90, 5)] as [(Int64, Int64)] {
+        var machine = Machine()
+        machine.wallError = .seconds(-7200)
+        machine.pass(Milliseconds(Int64(start) * 50))
+        machine.ask(there: Milliseconds(there), back: Milliseconds(back))
+        #expect(max(machine.error(), Milliseconds(-machine.error().count)) <= Milliseconds(500 + (there + back) / 2))
+      }
+    }
+  }
+
+  @Test func theShortestRoundTripOfTheLastEightCounts() {
+    var machine = Machine()
+    machine.wallError = .seconds(-7200)
+    func sample(_ date: Int64, _ roundTrip: Int64, _ machine: inout Machine) {
+      machine.pass(Milliseconds(roundTrip))
+      let sent = BootInstant(milliseconds: machine.now.boot.milliseconds - roundTrip)
+      machine.time.told(
+        ServerSample(
+          date: machine.trueTime + Milliseconds(date - roundTrip / 2 - 500), sentAt: sent,
+          receivedAt: machine.now.boot), by: Machine.idp, at: machine.now)
+    }
+    sample(400, 40, &machine)
+    #expect(machine.error() == Milliseconds(400))
+    for error in [100, 200, 300] as [Int64] {
+      sample(error, 1000, &machine)
+      #expect(machine.error() == Milliseconds(400), "a slower answer tells less")
+    }
+    sample(250, 40, &machine)
+    #expect(machine.error() == Milliseconds(250), "of two as quick, the later")
+    for error in [1, 2, 3, 4, 5, 6, 7] as [Int64] { sample(error, 1000 + 2 * error, &machine) }
+    #expect(machine.error() == Milliseconds(250), "seven later")
+    sample(8, 1016, &machine)
+    #expect(machine.error() == Milliseconds(1), "eight later it is forgotten, and the shortest of those left counts")
+  }
+
+  @Test func aServerWhoseClockWasMendedIsFollowedAtOnce() {
+    var machine = Machine()
+    machine.ask(error: .seconds(3600), there: Milliseconds(1), back: Milliseconds(1))
+    machine.ask(error: .zero, there: Milliseconds(400), back: Milliseconds(400))
+    #expect(Self.precision.contains(machine.error()))
+    #expect(machine.reading().clock == .trusted)
+  }
+
+  /// I.e. of the mark; what the boot clock counted stands.
+  @Test func aServerThatSetsItselfBackTakesNothingFromWhatHasPassed() {
+    var machine = Machine()
+    machine.ask()
+    let confirmed = machine.confirm()
+    machine.pass(Self.day)
+    for error in [Milliseconds.seconds(-3600), Self.day * -20_000, .zero] {
+      machine.ask(error: error)
+      #expect(machine.elapsed(since: confirmed) >= Self.day)
+      #expect(machine.elapsed(since: confirmed) < Self.day + .seconds(2))
+    }
+    machine.ask(error: Self.day * -20_000)
+    machine.reboot(off: Self.day, uptime: .seconds(60))
+    #expect(machine.elapsed(since: confirmed) >= Self.day + .seconds(60))
+  }
+
+  @Test(arguments: [-60 * 365, -1, 1, 70 * 365] as [Int64])
+  func aProviderThatLiesChangesNobodyElsesTime(days: Int64) {
+    let liar = ProviderName("liar")!
+    var machine = Machine()
+    machine.ask()
+    let confirmed = machine.confirm()
+    machine.pass(Self.day)
+    machine.ask(liar, error: Self.day * days)
+    _ = machine.confirm(liar)
+    #expect(machine.elapsed(since: confirmed) == Self.day + Milliseconds(40))
+    #expect(machine.reading().clock == .trusted)
+    #expect(machine.reading().serverTimeOffset == .zero)
+    machine.reboot(off: Self.day)
+    machine.ask(liar, error: Self.day * days)
+    #expect(machine.elapsed(since: confirmed) == Self.day * 2 + .seconds(10) + Milliseconds(80))
+    #expect(machine.reading(liar).clock == (days > 0 ? .suspect : .trusted))
+  }
+
+  @Test func aProviderThatIsForgottenLeavesNoTrace() {
+    var machine = Machine()
+    machine.ask(error: Self.day * 30_000)
+    #expect(machine.time.behind(at: machine.now) != nil)
+    machine.time.forget(Machine.idp)
+    #expect(machine.time.behind(at: machine.now) == nil)
+    #expect(machine.time.record(at: machine.now).lines.isEmpty)
+    #expect(machine.reading().serverTimeOffset == nil)
+  }
+
+  @Test func whatIsRememberedComesBackInTheSameBoot() {
+    var machine = Machine()
+    machine.ask(error: .seconds(-3600))
+    let before = machine.reading()
+    machine.restart()
+    #expect(machine.reading() == before, "told in this boot, to an agent that has ended since")
+    machine.pass(.seconds(5))
+    machine.wallError = Self.day * 365
+    #expect(machine.reading().now == before.now + .seconds(5))
+  }
+}
