@@ -84,7 +84,7 @@ extension Account {
     switch await client.refresh(refreshToken, key: attempt.key) {
     case .failed(let failure):
       await fail(run, failure, intent: intent)
-    case .answered(let body, let sentAt, _):
+    case .answered(let body, let sentAt):
       var answered = intent
       answered.boot = sentAt
       await keep(Registry.StagedAnswer(intent: answered, body: body), run)
@@ -138,17 +138,22 @@ extension Account {
     grant.generation += 1
     grant.memory = GrantMemory(
       now.machine.memory(afterSuccessFor: intent.key), boot: clock.boot(), wall: clock.wall())
-    if let lifetime = response.refreshTokenExpiresIn { grant.refreshTokenExpiresAt = clock.wall() + lifetime }
+    if let lifetime = response.refreshTokenExpiresIn {
+      grant.refreshTokenExpiresAt = around.time.now(for: now.profile.provider) + lifetime
+    }
     let narrowed = intent.key == .standard ? narrow(&grant, to: response.scope) : nil
     // What was recovered after a reboot has no time that can be trusted: its refresh token is kept, and used again.
     let fresh =
       intent.bootID == clock.bootID
       ? AccessToken(response, for: intent.key, of: grant, sentAt: intent.boot, clock: clock) : nil
+    let kept: AccountProfile
     do {
       let tokens = keepsake(with: fresh)
       guard
-        try await around.registry.finish(intent, of: id, grant: grant, idToken: response.idToken, tokens: tokens)
+        let profile = try await around.registry.finish(
+          intent, of: id, grant: grant, idToken: response.idToken, tokens: tokens)
       else { return }
+      kept = profile
     } catch {
       hold(answer, run)
       return await fail(run, store: error)
@@ -159,7 +164,7 @@ extension Account {
     loaded?.grant = grant
     loaded?.lastFailure = nil
     loaded?.storeError = nil
-    loaded?.profile.lastOnlineAuthAt = clock.wall()
+    loaded?.profile = kept
     let token = intent.key == attempt.key ? fresh.flatMap(take) : nil
     guard let token else {
       perform(loaded?.machine.exchangeBroughtNoToken(attempt: attempt.number, at: clock.boot()) ?? [])

@@ -12,6 +12,7 @@ struct AccountSurroundings: Sendable {
   let board: TokenBoard
   let events: EventHub
   let connectivity: ConnectivityState
+  let time: TimeKeeper
   let environment: AgentEnvironment
   /// Sends an entry of the outbox, in its own time.
   let revoke: @Sendable (OutboxEntry) -> Void
@@ -19,7 +20,7 @@ struct AccountSurroundings: Sendable {
   let drain: @Sendable (ProviderName, Identity?) async -> Void
 
   func client(of provider: Provider) -> ProviderClient {
-    ProviderClient(provider: provider, environment: environment, connectivity: connectivity)
+    ProviderClient(provider: provider, environment: environment, time: time, connectivity: connectivity)
   }
 }
 
@@ -132,11 +133,14 @@ actor Account {
     noticeOpening()
     guard let loaded else { throw .locked }
     let now = clock.boot()
-    let machine = loaded.machine
+    let (machine, provider) = (loaded.machine, loaded.profile.provider)
     return SessionFacts(
-      profile: loaded.profile, state: machine.state(at: now), freshness: machine.freshness(at: now),
+      profile: loaded.profile, time: around.time.reading(for: provider), state: machine.state(at: now),
+      freshness: machine.freshness(at: now),
       accessTokenExpiresAt: machine.standardToken.map { clock.wall() + ($0.expiresAt - now) },
-      refreshTokenExpiresAt: loaded.grant.refreshTokenExpiresAt, scopes: loaded.grant.scopes,
+      refreshTokenExpiresAt: loaded.grant.refreshTokenExpiresAt.map { around.time.wall($0, of: provider) },
+      lastOnlineAuthAt: loaded.profile.lastOnlineAuthAt.map { around.time.wall($0.time, of: provider) },
+      scopes: loaded.grant.scopes,
       roles: loaded.grant.roles, phase: machine.phase(at: now), attempts: machine.failures,
       nextAttemptAt: machine.nextAttemptAt.flatMap { $0 > now ? clock.wall() + ($0 - now) : nil },
       lastError: loaded.lastFailure, generation: loaded.grant.generation)

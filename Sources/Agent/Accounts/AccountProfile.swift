@@ -25,7 +25,8 @@ struct AccountProfile: Sendable, Hashable {
   /// Grows with each sign-out, so that late answers show themselves.
   var epoch: UInt64
   var createdAt: Timestamp
-  var lastOnlineAuthAt: Timestamp?
+  /// When the provider last confirmed it, on the provider's timeline: offline windows are counted from here.
+  var lastOnlineAuthAt: TrustedInstant?
 
   var record: Secret {
     RecordCoding.write { writer in
@@ -44,7 +45,8 @@ struct AccountProfile: Sendable, Hashable {
       if needsInteraction { writer.member("needsInteraction", 1) }
       writer.member("epoch", Int64(epoch))
       writer.member("createdAt", createdAt.milliseconds)
-      writer.member("lastOnlineAuthAt", lastOnlineAuthAt?.milliseconds)
+      writer.member("lastOnlineAuthAt", lastOnlineAuthAt?.time.milliseconds)
+      writer.member("lastOnlineAuthLived", lastOnlineAuthAt?.lived.count)
     }
   }
 
@@ -81,7 +83,9 @@ struct AccountProfile: Sendable, Hashable {
         node["health"]?.string.flatMap { .init(word: $0, detail: node["healthDetail"]?.string) } ?? .ok
       profile.needsInteraction = node["needsInteraction"] != nil
       profile.epoch = UInt64(clamping: epoch)
-      profile.lastOnlineAuthAt = node["lastOnlineAuthAt"]?.timestamp
+      profile.lastOnlineAuthAt = node["lastOnlineAuthAt"]?.timestamp.map {
+        TrustedInstant(time: $0, lived: Milliseconds(node["lastOnlineAuthLived"]?.integer ?? 0))
+      }
       return profile
     }
     guard let read else { return nil }

@@ -13,6 +13,7 @@ struct GrantRecord: Sendable {
   /// Granted scopes, which may be fewer than were asked for (RFC 6749 §3.3).
   var scopes: ScopeSet
   var roles: [String]
+  /// On the provider's timeline.
   var refreshTokenExpiresAt: Timestamp?
 
   var record: Secret {

@@ -24,13 +24,15 @@ struct TokenAnswer: Sendable {
   var expiresInSeconds: Int64
 }
 
-/// What `session.get` tells.
+/// What `session.get` tells. Instants are those of the wall clock, which is the one that clients compare them with.
 struct SessionFacts: Sendable {
   var profile: AccountProfile
+  var time: TimeReading
   var state: WireAccountState
   var freshness: TokenMachine.Freshness
   var accessTokenExpiresAt: Timestamp?
   var refreshTokenExpiresAt: Timestamp?
+  var lastOnlineAuthAt: Timestamp?
   var scopes: ScopeSet
   var roles: [String]
   var phase: WireRefreshPhase

@@ -124,6 +124,8 @@ extension Registry {
     var grant: GrantRecord
     var idToken: Secret?
     var tokens: AccessTokens
+    /// When the request left whose answer this is.
+    var sentAt: BootInstant
     /// The account that the person said they are signing in again.
     var expected: AccountID?
   }
@@ -142,7 +144,6 @@ extension Registry {
   /// One durable transaction: the account is there with its grant, or nothing is. The same identity lands on the same
   /// account id, also after it was signed out.
   func admit(_ admission: Admission) throws(RPCError) -> Admitted {
-    let now = clock.wall()
     let known = profiles.values.first {
       $0.identity == admission.identity && $0.provider == admission.provider
     }
@@ -161,7 +162,7 @@ extension Registry {
       profile = AccountProfile(
         id: AccountID(bytes: entropy.bytes(AccountID.byteCount))!,
         partition: PartitionID(bytes: entropy.bytes(PartitionID.byteCount))!, identity: admission.identity,
-        provider: admission.provider, createdAt: now)
+        provider: admission.provider, createdAt: clock.wall())
     }
     // A partition that was tampered with is not repaired: a new incarnation takes its place.
     var replaced: [VaultChange] = []
@@ -172,7 +173,7 @@ extension Registry {
     profile.alias = admission.alias ?? profile.alias
     profile.displayName = admission.displayName ?? profile.displayName
     profile.email = admission.email ?? profile.email
-    profile.lastOnlineAuthAt = now
+    profile.lastOnlineAuthAt = time.confirmed(by: profile.provider, sentAt: admission.sentAt)
     profile.remember(GrantMemory(health: .ok))
     var grant = admission.grant
     if let previous = try? loadGrant(of: profile) { grant.generation = previous.grant.generation + 1 }
@@ -190,7 +191,7 @@ extension Registry {
     changes.append(keeping(tokens, of: profile))
     let becomesActive = active == nil
     if becomesActive { changes.append(Self.activeRecord(profile.id)) }
-    let all = changes
+    let all = changes + timeRecord
     try onVault(account: profile.id) { (vault) throws(VaultFailure) in try vault.apply(all) }
     profiles[profile.id] = profile
     if becomesActive { active = profile.id }

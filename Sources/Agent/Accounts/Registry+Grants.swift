@@ -63,13 +63,17 @@ extension Registry {
     return true
   }
 
-  /// 4: the new grant takes the old one's place, and the journal is empty again.
+  /// 4: the new grant takes the old one's place, and the journal is empty again. The account as it is now; nil if it has
+  /// gone on.
   func finish(
     _ intent: ExchangeIntent, of id: AccountID, grant: GrantRecord, idToken: Secret?, tokens: AccessTokens
-  ) throws(RPCError) -> Bool {
+  ) throws(RPCError) -> AccountProfile? {
     _ = try unlockedVault()
-    guard var profile = current(id, epoch: intent.epoch) else { return false }
-    profile.lastOnlineAuthAt = clock.wall()
+    guard var profile = current(id, epoch: intent.epoch) else { return nil }
+    if intent.bootID == clock.bootID {
+      // An answer of an earlier boot confirms the account, but nobody knows any more how long ago.
+      profile.lastOnlineAuthAt = time.confirmed(by: profile.provider, sentAt: intent.boot)
+    }
     profile.remember(grant.memory)
     var changes: [VaultChange] = [
       .put(profile.partition, .grant, grant.record), .put(profile.partition, .profile, profile.record),
@@ -77,10 +81,10 @@ extension Registry {
     ]
     if let idToken { changes.append(.put(profile.partition, .idToken, idToken)) }
     changes.append(keeping(tokens, of: profile))
-    let all = changes
+    let all = changes + timeRecord
     try onVault(account: id) { (vault) throws(VaultFailure) in try vault.apply(all) }
     profiles[id] = profile
-    return true
+    return profile
   }
 
   /// What the journal holds of an exchange that brought no token.
@@ -107,7 +111,7 @@ extension Registry {
     case .done: changes += [.delete(profile.partition, .intent), .delete(profile.partition, .staged)]
     case .inDoubt(let intent): changes.append(.put(profile.partition, .intent, intent.record))
     }
-    let all = changes
+    let all = changes + timeRecord
     try onVault(account: id) { (vault) throws(VaultFailure) in try vault.apply(all) }
     profiles[id] = profile
   }

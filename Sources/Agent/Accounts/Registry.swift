@@ -14,6 +14,7 @@ actor Registry {
   let clock: any AgentClock
   let entropy: any Entropy
   let board: TokenBoard
+  let time: TimeKeeper
   private(set) var vault: Vault?
   private(set) var protection: String?
   private var unlockThrottle = UnlockThrottle()
@@ -26,13 +27,14 @@ actor Registry {
 
   init(
     store: sending any Store, keySource: (any KeySource)?, clock: any AgentClock, entropy: any Entropy,
-    board: TokenBoard
+    board: TokenBoard, time: TimeKeeper
   ) {
     self.store = store
     self.keySource = keySource
     self.clock = clock
     self.entropy = entropy
     self.board = board
+    self.time = time
   }
 
   func unlockedVault() throws(RPCError) -> Vault {
@@ -152,6 +154,8 @@ actor Registry {
 
   /// Forgets every key and everything that was opened with one.
   func lock() {
+    rememberTime()
+    time.close()
     vault = nil
     profiles = [:]
     providers = [:]
@@ -201,12 +205,14 @@ actor Registry {
       }
       let active = try vault.read(.vault, .activeAccount)
         .flatMap { RecordCoding.read($0) { $0["account"]?.string.flatMap { AccountID($0) } } }
+      let isOfAnotherBoot = time.open(try Self.timeRecord(in: vault))
       self.providers = providers
       self.profiles = profiles
       self.damagedPartitions = damaged
       self.active = active.flatMap { profiles[$0] == nil ? nil : $0 }
       self.vault = vault
       self.protection = protection
+      if isOfAnotherBoot { rememberTime() }
     } catch let failure as VaultFailure {
       if failure == .integrity {
         throw .vaultDamaged("The vault's own records do not open. Restore the store from a backup.")

@@ -18,8 +18,7 @@ enum ProviderAddHandler: MethodHandler {
         policy: params.policy))
     var provider = Provider(configuration: configuration, clientSecret: params.clientSecret, metadata: nil)
     if !configuration.knowsItsEndpoints {
-      provider.metadata = try await ProviderClient(provider: provider, environment: call.agent.environment)
-        .discoverOrExplain()
+      provider.metadata = try await call.agent.client(of: provider).discoverOrExplain()
     }
     try await call.agent.registry.add(provider)
     return ProviderAdd.Result(provider: WireProvider(provider))

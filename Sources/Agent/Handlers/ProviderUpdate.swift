@@ -22,8 +22,7 @@ enum ProviderUpdateHandler: MethodHandler {
     let issuerChanged = provider.configuration.issuer != before.issuer
     if issuerChanged { provider.metadata = nil }
     if !provider.configuration.knowsItsEndpoints, provider.metadata == nil {
-      provider.metadata = try await ProviderClient(provider: provider, environment: call.agent.environment)
-        .discoverOrExplain()
+      provider.metadata = try await call.agent.client(of: provider).discoverOrExplain()
     }
     try await call.agent.registry.update(provider)
     await call.agent.accounts.configurationChanged(try await call.agent.registry.accounts(of: params.provider))

@@ -14,7 +14,8 @@ extension WireAccount {
       id: profile.id, account: profile.id, alias: profile.alias, provider: profile.provider,
       issuer: profile.identity.issuer, tenant: profile.identity.tenant, subject: profile.identity.subject,
       displayName: profile.displayName, email: profile.email, state: agent.state(of: profile),
-      active: profile.id == active, createdAt: profile.createdAt, lastOnlineAuthAt: profile.lastOnlineAuthAt)
+      active: profile.id == active, createdAt: profile.createdAt,
+      lastOnlineAuthAt: profile.lastOnlineAuthAt.map { agent.time.wall($0.time, of: profile.provider) })
   }
 }
 
@@ -55,9 +56,10 @@ extension WireSession {
     self.init(
       account: facts.profile.id, state: facts.state, freshness: WireTokenFreshness(facts.freshness),
       accessTokenExpiresAt: facts.accessTokenExpiresAt, refreshTokenExpiresAt: facts.refreshTokenExpiresAt,
-      lastOnlineAuthAt: facts.profile.lastOnlineAuthAt, scopes: facts.scopes.names, roles: facts.roles,
+      lastOnlineAuthAt: facts.lastOnlineAuthAt, scopes: facts.scopes.names, roles: facts.roles,
       refresh: WireRefreshState(
         phase: facts.phase, attempts: facts.attempts, nextAttemptAt: facts.nextAttemptAt, lastError: facts.lastError),
-      clock: .trusted, generation: Int(facts.generation))
+      serverTimeOffsetMs: facts.time.serverTimeOffset.map { Int($0.count) }, clock: WireClockTrust(facts.time.clock),
+      generation: Int(facts.generation))
   }
 }

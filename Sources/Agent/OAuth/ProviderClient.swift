@@ -8,6 +8,8 @@ internal import Secrets
 struct ProviderClient: Sendable {
   let provider: Provider
   let environment: AgentEnvironment
+  /// Hears the provider's time.
+  let time: TimeKeeper
   /// Who hears what the outcomes say of the network. Nil where the address was typed a moment ago: a slip of the
   /// fingers says nothing of it.
   var connectivity: ConnectivityState?
@@ -18,7 +20,7 @@ struct ProviderClient: Sendable {
   /// The answer of a token endpoint, before anything in it is judged.
   enum TokenAnswer: Sendable {
     /// 200: raw, to be staged first.
-    case answered(body: Secret, sentAt: BootInstant, date: String?)
+    case answered(body: Secret, sentAt: BootInstant)
     case failed(ExchangeFailure)
   }
 
@@ -49,9 +51,15 @@ struct ProviderClient: Sendable {
     var form = form
     let fields = authenticate(&form)
     let request = request("POST", endpoint, fields: fields, body: form.finish())
-    switch await send(request) {
+    let outcome = await send(request)
+    if case .response(let response) = outcome {
+      time.answered(
+        by: provider.configuration.name, date: response.field("Date"), sentAt: response.sentAt,
+        receivedAt: response.receivedAt)
+    }
+    switch outcome {
     case .response(let response) where response.status == 200:
-      return .answered(body: response.body, sentAt: response.sentAt, date: response.field("Date"))
+      return .answered(body: response.body, sentAt: response.sentAt)
     case .response(let response):
       let refusal = TokenEndpointRefusal(response, now: clock.wall())
       return .failed(FailureClassifier.classify(refusal, codes: provider.configuration.errorCodes))

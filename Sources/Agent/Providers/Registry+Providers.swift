@@ -56,6 +56,7 @@ extension Registry {
       try vault.apply([.delete(.vault, .provider, id: vault.index("provider", provider.configuration.name.text))])
     }
     providers[provider.configuration.name] = nil
+    time.forget(provider.configuration.name)
   }
 
   private func save(_ provider: Provider) throws(RPCError) {

@@ -24,6 +24,7 @@ public final class AgentService: ConversationHost {
   let signIns: SignInDesk
   let revocations: RevocationDesk
   let connectivity: ConnectivityState
+  let time: TimeKeeper
   let gate: ExchangeGate
   let methods = ServedMethods.all
   private let onShutDown: @Sendable () -> Void
@@ -47,14 +48,20 @@ public final class AgentService: ConversationHost {
     instance = "run_" + Base32.encode(environment.entropy.bytes(16))
     startedAt = environment.clock.wall()
     events = EventHub(epoch: instance, clock: environment.clock)
+    let owner = Handle<Registry>()
+    time = TimeKeeper(clock: environment.clock, events: events) { [background] in
+      background.start { await owner.value?.rememberTime() }
+    }
     registry = Registry(
-      store: store, keySource: keySource, clock: environment.clock, entropy: environment.entropy, board: board)
+      store: store, keySource: keySource, clock: environment.clock, entropy: environment.entropy, board: board,
+      time: time)
+    owner.value = registry
     connectivity = ConnectivityState(events: events, clock: environment.clock)
     gate = ExchangeGate(clock: environment.clock, background: background)
     let desk = Handle<RevocationDesk>()
     let around = AccountSurroundings(
       registry: registry, background: background, gate: gate, board: board, events: events, connectivity: connectivity,
-      environment: environment,
+      time: time, environment: environment,
       revoke: { [background] entry in
         background.start { _ = await desk.value?.send(entry) }
       }, drain: { await desk.value?.drain($0, of: $1) })
@@ -141,7 +148,16 @@ public final class AgentService: ConversationHost {
 
   /// The wall clock was set, or the machine slept: what slept through its time is due, and the network of before may
   /// be another one now.
-  func clockMayHaveChanged() { wayMayBeOpen() }
+  func clockMayHaveChanged() {
+    time.clockMayHaveChanged()
+    wayMayBeOpen()
+  }
+
+  /// For a provider that is being configured: its address was typed a moment ago, so that a request that finds no way
+  /// says nothing of the network.
+  func client(of provider: Provider) -> ProviderClient {
+    ProviderClient(provider: provider, environment: environment, time: time)
+  }
 
   // MARK: conversations
 

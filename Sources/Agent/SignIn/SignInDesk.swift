@@ -215,14 +215,17 @@ actor SignInDesk {
     let body: Secret
     let sentAt: BootInstant
     switch answer {
-    case .answered(let answered, let sent, _):
+    case .answered(let answered, let sent):
       (body, sentAt) = (answered, sent)
     case .failed(let failure): throw .signInFailed(failure)
     }
     guard let response = TokenResponse(body: body), response.accessToken != nil else {
       throw .signInFailed("invalidTokenResponse", "The provider's answer is no token response. Nothing was kept.")
     }
-    let person = try await IdentityProof(client: client, now: clock.wall()).identify(response, nonce: nonce)
+    // The answer told the time before its ID token is judged by it: a machine whose clock is hours off signs in all the
+    // same. Of a provider that sends no `Date`, and never did, the wall clock is all there is.
+    let now = around.time.now(for: client.provider.configuration.name)
+    let person = try await IdentityProof(client: client, now: now).identify(response, nonce: nonce)
     if client.provider.configuration.revocationScope != .grant {
       await around.drain(client.provider.configuration.name, person.identity)
     }
@@ -231,13 +234,13 @@ actor SignInDesk {
     let grant = GrantRecord(
       refreshToken: response.refreshToken ?? fallback, generation: 1, memory: GrantMemory(health: .ok),
       scopes: response.scope ?? ScopeSet(requested), roles: person.roles,
-      refreshTokenExpiresAt: response.refreshTokenExpiresIn.map { clock.wall() + $0 })
+      refreshTokenExpiresAt: response.refreshTokenExpiresIn.map { around.time.now(for: configuration.name) + $0 })
     let token = AccessToken(response, for: .standard, of: grant, sentAt: sentAt, clock: clock)
     let admitted = try await around.registry.admit(
       Registry.Admission(
         identity: person.identity, provider: configuration.name, alias: alias, displayName: person.displayName,
         email: person.email, grant: grant, idToken: response.idToken,
-        tokens: AccessTokens(token.map { [$0] } ?? []), expected: expected))
+        tokens: AccessTokens(token.map { [$0] } ?? []), sentAt: sentAt, expected: expected))
     await accounts.account(admitted.profile.id).signedIn(
       admitted.profile, admitted.grant, rule: configuration.refresh, admitted.tokens.all.first,
       idToken: response.idToken)

@@ -33,7 +33,9 @@ extension Registry {
     // An answer that was staged and not judged yet holds the only token that lives.
     let staged = loaded?.staged.flatMap { TokenResponse(body: $0.body)?.refreshToken }
     let entry = (staged ?? loaded?.grant.refreshToken).map {
-      outboxEntry(for: $0, profile, expiresAt: loaded?.grant.refreshTokenExpiresAt)
+      outboxEntry(
+        for: $0, profile,
+        expiresAt: loaded?.grant.refreshTokenExpiresAt.map { time.wall($0, of: profile.provider) })
     }
     let wasActive = active == id
     let old = profile.partition
@@ -51,7 +53,7 @@ extension Registry {
       changes += [.put(old, .profile, profile.record)]
       changes += [RecordKind.grant, .intent, .staged, .idToken, .accessTokens].map { .delete(old, $0) }
     }
-    let all = changes
+    let all = changes + timeRecord
     try onVault(account: id) { (vault) throws(VaultFailure) in try vault.apply(all) }
     profiles[id] = profile
     if wasActive {

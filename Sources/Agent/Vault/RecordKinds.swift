@@ -27,6 +27,8 @@ extension RecordKind {
   static let activeAccount = RecordKind(rawValue: 17)
   /// Tokens that must still be revoked.
   static let outbox = RecordKind(rawValue: 18)
+  /// What time it was last (DESIGN, Time): the sealed high-water mark.
+  static let trustedTime = RecordKind(rawValue: 19)
 
   /// Which key seals a record of this kind.
   enum KeyClass { case head, directory, token, data, vault, outbox }
@@ -36,7 +38,7 @@ extension RecordKind {
     case .head: .head
     case .accountKeys, .profile: .directory
     case .grant, .intent, .staged, .accessTokens: .token
-    case .provider, .activeAccount: .vault
+    case .provider, .activeAccount, .trustedTime: .vault
     case .outbox: .outbox
     default: .data
     }

@@ -1,0 +1,123 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+internal import Synchronization
+
+/// Trusted time for everybody in the agent, over the machine's clocks. Known while the vault is open.
+///
+/// It is looked at when something happens, and never by a timer: at each exchange, question for a session, unlocking,
+/// and when the kernel says that the wall clock was set.
+final class TimeKeeper: Sendable {
+  private struct State {
+    /// Nil while the vault is locked: names of providers are sealed.
+    var time: TrustedTime?
+    /// What subscribers were told last.
+    var told = ClockTrust.trusted
+  }
+  private let state = Mutex(State())
+  private let clock: any AgentClock
+  private let events: EventHub
+  /// Makes the record durable in its own time: the wall clock was set forward, and that must outlast the agent.
+  private let remember: @Sendable () -> Void
+
+  init(clock: any AgentClock, events: EventHub, remember: @escaping @Sendable () -> Void) {
+    self.clock = clock
+    self.events = events
+    self.remember = remember
+  }
+
+  private var machine: MachineTime { MachineTime(wall: clock.wall(), boot: clock.boot()) }
+
+  // MARK: the vault
+
+  /// The vault was opened. Returns true if the record should be written: it is of another boot.
+  func open(_ record: TrustedTime.Record?) -> Bool {
+    let machine = machine
+    state.withLock { state in
+      state.time = TrustedTime(record, bootID: clock.bootID, at: machine)
+      tell(&state, at: machine)
+    }
+    return record.map { $0.bootID != clock.bootID } ?? false
+  }
+
+  func close() { state.withLock { $0.time = nil } }
+
+  /// To be durable with whatever is being committed; nil while the vault is locked.
+  func record() -> TrustedTime.Record? { state.withLock { $0.time?.record(at: machine) } }
+
+  func forget(_ provider: ProviderName) { state.withLock { $0.time?.forget(provider) } }
+
+  // MARK: questions
+
+  /// An answer of a provider's token endpoint came. Without a `Date` that can be read it tells nothing.
+  func answered(by provider: ProviderName, date: String?, sentAt: BootInstant, receivedAt: BootInstant) {
+    let machine = machine
+    guard let date = date.flatMap({ Timestamp(httpDate: $0, now: machine.wall) }) else { return }
+    let sample = ServerSample(date: date, sentAt: sentAt, receivedAt: receivedAt)
+    state.withLock { state in
+      state.time?.told(sample, by: provider, at: machine)
+      tell(&state, at: machine)
+    }
+  }
+
+  func reading(for provider: ProviderName) -> TimeReading { reading(for: provider, at: machine) }
+
+  /// The time for the accounts of a provider.
+  func now(for provider: ProviderName) -> Timestamp { reading(for: provider).now }
+
+  /// A moment of a provider's timeline as the wall clock shows it now: clients compare with their own clock.
+  func wall(_ instant: Timestamp, of provider: ProviderName) -> Timestamp {
+    let machine = machine
+    return instant + (machine.wall - reading(for: provider, at: machine).now)
+  }
+
+  private func reading(for provider: ProviderName, at machine: MachineTime) -> TimeReading {
+    let (reading, hasJumped) = state.withLock { state in
+      let hasJumped = tell(&state, at: machine)
+      // Nobody asks while the vault is locked, but for work that began before: the wall clock will do for it.
+      let reading = state.time?.reading(for: provider, at: machine)
+      return (
+        reading ?? TimeReading(now: machine.wall, clock: .trusted, behind: .zero, serverTimeOffset: nil), hasJumped
+      )
+    }
+    if hasJumped { remember() }
+    return reading
+  }
+
+  /// A provider confirmed an account by the answer to a request that was sent at `sentAt`, in this boot.
+  func confirmed(by provider: ProviderName, sentAt: BootInstant) -> TrustedInstant? {
+    state.withLock { $0.time?.confirmed(by: provider, at: sentAt, now: machine) }
+  }
+
+  /// The wall clock may have been set. Cheap: to be called whenever something wakes the agent.
+  func clockMayHaveChanged() {
+    let machine = machine
+    if state.withLock({ tell(&$0, at: machine) }) { remember() }
+  }
+
+  /// Tells subscribers once when the wall clock begins to contradict what is known, and once when it no longer does.
+  /// Within the lock, so that they hear it in the order in which it happened. Returns true if the wall clock has run
+  /// ahead of a mark.
+  @discardableResult
+  private func tell(_ state: inout State, at machine: MachineTime) -> Bool {
+    guard let hasJumped = state.time?.advance(to: machine) else { return false }
+    let behind = state.time?.behind(at: machine)
+    let clock: ClockTrust = behind == nil ? .trusted : .suspect
+    if clock != state.told {
+      state.told = clock
+      events.publish(
+        ClockSuspectEvent(clock: WireClockTrust(clock), behindSeconds: behind.map { Int($0.wholeSeconds) }))
+    }
+    return hasJumped
+  }
+}
+
+extension WireClockTrust {
+  init(_ trust: ClockTrust) {
+    switch trust {
+    case .trusted: self = .trusted
+    case .suspect: self = .suspect
+    }
+  }
+}
