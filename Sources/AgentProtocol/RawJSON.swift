@@ -4,8 +4,8 @@ public import JSONRPC
 public struct RawJSON: WireWritable, Sendable {
   private enum Storage: Sendable {
     case bytes([UInt8])
-    /// A part of the program: a document that is the same for everybody.
-    case text(StaticString)
+    /// A part of the program: a document that is the same for everybody, and is not copied for anybody.
+    case program(ProgramBytes)
   }
   private let storage: Storage
 
@@ -13,7 +13,7 @@ public struct RawJSON: WireWritable, Sendable {
   public init(_ node: JSONNode) { storage = .bytes([UInt8](node.raw)) }
 
   /// Text of the program's own that is JSON.
-  public init(_ text: StaticString) { storage = .text(text) }
+  public init(_ text: StaticString) { storage = .program(ProgramBytes(text)) }
 
   /// Bytes that were taken from a `RawJSON` earlier.
   public init(stored bytes: [UInt8]) { storage = .bytes(bytes) }
@@ -31,11 +31,19 @@ public struct RawJSON: WireWritable, Sendable {
   public func withBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value {
     switch storage {
     case .bytes(let bytes): bytes.withUnsafeBytes(body)
-    case .text(let text): body(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    case .program(let piece): body(piece.bytes)
     }
   }
 
-  public func write(to writer: inout JSONWriter) { withBytes { writer.raw($0) } }
+  public func write(to writer: inout JSONWriter) {
+    switch storage {
+    case .program(let piece) where piece.count > Self.worthReferring: writer.raw(piece)
+    default: withBytes { writer.raw($0) }
+    }
+  }
+
+  /// From about here on a copy costs more than a piece of its own.
+  private static let worthReferring = 256
 }
 
 /// An object whose names are data: header fields, pins. It keeps its order.

@@ -6,6 +6,8 @@ public struct JSONWriter: ~Copyable {
   private var memory: UnsafeMutableRawBufferPointer
   public private(set) var count = 0
   private var needsComma = false
+  /// What is referred to instead of copied, in order.
+  private var inserts: [WireBytes.Insert] = []
 
   /// An empty writer with room for `capacity` bytes; it grows when that is not enough.
   public init(capacity: Int = 512) {
@@ -13,26 +15,28 @@ public struct JSONWriter: ~Copyable {
   }
 
   deinit {
-    explicit_bzero(memory.baseAddress!, memory.count)
+    guard let base = memory.baseAddress else { return }
+    explicit_bzero(base, memory.count)
     memory.deallocate()
   }
 
-  /// The bytes written so far.
+  /// The bytes written so far, of a writer that refers to none of the program's.
   public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-    body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count]))
+    precondition(inserts.isEmpty)
+    return body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count]))
   }
 
   /// Ends the writing and hands the bytes on without a copy.
   public consuming func finish() -> WireBytes {
-    let bytes = WireBytes(memory: memory, count: count)
-    discard self
-    return bytes
+    defer { memory = UnsafeMutableRawBufferPointer(start: nil, count: 0) }
+    return WireBytes(memory: memory, count: count, inserts: inserts)
   }
 
   /// Forgets and wipes what was written, and keeps the memory for the next line.
   public mutating func reset() {
     explicit_bzero(memory.baseAddress!, count)
     count = 0
+    inserts = []
     needsComma = false
   }
 
@@ -58,6 +62,11 @@ public struct JSONWriter: ~Copyable {
   /// Writes text that is JSON already.
   public mutating func verbatim(_ text: StaticString) {
     verbatim(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+  }
+
+  /// Refers to the program's own bytes, which are JSON already.
+  public mutating func verbatim(_ piece: ProgramBytes) {
+    inserts.append(WireBytes.Insert(position: count, piece: piece))
   }
 
   /// Writes one byte.
@@ -120,6 +129,23 @@ public struct JSONWriter: ~Copyable {
   public mutating func raw(_ bytes: UnsafeRawBufferPointer) {
     separate()
     verbatim(bytes)
+  }
+
+  /// A value of the program's own, referred to.
+  public mutating func raw(_ value: ProgramBytes) {
+    separate()
+    verbatim(value)
+  }
+
+  /// A value that was written earlier; what it refers to is referred to again.
+  public mutating func raw(_ value: WireBytes) {
+    separate()
+    value.forEachPiece { piece in
+      switch piece {
+      case .own(let bytes): verbatim(bytes)
+      case .program(let piece): verbatim(piece)
+      }
+    }
   }
 
   public mutating func integer(_ value: Int64) {

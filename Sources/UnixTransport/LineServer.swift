@@ -345,7 +345,7 @@ public final class LineServer: Sendable {
       if refused >= 0 {
         let line = server.host.refusalLine
         withExtendedLifetime(line) {
-          _ = send(refused, line.bytes.baseAddress, line.count, Int32(MSG_NOSIGNAL))
+          _ = line.withBytes { send(refused, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
         }
         close(refused)
       }

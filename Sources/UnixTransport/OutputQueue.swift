@@ -1,17 +1,29 @@
 internal import Glibc
+internal import JSONRPC
 
-/// Bytes that wait for a client to read them; wiped as they leave, since they may hold tokens.
+/// Bytes that wait for a client to read them. The line's own are wiped as they leave, since they may hold tokens; the
+/// program's stand where they always stand.
 struct OutputQueue: ~Copyable {
   private var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 8192, alignment: 8)
   private var start = 0
   private var end = 0
+  private var inserts = Inserts()
 
-  var count: Int { end - start }
-  var isEmpty: Bool { start == end }
+  var count: Int { end - start + inserts.count }
+  var isEmpty: Bool { start == end && inserts.isEmpty }
 
   deinit {
     explicit_bzero(memory.baseAddress!, memory.count)
     memory.deallocate()
+  }
+
+  mutating func append(_ line: WireBytes) {
+    line.forEachPiece { piece in
+      switch piece {
+      case .own(let bytes): append(bytes)
+      case .program(let piece): inserts.append(piece, after: end - start)
+      }
+    }
   }
 
   mutating func append(_ bytes: UnsafeRawBufferPointer) {
@@ -38,23 +50,48 @@ struct OutputQueue: ~Copyable {
 
   /// Writes what it can. `piece` bounds one write, for descriptors that may block on more.
   mutating func write(to fd: Int32, isSocket: Bool, piece: Int = .max) -> Outcome {
-    while start < end {
-      let size = min(end - start, piece)
-      let base = memory.baseAddress! + start
+    while !isEmpty {
       let written =
-        isSocket ? Glibc.send(fd, base, size, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) : Glibc.write(fd, base, size)
+        inserts.isEmpty
+        ? Self.write(UnsafeRawBufferPointer(rebasing: memory[start..<end]), to: fd, isSocket: isSocket, piece: piece)
+        : writePieces(to: fd, isSocket: isSocket, piece: piece)
       if written < 0 {
         if errno == EINTR { continue }
         return errno == EAGAIN || errno == EWOULDBLOCK ? .blocked : .gone
       }
-      explicit_bzero(base, written)
-      start += written
+      consume(written)
       if piece != .max { break }  // one piece for each time that the descriptor said it was ready
     }
-    guard start == end else { return .blocked }
+    guard isEmpty else { return .blocked }
     start = 0
     end = 0
     return .flushed
+  }
+
+  private static func write(_ bytes: UnsafeRawBufferPointer, to fd: Int32, isSocket: Bool, piece: Int) -> Int {
+    let size = min(bytes.count, piece)
+    return isSocket
+      ? Glibc.send(fd, bytes.baseAddress, size, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+      : Glibc.write(fd, bytes.baseAddress, size)
+  }
+
+  /// The pieces that come next, put together for one write: there may be thousands of them, a few bytes each.
+  private func writePieces(to fd: Int32, isSocket: Bool, piece: Int) -> Int {
+    withUnsafeTemporaryAllocation(byteCount: Self.joinedBytes, alignment: 8) { joined in
+      let own = UnsafeRawBufferPointer(rebasing: memory[start..<end])
+      let filled = inserts.fill(joined, own: own)
+      defer { explicit_bzero(joined.baseAddress!, filled) }
+      return Self.write(
+        UnsafeRawBufferPointer(rebasing: joined[..<filled]), to: fd, isSocket: isSocket, piece: piece)
+    }
+  }
+
+  private static let joinedBytes = 32 << 10
+
+  private mutating func consume(_ written: Int) {
+    let own = inserts.consume(written, own: end - start)
+    explicit_bzero(memory.baseAddress! + start, own)
+    start += own
   }
 
   /// After a burst the memory goes back.

@@ -41,7 +41,7 @@ final class Peer: ConnectionOutput {
   func send(_ line: WireBytes) {
     let mustAnnounce = state.withLock { state -> Bool in
       guard !state.isGone else { return false }
-      state.queue.append(line.bytes)
+      state.queue.append(line)
       // A socket takes most answers at once, which saves waking the server's thread.
       if isSocket, !state.isAnnounced {
         switch state.queue.write(to: output, isSocket: true) {

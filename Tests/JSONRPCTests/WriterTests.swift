@@ -83,7 +83,37 @@ import Testing
     writer.beginObject()
     writer.endObject()
     let bytes = writer.finish()
-    withExtendedLifetime(bytes) { #expect(bytes.bytes.elementsEqual("{}".utf8)) }
+    #expect(bytes.withBytes { $0.elementsEqual("{}".utf8) })
+  }
+
+  @Test func theProgramsOwnBytesAreReferredToAndNotCopied() {
+    let document = ProgramBytes("{\"long\":true}")
+    func answer() -> WireBytes {
+      var writer = JSONWriter(capacity: 64)
+      writer.beginArray()
+      writer.integer(1)
+      writer.raw(document)
+      writer.raw(document)
+      writer.endArray()
+      return writer.finish()
+    }
+    var outer = JSONWriter()
+    outer.beginObject()
+    outer.key("answer")
+    outer.raw(answer())
+    outer.endObject()
+    let line = outer.finish()
+    let expected = #"{"answer":[1,{"long":true},{"long":true}]}"#
+    #expect(line.withBytes { String(decoding: $0, as: UTF8.self) } == expected)
+    #expect(line.count == expected.utf8.count)
+    var referred: [UnsafeRawPointer?] = []
+    line.forEachPiece { if case .program(let piece) = $0 { referred.append(piece.bytes.baseAddress) } }
+    #expect(referred == [document.bytes.baseAddress, document.bytes.baseAddress])
+  }
+
+  @Test func aPieceThatWasWrittenIsKept() {
+    let piece = ProgramBytes { $0.string("always the same") }
+    #expect(piece.bytes.elementsEqual(#""always the same""#.utf8))
   }
 
   @Test func aSecretGoesOutByteForByte() throws {

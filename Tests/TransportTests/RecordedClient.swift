@@ -67,9 +67,9 @@ final class RecordedClient: ConnectionOutput {
 
   // MARK: ConnectionOutput
 
-  func send(_ line: WireBytes) { take(line.bytes) }
+  func send(_ line: WireBytes) { line.withBytes { take($0) } }
   func offer(_ line: WireBytes) -> Bool {
-    take(line.bytes)
+    line.withBytes { take($0) }
     return true
   }
   func append(_ line: UnsafeRawBufferPointer) { take(line) }

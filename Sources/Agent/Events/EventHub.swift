@@ -89,7 +89,7 @@ final class EventHub: Sendable {
     var name = subscription
     name.withUTF8 { writer.verbatim(UnsafeRawBufferPointer($0)) }
     writer.verbatim("\",")
-    writer.verbatim(body.bytes)
+    body.withBytes { writer.verbatim($0) }
     writer.verbatim("}}\n")
     return writer.finish()
   }

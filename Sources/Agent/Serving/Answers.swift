@@ -17,6 +17,12 @@ enum AnswerSlot: Sendable {
       batch.fill(index, object.finish())
     }
   }
+
+  /// For what was no request at all. A batch may have tens of thousands of those: those without an id share one answer.
+  func fill(_ id: UnsafeRawBufferPointer?, _ refusal: FixedRefusal) {
+    if case .batch(let batch, let index) = self, id == nil { return batch.fill(index, refusal.withoutID) }
+    fill(AnswerObject.error(id: id, refusal))
+  }
 }
 
 /// Gathers the answers of a batch in the order of its requests; the array goes out when the last one is there.
@@ -41,12 +47,31 @@ final class BatchAnswers: Sendable {
       return state.missing == 0 ? state.answers.compactMap { $0 } : nil
     }
     guard let whole else { return }
-    var writer = JSONWriter(capacity: whole.reduce(8) { $0 + $1.count + 1 })
+    var writer = JSONWriter(capacity: 4096)
     writer.beginArray()
-    for answer in whole { writer.raw(answer.bytes) }
+    for answer in whole { writer.raw(answer) }
     writer.endArray()
     writer.byte(0x0A)
     output.send(writer.finish())
+  }
+}
+
+/// A refusal that is the same each time but for the id.
+struct FixedRefusal: Sendable {
+  /// What follows the id.
+  let rest: ProgramBytes
+  let withoutID: WireBytes
+
+  init(_ error: RPCError) {
+    rest = ProgramBytes { writer in
+      writer.verbatim(",\"error\":")
+      error.write(to: &writer)
+      writer.byte(UInt8(ascii: "}"))
+    }
+    var writer = JSONWriter(capacity: 64)
+    writer.verbatim("{\"jsonrpc\":\"2.0\",\"id\":null")
+    writer.verbatim(rest)
+    withoutID = writer.finish()
   }
 }
 
@@ -66,6 +91,12 @@ enum AnswerObject {
     writer.verbatim(",\"error\":")
     error.write(to: &writer)
     writer.byte(UInt8(ascii: "}"))
+    return writer
+  }
+
+  static func error(id: UnsafeRawBufferPointer?, _ refusal: FixedRefusal) -> JSONWriter {
+    var writer = begin(id, capacity: 64)
+    writer.verbatim(refusal.rest)
     return writer
   }
 

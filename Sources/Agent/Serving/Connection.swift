@@ -144,24 +144,26 @@ public final class Connection: Conversation, @unchecked Sendable {
   }
 
   private func takeBatch(_ root: JSONNode) {
-    let elements = Array(root.elements)
-    guard !elements.isEmpty else { return refuse(Self.invalidRequest) }
-    let answered = elements.map { element in
-      if case .request(nil, _, _) = Envelope(element) { false } else { true }
+    guard root.elements.contains(where: { _ in true }) else {
+      return AnswerSlot.line(output).fill(nil, Self.invalidRequest)
     }
-    let count = answered.filter { $0 }.count
-    let batch = BatchAnswers(count: count, output: output)
+    let batch = BatchAnswers(count: root.elements.count(where: Self.isAnswered), output: output)
     var index = 0
-    for (element, isAnswered) in zip(elements, answered) {
+    for element in root.elements {
       takeRequest(element, slot: .batch(batch, index: index))
-      if isAnswered { index += 1 }
+      if Self.isAnswered(element) { index += 1 }
     }
+  }
+
+  /// Everything but a notification is, even what is no request.
+  private static func isAnswered(_ element: JSONNode) -> Bool {
+    if case .request(nil, _, _) = Envelope(element) { false } else { true }
   }
 
   private func takeRequest(_ node: JSONNode, slot: AnswerSlot) {
     guard case .request(let rawID, let methodNode, let params) = Envelope(node) else {
       guard case .invalid(let rawID) = Envelope(node) else { return }
-      return slot.fill(AnswerObject.error(id: rawID, Self.invalidRequest))
+      return slot.fill(rawID, Self.invalidRequest)
     }
     let name = methodNode.string ?? ""
     guard let rawID else { return takeNotification(name, params) }
@@ -327,7 +329,8 @@ public final class Connection: Conversation, @unchecked Sendable {
 
   private static let parseError = RPCError(
     .parseError, "This line is not JSON. Nothing was done; the connection stays open.")
-  private static let invalidRequest = RPCError(.invalidRequest, "This is not a JSON-RPC 2.0 request. Nothing was done.")
+  private static let invalidRequest = FixedRefusal(
+    RPCError(.invalidRequest, "This is not a JSON-RPC 2.0 request. Nothing was done."))
   private static let methodNotFound = RPCError(
     .methodNotFound, "This agent has no such method. `agent.hello` lists its features, `rpc.discover` its methods.")
   private static let duplicateID = RPCError(

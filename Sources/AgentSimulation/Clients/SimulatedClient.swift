@@ -145,11 +145,11 @@ public final class SimulatedClient: ConnectionOutput {
 
   // MARK: what the agent sends
 
-  public func send(_ line: WireBytes) { take(line.bytes) }
+  public func send(_ line: WireBytes) { line.withBytes { take($0) } }
 
   public func offer(_ line: WireBytes) -> Bool {
     guard state.withLock({ $0.readsEvents }) else { return false }
-    take(line.bytes)
+    line.withBytes { take($0) }
     return true
   }
 

@@ -13,10 +13,10 @@ final class DirectWire: Wire {
     }
     private let state = Mutex(State())
 
-    func send(_ line: WireBytes) { take([UInt8](line.bytes)) }
+    func send(_ line: WireBytes) { take(line.withBytes { [UInt8]($0) }) }
 
     func offer(_ line: WireBytes) -> Bool {
-      take([UInt8](line.bytes))
+      take(line.withBytes { [UInt8]($0) })
       return true
     }
 
@@ -73,7 +73,7 @@ final class DirectWire: Wire {
 /// A client that was told that there is no place, and was let go.
 final class RefusedWire: Wire {
   private var line: [UInt8]
-  init(_ line: WireBytes) { self.line = [UInt8](line.bytes) }
+  init(_ line: WireBytes) { self.line = line.withBytes { [UInt8]($0) } }
 
   var tap: Tap? { nil }
   var hasEnded: Bool { true }

@@ -1,0 +1,78 @@
+internal import JSONRPC
+
+/// Where the program's own bytes come between the others of a queue.
+struct Inserts {
+  private struct Entry {
+    /// After how many of the queue's own bytes, counted from the beginning of the first entry's queue.
+    var position: Int
+    var piece: ProgramBytes
+  }
+
+  private var entries: [Entry] = []
+  private var first = 0
+  /// How many own bytes have left since positions were counted from nothing.
+  private var left = 0
+  /// How much of the first piece has left.
+  private var sent = 0
+  /// Bytes that wait here.
+  private(set) var count = 0
+
+  var isEmpty: Bool { first == entries.count }
+
+  /// Comes after what is queued: `waiting` own bytes.
+  mutating func append(_ piece: ProgramBytes, after waiting: Int) {
+    guard piece.count > 0 else { return }
+    entries.append(Entry(position: left + waiting, piece: piece))
+    count += piece.count
+  }
+
+  /// The next bytes of both kinds in order, as many as there is room for; returns how many.
+  func fill(_ target: UnsafeMutableRawBufferPointer, own: UnsafeRawBufferPointer) -> Int {
+    var filled = 0
+    var taken = 0
+    func copy(_ bytes: UnsafeRawBufferPointer) -> Int {
+      let size = min(bytes.count, target.count - filled)
+      UnsafeMutableRawBufferPointer(rebasing: target[filled...]).copyMemory(
+        from: UnsafeRawBufferPointer(rebasing: bytes[..<size]))
+      filled += size
+      return size
+    }
+    var skipped = sent
+    for entry in entries[first...] {
+      taken += copy(UnsafeRawBufferPointer(rebasing: own[taken..<entry.position - left]))
+      _ = copy(UnsafeRawBufferPointer(rebasing: entry.piece.bytes[skipped...]))
+      skipped = 0
+      if filled == target.count { return filled }
+    }
+    _ = copy(UnsafeRawBufferPointer(rebasing: own[taken...]))
+    return filled
+  }
+
+  /// So many bytes have left; returns how many of them were own ones, of `waiting`.
+  mutating func consume(_ written: Int, own waiting: Int) -> Int {
+    var rest = written
+    var own = 0
+    while first < entries.count, rest > 0 {
+      let before = min(entries[first].position - left - own, rest)
+      own += before
+      rest -= before
+      guard rest > 0 else { break }
+      let of = min(entries[first].piece.count - sent, rest)
+      rest -= of
+      sent += of
+      count -= of
+      guard sent == entries[first].piece.count else { break }
+      sent = 0
+      first += 1
+    }
+    own += min(rest, waiting - own)
+    left += own
+    if isEmpty {
+      self = Inserts()
+    } else if first > 64, first > entries.count / 2 {
+      entries.removeFirst(first)
+      first = 0
+    }
+    return own
+  }
+}

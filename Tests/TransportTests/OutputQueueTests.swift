@@ -1,0 +1,86 @@
+import Foundation
+import JSONRPC
+import Testing
+
+@testable import UnixTransport
+
+/// What waits for a client leaves in order and whole, whatever the descriptor takes at a time.
+@Suite struct OutputQueueTests {
+  static let pieces = ["[", "", "a document", String(repeating: "long ", count: 2000)].map { text in
+    ProgramBytes { writer in text.utf8.withContiguousStorageIfAvailable { writer.verbatim(UnsafeRawBufferPointer($0)) }
+    }
+  }
+
+  /// One line, and what it says.
+  static func line(_ random: inout Seeded) -> (WireBytes, [UInt8]) {
+    var writer = JSONWriter(capacity: 64)
+    var said: [UInt8] = []
+    for _ in 0..<Int.random(in: 0..<6, using: &random) {
+      if Bool.random(using: &random) {
+        let own = [UInt8](repeating: .random(in: 97...122, using: &random), count: .random(in: 0..<700, using: &random))
+        own.withUnsafeBytes { writer.verbatim($0) }
+        said += own
+      } else {
+        let piece = pieces.randomElement(using: &random)!
+        writer.verbatim(piece)
+        said += Array(piece.bytes)
+      }
+    }
+    return (writer.finish(), said)
+  }
+
+  @Test(arguments: 0..<12 as Range<UInt64>)
+  func everythingLeavesInOrder(seed: UInt64) throws {
+    var random = Seeded(state: seed)
+    var ends: [Int32] = [0, 0]
+    try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+    defer { ends.forEach { close($0) } }
+    var size: Int32 = 4096
+    setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+    var queue = OutputQueue()
+    var said: [UInt8] = []
+    var read: [UInt8] = []
+    func readSome(_ most: Int) {
+      var buffer = [UInt8](repeating: 0, count: most)
+      let count = recv(ends[1], &buffer, most, Int32(MSG_DONTWAIT))
+      if count > 0 { read += buffer[..<count] }
+    }
+    for _ in 0..<300 {
+      switch Int.random(in: 0..<3, using: &random) {
+      case 0:
+        let (line, bytes) = Self.line(&random)
+        #expect(line.count == bytes.count)
+        queue.append(line)
+        said += bytes
+      case 1:
+        let piece = Bool.random(using: &random) ? Int.max : Int.random(in: 1..<5000, using: &random)
+        #expect(queue.write(to: ends[0], isSocket: true, piece: piece) != .gone)
+      default: readSome(.random(in: 1..<40_000, using: &random))
+      }
+    }
+    while !queue.isEmpty {
+      #expect(queue.write(to: ends[0], isSocket: true) != .gone)
+      readSome(1 << 20)
+    }
+    readSome(1 << 20)
+    #expect(read == said, "seed \(seed)")
+    #expect(queue.count == 0)
+  }
+
+  @Test func whatIsOnlyReferredToIsCountedAsWaiting() {
+    var queue = OutputQueue()
+    var writer = JSONWriter(capacity: 64)
+    writer.verbatim(ProgramBytes("0123456789"))
+    writer.byte(0x0A)
+    queue.append(writer.finish())
+    #expect(queue.count == 11 && !queue.isEmpty)
+  }
+
+  struct Seeded: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return state ^ (state >> 29)
+    }
+  }
+}
