@@ -129,9 +129,17 @@ extension ProviderState {
     return meant.count
   }
 
+  /// One person, or with `everybody` all of them, in the order of the users.
   private mutating func signInJSON(_ body: PracticeJSON) throws -> PracticeJSON {
+    guard body["everybody"]?.boolValue ?? false else { return try signInJSON(body, user: try knownUser(body)) }
+    var all: [PracticeJSON] = []
+    for user in options.users.indices { all.append(try signInJSON(body, user: user)) }
+    return ["sign_ins": .array(all)]
+  }
+
+  private mutating func signInJSON(_ body: PracticeJSON, user: Int) throws -> PracticeJSON {
     let issued = try signIn(
-      user: try knownUser(body),
+      user: user,
       clientID: body["client_id"]?.stringValue ?? "lanyard-demo",
       scopes: body["scope"]?.stringValue?.split(separator: " ").map(String.init)
     )
