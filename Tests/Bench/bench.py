@@ -28,6 +28,8 @@ from typing import Any, Callable, Dict, Iterator, List, Optional
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Clients", "python", "src"))
 
 from harness import Agent, Practice, add_provider, sign_in
+from isolation import isolation
+from many import many_accounts
 from measure import Load, resident_kb, time_process, wake_ups
 from report import Goal, Row, table
 from servers import Server, compile_program, echo, ssh_agent, wait_until_it_accepts
@@ -314,6 +316,8 @@ def run(options: argparse.Namespace, directory: str, stack: contextlib.ExitStack
                 sign_in(client, provider, person)
     agent.end(signal.SIGTERM)
     bench.cold_starts(agent, ssh)
+    isolation(bench, agent.program, os.path.abspath(options.demo))
+    many_accounts(bench, agent.program, os.path.abspath(options.demo))
     return bench
 
 

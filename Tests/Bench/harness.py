@@ -7,6 +7,7 @@ needs nothing but the names of the contract.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -50,6 +51,14 @@ class Practice:
     def stop(self) -> None:
         self._process.terminate()
         self._process.wait()
+
+    def control(self, command: str, body: Mapping[str, Any]) -> Any:
+        """Tells the provider how to behave (`lanyard-demo provider --help`)."""
+        request = urllib.request.Request(
+            f"{self.issuer}/practice/{command}", json.dumps(body).encode(), {"Content-Type": "application/json"}
+        )
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request) as answer:
+            return json.load(answer)
 
     def __enter__(self) -> "Practice":
         return self

@@ -1,10 +1,10 @@
 // The load generator: round trips over unix sockets, each one timed.
 //
 //   load --socket PATH --request FILE [--connections N] [--depth N] [--seconds S | --requests N] [--warmup S]
-//        [--cpu N] [--fresh] [--ssh]
+//        [--cpu N] [--fresh] [--ssh] [--names FILE]
 //
 // FILE holds one request line, in which `%ID%` stands for the id; every request gets an id of its own, and answers may
-// come in any order. --fresh makes a connection for each request. --ssh speaks ssh-agent's protocol instead: asks for
+// come in any order. `%NAME%` stands for a line of --names, one at random for each request; all are equally long. --fresh makes a connection for each request. --ssh speaks ssh-agent's protocol instead: asks for
 // the list of identities (RFC draft-miller-ssh-agent, section 4.4), length-prefixed, answered in order.
 //
 // Prints one JSON object: requests, seconds, rate, p50, p90, p99 and maximum in nanoseconds, bytes received, and
@@ -48,7 +48,7 @@ struct connection {
   size_t begin, end;
 };
 
-static const char *socket_path, *request_path;
+static const char *socket_path, *request_path, *names_path;
 static int connection_count = 1, depth = 1, cpu = -1;
 static double seconds = 1, warmup = 0.2;
 static uint64_t request_limit;
@@ -56,6 +56,8 @@ static bool fresh, ssh;
 
 static char *template, *id_place;
 static size_t template_length;
+static char *names, *name_place;
+static size_t name_length, name_count;
 static struct connection connections[CONNECTIONS];
 static uint64_t histogram[BUCKETS], answers, errors, bytes, slowest;
 
@@ -91,13 +93,44 @@ static uint64_t percentile(double part) {
   return slowest;
 }
 
-static void read_template(void) {
-  FILE *file = fopen(request_path, "r");
-  if (!file) fail(request_path);
-  static char text[1 << 20];
-  size_t length = fread(text, 1, sizeof text - 2, file);
+// A whole file without the newlines at its end.
+static size_t read_text(const char *path, char *text, size_t size) {
+  FILE *file = fopen(path, "r");
+  if (!file) fail(path);
+  size_t length = fread(text, 1, size, file);
   fclose(file);
   while (length && text[length - 1] == '\n') length--;
+  return length;
+}
+
+static void read_names(void) {
+  enum { NAMES = 1 << 22 };
+  names = malloc(NAMES);
+  if (!names) fail("malloc");
+  size_t length = read_text(names_path, names, NAMES - 1);
+  names[length] = '\n';
+  name_length = (char *)memchr(names, '\n', length + 1) - names;
+  name_count = (length + 1) / (name_length + 1);
+  errno = 0;
+  if (!name_length || name_count * (name_length + 1) != length + 1) fail("the names are not equally long");
+}
+
+static uint64_t random_number(void) {
+  static uint64_t state = 0x9E3779B97F4A7C15;  // the same names in the same order, run after run
+  state ^= state << 13;
+  state ^= state >> 7;
+  return state ^= state << 17;
+}
+
+static void read_template(void) {
+  static char text[1 << 20];
+  size_t length = read_text(request_path, text, sizeof text / 2);
+  char *name = names ? memmem(text, length, "%NAME%", 6) : NULL;
+  if (name) {
+    memmove(name + name_length, name + 6, text + length - (name + 6));
+    memset(name, '?', name_length);
+    length += name_length - 6;
+  }
   char *mark = memmem(text, length, "%ID%", 4);
   errno = 0;
   if (!mark) fail("the request has no %ID%");
@@ -108,6 +141,7 @@ static void read_template(void) {
   memcpy(template + before + ID_DIGITS, mark + 4, after);
   template[template_length - 1] = '\n';
   id_place = template + before;
+  if (name) name_place = template + (name - text) + (name > mark ? ID_DIGITS - 4 : 0);
 }
 
 static int dial(void) {
@@ -140,6 +174,10 @@ static void prepare(struct connection *c) {
   if (!ssh) {
     char *digit = c->requests + c->end + (id_place - template) + ID_DIGITS;
     for (int i = 0; i < ID_DIGITS; i++, id /= 10) *--digit = '0' + id % 10;
+  }
+  if (name_place) {
+    const char *name = names + random_number() % name_count * (name_length + 1);
+    memcpy(c->requests + c->end + (name_place - template), name, name_length);
   }
   c->end += template_length;
   c->sent_at[place] = now();
@@ -263,6 +301,7 @@ static void parse(int argc, char **argv) {
     const char *value = i + 1 < argc ? argv[++i] : "";
     if (!strcmp(option, "--socket")) socket_path = value;
     else if (!strcmp(option, "--request")) request_path = value;
+    else if (!strcmp(option, "--names")) names_path = value;
     else if (!strcmp(option, "--connections")) connection_count = atoi(value);
     else if (!strcmp(option, "--depth")) depth = atoi(value);
     else if (!strcmp(option, "--seconds")) seconds = atof(value);
@@ -274,7 +313,7 @@ static void parse(int argc, char **argv) {
   if (!socket_path || (!request_path && !ssh) || connection_count < 1 || connection_count > CONNECTIONS || depth < 1 ||
       depth > DEPTH) {
     fputs("usage: load --socket PATH --request FILE [--connections N] [--depth N] [--seconds S | --requests N]\n"
-          "            [--warmup S] [--cpu N] [--fresh] [--ssh]\n", stderr);
+          "            [--warmup S] [--cpu N] [--fresh] [--ssh] [--names FILE]\n", stderr);
     exit(64);
   }
 }
@@ -286,6 +325,7 @@ int main(int argc, char **argv) {
     template = list;
     template_length = sizeof list;
   } else {
+    if (names_path) read_names();
     read_template();
   }
   if (cpu >= 0) {

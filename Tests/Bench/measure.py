@@ -14,7 +14,7 @@ class Load:
 
     def __init__(self, program: str, seconds: float) -> None:
         self._program = program
-        self._seconds = seconds
+        self.seconds = seconds
 
     def run(
         self,
@@ -26,19 +26,22 @@ class Load:
         connections: int = 1,
         depth: int = 1,
         fresh: bool = False,
+        names: Optional[str] = None,
     ) -> Dict[str, Any]:
         """One run, with the server's CPU time a request in it. `request` is a file; None asks ssh-agent's list.
+        `names` is a file, too: one of its lines at random stands in each request.
 
         Client and server on one CPU show latency without the wake-up of an idle one; on two, the rate that the server
         can keep up.
         """
         cpus = sorted(os.sched_getaffinity(0))
         bind(pid, {cpus[0]})
-        command = [self._program, "--socket", socket, "--seconds", str(self._seconds)]
-        command += ["--warmup", str(self._seconds / 4), "--cpu", str(cpus[0] if same_cpu else cpus[-1])]
+        command = [self._program, "--socket", socket, "--seconds", str(self.seconds)]
+        command += ["--warmup", str(self.seconds / 4), "--cpu", str(cpus[0] if same_cpu else cpus[-1])]
         command += ["--connections", str(connections), "--depth", str(depth)]
         command += ["--ssh"] if request is None else ["--request", request]
         command += ["--fresh"] if fresh else []
+        command += [] if names is None else ["--names", names]
         before = cpu_ns(pid)
         output = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
         took = cpu_ns(pid) - before
