@@ -18,17 +18,19 @@ struct AccessToken: Sendable {
   /// When the request for it left: its life is counted from then (DESIGN, Tokens).
   var sentAt: BootInstant
   var bootID: String
-  /// What `sentAt` is after a reboot.
-  var sentAtWall: Timestamp
+  /// What `sentAt` is after a reboot, in trusted time (DESIGN, Time).
+  var sentAtTime: Timestamp
 
   /// `expires_in` is only recommended (RFC 6749 §5.1). A wrong guess costs one 401, which the client reports.
   static let assumedLifetime = Milliseconds.seconds(3600)
   /// Without `expires_in` and without a refresh token nothing could come after it: it is good until it is rejected.
   static let lifetimeUntilRejected = Milliseconds.seconds(365 * 86_400)
 
-  /// Nil if the answer has none that can be used.
-  init?(_ response: TokenResponse, for key: TokenKey, of grant: GrantRecord, sentAt: BootInstant, clock: any AgentClock)
-  {
+  /// Nil if the answer has none that can be used. `now` is trusted time.
+  init?(
+    _ response: TokenResponse, for key: TokenKey, of grant: GrantRecord, sentAt: BootInstant, clock: any AgentClock,
+    now: Timestamp
+  ) {
     guard let secret = response.accessToken else { return nil }
     let isLast = grant.refreshToken == nil
     self.key = key
@@ -42,15 +44,14 @@ struct AccessToken: Sendable {
     generation = grant.generation
     self.sentAt = sentAt
     bootID = clock.bootID
-    sentAtWall = clock.wall() + (sentAt - clock.boot())
+    sentAtTime = now + (sentAt - clock.boot())
   }
 
-  /// When it was sent, on this boot's clock. After a reboot at least this boot's time has passed, whatever the wall
-  /// clock says.
-  func sentAt(on clock: any AgentClock) -> BootInstant {
+  /// When it was sent, on this boot's clock. After a reboot at least this boot's time has passed, whatever is known.
+  func sentAt(on clock: any AgentClock, now: Timestamp) -> BootInstant {
     guard bootID != clock.bootID else { return sentAt }
     let boot = clock.boot()
-    return boot + (.zero - max(clock.wall() - sentAtWall, Milliseconds(boot.milliseconds)))
+    return boot + (.zero - max(now - sentAtTime, Milliseconds(boot.milliseconds)))
   }
 }
 
@@ -97,7 +98,7 @@ extension AccessToken {
     writer.member("generation", Int64(generation))
     writer.member("sentAt", sentAt.milliseconds)
     writer.member("bootID", bootID)
-    writer.member("sentAtWall", sentAtWall.milliseconds)
+    writer.member("sentAtTime", sentAtTime.milliseconds)
     writer.endObject()
   }
 
@@ -105,7 +106,7 @@ extension AccessToken {
     guard let secret = node["accessToken"]?.secret, let tokenType = node["tokenType"]?.string,
       let lifetime = node["lifetime"]?.integer, let lead = node["lead"]?.integer,
       let generation = node["generation"]?.integer, let sentAt = node["sentAt"]?.integer,
-      let bootID = node["bootID"]?.string, let sentAtWall = node["sentAtWall"]?.timestamp
+      let bootID = node["bootID"]?.string, let sentAtTime = node["sentAtTime"]?.timestamp
     else { return nil }
     key = TokenKey(resource: node["resource"]?.string, scopes: node["asked"]?.strings.map { ScopeSet($0) })
     self.secret = secret
@@ -116,6 +117,6 @@ extension AccessToken {
     self.generation = UInt64(clamping: generation)
     self.sentAt = BootInstant(milliseconds: sentAt)
     self.bootID = bootID
-    self.sentAtWall = sentAtWall
+    self.sentAtTime = sentAtTime
   }
 }

@@ -145,7 +145,9 @@ extension Account {
     // What was recovered after a reboot has no time that can be trusted: its refresh token is kept, and used again.
     let fresh =
       intent.bootID == clock.bootID
-      ? AccessToken(response, for: intent.key, of: grant, sentAt: intent.boot, clock: clock) : nil
+      ? AccessToken(
+        response, for: intent.key, of: grant, sentAt: intent.boot, clock: clock,
+        now: around.time.now(for: now.profile.provider)) : nil
     let kept: AccountProfile
     do {
       let tokens = keepsake(with: fresh)
@@ -178,7 +180,7 @@ extension Account {
     }
     around.events.publish(
       TokenRefreshedEvent(
-        generation: Int(grant.generation), expiresAt: token.expiresAtWall, scopes: token.scopes.names,
+        generation: Int(grant.generation), expiresAt: token.expiresAt(on: clock), scopes: token.scopes.names,
         resource: intent.key.resource), account: id)
     perform(effects)
   }

@@ -54,7 +54,7 @@ extension Account {
   }
 
   /// What was answered on the reading thread was use, too.
-  private func noteUse() {
+  func noteUse() {
     if let used = published?.lastUsed { loaded?.machine.used(.standard, at: used) }
   }
 

@@ -160,7 +160,7 @@ actor Account {
     underWay = nil
     doubt = nil
     var machine = TokenMachine(health: .ok, rule: rule)
-    if let token = token.flatMap(take) {
+    if let token = token.flatMap({ take($0, from: profile.provider) }) {
       _ = machine.adopt(token.facts, for: .standard)
     }
     loaded = Loaded(
@@ -290,7 +290,7 @@ actor Account {
           waiter,
           .success(
             TokenAnswer(
-              token: token, account: id, issuer: issuer, source: source,
+              token: token, account: id, issuer: issuer, source: source, expiresAt: token.expiresAt(on: clock),
               expiresInSeconds: max(0, left.wholeSeconds))))
       case .refuse(let waiter, .store) where loaded?.storeError != nil:
         answer(waiter, .failure(loaded!.storeError!))
@@ -320,8 +320,13 @@ actor Account {
 
   /// Takes an access token into memory; nil if it is past its time already.
   func take(_ token: AccessToken) -> IssuedToken? {
+    guard let provider = loaded?.profile.provider else { return nil }
+    return take(token, from: provider)
+  }
+
+  private func take(_ token: AccessToken, from provider: ProviderName) -> IssuedToken? {
     let now = clock.boot()
-    let sentAt = token.sentAt(on: clock)
+    let sentAt = token.sentAt(on: clock, now: around.time.now(for: provider))
     let expiresAt = sentAt + token.lifetime
     guard expiresAt > now else { return nil }
     serials += 1
@@ -331,7 +336,7 @@ actor Account {
       renewAt: RenewalTime.of(
         issuedAt: sentAt, refreshAt: refreshAt, expiresAt: expiresAt, jitter: around.environment.entropy.fraction()),
       fingerprint: Fingerprint.of(token.secret))
-    let issued = IssuedToken(issued: token, expiresAtWall: clock.wall() + (expiresAt - now), facts: facts)
+    let issued = IssuedToken(issued: token, facts: facts)
     tokens[serials] = issued
     return issued
   }
@@ -346,6 +351,13 @@ actor Account {
     return AccessTokens(others.sorted { $0.facts.serial < $1.facts.serial }.map(\.issued) + (fresh.map { [$0] } ?? []))
   }
 
+  /// The wall clock was set: what is answered on the reading thread tells it.
+  func clockChanged() {
+    noteUse()
+    published = nil
+    publish()
+  }
+
   /// Wipes the tokens that nothing answers with any more, and hands the current one to the reading thread.
   func publish() {
     guard let loaded else { return }
@@ -356,7 +368,9 @@ actor Account {
       return around.board.withdraw(id)
     }
     guard published?.serial != facts.serial else { return }
-    let fresh = PublishedToken(token, account: id, issuer: loaded.profile.identity.issuer)
+    noteUse()
+    let fresh = PublishedToken(
+      token, account: id, issuer: loaded.profile.identity.issuer, expiresAt: token.expiresAt(on: clock))
     published = fresh
     around.board.publish(fresh)
   }

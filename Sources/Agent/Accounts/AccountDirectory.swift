@@ -38,6 +38,12 @@ final class AccountDirectory: Sendable {
     }
   }
 
+  func clockChanged() {
+    for account in actors.withLock({ $0.values.sorted { $0.id < $1.id } }) {
+      around.background.start { await account.clockChanged() }
+    }
+  }
+
   /// The rules of these accounts' provider changed: they are read anew when a token is next wanted.
   func configurationChanged(_ ids: [AccountID]) async {
     for id in ids {

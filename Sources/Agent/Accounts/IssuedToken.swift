@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentModel
+internal import AgentPorts
 internal import AgentProtocol
 internal import Secrets
 
@@ -7,12 +8,13 @@ internal import Secrets
 @dynamicMemberLookup
 struct IssuedToken: Sendable {
   var issued: AccessToken
-  /// For the wire only: lifetimes run on the boot clock.
-  var expiresAtWall: Timestamp
   var facts: TokenMachine.TokenFacts
 
   subscript<Value>(dynamicMember path: KeyPath<AccessToken, Value>) -> Value { issued[keyPath: path] }
   var resource: String? { issued.key.resource }
+
+  /// For the wire only: lifetimes run on the boot clock, and clients compare with the wall clock as it is now.
+  func expiresAt(on clock: any AgentClock) -> Timestamp { clock.wall() + (facts.expiresAt - clock.boot()) }
 }
 
 /// What a caller of `token.get` is told.
@@ -21,6 +23,7 @@ struct TokenAnswer: Sendable {
   var account: AccountID
   var issuer: String
   var source: TokenMachine.Source
+  var expiresAt: Timestamp
   var expiresInSeconds: Int64
 }
 

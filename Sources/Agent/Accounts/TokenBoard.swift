@@ -20,17 +20,17 @@ final class PublishedToken: Sendable {
   /// Milliseconds of the boot clock; 0: never.
   private let used = Atomic<Int64>(0)
 
-  init(_ token: IssuedToken, account: AccountID, issuer: String) {
+  init(_ token: IssuedToken, account: AccountID, issuer: String, expiresAt: Timestamp) {
     self.account = account
     serial = token.facts.serial
     lifetime = token.facts.lifetime
     refreshAt = token.facts.refreshAt
-    expiresAt = token.facts.expiresAt
+    self.expiresAt = token.facts.expiresAt
     var head = JSONWriter(capacity: token.secret.count + 256)
     head.beginObject()
     head.member("accessToken", token.secret)
     head.member("tokenType", token.tokenType)
-    head.member("expiresAt", token.expiresAtWall.rfc3339)
+    head.member("expiresAt", expiresAt.rfc3339)
     head.key("expiresInSeconds")
     self.head = head.withBytes { Secret(copying: $0) }
     var tail = JSONWriter(capacity: 512)

@@ -23,7 +23,7 @@ extension WireToken {
   init(_ answer: TokenAnswer) {
     let token = answer.token
     self.init(
-      accessToken: token.secret, tokenType: token.tokenType, expiresAt: token.expiresAtWall,
+      accessToken: token.secret, tokenType: token.tokenType, expiresAt: answer.expiresAt,
       expiresInSeconds: Int(answer.expiresInSeconds), account: answer.account, issuer: answer.issuer,
       scopes: token.scopes.names, resource: token.resource, source: WireTokenSource(answer.source),
       fingerprint: token.facts.fingerprint, generation: Int(token.generation))

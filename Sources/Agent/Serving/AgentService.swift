@@ -150,6 +150,7 @@ public final class AgentService: ConversationHost {
   /// be another one now.
   func clockMayHaveChanged() {
     time.clockMayHaveChanged()
+    accounts.clockChanged()
     wayMayBeOpen()
   }
 

@@ -235,7 +235,9 @@ actor SignInDesk {
       refreshToken: response.refreshToken ?? fallback, generation: 1, memory: GrantMemory(health: .ok),
       scopes: response.scope ?? ScopeSet(requested), roles: person.roles,
       refreshTokenExpiresAt: response.refreshTokenExpiresIn.map { around.time.now(for: configuration.name) + $0 })
-    let token = AccessToken(response, for: .standard, of: grant, sentAt: sentAt, clock: clock)
+    let token = AccessToken(
+      response, for: .standard, of: grant, sentAt: sentAt, clock: clock,
+      now: around.time.now(for: configuration.name))
     let admitted = try await around.registry.admit(
       Registry.Admission(
         identity: person.identity, provider: configuration.name, alias: alias, displayName: person.displayName,
