@@ -158,7 +158,14 @@ final class Vault {
         .put(seal(head.plain, .head, [], partition, head.generation, keys.head.derive("head", partition.bytes))))
     }
     let writes = batch
-    try onStore { () throws(StoreFailure) in try store.commit(writes) }
+    do throws(VaultFailure) {
+      try onStore { () throws(StoreFailure) in try store.commit(writes) }
+    } catch {
+      // The batch may have landed all the same: what the heads say is read again, and not built on.
+      for partition in touched.keys { partitions[partition] = nil }
+      for partition in destroyed { partitions[partition] = nil }
+      throw error
+    }
     for (partition, state) in touched { partitions[partition] = state }
     for partition in destroyed { partitions[partition] = nil }
   }
