@@ -43,6 +43,12 @@ import Testing
       #expect((3500...3600).contains(answer.result?["expiresInSeconds"]?.integerValue ?? 0), "\(answer)")
       #expect(scene.refreshes.count == 1)
       #expect(witness.expiries == [])
+      if chance.coin() {
+        // A sign-in is judged by the same measure.
+        scene.idp.enqueueFault(
+          "/token", Fault(.changeIDToken(["iat": .integer(world.clock.trueTime.milliseconds / 1000 + off)])))
+        return try await scene.signsInAgain(telling: [])
+      }
       try await scene.livesOn()
     }
   }
@@ -99,6 +105,10 @@ import Testing
         #expect(Set(told["scopes"]?.arrayValue?.compactMap(\.stringValue) ?? []) == Set(left))
         #expect(Set(told["lost"]?.arrayValue?.compactMap(\.stringValue) ?? []) == lost)
       }
+      // Nor does it take the place of the one for everything.
+      let again = try await scene.token(#","scopes":["openid"]"#, method: "token.refresh")
+      #expect(again.scopes == ["openid"])
+      #expect(try await scene.token()["accessToken"] == answer["accessToken"] || left == ["openid"])
       try await world.restart()
       #expect(try await scene.session().scopes == Set(left), "it is remembered")
       try await scene.livesOn()

@@ -185,6 +185,8 @@ import Testing
       let crowd = try Crowd(world, clients: 2)
       let method = chance.one(of: ["token.get", "token.refresh"])
       let requests = crowd.ask(2, method)
+      let bystanders = try Crowd(world, clients: 2)
+      let joined = bystanders.ask(chance.number(0...3), method)
       await world.clock.sleep(for: chance.milliseconds(1...90))  // from its first moment to after its end
       var answered = 2
       for request in requests {
@@ -198,6 +200,8 @@ import Testing
         // The result, if that came first.
         if answer.error != nil { answer.isExpected(1004) } else { #expect(scene.works(answer)) }
       }
+      for answer in await bystanders.answers(joined) { #expect(scene.works(answer), "\(answer)") }
+      bystanders.wasAnsweredOnce(joined.count)
       await world.clock.sleep(for: .seconds(1))
       let kept = try await scene.token()
       #expect(kept["source"] == "cache", "\(kept)")

@@ -36,14 +36,16 @@ extension Scene {
     try await signsInAgain(sourceLocation: sourceLocation)
   }
 
-  /// The person signs in again: the account works, and who watches it hears so.
-  func signsInAgain(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+  /// The person signs in again: the account works, and who watches it hears of `states`.
+  func signsInAgain(telling states: [String] = ["active"], sourceLocation: SourceLocation = #_sourceLocation)
+    async throws
+  {
     let witness = try await Witness.at(world)
     #expect(try await world.signIn("alice", at: provider, again: account) == account, sourceLocation: sourceLocation)
     let answer = try await token()
     #expect(works(answer), "\(answer)", sourceLocation: sourceLocation)
     #expect(try await session()["state"] == "active", sourceLocation: sourceLocation)
-    #expect(witness.states == ["active"], sourceLocation: sourceLocation)
+    #expect(witness.states == states, sourceLocation: sourceLocation)
     #expect(witness.expiries == [], sourceLocation: sourceLocation)
   }
 }
