@@ -11,7 +11,9 @@ final class SecretPool: Sendable {
 
   private static let slabBytes = 65_536
   /// Larger secrets (a whole provider answer) get pages of their own.
-  private static let blockBytes = [64, 256, 1_024, 4_096, 16_384]
+  /// Access tokens and the answers with them are around a thousand bytes, and there may be ten thousand of each: those
+  /// sizes lie closer together.
+  private static let blockBytes = [64, 256, 1_024, 1_536, 2_048, 4_096, 16_384]
 
   private struct Slab {
     let base: UnsafeMutableRawPointer

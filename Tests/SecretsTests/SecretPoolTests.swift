@@ -30,7 +30,7 @@ import Testing
 
   @Test func everyBlockIsItsOwn() {
     let pool = SecretPool()
-    for count in [1, 64, 65, 256, 1_024, 4_096, 16_384] {
+    for count in [1, 64, 65, 256, 1_024, 1_025, 1_536, 2_048, 4_096, 16_384] {
       let lent = (0..<200).map { _ in pool.allocate(count) }
       let ranges = lent.map { UInt(bitPattern: $0.baseAddress)..<(UInt(bitPattern: $0.baseAddress) + UInt(count)) }
         .sorted { $0.lowerBound < $1.lowerBound }

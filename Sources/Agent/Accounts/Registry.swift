@@ -196,10 +196,10 @@ actor Registry {
       }
       var profiles: [AccountID: AccountProfile] = [:]
       var damaged: Set<PartitionID> = []
-      for (partition, plain) in try vault.profiles() {
+      try vault.forEachProfile { partition, plain in
         guard let profile = plain.flatMap({ AccountProfile($0, partition: partition) }) else {
           damaged.insert(partition)
-          continue
+          return
         }
         profiles[profile.id] = profile
       }

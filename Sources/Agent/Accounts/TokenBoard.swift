@@ -8,15 +8,16 @@ internal import Synchronization
 /// A fresh access token as the reading thread answers it: the account's actor publishes it, nobody hops to the actor.
 ///
 /// The answer is kept as the two halves of a JSON object around `expiresInSeconds`, the only member that changes
-/// with time; the first half holds the token and so lies in guarded memory.
+/// with time. The first half holds the token, so they lie in guarded memory; in one piece, since with ten thousand
+/// accounts each further place is one that the processor has to wait for.
 final class PublishedToken: Sendable {
   let account: AccountID
   let serial: UInt64
   let lifetime: Milliseconds
   let refreshAt: BootInstant
   let expiresAt: BootInstant
-  private let head: Secret
-  private let tail: [UInt8]
+  private let halves: SecretBytes
+  private let headCount: Int
   /// Milliseconds of the boot clock; 0: never.
   private let used = Atomic<Int64>(0)
 
@@ -26,23 +27,25 @@ final class PublishedToken: Sendable {
     lifetime = token.facts.lifetime
     refreshAt = token.facts.refreshAt
     self.expiresAt = token.facts.expiresAt
-    var head = JSONWriter(capacity: token.secret.count + 256)
-    head.beginObject()
-    head.member("accessToken", token.secret)
-    head.member("tokenType", token.tokenType)
-    head.member("expiresAt", expiresAt.rfc3339)
-    head.key("expiresInSeconds")
-    self.head = head.withBytes { Secret(copying: $0) }
-    var tail = JSONWriter(capacity: 512)
-    tail.verbatim(",")
-    tail.member("account", account.text)
-    tail.member("issuer", issuer)
-    tail.member("scopes", token.scopes.names)
-    tail.member("source", TokenMachine.Source.cache.rawValue)
-    tail.member("fingerprint", token.facts.fingerprint)
-    tail.member("generation", Int64(token.generation))
-    tail.verbatim("}")
-    self.tail = tail.withBytes { [UInt8]($0) }
+    var answer = JSONWriter(capacity: token.secret.count + 768)
+    answer.beginObject()
+    answer.member("accessToken", token.secret)
+    answer.member("tokenType", token.tokenType)
+    answer.member("expiresAt", expiresAt.rfc3339)
+    answer.key("expiresInSeconds")
+    headCount = answer.count
+    answer.verbatim(",")
+    answer.member("account", account.text)
+    answer.member("issuer", issuer)
+    answer.member("scopes", token.scopes.names)
+    answer.member("source", TokenMachine.Source.cache.rawValue)
+    answer.member("fingerprint", token.facts.fingerprint)
+    answer.member("generation", Int64(token.generation))
+    answer.endObject()
+    halves = SecretBytes(capacity: answer.count) { target in
+      answer.withBytes { target.copyMemory(from: $0) }
+      return target.count
+    }
   }
 
   /// Only what is fresh is answered here: a stale token begins a refresh, and that is the actor's to decide.
@@ -58,9 +61,11 @@ final class PublishedToken: Sendable {
 
   func write(at now: BootInstant, to writer: inout JSONWriter) {
     used.store(now.milliseconds, ordering: .relaxed)
-    head.withBytes { writer.verbatim($0) }
-    writer.digits((expiresAt - now).wholeSeconds)
-    tail.withUnsafeBytes { writer.verbatim($0) }
+    halves.withBytes { halves in
+      writer.verbatim(UnsafeRawBufferPointer(rebasing: halves[..<headCount]))
+      writer.digits((expiresAt - now).wholeSeconds)
+      writer.verbatim(UnsafeRawBufferPointer(rebasing: halves[headCount...]))
+    }
   }
 }
 
@@ -69,7 +74,7 @@ final class PublishedToken: Sendable {
 /// Written by the registry and the accounts, in the order of their commits; every entry is immutable.
 final class TokenBoard: Sendable {
   fileprivate struct State {
-    var tokens: [String: PublishedToken] = [:]
+    var tokens: [AccountKey: PublishedToken] = [:]
     var aliasOfAccount: [String: String] = [:]
     var accountsOfAlias: [String: Set<String>] = [:]
     var active: String?
@@ -87,14 +92,11 @@ final class TokenBoard: Sendable {
     changes.add(1, ordering: .releasing)
   }
 
+  func token(of account: AccountKey) -> PublishedToken? { state.withLock { $0.tokens[account] } }
+
   /// The token for a selector as it stands on the wire; nil sends the caller to the actors.
-  func token(selector: String) -> PublishedToken? {
-    state.withLock { state in
-      if let token = state.tokens[selector] { return token }
-      if selector == "@active" { return state.active.flatMap { state.tokens[$0] } }
-      guard let accounts = state.accountsOfAlias[selector], accounts.count == 1 else { return nil }
-      return state.tokens[accounts.first!]
-    }
+  func token(selector: AccountSelector) -> PublishedToken? {
+    account(selector: selector).flatMap { AccountID($0) }.flatMap { token(of: AccountKey($0)) }
   }
 
   /// The account that a selector names now, for event filters.
@@ -115,11 +117,11 @@ final class TokenBoard: Sendable {
   func setState(_ new: WireAccountState, of account: AccountID) { state.withLock { $0.states[account.text] = new } }
 
   func publish(_ token: PublishedToken) {
-    change { $0.tokens[token.account.text] = token }
+    change { $0.tokens[AccountKey(token.account)] = token }
   }
 
   func withdraw(_ account: AccountID) {
-    change { $0.tokens[account.text] = nil }
+    change { $0.tokens[AccountKey(account)] = nil }
   }
 
   func setDirectory(_ accounts: [(AccountID, Alias?)], active: AccountID?) {
@@ -138,7 +140,7 @@ final class TokenBoard: Sendable {
     change { state in
       state.set(id.text, alias: nil)
       state.aliasOfAccount[id.text] = nil
-      state.tokens[id.text] = nil
+      state.tokens[AccountKey(id)] = nil
       state.states[id.text] = nil
       if state.active == id.text { state.active = nil }
     }

@@ -304,13 +304,16 @@ public final class Connection: Conversation, @unchecked Sendable {
     return true
   }
 
-  /// Most programs ask for one account: what it was found to be is kept until anything on the board changes.
+  /// An id is looked up as it is. For an alias there is more to look up, and most programs ask for one account: what it
+  /// was found to be is kept until anything on the board changes.
   private func token(_ selector: UnsafeRawBufferPointer) -> PublishedToken? {
+    if let account = AccountKey(selector) { return agent.board.token(of: account) }
     let version = agent.board.version
     if let found, found.version == version, found.selector.elementsEqual(selector), let token = found.token {
       return token
     }
-    guard let token = agent.board.token(selector: String(decoding: selector, as: UTF8.self)) else { return nil }
+    let named = AccountSelector(String(decoding: selector, as: UTF8.self))
+    guard let token = agent.board.token(selector: named) else { return nil }
     found = Found(version: version, selector: Array(selector), token: token)
     return token
   }

@@ -78,16 +78,15 @@ final class Vault {
     return found
   }
 
-  /// The profiles of all partitions, without opening each one: how the directory is filled at the start. A profile
-  /// that does not open is left out here; its account says `integrity` when it is asked for.
-  func profiles() throws(VaultFailure) -> [(partition: PartitionID, plain: Secret?)] {
-    var profiles: [(partition: PartitionID, plain: Secret?)] = []
+  /// The profiles of all partitions, without opening each one: how the directory is filled at the start, one at a time,
+  /// so that ten thousand of them do not lie in guarded memory together. Nil stands for a profile that does not open;
+  /// its account says `integrity` when it is asked for.
+  func forEachProfile(_ body: (PartitionID, Secret?) -> Void) throws(VaultFailure) {
     try onStore { () throws(StoreFailure) in
       try store.forEachRecord(of: .profile) { row in
-        profiles.append((row.key.partition, try? unseal(row, sealingKey(.profile, row.key.partition, nil))))
+        body(row.key.partition, try? unseal(row, sealingKey(.profile, row.key.partition, nil)))
       }
     }
-    return profiles
   }
 
   /// Opens a partition and holds its rows against its head, once: afterwards only this vault writes to it.
