@@ -56,7 +56,8 @@ struct ProviderArguments {
       POST   ISSUER/practice/users     {"user":"alice","disabled":true}
       POST   ISSUER/practice/keys      {"algorithm":"ES256","keepOld":false}
       POST   ISSUER/practice/revoke    {"user":"alice"}
-      POST   ISSUER/practice/sign-in   {"user":"alice","client_id":"lanyard-demo"}, or {"everybody":true}
+      POST   ISSUER/practice/sign-in   {"user":"alice","client_id":"lanyard-demo"},
+                                       or {"everybody":true}
       POST   ISSUER/practice/device    {"user_code":"XXXX-XXXX","user":"alice"}
       POST   ISSUER/practice/reset
       GET    ISSUER/practice/requests  what was asked and answered; never a token
