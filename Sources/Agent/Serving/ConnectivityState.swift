@@ -11,8 +11,9 @@ internal import Synchronization
 /// that there is no way. So a provider whose name is dead changes nothing while another answers, however often each is
 /// asked, and the state does not swing between the two.
 ///
-/// A host that refuses, is silent or can't be trusted says nothing: that is its own affair, or a captive portal's. Nor
-/// does one on a loopback address: no network is needed for it.
+/// A host that refuses, is silent or can't be trusted says nothing: that is its own affair, or a captive portal's. One
+/// on a loopback address needs no network: its answer counts only while nothing is heard of any other, since then it is
+/// the way to the providers that there are.
 ///
 /// When a client reports, or the machine's network changes, the words that were heard before count no longer. A client's
 /// report then stands until a host's next word or the next change; a change leaves `online` as it is, and makes of
@@ -55,10 +56,14 @@ final class ConnectivityState: Sendable {
   func witness(_ request: HTTPRequest, over http: any HTTPExchange) async -> HTTPOutcome {
     let era = state.withLock { $0.era }
     let outcome = await http.send(request)
-    if let url = HTTPURL(request.url), !url.isLoopback, let answered = outcome.saysThatThereIsAWay {
-      heard(answered, from: url.host, era)
+    if let url = HTTPURL(request.url), let answered = outcome.saysThatThereIsAWay {
+      if url.isLoopback { heardNearby(answered) } else { heard(answered, from: url.host, era) }
     }
     return outcome
+  }
+
+  private func heardNearby(_ answered: Bool) {
+    change(basis: .exchange) { state in answered && state.words.isEmpty ? .online : nil }
   }
 
   private func heard(_ answered: Bool, from host: String, _ era: Era) {
