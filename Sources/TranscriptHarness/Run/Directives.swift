@@ -25,6 +25,8 @@ extension Player {
         client.closeWasExpected = true
       }
     case "advance": try advance(by: try Arguments.duration(text))
+    case "wall": try setWall(text)
+    case "reboot": try reboot(Arguments(text))
     case "provider": try provider(Arguments(text, rest: "next"))
     case "user": try user(Arguments(text))
     case "revoke": try revoke(Arguments(text))
@@ -86,6 +88,24 @@ extension Player {
     let machine = try running()
     machine.world.advance(by: duration)
     try machine.station?.judgeDeadlines { try wait($0, until: $1) }
+  }
+
+  /// `@wall -3d`, `@wall true`: a person sets the clock against the true time, or mends it.
+  private func setWall(_ text: String) throws {
+    let world = try running().world
+    world.setWall(aheadBy: try Arguments.difference(text))
+    world.settle()
+  }
+
+  /// `@reboot 2h wall=-3d`: the machine is off for a while, and its clock may come up wrong.
+  private func reboot(_ arguments: Arguments) throws {
+    let off = try Arguments.duration(try arguments.word(0, "how long the machine is off"))
+    try arguments.only("wall")
+    try stop(killed: true)
+    let world = made().world
+    world.clock.reboot(after: off)
+    if let wall = arguments["wall"] { world.setWall(aheadBy: try Arguments.difference(wall)) }
+    try running()
   }
 
   // MARK: connections

@@ -41,6 +41,8 @@ extension Player {
     case "signing":
       guard let algorithm = SigningAlgorithm(rawValue: value) else { throw Unreadable("signing is not \(value)") }
       options.signingAlgorithm = algorithm
+    case "clock": options.clockOffsetMilliseconds = try Arguments.difference(value).count
+    case "date": options.sendsDate = value == "true"
     case "suberror": options.disabledUserSuberror = value == "none" ? nil : value
     default: throw Unreadable("\(key) is no option of a provider")
     }

@@ -56,4 +56,11 @@ struct Arguments {
     }
     return Milliseconds(count * factor)
   }
+
+  /// `+1h`, `-3d`, or `true` for none: how far a clock is from the true time.
+  static func difference(_ text: String) throws(Unreadable) -> Milliseconds {
+    guard text != "true" else { return .zero }
+    guard let sign = text.first, "+-".contains(sign) else { throw Unreadable("\(text) is no difference like -3d") }
+    return try duration(String(text.dropFirst())) * (sign == "-" ? -1 : 1)
+  }
 }
