@@ -4,13 +4,18 @@ import LoopbackHTTP
 extension ProviderState {
   mutating func reply(to request: HTTPRequest) -> HTTPReply {
     guard let path = issuer.localPath(of: request.path) else { return finish(.respond(.notFound)) }
-    if path.hasPrefix("/practice/") { return finish(.respond(control(request, path))) }
+    if path.hasPrefix("/practice/") {
+      let answered = HTTPReply.respond(control(request, path))
+      return finish(answered)
+    }
 
     seenClientID = nil
     let members = request.formItems + request.queryItems
     let fault = faults.take(path: path, members: members)
     if case .changeIDToken(let claims, let signature) = fault?.effect { idTokenChange = (claims, signature) }
-    let reply = finish(fault.map { perform($0, request, path) } ?? .respond(answer(request, path)))
+    // In two steps: within one, all that the provider remembers would be copied before it changes.
+    let answered = fault.map { perform($0, request, path) } ?? .respond(answer(request, path))
+    let reply = finish(answered)
     idTokenChange = nil
     record(request, path, members: members, reply: reply, metFault: fault != nil)
     return reply
