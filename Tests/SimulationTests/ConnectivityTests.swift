@@ -75,6 +75,28 @@ import Testing
     }
   }
 
+  /// A provider on this machine is a way as long as no other was heard of, and says nothing of the network otherwise.
+  @Test func aProviderOnThisMachineCountsWhileItIsTheOnlyOne() throws {
+    try scenario { world in
+      let near = world.makeProvider("near", host: "localhost")
+      let client = try world.client()
+      let added = await client.call(
+        "provider.add", #"{"name":"near","issuer":"https://localhost","clientId":"lanyard-demo"}"#)
+      try #require(added.error == nil, "\(added)")
+      #expect(try await connectivity(world) == "unknown by none")
+      try await world.signIn("bob", at: near, alias: "home")
+      #expect(try await connectivity(world) == "online by exchange")
+
+      let scene = try await Scene.signedIn(world)
+      world.network.next("/token", .notConnected(.nameNotFound), host: "idp.test")
+      await scene.expireUnused()
+      _ = try await scene.token()
+      #expect(try await connectivity(world) == "offline by exchange")
+      #expect(await client.call("token.refresh", #"{"account":"home"}"#)["source"] == "refreshed")
+      #expect(try await connectivity(world) == "offline by exchange")
+    }
+  }
+
   @Test func aReportStandsUntilAnExchangeSaysOtherwise() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)

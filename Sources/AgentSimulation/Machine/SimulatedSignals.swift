@@ -35,10 +35,11 @@ extension SimulatedWorld {
     signals.fire(.clockChanged)
   }
 
-  /// A person sets the wall clock, and the machine says so.
-  public func setWall(_ new: Timestamp) {
-    clock.setWall(new)
-    signals.fire(.clockChanged)
+  /// A person sets the wall clock, so that it is `error` ahead of the true time. `isTold`: the machine says so;
+  /// otherwise the agent finds out when it next looks.
+  public func setWall(aheadBy error: Milliseconds, isTold: Bool = true) {
+    clock.setWall(clock.trueTime + error)
+    if isTold { signals.fire(.clockChanged) }
   }
 
   /// The network goes, or comes back, and the machine says so.
