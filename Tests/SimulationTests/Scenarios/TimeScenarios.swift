@@ -139,6 +139,7 @@ import Testing
       try await world.restart()
       if !inTime {
         // Set forward while the agent runs and nobody has asked the server yet.
+        await world.clock.sleep(for: .seconds(1))
         world.setWall(aheadBy: Self.day * 365)
         await world.clock.sleep(for: .seconds(1))
       }
