@@ -105,6 +105,8 @@ import Testing
       #expect(try await scene.session()["state"] == "signedOut")
       #expect(witness.states == ["signedOut"])
       #expect(witness.heard("account.signedOut").count == 1)
+      // Once the answer has come; what a process that died would have been told nobody knows.
+      await world.clock.sleep(for: .seconds(1))
       if chance.coin() { try await world.restart() }
       // What was queued offline is sent when somebody says that there is a way.
       if mode == "offline" { _ = try await Self.call(world, "connectivity.report", #"{"online":true}"#) }
