@@ -120,8 +120,11 @@ extension Account {
       return await fail(run, store: error)
     }
     guard current(run, epoch: intent.epoch) != nil, let now = loaded else { return }  // it is on the disk
-    let response = TokenResponse(body: answer.body)
-    guard let response, response.accessToken != nil || response.refreshToken != nil else {
+    guard let response = TokenResponse(body: answer.body) else {
+      unkept = nil
+      return await fail(run, .unknownOutcome("unreadableAnswer"), intent: intent)
+    }
+    guard response.accessToken != nil || response.refreshToken != nil else {
       unkept = nil
       return await fail(run, .transient("notAnOAuthAnswer", retryAfter: nil), intent: intent)
     }
