@@ -2,65 +2,93 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// Every row of what a token endpoint can answer, and what it means.
+/// Who is heard where two of an answer's words, or two tables, say different things. The rows themselves are in
+/// `FailureTableTests`.
 @Suite struct FailureClassifierTests {
-  typealias Row = (status: Int, error: String?, suberror: String?, claims: String?, failure: ExchangeFailure)
+  typealias Answer = TokenEndpointRefusal
 
   static let refused = ExchangeFailure.reauthenticate(reason: "refused")
+  static let throttled = ExchangeFailure.transient("throttled", retryAfter: .seconds(60))
 
   @Test(
     arguments: [
-      // by status
-      (408, nil, nil, nil, .transient("status408", retryAfter: nil)),
-      (425, nil, nil, nil, .transient("status425", retryAfter: nil)),
-      (429, nil, nil, nil, .transient("throttled", retryAfter: .seconds(60))),
-      (500, nil, nil, nil, .transient("status500", retryAfter: nil)),
-      (502, nil, nil, nil, .transient("status502", retryAfter: nil)),
-      (503, nil, nil, nil, .transient("status503", retryAfter: nil)),
-      (599, nil, nil, nil, .transient("status599", retryAfter: nil)),
-      // a server's trouble is not the token's end, whatever it says beside
-      (500, "invalid_grant", nil, nil, .transient("status500", retryAfter: nil)),
-      (429, "invalid_grant", nil, nil, .transient("throttled", retryAfter: .seconds(60))),
-      // by error (RFC 6749 §5.2), whatever the status of the refusal
-      (400, "invalid_grant", nil, nil, refused), (401, "invalid_grant", nil, nil, refused),
-      (403, "invalid_grant", nil, nil, refused),
-      (400, "invalid_grant", nil, "{}", .interaction(claims: "{}")),
-      (400, "interaction_required", nil, nil, .interaction(claims: nil)),
-      (400, "interaction_required", nil, "{}", .interaction(claims: "{}")),
-      (400, "login_required", nil, nil, .interaction(claims: nil)),
-      (400, "consent_required", nil, nil, .interaction(claims: nil)),
-      (400, "mfa_required", nil, nil, .interaction(claims: nil)),
-      (401, "insufficient_user_authentication", nil, nil, .interaction(claims: nil)),
-      (400, "invalid_client", nil, nil, .misconfigured("invalid_client")),
-      (401, "invalid_client", nil, nil, .misconfigured("invalid_client")),
-      (400, "unauthorized_client", nil, nil, .misconfigured("unauthorized_client")),
-      (400, "unsupported_grant_type", nil, nil, .misconfigured("unsupported_grant_type")),
-      (400, "invalid_scope", nil, nil, .misconfigured("invalid_scope")),
-      (400, "invalid_target", nil, nil, .misconfigured("invalid_target")),
-      (400, "temporarily_unavailable", nil, nil, .transient("temporarily_unavailable", retryAfter: nil)),
-      (400, "server_error", nil, nil, .transient("server_error", retryAfter: nil)),
-      (400, "slow_down", nil, nil, .transient("slow_down", retryAfter: nil)),
-      (400, "account_disabled", nil, nil, .locked), (403, "user_disabled", nil, nil, .locked),
-      // by suberror
-      (400, "invalid_grant", "consent_required", nil, .interaction(claims: nil)),
-      (400, "invalid_grant", "basic_action", "{}", .interaction(claims: "{}")),
-      (400, "interaction_required", "additional_action", nil, .interaction(claims: nil)),
-      (400, "interaction_required", "message_only", nil, .interaction(claims: nil)),
-      (400, "invalid_grant", "bad_token", nil, refused), (400, "invalid_grant", "token_expired", nil, refused),
-      (400, "interaction_required", "protection_policy_required", nil, refused),
-      (400, "invalid_grant", "no_such_word", nil, refused),
-      // seen on real servers: a dead token answered so
-      (400, nil, nil, nil, .unexplained(status: 400)), (400, "invalid_request", nil, nil, .unexplained(status: 400)),
-      // what is no OAuth answer
-      (401, nil, nil, nil, .unexplained(status: 401)), (403, nil, nil, nil, .unexplained(status: 403)),
-      (404, nil, nil, nil, .unexplained(status: 404)), (302, nil, nil, nil, .unexplained(status: 302)),
-      (204, nil, nil, nil, .unexplained(status: 204)), (400, "", nil, nil, .unexplained(status: 400)),
-      (400, "no_such_word", nil, nil, .unexplained(status: 400)),
-    ] as [Row])
-  func everyRow(row: Row) {
-    let refusal = TokenEndpointRefusal(
-      status: row.status, error: row.error, suberror: row.suberror, claims: row.claims)
-    #expect(FailureClassifier.classify(refusal) == row.failure)
+      // A server's trouble is not the token's end, whatever it says beside.
+      (Answer(status: 500, error: "invalid_grant"), .transient("status500", retryAfter: nil)),
+      (Answer(status: 503, error: "invalid_grant", suberror: "bad_token"), .transient("status503", retryAfter: nil)),
+      (Answer(status: 429, error: "invalid_grant"), throttled),
+      (Answer(status: 302, error: "invalid_grant"), .transient("status302", retryAfter: nil)),
+      // Whatever the status of the refusal.
+      (Answer(status: 401, error: "invalid_grant"), refused), (Answer(status: 403, error: "invalid_grant"), refused),
+      (Answer(status: 200, error: "invalid_grant"), refused),
+      // The more particular word.
+      (Answer(status: 400, error: "invalid_grant", suberror: "consent_required"), .interaction(claims: nil)),
+      (Answer(status: 400, error: "interaction_required", suberror: "bad_token"), refused),
+      (Answer(status: 400, error: "invalid_grant", suberror: "bad_token", claims: "{}"), refused),
+      (Answer(status: 400, error: "invalid_grant", suberror: "no_such_word"), refused),
+      (Answer(status: 400, error: "invalid_grant", suberror: "no_such_word", claims: "{}"), .interaction(claims: "{}")),
+      (Answer(status: 400, error: "interaction_required", claims: "{}"), .interaction(claims: "{}")),
+      // Seen on real servers: a dead token answered so.
+      (Answer(status: 400), .unexplained(status: 400)),
+      (Answer(status: 400, error: "invalid_request"), .unexplained(status: 400)),
+      // What nobody knows.
+      (Answer(status: 401), .unexplained(status: 401)), (Answer(status: 404), .unexplained(status: 404)),
+      (Answer(status: 400, error: ""), .unexplained(status: 400)),
+      (Answer(status: 400, error: "no_such_word", claims: "{}"), .unexplained(status: 400)),
+      (Answer(status: 200, error: "no_such_word"), .unexplained(status: 200)),
+    ] as [(Answer, ExchangeFailure)])
+  func whoIsHeard(answer: Answer, failure: ExchangeFailure) {
+    #expect(FailureClassifier.classify(answer) == failure)
+  }
+
+  /// The numbers and texts of one provider are nothing at another.
+  @Test func aPresetsWordsAreItsOwn() {
+    let disabled = Answer(status: 400, error: "invalid_grant", codes: ["50057"], description: "User disabled")
+    #expect(FailureClassifier.classify(disabled) == Self.refused)
+    #expect(FailureClassifier.classify(disabled, table: .google) == Self.refused)
+    #expect(FailureClassifier.classify(disabled, table: .entra) == .locked)
+    #expect(FailureClassifier.classify(disabled, table: .keycloak) == .locked)
+  }
+
+  @Test(
+    arguments: [
+      // Before the standard table…
+      (Answer(status: 400, error: "invalid_grant", suberror: "bad_token", codes: ["50057"]), .locked),
+      (Answer(status: 400, error: "invalid_grant", codes: ["50076"], claims: "{}"), .interaction(claims: "{}")),
+      (Answer(status: 400, error: "invalid_grant", codes: ["1", "50173"], claims: "{}"), refused),
+      (Answer(status: 400, error: "invalid_request", codes: ["500011"]), .misconfigured("invalid_target")),
+      // …which says what it does not.
+      (
+        Answer(status: 400, error: "invalid_grant", suberror: "consent_required", codes: ["1"]),
+        .interaction(claims: nil)
+      ),
+      (Answer(status: 400, codes: ["1"]), .unexplained(status: 400)),
+      // After the status.
+      (Answer(status: 503, error: "invalid_grant", codes: ["50057"]), .transient("status503", retryAfter: nil)),
+      (Answer(status: 429, error: "invalid_grant", codes: ["50057"]), throttled),
+    ] as [(Answer, ExchangeFailure)])
+  func thePresetIsHeardBetweenStatusAndStandard(answer: Answer, failure: ExchangeFailure) {
+    #expect(FailureClassifier.classify(answer, table: .entra) == failure)
+  }
+
+  @Test func whatThePersonConfiguredOverrulesEverything() {
+    let answer = Answer(status: 429, error: "invalid_grant", suberror: "bad_token", codes: ["50057"], claims: "{}")
+    for code in ["50057", "bad_token", "invalid_grant"] {
+      let configured: [String: FailureClass] = [code: .misconfigured]
+      #expect(
+        FailureClassifier.classify(answer, codes: configured, table: .entra) == .misconfigured("invalid_grant"))
+    }
+    #expect(
+      FailureClassifier.classify(answer, codes: ["50057": .transient])
+        == .transient(
+          "invalid_grant", retryAfter: .seconds(60)), "429 without a time is a minute, whoever says so")
+  }
+
+  @Test(arguments: [(nil, 60), (0, 0), (7, 7), (5400, 3600)] as [(Int64?, Int64)])
+  func throttlingByAnyStatusWaitsAsLong(asked: Int64?, taken: Int64) {
+    let answer = Answer(
+      status: 400, error: "invalid_grant", codes: ["50196"], retryAfter: asked.map { Milliseconds.seconds($0) })
+    #expect(
+      FailureClassifier.classify(answer, table: .entra) == .transient("throttled", retryAfter: .seconds(taken)))
   }
 
   @Test(
