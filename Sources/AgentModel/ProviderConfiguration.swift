@@ -17,6 +17,8 @@ public struct ProviderConfiguration: Hashable, Sendable {
   public var allowedOrigins: [String]
   public var pins: [String: [String]]
   public var policy: String?
+  /// The name of the preset that filled in what was not said.
+  public var preset: String?
 
   public init(name: ProviderName, issuer: String, clientID: String) {
     self.name = name

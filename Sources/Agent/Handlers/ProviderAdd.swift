@@ -1,3 +1,4 @@
+internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
 
@@ -6,9 +7,11 @@ enum ProviderAddHandler: MethodHandler {
   typealias Method = ProviderAdd
 
   static func handle(_ params: ProviderAdd.Params, _ call: Call) async throws(RPCError) -> ProviderAdd.Result {
-    if params.preset != nil { throw .invalidParams("/preset", expected: "no preset: this agent has none yet") }
+    let preset = try params.preset.map { name throws(RPCError) in try ProviderPreset.asked(name) }
     try await call.agent.registry.requireFreeProvider(params.name)
-    var configuration = ProviderConfiguration(name: params.name, issuer: params.issuer, clientID: params.clientId)
+    var configuration = ProviderConfiguration(
+      name: params.name, issuer: try ProviderPreset.issuer(params.issuer, of: preset), clientID: params.clientId)
+    preset?.fill(&configuration)
     try configuration.apply(
       ProviderChanges(
         scopes: params.scopes, resources: params.resources, endpoints: params.endpoints, redirect: params.redirect,
@@ -16,6 +19,7 @@ enum ProviderAddHandler: MethodHandler {
         authorization: params.authorization, revocationScope: params.revocationScope,
         persistAccessTokens: params.persistAccessTokens, allowedOrigins: params.allowedOrigins, pins: params.pins,
         policy: params.policy))
+    if let preset { configuration.complete(from: preset, saying: params.authorization) }
     var provider = Provider(configuration: configuration, clientSecret: params.clientSecret, metadata: nil)
     if !configuration.knowsItsEndpoints {
       provider.metadata = try await call.agent.client(of: provider).discoverOrExplain()

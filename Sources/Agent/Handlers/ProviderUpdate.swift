@@ -1,3 +1,4 @@
+internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
 
@@ -6,11 +7,13 @@ enum ProviderUpdateHandler: MethodHandler {
   typealias Method = ProviderUpdate
 
   static func handle(_ params: ProviderUpdate.Params, _ call: Call) async throws(RPCError) -> ProviderUpdate.Result {
-    if params.preset != nil { throw .invalidParams("/preset", expected: "no preset: this agent has none yet") }
+    let preset = try params.preset.map { name throws(RPCError) in try ProviderPreset.asked(name) }
     var provider = try await call.agent.registry.provider(named: params.provider.text)
     let before = provider.configuration
     provider.configuration.issuer = params.issuer ?? provider.configuration.issuer
     provider.configuration.clientID = params.clientId ?? provider.configuration.clientID
+    if provider.configuration.issuer != before.issuer { provider.configuration.forgetPresetEndpoints(of: before) }
+    preset?.describe(&provider.configuration)
     try provider.configuration.apply(
       ProviderChanges(
         scopes: params.scopes, resources: params.resources, endpoints: params.endpoints, redirect: params.redirect,

@@ -143,6 +143,6 @@ extension WireProvider {
       revocationScope: WireRevocationScope(rawValue: it.revocationScope.rawValue),
       persistAccessTokens: it.persistAccessTokens, allowedOrigins: it.allowedOrigins,
       pins: WireMap(it.pins.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }),
-      policy: it.policy)
+      policy: it.policy, preset: it.preset)
   }
 }

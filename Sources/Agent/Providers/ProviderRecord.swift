@@ -62,6 +62,7 @@ struct Provider: Sendable {
       }
       writer.endObject()
       writer.member("policy", it.policy)
+      writer.member("preset", it.preset)
       if let metadata {
         writer.key("metadata")
         metadata.write(to: &writer)
@@ -107,6 +108,7 @@ struct Provider: Sendable {
         if let host = host.string, let pins = pins.strings { it.pins[host] = pins }
       }
       it.policy = node["policy"]?.string
+      it.preset = node["preset"]?.string
       return Provider(
         configuration: it, clientSecret: node["clientSecret"]?.secret,
         metadata: node["metadata"].flatMap { ServerMetadata($0) })

@@ -84,5 +84,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "fa5c59b11feab3f9e610acb2909d7ce38f8b2247c44129f5062581c63ad71d3a"
+  public static let schemaDigest = "ed47f0b003f3bdb6e91e72ab527d9f1329b4865fb29335caaa78b8aa675a0304"
 }

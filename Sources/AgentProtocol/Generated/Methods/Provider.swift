@@ -18,7 +18,7 @@ public enum ProviderAdd: RPCMethod {
 
   public struct Params: WireReadable, Sendable {
     public var name: ProviderName
-    public var issuer: String
+    public var issuer: String?
     public var clientId: String
     public var clientSecret: Secret?
     public var scopes: [String]?
@@ -42,7 +42,7 @@ public enum ProviderAdd: RPCMethod {
 
     public init(
       name: ProviderName,
-      issuer: String,
+      issuer: String? = nil,
       clientId: String,
       clientSecret: Secret? = nil,
       scopes: [String]? = nil,
@@ -142,7 +142,6 @@ public enum ProviderAdd: RPCMethod {
         }
       }
       guard let name else { throw ParamsProblem.missing("name", expected: "string") }
-      guard let issuer else { throw ParamsProblem.missing("issuer", expected: "string") }
       guard let clientId else { throw ParamsProblem.missing("clientId", expected: "string") }
       self.name = name
       self.issuer = issuer

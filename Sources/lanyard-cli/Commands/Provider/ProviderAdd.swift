@@ -11,6 +11,7 @@ struct ProviderAdd: ParsableCommand {
       parameters by --from.
 
       EXAMPLES:
+        lanyard provider add --preset google --client-id my-app
         lanyard provider add idp --issuer https://idp.example --client-id my-app
         lanyard provider add idp --issuer https://idp.example --client-id my-app \\
           -s openid -s offline_access --reuse grace --grace-seconds 60
@@ -19,8 +20,8 @@ struct ProviderAdd: ParsableCommand {
         lanyard provider add idp --from idp.json
       """)
 
-  @Argument(help: "What you will call it: lower-case letters, digits, . _ -")
-  var name: String
+  @Argument(help: "What you will call it: lower-case letters, digits, . _ -; as the preset if there is one.")
+  var name: String?
 
   @Option(name: .long, help: "The issuer's URL: https, or http on this machine.")
   var issuer: String?
@@ -38,7 +39,10 @@ struct ProviderAdd: ParsableCommand {
   @Option(name: .long, help: "A resource to ask for at sign-in (RFC 8707); may be given again.")
   var resource: [String] = []
 
-  @Option(name: .long, help: "A server known by name, whose peculiarities fill what is not given.")
+  @Option(
+    name: .long,
+    help: "A server known by name, which fills what is not given: auth0, entra, github, gitlab, google, keycloak, okta."
+  )
   var preset: String?
 
   @Option(name: .long, help: "Where the browser comes back to, for a client that is registered so: [HOST:]PORT[/PATH].")
@@ -80,6 +84,7 @@ struct ProviderAdd: ParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
+    if name == nil, preset == nil { throw ValidationError("Its name is missing.") }
     if from == nil, preset == nil, issuer == nil { throw ValidationError("The provider's --issuer is missing.") }
     if from == nil, clientID == nil { throw ValidationError("The --client-id is missing.") }
     if tenantClaim != nil, tenant != nil { throw ValidationError("--tenant-claim and --tenant exclude each other.") }
@@ -99,7 +104,7 @@ struct ProviderAdd: ParsableCommand {
     let further = try ParameterFile(from)
     var agent = try common.connect()
     try agent.call("provider.add") { writer in
-      writer.member("name", name)
+      writer.member("name", name ?? preset)
       further.write(to: &writer)
       writer.member("issuer", issuer)
       writer.member("clientId", clientID)

@@ -1,0 +1,41 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentProtocol
+
+/// Presets in `provider.add` and `provider.update`: what was said explicitly wins.
+extension ProviderPreset {
+  /// The preset that was asked for; the error tells which there are.
+  static func asked(_ name: String) throws(RPCError) -> ProviderPreset {
+    guard let preset = named(name) else {
+      throw .invalidParams("/preset", expected: "one of " + all.map(\.name).joined(separator: ", "))
+    }
+    return preset
+  }
+
+  /// The issuer that was given, or the one that all customers of the preset share.
+  static func issuer(_ given: String?, of preset: ProviderPreset?) throws(RPCError) -> String {
+    if let issuer = given ?? preset?.issuer { return issuer }
+    let looks = preset?.issuerTemplate.map { ", which looks like \($0)" } ?? ""
+    throw .invalidParams("/issuer", expected: "the provider's issuer" + looks)
+  }
+}
+
+extension ProviderConfiguration {
+  /// The endpoints and the tenant's claim that nothing was said of.
+  mutating func complete(from preset: ProviderPreset, saying rules: WireAuthorizationRules?) {
+    endpoints = endpoints.merged(over: preset.endpoints(at: issuer))
+    if rules?.tenantClaim == nil {
+      authorization.tenantClaim = preset.tenantClaim
+    } else if tenant == preset.tenant {
+      tenant = nil  // the claim that was named, and not the preset's
+    }
+  }
+
+  /// The issuer is another one now: endpoints that came from a preset belonged to the old one.
+  mutating func forgetPresetEndpoints(of before: ProviderConfiguration) {
+    guard let preset = before.preset.flatMap(ProviderPreset.named),
+      before.endpoints == preset.endpoints(at: before.issuer)
+    else { return }
+    endpoints = .init()
+  }
+}

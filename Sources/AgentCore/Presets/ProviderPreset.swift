@@ -1,0 +1,53 @@
+public import AgentModel
+
+/// A provider known by name: what need not be typed when it is added, and how it speaks when it refuses.
+///
+/// An account's provider remembers the name of its preset, so that a table that was mended serves it after an update.
+public struct ProviderPreset: Sendable {
+  public let name: String
+  /// Nil where each customer has an issuer of their own.
+  public var issuer: String?
+  /// What such an issuer looks like, for a person to read.
+  public var issuerTemplate: String?
+  public var scopes: [String]
+  /// What discovery does not tell.
+  public var endpoints: ServerMetadata.Endpoints
+  public var refresh: ProviderConfiguration.RefreshRule
+  public var revocationScope: ProviderConfiguration.RevocationScope
+  public var tenant: ProviderConfiguration.TenantRule?
+  /// A claim that names the tenant of those who have one.
+  public var tenantClaim: String?
+  /// Nil where the standard table says everything.
+  public var failures: FailureTable?
+
+  init(_ name: String) {
+    self.name = name
+    scopes = ["openid", "profile", "email", "offline_access"]
+    endpoints = .init()
+    refresh = .init()
+    revocationScope = .family
+  }
+
+  /// The preset of this name, which the person typed or a record remembers.
+  public static func named(_ name: String) -> ProviderPreset? { all.first { $0.name == name } }
+
+  /// What the preset knows of a provider that is being added, before what was said of it.
+  public func fill(_ configuration: inout ProviderConfiguration) {
+    configuration.scopes = scopes
+    configuration.tenant = tenant
+    configuration.authorization.tenantClaim = tenantClaim
+    describe(&configuration)
+  }
+
+  /// How the provider behaves; nothing that accounts were found by.
+  public func describe(_ configuration: inout ProviderConfiguration) {
+    configuration.preset = name
+    configuration.refresh = refresh
+    configuration.revocationScope = revocationScope
+  }
+
+  /// The endpoints at this issuer; none at another, which would be sent what was meant for this one.
+  public func endpoints(at issuer: String) -> ServerMetadata.Endpoints {
+    issuer == self.issuer ? endpoints : .init()
+  }
+}
