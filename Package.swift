@@ -118,7 +118,10 @@ let foreign: [Target] = [
 
 let checks: [Target] = [
   tests("AgentCoreTests", ["AgentCore", "AgentModel"]),
-  tests("AgentTests", ["Agent", "AgentModel", "AgentSimulation", "PracticeProvider"]),
+  tests(
+    "AgentTests",
+    ["Agent", "AgentCore", "AgentModel", "AgentPorts", "AgentSimulation", "PracticeProvider", "Secrets"]
+  ),
   tests(
     "HTTPAdapterTests",
     ["AgentCore", "AgentModel", "AgentPorts", "HTTPAdapter", "JSONRPC", "Secrets", "TokenSignatures"]

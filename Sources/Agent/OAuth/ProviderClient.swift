@@ -19,7 +19,7 @@ struct ProviderClient: Sendable {
 
   /// The answer of a token endpoint, before anything in it is judged.
   enum TokenAnswer: Sendable {
-    /// 200: raw, to be staged first.
+    /// 200 with tokens in it: raw, to be staged first.
     case answered(body: Secret, sentAt: BootInstant)
     case failed(ExchangeFailure)
   }
@@ -58,15 +58,26 @@ struct ProviderClient: Sendable {
         receivedAt: response.receivedAt)
     }
     switch outcome {
-    case .response(let response) where response.status == 200:
-      return .answered(body: response.body, sentAt: response.sentAt)
     case .response(let response):
-      let refusal = TokenEndpointRefusal(response, now: clock.wall())
-      return .failed(FailureClassifier.classify(refusal, codes: provider.configuration.errorCodes))
+      switch TokenAnswerSorter.sort(response) {
+      case .tokens: return .answered(body: response.body, sentAt: response.sentAt)
+      case .refusal: return .failed(meaning(of: TokenEndpointRefusal(response, now: clock.wall())))
+      case .damaged: return .failed(.unknownOutcome("unreadableAnswer"))
+      case .foreign:
+        let pause = TokenEndpointRefusal(response, now: clock.wall()).retryAfter
+        let bounded = pause.map { min($0, FailureClassifier.longestPause) }
+        return .failed(.transient("notAnOAuthAnswer", retryAfter: bounded))
+      }
     case .notConnected(let failure): return .failed(.offline(failure.rawValue))
     case .untrusted: return .failed(.untrustedServer)
     case .unknown(let lost): return .failed(.unknownOutcome(lost.rawValue))
     }
+  }
+
+  private func meaning(of refusal: TokenEndpointRefusal) -> ExchangeFailure {
+    let configuration = provider.configuration
+    let preset = configuration.preset.flatMap(ProviderPreset.named)
+    return FailureClassifier.classify(refusal, codes: configuration.errorCodes, table: preset?.failures)
   }
 
   /// RFC 6749 §2.3.1: Basic is what every server must take; the body is for those that say they take only that.
