@@ -34,6 +34,12 @@ class ProviderTests(Person):
              "refresh": {"reuse": "grace", "graceSeconds": 60}, "revocationScope": "grant",
              "allowedOrigins": ["https://api"], "persistAccessTokens": True, "policy": "field", "preset": "okta"})
 
+    def test_a_preset_needs_a_client_id_and_nothing_else(self):
+        self.assertEqual(self.added("--preset", "google", "--client-id", "c"),
+                         {"name": "google", "clientId": "c", "preset": "google"})
+        self.assertEqual(self.added("work", "--preset", "okta", "--issuer", "https://o", "--client-id", "c"),
+                         {"name": "work", "issuer": "https://o", "clientId": "c", "preset": "okta"})
+
     def test_redirects(self):
         for text, expected in {"8765": {"port": 8765}, "8765/cb": {"port": 8765, "path": "/cb"},
                                "127.0.0.1:0": {"host": "127.0.0.1", "port": 0}, "[::1]:80": {"host": "[::1]", "port": 80}}.items():
@@ -73,6 +79,8 @@ class ProviderTests(Person):
         self.refused(2, "provider", "add", "idp")
         self.refused(2, "provider", "add", "idp", "--issuer", "https://i")
         self.refused(2, "provider", "add")
+        self.refused(2, "provider", "add", "--preset", "google")
+        self.refused(2, "provider", "add", "--issuer", "https://i", "--client-id", "c")
         self.refused(2, "provider", "add", "i", "--issuer", "https://i", "--client-id", "c", "--grace-seconds", "9")
 
     def test_list(self):

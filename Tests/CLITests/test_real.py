@@ -156,6 +156,19 @@ class JourneyTests(RealPerson):
         self.assertIn("account work", self.sign_in("alice", "--account", "work"))
         self.answer("token", "work")
 
+    def test_every_preset(self):
+        """The person names the server and the client; where a customer has an issuer of their own, that too."""
+        self.assertIn("github", self.answer("provider", "add", "--preset", "github", "--client-id", "app"))
+        for preset in ("auth0", "entra", "gitlab", "google", "keycloak", "okta"):
+            with self.subTest(preset):
+                if preset not in ("gitlab", "google"):
+                    told = self.refused(2, "provider", "add", "--preset", preset, "--client-id", "app")
+                    self.assertIn("issuer", told)
+                self.answer("provider", "add", "--preset", preset, "--issuer", self.issuer, "--client-id", "lanyard-demo")
+                provider = json.loads(self.answer("provider", "show", preset, "--json"))["provider"]
+                self.assertEqual((provider["preset"], provider["issuer"]), (preset, self.issuer))
+        self.assertIn("preset", self.refused(2, "provider", "add", "x", "--preset", "no-such", "--client-id", "app"))
+
     def test_tokens_survive_the_agent(self):
         self.add_provider()
         self.sign_in("alice", "--alias", "work")

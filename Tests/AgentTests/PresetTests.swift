@@ -1,0 +1,40 @@
+import AgentModel
+import AgentSimulation
+import PracticeProvider
+import Testing
+
+/// A preset with an issuer of its own needs a client id and nothing else, from adding it to the first refresh.
+@Suite struct PresetTests {
+  @Test(arguments: [("google", "accounts.google.com", "none"), ("gitlab", "gitlab.com", "strict")])
+  func nothingElseIsNeeded(preset: String, host: String, reuse: String) throws {
+    try SimulatedWorld(seed: 1).run { world in
+      let provider = world.makeProvider(preset, host: host)
+      let client = try world.client()
+      let added = await client.call(
+        "provider.add", #"{"name":"\#(preset)","preset":"\#(preset)","clientId":"lanyard-demo"}"#)
+      #expect(added.json["result", "provider", "issuer"]?.stringValue == "https://\(host)", "\(added)")
+      #expect(added.json["result", "provider", "refresh", "reuse"]?.stringValue == reuse)
+      try await world.signIn("alice", at: provider, alias: "work")
+      let token = await client.call("token.get", #"{"account":"work"}"#)
+      #expect(token["accessToken"].map { provider.idp.isActive(accessToken: $0) } == true, "\(token)")
+    }
+  }
+
+  /// The record of a provider remembers the name, and the table that belongs to it is used after a restart.
+  @Test func thePresetsTableDecidesAfterARestart() throws {
+    try SimulatedWorld(seed: 1).run { world in
+      let provider = world.makeProvider("idp")
+      let added = try await world.client().call(
+        "provider.add",
+        #"{"name":"idp","preset":"keycloak","issuer":"\#(provider.idp.issuer)","clientId":"lanyard-demo"}"#)
+      #expect(added.error == nil, "\(added)")
+      try await world.signIn("alice", at: provider, alias: "work")
+      try await world.restart()
+      world.network.next(
+        "/token",
+        .intercepted(
+          status: 400, fields: [], body: #"{"error":"invalid_grant","error_description":"User disabled"}"#))
+      #expect(try await world.client().call("token.refresh", #"{"account":"work"}"#).code == 2006)
+    }
+  }
+}
