@@ -3,6 +3,8 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
+@testable import Agent
+
 /// A preset with an issuer of its own needs a client id and nothing else, from adding it to the first refresh.
 @Suite struct PresetTests {
   @Test(arguments: [("google", "accounts.google.com", "none"), ("gitlab", "gitlab.com", "strict")])
@@ -18,6 +20,20 @@ import Testing
       let token = await client.call("token.get", #"{"account":"work"}"#)
       #expect(token["accessToken"].map { provider.idp.isActive(accessToken: $0) } == true, "\(token)")
     }
+  }
+
+  /// GitHub has no discovery to say it; where there is one, it is believed.
+  @Test func howTheClientSaysWhoItIs() {
+    var configuration = ProviderConfiguration(
+      name: ProviderName("idp")!, issuer: "https://github.com/login/oauth", clientID: "app")
+    #expect(Provider(configuration: configuration, clientSecret: nil, metadata: nil).tokenEndpointAuthMethods == [])
+    configuration.preset = "github"
+    var provider = Provider(configuration: configuration, clientSecret: nil, metadata: nil)
+    #expect(provider.tokenEndpointAuthMethods == ["client_secret_post"])
+    provider.metadata = ServerMetadata(issuer: configuration.issuer)
+    #expect(provider.tokenEndpointAuthMethods == ["client_secret_post"])
+    provider.metadata?.tokenEndpointAuthMethods = ["client_secret_basic"]
+    #expect(provider.tokenEndpointAuthMethods == ["client_secret_basic"])
   }
 
   /// The record of a provider remembers the name, and the table that belongs to it is used after a restart.

@@ -75,16 +75,15 @@ struct ProviderClient: Sendable {
   }
 
   private func meaning(of refusal: TokenEndpointRefusal) -> ExchangeFailure {
-    let configuration = provider.configuration
-    let preset = configuration.preset.flatMap(ProviderPreset.named)
-    return FailureClassifier.classify(refusal, codes: configuration.errorCodes, table: preset?.failures)
+    FailureClassifier.classify(
+      refusal, codes: provider.configuration.errorCodes, table: provider.preset?.failures)
   }
 
   /// RFC 6749 §2.3.1: Basic is what every server must take; the body is for those that say they take only that.
   private func authenticate(_ form: inout FormBody) -> [HTTPField] {
     let configuration = provider.configuration
     let fields = [HTTPField("Content-Type", FormBody.mediaType), HTTPField("Accept", "application/json")]
-    let methods = provider.metadata?.tokenEndpointAuthMethods ?? []
+    let methods = provider.tokenEndpointAuthMethods
     guard let secret = provider.clientSecret else {
       form.append("client_id", configuration.clientID)
       return fields

@@ -1,3 +1,4 @@
+internal import AgentCore
 internal import AgentModel
 internal import JSONRPC
 internal import Secrets
@@ -14,6 +15,14 @@ struct Provider: Sendable {
   var endpoints: ServerMetadata.Endpoints {
     guard let metadata else { return configuration.endpoints }
     return configuration.endpoints.merged(over: metadata.endpoints)
+  }
+
+  var preset: ProviderPreset? { configuration.preset.flatMap(ProviderPreset.named) }
+
+  /// How the client may say who it is; none if nobody told.
+  var tokenEndpointAuthMethods: [String] {
+    if let told = metadata?.tokenEndpointAuthMethods, !told.isEmpty { return told }
+    return preset?.tokenEndpointAuthMethods ?? []
   }
 
   var record: Secret {

@@ -12,6 +12,8 @@ public struct ProviderPreset: Sendable {
   public var scopes: [String]
   /// What discovery does not tell.
   public var endpoints: ServerMetadata.Endpoints
+  /// How the client says who it is, where no discovery tells (OpenID Connect Core §9).
+  public var tokenEndpointAuthMethods: [String]
   public var refresh: ProviderConfiguration.RefreshRule
   public var revocationScope: ProviderConfiguration.RevocationScope
   public var tenant: ProviderConfiguration.TenantRule?
@@ -24,6 +26,7 @@ public struct ProviderPreset: Sendable {
     self.name = name
     scopes = ["openid", "profile", "email", "offline_access"]
     endpoints = .init()
+    tokenEndpointAuthMethods = []
     refresh = .init()
     revocationScope = .family
   }
