@@ -327,7 +327,7 @@ def main() -> int:
     parser.add_argument("--demo", help="the program lanyard-demo, which brings the provider")
     parser.add_argument("--cli", help="the program lanyard")
     parser.add_argument("--json", help="write all figures to this file")
-    parser.add_argument("--quick", action="store_true", help="under 40 s instead of under 3 minutes")
+    parser.add_argument("--quick", action="store_true", help="under a minute instead of under 6")
     parser.add_argument("--strict", action="store_true", help="exit 2 if a goal is not met")
     options = parser.parse_args()
     if bool(options.agent) != bool(options.demo):

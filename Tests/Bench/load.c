@@ -4,8 +4,9 @@
 //        [--cpu N] [--fresh] [--ssh] [--names FILE]
 //
 // FILE holds one request line, in which `%ID%` stands for the id; every request gets an id of its own, and answers may
-// come in any order. `%NAME%` stands for a line of --names, one at random for each request; all are equally long. --fresh makes a connection for each request. --ssh speaks ssh-agent's protocol instead: asks for
-// the list of identities (RFC draft-miller-ssh-agent, section 4.4), length-prefixed, answered in order.
+// come in any order. `%NAME%` stands for a line of --names, the next one for each request; all are equally long.
+// --fresh makes a connection for each request. --ssh speaks ssh-agent's protocol instead: asks for the list of
+// identities (RFC draft-miller-ssh-agent, section 4.4), length-prefixed, answered in order.
 //
 // Prints one JSON object: requests, seconds, rate, p50, p90, p99 and maximum in nanoseconds, bytes received, and
 // `errors`, the number of answers that contain `"error"`. Exits 1 when the server goes away or answers what was not
@@ -115,13 +116,6 @@ static void read_names(void) {
   if (!name_length || name_count * (name_length + 1) != length + 1) fail("the names are not equally long");
 }
 
-static uint64_t random_number(void) {
-  static uint64_t state = 0x9E3779B97F4A7C15;  // the same names in the same order, run after run
-  state ^= state << 13;
-  state ^= state >> 7;
-  return state ^= state << 17;
-}
-
 static void read_template(void) {
   static char text[1 << 20];
   size_t length = read_text(request_path, text, sizeof text / 2);
@@ -176,7 +170,8 @@ static void prepare(struct connection *c) {
     for (int i = 0; i < ID_DIGITS; i++, id /= 10) *--digit = '0' + id % 10;
   }
   if (name_place) {
-    const char *name = names + random_number() % name_count * (name_length + 1);
+    static size_t next;
+    const char *name = names + next++ % name_count * (name_length + 1);
     memcpy(c->requests + c->end + (name_place - template), name, name_length);
   }
   c->end += template_length;

@@ -90,6 +90,7 @@ def random_account(bench: Any, few: Agent, many: Agent, accounts: Dict[Agent, Li
     with open(request, "w") as file:
         file.write(REQUEST)
     runs: Dict[Agent, List[Dict[str, Any]]] = {few: [], many: []}
+    # In an order that nobody can guess, which the load generator reads in turn: what is measured is the agent's memory.
     names = {agent: os.path.join(bench.directory, f"names-{len(ids)}") for agent, ids in accounts.items()}
     for agent, path in names.items():
         with open(path, "w") as file:

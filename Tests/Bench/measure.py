@@ -29,7 +29,7 @@ class Load:
         names: Optional[str] = None,
     ) -> Dict[str, Any]:
         """One run, with the server's CPU time a request in it. `request` is a file; None asks ssh-agent's list.
-        `names` is a file, too: one of its lines at random stands in each request.
+        `names` is a file, too: its lines stand in the requests in turn.
 
         Client and server on one CPU show latency without the wake-up of an idle one; on two, the rate that the server
         can keep up.

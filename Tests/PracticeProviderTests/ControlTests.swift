@@ -72,6 +72,18 @@ import Testing
     #expect(practice.idp.options.rotation == .strict)
   }
 
+  @Test func everybodySignsInByOneCommand() {
+    let practice = Practice()
+    let all = practice.control("sign-in", #"{"everybody":true}"#).json?["sign_ins"]?.arrayValue ?? []
+    #expect(all.count == 4)
+    for tokens in all { #expect(practice.refresh(tokens["refresh_token"]?.stringValue).status == 200) }
+    let grants = practice.control("grants", "", method: "GET").json?["grants"]?.arrayValue ?? []
+    #expect(
+      Set(grants.compactMap { $0["user"]?.stringValue }) == [
+        "alice@acme", "alice@globex", "bob@globex", "carol@acme",
+      ])
+  }
+
   @Test func aProgramOutsideSignsInRevokesAndReadsTheLog() throws {
     let practice = Practice()
     let tokens = practice.control("sign-in", #"{"user":"alice","scope":"openid mail"}"#)

@@ -1,85 +1,24 @@
-internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
-internal import JSONRPC
-internal import Secrets
 internal import Synchronization
-
-/// A fresh access token as the reading thread answers it: the account's actor publishes it, nobody hops to the actor.
-///
-/// The answer is kept as the two halves of a JSON object around `expiresInSeconds`, the only member that changes
-/// with time. The first half holds the token, so they lie in guarded memory; in one piece, since with ten thousand
-/// accounts each further place is one that the processor has to wait for.
-final class PublishedToken: Sendable {
-  let account: AccountID
-  let serial: UInt64
-  let lifetime: Milliseconds
-  let refreshAt: BootInstant
-  let expiresAt: BootInstant
-  private let halves: SecretBytes
-  private let headCount: Int
-  /// Milliseconds of the boot clock; 0: never.
-  private let used = Atomic<Int64>(0)
-
-  init(_ token: IssuedToken, account: AccountID, issuer: String, expiresAt: Timestamp) {
-    self.account = account
-    serial = token.facts.serial
-    lifetime = token.facts.lifetime
-    refreshAt = token.facts.refreshAt
-    self.expiresAt = token.facts.expiresAt
-    var answer = JSONWriter(capacity: token.secret.count + 768)
-    answer.beginObject()
-    answer.member("accessToken", token.secret)
-    answer.member("tokenType", token.tokenType)
-    answer.member("expiresAt", expiresAt.rfc3339)
-    answer.key("expiresInSeconds")
-    headCount = answer.count
-    answer.verbatim(",")
-    answer.member("account", account.text)
-    answer.member("issuer", issuer)
-    answer.member("scopes", token.scopes.names)
-    answer.member("source", TokenMachine.Source.cache.rawValue)
-    answer.member("fingerprint", token.facts.fingerprint)
-    answer.member("generation", Int64(token.generation))
-    answer.endObject()
-    halves = SecretBytes(capacity: answer.count) { target in
-      answer.withBytes { target.copyMemory(from: $0) }
-      return target.count
-    }
-  }
-
-  /// Only what is fresh is answered here: a stale token begins a refresh, and that is the actor's to decide.
-  func serves(_ minimum: Milliseconds, at now: BootInstant) -> Bool {
-    now < refreshAt && (minimum >= lifetime || now + minimum <= expiresAt)
-  }
-
-  /// When it was last answered with from here; nil if it never was.
-  var lastUsed: BootInstant? {
-    let used = used.load(ordering: .relaxed)
-    return used == 0 ? nil : BootInstant(milliseconds: used)
-  }
-
-  func write(at now: BootInstant, to writer: inout JSONWriter) {
-    used.store(now.milliseconds, ordering: .relaxed)
-    halves.withBytes { halves in
-      writer.verbatim(UnsafeRawBufferPointer(rebasing: halves[..<headCount]))
-      writer.digits((expiresAt - now).wholeSeconds)
-      writer.verbatim(UnsafeRawBufferPointer(rebasing: halves[headCount...]))
-    }
-  }
-}
 
 /// What the reading thread may know without asking an actor: who is called what, and whose token is fresh.
 ///
 /// Written by the registry and the accounts, in the order of their commits; every entry is immutable.
 final class TokenBoard: Sendable {
   fileprivate struct State {
-    var tokens: [AccountKey: PublishedToken] = [:]
+    private var tokens: [AccountKey: PublishedToken] = [:]
+    private(set) var shown: [AccountKey: PublishedToken.Shown] = [:]
     var aliasOfAccount: [String: String] = [:]
     var accountsOfAlias: [String: Set<String>] = [:]
     var active: String?
     /// Of the accounts whose grant is open.
     var states: [String: WireAccountState] = [:]
+
+    mutating func show(_ token: PublishedToken?, of account: AccountKey) {
+      shown[account] = token?.shown
+      tokens[account] = token  // the one before goes, after what pointed into it
+    }
   }
   private let state = Mutex(State())
   private let changes = Atomic<UInt64>(0)
@@ -92,11 +31,15 @@ final class TokenBoard: Sendable {
     changes.add(1, ordering: .releasing)
   }
 
-  func token(of account: AccountKey) -> PublishedToken? { state.withLock { $0.tokens[account] } }
-
-  /// The token for a selector as it stands on the wire; nil sends the caller to the actors.
-  func token(selector: AccountSelector) -> PublishedToken? {
-    account(selector: selector).flatMap { AccountID($0) }.flatMap { token(of: AccountKey($0)) }
+  /// Lends an account's token if it is fresh and serves that long; false sends the caller to the actors.
+  func withFresh(
+    _ account: AccountKey, minimum: Milliseconds, at now: BootInstant, _ body: (PublishedToken.Shown) -> Void
+  ) -> Bool {
+    state.withLock { state in
+      guard let shown = state.shown[account], shown.serves(minimum, at: now) else { return false }
+      body(shown)
+      return true
+    }
   }
 
   /// The account that a selector names now, for event filters.
@@ -117,11 +60,11 @@ final class TokenBoard: Sendable {
   func setState(_ new: WireAccountState, of account: AccountID) { state.withLock { $0.states[account.text] = new } }
 
   func publish(_ token: PublishedToken) {
-    change { $0.tokens[AccountKey(token.account)] = token }
+    change { $0.show(token, of: AccountKey(token.account)) }
   }
 
   func withdraw(_ account: AccountID) {
-    change { $0.tokens[AccountKey(account)] = nil }
+    change { $0.show(nil, of: AccountKey(account)) }
   }
 
   func setDirectory(_ accounts: [(AccountID, Alias?)], active: AccountID?) {
@@ -140,7 +83,7 @@ final class TokenBoard: Sendable {
     change { state in
       state.set(id.text, alias: nil)
       state.aliasOfAccount[id.text] = nil
-      state.tokens[AccountKey(id)] = nil
+      state.show(nil, of: AccountKey(id))
       state.states[id.text] = nil
       if state.active == id.text { state.active = nil }
     }

@@ -290,39 +290,39 @@ public final class Connection: Conversation, @unchecked Sendable {
         return false
       }
     }
-    guard let selector, let token = token(selector) else { return false }
+    guard let selector, let account = account(selector) else { return false }
     let now = chunkTime ?? agent.environment.clock.boot()
     chunkTime = now
-    guard token.serves(minimum, at: now) else { return false }
-    scratch.verbatim("{\"jsonrpc\":\"2.0\",\"id\":")
-    scratch.verbatim(id)
-    scratch.verbatim(",\"result\":")
-    token.write(at: now, to: &scratch)
-    scratch.verbatim("}\n")
+    let isAnswered = agent.board.withFresh(account, minimum: minimum, at: now) { token in
+      scratch.verbatim("{\"jsonrpc\":\"2.0\",\"id\":")
+      scratch.verbatim(id)
+      scratch.verbatim(",\"result\":")
+      token.write(at: now, to: &scratch)
+      scratch.verbatim("}\n")
+    }
+    guard isAnswered else { return false }
     scratch.withBytes { output.append($0) }
     scratch.reset()
     return true
   }
 
-  /// An id is looked up as it is. For an alias there is more to look up, and most programs ask for one account: what it
-  /// was found to be is kept until anything on the board changes.
-  private func token(_ selector: UnsafeRawBufferPointer) -> PublishedToken? {
-    if let account = AccountKey(selector) { return agent.board.token(of: account) }
+  /// An id is read as it is. For an alias there is more to look up, and most programs ask for one account: whose it is
+  /// is kept until anything on the board changes.
+  private func account(_ selector: UnsafeRawBufferPointer) -> AccountKey? {
+    if let account = AccountKey(selector) { return account }
     let version = agent.board.version
-    if let found, found.version == version, found.selector.elementsEqual(selector), let token = found.token {
-      return token
-    }
+    if let found, found.version == version, found.selector.elementsEqual(selector) { return found.account }
     let named = AccountSelector(String(decoding: selector, as: UTF8.self))
-    guard let token = agent.board.token(selector: named) else { return nil }
-    found = Found(version: version, selector: Array(selector), token: token)
-    return token
+    guard let id = agent.board.account(selector: named).flatMap({ AccountID($0) }) else { return nil }
+    let account = AccountKey(id)
+    found = Found(version: version, selector: Array(selector), account: account)
+    return account
   }
 
   private struct Found {
     var version: UInt64
     var selector: [UInt8]
-    /// Weak: a token that was withdrawn is wiped, whoever looked it up before.
-    weak var token: PublishedToken?
+    var account: AccountKey
   }
 
   /// `minimumLifetimeSeconds` when it is not given (API.md).

@@ -1,0 +1,90 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentProtocol
+internal import JSONRPC
+internal import Secrets
+internal import Synchronization
+
+/// A fresh access token as the reading thread answers it: the account's actor publishes it, nobody hops to the actor.
+///
+/// The answer is kept as the two halves of a JSON object around `expiresInSeconds`, the only member that changes
+/// with time. The first half holds the token, so they lie in guarded memory; in one piece, since with ten thousand
+/// accounts each further place is one that the processor has to wait for.
+final class PublishedToken: Sendable {
+  let account: AccountID
+  let serial: UInt64
+  let lifetime: Milliseconds
+  let refreshAt: BootInstant
+  let expiresAt: BootInstant
+  private let halves: SecretBytes
+  private let headCount: Int
+  /// Milliseconds of the boot clock; 0: never.
+  fileprivate let used = Atomic<Int64>(0)
+
+  init(_ token: IssuedToken, account: AccountID, issuer: String, expiresAt: Timestamp) {
+    self.account = account
+    serial = token.facts.serial
+    lifetime = token.facts.lifetime
+    refreshAt = token.facts.refreshAt
+    self.expiresAt = token.facts.expiresAt
+    var answer = JSONWriter(capacity: token.secret.count + 768)
+    answer.beginObject()
+    answer.member("accessToken", token.secret)
+    answer.member("tokenType", token.tokenType)
+    answer.member("expiresAt", expiresAt.rfc3339)
+    answer.key("expiresInSeconds")
+    headCount = answer.count
+    answer.verbatim(",")
+    answer.member("account", account.text)
+    answer.member("issuer", issuer)
+    answer.member("scopes", token.scopes.names)
+    answer.member("source", TokenMachine.Source.cache.rawValue)
+    answer.member("fingerprint", token.facts.fingerprint)
+    answer.member("generation", Int64(token.generation))
+    answer.endObject()
+    halves = SecretBytes(capacity: answer.count) { target in
+      answer.withBytes { target.copyMemory(from: $0) }
+      return target.count
+    }
+  }
+
+  /// When it was last answered with from here; nil if it never was.
+  var lastUsed: BootInstant? {
+    let used = used.load(ordering: .relaxed)
+    return used == 0 ? nil : BootInstant(milliseconds: used)
+  }
+
+  /// For the board, which keeps the token as long as it keeps this.
+  var shown: Shown {
+    halves.withBytes { halves in
+      Shown(
+        lifetime: lifetime, refreshAt: refreshAt, expiresAt: expiresAt,
+        head: UnsafeRawBufferPointer(rebasing: halves[..<headCount]),
+        tail: UnsafeRawBufferPointer(rebasing: halves[headCount...]), token: self)
+    }
+  }
+
+  /// What an answer needs of the token, to stand beside its key: to count references to an object that is one of ten
+  /// thousand takes as long as all the rest of the look-up.
+  struct Shown: @unchecked Sendable {
+    // Points into the token's guarded memory: used under the lock of the board only, which owns the token.
+    let lifetime: Milliseconds
+    let refreshAt: BootInstant
+    let expiresAt: BootInstant
+    let head: UnsafeRawBufferPointer
+    let tail: UnsafeRawBufferPointer
+    unowned(unsafe) let token: PublishedToken
+
+    /// Only what is fresh is answered here: a stale token begins a refresh, and that is the actor's to decide.
+    func serves(_ minimum: Milliseconds, at now: BootInstant) -> Bool {
+      now < refreshAt && (minimum >= lifetime || now + minimum <= expiresAt)
+    }
+
+    func write(at now: BootInstant, to writer: inout JSONWriter) {
+      token.used.store(now.milliseconds, ordering: .relaxed)
+      writer.verbatim(head)
+      writer.digits((expiresAt - now).wholeSeconds)
+      writer.verbatim(tail)
+    }
+  }
+}
