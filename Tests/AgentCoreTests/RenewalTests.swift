@@ -144,6 +144,7 @@ import Testing
     grant.fails(.unknownOutcome("reset"))
     let replay = try #require(grant.machine.exchange)
     _ = grant.noted(grant.machine.answerIsHeld(attempt: replay.number))
+    #expect(grant.machine.exchange?.isReplay == false)
     let effects = grant.fails(.store)
     #expect(grant.machine.health == .ok && effects.refusals.values.map { $0 } == [.store])
     grant.advance(100_000)

@@ -111,6 +111,7 @@ extension TokenMachine {
   /// The answer came and could not be kept yet: nothing is in doubt any more, whatever becomes of this attempt.
   public mutating func answerIsHeld(attempt number: UInt64) -> [Effect] {
     guard exchange?.number == number else { return [] }  // I3
+    exchange?.isReplay = false
     lost = nil
     return health == .unknown ? setHealth(.ok) : []
   }

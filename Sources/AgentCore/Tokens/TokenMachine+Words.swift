@@ -58,7 +58,7 @@ extension TokenMachine {
     /// When it began, and once its request left, when that was.
     public internal(set) var startedAt: BootInstant
     /// Sends a refresh token again whose first use has an unknown outcome; there is no second replay.
-    public var isReplay: Bool
+    public internal(set) var isReplay: Bool
   }
 
   public enum Source: String, Sendable { case cache, refreshed, staleOk }
