@@ -35,6 +35,13 @@ import Testing
       (Answer(status: 400, error: ""), .unexplained(status: 400)),
       (Answer(status: 400, error: "no_such_word", claims: "{}"), .unexplained(status: 400)),
       (Answer(status: 200, error: "no_such_word"), .unexplained(status: 200)),
+      // Who says when to come again has not refused for good.
+      (Answer(status: 400, retryAfter: .seconds(7)), .transient("status400", retryAfter: .seconds(7))),
+      (
+        Answer(status: 403, error: "no_such_word", retryAfter: .seconds(5400)),
+        .transient("status403", retryAfter: .seconds(3600))
+      ),
+      (Answer(status: 400, error: "invalid_grant", retryAfter: .seconds(7)), refused),
     ] as [(Answer, ExchangeFailure)])
   func whoIsHeard(answer: Answer, failure: ExchangeFailure) {
     #expect(FailureClassifier.classify(answer) == failure)

@@ -5,7 +5,7 @@ public import AgentModel
 /// 2. the status, where it speaks of the server and not of the grant (429, 408, 425, 5xx, 3xx);
 /// 3. the table of the provider's preset;
 /// 4. the standard table.
-/// What nobody knows is unexplained.
+/// What nobody knows is unexplained; but who says when to come again has not refused for good.
 public enum FailureClassifier {
   /// RFC 6585 §4 gives 429 a `Retry-After`; without one, this long. Also for throttling by another status.
   public static let throttledPause = Milliseconds.seconds(60)
@@ -23,7 +23,10 @@ public enum FailureClassifier {
     if let standard, case .status = standard.sign {
       return failure(standard.meaning, refusal, said: "status\(refusal.status)")
     }
-    guard let row = table?.row(for: refusal) ?? standard else { return .unexplained(status: refusal.status) }
+    guard let row = table?.row(for: refusal) ?? standard else {
+      return refusal.retryAfter == nil
+        ? .unexplained(status: refusal.status) : failure(.transient, refusal, said: "status\(refusal.status)")
+    }
     return failure(row.meaning, refusal, said: row.word ?? said)
   }
 
