@@ -4,8 +4,10 @@ enum AccountForgetHandler: MethodHandler {
   typealias Method = AccountForget
 
   static func handle(_ params: AccountForget.Params, _ call: Call) async throws(RPCError) -> AccountForget.Result {
-    let profile = try await call.agent.registry.forget(params.account)
-    call.agent.events.publish(AccountErasedEvent(), account: profile.id)
+    let agent = call.agent
+    let (profile, erased) = try await agent.registry.forget(params.account)
+    for id in erased { agent.events.publish(AccountErasedEvent(), account: id) }
+    if !erased.contains(profile.id) { agent.background.start { await agent.erasures.resume() } }
     return AccountForget.Result(account: profile.id)
   }
 }

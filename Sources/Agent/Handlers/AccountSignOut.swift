@@ -27,7 +27,8 @@ enum AccountSignOutHandler: MethodHandler {
     agent.events.publish(
       AccountSignedOutEvent(mode: params.mode, data: done.data, revocation: revocation), account: id)
     if done.wasActive { agent.events.publish(AccountSwitchedEvent(active: nil, previous: id), account: id) }
-    if done.data == .erased { agent.events.publish(AccountErasedEvent(), account: id) }
+    for erased in done.erased { agent.events.publish(AccountErasedEvent(), account: erased) }
+    if done.data == .erasurePending { agent.background.start { await agent.erasures.resume() } }
     return AccountSignOut.Result(
       account: id, mode: params.mode, data: done.data, revocation: revocation, endSessionUrl: done.endSessionURL)
   }

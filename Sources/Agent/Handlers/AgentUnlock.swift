@@ -14,7 +14,7 @@ enum AgentUnlockHandler: MethodHandler {
       }
     }
     let agent = call.agent
-    agent.background.start { await agent.revocations.resume(.due) }
+    agent.resumeWork()
     agent.events.publish(AgentUnlockedEvent())
     return AgentUnlock.Result(locked: false)
   }

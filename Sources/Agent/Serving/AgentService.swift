@@ -23,6 +23,7 @@ public final class AgentService: ConversationHost {
   let accounts: AccountDirectory
   let signIns: SignInDesk
   let revocations: RevocationDesk
+  let erasures: ErasureDesk
   let connectivity: ConnectivityState
   let time: TimeKeeper
   let gate: ExchangeGate
@@ -68,6 +69,7 @@ public final class AgentService: ConversationHost {
     accounts = AccountDirectory(around: around)
     signIns = SignInDesk(around: around, accounts: accounts)
     revocations = RevocationDesk(around: around)
+    erasures = ErasureDesk(around: around)
     desk.value = revocations
   }
 
@@ -107,10 +109,16 @@ public final class AgentService: ConversationHost {
 
   /// Serves until `shutDown()`; returns when everything in flight has ended.
   public func run() async {
-    background.start { [revocations] in await revocations.resume(.due) }
+    resumeWork()
     environment.signals.start { [weak self] in self?.happened($0) }
     await background.run()
     await registry.closeStore()
+  }
+
+  /// What was left when the agent ended, or the vault was locked.
+  func resumeWork() {
+    background.start { [revocations] in await revocations.resume(.due) }
+    background.start { [erasures] in await erasures.resume() }
   }
 
   var isShuttingDown: Bool { shuttingDown.load(ordering: .relaxed) }

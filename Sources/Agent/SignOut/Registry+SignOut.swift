@@ -15,6 +15,8 @@ extension Registry {
     var entry: OutboxEntry?
     var idToken: Secret?
     var data: WireDataDisposition
+    /// Accounts whose last trace is gone now: this one, and what an earlier reader held up.
+    var erased: [AccountID]
     var wasActive: Bool
   }
 
@@ -48,7 +50,7 @@ extension Registry {
     if mode == .hard {
       // A new incarnation remembers who it was; the keys of the old one go with its rows.
       profile.partition = PartitionID(bytes: entropy.bytes(PartitionID.byteCount))!
-      changes += [.destroy(old), .put(profile.partition, .profile, profile.record)]
+      changes += [.destroy(old), .put(profile.partition, .profile, profile.record), wipePending(for: id)]
     } else {
       changes += [.put(old, .profile, profile.record)]
       changes += [RecordKind.grant, .intent, .staged, .idToken, .accessTokens].map { .delete(old, $0) }
@@ -61,28 +63,25 @@ extension Registry {
       board.setActive(nil)
     }
     board.withdraw(id)
+    let erased = mode == .hard ? (try? finishErasures()) ?? [] : []
+    let data: WireDataDisposition = mode != .hard ? .sealed : erased.contains(id) ? .erased : .erasurePending
     return SignedOut(
       profile: profile, previousState: previousState, provider: provider, entry: entry, idToken: loaded?.idToken,
-      data: mode == .hard ? erase() : .sealed, wasActive: wasActive)
+      data: data, erased: erased, wasActive: wasActive)
   }
 
-  /// The deleted rows are overwritten in the file; the log still has them until it is truncated.
-  private func erase() -> WireDataDisposition {
-    let isGone = (try? onVault { (vault) throws(VaultFailure) in try vault.truncateLog() }) ?? false
-    return isGone ? .erased : .erasurePending
-  }
-
-  /// Removes the last trace of an account that is signed out.
-  func forget(_ selector: AccountSelector) throws(RPCError) -> AccountProfile {
+  /// Removes the last trace of an account that is signed out. The accounts that are erased now: not this one, if a
+  /// reader of the store holds it up.
+  func forget(_ selector: AccountSelector) throws(RPCError) -> (AccountProfile, erased: [AccountID]) {
     let profile = try profile(selector)
     guard profile.standing != .signedIn else {
       throw .invalidParams("/account", expected: "an account that is signed out")
     }
-    try onVault(account: profile.id) { (vault) throws(VaultFailure) in try vault.apply([.destroy(profile.partition)]) }
+    let changes: [VaultChange] = [.destroy(profile.partition), wipePending(for: profile.id)]
+    try onVault(account: profile.id) { (vault) throws(VaultFailure) in try vault.apply(changes) }
     profiles[profile.id] = nil
     board.remove(profile.id)
-    _ = erase()
-    return profile
+    return (profile, (try? finishErasures()) ?? [])
   }
 
   // MARK: outbox
@@ -138,10 +137,10 @@ extension Registry {
     }
   }
 
+  /// The token is shredded, not only unlisted.
   func remove(_ entry: OutboxEntry) throws(RPCError) {
-    try onVault { (vault) throws(VaultFailure) in
-      try vault.apply([.delete(.vault, .outbox, id: entry.id)])
-      _ = try vault.truncateLog()  // the token is shredded, not only unlisted
-    }
+    let changes: [VaultChange] = [.delete(.vault, .outbox, id: entry.id), wipePending(for: nil)]
+    try onVault { (vault) throws(VaultFailure) in try vault.apply(changes) }
+    _ = try? finishErasures()
   }
 }

@@ -27,6 +27,8 @@ extension RecordKind {
   static let activeAccount = RecordKind(rawValue: 17)
   /// Tokens that must still be revoked.
   static let outbox = RecordKind(rawValue: 18)
+  /// What was erased and may still stand in the log.
+  static let erasure = RecordKind(rawValue: 20)
   /// What time it was last (DESIGN, Time): the sealed high-water mark.
   static let trustedTime = RecordKind(rawValue: 19)
 
@@ -38,7 +40,7 @@ extension RecordKind {
     case .head: .head
     case .accountKeys, .profile: .directory
     case .grant, .intent, .staged, .accessTokens: .token
-    case .provider, .activeAccount, .trustedTime: .vault
+    case .provider, .activeAccount, .trustedTime, .erasure: .vault
     case .outbox: .outbox
     default: .data
     }

@@ -9,6 +9,7 @@ final class CommitPlan: Sendable {
     var commits = 0
     var deaths: [CommitMoment] = []
     var failures: [Int: StoreFailure] = [:]
+    var logIsHeld = false
   }
   private let state = Mutex(State())
 
@@ -25,6 +26,12 @@ final class CommitPlan: Sendable {
 
   func fail(_ number: Int, with failure: StoreFailure) {
     state.withLock { $0.failures[$0.commits + number] = failure }
+  }
+
+  /// Another program is in the middle of reading: the log can't be emptied.
+  var logIsHeld: Bool {
+    get { state.withLock { $0.logIsHeld } }
+    set { state.withLock { $0.logIsHeld = newValue } }
   }
 
   func clear() {
@@ -139,7 +146,8 @@ final class ProcessStore: Store {
   }
 
   func truncateLog() throws(StoreFailure) -> Bool {
-    try call { (store) throws(StoreFailure) in try store.truncateLog() }
+    guard !plan.logIsHeld else { return false }
+    return try call { (store) throws(StoreFailure) in try store.truncateLog() }
   }
 
   func integrityProblems() throws(StoreFailure) -> [String] {

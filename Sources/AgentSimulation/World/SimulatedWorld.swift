@@ -175,6 +175,12 @@ public final class SimulatedWorld: Sendable {
   /// Plans that a commit, counted from now, fails and leaves nothing behind.
   public func failCommit(_ number: Int, with failure: StoreFailure) { commitPlan.fail(number, with: failure) }
 
+  /// Another program reads the store, so that its log can't be emptied.
+  public var logIsHeld: Bool {
+    get { commitPlan.logIsHeld }
+    set { commitPlan.logIsHeld = newValue }
+  }
+
   /// Commits of the store since the world began.
   public var commits: Int { commitPlan.commits }
 
