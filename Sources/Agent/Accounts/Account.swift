@@ -351,6 +351,13 @@ actor Account {
     return AccessTokens(others.sorted { $0.facts.serial < $1.facts.serial }.map(\.issued) + (fresh.map { [$0] } ?? []))
   }
 
+  /// The access tokens that still work, and how long they will.
+  var liveTokens: [(token: Secret, lives: Milliseconds)] {
+    let now = clock.boot()
+    let live = tokens.values.filter { now < $0.facts.expiresAt }
+    return live.sorted { $0.facts.serial < $1.facts.serial }.map { ($0.secret, $0.facts.expiresAt - now) }
+  }
+
   /// The wall clock was set: what is answered on the reading thread tells it.
   func clockChanged() {
     noteUse()

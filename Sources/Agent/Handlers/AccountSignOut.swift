@@ -19,8 +19,9 @@ enum AccountSignOutHandler: MethodHandler {
   private static func signOut(
     _ id: AccountID, _ params: AccountSignOut.Params, _ agent: AgentService
   ) async throws(RPCError) -> AccountSignOut.Result {
-    let done = try await agent.registry.signOut(id, params.mode)
-    await agent.accounts.account(id).release(RPCError(TokenMachine.Refusal.signedOut, account: id))
+    let account = agent.accounts.account(id)
+    let done = try await agent.registry.signOut(id, params.mode, accessTokens: await account.liveTokens)
+    await account.release(RPCError(TokenMachine.Refusal.signedOut, account: id))
     agent.board.setState(.signedOut, of: id)
     let revocation = await revoke(done, params, agent)
     agent.events.publish(SessionStateChangedEvent(state: .signedOut, previous: done.previousState), account: id)
@@ -36,9 +37,15 @@ enum AccountSignOutHandler: MethodHandler {
   private static func revoke(
     _ done: Registry.SignedOut, _ params: AccountSignOut.Params, _ agent: AgentService
   ) async -> WireRevocationOutcome {
-    guard let entry = done.entry else { return .notNeeded }
+    guard let entry = done.entry ?? done.others.first else { return .notNeeded }
     guard params.mode != .offline else { return .queued }  // no network is touched
     let desk = agent.revocations
+    // The refresh token first: whoever has it can make more of the others.
+    defer {
+      for other in done.others where other.id != entry.id {
+        agent.background.start { _ = await desk.send(other) }
+      }
+    }
     // The try itself goes on past the caller's budget; only the answer does not wait for it.
     let outcome = try? await withDeadline(
       seconds: params.revocationTimeoutSeconds, clock: agent.environment.clock

@@ -4,16 +4,18 @@ enum RevocationListHandler: MethodHandler {
   typealias Method = RevocationList
 
   static func handle(_ params: RevocationList.Params, _ call: Call) async throws(RPCError) -> RevocationList.Result {
-    RevocationList.Result(revocations: try await call.agent.registry.outbox().map { WireRevocation($0) })
+    RevocationList.Result(
+      revocations: try await call.agent.registry.outbox().map { WireRevocation($0, call.agent.time) })
   }
 }
 
 extension WireRevocation {
-  /// Without the token.
-  init(_ entry: OutboxEntry) {
+  /// Without the token; its moments as the wall clock shows them now.
+  init(_ entry: OutboxEntry, _ time: TimeKeeper) {
+    let wall = { time.wall($0, of: entry.provider) }
     self.init(
       id: entry.name, issuer: entry.issuer, accountLabel: entry.accountLabel, attempts: entry.attempts,
-      nextAttemptAt: entry.nextAttemptAt, expiresAt: entry.expiresAt,
-      lastError: entry.lastError.map { WireLastFailure(name: $0, at: entry.lastErrorAt ?? entry.createdAt) })
+      nextAttemptAt: wall(entry.nextAttemptAt), expiresAt: wall(entry.expiresAt),
+      lastError: entry.lastError.map { WireLastFailure(name: $0, at: wall(entry.lastErrorAt ?? entry.createdAt)) })
   }
 }

@@ -9,7 +9,7 @@ enum RevocationRetryHandler: MethodHandler {
     let entries = try await registry.outbox().filter { params.revocation == nil || $0.name == params.revocation }
     guard params.revocation == nil || !entries.isEmpty else { throw .revocationNotFound }
     for entry in entries { _ = await call.agent.revocations.send(entry) }
-    return RevocationRetry.Result(revocations: try await registry.outbox().map { WireRevocation($0) })
+    return RevocationRetry.Result(revocations: try await registry.outbox().map { WireRevocation($0, call.agent.time) })
   }
 }
 

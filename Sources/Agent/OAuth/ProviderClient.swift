@@ -98,11 +98,11 @@ struct ProviderClient: Sendable {
 
   // MARK: revocation (RFC 7009)
 
-  func revoke(_ refreshToken: Secret) async -> RevocationOutbox.Answer {
+  func revoke(_ token: Secret, _ kind: OutboxEntry.Kind) async -> RevocationOutbox.Answer {
     guard let endpoint = provider.endpoints.revocation else { return .none }
     var form = FormBody()
-    form.append("token", refreshToken)
-    form.append("token_type_hint", "refresh_token")
+    form.append("token", token)
+    form.append("token_type_hint", kind.rawValue)
     let fields = authenticate(&form)
     guard case .response(let response) = await send(request("POST", endpoint, fields: fields, body: form.finish()))
     else { return .none }

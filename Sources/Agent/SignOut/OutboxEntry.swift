@@ -2,10 +2,11 @@ internal import AgentModel
 internal import JSONRPC
 internal import Secrets
 
-/// A refresh token that must still be revoked, with all that this takes: its account and provider may be gone by then.
+/// A token that must still be revoked, with all that this takes: its account and provider may be gone by then.
 struct OutboxEntry: Sendable {
   var id: [UInt8]
   var token: Secret
+  var kind = Kind.refreshToken
   var provider: ProviderName
   var issuer: String
   var accountLabel: String
@@ -19,12 +20,17 @@ struct OutboxEntry: Sendable {
   var lastError: String?
   var lastErrorAt: Timestamp?
 
+  /// RFC 7009 §2.1, `token_type_hint`. A refresh token takes its access tokens along, but where the provider's
+  /// revocation reaches one token alone.
+  enum Kind: String, Sendable { case refreshToken = "refresh_token", accessToken = "access_token" }
+
   /// The id of the wire.
   var name: String { "rev_" + Base32.encode(id) }
 
   var record: Secret {
     RecordCoding.write { writer in
       writer.member("token", token)
+      writer.member("kind", kind.rawValue)
       writer.member("provider", provider.text)
       writer.member("issuer", issuer)
       writer.member("accountLabel", accountLabel)
@@ -65,6 +71,7 @@ struct OutboxEntry: Sendable {
         id: id, token: token, provider: provider, issuer: issuer, accountLabel: label,
         identity: node["subject"]?.string.map { Identity(issuer: issuer, tenant: node["tenant"]?.string, subject: $0) },
         now: createdAt, expiresAt: expiresAt)
+      entry.kind = node["kind"]?.string.flatMap { Kind(rawValue: $0) } ?? .refreshToken
       entry.attempts = Int(node["attempts"]?.integer ?? 0)
       entry.nextAttemptAt = node["nextAttemptAt"]?.timestamp ?? createdAt
       entry.lastError = node["lastError"]?.string

@@ -13,6 +13,8 @@ extension Registry {
     var provider: Provider?
     /// Nil if there was no refresh token.
     var entry: OutboxEntry?
+    /// Access tokens that the refresh token's revocation does not reach.
+    var others: [OutboxEntry]
     var idToken: Secret?
     var data: WireDataDisposition
     /// Accounts whose last trace is gone now: this one, and what an earlier reader held up.
@@ -20,7 +22,10 @@ extension Registry {
     var wasActive: Bool
   }
 
-  func signOut(_ id: AccountID, _ mode: WireSignOutMode) throws(RPCError) -> SignedOut {
+  /// `accessTokens` are those in memory, with their remaining lifetimes.
+  func signOut(
+    _ id: AccountID, _ mode: WireSignOutMode, accessTokens: [(token: Secret, lives: Milliseconds)] = []
+  ) throws(RPCError) -> SignedOut {
     var profile = try profile(.id(id))
     // What a soft sign-out kept can still be erased; anything else was done already.
     guard profile.standing == .signedIn || (profile.standing == .signedOutSoft && mode == .hard) else {
@@ -39,13 +44,22 @@ extension Registry {
         for: $0, profile,
         expiresAt: loaded?.grant.refreshTokenExpiresAt.map { time.wall($0, of: profile.provider) })
     }
+    var others: [OutboxEntry] = []
+    if provider?.configuration.revocationScope == .token, provider?.endpoints.revocation != nil {
+      let now = time.now(for: profile.provider)
+      for (token, lives) in accessTokens {
+        var other = outboxEntry(for: token, profile, expiresAt: now + lives)
+        other.kind = .accessToken
+        others.append(other)
+      }
+    }
     let wasActive = active == id
     let old = profile.partition
     profile.epoch += 1
     profile.remember(GrantMemory(health: .signedOut))
     profile.standing = mode == .hard ? .signedOutHard : .signedOutSoft
     var changes: [VaultChange] = []
-    if let entry { changes.append(.put(.vault, .outbox, id: entry.id, entry.record)) }
+    changes += ((entry.map { [$0] } ?? []) + others).map { .put(.vault, .outbox, id: $0.id, $0.record) }
     if wasActive { changes.append(.delete(.vault, .activeAccount)) }
     if mode == .hard {
       // A new incarnation remembers who it was; the keys of the old one go with its rows.
@@ -66,7 +80,8 @@ extension Registry {
     let erased = mode == .hard ? (try? finishErasures()) ?? [] : []
     let data: WireDataDisposition = mode != .hard ? .sealed : erased.contains(id) ? .erased : .erasurePending
     return SignedOut(
-      profile: profile, previousState: previousState, provider: provider, entry: entry, idToken: loaded?.idToken,
+      profile: profile, previousState: previousState, provider: provider, entry: entry, others: others,
+      idToken: loaded?.idToken,
       data: data, erased: erased, wasActive: wasActive)
   }
 
@@ -99,7 +114,7 @@ extension Registry {
   }
 
   private func outboxEntry(for token: Secret, _ profile: AccountProfile, expiresAt: Timestamp?) -> OutboxEntry {
-    let now = clock.wall()
+    let now = time.now(for: profile.provider)
     let patience = now + RevocationOutbox.patience
     return OutboxEntry(
       id: entropy.bytes(16), token: token, provider: profile.provider, issuer: profile.identity.issuer,

@@ -28,7 +28,7 @@ actor RevocationDesk {
     guard let entries = try? await around.registry.outbox() else { return }
     for entry in entries {
       let wasUnreached = entry.lastError.map { $0 == Self.word(.none) } ?? true
-      if entry.nextAttemptAt <= clock.wall() || resumption == .unreached && wasUnreached {
+      if entry.nextAttemptAt <= now(for: entry) || resumption == .unreached && wasUnreached {
         around.background.start { _ = await self.send(entry) }
       } else {
         schedule(entry)
@@ -61,7 +61,7 @@ actor RevocationDesk {
     defer { inFlight.remove(entry.id) }
     // Another try may have ended it since it was read.
     guard let current = try? await around.registry.outbox().first(where: { $0.id == entry.id }) else { return .queued }
-    guard current.expiresAt > clock.wall() else {
+    guard current.expiresAt > now(for: current) else {
       await giveUp(current, reason: "expired")
       return .queued
     }
@@ -72,7 +72,7 @@ actor RevocationDesk {
       return .unsupported
     }
     let client = around.client(of: provider)
-    let answer = await client.revoke(current.token)
+    let answer = await client.revoke(current.token, current.kind)
     var after = current
     after.attempts += 1
     let jitter = around.environment.entropy.fraction()
@@ -86,9 +86,9 @@ actor RevocationDesk {
       await giveUp(current, reason: "unsupported")
       return .unsupported
     case .again(let pause):
-      after.nextAttemptAt = clock.wall() + pause
+      after.nextAttemptAt = now(for: current) + pause
       after.lastError = Self.word(answer)
-      after.lastErrorAt = clock.wall()
+      after.lastErrorAt = now(for: current)
       // Given up or superseded while it was on its way: it does not come back.
       guard (try? await around.registry.reschedule(after)) != false else { return .queued }
       schedule(after)
@@ -109,13 +109,16 @@ actor RevocationDesk {
     around.events.publish(RevocationAbandonedEvent(revocation: entry.name, issuer: entry.issuer, reason: reason))
   }
 
+  /// Trusted time: a wall clock that is set a year ahead must not end the patience with a provider (DESIGN, Time).
+  private func now(for entry: OutboxEntry) -> Timestamp { around.time.now(for: entry.provider) }
+
   /// A person gives up.
   func abandon(_ entry: OutboxEntry) async { await giveUp(entry, reason: "requested") }
 
   private func schedule(_ entry: OutboxEntry) {
     guard timers[entry.id] != entry.nextAttemptAt else { return }
     timers[entry.id] = entry.nextAttemptAt
-    let due = clock.boot() + (entry.nextAttemptAt - clock.wall())
+    let due = clock.boot() + (entry.nextAttemptAt - now(for: entry))
     around.background.startTimer { [clock] in
       await clock.sleep(until: due)
       guard !Task.isCancelled else { return }

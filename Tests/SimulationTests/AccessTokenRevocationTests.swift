@@ -1,0 +1,61 @@
+import AgentModel
+import AgentSimulation
+import PracticeProvider
+import Testing
+
+/// Where a provider's revocation reaches one token alone, access tokens are revoked by themselves (RFC 7009 §2.1).
+@Suite struct AccessTokenRevocationTests {
+  private static func scene(_ world: SimulatedWorld, told: String) async throws -> Scene {
+    var options = Scene.options
+    options.revocationReach = .token
+    return try await Scene.signedIn(
+      world, options: options, more: #","refresh":{"reuse":"strict"},"revocationScope":"\#(told)""#)
+  }
+
+  private static func leave(_ scene: Scene, _ mode: String) async throws -> SimulatedAnswer {
+    let client = try scene.world.client()
+    defer { client.disconnect() }
+    return await client.call("account.signOut", #"{"account":"work","mode":"\#(mode)"}"#)
+  }
+
+  @Test(arguments: ["soft", "hard"]) func everyAccessTokenIsRevoked(mode: String) throws {
+    try scenario { world in
+      let scene = try await Self.scene(world, told: "token")
+      let whole = try #require(try await scene.token()["accessToken"])
+      let narrow = try #require(try await scene.token(#","scopes":["email"]"#)["accessToken"])
+      #expect(try await Self.leave(scene, mode)["revocation"] == "confirmed")
+      await world.clock.sleep(for: .seconds(1))
+      #expect(!scene.idp.isActive(accessToken: whole) && !scene.idp.isActive(accessToken: narrow))
+      #expect(scene.idp.activeRefreshTokens().isEmpty)
+      let client = try world.client()
+      #expect(await client.call("revocation.list").json["result", "revocations"]?.arrayValue?.isEmpty == true)
+    }
+  }
+
+  /// Queued without a packet, through a restart, and what has expired by itself meanwhile is not asked for.
+  @Test func offlineTheyWaitAndExpire() throws {
+    try scenario { world in
+      let scene = try await Self.scene(world, told: "token")
+      let token = try #require(try await scene.token()["accessToken"])
+      let before = world.network.sent.count
+      #expect(try await Self.leave(scene, "offline")["revocation"] == "queued")
+      #expect(world.network.sent.count == before)
+      try await world.restart()
+      let client = try world.client()
+      _ = await client.call("connectivity.report", #"{"online":true}"#)
+      await world.clock.sleep(for: .seconds(60))
+      #expect(!scene.idp.isActive(accessToken: token) && scene.idp.activeRefreshTokens().isEmpty)
+    }
+  }
+
+  /// Elsewhere the refresh token takes them along, so that they are not sent.
+  @Test func whereTheFamilyEndsTheyAreNotSent() throws {
+    try scenario { world in
+      let scene = try await Self.scene(world, told: "family")
+      _ = try await scene.token()
+      #expect(try await Self.leave(scene, "soft")["revocation"] == "confirmed")
+      await world.clock.sleep(for: .seconds(60))
+      #expect(world.network.count("/revoke") == 1)
+    }
+  }
+}
