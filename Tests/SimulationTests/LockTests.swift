@@ -142,3 +142,32 @@ import Testing
     }
   }
 }
+
+/// The rarest of meetings: a sign-in overtakes an exchange, and its late answer comes to a locked agent.
+@Suite struct OvertakenAnswerTests {
+  @Test func itIsRevokedAndTheNewGrantGoesOn() throws {
+    for seed in 1...100 as ClosedRange<UInt64> {
+      try scenario(seed: seed) { world in
+        let scene = try await Scene.signedIn(world)
+        let gate = Gate()
+        world.network.next("/token", .heldAfter(gate))
+        let client = try world.client()
+        let forced = client.send("token.refresh", #"{"account":"work"}"#)
+        await world.clock.sleep(for: .seconds(1))
+        try await world.signIn("alice", at: scene.provider, again: scene.account)
+        #expect(await client.answer(to: forced).error == nil, "whoever waited gets the new grant's token")
+        #expect(await client.call("agent.lock").error == nil)
+        gate.open()
+        await world.clock.sleep(for: .seconds(1))
+        #expect(await client.call("agent.unlock").error == nil)
+        for _ in 0..<3 {
+          let answer = await client.call("token.refresh", #"{"account":"work"}"#)
+          #expect(scene.works(answer), "seed \(seed): \(answer)")
+        }
+        await world.clock.sleep(for: .seconds(60))
+        #expect(scene.idp.activeRefreshTokens().count == 1, "seed \(seed): the successor that came late is dead")
+        #expect(await client.call("revocation.list").json["result", "revocations"]?.arrayValue?.isEmpty == true)
+      }
+    }
+  }
+}

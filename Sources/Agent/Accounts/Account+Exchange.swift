@@ -42,9 +42,12 @@ extension Account {
 
   /// What is in the agent's own hands needs no place in line; whatever is sent does.
   private func carryOut(_ run: Run, issuer: String) async {
-    if let unkept {
+    if let held = unkept {
       // An answer that came earlier is kept before anything new is asked: the token in it is the only one that lives.
-      return await keep(unkept, run)
+      if held.intent.epoch == loaded?.profile.epoch { return await keep(held, run) }
+      // Somebody signed in since: it is nobody's any more.
+      unkept = nil
+      await quarantine(held)
     }
     if let ended = unsettled {
       unsettled = nil
@@ -112,7 +115,10 @@ extension Account {
   private func keep(_ answer: Registry.StagedAnswer, _ run: Run) async {
     let intent = answer.intent
     do {
-      guard try await around.registry.stage(answer.body, for: intent, of: id) else { return await quarantine(answer) }
+      guard try await around.registry.stage(answer.body, for: intent, of: id) else {
+        if unkept?.intent.epoch == intent.epoch { unkept = nil }
+        return await quarantine(answer)
+      }
     } catch {
       // The disk failed between the check and now, or the vault was locked. The answer stays in guarded memory and is
       // kept with the next attempt.
@@ -190,6 +196,8 @@ extension Account {
 
   /// The disk or the vault can't take the answer now: it stays in guarded memory, and with it nothing is in doubt.
   private func hold(_ answer: Registry.StagedAnswer, _ run: Run) {
+    // One that a sign-in has overtaken must not take the place of the new grant's.
+    if let unkept, unkept.intent.epoch > answer.intent.epoch { return }
     unkept = answer
     guard let attempt = current(run, epoch: answer.intent.epoch) else { return }
     perform(loaded?.machine.answerIsHeld(attempt: attempt.number) ?? [])

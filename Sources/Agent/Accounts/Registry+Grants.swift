@@ -46,7 +46,8 @@ extension Registry {
     guard let profile = current(id, epoch: intent.epoch) else { return false }
     try onVault(account: id) { (vault) throws(VaultFailure) in
       try vault.checkWritable()
-      try vault.apply([.put(profile.partition, .intent, intent.record)])
+      // An answer of before does not belong to this request.
+      try vault.apply([.put(profile.partition, .intent, intent.record), .delete(profile.partition, .staged)])
     }
     return true
   }
@@ -109,7 +110,8 @@ extension Registry {
     ]
     switch journal {
     case .done: changes += [.delete(profile.partition, .intent), .delete(profile.partition, .staged)]
-    case .inDoubt(let intent): changes.append(.put(profile.partition, .intent, intent.record))
+    case .inDoubt(let intent):
+      changes += [.put(profile.partition, .intent, intent.record), .delete(profile.partition, .staged)]
     }
     let all = changes + timeRecord
     try onVault(account: id) { (vault) throws(VaultFailure) in try vault.apply(all) }
