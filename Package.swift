@@ -55,7 +55,7 @@ let adapters: [Target] = [
   room("KeyProviders", ["AgentModel", "AgentPorts", "CPlatform", "Secrets"]),  // key slots, anchors
   room("LoopbackHTTP", ["CPlatform"]),  // a small HTTP/1.1 listener on loopback
   room("SQLiteStore", ["AgentModel", "AgentPorts", "CPlatform", "CSQLite"]),  // Store on SQLite
-  room("SystemAdapters", ["AgentModel", "AgentPorts", "CPlatform", "LoopbackHTTP", "Secrets"]),  // clock, log, lock, signals
+  room("SystemAdapters", ["AgentModel", "AgentPorts", "CPlatform", "LoopbackHTTP", "Secrets"]),  // clock, signals
   room("TokenSignatures", ["AgentModel", "AgentPorts", "CVerify"]),  // signatures of ID tokens, by OpenSSL
   room("UnixTransport", ["AgentModel", "AgentPorts", "CPlatform", "JSONRPC"]),  // the socket, stdio, the reading thread
 ]

@@ -215,6 +215,7 @@ extension Account {
     guard let scope, scope != grant.scopes else { return nil }
     let lost = grant.scopes.names.filter { !scope.names.contains($0) }
     grant.scopes = scope
+    if !lost.isEmpty { grant.isNarrowed = true }
     return lost.isEmpty ? nil : lost
   }
 

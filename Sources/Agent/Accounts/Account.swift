@@ -112,10 +112,12 @@ actor Account {
     return try await token(key, .replacing(fingerprint: fingerprint))
   }
 
-  /// A token for all the granted scopes is the standard one, however they are spelled out.
+  /// A token for all the granted scopes is the standard one, however they are spelled out. Not so of a grant that was
+  /// narrowed: what is not spelled out may be more than was asked for.
   private func standardized(_ key: TokenKey) -> TokenKey {
-    guard let scopes = key.scopes, scopes.isEmpty || scopes == loaded?.grant.scopes else { return key }
-    return TokenKey(resource: key.resource)
+    guard let scopes = key.scopes, let grant = loaded?.grant else { return key }
+    let isWhole = scopes.isEmpty || (scopes == grant.scopes && !grant.isNarrowed)
+    return isWhole ? TokenKey(resource: key.resource) : key
   }
 
   private func leave(_ waiter: UInt64) {

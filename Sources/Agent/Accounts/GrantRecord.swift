@@ -12,6 +12,8 @@ struct GrantRecord: Sendable {
   var memory: GrantMemory
   /// Granted scopes, which may be fewer than were asked for (RFC 6749 §3.3).
   var scopes: ScopeSet
+  /// An exchange granted less than the sign-in did: the next may grant more again.
+  var isNarrowed = false
   var roles: [String]
   /// On the provider's timeline.
   var refreshTokenExpiresAt: Timestamp?
@@ -22,6 +24,7 @@ struct GrantRecord: Sendable {
       writer.member("generation", Int64(generation))
       memory.write(to: &writer)
       writer.member("scopes", scopes.names)
+      if isNarrowed { writer.member("isNarrowed", 1) }
       writer.member("roles", roles)
       writer.member("refreshTokenExpiresAt", refreshTokenExpiresAt?.milliseconds)
     }
@@ -42,10 +45,12 @@ struct GrantRecord: Sendable {
   init?(_ plain: Secret) {
     let read = RecordCoding.read(plain) { node -> GrantRecord? in
       guard let generation = node["generation"]?.integer, let memory = GrantMemory(node) else { return nil }
-      return GrantRecord(
+      var grant = GrantRecord(
         refreshToken: node["refreshToken"]?.secret, generation: UInt64(clamping: generation), memory: memory,
         scopes: ScopeSet(node["scopes"]?.strings ?? []), roles: node["roles"]?.strings ?? [],
         refreshTokenExpiresAt: node["refreshTokenExpiresAt"]?.timestamp)
+      grant.isNarrowed = node["isNarrowed"] != nil
+      return grant
     }
     guard let read else { return nil }
     self = read
