@@ -32,6 +32,8 @@ extension Player {
     case "revoke": try revoke(Arguments(text))
     case "account": try account(Arguments(text))
     case "browser": try browse(Arguments(text))
+    case "redirect": try redirect(Arguments(text))
+    case "device": try device(Arguments(text))
     case "refresh-token": try refreshToken(Arguments(text))
     case "network": try network(Arguments(text))
     case "expect-requests": try expectRequests(Arguments(text))

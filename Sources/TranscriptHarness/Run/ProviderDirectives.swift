@@ -34,6 +34,8 @@ extension Player {
       options.refreshTokenLifetimeSeconds = try seconds()
       options.tellsRefreshTokenLifetime = true
     case "refreshIn": options.refreshInSeconds = try seconds()
+    case "deviceInterval": options.devicePollingIntervalSeconds = try seconds()
+    case "deviceLifetime": options.deviceCodeLifetimeSeconds = try seconds()
     case "idTokenOnRefresh": options.idTokenOnRefresh = value == "true"
     case "metadata":
       guard let layout = MetadataLayout(rawValue: value) else { throw Unreadable("metadata is not \(value)") }
@@ -140,13 +142,50 @@ extension Player {
   /// `@browser $ref:url user=alice tenant=acme [deny] [state=other] [iss=…] [code=…]`: the person goes to the provider,
   /// and the browser comes back.
   func browse(_ arguments: Arguments) throws {
-    try arguments.only("user", "tenant", "state", "iss", "code", "provider")
+    try arguments.only("user", "tenant", "state", "iss", "code")
+    let target = try comingBack(from: try arguments.word(0, "an authorization URL"), arguments)
+    let world = try running().world
+    Task(executorPreference: world.executor) { _ = await world.browser.visit(target) }
+    try settle()
+  }
+
+  /// `@redirect answer $ref:url user=alice tenant=acme [deny] [state=other] [iss=…] [code=…] [part=code|query]`: the same
+  /// in a browser that reaches nobody. The address it is left with, or a part of it, is bound as a secret.
+  func redirect(_ arguments: Arguments) throws {
+    try arguments.only("user", "tenant", "state", "iss", "code", "part")
+    let address = try comingBack(from: try arguments.word(1, "an authorization URL"), arguments)
+    let parts = URLComponents(string: address)
+    let copied =
+      switch arguments["part"] {
+      case nil: address
+      case "query"?: parts?.percentEncodedQuery
+      case "code"?: parts?.queryItems?.first { $0.name == "code" }?.value
+      case let part?: throw Unreadable("there is no part \(part)")
+      }
+    guard let copied else { throw Unreadable("the address has no such part") }
+    bindings.bind(try arguments.word(0, "a name"), .string(copied), isSecret: true)
+  }
+
+  /// `@device idp $ref:code user=alice tenant=acme`, `@device idp $ref:code deny`: the person enters a user code.
+  func device(_ arguments: Arguments) throws {
+    try arguments.only("user", "tenant")
+    let provider = try running().provider(try arguments.word(0, "a provider's name")).idp
+    let code = try bindings.expand(try arguments.word(1, "a user code"))
+    if arguments.words.contains("deny") {
+      try provider.denyDevice(userCode: code)
+    } else {
+      try provider.approveDevice(userCode: code, as: try person(arguments))
+    }
+  }
+
+  /// Where the provider sends the browser, with what a script changes in it.
+  private func comingBack(from reference: String, _ arguments: Arguments) throws -> String {
     let machine = try running()
-    let url = try bindings.expand(try arguments.word(0, "an authorization URL"))
+    let url = try bindings.expand(reference)
     guard let provider = machine.providers.values.first(where: { url.hasPrefix($0.idp.issuer + "/") })?.idp else {
       throw Unreadable("no provider of this world has this URL")
     }
-    var location =
+    let location =
       arguments.words.contains("deny")
       ? try provider.denyAuthorization(url: url) : try provider.authorize(url: url, as: try person(arguments))
     guard var parts = URLComponents(string: location) else { throw Unreadable("the provider sent the browser nowhere") }
@@ -155,11 +194,7 @@ extension Player {
       parts.queryItems = (parts.queryItems ?? []).filter { $0.name != key }
       if value != "none" { parts.queryItems?.append(URLQueryItem(name: key, value: value)) }
     }
-    location = parts.string ?? location
-    let world = machine.world
-    let target = location
-    Task(executorPreference: world.executor) { _ = await world.browser.visit(target) }
-    try settle()
+    return parts.string ?? location
   }
 }
 
