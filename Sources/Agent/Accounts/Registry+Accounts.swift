@@ -72,6 +72,11 @@ extension Registry {
     }
   }
 
+  /// The vault is open and the disk takes writes, as far as that can be told before.
+  func requireWritable() throws(RPCError) {
+    try onVault { (vault) throws(VaultFailure) in try vault.checkWritable() }
+  }
+
   /// Moves `@active`, and tells who it was before.
   func activate(_ selector: AccountSelector) throws(RPCError) -> (active: AccountProfile, previous: AccountID?) {
     let profile = try profile(selector)

@@ -28,6 +28,6 @@ extension ServedMethods {
     for info in MethodTable.all { whole[info.feature] = (whole[info.feature] ?? true) && all[info.name] != nil }
     // A group whose other methods come with later releases is told by the methods that are there.
     let single = MethodTable.all.filter { whole[$0.feature] == false && all[$0.name] != nil }.map(\.name)
-    return (whole.filter(\.value).map(\.key) + single + ["signIn.browser"]).sorted()
+    return (whole.filter(\.value).map(\.key) + single + ["signIn.browser", "signIn.device"]).sorted()
   }()
 }

@@ -1,26 +1,41 @@
-internal import AgentPorts
 internal import AgentModel
+internal import AgentPorts
 internal import AgentProtocol
 
 enum SignInBeginHandler: MethodHandler {
   typealias Method = SignInBegin
 
   static func handle(_ params: SignInBegin.Params, _ call: Call) async throws(RPCError) -> SignInBegin.Result {
-    guard params.flow == .browser else {
-      throw .invalidParams("/flow", expected: "a flow that agent.hello lists among its features: browser")
-    }
     var wishes = SignInJob.Wishes(alias: params.alias, scopes: params.scopes, prompt: params.prompt)
+    if params.prompt != nil, params.flow == .device {
+      // RFC 8628 has no such parameter. Whoever asks for a new login must not believe that there was one.
+      throw .invalidParams("/prompt", expected: "no prompt with the flow device, which has none")
+    }
     if let selector = params.account {
       let profile = try await call.agent.registry.profile(selector)
       guard profile.provider == params.provider else {
         throw .invalidParams("/provider", expected: "the provider of the account that signs in again")
       }
       wishes.account = profile.id
-      wishes.loginHint = profile.email
+      wishes.loginHint = profile.loginHint
     }
-    let begun = try await call.agent.signIns.begin(provider: params.provider.text, wishes: wishes)
-    if params.openBrowser == true { call.agent.environment.browser.open(begun.authorizationURL) }
-    return SignInBegin.Result(
-      signIn: begun.id, flow: .browser, authorizationUrl: begun.authorizationURL, expiresAt: begun.expiresAt)
+    let begun = try await call.agent.signIns.begin(params.flow, provider: params.provider.text, wishes: wishes)
+    if params.openBrowser == true { call.agent.environment.browser.open(begun.page.url) }
+    var result = SignInBegin.Result(signIn: begun.id, flow: params.flow, expiresAt: begun.expiresAt)
+    switch begun.page {
+    case .authorization(let url): result.authorizationUrl = url
+    case .device(let device):
+      result.verificationUri = device.verificationURI
+      result.verificationUriComplete = device.verificationURIComplete
+      result.userCode = device.userCode
+      result.intervalSeconds = Int(device.interval.wholeSeconds)
+    }
+    return result
   }
+}
+
+extension AccountProfile {
+  /// What the provider's page may fill in (OpenID Connect Core §3.1.2.1). A name that is one word is what many
+  /// providers let people sign in by; "Alice Archer" is not.
+  fileprivate var loginHint: String? { email ?? displayName.flatMap { $0.contains(" ") ? nil : $0 } }
 }

@@ -12,12 +12,8 @@ enum SignInWaitHandler: MethodHandler {
       () async throws(RPCError) in try await desk.wait(id)
     }
     if status == nil { _ = try await desk.progress(id) }
-    switch status ?? .pending {
-    case .pending:
-      if Task.isCancelled { throw .cancelled }
-      return WireSignInProgress(signIn: id, status: .pending)
-    case .completed(let account): return WireSignInProgress(signIn: id, status: .completed, account: account)
-    case .failed(let error): throw error
-    }
+    let known = status ?? .pending
+    if case .pending = known, Task.isCancelled { throw .cancelled }
+    return try WireSignInProgress(id, known)
   }
 }

@@ -47,16 +47,27 @@ struct ProviderClient: Sendable {
   }
 
   private func token(_ form: consuming FormBody) async -> TokenAnswer {
-    guard let endpoint = provider.endpoints.token else { return .failed(.misconfigured("noTokenEndpoint")) }
+    guard provider.endpoints.token != nil else { return .failed(.misconfigured("noTokenEndpoint")) }
+    return judge(await exchange(form))
+  }
+
+  /// One request to the token endpoint, with who the client is.
+  func exchange(_ form: consuming FormBody) async -> HTTPOutcome {
+    guard let endpoint = provider.endpoints.token else { return .notConnected(.invalidURL) }
     var form = form
     let fields = authenticate(&form)
-    let request = request("POST", endpoint, fields: fields, body: form.finish())
-    let outcome = await send(request)
-    if case .response(let response) = outcome {
-      time.answered(
-        by: provider.configuration.name, date: response.field("Date"), sentAt: response.sentAt,
-        receivedAt: response.receivedAt)
-    }
+    let outcome = await send(request("POST", endpoint, fields: fields, body: form.finish()))
+    if case .response(let response) = outcome { hearTime(response) }
+    return outcome
+  }
+
+  func hearTime(_ response: HTTPResponse) {
+    time.answered(
+      by: provider.configuration.name, date: response.field("Date"), sentAt: response.sentAt,
+      receivedAt: response.receivedAt)
+  }
+
+  func judge(_ outcome: HTTPOutcome) -> TokenAnswer {
     switch outcome {
     case .response(let response):
       switch TokenAnswerSorter.sort(response) {
@@ -74,13 +85,13 @@ struct ProviderClient: Sendable {
     }
   }
 
-  private func meaning(of refusal: TokenEndpointRefusal) -> ExchangeFailure {
+  func meaning(of refusal: TokenEndpointRefusal) -> ExchangeFailure {
     FailureClassifier.classify(
       refusal, codes: provider.configuration.errorCodes, table: provider.preset?.failures)
   }
 
   /// RFC 6749 §2.3.1: Basic is what every server must take; the body is for those that say they take only that.
-  private func authenticate(_ form: inout FormBody) -> [HTTPField] {
+  func authenticate(_ form: inout FormBody) -> [HTTPField] {
     let configuration = provider.configuration
     let fields = [HTTPField("Content-Type", FormBody.mediaType), HTTPField("Accept", "application/json")]
     let methods = provider.tokenEndpointAuthMethods
@@ -154,12 +165,12 @@ struct ProviderClient: Sendable {
     }
   }
 
-  private func send(_ request: HTTPRequest) async -> HTTPOutcome {
+  func send(_ request: HTTPRequest) async -> HTTPOutcome {
     guard let connectivity else { return await environment.http.send(request) }
     return await connectivity.witness(request, over: environment.http)
   }
 
-  private func request(_ method: String, _ url: String, fields: [HTTPField], body: Secret?) -> HTTPRequest {
+  func request(_ method: String, _ url: String, fields: [HTTPField], body: Secret?) -> HTTPRequest {
     let host = HTTPURL(url)?.host ?? ""
     return HTTPRequest(
       method: method, url: url, fields: fields, body: body, pins: provider.configuration.pins[host] ?? [])

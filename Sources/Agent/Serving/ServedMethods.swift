@@ -37,6 +37,7 @@ struct ServedMethods: Sendable {
     ServedMethod(SessionGetHandler.self),
     ServedMethod(SignInBeginHandler.self),
     ServedMethod(SignInCancelHandler.self),
+    ServedMethod(SignInCompleteHandler.self),
     ServedMethod(SignInImportHandler.self),
     ServedMethod(SignInWaitHandler.self),
     ServedMethod(TokenGetHandler.self),

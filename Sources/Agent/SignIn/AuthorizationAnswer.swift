@@ -1,39 +1,56 @@
 internal import AgentModel
+internal import AgentPorts
 internal import Secrets
 
-/// What the browser brought back (RFC 6749 §4.1.2, RFC 9207), judged before anything is done with it.
+/// What came back from the provider's page (RFC 6749 §4.1.2, RFC 9207), judged before anything is done with it.
 enum AuthorizationAnswer {
-  /// The code, if the answer belongs to this sign-in and the provider agreed.
-  static func code(in query: String, for job: SignInJob) throws(RPCError) -> Secret {
+  /// It belongs to this sign-in, and the provider agreed.
+  case code(Secret)
+  /// It belongs to this sign-in, which is over.
+  case refused(RPCError)
+  /// It is no answer to this sign-in: the right one may still come.
+  case foreign(RPCError)
+
+  init(query: String, to request: AuthorizationRequest, of provider: Provider) {
     guard let answer = HTTPQuery(query), answer.duplicates.isEmpty else {
-      throw .signInFailed("malformedAnswer", "The provider's answer could not be read. Nothing was kept; begin again.")
+      self = .foreign(
+        .signInFailed("malformedAnswer", "The provider's answer could not be read. Nothing was kept; begin again."))
+      return
     }
-    guard let state = answer["state"], same(state, job.state) else {
-      throw .signInFailed(
-        "stateMismatch",
-        "The answer does not belong to this sign-in. Nothing was kept; if you did not start it, somebody else did.")
+    guard let state = answer["state"], Self.same(state, request.state) else {
+      self = .foreign(
+        .signInFailed(
+          "stateMismatch",
+          "The answer does not belong to this sign-in. Nothing was kept; if you did not start it, somebody else did."))
+      return
+    }
+    let (code, error) = (answer["code"] ?? "", answer["error"])
+    guard !code.isEmpty || error != nil else {
+      // Our own address, before it went anywhere, has our state too.
+      self = .foreign(
+        .signInFailed("malformedAnswer", "The provider's answer has no code. Nothing was kept; begin again."))
+      return
     }
     // RFC 9207 §2.4: with several providers, an answer must say whom it is from, or one could pass for another.
     let issuer = answer["iss"]
-    let mustTell = job.provider.metadata?.authorizationResponseIssuer == true
+    let mustTell = provider.metadata?.authorizationResponseIssuer == true
     if issuer != nil || mustTell {
-      guard let issuer, same(issuer, job.provider.configuration.issuer) else {
-        throw .signInFailed(
-          "issuerMismatch", "The answer is from another provider than the one asked. Nothing was kept.")
+      guard let issuer, Self.same(issuer, provider.configuration.issuer) else {
+        self = .refused(
+          .signInFailed("issuerMismatch", "The answer is from another provider than the one asked. Nothing was kept."))
+        return
       }
     }
-    if let error = answer["error"] {
-      guard error == "access_denied" else {
-        throw .signInFailed("providerError", "The provider refused the sign-in. Nothing was kept.").with {
-          $0.details = [("providerError", .text(known(error)))]
-        }
-      }
-      throw .signInFailed("denied", "The sign-in was denied at the provider. Nothing was changed.")
+    self = error.map { .refused(Self.meaning(of: $0)) } ?? .code(Secret(text: code))
+  }
+
+  private static func meaning(of error: String) -> RPCError {
+    guard error != "access_denied" else {
+      return .signInFailed("denied", "The sign-in was denied at the provider. Nothing was changed.")
     }
-    guard let code = answer["code"], !code.isEmpty else {
-      throw .signInFailed("malformedAnswer", "The provider's answer has no code. Nothing was kept; begin again.")
+    return .signInFailed("providerError", "The provider refused the sign-in. Nothing was kept.").with {
+      $0.details = [("providerError", .text(known(error)))]
     }
-    return Secret(text: code)
   }
 
   /// In constant time: the state is what an attacker must guess.

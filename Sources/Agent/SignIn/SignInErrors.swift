@@ -4,6 +4,9 @@ internal import AgentPorts
 internal import AgentProtocol
 
 extension RPCError {
+  static let signInExpired = signInFailed("expired", "Nobody signed in in time. Begin again; nothing was changed.")
+  static let signInCancelled = signInFailed("cancelled", "The sign-in was cancelled. Nothing was changed.")
+
   /// Why the token endpoint gave no tokens for a sign-in. A way that is closed says so with its own code.
   static func signInFailed(_ failure: ExchangeFailure) -> RPCError {
     switch failure {
@@ -30,6 +33,17 @@ extension RPCError {
       .signInFailed("answerLost", "The provider's answer was lost. Nothing was kept; sign in again.")
     case .reauthenticate, .locked, .interaction, .store:
       .signInFailed("refused", "The provider refused. Nothing was kept; sign in again.")
+    }
+  }
+
+  init(_ end: DevicePolling.End) {
+    switch end {
+    case .denied: self = .signInFailed("denied", "The sign-in was denied at the provider. Nothing was changed.")
+    case .expired: self = .signInExpired
+    case .unknownCode:
+      self = .signInFailed("refused", "The provider does not know the code any more. Nothing was kept; begin again.")
+    case .answerLost: self = .signInFailed(.unknownOutcome("lost"))
+    case .failed(let failure): self = .signInFailed(failure)
     }
   }
 

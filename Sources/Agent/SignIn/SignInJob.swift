@@ -1,3 +1,4 @@
+internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import Secrets
@@ -10,23 +11,40 @@ struct SignInJob: Sendable {
     case failed(RPCError)
   }
 
+  /// How the provider's answer comes back.
+  enum Way: Sendable {
+    /// The browser brings it to our listener, or a person brings it by hand.
+    case browser(AuthorizationRequest, any RedirectListener)
+    /// A person brings it; nobody listens.
+    case paste(AuthorizationRequest)
+    /// The agent asks for it.
+    case device(DeviceAuthorization, DevicePolling)
+  }
+
   let id: String
   let provider: Provider
   let wishes: Wishes
-  /// RFC 6749 §10.12, single use.
-  let state: String
-  /// OpenID Connect Core §3.1.2.1, single use.
-  let nonce: String
-  /// RFC 7636: proves at the token endpoint that who redeems the code is who asked for it.
-  let verifier: Secret
   let scopes: [String]
   let expiresAt: BootInstant
-  var listener: (any RedirectListener)?
-  var redirectURI = ""
+  var way: Way
   var status = Status.pending
-  /// An answer of the browser was taken; a second one is not.
+  /// An answer was taken and is being redeemed; a second one is not.
   var isAnswered = false
+  /// How often a person may bring an answer that is none. A typing error or two are normal; who guesses gets nowhere.
+  var answersLeft = Self.answersAtMost
   var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
+
+  static let answersAtMost = 10
+
+  var isPending: Bool { if case .pending = status { true } else { false } }
+
+  /// Nil for a device's.
+  var request: AuthorizationRequest? {
+    switch way {
+    case .browser(let request, _), .paste(let request): request
+    case .device: nil
+    }
+  }
 
   /// What the person asked for.
   struct Wishes: Sendable {
@@ -36,19 +54,5 @@ struct SignInJob: Sendable {
     var scopes: [String]?
     var prompt: String?
     var loginHint: String?
-  }
-
-  /// The URL that the browser opens (RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect Core §3.1.2.1).
-  func authorizationURL(endpoint: HTTPURL) -> String {
-    let challenge = verifier.withBytes { Base64URL.encode(sha256($0)) }
-    var items = [
-      ("response_type", "code"), ("client_id", provider.configuration.clientID), ("redirect_uri", redirectURI),
-      ("scope", scopes.joined(separator: " ")), ("state", state), ("nonce", nonce), ("code_challenge", challenge),
-      ("code_challenge_method", "S256"),
-    ]
-    if let prompt = wishes.prompt { items.append(("prompt", prompt)) }
-    if let hint = wishes.loginHint { items.append(("login_hint", hint)) }
-    for resource in provider.configuration.resources { items.append(("resource", resource)) }  // RFC 8707 §2.1
-    return endpoint.adding(items)
   }
 }

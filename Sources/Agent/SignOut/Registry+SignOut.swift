@@ -113,6 +113,27 @@ extension Registry {
     return entry
   }
 
+  /// A token that came of a sign-in that made no account. Nil where it can't be revoked, or where that would end the
+  /// grant of an account that is signed in.
+  func quarantine(
+    _ token: Secret, at provider: Provider, of identity: Identity?, label: String
+  ) throws(RPCError) -> OutboxEntry? {
+    let configuration = provider.configuration
+    guard provider.endpoints.revocation != nil else { return nil }
+    if configuration.revocationScope == .grant {
+      let isShared = profiles.values.contains {
+        $0.provider == configuration.name && $0.standing == .signedIn && (identity == nil || $0.identity == identity)
+      }
+      if isShared { return nil }
+    }
+    let now = clock.wall()
+    let entry = OutboxEntry(
+      id: entropy.bytes(16), token: token, provider: configuration.name, issuer: configuration.issuer,
+      accountLabel: label, identity: identity, now: now, expiresAt: now + RevocationOutbox.patience)
+    try save(entry)
+    return entry
+  }
+
   private func outboxEntry(for token: Secret, _ profile: AccountProfile, expiresAt: Timestamp?) -> OutboxEntry {
     let now = time.now(for: profile.provider)
     let patience = now + RevocationOutbox.patience

@@ -84,5 +84,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "ed47f0b003f3bdb6e91e72ab527d9f1329b4865fb29335caaa78b8aa675a0304"
+  public static let schemaDigest = "b2ee06fadbf77cb5d09b8775f0cc806a1e1a66ddf17f48f6d9ba0340d8a0ebbb"
 }

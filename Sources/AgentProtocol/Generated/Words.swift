@@ -199,7 +199,9 @@ public enum WireSensitivity: String, CaseIterable, Hashable, Sendable {
   case restricted
 }
 
-/// How a person signs in.
+/// How a person signs in. `browser`: on this machine, the answer comes to a loopback address. `device`: on any, with
+/// a code (RFC 8628); a provider without it is 2007 `flowUnsupported`. `paste`: on any, and the person brings the
+/// answer by signIn.complete.
 public enum WireSignInFlow: String, CaseIterable, Hashable, Sendable {
   case browser
   case device

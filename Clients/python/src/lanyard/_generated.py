@@ -647,7 +647,10 @@ class Sensitivity(OpenEnum):
 
 
 class SignInFlow(OpenEnum):
-    """How a person signs in."""
+    """How a person signs in. `browser`: on this machine, the answer comes to a loopback address. `device`: on any,
+    with a code (RFC 8628); a provider without it is 2007 `flowUnsupported`. `paste`: on any, and the person
+    brings the answer by signIn.complete.
+    """
 
     BROWSER = "browser"
     DEVICE = "device"
@@ -2192,7 +2195,10 @@ class SignInMethods:
         sign_in: str,
         redirect_url: str,
     ) -> SignInProgress:
-        """Hands over the address to which the browser was sent back."""
+        """Hands over by hand the address to which the browser was sent back, or the code in it: of the flow paste,
+        and of browser where the browser is elsewhere. An error 2007 with attemptsLeft, 3001 and 3002 leave the
+        sign-in as it is.
+        """
         return self._caller.invoke(
             "signIn.complete",
             {
@@ -2289,7 +2295,10 @@ class AsyncSignInMethods:
         sign_in: str,
         redirect_url: str,
     ) -> SignInProgress:
-        """Hands over the address to which the browser was sent back."""
+        """Hands over by hand the address to which the browser was sent back, or the code in it: of the flow paste,
+        and of browser where the browser is elsewhere. An error 2007 with attemptsLeft, 3001 and 3002 leave the
+        sign-in as it is.
+        """
         return await self._caller.invoke(
             "signIn.complete",
             {

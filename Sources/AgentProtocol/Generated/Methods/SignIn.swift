@@ -20,9 +20,9 @@ public enum SignInBegin: RPCMethod {
     /// Sign this account in again: another subject is refused.
     public var account: AccountSelector?
     public var alias: Alias?
-    /// OpenID Connect Core §3.1.2.1: `login`, `consent`, `select_account`, …
+    /// OpenID Connect Core §3.1.2.1: `login`, `consent`, `select_account`, …; the flow `device` has none.
     public var prompt: String?
-    /// Open the page in the person's browser.
+    /// Open the page in the browser of the person at this machine; the answer has its address all the same.
     public var openBrowser: Bool?
 
     public init(
@@ -86,11 +86,16 @@ public enum SignInBegin: RPCMethod {
   public struct Result: WireWritable, Sendable {
     public var signIn: String
     public var flow: WireSignInFlow
+    /// Of the flows `browser` and `paste`: the page on which the person signs in.
     public var authorizationUrl: String?
+    /// Of the flow `device`: where the person enters the code, on any machine.
     public var verificationUri: String?
+    /// The same with the code in it, for a QR code, where the provider has one.
     public var verificationUriComplete: String?
+    /// Shown as it is.
     public var userCode: String?
     public var expiresAt: Timestamp
+    /// How often the agent asks whether the person has agreed.
     public var intervalSeconds: Int?
 
     public init(
@@ -190,7 +195,8 @@ public enum SignInWait: RPCMethod {
   public typealias Result = WireSignInProgress
 }
 
-/// Hands over the address to which the browser was sent back.
+/// Hands over by hand the address to which the browser was sent back, or the code in it: of the flow paste, and of
+/// browser where the browser is elsewhere. An error 2007 with attemptsLeft, 3001 and 3002 leave the sign-in as it is.
 public enum SignInComplete: RPCMethod {
   public static let info = MethodInfo(
     name: "signIn.complete", since: "1",
@@ -201,6 +207,8 @@ public enum SignInComplete: RPCMethod {
 
   public struct Params: WireReadable, Sendable {
     public var signIn: String
+    /// The whole address, whose state is checked, or what stands behind `code=`: a code has no state, so that PKCE
+    /// and the nonce of the ID token prove that it belongs to this sign-in.
     public var redirectUrl: Secret
 
     public init(

@@ -1,0 +1,25 @@
+internal import AgentProtocol
+
+enum SignInCompleteHandler: MethodHandler {
+  typealias Method = SignInComplete
+
+  static func handle(_ params: SignInComplete.Params, _ call: Call) async throws(RPCError) -> SignInComplete.Result {
+    let agent = call.agent
+    // The work is the agent's: a caller that goes away must not lose what the provider has issued.
+    let status = try await agent.background.finish { () async throws(RPCError) in
+      try await agent.signIns.complete(params.signIn, with: params.redirectUrl)
+    }
+    return try WireSignInProgress(params.signIn, status)
+  }
+}
+
+extension WireSignInProgress {
+  /// A sign-in that failed is an error of whoever asks about it.
+  init(_ id: String, _ status: SignInJob.Status) throws(RPCError) {
+    switch status {
+    case .pending: self.init(signIn: id, status: .pending)
+    case .completed(let account): self.init(signIn: id, status: .completed, account: account)
+    case .failed(let error): throw error
+    }
+  }
+}

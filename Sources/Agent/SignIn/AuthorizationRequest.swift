@@ -1,0 +1,48 @@
+internal import AgentModel
+internal import AgentPorts
+internal import Secrets
+
+/// What a browser is sent to the provider with, and what its answer is held against.
+struct AuthorizationRequest: Sendable {
+  /// RFC 6749 §10.12, single use.
+  let state: String
+  /// OpenID Connect Core §3.1.2.1, single use.
+  let nonce: String
+  /// RFC 7636: proves at the token endpoint that who redeems the code is who asked for it.
+  let verifier: Secret
+  let redirectURI: String
+
+  init(redirectURI: String, entropy: any Entropy) {
+    self.redirectURI = redirectURI
+    state = Base64URL.encode(entropy.bytes(24))
+    nonce = Base64URL.encode(entropy.bytes(24))
+    verifier = Secret(text: Base64URL.encode(entropy.bytes(32)))
+  }
+
+  /// The URL that the browser opens (RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect Core §3.1.2.1).
+  func url(
+    at endpoint: HTTPURL, of provider: ProviderConfiguration, scopes: [String], wishes: SignInJob.Wishes
+  ) -> String {
+    let challenge = verifier.withBytes { Base64URL.encode(sha256($0)) }
+    var items = [
+      ("response_type", "code"), ("client_id", provider.clientID), ("redirect_uri", redirectURI),
+      ("scope", scopes.joined(separator: " ")), ("state", state), ("nonce", nonce), ("code_challenge", challenge),
+      ("code_challenge_method", "S256"),
+    ]
+    if let prompt = wishes.prompt { items.append(("prompt", prompt)) }
+    if let hint = wishes.loginHint { items.append(("login_hint", hint)) }
+    for resource in provider.resources { items.append(("resource", resource)) }  // RFC 8707 §2.1
+    return endpoint.adding(items)
+  }
+}
+
+extension ProviderConfiguration.Redirect {
+  /// Where a browser is sent that may run on another machine: nobody listens there, and the person brings the address
+  /// back. Without a port of its own one that hardly anybody uses (RFC 6335 §6), another one each time, so that nobody
+  /// on that machine can wait for it.
+  func unattendedURI(_ entropy: any Entropy) -> String {
+    let drawn = entropy.bytes(2).reduce(0) { $0 << 8 | UInt16($1) }
+    let port = port ?? 49_152 + drawn % 16_384
+    return "http://\(host.contains(":") ? "[\(host)]" : host):\(port)\(path)"
+  }
+}
