@@ -59,6 +59,8 @@ extension SignInDesk {
     do throws(RPCError) {
       return try await admit(answer, client, &person)
     } catch {
+      // Such a commit may have landed, and only the next start tells: the account may own the token then.
+      if error.code == .storeUnavailable, error.reason == StoreFailure.inputOutput.reason { throw error }
       let wasSpent = await disown(answer, at: client.provider, of: person?.identity)
       guard answer.imported != nil, wasSpent else { throw error }
       throw error.with { $0.message += " The token that was given is used up." }
@@ -122,7 +124,7 @@ extension SignInDesk {
     } catch {
       // The disk is full, or the vault was locked: once, without a memory of it.
       let client = client(provider)
-      around.background.start { _ = await client.revoke(token) }
+      around.background.start { _ = await client.revoke(token, .refreshToken) }
     }
     return true
   }

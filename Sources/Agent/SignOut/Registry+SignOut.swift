@@ -126,7 +126,7 @@ extension Registry {
       }
       if isShared { return nil }
     }
-    let now = clock.wall()
+    let now = time.now(for: configuration.name)
     let entry = OutboxEntry(
       id: entropy.bytes(16), token: token, provider: configuration.name, issuer: configuration.issuer,
       accountLabel: label, identity: identity, now: now, expiresAt: now + RevocationOutbox.patience)
