@@ -1,8 +1,6 @@
 import AgentModel
 import Testing
 
-@testable import SystemAdapters
-
 @Suite struct DeadlineTests {
   func at(_ milliseconds: Int64) -> BootInstant { BootInstant(milliseconds: milliseconds) }
 

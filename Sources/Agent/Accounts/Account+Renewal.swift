@@ -22,14 +22,10 @@ extension Account {
   private func planRenewal(at moment: BootInstant) {
     if let nextLook, nextLook <= moment { return }
     nextLook = moment
-    around.background.startTimer { [clock] in
-      await clock.sleep(until: moment)
-      guard !Task.isCancelled else { return }
-      await self.look(planned: moment)
-    }
+    around.renewals.plan(self, at: moment)
   }
 
-  private func look(planned: BootInstant) {
+  func look(planned: BootInstant) {
     guard nextLook == planned else { return }
     nextLook = nil
     let now = clock.boot()

@@ -9,6 +9,7 @@ struct AccountSurroundings: Sendable {
   let registry: Registry
   let background: BackgroundWork
   let gate: ExchangeGate
+  let renewals: RenewalTimer
   let board: TokenBoard
   let events: EventHub
   let connectivity: ConnectivityState

@@ -61,7 +61,9 @@ public final class AgentService: ConversationHost {
     gate = ExchangeGate(clock: environment.clock, background: background)
     let desk = Handle<RevocationDesk>()
     let around = AccountSurroundings(
-      registry: registry, background: background, gate: gate, board: board, events: events, connectivity: connectivity,
+      registry: registry, background: background, gate: gate,
+      renewals: RenewalTimer(clock: environment.clock, background: background), board: board, events: events,
+      connectivity: connectivity,
       time: time, environment: environment,
       revoke: { [background] entry in
         background.start { _ = await desk.value?.send(entry) }

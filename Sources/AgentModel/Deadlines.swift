@@ -1,10 +1,8 @@
-internal import AgentModel
-
 /// Who waits until when: a binary heap by deadline, then by order of coming.
 ///
-/// With a timer for each of ten thousand accounts a look through all of them at every wake would be felt. Whoever is
+/// With a deadline for each of ten thousand accounts a look through all of them at every wake would be felt. Whoever is
 /// cancelled stays in the heap until its turn comes, or until most of the heap is such.
-struct Deadlines<Sleeper> {
+public struct Deadlines<Sleeper> {
   private struct Entry {
     var deadline: BootInstant
     var id: UInt64
@@ -15,13 +13,15 @@ struct Deadlines<Sleeper> {
   private var heap: [Entry] = []
   private var sleepers: [UInt64: Sleeper] = [:]
 
-  var isEmpty: Bool { sleepers.isEmpty }
-  var count: Int { sleepers.count }
+  public init() {}
+
+  public var isEmpty: Bool { sleepers.isEmpty }
+  public var count: Int { sleepers.count }
   /// With those who were cancelled and are still in the heap.
-  var entryCount: Int { heap.count }
+  public var entryCount: Int { heap.count }
 
   /// The next deadline of somebody who still waits.
-  var earliest: BootInstant? {
+  public var earliest: BootInstant? {
     mutating get {
       while let first = heap.first, sleepers[first.id] == nil { removeFirst() }
       return heap.first?.deadline
@@ -29,21 +29,21 @@ struct Deadlines<Sleeper> {
   }
 
   /// `id` grows with each sleeper, and is never used twice.
-  mutating func insert(_ id: UInt64, _ sleeper: Sleeper, until deadline: BootInstant) {
+  public mutating func insert(_ id: UInt64, _ sleeper: Sleeper, until deadline: BootInstant) {
     sleepers[id] = sleeper
     heap.append(Entry(deadline: deadline, id: id))
     rise(heap.count - 1)
   }
 
   /// Nil if nobody of this number waits.
-  mutating func remove(_ id: UInt64) -> Sleeper? {
+  public mutating func remove(_ id: UInt64) -> Sleeper? {
     let sleeper = sleepers.removeValue(forKey: id)
     if heap.count > 64, heap.count > 2 * sleepers.count { compact() }
     return sleeper
   }
 
   /// Takes out all whose time has come, the longest due first.
-  mutating func removeDue(at now: BootInstant) -> [Sleeper] {
+  public mutating func removeDue(at now: BootInstant) -> [Sleeper] {
     var due: [Sleeper] = []
     while let first = heap.first, first.deadline <= now {
       removeFirst()
@@ -86,3 +86,5 @@ struct Deadlines<Sleeper> {
     }
   }
 }
+
+extension Deadlines: Sendable where Sleeper: Sendable {}
