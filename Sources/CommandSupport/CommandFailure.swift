@@ -11,6 +11,8 @@ public struct CommandFailure: Error, Sendable {
   public var hints: [String]
   /// The error object as it came over the wire; nil if the agent never spoke.
   public var wire: String?
+  /// How often the same can be tried with something else; nil where there is nothing more to try.
+  public var attemptsLeft: Int64?
   /// Told as JSON even where people read: for raw calls.
   public var isRaw = false
 
@@ -34,6 +36,7 @@ public struct CommandFailure: Error, Sendable {
       ExitStatus(errorCode: code), name: data?["name"]?.string ?? "error\(code)",
       error["message"]?.string ?? "The agent refused \(method).")
     wire = String(decoding: error.raw, as: UTF8.self)
+    attemptsLeft = data?["attemptsLeft"]?.integer
     if code == -32601 {
       message = "The agent that runs here does not know the method \(method)."
       hints = [

@@ -59,41 +59,50 @@ public struct SecretInput: ~Copyable {
     return input
   }
 
-  /// Asks at the terminal without echo. Ctrl-C gives the echo back before it ends the process.
+  /// Asks at the terminal without echo, also where stderr goes elsewhere. Ctrl-C gives the echo back before it ends the
+  /// process.
   public static func ask(_ question: String) throws(CommandFailure) -> SecretInput {
     let interruption = try Interruption()
+    let own = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+    // Without a terminal of its own a process may still have been handed one.
+    let (source, words) = own < 0 ? (STDIN_FILENO, STDERR_FILENO) : (own, own)
     var before = termios()
-    let isTerminal = tcgetattr(STDIN_FILENO, &before) == 0
+    let isTerminal = tcgetattr(source, &before) == 0
     if isTerminal {
       var silent = before
       // A line may be long: a pasted address does not fit the terminal's own line of 4,095 bytes.
       silent.c_lflag &= ~tcflag_t(ECHO | ICANON)
-      tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
+      tcsetattr(source, TCSAFLUSH, &silent)
     }
-    Output.write(question, to: STDERR_FILENO)
+    Output.write(question, to: words)
     defer {
       if isTerminal {
-        tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
-        Output.note("")
+        tcsetattr(source, TCSAFLUSH, &before)
+        Output.write("\n", to: words)
       }
+      if own >= 0 { close(own) }
       interruption.end()
     }
     var input = SecretInput(capacity: 65_536)
     while input.count < input.memory.count {
       var watched = [
-        pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: source, events: Int16(POLLIN), revents: 0),
         pollfd(fd: interruption.descriptor, events: Int16(POLLIN), revents: 0),
       ]
       guard poll(&watched, 2, -1) > 0 else { continue }
       if watched[1].revents != 0 { throw Interruption.failure }
-      guard try input.takeByte() else { break }
+      guard try input.takeByte(from: source) else { break }
     }
     return input
   }
 
   /// One byte of what is typed; false at the end of the line.
-  private mutating func takeByte() throws(CommandFailure) -> Bool {
-    guard Glibc.read(STDIN_FILENO, memory.baseAddress! + count, 1) == 1 else { return false }
+  private mutating func takeByte(from source: Int32) throws(CommandFailure) -> Bool {
+    guard Glibc.read(source, memory.baseAddress! + count, 1) == 1 else {
+      // The terminal is gone.
+      guard count > 0 else { throw Interruption.failure }
+      return false
+    }
     switch memory[count] {
     case 0x0A, 0x0D: return false
     case 0x04 where count == 0: throw Interruption.failure  // Ctrl-D

@@ -102,6 +102,8 @@ class FakeAgent:
         return [params for name, params in self.calls if name == method][-1]
 
     def close(self):
+        if self.listener.fileno() < 0:
+            return
         # The thread must be out of accept before the descriptor's number can become another listener's.
         self.listener.shutdown(socket.SHUT_RDWR)
         self.accepting.join()

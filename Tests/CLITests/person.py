@@ -1,12 +1,16 @@
 """A person at a shell: a home, a runtime directory, a working directory, and the programs under test."""
 
+import codecs
+import fcntl
 import os
 import pty
 import select
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
+import termios
 import time
 import unittest
 
@@ -86,12 +90,17 @@ class Person(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (code, ""), done)
         return done.stderr
 
-    def on_terminal(self, *words, answers=(), environment=None, interrupt_after=None):
-        """Runs a command on a terminal. `answers` are (what to wait for, what to type), each sought after the last."""
+    def on_terminal(self, *words, answers=(), environment=None, interrupt_after=None, size=(24, 80), stderr=None):
+        """Runs a command on a terminal. `answers` are (what to wait for, what to type), each sought after the last;
+        `size` is lines and columns, `stderr` a file where that goes instead."""
         child, terminal = pty.fork()
         if child == 0:
             os.chdir(self.work)
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
+            if stderr:
+                os.dup2(os.open(stderr, os.O_WRONLY | os.O_CREAT, 0o600), 2)
             os.execve(self.command(words)[0], self.command(words), self.settings(environment))
+        decoder = codecs.getincrementaldecoder("utf-8")()
         text, seen, waiting, end = "", 0, list(answers), time.monotonic() + PATIENCE_SECONDS
         while True:
             self.assertLess(time.monotonic(), end, f"hangs after: {text!r}")
@@ -103,8 +112,8 @@ class Person(unittest.TestCase):
                 break
             if not chunk:
                 break
-            text += chunk.decode()
-            if waiting and waiting[0][0] in text[seen:]:
+            text += decoder.decode(chunk)
+            while waiting and waiting[0][0] in text[seen:]:
                 cue, typed = waiting.pop(0)
                 seen = text.index(cue, seen) + len(cue)
                 os.write(terminal, typed.encode())

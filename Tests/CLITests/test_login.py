@@ -10,9 +10,6 @@ from person import Person, interrupt
 
 URL = "https://idp.example/authorize?client_id=lanyard&state=s"
 BEGUN = {"signIn": "sgn_1", "flow": "browser", "authorizationUrl": URL, "expiresAt": "2999-01-01T00:00:00.000Z"}
-DEVICE = {"signIn": "sgn_2", "flow": "device", "verificationUri": "https://idp.example/device",
-          "verificationUriComplete": "https://idp.example/device?user_code=BDWP-HQPK", "userCode": "BDWP-HQPK",
-          "expiresAt": "2999-01-01T00:00:00.000Z", "intervalSeconds": 5}
 
 
 class SignIns(Person):
@@ -49,37 +46,6 @@ class LoginTests(SignIns):
         agent = self.sign_ins(**{"signIn.wait": lambda params, _: outcomes.pop(0)})
         self.assertEqual(self.lanyard("login", "idp").returncode, 0)
         self.assertEqual(agent.methods().count("signIn.wait"), 3)
-
-    def test_device(self):
-        agent = self.sign_ins(begun=DEVICE)
-        done = self.lanyard("login", "idp", "--device")
-        self.assertEqual(agent.params("signIn.begin")["flow"], "device")
-        self.assertIn("https://idp.example/device\n", done.stderr)
-        self.assertIn("enter the code  BDWP-HQPK", done.stderr)
-        self.assertIn("user_code=BDWP-HQPK", done.stderr)
-
-    def test_paste_from_a_pipe(self):
-        address = "http://127.0.0.1:8765/callback?code=c&state=s"
-        agent = self.sign_ins(**{"signIn.complete": {"status": "completed", "account": WORK["id"]}})
-        done = self.lanyard("login", "idp", "--paste", input=address + "\n")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(agent.params("signIn.complete"), {"signIn": "sgn_1", "redirectUrl": address})
-        self.assertNotIn("code=c", done.stderr + done.stdout)
-
-    def test_paste_at_a_terminal_is_not_shown(self):
-        # Longer than a terminal's own line.
-        address = "http://127.0.0.1:8765/callback?code=" + "c" * 5000
-        agent = self.sign_ins(**{"signIn.complete": {"status": "completed", "account": WORK["id"]}})
-        screen = self.on_terminal("login", "idp", "--paste", answers=[("is not shown): ", address + "\n")])
-        self.assertEqual(agent.params("signIn.complete")["redirectUrl"], address)
-        self.assertNotIn("cccc", screen.text)
-        self.assertIn("Signed in: Alice", screen.text)
-
-    def test_ctrl_c_while_pasting_cancels(self):
-        agent = self.sign_ins()
-        screen = self.on_terminal("login", "idp", "--paste", interrupt_after="is not shown): ")
-        self.assertEqual(screen.code, 130)
-        self.assertIn(("signIn.cancel", {"signIn": "sgn_1"}), agent.calls)
 
     def test_ctrl_c_cancels_and_ends_with_130(self):
         waiting = threading.Event()
@@ -122,6 +88,22 @@ class LoginTests(SignIns):
         agent = self.sign_ins()
         self.lanyard("login")
         self.assertEqual(agent.params("signIn.begin")["provider"], "idp")
+
+    def test_a_provider_that_was_never_configured(self):
+        missing = Error(3005, "providerNotFound", "There is no provider of this name.")
+        self.sign_ins(**{"signIn.begin": missing})
+        told = self.refused(1, "login", "acme")
+        self.assertIn("There is no provider acme here yet", told)
+        self.assertIn("`lanyard provider add acme --issuer URL --client-id ID`", told)
+        self.assertIn("`lanyard provider add --preset github --client-id ID`", self.refused(1, "login", "github"))
+        self.assertIn(
+            "`lanyard provider add --preset okta --issuer URL --client-id ID`", self.refused(1, "login", "okta"))
+
+    def test_by_ssh_other_ways_are_told(self):
+        self.sign_ins()
+        self.assertNotIn("--paste", self.lanyard("login", "idp").stderr)
+        done = self.lanyard("login", "idp", environment={"SSH_CONNECTION": "192.0.2.1 50000 192.0.2.2 22"})
+        self.assertIn("`lanyard login --paste`", done.stderr)
 
     def test_no_provider(self):
         self.sign_ins(providers=())

@@ -42,6 +42,9 @@ struct Moment: Comparable {
     }
   }
 
+  /// Minutes and seconds: 9:07.
+  static func countdown(_ seconds: Int) -> String { "\(seconds / 60):\(seconds % 60 < 10 ? "0" : "")\(seconds % 60)" }
+
   /// Time of day here: 14:03:27.
   var clock: String {
     var seconds = time_t(self.seconds)

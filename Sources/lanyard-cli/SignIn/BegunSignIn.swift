@@ -5,9 +5,7 @@ import JSONRPC
 struct BegunSignIn {
   let id: String
   private let authorizationURL: String?
-  private let verificationURI: String?
-  private let completeURI: String?
-  private let userCode: String?
+  private let device: DeviceInstructions?
   private let expiresAt: Moment?
   /// As it came, for `--json`.
   private let json: String
@@ -15,35 +13,45 @@ struct BegunSignIn {
   init(_ result: JSONNode) {
     id = result["signIn"]?.string ?? ""
     authorizationURL = result["authorizationUrl"]?.string
-    verificationURI = result["verificationUri"]?.string
-    completeURI = result["verificationUriComplete"]?.string
-    userCode = result["userCode"]?.string
+    device = DeviceInstructions(result)
     expiresAt = result["expiresAt"]?.string.flatMap { Moment($0) }
     json = result.text
   }
 
   /// Tells the person what to do, on stderr, and opens the browser where that is wanted and possible.
   func show(_ wish: SignIn.Wish) {
-    let isOpened =
-      wish.flow == .browser && wish.opensBrowser && authorizationURL.map { Browser.open($0) } ?? false
     if wish.isForPrograms {
+      _ = opensBrowser(wish)
       Output.note(json)
-    } else if let verificationURI, let userCode {
-      Output.note(
-        "On any device, open\n\n  \(Text.shown(verificationURI))\n\nand enter the code  \(Text.shown(userCode))\n")
-      if let completeURI { Output.note("Or open this, and compare the code:\n\n  \(Text.shown(completeURI))\n") }
+    } else if let device {
+      device.show()
     } else if let authorizationURL {
-      if isOpened {
+      if opensBrowser(wish) {
         Output.note("Your browser was asked to open this page; if it did not, open it yourself:")
       } else {
-        Output.note("Open this page in a browser\(wish.flow == .browser ? " on this machine" : ""):")
+        Output.note("Open this page in a browser\(wish.flow == .browser ? " on this machine" : ", on any machine"):")
       }
       Output.note("\n  \(Text.shown(authorizationURL))\n")
+      if wish.flow == .paste {
+        Output.note(
+          "Once you have signed in, the browser says that it can't reach the next page: that is as it should be.\n"
+            + "Copy the address that it shows then, or only the code in it.\n")
+      } else if Environment.value("SSH_CONNECTION") != nil {
+        Output.note(
+          "The browser is on another machine? `lanyard login --paste` and `--device` need no way back here.\n")
+      }
     }
   }
 
+  private func opensBrowser(_ wish: SignIn.Wish) -> Bool {
+    wish.flow == .browser && wish.opensBrowser && authorizationURL.map { Browser.open($0) } ?? false
+  }
+
+  /// On a terminal the time is counted down; elsewhere the words are said once.
   var waitingWords: String {
-    let rest = expiresAt.map { $0.seconds - Moment.now.seconds } ?? 0
-    return "Waiting until you have signed in\(rest > 0 ? ", for another \(Moment.span(rest))" : ""). Ctrl-C gives up."
+    let rest = expiresAt.map { max(0, $0.seconds - Moment.now.seconds) } ?? 0
+    let time =
+      rest == 0 ? "" : Terminal.showsNotes ? ": \(Moment.countdown(rest)) left" : ", for another \(Moment.span(rest))"
+    return "Waiting until you have signed in\(time). Ctrl-C gives up."
   }
 }

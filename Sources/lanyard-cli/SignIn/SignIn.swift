@@ -28,13 +28,19 @@ struct SignIn {
 
   /// The id of the account that was signed in. Interrupted, it cancels the sign-in first.
   func run(over agent: inout AgentConnection) throws(CommandFailure) -> String {
-    let begun = try begin(over: &agent)
+    let begun: BegunSignIn
+    do throws(CommandFailure) {
+      begun = try begin(over: &agent)
+    } catch {
+      throw error.explaining(provider: wish.provider)
+    }
     begun.show(wish)
     do throws(CommandFailure) {
       if wish.flow == .paste { return try complete(begun, over: &agent) }
       return try wait(begun, over: &agent)
     } catch {
-      if error.status == .interrupted { cancel(begun, over: &agent) }
+      // Nobody goes on with it; one that has ended by itself stays as it ended.
+      if error.status == .interrupted || wish.flow == .paste { cancel(begun, over: &agent) }
       throw error
     }
   }
@@ -103,15 +109,7 @@ struct SignIn {
   }
 
   private func complete(_ begun: BegunSignIn, over agent: inout AgentConnection) throws(CommandFailure) -> String {
-    let address =
-      Terminal.canAsk
-      ? try SecretInput.ask("Then paste the address to which the browser was sent back (it is not shown): ")
-      : try SecretInput.line(of: "-", question: "")
-    let progress = try agent.call("signIn.complete") { writer in
-      writer.member("signIn", begun.id)
-      writer.key("redirectUrl")
-      address.withBytes { writer.string(utf8: $0) }
-    } result: { (result) throws(CommandFailure) in
+    let progress = try PastedAddress(signIn: begun.id).complete(over: &agent) { (result) throws(CommandFailure) in
       try Progress(result)
     }
     if case .completed(let account) = progress { return account }
