@@ -91,8 +91,8 @@ class Person(unittest.TestCase):
         return done.stderr
 
     def on_terminal(self, *words, answers=(), environment=None, interrupt_after=None, size=(24, 80), stderr=None):
-        """Runs a command on a terminal. `answers` are (what to wait for, what to type), each sought after the last;
-        `size` is lines and columns, `stderr` a file where that goes instead."""
+        """Runs a command on a terminal. `answers` are (what to wait for, what to type), each sought after the last; what
+        to type may be a function of what stands there. `size` is lines and columns, `stderr` a file where that goes."""
         child, terminal = pty.fork()
         if child == 0:
             os.chdir(self.work)
@@ -116,7 +116,7 @@ class Person(unittest.TestCase):
             while waiting and waiting[0][0] in text[seen:]:
                 cue, typed = waiting.pop(0)
                 seen = text.index(cue, seen) + len(cue)
-                os.write(terminal, typed.encode())
+                os.write(terminal, (typed(text) if callable(typed) else typed).encode())
             if interrupt_after and interrupt_after in text:
                 interrupt_after = None
                 os.write(terminal, b"\x03")

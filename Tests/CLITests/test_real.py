@@ -85,8 +85,8 @@ class StartRealTests(RealPerson):
         self.assertIn("Another agent holds this state directory", self.refused(3, "status", environment=elsewhere))
 
 
-class JourneyTests(RealPerson):
-    """From nothing to a token and back."""
+class RealProvider(RealPerson):
+    """Somebody with a provider on this machine."""
 
     def setUp(self):
         super().setUp()
@@ -124,6 +124,10 @@ class JourneyTests(RealPerson):
         out, err = process.communicate(timeout=PATIENCE_SECONDS)
         self.assertEqual(process.returncode, 0, err)
         return out
+
+
+class JourneyTests(RealProvider):
+    """From nothing to a token and back."""
 
     def test_a_day(self):
         self.assertIn("Nobody is signed in", self.lanyard("list").stderr)
