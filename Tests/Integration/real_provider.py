@@ -12,7 +12,6 @@ import os
 import secrets
 import subprocess
 import threading
-import time
 import unittest
 import urllib.error
 import urllib.parse
@@ -49,7 +48,7 @@ def shape(path: str, status: int, body: bytes) -> Answer:
     try:
         parsed = json.loads(body)
     except ValueError:
-        return Answer(path, status, None, [f"({len(body)} bytes)"] if body and len(body) < 16 else ["(text)"] if body else [])
+        return Answer(path, status, None, ["(text)"] if body else [])
     if not isinstance(parsed, dict):
         return Answer(path, status, None, [f"({type(parsed).__name__})"])
     return Answer(path, status, parsed.get("error"), sorted(parsed))
@@ -60,6 +59,8 @@ class Wire:
 
     def __init__(self) -> None:
         self.answers: List[Answer] = []
+        self.refresh_token = ""
+        """The latest that went over the wire, for a thief's part."""
         self._swallow: Optional[str] = None
         self._server: Optional[ThreadingHTTPServer] = None
         self.upstream = 0
@@ -71,6 +72,9 @@ class Wire:
         return f"http://127.0.0.1:{self._port}"
 
     def join(self) -> None:
+        """Accepts, again after a cut at the same port."""
+        if self._server is not None:
+            return
         wire = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -111,6 +115,8 @@ class Wire:
         content = answer.read()
         self.answers.append(shape(path, answer.status, content))
         connection.close()
+        if answer.status == 200 and "refresh_token" in self.answers[-1].members:
+            self.refresh_token = json.loads(content)["refresh_token"]
         handler.close_connection = True
         if swallowed:
             return
@@ -232,7 +238,7 @@ class Browser:
             urllib.request.ProxyHandler({}), _Stop(stops_at),
             urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
 
-    def _open(self, address: str, fields: Optional[Dict[str, str]] = None) -> "tuple[str, str]":
+    def open(self, address: str, fields: Optional[Dict[str, str]] = None) -> "tuple[str, str]":
         data = None if fields is None else urllib.parse.urlencode(fields).encode()
         try:
             with self._opener.open(address, data, timeout=PATIENCE_SECONDS) as answer:
@@ -241,21 +247,17 @@ class Browser:
             with error:
                 if 300 <= error.code < 400:
                     return error.headers["Location"], ""
-                raise
+                return error.url, error.read().decode()  # a page that says what is wrong is a page, too
 
     def visit(self, address: str, person: str, agrees: bool = True) -> str:
         """Through the pages of sign-in and consent; the address at their end."""
-        where, page = self._open(address)
+        where, page = self.open(address)
         form = Form(page).fields
         if "password" in form:
-            where, page = self._open(where, {**form, "username": person, "password": PASSWORD})
+            where, page = self.open(where, {**form, "username": person, "password": PASSWORD})
             form = Form(page).fields
         if "code_challenge" in form:
             if not agrees:
                 form.pop("allow", None)
-            where, page = self._open(where, form)
+            where, page = self.open(where, form)
         return where
-
-
-def wait_past(moment: float) -> None:
-    time.sleep(max(0.0, moment - time.time()))
