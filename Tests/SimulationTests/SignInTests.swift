@@ -129,6 +129,8 @@ import Testing
       let accounts = try await world.client().call("account.list").result?["accounts"]?.arrayValue
       #expect(accounts?.isEmpty == true, "\(flaw.name)")
       #expect(world.browser.listening.isEmpty)
+      await world.clock.sleep(for: .seconds(5))
+      #expect(provider.idp.activeRefreshTokens().isEmpty, "what was issued is revoked, \(flaw.name)")
       try await world.signIn("alice", at: provider, alias: "work")
     }
   }
