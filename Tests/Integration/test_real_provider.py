@@ -228,6 +228,9 @@ class Refreshing(Real):
         self.imported()
         token = self.caller.call("token.get", {"account": "ada", "resource": "https://elsewhere.example/"})
         self.assertEqual(token["resource"], "https://elsewhere.example/")
+        usual = self.caller.call("token.get", {"account": "ada"})
+        self.assertNotIn("resource", usual)
+        self.assertNotEqual(usual["accessToken"], token["accessToken"])
         self.observe("resource not granted", self.answered(), "a token, kept apart")
         self.assertTrue(self.refresh()["accessToken"])
 
