@@ -205,9 +205,15 @@ class Refreshing(Real):
         token = provider.sign_in(self.person)
         with ThreadPoolExecutor(4) as pool:
             answers = list(pool.map(lambda _: provider.refresh(token), range(4)))
-        kinds = " / ".join(sorted({answer.shape for answer, _ in answers}))
-        successors = {body["refresh_token"] for _, body in answers if "refresh_token" in body}
-        self.observe("four refreshes at once", f"{kinds}; successors: {len(successors)}", "(not by the agent)")
+        # A race inside the provider: mostly four times 200 with one successor; seen too were 400 invalid_grant, 500,
+        # and two successors. So what came is printed, and only what always holds is compared.
+        print(sorted(answer.shape.split(" access_token")[0] for answer, _ in answers),
+              len({body["refresh_token"] for _, body in answers if "refresh_token" in body}), "successors")
+        self.assertIn(200, {answer.status for answer, _ in answers})
+        self.assertLessEqual({(answer.status, answer.error) for answer, _ in answers},
+                             {(200, None), (400, "invalid_grant"), (500, None)})
+        self.observe("four refreshes at once", "a race: some 200; 400 invalid_grant, 500, two successors were seen too",
+                     "(not by the agent)")
 
     def test_a_disabled_person(self):
         self.imported()
