@@ -26,7 +26,8 @@ extension ProviderPreset {
   }
 
   /// docs.github.com/apps, "Refreshing user access tokens": "Once you use a refresh token, that refresh token and the old
-  /// user access token will no longer work." The secret is a parameter. No discovery, no ID tokens, no RFC 7009.
+  /// user access token will no longer work." The secret is a parameter. No discovery, no ID tokens, no RFC 7009. Tokens of
+  /// an OAuth app neither expire nor are refreshed, so they are kept.
   public static let github = make("github") {
     $0.issuer = "https://github.com/login/oauth"
     $0.scopes = ["read:user", "user:email"]
@@ -35,6 +36,7 @@ extension ProviderPreset {
     $0.endpoints.deviceAuthorization = "https://github.com/login/device/code"
     $0.endpoints.userinfo = "https://api.github.com/user"
     $0.tokenEndpointAuthMethods = ["client_secret_post"]
+    $0.persistAccessTokens = true
     $0.failures = .github
   }
 

@@ -16,6 +16,9 @@ public struct ProviderPreset: Sendable {
   public var tokenEndpointAuthMethods: [String]
   public var refresh: ProviderConfiguration.RefreshRule
   public var revocationScope: ProviderConfiguration.RevocationScope
+  /// Where access tokens have no end and nothing comes after them: an agent that forgot them would ask for a sign-in at
+  /// each start.
+  public var persistAccessTokens = false
   public var tenant: ProviderConfiguration.TenantRule?
   /// A claim that names the tenant of those who have one.
   public var tenantClaim: String?
@@ -47,6 +50,7 @@ public struct ProviderPreset: Sendable {
     configuration.preset = name
     configuration.refresh = refresh
     configuration.revocationScope = revocationScope
+    configuration.persistAccessTokens = persistAccessTokens
   }
 
   /// The endpoints at this issuer; none at another, which would be sent what was meant for this one.

@@ -145,6 +145,31 @@ import Testing
     }
   }
 
+  /// A token without an end and without a successor, as GitHub's OAuth apps give: it serves until it is rejected.
+  @Test func aTokenThatNothingComesAfter() async throws {
+    try await everySeed(100) { world, chance in
+      let provider = try await world.provider("idp", more: #","persistAccessTokens":true"#)
+      provider.idp.enqueueFault(
+        "/token", Fault(.changeAnswer(["refresh_token": .null, "expires_in": .null]), count: nil))
+      let account = try await world.signIn("alice", at: provider, alias: "work")
+      let client = try world.client()
+      let first = await client.call("token.get", #"{"account":"work"}"#)
+      await world.clock.sleep(for: chance.seconds(1...90 * 86_400))
+      if chance.coin() { world.crash(.powerLoss(seed: world.seed)) }
+      try await world.restart()
+      let witness = try await Witness.at(world)
+      let again = try world.client()
+      let answer = await again.call("token.get", #"{"account":"work"}"#)
+      #expect(answer["accessToken"] == first["accessToken"], "\(answer)")
+      #expect(answer["source"] == "cache")
+      #expect(witness.expiries == [], "nobody is asked to sign in")
+      let rejected = await again.call(
+        "token.reject", #"{"account":"work","fingerprint":"\#(first["fingerprint"] ?? "")"}"#)
+      rejected.isExpected(2004, reason: "noRefreshToken", account: account)
+      #expect(witness.expiries == ["noRefreshToken"])
+    }
+  }
+
   /// Others live in memory only.
   @Test func accessTokensAreNotKeptOtherwise() async throws {
     try await everySeed(50) { world, _ in
