@@ -97,6 +97,21 @@ import Testing
     }
   }
 
+  @Test(arguments: ["browser", "device", "paste"]) func thePageOpensWhereThatIsAskedFor(flow: String) throws {
+    try scenario { world in
+      _ = try await world.provider("idp")
+      let client = try world.client()
+      for wish in ["", #","openBrowser":false"#] {
+        let begun = await client.call("signIn.begin", #"{"provider":"idp","flow":"\#(flow)"\#(wish)}"#)
+        #expect(begun.error == nil)
+      }
+      #expect(world.browser.opened.isEmpty, "no browser opens by itself")
+      let begun = await client.call("signIn.begin", #"{"provider":"idp","flow":"\#(flow)","openBrowser":true}"#)
+      let page = try #require(begun["authorizationUrl"] ?? begun["verificationUriComplete"])
+      #expect(world.browser.opened == [page])
+    }
+  }
+
   /// The first answer of the browser decides; a cancellation that comes during the redeeming leaves no account.
   @Test func aCancellationDuringTheRedeemingLeavesNothing() throws {
     for seed in 1...30 as ClosedRange<UInt64> {

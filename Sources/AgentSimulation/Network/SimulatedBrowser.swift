@@ -3,8 +3,9 @@ internal import Synchronization
 
 /// Takes the place of loopback listeners and of the person's browser: an address is open while somebody listens at
 /// it, and takes one answer.
-public final class SimulatedBrowser: RedirectListening {
+public final class SimulatedBrowser: RedirectListening, URLOpening {
   private struct State {
+    var opened: [String] = []
     var open: [String: @Sendable (String) async -> RedirectPage] = [:]
     var nextPort: UInt16 = 49_152
   }
@@ -37,6 +38,12 @@ public final class SimulatedBrowser: RedirectListening {
     close(uri)
     return page
   }
+
+  /// Only remembers what it was asked to show: scenarios say themselves where the person goes.
+  public func open(_ url: String) { state.withLock { $0.opened.append(url) } }
+
+  /// The pages that the agent has opened for the person, in order.
+  public var opened: [String] { state.withLock { $0.opened } }
 
   /// The addresses that are open, sorted.
   public var listening: [String] { state.withLock { $0.open.keys.sorted() } }

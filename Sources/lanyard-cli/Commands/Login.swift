@@ -13,7 +13,8 @@ struct Login: ParsableCommand {
       EXAMPLES:
         lanyard login                   # the only provider there is
         lanyard login idp --alias work
-        lanyard login idp --device      # no browser here: sign in on another device
+        lanyard login idp --device      # no browser here: scan a code, or enter one, on another device
+        lanyard login idp --paste       # a browser elsewhere: paste the address with which it was left
         lanyard login --account work    # sign this account in again
       """)
 
