@@ -20,8 +20,8 @@ func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+  .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
 }
 
 func system(_ name: String, pkgConfig: String, apt: String) -> Target {
@@ -132,7 +132,8 @@ let checks: [Target] = [
   tests("SecretsTests", ["Secrets"]),
   tests(
     "SimulationTests",
-    ["AgentModel", "AgentPorts", "AgentSimulation", "LoopbackHTTP", "PracticeProvider", "StorageFaults"]
+    ["AgentModel", "AgentPorts", "AgentSimulation", "LoopbackHTTP", "PracticeProvider", "StorageFaults"],
+    exclude: ["Scenarios/README.md"]
   ),
   tests("SQLiteStoreTests", ["SQLiteStore", "StorageFaults", "AgentPorts", "AgentModel", "CSQLite", "Secrets"]),
   tests("SystemTests", ["SystemAdapters", "KeyProviders", "AgentPorts", "AgentModel", "CPlatform", "Secrets"]),
