@@ -1,0 +1,256 @@
+internal import AgentModel
+public import JSONRPC
+
+/// The strict way from a document to its meaning (DESIGN, Offline authorization: unknown members are refused).
+extension PolicyDocument {
+  static let mostTiers = 64
+  static let mostCapabilities = 1024
+  static let mostForbids = 256
+
+  /// Reads a document of `Schemas/policy.schema.json`, or tells everything that is wrong with it.
+  /// `expectedName`: under which name it is to be kept; another one in the document is a problem.
+  public init(reading root: JSONNode, expectedName: String? = nil) throws(PolicyProblems) {
+    var loader = PolicyLoader()
+    let document = loader.document(PolicyReader.Place(node: root, pointer: ""), expectedName: expectedName)
+    guard let document, loader.reader.problems.isEmpty else { throw loader.reader.problems }
+    self = document
+  }
+
+  /// The same, from the bytes of a file.
+  public init(parsing bytes: [UInt8], expectedName: String? = nil) throws(PolicyProblems) {
+    self = try bytes.withUnsafeBufferPointer { (bytes) throws(PolicyProblems) -> PolicyDocument in
+      let bytes = UnsafeRawBufferPointer(bytes)
+      var tape = JSONTape()
+      do { try JSONScanner.scan(bytes, onto: &tape) } catch {
+        throw PolicyProblems(PolicyProblem(pointer: "", text: "This is no JSON text (RFC 8259)."))
+      }
+      guard !tape.hasDuplicateKeys else {
+        throw PolicyProblems(PolicyProblem(pointer: "", text: "An object names one member twice."))
+      }
+      return try tape.withRoot(of: bytes) { (root) throws(PolicyProblems) -> PolicyDocument in
+        try PolicyDocument(reading: root, expectedName: expectedName)
+      }
+    }
+  }
+
+  /// Whether this can be a policy's name: 1 to 64 letters, digits, `.`, `_`, `-`, beginning with a letter or digit.
+  public static func isName(_ text: String) -> Bool { isWord(text, most: 64, also: "._-") }
+
+  /// Whether this can be a capability's name: as a policy's, with `:`, and up to 128 long.
+  public static func isCapability(_ text: String) -> Bool { isWord(text, most: 128, also: "._:-") }
+
+  private static func isWord(_ text: String, most: Int, also marks: String) -> Bool {
+    func isPlain(_ byte: UInt8) -> Bool {
+      switch byte {
+      case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "a")...UInt8(ascii: "z"):
+        true
+      default: false
+      }
+    }
+    guard let first = text.utf8.first, isPlain(first), text.utf8.count <= most else { return false }
+    return text.utf8.allSatisfy { isPlain($0) || marks.utf8.contains($0) }
+  }
+}
+
+/// A tier, or the part of a capability that a tier gives defaults for.
+private struct Conditions {
+  var sensitivity: Sensitivity?
+  var requires = Capability.Requirements()
+  var offlineWindow: Milliseconds?
+  var token: Capability.TokenRule?
+  var onlineWithin: Milliseconds?
+  var stepUp: Capability.StepUpRule?
+  var snapshotMaxAge: Milliseconds?
+  var onReauthentication: Capability.ReauthenticationRule?
+  var onClockSuspect: Capability.SuspectClockRule?
+  var obligations: [String]?
+
+  static let names = [
+    "sensitivity", "requires", "offlineWindowSeconds", "token", "onlineWithinSeconds", "stepUp",
+    "snapshotMaxAgeSeconds", "onReauthentication", "onClockSuspect", "obligations",
+  ]
+}
+
+private struct PolicyLoader {
+  typealias Place = PolicyReader.Place
+
+  var reader = PolicyReader()
+
+  mutating func document(_ root: Place, expectedName: String?) -> PolicyDocument? {
+    guard
+      reader.isObject(
+        root, may: ["description", "tiers", "forbids", "onReauthentication", "onClockSuspect"],
+        must: ["name", "version", "capabilities"])
+    else { return nil }
+    let name = reader.text(root["name"], maximumBytes: 64, "a name of letters, digits, `.`, `_` and `-`") {
+      PolicyDocument.isName($0)
+    }
+    if let name, let expectedName, name != expectedName {
+      reader.problems.add("/name", "The document has another name than the one that it is to be kept under.")
+    }
+    let version = reader.integer(root["version"], in: 1...(1 << 53 - 1))
+    _ = reader.text(root["description"], maximumBytes: 1024)
+    let tiers = tiers(root["tiers"])
+    let defaults = Conditions(
+      onReauthentication: reader.word(root["onReauthentication"], as: Capability.ReauthenticationRule.self),
+      onClockSuspect: reader.word(root["onClockSuspect"], as: Capability.SuspectClockRule.self))
+    var capabilities = capabilities(root["capabilities"], tiers: tiers, defaults: defaults)
+    forbids(root["forbids"], into: &capabilities, declared: root["capabilities"])
+    guard let name, let version else { return nil }
+    return PolicyDocument(name: name, version: version, capabilities: capabilities)
+  }
+
+  private mutating func tiers(_ place: Place?) -> [String: Conditions] {
+    guard let place, let members = map(place, most: PolicyDocument.mostTiers) else { return [:] }
+    var tiers: [String: Conditions] = [:]
+    for (name, tier) in members {
+      guard PolicyDocument.isName(name) else {
+        reader.problems.add(tier.pointer, "A tier's name has letters, digits, `.`, `_` and `-`, at most 64.")
+        continue
+      }
+      guard reader.isObject(tier, may: Conditions.names) else { continue }
+      tiers[name] = conditions(tier)
+    }
+    return tiers
+  }
+
+  private mutating func capabilities(
+    _ place: Place?, tiers: [String: Conditions], defaults: Conditions
+  ) -> [String: Capability] {
+    guard let place, let members = map(place, most: PolicyDocument.mostCapabilities) else { return [:] }
+    var capabilities: [String: Capability] = [:]
+    for (name, member) in members {
+      guard PolicyDocument.isCapability(name) else {
+        reader.problems.add(
+          member.pointer, "A capability's name has letters, digits, `.`, `_`, `:` and `-`, at most 128.")
+        continue
+      }
+      guard reader.isObject(member, may: ["tier", "description"] + Conditions.names, must: ["kind"]) else { continue }
+      let kind = reader.word(member["kind"], as: Capability.Kind.self)
+      _ = reader.text(member["description"], maximumBytes: 1024)
+      var tier = Conditions()
+      if let named = reader.text(member["tier"], maximumBytes: 64, "the name of a tier", where: { !$0.isEmpty }) {
+        if let found = tiers[named] {
+          tier = found
+        } else {
+          reader.problems.add(member.below("tier"), "There is no tier of this name in `tiers`.")
+        }
+      }
+      let own = conditions(member)
+      if let kind { capabilities[name] = capability(kind, own, tier, defaults) }
+    }
+    return capabilities
+  }
+
+  /// The capability's own word, else its tier's, else the document's.
+  private func capability(
+    _ kind: Capability.Kind, _ own: Conditions, _ tier: Conditions, _ defaults: Conditions
+  ) -> Capability {
+    var capability = Capability(kind: kind)
+    capability.sensitivity = own.sensitivity ?? tier.sensitivity ?? capability.sensitivity
+    capability.requires = Capability.Requirements(
+      rolesAny: own.requires.rolesAny ?? tier.requires.rolesAny,
+      rolesAll: own.requires.rolesAll ?? tier.requires.rolesAll,
+      scopesAll: own.requires.scopesAll ?? tier.requires.scopesAll,
+      entitlementsAll: own.requires.entitlementsAll ?? tier.requires.entitlementsAll)
+    capability.offlineWindow = own.offlineWindow ?? tier.offlineWindow
+    capability.token = own.token ?? tier.token ?? capability.token
+    capability.onlineWithin = own.onlineWithin ?? tier.onlineWithin
+    capability.stepUp = own.stepUp ?? tier.stepUp
+    capability.snapshotMaxAge = own.snapshotMaxAge ?? tier.snapshotMaxAge
+    capability.onReauthentication =
+      own.onReauthentication ?? tier.onReauthentication ?? defaults.onReauthentication ?? capability.onReauthentication
+    capability.onClockSuspect =
+      own.onClockSuspect ?? tier.onClockSuspect ?? defaults.onClockSuspect ?? capability.onClockSuspect
+    capability.obligations = own.obligations ?? tier.obligations ?? []
+    return capability
+  }
+
+  private mutating func conditions(_ place: Place) -> Conditions {
+    var read = Conditions()
+    read.sensitivity = reader.word(place["sensitivity"], as: Sensitivity.self)
+    if let requires = place["requires"] { read.requires = requirements(requires) }
+    read.offlineWindow = reader.seconds(place["offlineWindowSeconds"])
+    read.token = reader.word(place["token"], as: Capability.TokenRule.self)
+    read.onlineWithin = reader.seconds(place["onlineWithinSeconds"])
+    if let stepUp = place["stepUp"] { read.stepUp = self.stepUp(stepUp) }
+    read.snapshotMaxAge = reader.seconds(place["snapshotMaxAgeSeconds"])
+    read.onReauthentication = reader.word(place["onReauthentication"], as: Capability.ReauthenticationRule.self)
+    read.onClockSuspect = reader.word(place["onClockSuspect"], as: Capability.SuspectClockRule.self)
+    read.obligations = reader.texts(place["obligations"], most: 32, maximumBytes: 128, "a text of 1 to 128 bytes")
+    return read
+  }
+
+  private mutating func requirements(_ place: Place) -> Capability.Requirements {
+    let names = ["rolesAny", "rolesAll", "scopesAll", "entitlementsAll"]
+    guard reader.isObject(place, may: names) else { return Capability.Requirements() }
+    func list(_ name: String) -> [String]? {
+      name == "scopesAll"
+        ? reader.texts(place[name], most: 128, maximumBytes: 256, "a scope (RFC 6749 §3.3)", where: Self.isScope)
+        : reader.texts(place[name], most: 128, maximumBytes: 256, "a text of 1 to 256 bytes")
+    }
+    return Capability.Requirements(
+      rolesAny: list("rolesAny"), rolesAll: list("rolesAll"), scopesAll: list("scopesAll"),
+      entitlementsAll: list("entitlementsAll"))
+  }
+
+  private mutating func stepUp(_ place: Place) -> Capability.StepUpRule? {
+    guard reader.isObject(place, may: [], must: ["method", "maxAgeSeconds"]) else { return nil }
+    let method = reader.word(place["method"], as: StepUpMethod.self)
+    let maxAge = reader.seconds(place["maxAgeSeconds"], from: 1, to: 31_622_400)
+    guard let method, let maxAge else { return nil }
+    return Capability.StepUpRule(method: method, maxAge: maxAge)
+  }
+
+  private mutating func forbids(_ place: Place?, into capabilities: inout [String: Capability], declared: Place?) {
+    guard let place else { return }
+    let list = place.elements
+    guard place.node.kind == .array, list.count <= PolicyDocument.mostForbids else {
+      return reader.problems.add(place.pointer, "This must be a list of at most \(PolicyDocument.mostForbids).")
+    }
+    let known = Set(declared?.members.map(\.key) ?? [])
+    for item in list {
+      guard
+        reader.isObject(
+          item, may: ["whenRole", "whenScope", "whenEntitlement", "description"], must: ["capabilities"])
+      else { continue }
+      _ = reader.text(item["description"], maximumBytes: 1024)
+      let forbid = Capability.Forbid(
+        whenRole: reader.text(item["whenRole"], maximumBytes: 256, "a role") { !$0.isEmpty },
+        whenScope: reader.text(item["whenScope"], maximumBytes: 256, "a scope (RFC 6749 §3.3)", where: Self.isScope),
+        whenEntitlement: reader.text(item["whenEntitlement"], maximumBytes: 256, "an entitlement") { !$0.isEmpty })
+      guard let names = item["capabilities"] else { continue }
+      let elements = names.elements
+      guard names.node.kind == .array, (1...256).contains(elements.count) else {
+        reader.problems.add(names.pointer, "This must be a list of 1 to 256.")
+        continue
+      }
+      for element in elements {
+        // One that forbids nothing would look like protection and be none.
+        guard let name = element.node.string, known.contains(name) else {
+          reader.problems.add(element.pointer, "There is no capability of this name in `capabilities`.")
+          continue
+        }
+        capabilities[name]?.forbids.append(forbid)
+      }
+    }
+  }
+
+  private mutating func map(_ place: Place, most: Int) -> [(key: String, place: Place)]? {
+    guard place.node.kind == .object else {
+      reader.problems.add(place.pointer, "This must be an object.")
+      return nil
+    }
+    let members = place.members
+    guard members.count <= most else {
+      reader.problems.add(place.pointer, "There may be at most \(most) of these.")
+      return nil
+    }
+    return members
+  }
+
+  private static func isScope(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy { $0 == 0x21 || (0x23...0x5B).contains($0) || (0x5D...0x7E).contains($0) }
+  }
+}

@@ -1,0 +1,30 @@
+/// What is wrong with a policy document, and where (RFC 6901). Told to whoever wrote it.
+public struct PolicyProblem: Hashable, Sendable {
+  public var pointer: String
+  public var text: String
+
+  public init(pointer: String, text: String) {
+    self.pointer = pointer
+    self.text = text
+  }
+}
+
+/// Every problem of a document, in its order.
+public struct PolicyProblems: Error, Hashable, Sendable {
+  /// Whoever mends so many asks again; what came after is counted.
+  static let kept = 100
+
+  public private(set) var list: [PolicyProblem] = []
+  /// How many there are beyond those.
+  public private(set) var more = 0
+
+  public var isEmpty: Bool { list.isEmpty }
+
+  public init() {}
+  public init(_ problem: PolicyProblem) { list = [problem] }
+
+  mutating func add(_ pointer: String, _ text: String) {
+    guard list.count < Self.kept else { return more += 1 }
+    list.append(PolicyProblem(pointer: pointer, text: text))
+  }
+}

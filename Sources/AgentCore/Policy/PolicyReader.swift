@@ -1,0 +1,107 @@
+internal import AgentModel
+internal import JSONRPC
+
+/// Reads members of a policy document's objects and notes what is wrong, so that one reading tells everything.
+struct PolicyReader {
+  /// The longest duration that a policy may name: ten years.
+  static let longestSeconds: Int64 = 315_576_000
+
+  var problems = PolicyProblems()
+
+  /// A value and where it stands in the document.
+  struct Place {
+    var node: JSONNode
+    var pointer: String
+
+    func below(_ key: String) -> String {
+      var escaped = ""
+      for scalar in key.unicodeScalars {
+        switch scalar {
+        case "~": escaped += "~0"
+        case "/": escaped += "~1"
+        default: escaped.unicodeScalars.append(scalar)
+        }
+      }
+      return pointer + "/" + escaped
+    }
+
+    /// The members of an object by name; the scanner refused doubles.
+    var members: [(key: String, place: Place)] {
+      node.members.compactMap { key, value in
+        key.string.map { ($0, Place(node: value, pointer: below($0))) }
+      }
+    }
+
+    var elements: [Place] {
+      node.elements.enumerated().map { Place(node: $1, pointer: pointer + "/\($0)") }
+    }
+
+    subscript(_ name: String) -> Place? { members.first { $0.key == name }?.place }
+  }
+
+  /// Notes what an object may not have and lacks; false if it is no object at all.
+  mutating func isObject(_ place: Place, may: [String], must: [String] = []) -> Bool {
+    guard place.node.kind == .object else {
+      problems.add(place.pointer, "This must be an object.")
+      return false
+    }
+    let members = place.members
+    for (key, value) in members where !may.contains(key) && !must.contains(key) {
+      problems.add(
+        value.pointer, "There is no such member here. Known: \((must + may).sorted().joined(separator: ", ")).")
+    }
+    for name in must where !members.contains(where: { $0.key == name }) {
+      problems.add(place.pointer, "The member `\(name)` is missing.")
+    }
+    return true
+  }
+
+  mutating func text(
+    _ place: Place?, maximumBytes: Int, _ what: String = "a text", where isGood: (String) -> Bool = { _ in true }
+  ) -> String? {
+    guard let place else { return nil }
+    guard let text = place.node.string, text.utf8.count <= maximumBytes, isGood(text) else {
+      problems.add(place.pointer, "This must be \(what).")
+      return nil
+    }
+    return text
+  }
+
+  mutating func texts(
+    _ place: Place?, most: Int, maximumBytes: Int, _ what: String, where isGood: (String) -> Bool = { !$0.isEmpty }
+  ) -> [String]? {
+    guard let place else { return nil }
+    let elements = place.elements
+    guard place.node.kind == .array, (1...most).contains(elements.count) else {
+      problems.add(place.pointer, "This must be a list of 1 to \(most).")
+      return nil
+    }
+    return elements.compactMap { text($0, maximumBytes: maximumBytes, what, where: isGood) }
+  }
+
+  mutating func integer(_ place: Place?, in range: ClosedRange<Int64>) -> Int64? {
+    guard let place else { return nil }
+    guard let value = place.node.integer, range.contains(value) else {
+      problems.add(place.pointer, "This must be a whole number from \(range.lowerBound) to \(range.upperBound).")
+      return nil
+    }
+    return value
+  }
+
+  mutating func seconds(
+    _ place: Place?, from least: Int64 = 0, to most: Int64 = PolicyReader.longestSeconds
+  ) -> Milliseconds? {
+    integer(place, in: least...most).map(Milliseconds.seconds)
+  }
+
+  mutating func word<Word: RawRepresentable & CaseIterable>(
+    _ place: Place?, as type: Word.Type
+  ) -> Word? where Word.RawValue == String {
+    guard let place else { return nil }
+    guard let word = place.node.string.flatMap(Word.init(rawValue:)) else {
+      problems.add(place.pointer, "This must be one of: \(Word.allCases.map(\.rawValue).joined(separator: ", ")).")
+      return nil
+    }
+    return word
+  }
+}

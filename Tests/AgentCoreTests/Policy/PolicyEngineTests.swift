@@ -1,0 +1,263 @@
+import AgentCore
+import AgentModel
+import Testing
+
+/// What may be done when (DESIGN, Offline authorization), check by check.
+@Suite struct PolicyEngineTests {
+  private func decide(
+    _ rule: String, _ facts: PolicyFacts = .technician(), context: PolicyContext = PolicyContext(), more: String = ""
+  ) throws -> Decision {
+    PolicyEngine.decide(
+      "c", context: context, facts: facts, under: .document(try PolicyStories.document(rule, more: more)))
+  }
+
+  // MARK: the example
+
+  private struct Tier {
+    var after: Milliseconds
+    var view, note, complete: Decision.Reason
+  }
+
+  /// Viewing for seven days; notes for 48 hours, with a PIN every twelve; completing within five minutes.
+  @Test func theExampleBehavesAsItsTableSays() {
+    let table: [Tier] = [
+      Tier(after: .zero, view: .allowed, note: .allowed, complete: .allowed),
+      Tier(after: .seconds(300), view: .allowed, note: .allowed, complete: .allowed),
+      Tier(after: .seconds(301), view: .allowed, note: .allowed, complete: .onlineRequired),
+      Tier(after: .hours(47), view: .allowed, note: .allowed, complete: .onlineRequired),
+      Tier(after: .hours(49), view: .allowed, note: .offlineWindowExpired, complete: .onlineRequired),
+      Tier(after: .days(6) + .hours(23), view: .allowed, note: .offlineWindowExpired, complete: .onlineRequired),
+      Tier(
+        after: .days(7) + .hours(1), view: .offlineWindowExpired, note: .offlineWindowExpired, complete: .onlineRequired
+      ),
+      Tier(after: .days(8), view: .offlineWindowExpired, note: .offlineWindowExpired, complete: .onlineRequired),
+    ]
+    for tier in table {
+      let facts = PolicyFacts.offline(for: tier.after, stepUp: .hours(1))
+      func reason(_ name: String) -> Decision.Reason {
+        PolicyEngine.decide("workOrder." + name, facts: facts, under: .document(PolicyStories.fieldService)).reason
+      }
+      #expect(reason("view") == tier.view, "view after \(tier.after.wholeSeconds) s")
+      #expect(reason("note") == tier.note, "note after \(tier.after.wholeSeconds) s")
+      #expect(reason("complete") == tier.complete, "complete after \(tier.after.wholeSeconds) s")
+    }
+  }
+
+  @Test func aNoteNeedsAPinEveryTwelveHours() {
+    for (age, reason) in [
+      (nil, Decision.Reason.stepUpRequired), (.hours(12), .allowed), (.hours(12) + .seconds(1), .stepUpRequired),
+    ] as [(Milliseconds?, Decision.Reason)] {
+      let facts = PolicyFacts.offline(for: .hours(20), stepUp: age)
+      let decision = PolicyEngine.decide("workOrder.note", facts: facts, under: .document(PolicyStories.fieldService))
+      #expect(decision.reason == reason)
+      #expect(decision.remedies == (reason == .allowed ? [] : [.stepUp]))
+    }
+  }
+
+  @Test func aTraineeCompletesNothing() {
+    let facts = PolicyFacts.technician { $0.snapshot?.roles.insert("trainee") }
+    let decision = PolicyEngine.decide("workOrder.complete", facts: facts, under: .document(PolicyStories.fieldService))
+    #expect(decision.failed == [.init(.forbids, .forbidden, ["whenRole": .word("trainee")])])
+    #expect(decision.remedies == [.administrator])
+  }
+
+  // MARK: deny by default
+
+  @Test func whatNobodyKnowsIsDenied() throws {
+    let facts = PolicyFacts.technician()
+    let unknown = PolicyEngine.decide("x", facts: facts, under: .document(PolicyStories.fieldService))
+    #expect(unknown.reason == .unknownCapability && unknown.effect == .deny && unknown.remedies == [.administrator])
+    #expect(unknown.policyName == "field-service" && unknown.policyVersion == 1)
+    let none = PolicyEngine.decide("x", facts: facts, under: .none)
+    #expect(none.reason == .unknownCapability && none.effect == .deny && none.policyName.isEmpty)
+    let unreadable = PolicyEngine.decide("x", facts: facts, under: .unreadable(name: "gone"))
+    #expect(unreadable.reason == .policyError && unreadable.effect == .deny && unreadable.policyName == "gone")
+    let silent = try decide(#"{"kind":"read"}"#, .technician { $0.snapshot = nil })
+    #expect(silent.failed == [.init(.snapshot, .snapshotMissing)] && silent.snapshotVersion == 0)
+    #expect(silent.remedies == [.connect])
+  }
+
+  @Test func aRuleThatSaysNothingAllowsWhileTheProviderStandsBehindIt() throws {
+    let rule = #"{"kind":"write"}"#
+    #expect(try decide(rule).effect == .allow)
+    #expect(try decide(rule).validFor == .seconds(300), "until the token runs out")
+    #expect(try decide(rule, .technician { $0.isOnline = false }).reason == .onlineRequired)
+    #expect(try decide(rule, .technician { $0.token = .expired }).reason == .freshTokenRequired)
+    #expect(try decide(rule, .technician { $0.token = .none }).reason == .freshTokenRequired)
+  }
+
+  // MARK: state
+
+  @Test func eachStateHasItsReasonAndItsRemedy() throws {
+    let rule = #"{"kind":"write","offlineWindowSeconds":600}"#
+    let table: [(PolicyFacts.State, Decision.Reason, [Decision.Remedy])] = [
+      (.active, .allowed, []), (.offlineStale, .allowed, []), (.interactionRequired, .allowed, []),
+      (.reauthenticationRequired, .reauthenticationRequired, [.reauthenticate]),
+      (.locked, .accountLocked, [.administrator]), (.signedOut, .signedOut, [.reauthenticate]),
+    ]
+    for (state, reason, remedies) in table {
+      let decision = try decide(rule, .technician { $0.state = state })
+      #expect(decision.reason == reason && decision.remedies == remedies, "\(state)")
+    }
+    let never = try decide(
+      rule,
+      .technician {
+        $0.confirmationAge = nil; $0.token = .none
+      })
+    #expect(never.failed == [.init(.state, .neverAuthenticated)] && never.remedies == [.reauthenticate])
+  }
+
+  @Test func readingMayGoOnWhileTheProviderAsksForASignIn() throws {
+    let facts = PolicyFacts.technician { $0.state = .reauthenticationRequired }
+    func rule(_ kind: String, _ members: String) -> String {
+      #"{"kind":"\#(kind)","offlineWindowSeconds":600,"obligations":["watermark"]\#(members)}"#
+    }
+    let reading = try decide(rule("read", #","onReauthentication":"readOnly""#), facts)
+    #expect(reading.effect == .readOnly && reading.reason == .reauthenticationRequired)
+    #expect(reading.obligations == ["watermark"] && reading.remedies == [.reauthenticate])
+    #expect(reading.validFor == .seconds(600))
+    #expect(try decide(rule("read", ""), facts).effect == .deny)
+    #expect(try decide(rule("write", #","onReauthentication":"readOnly""#), facts).effect == .deny)
+    #expect(try decide(rule("read", ""), facts, more: #","onReauthentication":"readOnly""#).effect == .readOnly)
+    // The window runs on, and nothing else may be wrong.
+    var later = facts
+    later.confirmationAge = .seconds(700)
+    let expired = try decide(rule("read", #","onReauthentication":"readOnly""#), later)
+    #expect(
+      expired.effect == .deny && expired.failed.map(\.reason) == [.reauthenticationRequired, .offlineWindowExpired])
+    #expect(expired.obligations.isEmpty && expired.validFor == nil)
+  }
+
+  // MARK: clock, snapshot, rights
+
+  @Test func aSuspectClockDeniesOrRunsFromTheMark() throws {
+    let facts = PolicyFacts.technician { $0.clock = .suspect }
+    let denied = try decide(#"{"kind":"read"}"#, facts)
+    #expect(denied.reason == .clockSuspect && denied.remedies == [.connect])
+    #expect(try decide(#"{"kind":"read","onClockSuspect":"shrink"}"#, facts).effect == .allow)
+    #expect(try decide(#"{"kind":"read"}"#, facts, more: #","onClockSuspect":"shrink""#).effect == .allow)
+  }
+
+  @Test func aSnapshotMayBeTooOld() throws {
+    let rule = #"{"kind":"read","snapshotMaxAgeSeconds":100}"#
+    #expect(try decide(rule, .technician { $0.snapshot?.age = .seconds(40) }).validFor == .seconds(60))
+    let old = try decide(rule, .technician { $0.snapshot?.age = .seconds(101) })
+    #expect(
+      old.failed == [
+        .init(
+          .snapshot, .snapshotTooOld, ["snapshotMaxAgeSeconds": .seconds(100), "snapshotAgeSeconds": .seconds(101)])
+      ])
+  }
+
+  @Test func whatIsMissingIsNamed() throws {
+    let rule = """
+      {"kind":"write","requires":{"rolesAny":["supervisor","chief"],"rolesAll":["technician","driver"],\
+      "scopesAll":["workorders:write","mail"],"entitlementsAll":["north","south"]}}
+      """
+    let decision = try decide(rule)
+    #expect(
+      decision.failed == [
+        .init(.roles, .missingRole, ["missing": .words(["driver"]), "rolesAny": .words(["supervisor", "chief"])]),
+        .init(.scopes, .missingScope, ["missing": .words(["mail"])]),
+        .init(.entitlements, .missingEntitlement, ["missing": .words(["south"])]),
+      ])
+    #expect(decision.reason == .missingRole && decision.remedies == [.interact, .administrator])
+  }
+
+  @Test func theTokensScopesTakeFromTheSnapshots() throws {
+    let rule = #"{"kind":"write","requires":{"scopesAll":["workorders:write"]}}"#
+    #expect(
+      try decide(rule, .technician { $0.tokenScopes = ["workorders:read", "workorders:write"] }).effect == .allow)
+    #expect(try decide(rule, .technician { $0.tokenScopes = ["workorders:read"] }).reason == .missingScope)
+    let wider = try decide(
+      rule,
+      .technician {
+        $0.tokenScopes = ["workorders:write"]; $0.snapshot?.scopes = ["workorders:read"]
+      })
+    #expect(wider.reason == .missingScope)
+  }
+
+  @Test func aForbidNeedsAllItsConditions() throws {
+    func more(_ conditions: String) -> String { #","forbids":[{"capabilities":["c"]\#(conditions)}]"# }
+    let rule = #"{"kind":"read"}"#
+    #expect(try decide(rule, more: more("")).reason == .forbidden)
+    #expect(try decide(rule, more: more(#","whenRole":"technician""#)).reason == .forbidden)
+    #expect(
+      try decide(rule, more: more(#","whenScope":"workorders:read","whenEntitlement":"north""#)).reason == .forbidden)
+    #expect(try decide(rule, more: more(#","whenRole":"technician","whenEntitlement":"south""#)).effect == .allow)
+  }
+
+  // MARK: online, token, window
+
+  @Test func anUnexpiredTokenIsNoWordOfTheProviderNow() throws {
+    let rule = #"{"kind":"read","token":"unexpired","offlineWindowSeconds":600}"#
+    #expect(try decide(rule, .offline(for: .seconds(100))).validFor == .seconds(200))
+    let expired = try decide(rule, .offline(for: .seconds(400)))
+    #expect(expired.failed == [.init(.token, .freshTokenRequired, ["token": .word("unexpired")])])
+    #expect(expired.remedies == [.connect])
+  }
+
+  @Test func aWindowDoesNotStandInForAFreshToken() throws {
+    let rule = #"{"kind":"read","token":"fresh","offlineWindowSeconds":600}"#
+    #expect(try decide(rule).effect == .allow)
+    #expect(try decide(rule, .offline(for: .seconds(10))).reason == .onlineRequired)
+    #expect(try decide(rule, .technician { $0.token = .expired }).reason == .freshTokenRequired)
+  }
+
+  @Test func aWindowGoesOnWhenTheTokenRunsOut() throws {
+    let rule = #"{"kind":"read","offlineWindowSeconds":600}"#
+    #expect(try decide(rule).validFor == .seconds(600))
+    #expect(
+      try decide(rule, .technician { $0.token = .unexpired(remaining: .seconds(3600)) }).validFor == .seconds(3600))
+    #expect(try decide(rule, .technician { $0.token = .unexpired(remaining: nil) }).validFor == nil)
+    let idle = PolicyFacts.technician {
+      $0.token = .expired; $0.confirmationAge = .seconds(700)
+    }
+    #expect(try decide(rule, idle).reason == .offlineWindowExpired, "online, and nobody asked the provider for long")
+  }
+
+  @Test func whoHelpsDependsOnTheState() throws {
+    let rule = #"{"kind":"read"}"#
+    func remedies(_ state: PolicyFacts.State) throws -> [Decision.Remedy] {
+      try decide(
+        rule,
+        .technician {
+          $0.state = state; $0.token = .expired
+        }
+      ).remedies
+    }
+    #expect(try remedies(.offlineStale) == [.connect])
+    #expect(try remedies(.interactionRequired) == [.interact])
+    #expect(try remedies(.reauthenticationRequired) == [.reauthenticate])
+  }
+
+  // MARK: context
+
+  @Test func moreSensitiveDataThanTheRuleIsFor() throws {
+    let rule = #"{"kind":"read","sensitivity":"internal"}"#
+    #expect(try decide(rule, context: PolicyContext(sensitivity: .internal)).effect == .allow)
+    let high = try decide(rule, context: PolicyContext(sensitivity: .confidential))
+    #expect(
+      high.failed == [
+        .init(.sensitivity, .sensitivityTooHigh, ["sensitivity": .word("confidential"), "atMost": .word("internal")])
+      ])
+    #expect(try decide(#"{"kind":"read"}"#, context: PolicyContext(sensitivity: .internal)).effect == .deny)
+  }
+
+  @Test func everyFailureIsToldInTheDesignsOrder() throws {
+    let rule = """
+      {"kind":"write","snapshotMaxAgeSeconds":1,"offlineWindowSeconds":1,"stepUp":{"method":"pin","maxAgeSeconds":1},\
+      "requires":{"rolesAny":["x"],"scopesAll":["x"],"entitlementsAll":["x"]}}
+      """
+    var facts = PolicyFacts.offline(for: .days(1))
+    facts.state = .reauthenticationRequired
+    facts.clock = .suspect
+    let decision = try decide(
+      rule, facts, context: PolicyContext(sensitivity: .restricted), more: #","forbids":[{"capabilities":["c"]}]"#)
+    #expect(
+      decision.failed.map(\.check) == [
+        .state, .forbids, .clock, .snapshot, .roles, .scopes, .entitlements, .window, .stepUp, .sensitivity,
+      ])
+    #expect(decision.remedies == [.connect, .stepUp, .interact, .reauthenticate, .administrator])
+  }
+}

@@ -1,0 +1,98 @@
+import AgentCore
+import AgentModel
+import Testing
+
+/// A document is taken whole or refused with everything that is wrong in it.
+@Suite struct PolicyLoadingTests {
+  @Test func theExampleIsRead() {
+    let document = PolicyStories.fieldService
+    #expect(document.name == "field-service" && document.version == 1)
+    #expect(document.longestOfflineWindow == .days(7) && document.longestStepUpAge == .hours(12))
+    let note = document.capabilities["workOrder.note"]
+    #expect(note?.offlineWindow == .days(2) && note?.stepUp?.maxAge == .hours(12) && note?.onClockSuspect == .shrink)
+    let complete = document.capabilities["workOrder.complete"]
+    #expect(complete?.token == .fresh && complete?.onlineWithin == .seconds(300) && complete?.forbids.count == 1)
+    #expect(complete?.sensitivity == .confidential && complete?.onReauthentication == .deny)
+  }
+
+  @Test func theNearestWordCounts() throws {
+    let document = try PolicyDocument(
+      parsing: Array(
+        """
+        {"name":"p","version":2,"onReauthentication":"readOnly",
+         "tiers":{"t":{"offlineWindowSeconds":10,"requires":{"rolesAny":["a"],"scopesAll":["s"]},"obligations":["o"],
+                       "onReauthentication":"deny"}},
+         "capabilities":{"own":{"kind":"read","tier":"t","offlineWindowSeconds":0,"requires":{"rolesAny":["b"]},
+                                "obligations":["p"],"onReauthentication":"readOnly"},
+                         "tier":{"kind":"read","tier":"t"},"bare":{"kind":"write"}}}
+        """.utf8))
+    let (own, tier, bare) = (
+      document.capabilities["own"]!, document.capabilities["tier"]!, document.capabilities["bare"]!
+    )
+    #expect(own.offlineWindow == .zero && own.requires == .init(rolesAny: ["b"], scopesAll: ["s"]))
+    #expect(own.obligations == ["p"] && own.onReauthentication == .readOnly)
+    #expect(tier.offlineWindow == .seconds(10) && tier.obligations == ["o"] && tier.onReauthentication == .deny)
+    #expect(bare.offlineWindow == nil && bare.onReauthentication == .readOnly && bare.requires == .init())
+  }
+
+  @Test func everyProblemIsToldWithItsPlace() {
+    let problems = PolicyStories.problems(
+      """
+      {"name":"two words","version":0,"color":"red","description":7,
+       "tiers":{"a":{"offlineWindowSeconds":-1,"window":3},"b/c":{}},
+       "capabilities":{"x":{"kind":"execute","tier":"z"},"y":{"stepUp":{"method":"sms"}},
+                       "q~":{"kind":"read"},"w":{"kind":"read","requires":{"rolesAny":[],"scopesAll":["a b"]},
+                       "token":true}},
+       "forbids":[{"capabilities":["x","nobody"]},{"whenRole":""}],"onClockSuspect":"hope"}
+      """)
+    #expect(
+      problems.map(\.pointer) == [
+        "/color", "/name", "/version", "/description", "/tiers/a/window", "/tiers/a/offlineWindowSeconds",
+        "/tiers/b~1c",
+        "/onClockSuspect", "/capabilities/x/kind", "/capabilities/x/tier", "/capabilities/y",
+        "/capabilities/y/stepUp", "/capabilities/y/stepUp/method", "/capabilities/q~0",
+        "/capabilities/w/requires/rolesAny", "/capabilities/w/requires/scopesAll/0", "/capabilities/w/token",
+        "/forbids/0/capabilities/1", "/forbids/1", "/forbids/1/whenRole",
+      ])
+    #expect(problems.allSatisfy { !$0.text.isEmpty })
+  }
+
+  @Test(arguments: [
+    ("", ""), ("[]", ""), ("7", ""), (#"{"name":"p","name":"q"}"#, ""), ("{}", ""), ("{\"name\":}", ""),
+    (#"{"name":"p","version":1,"capabilities":[]}"#, "/capabilities"),
+    (#"{"name":"p","version":1.5,"capabilities":{}}"#, "/version"),
+    (#"{"name":"p","version":1,"capabilities":{},"forbids":{}}"#, "/forbids"),
+    (
+      #"{"name":"p","version":1,"capabilities":{"c":{"kind":"read","offlineWindowSeconds":"10"}}}"#,
+      "/capabilities/c/offlineWindowSeconds"
+    ),
+    (
+      #"{"name":"p","version":1,"capabilities":{"c":{"kind":"read","offlineWindowSeconds":315576001}}}"#,
+      "/capabilities/c/offlineWindowSeconds"
+    ),
+    (
+      #"{"name":"p","version":1,"capabilities":{"c":{"kind":"read","stepUp":{"method":"pin","maxAgeSeconds":0}}}}"#,
+      "/capabilities/c/stepUp/maxAgeSeconds"
+    ),
+  ])
+  func oneProblem(_ text: String, pointer: String) {
+    #expect(PolicyStories.problems(text).first?.pointer == pointer)
+  }
+
+  @Test func problemsAreBounded() {
+    let members = (0..<500).map { "\"m\($0)\":0" }.joined(separator: ",")
+    do throws(PolicyProblems) {
+      _ = try PolicyDocument(parsing: Array(#"{"name":"p","version":1,"capabilities":{},\#(members)}"#.utf8))
+      Issue.record("taken")
+    } catch {
+      #expect(error.list.count == 100 && error.more == 400)
+    }
+  }
+
+  @Test func anotherNameIsAProblem() {
+    do throws(PolicyProblems) {
+      _ = try PolicyDocument(parsing: Array(#"{"name":"p","version":1,"capabilities":{}}"#.utf8), expectedName: "q")
+      Issue.record("taken")
+    } catch { #expect(error.list.map(\.pointer) == ["/name"]) }
+  }
+}
