@@ -14,6 +14,7 @@ struct AccountSurroundings: Sendable {
   let events: EventHub
   let connectivity: ConnectivityState
   let time: TimeKeeper
+  let policies: PolicyShelf
   let environment: AgentEnvironment
   /// Sends an entry of the outbox, in its own time.
   let revoke: @Sendable (OutboxEntry) -> Void
@@ -143,7 +144,7 @@ actor Account {
       accessTokenExpiresAt: machine.standardToken.map { clock.wall() + ($0.expiresAt - now) },
       refreshTokenExpiresAt: loaded.grant.refreshTokenExpiresAt.map { around.time.wall($0, of: provider) },
       lastOnlineAuthAt: loaded.profile.lastOnlineAuthAt.map { around.time.wall($0.time, of: provider) },
-      scopes: loaded.grant.scopes,
+      offlineGraceUntil: offlineGraceUntil(loaded.profile), scopes: loaded.grant.scopes,
       roles: loaded.grant.roles, phase: machine.phase(at: now), attempts: machine.failures,
       nextAttemptAt: machine.nextAttemptAt.flatMap { $0 > now ? clock.wall() + ($0 - now) : nil },
       lastError: loaded.lastFailure, generation: loaded.grant.generation)

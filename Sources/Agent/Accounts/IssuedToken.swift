@@ -36,6 +36,8 @@ struct SessionFacts: Sendable {
   var accessTokenExpiresAt: Timestamp?
   var refreshTokenExpiresAt: Timestamp?
   var lastOnlineAuthAt: Timestamp?
+  /// The end of the longest offline window of its policy.
+  var offlineGraceUntil: Timestamp?
   var scopes: ScopeSet
   var roles: [String]
   var phase: WireRefreshPhase

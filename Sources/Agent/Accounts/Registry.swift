@@ -15,6 +15,7 @@ actor Registry {
   let entropy: any Entropy
   let board: TokenBoard
   let time: TimeKeeper
+  let policyShelf: PolicyShelf
   private(set) var vault: Vault?
   private(set) var protection: String?
   private var unlockThrottle = UnlockThrottle()
@@ -27,7 +28,7 @@ actor Registry {
 
   init(
     store: sending any Store, keySource: (any KeySource)?, clock: any AgentClock, entropy: any Entropy,
-    board: TokenBoard, time: TimeKeeper
+    board: TokenBoard, time: TimeKeeper, policyShelf: PolicyShelf
   ) {
     self.store = store
     self.keySource = keySource
@@ -35,6 +36,7 @@ actor Registry {
     self.entropy = entropy
     self.board = board
     self.time = time
+    self.policyShelf = policyShelf
   }
 
   func unlockedVault() throws(RPCError) -> Vault {
@@ -161,6 +163,7 @@ actor Registry {
     providers = [:]
     damagedPartitions = []
     active = nil
+    policyShelf.clear()
     board.clear()
   }
 
@@ -203,6 +206,7 @@ actor Registry {
         }
         profiles[profile.id] = profile
       }
+      let policies = try vault.policies()
       let active = try vault.read(.vault, .activeAccount)
         .flatMap { RecordCoding.read($0) { $0["account"]?.string.flatMap { AccountID($0) } } }
       let isOfAnotherBoot = time.open(try Self.timeRecord(in: vault))
@@ -212,6 +216,9 @@ actor Registry {
       self.active = active.flatMap { profiles[$0] == nil ? nil : $0 }
       self.vault = vault
       self.protection = protection
+      policyShelf.fill(
+        Dictionary(policies.map { ($0.name, $0.parsed) }, uniquingKeysWith: { first, _ in first }),
+        named: providers.compactMapValues(\.configuration.policy))
       if isOfAnotherBoot { rememberTime() }
     } catch let failure as VaultFailure {
       if failure == .integrity {

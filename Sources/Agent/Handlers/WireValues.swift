@@ -56,7 +56,8 @@ extension WireSession {
     self.init(
       account: facts.profile.id, state: facts.state, freshness: WireTokenFreshness(facts.freshness),
       accessTokenExpiresAt: facts.accessTokenExpiresAt, refreshTokenExpiresAt: facts.refreshTokenExpiresAt,
-      lastOnlineAuthAt: facts.lastOnlineAuthAt, scopes: facts.scopes.names, roles: facts.roles,
+      lastOnlineAuthAt: facts.lastOnlineAuthAt, offlineGraceUntil: facts.offlineGraceUntil, scopes: facts.scopes.names,
+      roles: facts.roles,
       refresh: WireRefreshState(
         phase: facts.phase, attempts: facts.attempts, nextAttemptAt: facts.nextAttemptAt, lastError: facts.lastError),
       serverTimeOffsetMs: facts.time.serverTimeOffset.map { Int($0.count) }, clock: WireClockTrust(facts.time.clock),

@@ -56,6 +56,7 @@ extension Registry {
       try vault.apply([.delete(.vault, .provider, id: vault.index("provider", provider.configuration.name.text))])
     }
     providers[provider.configuration.name] = nil
+    policyShelf.setName(nil, of: provider.configuration.name)
     time.forget(provider.configuration.name)
   }
 
@@ -66,5 +67,6 @@ extension Registry {
       ])
     }
     providers[provider.configuration.name] = provider
+    policyShelf.setName(provider.configuration.policy, of: provider.configuration.name)
   }
 }

@@ -27,6 +27,7 @@ public final class AgentService: ConversationHost {
   let connectivity: ConnectivityState
   let time: TimeKeeper
   let gate: ExchangeGate
+  let policyShelf = PolicyShelf()
   let methods = ServedMethods.all
   private let onShutDown: @Sendable () -> Void
 
@@ -55,7 +56,7 @@ public final class AgentService: ConversationHost {
     }
     registry = Registry(
       store: store, keySource: keySource, clock: environment.clock, entropy: environment.entropy, board: board,
-      time: time)
+      time: time, policyShelf: policyShelf)
     owner.value = registry
     connectivity = ConnectivityState(events: events, clock: environment.clock)
     gate = ExchangeGate(clock: environment.clock, background: background)
@@ -64,7 +65,7 @@ public final class AgentService: ConversationHost {
       registry: registry, background: background, gate: gate,
       renewals: RenewalTimer(clock: environment.clock, background: background), board: board, events: events,
       connectivity: connectivity,
-      time: time, environment: environment,
+      time: time, policies: policyShelf, environment: environment,
       revoke: { [background] entry in
         background.start { _ = await desk.value?.send(entry) }
       }, drain: { await desk.value?.drain($0, of: $1) })
@@ -121,6 +122,10 @@ public final class AgentService: ConversationHost {
   func resumeWork() {
     background.start { [revocations] in await revocations.resume(.due) }
     background.start { [erasures] in await erasures.resume() }
+  }
+
+  var decisions: DecisionDesk {
+    DecisionDesk(accounts: accounts, shelf: policyShelf, clock: environment.clock, entropy: environment.entropy)
   }
 
   var isShuttingDown: Bool { shuttingDown.load(ordering: .relaxed) }

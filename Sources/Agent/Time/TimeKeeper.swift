@@ -85,6 +85,13 @@ final class TimeKeeper: Sendable {
     return reading
   }
 
+  /// How long ago a provider's confirmation was, for windows; T1 and T2 of `TrustedTime` hold.
+  func elapsed(since instant: TrustedInstant, by provider: ProviderName) -> Milliseconds {
+    let machine = machine
+    return state.withLock { $0.time?.elapsed(since: instant, by: provider, at: machine) }
+      ?? max(.zero, machine.wall - instant.time)
+  }
+
   /// A provider confirmed an account by the answer to a request that was sent at `sentAt`, in this boot.
   func confirmed(by provider: ProviderName, sentAt: BootInstant) -> TrustedInstant? {
     state.withLock { $0.time?.confirmed(by: provider, at: sentAt, now: machine) }

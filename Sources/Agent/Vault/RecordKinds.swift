@@ -29,6 +29,8 @@ extension RecordKind {
   static let outbox = RecordKind(rawValue: 18)
   /// What was erased and may still stand in the log.
   static let erasure = RecordKind(rawValue: 20)
+  /// A policy document, as it was written.
+  static let policy = RecordKind(rawValue: 21)
   /// What time it was last (DESIGN, Time): the sealed high-water mark.
   static let trustedTime = RecordKind(rawValue: 19)
 
@@ -40,7 +42,7 @@ extension RecordKind {
     case .head: .head
     case .accountKeys, .profile: .directory
     case .grant, .intent, .staged, .accessTokens: .token
-    case .provider, .activeAccount, .trustedTime, .erasure: .vault
+    case .provider, .activeAccount, .trustedTime, .erasure, .policy: .vault
     case .outbox: .outbox
     default: .data
     }

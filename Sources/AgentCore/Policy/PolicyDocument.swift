@@ -3,22 +3,22 @@ public import AgentModel
 /// What an organisation allows, and under which conditions: `Schemas/policy.schema.json`, read and resolved (DESIGN,
 /// Offline authorization). A tier's defaults are filled in already, so that a decision looks at one capability only.
 public struct PolicyDocument: Hashable, Sendable {
-  public var name: String
+  public let name: String
   /// Never decreases.
-  public var version: Int64
-  public var capabilities: [String: Capability]
+  public let version: Int64
+  public let capabilities: [String: Capability]
+  /// The longest time without the provider that any capability allows; nil if none allows any.
+  public let longestOfflineWindow: Milliseconds?
+  /// The oldest step-up that any capability is content with; nil if none asks for one.
+  public let longestStepUpAge: Milliseconds?
 
   public init(name: String, version: Int64, capabilities: [String: Capability]) {
     self.name = name
     self.version = version
     self.capabilities = capabilities
+    longestOfflineWindow = capabilities.values.compactMap(\.offlineWindow).max()
+    longestStepUpAge = capabilities.values.compactMap { $0.stepUp?.maxAge }.max()
   }
-
-  /// The longest time without the provider that any capability allows; nil if none allows any.
-  public var longestOfflineWindow: Milliseconds? { capabilities.values.compactMap(\.offlineWindow).max() }
-
-  /// The oldest step-up that any capability is content with; nil if none asks for one.
-  public var longestStepUpAge: Milliseconds? { capabilities.values.compactMap { $0.stepUp?.maxAge }.max() }
 }
 
 /// One thing that a person may do, and under which conditions. Durations are whole seconds.

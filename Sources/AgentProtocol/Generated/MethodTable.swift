@@ -84,5 +84,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "b2ee06fadbf77cb5d09b8775f0cc806a1e1a66ddf17f48f6d9ba0340d8a0ebbb"
+  public static let schemaDigest = "bb4dbcd14fe8569d1d48f620ee5d21b9961453ba691590f70088ff5102538dcd"
 }

@@ -483,6 +483,8 @@ public struct WireDecision: WireWritable, Sendable {
   public var obligations: [String]
   /// In the order in which to try them.
   public var remedies: [WireRemedy]
+  /// Until when time alone changes nothing, as the wall clock will show it; left out of a denial, and where nothing
+  /// runs out.
   public var validUntil: Timestamp?
   public var policy: WirePolicyUse
   public var snapshotVersion: Int

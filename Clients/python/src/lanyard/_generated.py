@@ -3007,7 +3007,11 @@ class PolicyMethods:
         name: str,
         policy: Mapping[str, Any],
     ) -> PolicySetResult:
-        """Sets a policy document; its version never decreases."""
+        """Sets a policy document; its version never decreases. In force for the accounts of the providers that name
+        it; one named `default` for those of providers that name none. A document that is not as
+        `policy.schema.json` wants it, or of an earlier version than the one in force, is answered by
+        `policyInvalid`, and nothing changes.
+        """
         return self._caller.invoke(
             "policy.set",
             {
@@ -3090,7 +3094,11 @@ class AsyncPolicyMethods:
         name: str,
         policy: Mapping[str, Any],
     ) -> PolicySetResult:
-        """Sets a policy document; its version never decreases."""
+        """Sets a policy document; its version never decreases. In force for the accounts of the providers that name
+        it; one named `default` for those of providers that name none. A document that is not as
+        `policy.schema.json` wants it, or of an earlier version than the one in force, is answered by
+        `policyInvalid`, and nothing changes.
+        """
         return await self._caller.invoke(
             "policy.set",
             {

@@ -66,6 +66,10 @@ public enum PolicyGet: RPCMethod {
 }
 
 /// Sets a policy document; its version never decreases.
+///
+/// In force for the accounts of the providers that name it; one named `default` for those of providers that name
+/// none. A document that is not as `policy.schema.json` wants it, or of an earlier version than the one in force, is
+/// answered by `policyInvalid`, and nothing changes.
 public enum PolicySet: RPCMethod {
   public static let info = MethodInfo(
     name: "policy.set", since: "1",

@@ -1,0 +1,60 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+
+/// What a decision about an account is made from, all at one moment.
+struct AccountFacts: Sendable {
+  var account: AccountID
+  var provider: ProviderName
+  var facts: PolicyFacts
+  var time: TimeReading
+}
+
+extension Account {
+  /// Everything is in memory once the account was asked for; nobody is asked, and nothing is begun.
+  func authorizationFacts() async throws(RPCError) -> AccountFacts {
+    try await load()
+    noticeOpening()
+    guard let loaded else { throw .locked }
+    let now = clock.boot()
+    let (profile, machine) = (loaded.profile, loaded.machine)
+    let age = profile.lastOnlineAuthAt.map { around.time.elapsed(since: $0, by: profile.provider) }
+    let time = around.time.reading(for: profile.provider)
+    var facts = PolicyFacts(
+      state: PolicyFacts.State(rawValue: machine.state(at: now).rawValue) ?? .signedOut,
+      isOnline: around.connectivity.current.state == .online, confirmationAge: age, token: token(at: now),
+      snapshot: nil, clock: time.clock)
+    // Signed out, the data is sealed or gone, and a token is not there.
+    guard profile.standing == .signedIn else {
+      facts.state = .signedOut
+      facts.token = .none
+      return AccountFacts(account: id, provider: profile.provider, facts: facts, time: time)
+    }
+    facts.tokenScopes = Set(loaded.grant.scopes.names)
+    facts.snapshot = snapshot(of: loaded, age: age)
+    return AccountFacts(account: id, provider: profile.provider, facts: facts, time: time)
+  }
+
+  /// Until when anything is allowed without the provider; nil if nothing is, as the wall clock will show it.
+  func offlineGraceUntil(_ profile: AccountProfile) -> Timestamp? {
+    guard profile.standing == .signedIn, let confirmed = profile.lastOnlineAuthAt,
+      case .document(let policy) = around.policies.policy(of: profile.provider),
+      let window = policy.longestOfflineWindow
+    else { return nil }
+    return clock.wall() + (window - around.time.elapsed(since: confirmed, by: profile.provider))
+  }
+
+  private func token(at now: BootInstant) -> PolicyFacts.Token {
+    guard let token = loaded?.machine.standardToken else { return .none }
+    return now < token.expiresAt ? .unexpired(remaining: token.expiresAt - now) : .expired
+  }
+
+  /// What the provider said of the person with its last confirmation.
+  private func snapshot(of loaded: Loaded, age: Milliseconds?) -> PolicyFacts.Snapshot? {
+    guard let age else { return nil }
+    return PolicyFacts.Snapshot(
+      roles: Set(loaded.grant.roles), scopes: Set(loaded.grant.scopes.names), entitlements: [], age: age,
+      version: loaded.grant.generation)
+  }
+}

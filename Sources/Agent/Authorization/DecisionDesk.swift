@@ -1,0 +1,86 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+internal import JSONRPC
+
+/// Answers what an account may do (DESIGN, Offline authorization).
+struct DecisionDesk: Sendable {
+  let accounts: AccountDirectory
+  let shelf: PolicyShelf
+  let clock: any AgentClock
+  let entropy: any Entropy
+
+  /// Several decisions at one moment: all from the same facts.
+  func decide(
+    _ selector: AccountSelector, _ capabilities: [String], context: PolicyContext = PolicyContext()
+  ) async throws(RPCError) -> (AccountID, [WireDecision]) {
+    let found = try await accounts.actor(selector).authorizationFacts()
+    let policy = shelf.policy(of: found.provider)
+    return (
+      found.account,
+      capabilities.map { capability in
+        wire(PolicyEngine.decide(capability, context: context, facts: found.facts, under: policy), found)
+      }
+    )
+  }
+
+  /// What would be said then, without any effect.
+  func explain(
+    _ selector: AccountSelector, _ capability: String, at instant: Timestamp?, assuming assumption: WireAssumption?
+  ) async throws(RPCError) -> WireDecision {
+    var found = try await accounts.actor(selector).authorizationFacts()
+    let later = instant.map { $0 - clock.wall() } ?? .zero
+    found.facts.pass(later)
+    if let assumption { found.facts.assume(assumption) }
+    found.time.now = found.time.now + later
+    if let clock = assumption?.clock { found.time.clock = clock == .suspect ? .suspect : .trusted }
+    let policy = shelf.policy(of: found.provider)
+    return wire(PolicyEngine.decide(capability, facts: found.facts, under: policy), found, later: later)
+  }
+
+  private func wire(_ decision: Decision, _ about: AccountFacts, later: Milliseconds = .zero) -> WireDecision {
+    WireDecision(
+      decisionId: "dec_" + Base32.encode(entropy.bytes(16)), effect: WireEffect(decision.effect),
+      capability: decision.capability, reason: WireDecisionReason(decision.reason),
+      failed: decision.failed.map(WireFailedCheck.init), obligations: decision.obligations,
+      remedies: decision.remedies.map(WireRemedy.init),
+      // Clients compare it with the wall clock.
+      validUntil: decision.validFor.map { clock.wall() + later + $0 },
+      policy: WirePolicyUse(name: decision.policyName, version: Int(decision.policyVersion)),
+      snapshotVersion: Int(clamping: decision.snapshotVersion),
+      time: WireDecisionTime(
+        now: about.time.now, basis: WireDecisionBasis(about), clock: WireClockTrust(about.time.clock)),
+      account: about.account)
+  }
+}
+
+extension PolicyFacts {
+  /// The same person, so much later, if nothing happens until then. A moment that is past is answered as now is, but
+  /// for what was younger then.
+  fileprivate mutating func pass(_ span: Milliseconds) {
+    func aged(_ age: Milliseconds) -> Milliseconds { max(.zero, age + span) }
+    confirmationAge = confirmationAge.map(aged)
+    if let age = snapshot?.age { snapshot?.age = aged(age) }
+    stepUpAges = stepUpAges.mapValues(aged)
+    if case .unexpired(let remaining?) = token {
+      token = remaining > span ? .unexpired(remaining: remaining - span) : .expired
+    }
+  }
+
+  fileprivate mutating func assume(_ assumption: WireAssumption) {
+    if let online = assumption.online { isOnline = online }
+    if let state = assumption.state { self.state = State(rawValue: state.rawValue) ?? self.state }
+    if let isThere = assumption.stepUp { stepUpAges = isThere ? [.pin: .zero] : [:] }
+    if let age = assumption.stepUpAgeSeconds { stepUpAges = [.pin: .seconds(Int64(age))] }
+    if let clock = assumption.clock { self.clock = clock == .suspect ? .suspect : .trusted }
+    switch assumption.freshness {
+    case .fresh?, .stale?: if case .unexpired = token {} else { token = .unexpired(remaining: nil) }
+    case .expired?: token = .expired
+    case WireTokenFreshness.none?: token = .none
+    case nil: break
+    }
+    if let age = assumption.snapshotAgeSeconds { snapshot?.age = .seconds(Int64(age)) }
+    if let age = assumption.lastOnlineAuthAgeSeconds { confirmationAge = .seconds(Int64(age)) }
+  }
+}

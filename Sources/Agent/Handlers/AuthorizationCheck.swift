@@ -1,0 +1,12 @@
+internal import AgentCore
+internal import AgentProtocol
+
+enum AuthorizationCheckHandler: MethodHandler {
+  typealias Method = AuthorizationCheck
+
+  static func handle(_ params: AuthorizationCheck.Params, _ call: Call) async throws(RPCError) -> WireDecision {
+    let (_, decisions) = try await call.agent.decisions.decide(
+      params.account, [params.capability], context: PolicyContext(params.context))
+    return decisions[0]
+  }
+}

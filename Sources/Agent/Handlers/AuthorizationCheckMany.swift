@@ -1,0 +1,12 @@
+internal import AgentProtocol
+
+enum AuthorizationCheckManyHandler: MethodHandler {
+  typealias Method = AuthorizationCheckMany
+
+  static func handle(
+    _ params: AuthorizationCheckMany.Params, _ call: Call
+  ) async throws(RPCError) -> AuthorizationCheckMany.Result {
+    let (account, decisions) = try await call.agent.decisions.decide(params.account, params.capabilities)
+    return AuthorizationCheckMany.Result(account: account, decisions: decisions)
+  }
+}

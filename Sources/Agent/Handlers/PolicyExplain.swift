@@ -1,0 +1,10 @@
+internal import AgentProtocol
+
+enum PolicyExplainHandler: MethodHandler {
+  typealias Method = PolicyExplain
+
+  static func handle(_ params: PolicyExplain.Params, _ call: Call) async throws(RPCError) -> WireDecision {
+    try await call.agent.decisions.explain(
+      params.account, params.capability, at: params.at, assuming: params.assume)
+  }
+}

@@ -1,0 +1,25 @@
+internal import AgentCore
+internal import AgentProtocol
+
+enum PolicySetHandler: MethodHandler {
+  typealias Method = PolicySet
+
+  static func handle(_ params: PolicySet.Params, _ call: Call) async throws(RPCError) -> PolicySet.Result {
+    let document = try PolicyDocument(judging: params.policy, as: params.name)
+    let previous = try await call.agent.registry.setPolicy(document, as: params.policy)
+    call.agent.events.publish(PolicyChangedEvent(name: document.name, version: Int(document.version)))
+    return PolicySet.Result(
+      name: document.name, version: Int(document.version), previousVersion: previous.map { Int($0) })
+  }
+}
+
+extension PolicyDocument {
+  /// Reads a document of a client's; `policyInvalid` tells everything that is wrong with it.
+  init(judging document: RawJSON, as name: String?) throws(RPCError) {
+    do throws(PolicyProblems) {
+      self = try PolicyDocument(parsing: document.withBytes { [UInt8]($0) }, expectedName: name)
+    } catch {
+      throw .policyInvalid(error)
+    }
+  }
+}
