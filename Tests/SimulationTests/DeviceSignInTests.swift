@@ -224,6 +224,23 @@ import Testing
     }
   }
 
+  /// A program that begins and gives up in a loop costs no memory that stays.
+  @Test func nothingSleepsForWhatWasGivenUp() throws {
+    try scenario { world in
+      _ = try await world.provider("idp")
+      let client = try world.client()
+      let before = world.clock.sleeping
+      for index in 0..<300 {
+        let flow = ["device", "browser", "paste"][index % 3]
+        let begun = await client.call("signIn.begin", #"{"provider":"idp","flow":"\#(flow)"}"#)
+        let id = try #require(begun["signIn"], "\(begun)")
+        #expect(await client.call("signIn.cancel", #"{"signIn":"\#(id)"}"#).error == nil)
+      }
+      #expect(world.clock.sleeping - before < 8)
+      #expect(world.network.count("/token") == 0)
+    }
+  }
+
   /// All flows share the places, however many come at once.
   @Test func sixteenAtATime() throws {
     for seed in 1...10 as ClosedRange<UInt64> {

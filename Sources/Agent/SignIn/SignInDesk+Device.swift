@@ -34,30 +34,21 @@ extension SignInDesk {
     }
   }
 
-  func startAsking(_ id: String, about device: DeviceAuthorization) {
+  /// What a revocation could reach must be made after it.
+  func drainWhileThePersonTypes(_ id: String) {
     guard let job = jobs[id] else { return }
-    // While the person types: what a revocation could reach must be made after it.
     around.background.start { await self.drainBeforeIssue(job) }
-    ask(id, after: device.interval)
-  }
-
-  private func ask(_ id: String, after pause: Milliseconds) {
-    let due = clock.boot() + pause
-    around.background.startTimer { [clock] in
-      await clock.sleep(until: due)
-      guard !Task.isCancelled else { return }
-      await self.ask(id)
-    }
   }
 
   /// The question is the agent's work: it comes to its end, also if it brings tokens that nobody wants any more.
-  private func ask(_ id: String) {
-    guard jobs[id]?.isPending == true else { return }
-    around.background.start { await self.askNow(id) }
+  func ask(_ id: String) {
+    guard let job = jobs[id], case .device(let device, let polling, _) = job.way else { return }
+    jobs[id]?.way = .device(device, polling, asksAt: nil)
+    around.background.start { await self.ask(job, device) }
   }
 
-  private func askNow(_ id: String) async {
-    guard let job = jobs[id], job.isPending, case .device(let device, _) = job.way else { return }
+  private func ask(_ job: SignInJob, _ device: DeviceAuthorization) async {
+    let id = job.id
     let client = client(job.provider)
     switch await client.ask(about: device.deviceCode) {
     case .answered(let body, let sentAt):
@@ -69,11 +60,11 @@ extension SignInDesk {
         finish(id, .failed(error))
       }
     case .told(let answer):
-      guard let now = jobs[id], now.isPending, case .device(_, var polling) = now.way else { return }
-      let verdict = polling.heard(answer)
-      jobs[id]?.way = .device(device, polling)
-      switch verdict {
-      case .ask(let pause): ask(id, after: pause)
+      guard let now = jobs[id], now.isPending, case .device(_, var polling, _) = now.way else { return }
+      switch polling.heard(answer) {
+      case .ask(let pause):
+        jobs[id]?.way = .device(device, polling, asksAt: clock.boot() + pause)
+        watch()
       case .over(let end): finish(id, .failed(RPCError(end)))
       }
     }

@@ -21,6 +21,7 @@ actor SignInDesk {
   /// Sign-ins that wait for a provider's first answer: they take a place already.
   private var beginning = 0
   private var waiterIDs: UInt64 = 0
+  private var nextLook: BootInstant?
   /// The agent ends: nothing is begun any more.
   private var isOver = false
 
@@ -78,14 +79,14 @@ actor SignInDesk {
       let device: DeviceAuthorization
       (device, expiresAt) = try await authorizeDevice(provider, scopes: scopes)
       guard !isOver else { throw .shuttingDown }
-      way = .device(device, DevicePolling(interval: device.interval))
+      way = .device(device, DevicePolling(interval: device.interval), asksAt: clock.boot() + device.interval)
       page = .device(device)
     }
     forgetOldest()
     jobs[id] = SignInJob(
       id: id, provider: provider, wishes: wishes, scopes: scopes, expiresAt: expiresAt, way: way)
-    watchExpiry(of: id, at: expiresAt)
-    if case .device(let device, _) = way { startAsking(id, about: device) }
+    if case .device = way { drainWhileThePersonTypes(id) }
+    watch()
     return Begun(id: id, page: page, expiresAt: clock.wall() + (expiresAt - clock.boot()))
   }
 
@@ -98,14 +99,37 @@ actor SignInDesk {
     }
   }
 
-  private func watchExpiry(of id: String, at expiresAt: BootInstant) {
+  // MARK: time
+
+  /// One timer for all sign-ins, so that who begins and gives up in a loop leaves none behind. It is set for what is due
+  /// next: a question, an end, a forgetting.
+  func watch() {
+    guard !isOver, let moment = jobs.values.map({ $0.due(Self.memory) }).min() else { return }
+    if let nextLook, nextLook <= moment { return }
+    nextLook = moment
     around.background.startTimer { [clock] in
-      await clock.sleep(until: expiresAt)
+      await clock.sleep(until: moment)
       guard !Task.isCancelled else { return }
-      await self.finish(id, .failed(.signInExpired))
-      await clock.sleep(until: expiresAt + Self.memory)
-      await self.forget(id)
+      await self.look(planned: moment)
     }
+  }
+
+  private func look(planned: BootInstant) {
+    // One that was planned before it is not meant any more.
+    guard nextLook == planned else { return }
+    nextLook = nil
+    let now = clock.boot()
+    guard now >= planned else { return }  // the sleep was cut short: the agent ends
+    for job in jobs.values.sorted(by: { $0.id < $1.id }) where job.due(Self.memory) <= now {
+      if !job.isPending {
+        jobs[job.id] = nil
+      } else if job.expiresAt <= now {
+        finish(job.id, .failed(.signInExpired))
+      } else {
+        ask(job.id)
+      }
+    }
+    watch()
   }
 
   // MARK: the provider
@@ -193,5 +217,4 @@ actor SignInDesk {
     for job in ended.dropLast(Self.remembered) { jobs[job.id] = nil }
   }
 
-  private func forget(_ id: String) { jobs[id] = nil }
 }

@@ -17,8 +17,8 @@ struct SignInJob: Sendable {
     case browser(AuthorizationRequest, any RedirectListener)
     /// A person brings it; nobody listens.
     case paste(AuthorizationRequest)
-    /// The agent asks for it.
-    case device(DeviceAuthorization, DevicePolling)
+    /// The agent asks for it; nil while it does.
+    case device(DeviceAuthorization, DevicePolling, asksAt: BootInstant?)
   }
 
   let id: String
@@ -37,6 +37,13 @@ struct SignInJob: Sendable {
   static let answersAtMost = 10
 
   var isPending: Bool { if case .pending = status { true } else { false } }
+
+  /// When there is something to do for it: a question, its end, or, once it has ended, forgetting it.
+  func due(_ memory: Milliseconds) -> BootInstant {
+    guard isPending else { return expiresAt + memory }
+    if case .device(_, _, let asksAt?) = way { return min(asksAt, expiresAt) }
+    return expiresAt
+  }
 
   /// Nil for a device's.
   var request: AuthorizationRequest? {

@@ -74,6 +74,9 @@ public final class VirtualClock: AgentClock {
   }
 
   /// Sleeps for a while of virtual time.
+  /// How many tasks wait for a moment now.
+  public var sleeping: Int { state.withLock { $0.sleepers.count } }
+
   public func sleep(for duration: Milliseconds) async { await sleep(until: boot() + duration) }
 
   // MARK: what the world does
