@@ -109,6 +109,8 @@ public struct ServerMetadata: Hashable, Sendable {
   public var endpoints: Endpoints
   /// RFC 9207 §3: the authorization answer carries `iss`, so an answer without it is refused.
   public var authorizationResponseIssuer: Bool
+  /// RFC 9126 §5: no authorization request but a pushed one is taken.
+  public var requiresPushedAuthorization: Bool
   public var tokenEndpointAuthMethods: [String]
   public var codeChallengeMethods: [String]
 
@@ -116,6 +118,7 @@ public struct ServerMetadata: Hashable, Sendable {
     self.issuer = issuer
     endpoints = .init()
     authorizationResponseIssuer = false
+    requiresPushedAuthorization = false
     tokenEndpointAuthMethods = []
     codeChallengeMethods = []
   }

@@ -15,6 +15,8 @@ struct ProviderState {
   var refreshTokens: [String: RefreshToken] = [:]
   var accessTokens: [String: AccessToken] = [:]
   var codes: [String: AuthorizationCode] = [:]
+  /// Authorization requests that were pushed and not yet used, by `request_uri`.
+  var pushedRequests: [String: PushedRequest] = [:]
   var devices: [String: DeviceAuthorization] = [:]
   /// ID tokens to the grants they came from, for `id_token_hint`.
   var idTokens: [String: String] = [:]

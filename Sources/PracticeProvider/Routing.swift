@@ -83,6 +83,7 @@ extension ProviderState {
     case "/jwks": return jwks()
     case "/authorize": return authorize(request)
     case "/token": return try token(request)
+    case "/par": return try pushAuthorization(request)
     case "/device_authorization": return try deviceAuthorization(request)
     case "/device": return devicePage(request)
     case "/revoke": return try revoke(request)

@@ -15,11 +15,7 @@ extension ProviderClient {
   /// RFC 8628 §3.1.
   func authorizeDevice(at endpoint: String, scopes: [String]) async -> DeviceBeginning {
     var form = FormBody()
-    let fields = authenticate(&form)
-    // Some servers look for it in the body also where the client has said who it is (§3.1).
-    if fields.contains(where: { $0.name == "Authorization" }) {
-      form.append("client_id", provider.configuration.clientID)
-    }
+    let fields = authenticate(&form, naming: true)
     if !scopes.isEmpty { form.append("scope", scopes.joined(separator: " ")) }
     for resource in provider.configuration.resources { form.append("resource", resource) }  // RFC 8707 §2.1
     switch await send(request("POST", endpoint, fields: fields, body: form.finish())) {

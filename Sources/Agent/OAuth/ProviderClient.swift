@@ -90,23 +90,6 @@ struct ProviderClient: Sendable {
       refusal, codes: provider.configuration.errorCodes, table: provider.preset?.failures)
   }
 
-  /// RFC 6749 §2.3.1: Basic is what every server must take; the body is for those that say they take only that.
-  func authenticate(_ form: inout FormBody) -> [HTTPField] {
-    let configuration = provider.configuration
-    let fields = [HTTPField("Content-Type", FormBody.mediaType), HTTPField("Accept", "application/json")]
-    let methods = provider.tokenEndpointAuthMethods
-    guard let secret = provider.clientSecret else {
-      form.append("client_id", configuration.clientID)
-      return fields
-    }
-    if !methods.isEmpty, !methods.contains("client_secret_basic"), methods.contains("client_secret_post") {
-      form.append("client_id", configuration.clientID)
-      form.append("client_secret", secret)
-      return fields
-    }
-    return fields + [HTTPField.basic(clientID: configuration.clientID, clientSecret: secret)]
-  }
-
   // MARK: revocation (RFC 7009)
 
   func revoke(_ token: Secret, _ kind: OutboxEntry.Kind) async -> RevocationOutbox.Answer {

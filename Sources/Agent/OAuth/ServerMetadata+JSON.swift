@@ -8,6 +8,7 @@ extension ServerMetadata {
     self.init(issuer: issuer)
     endpoints = Endpoints(node)
     authorizationResponseIssuer = node["authorization_response_iss_parameter_supported"]?.bool ?? false
+    requiresPushedAuthorization = node["require_pushed_authorization_requests"]?.bool ?? false
     tokenEndpointAuthMethods = node["token_endpoint_auth_methods_supported"]?.strings ?? []
     codeChallengeMethods = node["code_challenge_methods_supported"]?.strings ?? []
   }
@@ -18,6 +19,8 @@ extension ServerMetadata {
     endpoints.writeMembers(to: &writer)
     writer.key("authorization_response_iss_parameter_supported")
     writer.bool(authorizationResponseIssuer)
+    writer.key("require_pushed_authorization_requests")
+    writer.bool(requiresPushedAuthorization)
     writer.member("token_endpoint_auth_methods_supported", tokenEndpointAuthMethods)
     writer.member("code_challenge_methods_supported", codeChallengeMethods)
     writer.endObject()
@@ -29,6 +32,7 @@ extension ServerMetadata {
     var joined = self
     joined.endpoints = endpoints.merged(over: other.endpoints)
     joined.authorizationResponseIssuer = authorizationResponseIssuer || other.authorizationResponseIssuer
+    joined.requiresPushedAuthorization = requiresPushedAuthorization || other.requiresPushedAuthorization
     if tokenEndpointAuthMethods.isEmpty { joined.tokenEndpointAuthMethods = other.tokenEndpointAuthMethods }
     if codeChallengeMethods.isEmpty { joined.codeChallengeMethods = other.codeChallengeMethods }
     return joined

@@ -57,7 +57,7 @@ enum AuthorizationAnswer {
   private static func same(_ a: String, _ b: String) -> Bool { Secret(text: a).equals(Secret(text: b)) }
 
   /// An error's name if the standards have it (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6); input is not echoed.
-  private static func known(_ error: String) -> String {
+  static func known(_ error: String) -> String {
     let names = [
       "invalid_request", "unauthorized_client", "unsupported_response_type", "invalid_scope", "server_error",
       "temporarily_unavailable", "interaction_required", "login_required", "account_selection_required",

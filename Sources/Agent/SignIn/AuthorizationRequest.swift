@@ -19,10 +19,11 @@ struct AuthorizationRequest: Sendable {
     verifier = Secret(text: Base64URL.encode(entropy.bytes(32)))
   }
 
-  /// The URL that the browser opens (RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect Core §3.1.2.1).
-  func url(
-    at endpoint: HTTPURL, of provider: ProviderConfiguration, scopes: [String], wishes: SignInJob.Wishes
-  ) -> String {
+  /// What is asked for (RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect Core §3.1.2.1), in the URL that the browser opens
+  /// or pushed to the provider before.
+  func parameters(
+    of provider: ProviderConfiguration, scopes: [String], wishes: SignInJob.Wishes
+  ) -> [(String, String)] {
     let challenge = verifier.withBytes { Base64URL.encode(sha256($0)) }
     var items = [
       ("response_type", "code"), ("client_id", provider.clientID), ("redirect_uri", redirectURI),
@@ -32,7 +33,7 @@ struct AuthorizationRequest: Sendable {
     if let prompt = wishes.prompt { items.append(("prompt", prompt)) }
     if let hint = wishes.loginHint { items.append(("login_hint", hint)) }
     for resource in provider.resources { items.append(("resource", resource)) }  // RFC 8707 §2.1
-    return endpoint.adding(items)
+    return items
   }
 }
 

@@ -9,7 +9,7 @@ extension SignInDesk {
   /// Where the browser goes, and how its answer will come.
   func redirection(
     _ id: String, _ flow: WireSignInFlow, to provider: Provider, scopes: [String], wishes: SignInJob.Wishes
-  ) throws(RPCError) -> (SignInJob.Way, url: String) {
+  ) async throws(RPCError) -> (SignInJob.Way, url: String) {
     guard let endpoint = provider.endpoints.authorization.flatMap(HTTPURL.init) else {
       throw RPCError(.providerMisconfigured, "This provider has no authorization endpoint.")
     }
@@ -31,7 +31,14 @@ extension SignInDesk {
         throw RPCError(error)
       }
     }
-    return (way, request.url(at: endpoint, of: provider.configuration, scopes: scopes, wishes: wishes))
+    let parameters = request.parameters(of: provider.configuration, scopes: scopes, wishes: wishes)
+    do throws(RPCError) {
+      guard let pushed = try await push(parameters, to: provider) else { return (way, endpoint.adding(parameters)) }
+      return (way, endpoint.adding(pushed))
+    } catch {
+      if case .browser(_, let listener) = way { listener.stop() }
+      throw error
+    }
   }
 
   /// Judges the browser's answer, redeems the code, and says in a page what came of it.

@@ -73,7 +73,7 @@ actor SignInDesk {
     switch flow {
     case .browser, .paste:
       let url: String
-      (way, url) = try redirection(id, flow, to: provider, scopes: scopes, wishes: wishes)
+      (way, url) = try await redirection(id, flow, to: provider, scopes: scopes, wishes: wishes)
       page = .authorization(url: url)
     case .device:
       let device: DeviceAuthorization

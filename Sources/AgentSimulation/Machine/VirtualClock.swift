@@ -73,10 +73,10 @@ public final class VirtualClock: AgentClock {
     state.withLock { _ = $0.cancelled.remove(id) }
   }
 
-  /// Sleeps for a while of virtual time.
   /// How many tasks wait for a moment now.
   public var sleeping: Int { state.withLock { $0.sleepers.count } }
 
+  /// Sleeps for a while of virtual time.
   public func sleep(for duration: Milliseconds) async { await sleep(until: boot() + duration) }
 
   // MARK: what the world does

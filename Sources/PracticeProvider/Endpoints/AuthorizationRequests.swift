@@ -9,25 +9,31 @@ extension ProviderState {
     case redirect(to: String)
   }
 
-  func authorizationRequest(
+  mutating func authorizationRequest(
     _ items: [(name: String, value: String)]
   ) throws(AuthorizationRefusal) -> AuthorizationRequest {
     let parameters: Parameters
     do { parameters = try Parameters(items) } catch { throw .page(error.description ?? error.code) }
+    if options.pushedAuthorization != .off, let uri = parameters["request_uri"] {
+      return try takePushedRequest(uri, clientID: parameters["client_id"])
+    }
     guard let client = parameters["client_id"].flatMap(client) else { throw .page("No such client is registered.") }
     guard let redirectURI = parameters["redirect_uri"],
       client.redirectURIs.contains(where: { RedirectURI.matches(redirectURI, registered: $0) })
     else { throw .page("The redirect URI is not registered for \(client.id).") }
 
     let state = parameters["state"]
-    do {
+    do throws(OAuthError) {
+      guard options.pushedAuthorization != .required else {
+        throw OAuthError.invalidRequest("the request is not pushed")
+      }
       return try checked(parameters, client: client, redirectURI: redirectURI)
     } catch {
       throw .redirect(to: redirect(redirectURI, state: state, error: error))
     }
   }
 
-  private func checked(
+  func checked(
     _ parameters: Parameters,
     client: PracticeClient,
     redirectURI: String

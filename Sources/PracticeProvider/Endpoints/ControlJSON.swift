@@ -88,6 +88,8 @@ extension PracticeOptions {
     case "accessTokenFormat": return assign(text.flatMap(AccessTokenFormat.init), \.accessTokenFormat)
     case "revocationReach": return assign(text.flatMap(RevocationReach.init), \.revocationReach)
     case "metadata": return assign(text.flatMap(MetadataLayout.init), \.metadata)
+    case "pushedAuthorization": return assign(text.flatMap(PushedAuthorization.init), \.pushedAuthorization)
+    case "pushedRequestLifetimeSeconds": return assign(number.map(Int.init), \.pushedRequestLifetimeSeconds)
     case "idTokenOnRefresh": return assign(flag, \.idTokenOnRefresh)
     case "logoutEndsTokens": return assign(flag, \.logoutEndsTokens)
     case "publicClientsMayRevoke": return assign(flag, \.publicClientsMayRevoke)

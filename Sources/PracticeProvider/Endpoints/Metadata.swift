@@ -30,6 +30,11 @@ extension ProviderState {
         .init("device_authorization_endpoint", .string(issuer.endpoint("/device_authorization"))),
       ]
     }
+    if options.pushedAuthorization != .off {
+      members.append(.init("pushed_authorization_request_endpoint", .string(issuer.endpoint("/par"))))
+      members.append(
+        .init("require_pushed_authorization_requests", .bool(options.pushedAuthorization == .required)))
+    }
     members += [
       .init("scopes_supported", .strings(options.scopes)),
       .init("response_types_supported", ["code"]),

@@ -25,6 +25,15 @@ public enum MetadataLayout: String, Sendable, Codable {
   case onlyInRFC8414
 }
 
+/// Whether authorization requests are pushed before the browser comes (RFC 9126).
+public enum PushedAuthorization: String, Sendable, Codable {
+  case off
+  /// The endpoint is there; the browser may also carry everything itself.
+  case offered
+  /// Nothing else is taken (RFC 9126 section 5).
+  case required
+}
+
 public enum AccessTokenFormat: String, Sendable, Codable {
   case jwt
   case opaque
@@ -38,6 +47,9 @@ public struct PracticeOptions: Sendable {
   public var rotation: RefreshTokenRotation = .strict
   public var revocationReach: RevocationReach = .family
   public var metadata: MetadataLayout = .everywhere
+  public var pushedAuthorization: PushedAuthorization = .off
+  /// RFC 9126 section 2.2 speaks of 5 to 600 seconds.
+  public var pushedRequestLifetimeSeconds = 60
   public var signingAlgorithm: SigningAlgorithm = .rs256
   public var keySource: KeySource = .practiceOnlyFixedKeys
   public var accessTokenFormat: AccessTokenFormat = .jwt

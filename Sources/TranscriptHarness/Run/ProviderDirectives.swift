@@ -40,6 +40,10 @@ extension Player {
     case "metadata":
       guard let layout = MetadataLayout(rawValue: value) else { throw Unreadable("metadata is not \(value)") }
       options.metadata = layout
+    case "par":
+      guard let pushed = PushedAuthorization(rawValue: value) else { throw Unreadable("par is not \(value)") }
+      options.pushedAuthorization = pushed
+    case "parLifetime": options.pushedRequestLifetimeSeconds = try seconds()
     case "signing":
       guard let algorithm = SigningAlgorithm(rawValue: value) else { throw Unreadable("signing is not \(value)") }
       options.signingAlgorithm = algorithm

@@ -36,6 +36,7 @@ struct ProviderArguments {
       --algorithm NAME             RS256, RS512, ES256 or EdDSA (default: RS256)
       --opaque                     access tokens are random instead of JWTs
       --metadata-only-in-rfc8414   revocation, introspection and device endpoints are told only there
+      --pushed-authorization MODE  off, offered or required: authorization requests are pushed (RFC 9126)
       --auto-approve USER          sign this person in without a page, for programs without a screen;
                                    login_hint names another
       --help                       this text
@@ -90,6 +91,8 @@ struct ProviderArguments {
     case "--access-token-lifetime": options.accessTokenLifetimeSeconds = try Self.value(name, &rest, Self.seconds)
     case "--refresh-token-lifetime": options.refreshTokenLifetimeSeconds = try Self.value(name, &rest, Self.seconds)
     case "--algorithm": options.signingAlgorithm = try Self.value(name, &rest) { SigningAlgorithm(rawValue: $0) }
+    case "--pushed-authorization":
+      options.pushedAuthorization = try Self.value(name, &rest) { PushedAuthorization(rawValue: $0) }
     case "--auto-approve": options.autoApprove = try Self.value(name, &rest) { $0 }
     default: throw Problem(description: "unknown option \(name)")
     }

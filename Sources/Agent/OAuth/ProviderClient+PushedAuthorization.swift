@@ -1,0 +1,56 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import JSONRPC
+internal import Secrets
+
+/// Pushed authorization requests (RFC 9126): what is asked for goes to the provider itself, and the browser carries
+/// nothing but a name for it.
+extension ProviderClient {
+  enum PushAnswer: Sendable {
+    case pushed(requestURI: String)
+    /// The endpoint that the provider names does not exist, by its own word.
+    case notThere
+    /// The provider does not take this request; the word of RFC 6749 §4.1.2.1, if it was one.
+    case refused(error: String?)
+    case failed(ExchangeFailure)
+  }
+
+  /// RFC 9126 §2.1. Nothing is given that could be lost: an answer that does not come costs nothing.
+  func push(_ parameters: [(String, String)], to endpoint: String) async -> PushAnswer {
+    var form = FormBody()
+    let fields = authenticate(&form, naming: true)
+    for (name, value) in parameters where name != "client_id" { form.append(name, value) }
+    switch await send(request("POST", endpoint, fields: fields, body: form.finish())) {
+    case .response(let response):
+      hearTime(response)
+      return read(response)
+    case .notConnected(let failure): return .failed(.offline(failure.rawValue))
+    case .untrusted: return .failed(.untrustedServer)
+    case .unknown: return .failed(.transient("noAnswer", retryAfter: nil))
+    }
+  }
+
+  private func read(_ response: HTTPResponse) -> PushAnswer {
+    if (200...299).contains(response.status) {
+      // 201 by §2.2; some servers say 200.
+      let uri = RecordCoding.read(response.body) { node -> String? in
+        guard let text = node["request_uri"]?.string, (1...Self.longestRequestURI).contains(text.utf8.count),
+          text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else { return nil }
+        return text
+      }
+      return uri.map { .pushed(requestURI: $0) } ?? .failed(.transient("notAnOAuthAnswer", retryAfter: nil))
+    }
+    let refusal = TokenEndpointRefusal(response, now: environment.clock.wall())
+    if refusal.error == nil, [404, 405, 410, 501].contains(refusal.status) { return .notThere }
+    switch meaning(of: refusal) {
+    // Nobody has signed in yet: what sounds like the end of a session is about the request.
+    case .reauthenticate, .locked, .interaction, .unexplained: return .refused(error: refusal.error)
+    case let failure: return .failed(failure)
+    }
+  }
+
+  /// It goes into an address.
+  private static let longestRequestURI = 2048
+}
