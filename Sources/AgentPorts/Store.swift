@@ -6,6 +6,8 @@ public protocol Store: AnyObject {
   /// A random id of this database, part of every record's additional data.
   var databaseID: [UInt8] { get }
   func metadata(_ name: String) throws(StoreFailure) -> [UInt8]?
+  /// Entries of the audit log after a number, in order, at most so many.
+  func auditRows(after sequence: Int64, limit: Int) throws(StoreFailure) -> [AuditRow]
   func keySlots() throws(StoreFailure) -> [KeySlotRow]
   func record(_ key: RecordKey) throws(StoreFailure) -> SealedRecord?
   /// In the order of kind, then id.
@@ -131,4 +133,7 @@ public enum StoreWrite: Sendable, Equatable {
   case deleteMetadata(name: String)
   case putKeySlot(KeySlotRow)
   case deleteKeySlot(number: Int)
+  /// Fails if there is an entry of this number.
+  case appendAudit(AuditRow)
+  case deleteAudit(through: Int64)
 }

@@ -91,6 +91,22 @@ extension SQLiteStore {
     return partitions
   }
 
+  public func auditRows(after sequence: Int64, limit: Int) throws(StoreFailure) -> [AuditRow] {
+    let statement = try opened().statement(
+      "SELECT sequence, keyEpoch, link, sealed FROM audit WHERE sequence > ?1 ORDER BY sequence LIMIT ?2")
+    defer { statement.reset() }
+    statement.bind(1, sequence)
+    statement.bind(2, Int64(limit))
+    var rows: [AuditRow] = []
+    while try statement.step() {
+      rows.append(
+        AuditRow(
+          sequence: statement.integer(0), keyEpoch: try statement.unsigned(1), link: statement.bytes(2),
+          sealed: statement.bytes(3)))
+    }
+    return rows
+  }
+
   public func integrityProblems() throws(StoreFailure) -> [String] {
     let statement = try opened().statement("PRAGMA integrity_check(100)")
     defer { statement.reset() }

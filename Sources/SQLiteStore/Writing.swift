@@ -44,6 +44,17 @@ extension Connection {
       let statement = try statement("DELETE FROM keySlot WHERE number = ?1")
       statement.bind(1, Int64(number))
       try statement.run()
+    case .appendAudit(let row):
+      let statement = try statement("INSERT INTO audit (sequence, keyEpoch, link, sealed) VALUES (?1, ?2, ?3, ?4)")
+      statement.bind(1, row.sequence)
+      statement.bind(2, Int64(row.keyEpoch))
+      statement.bind(3, row.link)
+      statement.bind(4, row.sealed)
+      try statement.run()
+    case .deleteAudit(let sequence):
+      let statement = try statement("DELETE FROM audit WHERE sequence <= ?1")
+      statement.bind(1, sequence)
+      try statement.run()
     }
   }
 

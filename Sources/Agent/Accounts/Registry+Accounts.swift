@@ -54,7 +54,7 @@ extension Registry {
     let previous = profile.alias
     try requireFree(alias, for: profile.id)
     profile.alias = alias
-    try save(profile)
+    try save(profile, audited(.accountRename, account: profile.id))
     return (profile, previous)
   }
 
@@ -88,7 +88,10 @@ extension Registry {
     }
     let previous = active
     if previous != profile.id {
-      try onVault { (vault) throws(VaultFailure) in try vault.apply([Self.activeRecord(profile.id)]) }
+      let entry = audited(.accountSwitch, account: profile.id)
+      try onVault { (vault) throws(VaultFailure) in
+        try vault.apply([Self.activeRecord(profile.id), entry])
+      }
       active = profile.id
       board.setActive(profile.id)
     }
@@ -109,9 +112,9 @@ extension Registry {
     .put(.vault, .activeAccount, RecordCoding.write { $0.member("account", id.text) })
   }
 
-  func save(_ profile: AccountProfile) throws(RPCError) {
+  func save(_ profile: AccountProfile, _ entry: VaultChange) throws(RPCError) {
     try onVault(account: profile.id) { (vault) throws(VaultFailure) in
-      try vault.apply([.put(profile.partition, .profile, profile.record)])
+      try vault.apply([.put(profile.partition, .profile, profile.record), entry])
     }
     profiles[profile.id] = profile
     board.setAccount(profile.id, alias: profile.alias)
@@ -196,6 +199,10 @@ extension Registry {
     changes.append(keeping(tokens, of: profile))
     let becomesActive = active == nil
     if becomesActive { changes.append(Self.activeRecord(profile.id)) }
+    changes += superseded.map {
+      audited(.revocationAbandoned, account: profile.id, .reason("superseded"), .issuer($0.issuer))
+    }
+    changes.append(audited(.signIn, account: profile.id, .provider(profile.provider), .isNew(known == nil)))
     let all = changes + timeRecord
     try onVault(account: profile.id) { (vault) throws(VaultFailure) in try vault.apply(all) }
     profiles[profile.id] = profile

@@ -1,5 +1,6 @@
 internal import AgentModel
 internal import AgentPorts
+internal import AgentProtocol
 internal import Secrets
 
 /// The journal of refreshes on the disk (DESIGN, Tokens: Journal). Each call is one durable transaction.
@@ -82,7 +83,7 @@ extension Registry {
     ]
     if let idToken { changes.append(.put(profile.partition, .idToken, idToken)) }
     changes.append(keeping(tokens, of: profile))
-    let all = changes + timeRecord
+    let all = changes + stateChange(to: profile) + timeRecord
     try onVault(account: id) { (vault) throws(VaultFailure) in try vault.apply(all) }
     profiles[id] = profile
     return profile
@@ -113,9 +114,19 @@ extension Registry {
     case .inDoubt(let intent):
       changes += [.put(profile.partition, .intent, intent.record), .delete(profile.partition, .staged)]
     }
-    let all = changes + timeRecord
+    let all = changes + stateChange(to: profile) + timeRecord
     try onVault(account: id) { (vault) throws(VaultFailure) in try vault.apply(all) }
     profiles[id] = profile
+  }
+
+  /// The audit log's entry, if what is durable of the account's state changes.
+  private func stateChange(to profile: AccountProfile) -> [VaultChange] {
+    guard let before = profiles[profile.id]?.restingState, before != profile.restingState else { return [] }
+    return [
+      audited(
+        .sessionStateChanged, account: profile.id, .state(profile.restingState.rawValue),
+        .previousState(before.rawValue))
+    ]
   }
 
   /// Nothing left this machine: the intent is taken back.

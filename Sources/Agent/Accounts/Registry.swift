@@ -154,6 +154,24 @@ actor Registry {
       profiles: Array(profiles.values), pendingRevocations: vault == nil ? 0 : try outbox().count)
   }
 
+  /// Somebody opened or made the vault: written down before it is answered. If it can't be, it is closed again.
+  func enter(_ event: AuditEntry.Event) throws(RPCError) {
+    let entry = audited(event)
+    do throws(RPCError) {
+      try onVault { (vault) throws(VaultFailure) in try vault.apply([entry]) }
+    } catch {
+      lock()
+      throw error
+    }
+  }
+
+  /// Somebody closes the vault. A disk that fails must not keep it open, so this one is written if it can be.
+  func leave() {
+    let entry = audited(.agentLock)
+    try? onVault { (vault) throws(VaultFailure) in try vault.apply([entry]) }
+    lock()
+  }
+
   /// Forgets every key and everything that was opened with one.
   func lock() {
     rememberTime()

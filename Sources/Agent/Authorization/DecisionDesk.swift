@@ -8,6 +8,7 @@ internal import JSONRPC
 struct DecisionDesk: Sendable {
   let accounts: AccountDirectory
   let shelf: PolicyShelf
+  let audit: AuditDesk
   let clock: any AgentClock
   let entropy: any Entropy
 
@@ -17,12 +18,23 @@ struct DecisionDesk: Sendable {
   ) async throws(RPCError) -> (AccountID, [WireDecision]) {
     let found = try await accounts.actor(selector).authorizationFacts()
     let policy = shelf.policy(of: found.provider)
-    return (
-      found.account,
-      capabilities.map { capability in
-        wire(PolicyEngine.decide(capability, context: context, facts: found.facts, under: policy), found)
-      }
-    )
+    let decisions = capabilities.map { capability in
+      wire(PolicyEngine.decide(capability, context: context, facts: found.facts, under: policy), found)
+    }
+    // Nobody acts on a decision that is not written down.
+    try await audit.record(decisions.map(entry))
+    return (found.account, decisions)
+  }
+
+  private func entry(_ decision: WireDecision) -> AuditEntry {
+    AuditEntry(
+      at: clock.wall(), event: .decision, outcome: decision.effect.rawValue, account: decision.account,
+      client: Caller.client,
+      facts: [
+        .decision(decision.decisionId), .capability(decision.capability), .reason(decision.reason.rawValue),
+        .policy(decision.policy.name), .policyVersion(Int64(decision.policy.version)),
+        .snapshotVersion(Int64(decision.snapshotVersion)),
+      ])
   }
 
   /// What would be said then, without any effect.

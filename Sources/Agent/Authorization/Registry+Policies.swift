@@ -74,9 +74,11 @@ extension Registry {
             text: "Version \(previous.version) of this policy is in force, and a version never decreases.")))
     }
     guard previous != nil || all.count < Self.mostPolicies else { throw .overloaded("policies") }
+    let entry = audited(.policySet, .policy(document.name), .policyVersion(document.version))
     try onVault { (vault) throws(VaultFailure) in
       try vault.apply([
-        .put(.vault, .policy, id: vault.place(ofPolicy: document.name), StoredPolicy(document, as: written).record)
+        .put(.vault, .policy, id: vault.place(ofPolicy: document.name), StoredPolicy(document, as: written).record),
+        entry,
       ])
     }
     policyShelf.put(document)

@@ -10,6 +10,7 @@ enum AgentHelloHandler: OrderedMethodHandler {
           $0.details = [("supported", .texts([AgentContract.protocolVersion]))]
         }
     }
+    call.connection.clientName = params.client.name
     return AgentHello.Result(
       agent: WireAgentIdentity(name: "lanyard-agent", version: call.agent.version),
       protocol: AgentContract.protocolVersion, instance: call.agent.instance, schemaDigest: AgentContract.schemaDigest,

@@ -21,6 +21,7 @@ enum AgentInitializeHandler: MethodHandler {
     case .secretService, .systemdCredential:
       throw .invalidParams("/protection", expected: "one of keyFile, passphrase")
     }
+    try await call.agent.registry.enter(.agentInitialize)
     call.agent.events.publish(AgentUnlockedEvent())
     return AgentInitialize.Result(locked: false, protection: params.protection)
   }

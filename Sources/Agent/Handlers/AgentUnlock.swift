@@ -13,6 +13,7 @@ enum AgentUnlockHandler: MethodHandler {
         throw .invalidParams("/passphrase", expected: "the passphrase of the vault")
       }
     }
+    try await registry.enter(.agentUnlock)
     let agent = call.agent
     agent.resumeWork()
     agent.events.publish(AgentUnlockedEvent())

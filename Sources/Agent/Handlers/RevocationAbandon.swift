@@ -9,7 +9,7 @@ enum RevocationAbandonHandler: MethodHandler {
     guard let entry = try await call.agent.registry.outbox().first(where: { $0.name == params.revocation }) else {
       throw .revocationNotFound
     }
-    await call.agent.revocations.abandon(entry)
+    try await call.agent.revocations.abandon(entry)
     return RevocationAbandon.Result(revocation: params.revocation)
   }
 }

@@ -20,7 +20,7 @@ extension Registry {
   /// Adds a provider; a name that is taken is refused, since accounts hang on it.
   func add(_ provider: Provider) throws(RPCError) {
     try requireFreeProvider(provider.configuration.name)
-    try save(provider)
+    try save(provider, [audited(.providerAdd, .provider(provider.configuration.name))])
   }
 
   func requireFreeProvider(_ name: ProviderName) throws(RPCError) {
@@ -32,7 +32,7 @@ extension Registry {
 
   func update(_ provider: Provider) throws(RPCError) {
     guard providers[provider.configuration.name] != nil else { throw .providerNotFound }
-    try save(provider)
+    try save(provider, [audited(.providerUpdate, .provider(provider.configuration.name))])
   }
 
   /// What a provider said of itself since, if it is still there.
@@ -52,19 +52,23 @@ extension Registry {
         $0.details.append(("accounts", .texts(users.map(\.text))))
       }
     }
+    let entry = audited(.providerRemove, .provider(provider.configuration.name))
     try onVault { (vault) throws(VaultFailure) in
-      try vault.apply([.delete(.vault, .provider, id: vault.index("provider", provider.configuration.name.text))])
+      try vault.apply([
+        .delete(.vault, .provider, id: vault.index("provider", provider.configuration.name.text)), entry,
+      ])
     }
     providers[provider.configuration.name] = nil
     policyShelf.setName(nil, of: provider.configuration.name)
     time.forget(provider.configuration.name)
   }
 
-  private func save(_ provider: Provider) throws(RPCError) {
+  private func save(_ provider: Provider, _ entry: [VaultChange] = []) throws(RPCError) {
     try onVault { (vault) throws(VaultFailure) in
-      try vault.apply([
-        .put(.vault, .provider, id: vault.index("provider", provider.configuration.name.text), provider.record)
-      ])
+      try vault.apply(
+        [
+          .put(.vault, .provider, id: vault.index("provider", provider.configuration.name.text), provider.record)
+        ] + entry)
     }
     providers[provider.configuration.name] = provider
     policyShelf.setName(provider.configuration.policy, of: provider.configuration.name)

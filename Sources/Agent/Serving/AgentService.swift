@@ -28,6 +28,7 @@ public final class AgentService: ConversationHost {
   let time: TimeKeeper
   let gate: ExchangeGate
   let policyShelf = PolicyShelf()
+  let audit: AuditDesk
   let methods = ServedMethods.all
   private let onShutDown: @Sendable () -> Void
 
@@ -58,6 +59,7 @@ public final class AgentService: ConversationHost {
       store: store, keySource: keySource, clock: environment.clock, entropy: environment.entropy, board: board,
       time: time, policyShelf: policyShelf)
     owner.value = registry
+    audit = AuditDesk(registry: registry, background: background)
     connectivity = ConnectivityState(events: events, clock: environment.clock)
     gate = ExchangeGate(clock: environment.clock, background: background)
     let desk = Handle<RevocationDesk>()
@@ -125,7 +127,8 @@ public final class AgentService: ConversationHost {
   }
 
   var decisions: DecisionDesk {
-    DecisionDesk(accounts: accounts, shelf: policyShelf, clock: environment.clock, entropy: environment.entropy)
+    DecisionDesk(
+      accounts: accounts, shelf: policyShelf, audit: audit, clock: environment.clock, entropy: environment.entropy)
   }
 
   var isShuttingDown: Bool { shuttingDown.load(ordering: .relaxed) }

@@ -27,11 +27,14 @@ final class BackgroundWork: Sendable {
     _ work: @escaping @Sendable () async throws(RPCError) -> Success
   ) async throws(RPCError) -> Success {
     let result: Result<Success, RPCError> = await withCheckedContinuation { continuation in
+      let client = Caller.client
       let started = add.yield {
-        do throws(RPCError) {
-          continuation.resume(returning: .success(try await work()))
-        } catch {
-          continuation.resume(returning: .failure(error))
+        await Caller.$client.withValue(client) {
+          do throws(RPCError) {
+            continuation.resume(returning: .success(try await work()))
+          } catch {
+            continuation.resume(returning: .failure(error))
+          }
         }
       }
       if case .terminated = started { continuation.resume(returning: .failure(RPCError.shuttingDown)) }

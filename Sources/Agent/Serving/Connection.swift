@@ -25,6 +25,7 @@ public final class Connection: Conversation, @unchecked Sendable {
   let id: UInt64
   let output: any ConnectionOutput
   let requests = RequestsInFlight()
+  private let introduced = Mutex<String?>(nil)
   private let gate = OrderingGate()
   private let agent: AgentService
 
@@ -32,6 +33,12 @@ public final class Connection: Conversation, @unchecked Sendable {
     self.id = id
     self.output = output
     self.agent = agent
+  }
+
+  /// As the client named itself in `agent.hello`; nil before that.
+  var clientName: String? {
+    get { introduced.withLock { $0 } }
+    set { introduced.withLock { $0 = newValue } }
   }
 
   // MARK: what the transport tells
@@ -232,11 +239,13 @@ public final class Connection: Conversation, @unchecked Sendable {
         }
         let started = agent.background.start { [self] in
           finish(
-            await requests.run(id) {
-              do throws(RPCError) {
-                return .success(try await run(call))
-              } catch {
-                return .failure(error)
+            await requests.run(id) { [self] in
+              await Caller.$client.withValue(clientName) {
+                do throws(RPCError) {
+                  return .success(try await run(call))
+                } catch {
+                  return .failure(error)
+                }
               }
             })
         }

@@ -17,6 +17,8 @@ struct ServedMethods: Sendable {
     ServedMethod(ordered: AgentShutdownHandler.self),
     ServedMethod(AgentStatusHandler.self),
     ServedMethod(AgentUnlockHandler.self),
+    ServedMethod(AuditListHandler.self),
+    ServedMethod(AuditVerifyHandler.self),
     ServedMethod(AuthorizationCheckHandler.self),
     ServedMethod(AuthorizationCheckManyHandler.self),
     ServedMethod(ConnectivityGetHandler.self),

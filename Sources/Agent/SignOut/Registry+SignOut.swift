@@ -69,6 +69,7 @@ extension Registry {
       changes += [.put(old, .profile, profile.record)]
       changes += [RecordKind.grant, .intent, .staged, .idToken, .accessTokens].map { .delete(old, $0) }
     }
+    changes.append(audited(.accountSignOut, account: id, .mode(mode.rawValue)))
     let all = changes + timeRecord
     try onVault(account: id) { (vault) throws(VaultFailure) in try vault.apply(all) }
     profiles[id] = profile
@@ -92,7 +93,9 @@ extension Registry {
     guard profile.standing != .signedIn else {
       throw .invalidParams("/account", expected: "an account that is signed out")
     }
-    let changes: [VaultChange] = [.destroy(profile.partition), wipePending(for: profile.id)]
+    let changes: [VaultChange] = [
+      .destroy(profile.partition), wipePending(for: profile.id), audited(.accountForget, account: profile.id),
+    ]
     try onVault(account: profile.id) { (vault) throws(VaultFailure) in try vault.apply(changes) }
     profiles[profile.id] = nil
     board.remove(profile.id)
@@ -174,8 +177,14 @@ extension Registry {
   }
 
   /// The token is shredded, not only unlisted.
-  func remove(_ entry: OutboxEntry) throws(RPCError) {
-    let changes: [VaultChange] = [.delete(.vault, .outbox, id: entry.id), wipePending(for: nil)]
+  func remove(
+    _ entry: OutboxEntry, _ event: AuditEntry.Event, reason: String? = nil
+  ) throws(RPCError) {
+    let account = profiles.values.first { $0.provider == entry.provider && $0.identity == entry.identity }?.id
+    let audit =
+      reason.map { audited(event, account: account, .issuer(entry.issuer), .reason($0)) }
+      ?? audited(event, account: account, .issuer(entry.issuer))
+    let changes: [VaultChange] = [.delete(.vault, .outbox, id: entry.id), wipePending(for: nil), audit]
     try onVault { (vault) throws(VaultFailure) in try vault.apply(changes) }
     _ = try? finishErasures()
   }

@@ -79,7 +79,7 @@ actor RevocationDesk {
     switch RevocationOutbox.verdict(answer, attempts: after.attempts, jitter: jitter) {
     case .confirmed:
       // If the disk fails now, the entry is sent once more: a second revocation changes nothing (RFC 7009 §2.2).
-      try? await around.registry.remove(current)
+      try? await around.registry.remove(current, .revocationConfirmed)
       around.events.publish(RevocationConfirmedEvent(revocation: current.name, issuer: current.issuer))
       return .confirmed
     case .unsupported:
@@ -105,7 +105,11 @@ actor RevocationDesk {
   }
 
   private func giveUp(_ entry: OutboxEntry, reason: String) async {
-    try? await around.registry.remove(entry)
+    try? await around.registry.remove(entry, .revocationAbandoned, reason: reason)
+    tellAbandoned(entry, reason)
+  }
+
+  private func tellAbandoned(_ entry: OutboxEntry, _ reason: String) {
     around.events.publish(RevocationAbandonedEvent(revocation: entry.name, issuer: entry.issuer, reason: reason))
   }
 
@@ -113,7 +117,10 @@ actor RevocationDesk {
   private func now(for entry: OutboxEntry) -> Timestamp { around.time.now(for: entry.provider) }
 
   /// A person gives up.
-  func abandon(_ entry: OutboxEntry) async { await giveUp(entry, reason: "requested") }
+  func abandon(_ entry: OutboxEntry) async throws(RPCError) {
+    try await around.registry.remove(entry, .revocationAbandoned, reason: "requested")
+    tellAbandoned(entry, "requested")
+  }
 
   private func schedule(_ entry: OutboxEntry) {
     guard timers[entry.id] != entry.nextAttemptAt else { return }

@@ -31,6 +31,8 @@ extension RecordKind {
   static let erasure = RecordKind(rawValue: 20)
   /// A policy document, as it was written.
   static let policy = RecordKind(rawValue: 21)
+  /// Where the audit log begins and ends.
+  static let auditChain = RecordKind(rawValue: 22)
   /// What time it was last (DESIGN, Time): the sealed high-water mark.
   static let trustedTime = RecordKind(rawValue: 19)
 
@@ -42,7 +44,7 @@ extension RecordKind {
     case .head: .head
     case .accountKeys, .profile: .directory
     case .grant, .intent, .staged, .accessTokens: .token
-    case .provider, .activeAccount, .trustedTime, .erasure, .policy: .vault
+    case .provider, .activeAccount, .trustedTime, .erasure, .policy, .auditChain: .vault
     case .outbox: .outbox
     default: .data
     }

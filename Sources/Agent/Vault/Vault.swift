@@ -1,3 +1,4 @@
+internal import AgentCore
 internal import AgentPorts
 internal import Secrets
 
@@ -14,6 +15,8 @@ enum VaultChange: Sendable {
   case delete(PartitionID, RecordKind, id: [UInt8] = [])
   /// Destroys the keys of an incarnation with all its rows.
   case destroy(PartitionID)
+  /// Appends to the audit log.
+  case audit(AuditEntry)
 }
 
 /// Seals what the agent keeps, and opens it again. Owned by one actor; every call is synchronous and durable.
@@ -23,13 +26,15 @@ enum VaultChange: Sendable {
 final class Vault {
   private static let schema: UInt16 = 1
 
-  private let store: any Store
-  private let keys: Keys
+  let store: any Store
+  let keys: Keys
+  /// Nil until it is read, and after a commit that failed.
+  private(set) var knownAuditChain: AuditChain?
   private var partitions: [PartitionID: Partition] = [:]
 
-  private struct Keys {
+  struct Keys {
     let epoch: UInt32
-    let directory, head, index, vault, outbox: SealingKey
+    let directory, head, index, vault, outbox, log: SealingKey
 
     init(root: SealingKey, epoch: UInt32) {
       self.epoch = epoch
@@ -38,6 +43,7 @@ final class Vault {
       index = root.derive("lanyard index")
       vault = root.derive("lanyard vault")
       outbox = root.derive("lanyard outbox")
+      log = root.derive("lanyard log")
     }
   }
 
@@ -131,6 +137,7 @@ final class Vault {
     var batch: [StoreWrite] = []
     var touched: [PartitionID: Partition] = [:]
     var destroyed: Set<PartitionID> = []
+    var entries: [AuditEntry] = []
     for change in changes {
       switch change {
       case .put(let partition, let kind, let id, let plain):
@@ -148,7 +155,17 @@ final class Vault {
         touched[partition] = nil
         destroyed.insert(partition)
         batch.append(.deletePartition(partition))
+      case .audit(let entry): entries.append(entry)
       }
+    }
+    var chain: AuditChain?
+    if !entries.isEmpty {
+      let appended = try append(entries, to: &batch)
+      var state: Partition
+      if let known = touched[.vault] { state = known } else { state = try prepared(.vault, into: &batch) }
+      put(appended.record, .auditChain, [], .vault, &state, &batch)
+      touched[.vault] = state
+      chain = appended
     }
     for partition in touched.keys.sorted() {
       touched[partition]!.head.generation += 1
@@ -163,8 +180,10 @@ final class Vault {
       // The batch may have landed all the same: what the heads say is read again, and not built on.
       for partition in touched.keys { partitions[partition] = nil }
       for partition in destroyed { partitions[partition] = nil }
+      knownAuditChain = nil
       throw error
     }
+    if let chain { knownAuditChain = chain }
     for (partition, state) in touched { partitions[partition] = state }
     for partition in destroyed { partitions[partition] = nil }
   }
@@ -255,7 +274,7 @@ final class Vault {
     return fields.bytes
   }
 
-  private func onStore<Result>(_ body: () throws(StoreFailure) -> Result) throws(VaultFailure) -> Result {
+  func onStore<Result>(_ body: () throws(StoreFailure) -> Result) throws(VaultFailure) -> Result {
     do {
       return try body()
     } catch {

@@ -96,6 +96,10 @@ final class ProcessStore: Store {
     try call { (store) throws(StoreFailure) in try store.metadata(name) }
   }
 
+  func auditRows(after sequence: Int64, limit: Int) throws(StoreFailure) -> [AuditRow] {
+    try call { (store) throws(StoreFailure) in try store.auditRows(after: sequence, limit: limit) }
+  }
+
   func keySlots() throws(StoreFailure) -> [KeySlotRow] {
     try call { (store) throws(StoreFailure) in try store.keySlots() }
   }

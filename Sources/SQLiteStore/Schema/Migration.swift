@@ -4,5 +4,5 @@ struct Migration: Sendable {
   let version: Int
   let sql: String
 
-  static let all: [Migration] = [.version1]
+  static let all: [Migration] = [.version1, .version2]
 }

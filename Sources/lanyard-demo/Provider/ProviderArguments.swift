@@ -36,7 +36,7 @@ struct ProviderArguments {
       --algorithm NAME             RS256, RS512, ES256 or EdDSA (default: RS256)
       --opaque                     access tokens are random instead of JWTs
       --metadata-only-in-rfc8414   revocation, introspection and device endpoints are told only there
-      --pushed-authorization MODE  off, offered or required: authorization requests are pushed (RFC 9126)
+      --pushed-authorization MODE  off, offered or required: requests are pushed (RFC 9126)
       --auto-approve USER          sign this person in without a page, for programs without a screen;
                                    login_hint names another
       --help                       this text

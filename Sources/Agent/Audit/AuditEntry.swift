@@ -1,0 +1,89 @@
+internal import AgentModel
+internal import JSONRPC
+internal import Secrets
+
+/// One line of the audit log. It names accounts by their ids and nobody by name; what may stand in it is listed here.
+struct AuditEntry: Sendable {
+  /// What happened: a method of the contract, or an event.
+  enum Event: String, Sendable {
+    case decision = "authorization.check"
+    case signIn, accountSignOut = "account.signOut", accountForget = "account.forget"
+    case accountSwitch = "account.switch", accountRename = "account.rename"
+    case providerAdd = "provider.add", providerUpdate = "provider.update", providerRemove = "provider.remove"
+    case policySet = "policy.set"
+    case sessionStateChanged = "session.stateChanged"
+    case agentInitialize = "agent.initialize", agentUnlock = "agent.unlock", agentLock = "agent.lock"
+    case revocationConfirmed = "revocation.confirmed", revocationAbandoned = "revocation.abandoned"
+    case stepUpEnroll = "stepUp.enroll", stepUpVerify = "stepUp.verify", stepUpUnenroll = "stepUp.unenroll"
+    case stepUpClear = "stepUp.clear"
+  }
+
+  /// A fact that an entry may have. Words of the contract, names that the person's administrator chose, and numbers.
+  enum Fact: Sendable {
+    case provider(ProviderName)
+    case policy(String)
+    case policyVersion(Int64)
+    case snapshotVersion(Int64)
+    case decision(String)
+    case capability(String)
+    case reason(String)
+    case mode(String)
+    case state(String)
+    case previousState(String)
+    case isNew(Bool)
+    case attemptsLeft(Int64)
+    case issuer(String)
+
+    func write(to writer: inout JSONWriter) {
+      switch self {
+      case .provider(let name): writer.member("provider", name.text)
+      case .policy(let name): writer.member("policy", name)
+      case .policyVersion(let version): writer.member("policyVersion", version)
+      case .snapshotVersion(let version): writer.member("snapshotVersion", version)
+      case .decision(let id): writer.member("decisionId", id)
+      case .capability(let name): writer.member("capability", name)
+      case .reason(let reason): writer.member("reason", reason)
+      case .mode(let mode): writer.member("mode", mode)
+      case .state(let state): writer.member("state", state)
+      case .previousState(let state): writer.member("previous", state)
+      case .isNew(let isNew):
+        writer.key("new")
+        writer.bool(isNew)
+      case .attemptsLeft(let count): writer.member("attemptsLeft", count)
+      case .issuer(let issuer): writer.member("issuer", issuer)
+      }
+    }
+  }
+
+  var at: Timestamp
+  var event: Event
+  /// `ok`, the name of an error, or the effect of a decision.
+  var outcome = "ok"
+  var account: AccountID?
+  /// As the client named itself; nobody vouches for it.
+  var client: String?
+  var facts: [Fact] = []
+
+  var record: Secret {
+    RecordCoding.write { writer in
+      writer.member("at", at.milliseconds)
+      writer.member("event", event.rawValue)
+      writer.member("outcome", outcome)
+      writer.member("account", account?.text)
+      writer.member("client", client)
+      guard !facts.isEmpty else { return }
+      writer.key("facts")
+      writer.beginObject()
+      for fact in facts { fact.write(to: &writer) }
+      writer.endObject()
+    }
+  }
+}
+
+/// Which client a piece of work is done for, as it named itself in `agent.hello`.
+enum Caller {
+  /// As long as `auditEntry.client` may be.
+  static let longestName = 128
+
+  @TaskLocal static var client: String?
+}

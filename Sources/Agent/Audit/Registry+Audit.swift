@@ -1,0 +1,87 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+internal import JSONRPC
+internal import Secrets
+
+/// The audit log on the disk. What an operation does and its entry are one transaction.
+extension Registry {
+  /// The entry of something that is happening now, for whoever asked for it.
+  func audited(
+    _ event: AuditEntry.Event, outcome: String = "ok", account: AccountID? = nil, _ facts: AuditEntry.Fact...
+  ) -> VaultChange {
+    .audit(
+      AuditEntry(
+        at: clock.wall(), event: event, outcome: outcome, account: account, client: Caller.client, facts: facts))
+  }
+
+  /// Entries of what changes nothing else: decisions. One transaction for all of them.
+  func append(_ entries: [AuditEntry]) throws(RPCError) {
+    try onVault { (vault) throws(VaultFailure) in try vault.apply(entries.map { .audit($0) }) }
+  }
+
+  /// The chain's ends; `isLonger`: there are rows past its end, which nobody wrote.
+  func auditChain() throws(RPCError) -> (chain: AuditChain, isLonger: Bool) {
+    try onVault { (vault) throws(VaultFailure) in
+      let chain = try vault.auditChain()
+      return (chain, try !vault.auditRows(after: chain.last, limit: 1).isEmpty)
+    }
+  }
+
+  /// A page of the log, oldest first; the number after which the next one begins, if there is more.
+  func auditPage(
+    after: Int64, limit: Int, of account: AccountID?
+  ) throws(RPCError) -> (entries: [WireAuditEntry], next: Int64?) {
+    var found: [WireAuditEntry] = []
+    var position = after
+    while true {
+      let from = position
+      let rows = try onVault { (vault) throws(VaultFailure) in try vault.auditRows(after: from, limit: Self.pageRows) }
+      for (row, plain) in rows {
+        guard let entry = plain.flatMap({ WireAuditEntry($0, sequence: row.sequence) }) else { throw .auditDamaged }
+        if found.count == limit { return (found, position) }
+        position = row.sequence
+        if account == nil || entry.account == account { found.append(entry) }
+      }
+      if rows.count < Self.pageRows { return (found, nil) }
+    }
+  }
+
+  /// Checks a page of the log on the way; how many rows there were.
+  func auditWalk(_ walk: AuditWalk, after: Int64, through last: Int64) throws(RPCError) -> (AuditWalk, rows: Int) {
+    try onVault { (vault) throws(VaultFailure) in
+      var walk = walk
+      let rows = try vault.auditRows(after: after, limit: Self.pageRows).filter { $0.row.sequence <= last }
+      for (row, plain) in rows {
+        walk.visit(row.sequence, link: row.link, opens: plain != nil) { vault.auditLink(of: row, after: $0) }
+      }
+      return (walk, rows.count)
+    }
+  }
+
+  /// Read at once: a fraction of a millisecond, so that other accounts hardly wait.
+  static let pageRows = 256
+}
+
+extension WireAuditEntry {
+  fileprivate init?(_ plain: Secret, sequence: Int64) {
+    let read = RecordCoding.read(plain) { node -> WireAuditEntry? in
+      guard let at = node["at"]?.timestamp, let event = node["event"]?.string, let outcome = node["outcome"]?.string
+      else { return nil }
+      return WireAuditEntry(
+        sequence: Int(sequence), at: at, event: event, outcome: outcome,
+        account: node["account"]?.string.flatMap { AccountID($0) }, client: node["client"]?.string,
+        facts: node["facts"].map { RawJSON($0) })
+    }
+    guard let read else { return nil }
+    self = read
+  }
+}
+
+extension RPCError {
+  fileprivate static let auditDamaged = RPCError(
+    .integrity,
+    "An entry of the audit log does not open. `audit.verify` says where; accounts and tokens are not touched."
+  ).with { $0.remedies = [.administrator] }
+}

@@ -1,0 +1,97 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import JSONRPC
+internal import Secrets
+
+/// The audit log (DESIGN, Callers): sealed entries in a chain, and the chain's ends in a sealed record.
+extension Vault {
+  /// Appends the entries to a batch, and takes the oldest away where the log is full. The chain as it is if the batch
+  /// lands.
+  func append(_ entries: [AuditEntry], to batch: inout [StoreWrite]) throws(VaultFailure) -> AuditChain {
+    var chain = try auditChain()
+    for entry in entries {
+      let row = seal(entry, after: chain)
+      batch.append(.appendAudit(row))
+      chain.append(row.link)
+    }
+    if let through = chain.excess {
+      // Its stored link: if somebody changed it, the next entry's does not follow from it.
+      let row = try onStore { () throws(StoreFailure) in try store.auditRows(after: through - 1, limit: 1) }.first
+      batch.append(.deleteAudit(through: through))
+      chain.drop(through: through, link: row?.link ?? AuditChain.origin)
+    }
+    return chain
+  }
+
+  /// The chain's ends, as they were sealed last.
+  func auditChain() throws(VaultFailure) -> AuditChain {
+    if let knownAuditChain { return knownAuditChain }
+    guard let plain = try read(.vault, .auditChain) else { return AuditChain() }
+    guard let chain = AuditChain(plain) else { throw .integrity }
+    return chain
+  }
+
+  /// Entries after a number, in order, with what they hold; nil for one that does not open.
+  func auditRows(
+    after sequence: Int64, limit: Int
+  ) throws(VaultFailure) -> [(row: AuditRow, plain: Secret?)] {
+    try onStore { () throws(StoreFailure) in try store.auditRows(after: sequence, limit: limit) }.map { row in
+      (row, try? keys.log.open(row.sealed, additionalData: additionalData(row)))
+    }
+  }
+
+  /// What the link of this row must be.
+  func auditLink(of row: AuditRow, after previous: [UInt8]) -> [UInt8] {
+    var fields = LengthPrefixed()
+    fields.append(store.databaseID)
+    fields.append(previous)
+    fields.append(UInt64(bitPattern: row.sequence))
+    fields.append(UInt64(row.keyEpoch))
+    fields.append(row.sealed)
+    return keys.log.digest("audit link", fields.bytes)
+  }
+
+  private func seal(_ entry: AuditEntry, after chain: AuditChain) -> AuditRow {
+    var row = AuditRow(sequence: chain.last + 1, keyEpoch: keys.epoch, link: [], sealed: [])
+    row.sealed = keys.log.seal(entry.record, additionalData: additionalData(row))
+    row.link = auditLink(of: row, after: chain.link)
+    return row
+  }
+
+  private func additionalData(_ row: AuditRow) -> [UInt8] {
+    var fields = LengthPrefixed()
+    fields.append(Array("lanyard audit 1".utf8))
+    fields.append(store.databaseID)
+    fields.append(UInt64(bitPattern: row.sequence))
+    fields.append(UInt64(row.keyEpoch))
+    return fields.bytes
+  }
+}
+
+extension AuditChain {
+  var record: Secret {
+    RecordCoding.write { writer in
+      writer.member("first", first)
+      writer.member("before", Base64URL.encode(before))
+      writer.member("last", last)
+      writer.member("link", Base64URL.encode(link))
+    }
+  }
+
+  init?(_ plain: Secret) {
+    let read = RecordCoding.read(plain) { node -> AuditChain? in
+      func link(_ name: StaticString) -> [UInt8]? {
+        node[name]?.plainText.flatMap { Base64URL.decode($0) }.flatMap { $0.count == Self.linkBytes ? $0 : nil }
+      }
+      guard let first = node["first"]?.integer, let before = link("before"), let last = node["last"]?.integer,
+        let end = link("link")
+      else { return nil }
+      var chain = AuditChain()
+      (chain.first, chain.before, chain.last, chain.link) = (first, before, last, end)
+      return chain
+    }
+    guard let read else { return nil }
+    self = read
+  }
+}

@@ -1,0 +1,13 @@
+extension Migration {
+  /// The audit log: a table of its own, since it is long, only ever grows at its end, and is no partition's.
+  static let version2 = Migration(
+    version: 2,
+    sql: """
+      CREATE TABLE audit (
+        sequence INTEGER NOT NULL PRIMARY KEY CHECK (sequence > 0),
+        keyEpoch INTEGER NOT NULL,
+        link     BLOB    NOT NULL CHECK (length(link) = 32),
+        sealed   BLOB    NOT NULL
+      ) STRICT;
+      """)
+}
