@@ -158,13 +158,13 @@ extension Account {
         response, for: intent.key, of: grant, sentAt: intent.boot, clock: clock,
         now: around.time.now(for: now.profile.provider)) : nil
     let kept: AccountProfile
+    let heard: Registry.Heard?
     do {
       let tokens = keepsake(with: fresh)
       guard
-        let profile = try await around.registry.finish(
-          intent, of: id, grant: grant, idToken: response.idToken, tokens: tokens)
+        let end = try await around.registry.finish(intent, of: id, grant: grant, answer: response, tokens: tokens)
       else { return }
-      kept = profile
+      (kept, heard) = end
     } catch {
       hold(answer, run)
       return await fail(run, store: error)
@@ -176,8 +176,10 @@ extension Account {
     loaded?.lastFailure = nil
     loaded?.storeError = nil
     loaded?.profile = kept
+    defer { askAboutRights() }
     let token = intent.key == attempt.key ? fresh.flatMap(take) : nil
     guard let token else {
+      tell(heard)
       perform(loaded?.machine.exchangeBroughtNoToken(attempt: attempt.number, at: clock.boot()) ?? [])
       return publish()
     }
@@ -187,6 +189,7 @@ extension Account {
     if let narrowed {
       around.events.publish(TokenScopesNarrowedEvent(scopes: grant.scopes.names, lost: narrowed), account: id)
     }
+    tell(heard)
     around.events.publish(
       TokenRefreshedEvent(
         generation: Int(grant.generation), expiresAt: token.expiresAt(on: clock), scopes: token.scopes.names,

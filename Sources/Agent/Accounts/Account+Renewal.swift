@@ -38,6 +38,7 @@ extension Account {
   /// The way to the provider may be open again: what is in use and due comes soon, whoever asks comes at once.
   func reconnected() {
     noticeOpening()
+    retryRights()
     guard let next = loaded?.machine.nextRenewal(at: clock.boot()) else { return }
     planRenewal(at: max(next, clock.boot() + herdPause))
   }

@@ -48,6 +48,8 @@ actor Account {
   var nextLook: BootInstant?
   /// Up to which opening of the way the machine has heard.
   var heardOpenings: UInt64 = 0
+  /// What is asked of the person's rights beside exchanges.
+  var question = RightsQuestion()
   /// What the reading thread answers with.
   var published: PublishedToken?
   private var tokens: [UInt64: IssuedToken] = [:]
@@ -73,6 +75,8 @@ actor Account {
     var storeError: RPCError?
     /// What the ID token of the sign-in said, and every later one must say again.
     var idTokenIdentity: IDTokenIdentity?
+    /// What the snapshot is read off.
+    var rights: RightsMemory?
   }
 
   init(id: AccountID, around: AccountSurroundings) {
@@ -145,7 +149,7 @@ actor Account {
       refreshTokenExpiresAt: loaded.grant.refreshTokenExpiresAt.map { around.time.wall($0, of: provider) },
       lastOnlineAuthAt: loaded.profile.lastOnlineAuthAt.map { around.time.wall($0.time, of: provider) },
       offlineGraceUntil: offlineGraceUntil(loaded.profile), scopes: loaded.grant.scopes,
-      roles: loaded.grant.roles, phase: machine.phase(at: now), attempts: machine.failures,
+      roles: loaded.rights?.snapshot.roles.sorted() ?? [], phase: machine.phase(at: now), attempts: machine.failures,
       nextAttemptAt: machine.nextAttemptAt.flatMap { $0 > now ? clock.wall() + ($0 - now) : nil },
       lastError: loaded.lastFailure, generation: loaded.grant.generation)
   }
@@ -155,7 +159,7 @@ actor Account {
   /// A sign-in brought a new grant; it is on the disk already.
   func signedIn(
     _ profile: AccountProfile, _ grant: GrantRecord, rule: ProviderConfiguration.RefreshRule,
-    _ token: AccessToken?, idToken: Secret?
+    _ token: AccessToken?, idToken: Secret?, rights: RightsMemory?
   ) {
     replacements += 1
     tokens = [:]
@@ -169,7 +173,7 @@ actor Account {
     }
     loaded = Loaded(
       profile: profile, machine: machine, grant: grant, toldState: .active,
-      idTokenIdentity: idToken.flatMap(IDTokenIdentity.read))
+      idTokenIdentity: idToken.flatMap(IDTokenIdentity.read), rights: rights)
     around.board.setState(.active, of: id)
     publish()
     // Who waited for the old grant gets the new one's token.
@@ -218,7 +222,7 @@ actor Account {
       let grant =
         found?.grant
         ?? GrantRecord(
-          refreshToken: nil, generation: 0, memory: GrantMemory(health: .signedOut), scopes: ScopeSet([]), roles: [],
+          refreshToken: nil, generation: 0, memory: GrantMemory(health: .signedOut), scopes: ScopeSet([]),
           refreshTokenExpiresAt: nil)
       let signedOut = profile.standing != .signedIn
       let now = clock.boot()
@@ -230,7 +234,7 @@ actor Account {
       let state = machine.state(at: now)
       loaded = Loaded(
         profile: profile, machine: machine, grant: grant, toldState: state,
-        idTokenIdentity: found?.idToken.flatMap(IDTokenIdentity.read))
+        idTokenIdentity: found?.idToken.flatMap(IDTokenIdentity.read), rights: found?.rights)
       around.board.setState(state, of: id)
       if let found, !signedOut {
         restore(found.tokens)
@@ -353,6 +357,12 @@ actor Account {
       live.contains($0.facts.serial) && now < $0.facts.expiresAt && $0.key != fresh?.key
     }
     return AccessTokens(others.sorted { $0.facts.serial < $1.facts.serial }.map(\.issued) + (fresh.map { [$0] } ?? []))
+  }
+
+  /// For all the granted scopes, while it lives.
+  var standardToken: Secret? {
+    guard let facts = loaded?.machine.standardToken, clock.boot() < facts.expiresAt else { return nil }
+    return tokens[facts.serial]?.secret
   }
 
   /// The access tokens that still work, and how long they will.

@@ -14,7 +14,6 @@ struct GrantRecord: Sendable {
   var scopes: ScopeSet
   /// An exchange granted less than the sign-in did: the next may grant more again.
   var isNarrowed = false
-  var roles: [String]
   /// On the provider's timeline.
   var refreshTokenExpiresAt: Timestamp?
 
@@ -25,20 +24,17 @@ struct GrantRecord: Sendable {
       memory.write(to: &writer)
       writer.member("scopes", scopes.names)
       if isNarrowed { writer.member("isNarrowed", 1) }
-      writer.member("roles", roles)
       writer.member("refreshTokenExpiresAt", refreshTokenExpiresAt?.milliseconds)
     }
   }
 
   init(
-    refreshToken: Secret?, generation: UInt64, memory: GrantMemory, scopes: ScopeSet, roles: [String],
-    refreshTokenExpiresAt: Timestamp?
+    refreshToken: Secret?, generation: UInt64, memory: GrantMemory, scopes: ScopeSet, refreshTokenExpiresAt: Timestamp?
   ) {
     self.refreshToken = refreshToken
     self.generation = generation
     self.memory = memory
     self.scopes = scopes
-    self.roles = roles
     self.refreshTokenExpiresAt = refreshTokenExpiresAt
   }
 
@@ -47,7 +43,7 @@ struct GrantRecord: Sendable {
       guard let generation = node["generation"]?.integer, let memory = GrantMemory(node) else { return nil }
       var grant = GrantRecord(
         refreshToken: node["refreshToken"]?.secret, generation: UInt64(clamping: generation), memory: memory,
-        scopes: ScopeSet(node["scopes"]?.strings ?? []), roles: node["roles"]?.strings ?? [],
+        scopes: ScopeSet(node["scopes"]?.strings ?? []),
         refreshTokenExpiresAt: node["refreshTokenExpiresAt"]?.timestamp)
       grant.isNarrowed = node["isNarrowed"] != nil
       return grant

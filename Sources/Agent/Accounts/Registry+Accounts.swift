@@ -102,6 +102,7 @@ extension Registry {
     guard let vault else { return nil }
     do throws(VaultFailure) {
       _ = try vault.read(profile.partition, .grant)
+      _ = try vault.rights(of: profile)
       return nil
     } catch {
       return error
@@ -132,6 +133,8 @@ extension Registry {
     var grant: GrantRecord
     var idToken: Secret?
     var tokens: AccessTokens
+    /// What the answers say of the person's rights.
+    var told: RightsTold
     /// When the request left whose answer this is.
     var sentAt: BootInstant
     /// The account that the person said they are signing in again.
@@ -142,6 +145,7 @@ extension Registry {
     var profile: AccountProfile
     var grant: GrantRecord
     var tokens: AccessTokens
+    var heard: Heard?
     var isNew: Bool
     var becameActive: Bool
     var previousState: WireAccountState
@@ -197,6 +201,8 @@ extension Registry {
     changes.append(
       admission.idToken.map { .put(profile.partition, .idToken, $0) } ?? .delete(profile.partition, .idToken))
     changes.append(keeping(tokens, of: profile))
+    let heard = try hear(admission.told, at: profile.lastOnlineAuthAt, of: profile)
+    if let heard { changes.append(heard.1) }
     let becomesActive = active == nil
     if becomesActive { changes.append(Self.activeRecord(profile.id)) }
     changes += superseded.map {
@@ -210,7 +216,7 @@ extension Registry {
     board.setAccount(profile.id, alias: profile.alias)
     if becomesActive { board.setActive(profile.id) }
     return Admitted(
-      profile: profile, grant: grant, tokens: tokens, isNew: known == nil, becameActive: becomesActive,
+      profile: profile, grant: grant, tokens: tokens, heard: heard?.0, isNew: known == nil, becameActive: becomesActive,
       previousState: known.map { board.state(of: $0.id) ?? $0.restingState } ?? .signedOut, superseded: superseded)
   }
 }

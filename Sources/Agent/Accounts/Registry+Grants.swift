@@ -1,3 +1,4 @@
+internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
@@ -11,6 +12,7 @@ extension Registry {
     var staged: StagedAnswer?
     var idToken: Secret?
     var tokens: AccessTokens?
+    var rights: RightsMemory?
   }
 
   /// A provider's answer as it came, with the request that it answers: enough to go on after a crash.
@@ -38,7 +40,8 @@ extension Registry {
         grant: grant, intent: intent,
         staged: intent.flatMap { intent in staged.map { StagedAnswer(intent: intent, body: $0) } },
         idToken: try vault.read(profile.partition, .idToken),
-        tokens: try vault.read(profile.partition, .accessTokens).flatMap { AccessTokens($0) })
+        tokens: try vault.read(profile.partition, .accessTokens).flatMap { AccessTokens($0) },
+        rights: try vault.rights(of: profile))
     }
   }
 
@@ -65,11 +68,11 @@ extension Registry {
     return true
   }
 
-  /// 4: the new grant takes the old one's place, and the journal is empty again. The account as it is now; nil if it has
-  /// gone on.
+  /// 4: the new grant takes the old one's place, and the journal is empty again. The account as it is now, and what the
+  /// answer says of its rights; nil if it has gone on.
   func finish(
-    _ intent: ExchangeIntent, of id: AccountID, grant: GrantRecord, idToken: Secret?, tokens: AccessTokens
-  ) throws(RPCError) -> AccountProfile? {
+    _ intent: ExchangeIntent, of id: AccountID, grant: GrantRecord, answer: TokenResponse, tokens: AccessTokens
+  ) throws(RPCError) -> (AccountProfile, Heard?)? {
     _ = try unlockedVault()
     guard var profile = current(id, epoch: intent.epoch) else { return nil }
     if intent.bootID == clock.bootID {
@@ -81,12 +84,21 @@ extension Registry {
       .put(profile.partition, .grant, grant.record), .put(profile.partition, .profile, profile.record),
       .delete(profile.partition, .intent), .delete(profile.partition, .staged),
     ]
-    if let idToken { changes.append(.put(profile.partition, .idToken, idToken)) }
+    if let idToken = answer.idToken { changes.append(.put(profile.partition, .idToken, idToken)) }
     changes.append(keeping(tokens, of: profile))
+    var heard: Heard?
+    if let told = providers[profile.provider]?.rights(
+      in: answer, for: intent.key, scopes: grant.scopes, source: .refresh),
+      let (news, change) = try hear(
+        told, at: intent.bootID == clock.bootID ? profile.lastOnlineAuthAt : nil, of: profile)
+    {
+      heard = news
+      changes.append(change)
+    }
     let all = changes + stateChange(to: profile) + timeRecord
     try onVault(account: id) { (vault) throws(VaultFailure) in try vault.apply(all) }
     profiles[id] = profile
-    return profile
+    return (profile, heard)
   }
 
   /// What the journal holds of an exchange that brought no token.
@@ -138,7 +150,7 @@ extension Registry {
   }
 
   /// The account, if it is still in the epoch in which the work began: a late answer changes nothing.
-  private func current(_ id: AccountID, epoch: UInt64) -> AccountProfile? {
+  func current(_ id: AccountID, epoch: UInt64) -> AccountProfile? {
     profiles[id].flatMap { $0.epoch == epoch && $0.standing == .signedIn ? $0 : nil }
   }
 }

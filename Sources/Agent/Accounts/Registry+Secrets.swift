@@ -62,7 +62,7 @@ extension Registry {
   }
 
   /// The account, if its data may be read now.
-  private func readable(_ selector: AccountSelector) throws(RPCError) -> AccountProfile {
+  func readable(_ selector: AccountSelector) throws(RPCError) -> AccountProfile {
     let profile = try profile(selector)
     switch profile.standing {
     case .signedIn: return profile

@@ -32,7 +32,7 @@ extension Account {
       return AccountFacts(account: id, provider: profile.provider, facts: facts, time: time)
     }
     facts.tokenScopes = Set(loaded.grant.scopes.names)
-    facts.snapshot = snapshot(of: loaded, age: age)
+    facts.snapshot = snapshot(of: loaded).map { PolicyFacts.Snapshot($0, age: $1) }
     return AccountFacts(account: id, provider: profile.provider, facts: facts, time: time)
   }
 
@@ -49,12 +49,12 @@ extension Account {
     guard let token = loaded?.machine.standardToken else { return .none }
     return now < token.expiresAt ? .unexpired(remaining: token.expiresAt - now) : .expired
   }
+}
 
-  /// What the provider said of the person with its last confirmation.
-  private func snapshot(of loaded: Loaded, age: Milliseconds?) -> PolicyFacts.Snapshot? {
-    guard let age else { return nil }
-    return PolicyFacts.Snapshot(
-      roles: Set(loaded.grant.roles), scopes: Set(loaded.grant.scopes.names), entitlements: [], age: age,
-      version: loaded.grant.generation)
+extension PolicyFacts.Snapshot {
+  init(_ snapshot: AuthorizationSnapshot, age: Milliseconds) {
+    self.init(
+      roles: snapshot.roles, scopes: Set(snapshot.scopes.names), entitlements: snapshot.entitlements, age: age,
+      version: snapshot.version)
   }
 }

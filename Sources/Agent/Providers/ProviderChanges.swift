@@ -42,6 +42,13 @@ extension ProviderConfiguration {
       }
     }
     if let rules = changes.authorization {
+      if let text = rules.entitlementsUrl {
+        // The access token goes there.
+        guard let url = HTTPURL(text), url.scheme == .https || url.isLoopback else {
+          throw .invalidParams(
+            "/authorization/entitlementsUrl", expected: "an https URL; http only on a loopback host")
+        }
+      }
       authorization.rolesClaim = rules.rolesClaim
       authorization.tenantClaim = rules.tenantClaim
       authorization.entitlementsURL = rules.entitlementsUrl

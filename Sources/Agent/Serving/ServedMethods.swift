@@ -49,6 +49,8 @@ struct ServedMethods: Sendable {
     ServedMethod(SignInCompleteHandler.self),
     ServedMethod(SignInImportHandler.self),
     ServedMethod(SignInWaitHandler.self),
+    ServedMethod(SnapshotGetHandler.self),
+    ServedMethod(SnapshotRefreshHandler.self),
     ServedMethod(TokenGetHandler.self),
     ServedMethod(TokenRefreshHandler.self),
     ServedMethod(TokenRejectHandler.self),

@@ -14,7 +14,8 @@ struct IdentityProof {
     var identity: Identity
     var displayName: String?
     var email: String?
-    var roles: [String]
+    /// What userinfo said of the roles, where it was asked who this is; nil if it was not.
+    var roles: Set<String>?
   }
 
   func identify(_ response: TokenResponse, nonce: IDTokenPolicy.Nonce) async throws(RPCError) -> Person {
@@ -46,14 +47,14 @@ struct IdentityProof {
     }
     return try person(
       subject: claims.subject, tenant: claims.tenant, name: claims.name ?? claims.preferredUsername,
-      email: claims.email, roles: claims.roles)
+      email: claims.email)
   }
 
   private var claimNames: ClaimNames {
     let configuration = client.provider.configuration
     var tenant = configuration.authorization.tenantClaim
     if case .claim(let name)? = configuration.tenant { tenant = name }
-    return ClaimNames(tenant: tenant, roles: configuration.authorization.rolesClaim)
+    return ClaimNames(tenant: tenant)
   }
 
   private func verify(_ token: CompactJWT) async throws(IDTokenFailure) {
@@ -82,15 +83,20 @@ struct IdentityProof {
       throw .signInFailed("noIdentity", "The provider says nowhere who signed in. Nothing was kept.")
     }
     let names = claimNames
+    let rolesClaim = client.provider.configuration.authorization.rolesClaim
+    typealias Found = (String?, String?, String?, String?, RightsClaims)
     do {
-      let found = try await client.document(url, bearer: accessToken) { node -> (String?, String?, String?, String?)? in
+      let found = try await client.document(url, bearer: accessToken) { node -> Found? in
         (
           node["sub"]?.string ?? node["id"]?.string ?? node["id"]?.integer.map(String.init),
           names.tenant.flatMap { name in node.members.first { $0.key.string == name }?.value.string },
-          node["name"]?.string ?? node["login"]?.string, node["email"]?.string
+          node["name"]?.string ?? node["login"]?.string, node["email"]?.string,
+          RightsClaims(node, rolesClaim: rolesClaim)
         )
       }
-      return try person(subject: found.0, tenant: found.1, name: found.2, email: found.3, roles: nil)
+      var known = try person(subject: found.0, tenant: found.1, name: found.2, email: found.3)
+      if rolesClaim != nil { known.roles = found.4.roles ?? [] }
+      return known
     } catch let failure as RPCError {
       throw failure
     } catch {
@@ -99,7 +105,7 @@ struct IdentityProof {
   }
 
   private func person(
-    subject: String?, tenant: String?, name: String?, email: String?, roles: [String]?
+    subject: String?, tenant: String?, name: String?, email: String?
   ) throws(RPCError) -> Person {
     guard let subject, (1...IDTokenPolicy.maximumSubjectBytes).contains(subject.utf8.count) else {
       throw .signInFailed("invalidIdToken", "The provider did not say who signed in. Nothing was kept.")
@@ -113,8 +119,7 @@ struct IdentityProof {
     // Names are for show: cut rather than refused.
     return Person(
       identity: Identity(issuer: configuration.issuer, tenant: known, subject: subject),
-      displayName: name.map { String($0.prefix(128)) }, email: email.flatMap { $0.utf8.count <= 320 ? $0 : nil },
-      roles: roles ?? [])
+      displayName: name.map { String($0.prefix(128)) }, email: email.flatMap { $0.utf8.count <= 320 ? $0 : nil })
   }
 }
 

@@ -84,20 +84,24 @@ extension SignInDesk {
     if let ended = ended(answer.job) { throw ended }
     let grant = GrantRecord(
       refreshToken: response.refreshToken ?? answer.imported, generation: 1, memory: GrantMemory(health: .ok),
-      scopes: response.scope ?? ScopeSet(answer.scopes), roles: person.roles,
+      scopes: response.scope ?? ScopeSet(answer.scopes),
       refreshTokenExpiresAt: response.refreshTokenExpiresIn.map { around.time.now(for: configuration.name) + $0 })
     let token = AccessToken(
       response, for: .standard, of: grant, sentAt: answer.sentAt, clock: clock,
       now: around.time.now(for: configuration.name))
+    var told = client.provider.rights(in: response, for: .standard, scopes: grant.scopes, source: .signIn)
+    told.roles = told.roles ?? person.roles
     let admitted = try await around.registry.admit(
       Registry.Admission(
         identity: person.identity, provider: configuration.name, alias: answer.alias, displayName: person.displayName,
         email: person.email, grant: grant, idToken: response.idToken,
-        tokens: AccessTokens(token.map { [$0] } ?? []), sentAt: answer.sentAt, expected: answer.expected))
-    await accounts.account(admitted.profile.id).signedIn(
+        tokens: AccessTokens(token.map { [$0] } ?? []), told: told, sentAt: answer.sentAt, expected: answer.expected))
+    let account = accounts.account(admitted.profile.id)
+    await account.signedIn(
       admitted.profile, admitted.grant, rule: configuration.refresh, admitted.tokens.all.first,
-      idToken: response.idToken)
+      idToken: response.idToken, rights: admitted.heard?.rights)
     tell(admitted)
+    await account.askAboutRights()
     return admitted
   }
 
@@ -154,6 +158,9 @@ extension SignInDesk {
     } else if admitted.previousState != .active {
       around.events.publish(
         SessionStateChangedEvent(state: .active, previous: admitted.previousState), account: profile.id)
+    }
+    if !admitted.isNew, let heard = admitted.heard, heard.isChanged {
+      around.events.publish(SnapshotChangedEvent(heard.rights.snapshot), account: profile.id)
     }
     if admitted.becameActive {
       around.events.publish(AccountSwitchedEvent(active: profile.id, previous: nil), account: profile.id)

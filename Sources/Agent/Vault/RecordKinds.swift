@@ -21,6 +21,8 @@ extension RecordKind {
   /// A value that a client program keeps with the account, and the names of all of them.
   static let clientSecret = RecordKind(rawValue: 9)
   static let clientSecretNames = RecordKind(rawValue: 10)
+  /// What the person may do, as the provider told it last.
+  static let snapshot = RecordKind(rawValue: 12)
   /// A configured provider, its secret and what it says of itself.
   static let provider = RecordKind(rawValue: 16)
   /// Which account is active.

@@ -62,7 +62,7 @@ public struct IDTokenClaims: Sendable, Equatable {
     name = claims["name"]?.string
     preferredUsername = claims["preferred_username"]?.string
     email = claims["email"]?.string
-    roles = names.roles.flatMap { claims.claim(at: $0[...]) }.flatMap(Self.roles)
+    roles = names.roles.flatMap { claims.claim(at: $0[...]) }?.names
   }
 
   private static func text(_ node: JSONNode?) throws(IDTokenFailure) -> String? {
@@ -89,21 +89,21 @@ public struct IDTokenClaims: Sendable, Equatable {
     guard let seconds = node.double, (0...253_402_300_799).contains(seconds) else { throw .malformed }
     return Timestamp(milliseconds: Int64((seconds * 1000).rounded(.down)))
   }
-
-  /// A list, one alone, or an object with a member for each (as Zitadel writes them).
-  private static func roles(_ node: JSONNode) -> [String]? {
-    switch node.kind {
-    case .array: node.elements.compactMap(\.string)
-    case .string: node.string.map { [$0] }
-    case .object: node.members.compactMap(\.key.string)
-    default: nil
-    }
-  }
 }
 
 extension JSONNode {
+  /// Names as a claim may hold them: a list, one alone, or an object with a member for each (as Zitadel writes them).
+  var names: [String]? {
+    switch kind {
+    case .array: elements.compactMap(\.string)
+    case .string: string.map { [$0] }
+    case .object: members.compactMap(\.key.string)
+    default: nil
+    }
+  }
+
   /// The member with this whole name, else the member at this path; names with dots before shorter ones.
-  fileprivate func claim(at path: Substring) -> JSONNode? {
+  func claim(at path: Substring) -> JSONNode? {
     if let value = member(path) { return value }
     for dot in path.indices.reversed() where path[dot] == "." {
       if let inner = member(path[..<dot])?.claim(at: path[path.index(after: dot)...]) { return inner }

@@ -36,6 +36,7 @@ extension Player {
     case "refreshIn": options.refreshInSeconds = try seconds()
     case "deviceInterval": options.devicePollingIntervalSeconds = try seconds()
     case "deviceLifetime": options.deviceCodeLifetimeSeconds = try seconds()
+    case "accessTokens": options.accessTokenFormat = value == "opaque" ? .opaque : .jwt
     case "idTokenOnRefresh": options.idTokenOnRefresh = value == "true"
     case "metadata":
       guard let layout = MetadataLayout(rawValue: value) else { throw Unreadable("metadata is not \(value)") }
@@ -59,7 +60,7 @@ extension Player {
     let parts = text.split(separator: " ", maxSplits: 1)
     guard parts.count == 2 else { throw Unreadable("expected a path and what happens there") }
     let (path, effect) = (String(parts[0]), String(parts[1]))
-    let brace = effect.firstIndex { $0 == "{" || $0 == "<" } ?? effect.endIndex
+    let brace = effect.firstIndex { "{[<".contains($0) } ?? effect.endIndex
     let body = String(effect[brace...])
     let arguments = Arguments(String(effect[..<brace]))
     let word = try arguments.word(0, "a status, or what goes wrong")
@@ -95,13 +96,14 @@ extension Player {
 
   // MARK: people
 
-  /// `@user idp alice@acme disabled=true`
+  /// `@user idp alice@acme disabled=true roles=a,b entitlements=`
   func user(_ arguments: Arguments) throws {
-    try arguments.only("disabled", "roles")
+    try arguments.only("disabled", "roles", "entitlements")
     let provider = try running().provider(try arguments.word(0, "a provider's name")).idp
+    func names(_ key: String) -> [String]? { arguments[key].map { $0.split(separator: ",").map(String.init) } }
     try provider.setUser(
-      try arguments.word(1, "a person"), disabled: arguments["disabled"].map { $0 == "true" },
-      roles: arguments["roles"].map { $0.split(separator: ",").map(String.init) })
+      try arguments.word(1, "a person"), disabled: arguments["disabled"].map { $0 == "true" }, roles: names("roles"),
+      entitlements: names("entitlements"))
   }
 
   /// `@revoke idp alice@acme`: an administrator ends everything that this person has granted.

@@ -1,0 +1,34 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentProtocol
+
+enum SnapshotGetHandler: MethodHandler {
+  typealias Method = SnapshotGet
+
+  static func handle(_ params: SnapshotGet.Params, _ call: Call) async throws(RPCError) -> SnapshotGet.Result {
+    let profile = try await call.agent.registry.readable(params.account)
+    return try await snapshot(of: profile, call)
+  }
+
+  static func snapshot(of profile: AccountProfile, _ call: Call) async throws(RPCError) -> WireSnapshot {
+    guard let (snapshot, _) = try await call.agent.accounts.account(profile.id).snapshot() else {
+      throw .snapshotNotFound(profile.id)
+    }
+    return WireSnapshot(
+      account: profile.id, roles: snapshot.roles.sorted(), scopes: snapshot.scopes.names,
+      entitlements: snapshot.entitlements.sorted(),
+      fetchedAt: call.agent.time.wall(snapshot.fetchedAt.time, of: profile.provider), version: Int(snapshot.version),
+      source: WireSnapshotSource(rawValue: snapshot.source.rawValue) ?? .refresh)
+  }
+}
+
+extension RPCError {
+  fileprivate static func snapshotNotFound(_ account: AccountID) -> RPCError {
+    RPCError(.notFound, "Nothing is known yet of what this account may do. `snapshot.refresh` asks its provider.").with
+    {
+      $0.account = account
+      $0.remedies = [.connect]
+      $0.details = [("kind", .text("snapshot"))]
+    }
+  }
+}

@@ -1,0 +1,211 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+internal import Secrets
+
+/// What the person may do, as the provider told it last (DESIGN, Offline authorization).
+///
+/// Tokens tell it with the exchange that brings them. What stands elsewhere, at userinfo or at the entitlements'
+/// address, is asked for afterwards, in the background: no token waits for it, and no refresh fails by it. One question
+/// at a time; until it is answered the old snapshot stays, with its age.
+extension Account {
+  struct RightsQuestion {
+    var isAsking = false
+    /// An exchange came meanwhile: it is asked once more.
+    var isDue = false
+    var begun: UInt64 = 0
+    /// What the last one came to; nil is good.
+    var last: (number: UInt64, failure: RPCError?) = (0, nil)
+    var waiting: [(after: UInt64, caller: CheckedContinuation<RPCError?, Never>)] = []
+    /// Since the last exchange.
+    var retries = 0
+  }
+
+  /// After this many failures in a row only an exchange, a reconnect or a person asks again.
+  private static let mostRetries = 5
+
+  /// For decisions: the snapshot and its age on the provider's timeline. Nil if there is none. Without I/O once the
+  /// account is loaded.
+  func snapshot() async throws(RPCError) -> (snapshot: AuthorizationSnapshot, age: Milliseconds)? {
+    try await load()
+    guard let loaded else { throw .locked }
+    return loaded.rights.map { rights in
+      let snapshot = rights.snapshot
+      return (snapshot, around.time.elapsed(since: snapshot.fetchedAt, by: loaded.profile.provider))
+    }
+  }
+
+  /// An exchange, whose tokens tell, and then whoever else is to be asked. Of a grant that can't be exchanged, only the
+  /// others.
+  func refreshSnapshot() async throws(RPCError) {
+    try await load()
+    guard let start = loaded else { throw .locked }
+    let asked = question.begun
+    if start.grant.refreshToken != nil || start.machine.health != .ok {
+      _ = try await token(.standard, .forced)
+    } else {
+      // Nothing can be exchanged for it, so that only they can tell anew who are asked with the token that there is.
+      _ = try await token(.standard, .usable(minimumLifetime: .zero))
+      let provider = try await around.registry.provider(named: start.profile.provider.text)
+      guard provider.tellsBesideTokens else { throw .onlySignInTells(id) }
+    }
+    let ended = await around.background.race { await self.nextRights(after: asked) }
+    guard let ended else { throw Task.isCancelled ? .cancelled : .shuttingDown }
+    if let failure = ended.failure { throw failure.with { $0.account = self.id } }
+  }
+
+  private struct Ended: Sendable { var failure: RPCError? }
+
+  /// The end of a question that was begun after this one.
+  private func nextRights(after number: UInt64) async -> Ended {
+    if question.last.number > number { return Ended(failure: question.last.failure) }
+    return Ended(
+      failure: await withCheckedContinuation { caller in
+        question.waiting.append((number, caller))
+        if !question.isAsking { beginQuestion() }
+      })
+  }
+
+  // MARK: asking
+
+  /// After each exchange and each sign-in. Returns at once.
+  func askAboutRights() {
+    question.retries = 0
+    beginQuestion()
+  }
+
+  private func beginQuestion() {
+    guard !question.isAsking else {
+      question.isDue = true
+      return
+    }
+    question.isAsking = true
+    if !around.background.start({ await self.askUntilAnswered() }) { endQuestion(.shuttingDown) }
+  }
+
+  private func askUntilAnswered() async {
+    repeat {
+      question.isDue = false
+      question.begun += 1
+      endQuestion(await ask())
+      question.isAsking = question.isDue || !question.waiting.isEmpty
+    } while question.isAsking
+    planRetry()
+  }
+
+  private func endQuestion(_ failure: RPCError?) {
+    question.isAsking = false
+    question.last = (question.begun, failure)
+    let waiting = question.waiting
+    question.waiting = waiting.filter { $0.after >= question.begun }
+    for one in waiting where one.after < question.begun { one.caller.resume(returning: failure) }
+  }
+
+  /// Asks whoever tells rights beside the tokens. Both are asked, whatever the first one says.
+  private func ask() async -> RPCError? {
+    guard let start = loaded else { return .locked }
+    let provider: Provider
+    do {
+      provider = try await around.registry.provider(named: start.profile.provider.text)
+    } catch { return error }
+    let asksUserInfo =
+      provider.rightsRule.rolesClaim != nil && provider.endpoints.userinfo != nil
+      && loaded?.rights?.rolesAreOwed == true
+    let asksEntitlements = provider.rightsRule.hasEntitlementsURL
+    guard asksUserInfo || asksEntitlements else { return nil }
+    guard let token = standardToken else { return .noTokenToAskWith }
+    let client = around.client(of: provider)
+    let subject = start.profile.identity.subject
+    var failure: RPCError?
+    if asksUserInfo {
+      failure = await hear(start.profile.epoch) { () async throws(RPCError) in
+        try await client.userInfoRights(token, subject: subject)
+      }
+    }
+    if asksEntitlements {
+      let second = await hear(start.profile.epoch) { () async throws(RPCError) in
+        try await client.entitlements(token, subject: subject)
+      }
+      failure = failure ?? second
+    }
+    return failure
+  }
+
+  private func hear(
+    _ epoch: UInt64, _ question: () async throws(RPCError) -> (RightsTold, BootInstant)
+  ) async -> RPCError? {
+    do throws(RPCError) {
+      let (told, sentAt) = try await question()
+      guard let heard = try await around.registry.keep(told, sentAt: sentAt, epoch: epoch, of: id) else {
+        return RPCError(TokenMachine.Refusal.signedOut, account: id)
+      }
+      tell(heard)
+      return nil
+    } catch {
+      around.environment.log.log(
+        .notice, "snapshot not refreshed",
+        [(.account, .hashed(id.text)), (.reason, .name(error.code.name.description))])
+      return error
+    }
+  }
+
+  /// Takes over what the registry heard, and tells subscribers. Of two that come in the other order, the later stands.
+  func tell(_ heard: Registry.Heard?) {
+    guard let heard, let known = loaded else { return }
+    if let rights = known.rights, rights.revision >= heard.rights.revision { return }
+    loaded?.rights = heard.rights
+    if heard.rights.version != known.rights?.version {
+      around.events.publish(SnapshotChangedEvent(heard.rights.snapshot), account: id)
+    }
+  }
+
+  // MARK: asking again
+
+  /// The way is open again: what could not be asked is.
+  func retryRights() {
+    if question.last.failure?.retryable == true, loaded != nil { beginQuestion() }
+  }
+
+  private func planRetry() {
+    guard let failure = question.last.failure, failure.retryable, failure.code != .storeUnavailable,
+      question.retries < Self.mostRetries
+    else { return }
+    question.retries += 1
+    let jitter = around.environment.entropy.fraction()
+    let pause = max(
+      failure.retryAfter ?? .zero, Backoff.shortest, Backoff.pause(failures: question.retries, jitter: jitter))
+    let (clock, due, number) = (clock, clock.boot() + pause, question.begun)
+    around.background.startTimer {
+      await clock.sleep(until: due)
+      guard !Task.isCancelled else { return }
+      await self.retryRights(ifStillAt: number)
+    }
+  }
+
+  private func retryRights(ifStillAt number: UInt64) {
+    if question.begun == number { retryRights() }
+  }
+}
+
+extension Provider {
+  /// Rights are told elsewhere than in its tokens.
+  fileprivate var tellsBesideTokens: Bool {
+    rightsRule.hasEntitlementsURL || rightsRule.rolesClaim != nil && rightsRule.hasUserInfo
+  }
+}
+
+extension SnapshotChangedEvent {
+  init(_ snapshot: AuthorizationSnapshot) {
+    self.init(version: Int(snapshot.version), roles: snapshot.roles.sorted(), scopes: snapshot.scopes.names)
+  }
+}
+
+extension RPCError {
+  fileprivate static let noTokenToAskWith = RPCError(
+    .providerUnavailable, "There is no access token to ask with now. The last snapshot is kept; try again later.")
+
+  fileprivate static func onlySignInTells(_ account: AccountID) -> RPCError {
+    RPCError(TokenMachine.Refusal.reauthenticate(reason: "noRefreshToken"), account: account)
+  }
+}

@@ -1,0 +1,26 @@
+internal import AgentCore
+internal import AgentModel
+internal import Secrets
+
+/// Where this provider tells what a person may do.
+extension Provider {
+  var rightsRule: RightsRule {
+    RightsRule(
+      rolesClaim: configuration.authorization.rolesClaim, hasUserInfo: endpoints.userinfo != nil,
+      hasEntitlementsURL: configuration.authorization.entitlementsURL != nil)
+  }
+
+  /// What the answer to an exchange tells. An access token for one audience speaks of that audience alone.
+  func rights(
+    in response: TokenResponse, for key: TokenKey, scopes: ScopeSet, source: AuthorizationSnapshot.Source
+  ) -> RightsTold {
+    let isStandard = key == .standard
+    return rightsRule.told(
+      idToken: response.idToken.flatMap(claims), accessToken: isStandard ? response.accessToken.flatMap(claims) : nil,
+      scopes: isStandard ? scopes : nil, source: source)
+  }
+
+  private func claims(of token: Secret) -> RightsClaims? {
+    token.withBytes { RightsClaims(token: $0, rolesClaim: configuration.authorization.rolesClaim) }
+  }
+}
