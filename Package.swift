@@ -117,7 +117,7 @@ let foreign: [Target] = [
 ]
 
 let checks: [Target] = [
-  tests("AgentCoreTests", ["AgentCore", "AgentModel"]),
+  tests("AgentCoreTests", ["AgentCore", "AgentModel", "JSONRPC"]),
   tests(
     "AgentTests",
     ["Agent", "AgentCore", "AgentModel", "AgentPorts", "AgentSimulation", "PracticeProvider", "Secrets"]

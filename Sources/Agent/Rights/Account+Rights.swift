@@ -137,12 +137,11 @@ extension Account {
   ) async -> RPCError? {
     do throws(RPCError) {
       let (told, sentAt) = try await question()
-      guard let heard = try await around.registry.keep(told, sentAt: sentAt, epoch: epoch, of: id) else {
-        return RPCError(TokenMachine.Refusal.signedOut, account: id)
-      }
-      tell(heard)
+      tell(try await around.registry.keep(told, sentAt: sentAt, epoch: epoch, of: id))
       return nil
     } catch {
+      // With its session its tokens end, so that what was refused may be that.
+      if let gone = await around.registry.hasGone(id, since: epoch) { return gone }
       around.environment.log.log(
         .notice, "snapshot not refreshed",
         [(.account, .hashed(id.text)), (.reason, .name(error.code.name.description))])

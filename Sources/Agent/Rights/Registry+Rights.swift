@@ -33,17 +33,23 @@ extension Registry {
     return (heard, .put(profile.partition, .snapshot, heard.rights.record))
   }
 
-  /// What was asked for beside an exchange, as one durable transaction. Nil if the account has gone on.
+  /// What was asked for beside an exchange, as one durable transaction. Of an account that has gone on, nothing is kept.
   func keep(
     _ told: RightsTold, sentAt: BootInstant, epoch: UInt64, of id: AccountID
   ) throws(RPCError) -> Heard? {
-    _ = try unlockedVault()
+    if let gone = hasGone(id, since: epoch) { throw gone }
     guard let profile = current(id, epoch: epoch),
       let (heard, change) = try hear(told, at: time.confirmed(by: profile.provider, sentAt: sentAt), of: profile)
     else { return nil }
     let all = [change] + timeRecord
     try onVault(account: id) { (vault) throws(VaultFailure) in try vault.apply(all) }
     return heard
+  }
+
+  /// Why nothing of this epoch is wanted any more; nil if it is.
+  func hasGone(_ id: AccountID, since epoch: UInt64) -> RPCError? {
+    guard vaultIsOpen else { return .locked }
+    return current(id, epoch: epoch) == nil ? RPCError(TokenMachine.Refusal.signedOut, account: id) : nil
   }
 }
 

@@ -1,0 +1,86 @@
+import AgentCore
+import AgentModel
+import JSONRPC
+import Testing
+
+enum RightsJSON {
+  static func node<Result>(_ json: String, _ body: (JSONNode) -> Result) throws -> Result {
+    var bytes = Array(json.utf8)
+    return try bytes.withUnsafeMutableBytes { bytes in
+      var tape = JSONTape()
+      try JSONScanner.scan(UnsafeRawBufferPointer(bytes), onto: &tape)
+      return tape.withRoot(of: UnsafeRawBufferPointer(bytes)) { body($0) }
+    }
+  }
+
+  static func document(_ json: String) throws -> EntitlementsDocument? { try node(json) { EntitlementsDocument($0) } }
+
+  static func token(_ payload: String) -> [UInt8] {
+    let parts = [#"{"alg":"RS256","typ":"at+jwt"}"#, payload, "signature"]
+    return Array(parts.map { Base64URL.encode($0.utf8) }.joined(separator: ".").utf8)
+  }
+}
+
+@Suite struct RightsClaimsTests {
+  static let shapes: [(String, String, Set<String>?)] = [
+    (#"{"roles":["a","b"]}"#, "roles", ["a", "b"]),
+    // Keycloak
+    (#"{"realm_access":{"roles":["a"]}}"#, "realm_access.roles", ["a"]),
+    (#"{"resource_access":{"my.app":{"roles":["a"]}}}"#, "resource_access.my.app.roles", ["a"]),
+    // Auth0
+    (#"{"https://acme.example/roles":["a"]}"#, "https://acme.example/roles", ["a"]),
+    // Zitadel
+    (#"{"urn:zitadel:iam:org:project:roles":{"a":{"1":"x"}}}"#, "urn:zitadel:iam:org:project:roles", ["a"]),
+    // A name alone, what is no name, what is not there
+    (#"{"roles":"a"}"#, "roles", ["a"]), (#"{"roles":["a",7,""]}"#, "roles", ["a"]), (#"{"roles":7}"#, "roles", nil),
+    (#"{}"#, "roles", nil), (#"{"roles":[]}"#, "roles", []),
+  ]
+
+  @Test(arguments: shapes) func rolesAreFoundInATokenByTheirName(json: String, claim: String, roles: Set<String>?) {
+    let token = RightsJSON.token(json)
+    let found = token.withUnsafeBytes { RightsClaims(token: $0, rolesClaim: claim) }
+    #expect(found?.roles == roles)
+    #expect(found != nil)
+  }
+
+  @Test(arguments: ["opaque", "a.b", "a.b.c", "....", ""]) func whatIsNoTokenSaysNothing(text: String) {
+    #expect(Array(text.utf8).withUnsafeBytes { RightsClaims(token: $0, rolesClaim: "roles") } == nil)
+  }
+
+  @Test func twoClaimsOfOneNameSayNothing() {
+    let token = RightsJSON.token(#"{"roles":["a"],"roles":["b"]}"#)
+    #expect(token.withUnsafeBytes { RightsClaims(token: $0, rolesClaim: "roles") } == nil)
+  }
+
+  @Test func moreThanASnapshotHoldsIsLeftOut() {
+    let names = (0..<300).map { "\"role\($0)\"" }.joined(separator: ",")
+    let token = RightsJSON.token("{\"roles\":[\(names),\"\(String(repeating: "x", count: 257))\"]}")
+    let roles = token.withUnsafeBytes { RightsClaims(token: $0, rolesClaim: "roles") }?.roles
+    #expect(roles?.count == RightsTold.mostRoles)
+    #expect(roles?.allSatisfy { $0.hasPrefix("role") } == true)
+  }
+
+  @Test(
+    arguments: [
+      (#"["a","b"]"#, ["a", "b"], nil), (#"[]"#, [], nil), (#"{"entitlements":["a"]}"#, ["a"], nil),
+      (#"{"entitlements":["a"],"roles":["r"],"version":3}"#, ["a"], ["r"]),
+    ] as [(String, Set<String>, Set<String>?)])
+  func documentsThatAreUnderstood(json: String, entitlements: Set<String>, roles: Set<String>?) throws {
+    let document = try #require(try RightsJSON.document(json))
+    #expect(document.entitlements == entitlements && document.roles == roles)
+  }
+
+  @Test(arguments: [
+    "{}", #""a""#, "7", "null", #"["a",7]"#, #"[""]"#, #"{"entitlements":"a"}"#, #"{"entitlements":{"a":true}}"#,
+    #"{"entitlements":["a"],"roles":"r"}"#, #"{"entitlements":["a"],"sub":7}"#,
+    #"{"entitlements":["a"],"entitlements":[]}"#,
+  ]) func anythingElseIsRefused(json: String) throws {
+    #expect(try RightsJSON.document(json) == nil)
+  }
+
+  @Test func oneThatIsTooLongIsRefusedAsAWhole() throws {
+    let names = (0...RightsTold.mostEntitlements).map { "\"e\($0)\"" }.joined(separator: ",")
+    #expect(try RightsJSON.document("[\(names)]") == nil)
+    #expect(try RightsJSON.document("[\"\(String(repeating: "x", count: 257))\"]") == nil)
+  }
+}

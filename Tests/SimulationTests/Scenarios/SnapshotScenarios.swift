@@ -1,0 +1,152 @@
+import AgentModel
+import AgentSimulation
+import PracticeProvider
+import Testing
+
+/// What a person may do, as the provider told it last, whatever goes wrong on the way (DESIGN, Offline authorization).
+@Suite(.tellsItsSeed) struct SnapshotScenarios {
+  private static let told =
+    #","authorization":{"rolesClaim":"roles","entitlementsUrl":"https://idp.test/entitlements"}"#
+
+  private struct Snapshot: Equatable {
+    var roles: [String]
+    var entitlements: [String]
+    var version: Int64
+    var fetchedAt: String
+
+    init?(_ answer: SimulatedAnswer) {
+      guard let result = answer.result, let version = result["version"]?.integerValue else { return nil }
+      roles = result["roles"]?.arrayValue?.compactMap(\.stringValue) ?? []
+      entitlements = result["entitlements"]?.arrayValue?.compactMap(\.stringValue) ?? []
+      self.version = version
+      fetchedAt = result["fetchedAt"]?.stringValue ?? ""
+    }
+
+    func saysTheSame(as other: Snapshot) -> Bool { roles == other.roles && entitlements == other.entitlements }
+  }
+
+  private static func ask(
+    _ world: SimulatedWorld, _ account: String, _ method: String = "snapshot.get"
+  ) async throws -> SimulatedAnswer {
+    let client = try world.client()
+    defer { client.disconnect() }
+    return await client.call(method, #"{"account":"\#(account)"}"#)
+  }
+
+  /// An administrator changes Alice's rights again and again, and the agent dies in between: each part is what some
+  /// round said and never goes back to an earlier one, the version grows just when something else is said, and Carol's
+  /// stay hers.
+  @Test func killAnywhere() async throws {
+    try await everySeed(300) { world, chance in
+      let scene = try await Scene.signedIn(world, rotation: .none, more: #","refresh":{"reuse":"none"}"# + Self.told)
+      let carol = try await world.signIn("carol", at: scene.provider, alias: "carol")
+      _ = try await Self.ask(world, carol, "snapshot.refresh")
+      let hers = try #require(Snapshot(try await Self.ask(world, carol)))
+      #expect(hers.roles == ["trainee"] && hers.entitlements == ["workorders.basic"])
+      _ = try await Self.ask(world, scene.account, "snapshot.refresh")
+      var last = try #require(Snapshot(try await Self.ask(world, scene.account)))
+      var known = (role: 0, entitlement: 0)
+      for round in 1...4 {
+        try scene.idp.setUser("alice@acme", roles: ["r\(round)"], entitlements: ["e\(round)"])
+        if chance.coin() {
+          let commit = chance.number(1...4)
+          world.crash(at: chance.coin() ? .before(commit) : .after(commit))
+        }
+        let answer = try await Self.ask(world, scene.account, chance.one(of: ["snapshot.refresh", "token.refresh"]))
+        await world.clock.sleep(for: chance.milliseconds(0...300))
+        if !world.isRunning || chance.coin() { try await world.restart() }
+        let now = try #require(Snapshot(try await Self.ask(world, scene.account)))
+        let role = Int(now.roles.first?.dropFirst() ?? "") ?? 0
+        let entitlement = Int(now.entitlements.first?.dropFirst() ?? "") ?? 0
+        #expect(known.role...round ~= role && known.entitlement...round ~= entitlement, "\(now) after \(last)")
+        if let whole = Snapshot(answer) {
+          // The roles may be older than the round: an exchange that a death interrupted is gone on with.
+          #expect(whole.entitlements == ["e\(round)"], "\(answer)")
+          #expect(now == whole, "what was told is what is kept")
+        }
+        #expect(now.saysTheSame(as: last) ? now.version == last.version : now.version > last.version)
+        #expect(now.fetchedAt >= last.fetchedAt)
+        (known.role, known.entitlement, last) = (role, entitlement, now)
+      }
+      #expect(Snapshot(try await Self.ask(world, carol)) == hers)
+      try await world.restart()
+      let healed = try #require(Snapshot(try await Self.ask(world, scene.account, "snapshot.refresh")))
+      #expect(healed.roles == ["r4"] && healed.entitlements == ["e4"])
+    }
+  }
+
+  /// An address that is slow, silent or broken: tokens come as ever, and the old snapshot stays with its age.
+  @Test func noTokenWaitsForIt() async throws {
+    try await everySeed(300) { world, chance in
+      let scene = try await Scene.signedIn(world, more: Self.told)
+      _ = try await Self.ask(world, scene.account, "snapshot.refresh")
+      let before = try #require(Snapshot(try await Self.ask(world, scene.account)))
+      await world.clock.sleep(for: .seconds(60))
+      try scene.idp.setUser("alice@acme", entitlements: ["other"])
+      scene.idp.enqueueFault(
+        "/entitlements",
+        chance.one(of: [
+          Fault(.hangBeforeProcessing), .delay(milliseconds: 9000), .status(500), Fault(.notJSON),
+          Fault(.dropAfterProcessing), Fault(.changeAnswer(["entitlements": "other"])), Fault(.endlessBody),
+        ]))
+      let asked = world.clock.boot()
+      let answer = try await scene.token(method: "token.refresh")
+      #expect(scene.works(answer), "\(answer)")
+      #expect(world.clock.boot() - asked < .seconds(2))
+      let after = try #require(Snapshot(try await Self.ask(world, scene.account)))
+      #expect(after.saysTheSame(as: before) && after.version == before.version)
+      #expect(after.fetchedAt < "2030-01-01T00:00:10", "as old as what was last said of the entitlements")
+      #expect(try await scene.session()["state"] == "active")
+      // When the trouble is over, the next exchange tells, if it was not asked again before.
+      await world.clock.sleep(for: .seconds(60))
+      let healed = try #require(Snapshot(try await Self.ask(world, scene.account, "snapshot.refresh")))
+      #expect(healed.entitlements == ["other"] && healed.version == before.version + 1)
+    }
+  }
+
+  /// Many who ask for it anew share one exchange and the question after it.
+  @Test func manyShareOneQuestion() async throws {
+    try await everySeed(300) { world, chance in
+      let scene = try await Scene.signedIn(world, more: Self.told)
+      await world.clock.sleep(for: .seconds(60))
+      try scene.idp.setUser("alice@acme", entitlements: ["other"])
+      let before = world.network.count("/entitlements")
+      let crowd = try Crowd(world, clients: 3)
+      let asked = crowd.ask(chance.number(2...20), "snapshot.refresh")
+      for answer in await crowd.answers(asked) {
+        #expect(Snapshot(answer)?.entitlements == ["other"], "\(answer)")
+      }
+      crowd.wasAnsweredOnce(asked.count)
+      #expect(scene.refreshes.count == 1)
+      #expect(world.network.count("/entitlements") - before == 1)
+    }
+  }
+
+  /// Signed out while the question is on its way: nothing of the answer is kept, for whoever comes next.
+  @Test func signedOutMeanwhile() async throws {
+    try await everySeed(300) { world, chance in
+      let scene = try await Scene.signedIn(world, more: Self.told)
+      await world.clock.sleep(for: .seconds(60))
+      let witness = try await Witness.at(world)
+      try scene.idp.setUser("alice@acme", entitlements: ["late"])
+      let crowd = try Crowd(world, clients: 1)
+      let asked = crowd.ask(1, "snapshot.refresh")
+      await world.clock.sleep(for: chance.milliseconds(0...200))
+      let client = try world.client()
+      let mode = chance.one(of: ["soft", "hard", "offline"])
+      let out = await client.call("account.signOut", #"{"account":"\#(scene.account)","mode":"\#(mode)"}"#)
+      #expect(out["mode"] == mode, "\(out)")
+      let changes = witness.heard("snapshot.changed").count
+      for answer in await crowd.answers(asked) { #expect(answer.error == nil || answer.code == 2003, "\(answer)") }
+      await world.clock.sleep(for: .seconds(30))
+      #expect(witness.heard("snapshot.changed").count == changes, "nothing is told of who went out")
+      let got = try await Self.ask(world, scene.account)
+      #expect(got.code == (mode == "hard" ? 2003 : 2008), "\(got)")
+      if chance.coin() { try await world.restart() }
+      _ = try await world.signIn("alice", at: scene.provider)
+      await world.clock.sleep(for: .seconds(5))
+      let again = try #require(Snapshot(try await Self.ask(world, scene.account)))
+      #expect(again.entitlements == ["late"], "the new sign-in asked by itself")
+    }
+  }
+}
