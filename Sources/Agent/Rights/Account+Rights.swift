@@ -25,12 +25,16 @@ extension Account {
   /// After this many failures in a row only an exchange, a reconnect or a person asks again.
   private static let mostRetries = 5
 
-  /// For decisions: the snapshot and its age on the provider's timeline. Nil if there is none. Without I/O once the
-  /// account is loaded.
+  /// The snapshot and its age on the provider's timeline; nil if there is none. Without I/O once the account is loaded.
   func snapshot() async throws(RPCError) -> (snapshot: AuthorizationSnapshot, age: Milliseconds)? {
     try await load()
     guard let loaded else { throw .locked }
-    return loaded.rights.map { rights in
+    return snapshot(of: loaded)
+  }
+
+  /// The same for decisions, which have loaded the account.
+  func snapshot(of loaded: Loaded) -> (snapshot: AuthorizationSnapshot, age: Milliseconds)? {
+    loaded.rights.map { rights in
       let snapshot = rights.snapshot
       return (snapshot, around.time.elapsed(since: snapshot.fetchedAt, by: loaded.profile.provider))
     }
