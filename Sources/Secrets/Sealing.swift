@@ -38,6 +38,29 @@ public struct SealingKey: Sendable {
     }
   }
 
+  /// A secret that only whoever has this key can make of another one: a pepper for what a person types.
+  public func keyed(_ label: String, _ other: Secret) -> Secret {
+    var prefix = LengthPrefixed()
+    prefix.append(Array("keyed".utf8))
+    prefix.append(Array(label.utf8))
+    prefix.append(UInt64(other.count))
+    var message = SecretBuilder(capacity: prefix.bytes.count + other.count)
+    prefix.bytes.withUnsafeBytes { message.append($0) }
+    message.append(other)
+    return Secret(
+      SecretBytes(capacity: Self.byteCount) { target in
+        message.withBytes { message in
+          secret.withBytes { key in
+            _ = crypto_generichash(
+              target.baseAddress!.assumingMemoryBound(to: UInt8.self), Self.byteCount,
+              message.baseAddress!.assumingMemoryBound(to: UInt8.self), UInt64(message.count),
+              key.baseAddress!.assumingMemoryBound(to: UInt8.self), key.count)
+          }
+        }
+        return Self.byteCount
+      })
+  }
+
   /// Keys and digests never meet, whatever their labels: a digest may be shown, a key may not.
   private func hash(
     _ purpose: String, _ label: String, _ context: [UInt8], into target: UnsafeMutableRawBufferPointer

@@ -65,7 +65,12 @@ extension Registry {
   func readable(_ selector: AccountSelector) throws(RPCError) -> AccountProfile {
     let profile = try profile(selector)
     switch profile.standing {
-    case .signedIn: return profile
+    case .signedIn:
+      let isUnderPIN = try onVault(account: profile.id) { (vault) throws(VaultFailure) in
+        try vault.isDataLocked(profile.partition)
+      }
+      guard !isUnderPIN else { throw .dataUnderPIN(profile.id) }
+      return profile
     case .signedOutSoft:
       throw RPCError(
         .dataLocked,

@@ -15,6 +15,7 @@ actor Registry {
   let entropy: any Entropy
   let board: TokenBoard
   let time: TimeKeeper
+  let stepUps: StepUps
   let policyShelf: PolicyShelf
   private(set) var vault: Vault?
   private(set) var protection: String?
@@ -28,7 +29,7 @@ actor Registry {
 
   init(
     store: sending any Store, keySource: (any KeySource)?, clock: any AgentClock, entropy: any Entropy,
-    board: TokenBoard, time: TimeKeeper, policyShelf: PolicyShelf
+    board: TokenBoard, time: TimeKeeper, policyShelf: PolicyShelf, stepUps: StepUps
   ) {
     self.store = store
     self.keySource = keySource
@@ -36,6 +37,7 @@ actor Registry {
     self.entropy = entropy
     self.board = board
     self.time = time
+    self.stepUps = stepUps
     self.policyShelf = policyShelf
   }
 
@@ -176,6 +178,7 @@ actor Registry {
   func lock() {
     rememberTime()
     time.close()
+    stepUps.clearAll()
     vault = nil
     profiles = [:]
     providers = [:]

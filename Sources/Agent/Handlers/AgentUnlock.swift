@@ -8,6 +8,8 @@ enum AgentUnlockHandler: MethodHandler {
     if await registry.vaultIsOpen { return AgentUnlock.Result(locked: false) }
     if let passphrase = params.passphrase {
       try await registry.unlock(passphrase: passphrase)
+    } else if params.prompt != nil {
+      try await registry.unlock(passphrase: try await call.agent.typedPassphrase())
     } else {
       guard try await registry.openAgain() else {
         throw .invalidParams("/passphrase", expected: "the passphrase of the vault")

@@ -5,6 +5,8 @@ enum SessionGetHandler: MethodHandler {
 
   static func handle(_ params: SessionGet.Params, _ call: Call) async throws(RPCError) -> SessionGet.Result {
     let (_, account) = try await call.agent.accounts.account(params.account)
-    return WireSession(try await account.session())
+    var session = WireSession(try await account.session())
+    session.stepUpValidUntil = call.agent.stepUps.validUntil(session.account)
+    return session
   }
 }

@@ -9,13 +9,14 @@ public struct AgentEnvironment: Sendable {
   public var redirects: any RedirectListening
   public var directories: any DirectoryAccounts
   public var browser: any URLOpening
+  public var prompter: any Prompter
   public var signals: any SystemSignals
   public var log: any AgentLog
 
   public init(
     clock: any AgentClock, entropy: any Entropy, http: any HTTPExchange, signatures: any SignatureVerifier,
     redirects: any RedirectListening, directories: any DirectoryAccounts, browser: any URLOpening = NoBrowser(),
-    signals: any SystemSignals = NoSystemSignals(), log: any AgentLog
+    prompter: any Prompter = NoPrompter(), signals: any SystemSignals = NoSystemSignals(), log: any AgentLog
   ) {
     self.clock = clock
     self.entropy = entropy
@@ -24,6 +25,7 @@ public struct AgentEnvironment: Sendable {
     self.redirects = redirects
     self.directories = directories
     self.browser = browser
+    self.prompter = prompter
     self.signals = signals
     self.log = log
   }

@@ -24,6 +24,8 @@ public final class AgentService: ConversationHost {
   let signIns: SignInDesk
   let revocations: RevocationDesk
   let erasures: ErasureDesk
+  let stepUps: StepUps
+  let stepUpDesk: StepUpDesk
   let connectivity: ConnectivityState
   let time: TimeKeeper
   let gate: ExchangeGate
@@ -55,9 +57,11 @@ public final class AgentService: ConversationHost {
     time = TimeKeeper(clock: environment.clock, events: events) { [background] in
       background.start { await owner.value?.rememberTime() }
     }
+    stepUps = StepUps(clock: environment.clock, events: events, background: background)
     registry = Registry(
       store: store, keySource: keySource, clock: environment.clock, entropy: environment.entropy, board: board,
-      time: time, policyShelf: policyShelf)
+      time: time, policyShelf: policyShelf, stepUps: stepUps)
+    stepUpDesk = StepUpDesk(registry: registry)
     owner.value = registry
     audit = AuditDesk(registry: registry, background: background)
     connectivity = ConnectivityState(events: events, clock: environment.clock)

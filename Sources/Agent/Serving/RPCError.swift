@@ -141,6 +141,7 @@ extension RPCError {
         $0.account = account
         $0.remedies = [.reauthenticate, .administrator]
       }
+    case .dataLocked: self = .dataUnderPIN(account)
     case .store(let failure):
       self = RPCError(
         .storeUnavailable,

@@ -55,6 +55,7 @@ extension Registry {
     }
     let wasActive = active == id
     let old = profile.partition
+    let underPIN = mode == .hard ? [] : try lockingData(of: profile)
     profile.epoch += 1
     profile.remember(GrantMemory(health: .signedOut))
     profile.standing = mode == .hard ? .signedOutHard : .signedOutSoft
@@ -68,6 +69,7 @@ extension Registry {
     } else {
       changes += [.put(old, .profile, profile.record)]
       changes += [RecordKind.grant, .intent, .staged, .idToken, .accessTokens].map { .delete(old, $0) }
+      changes += underPIN
     }
     changes.append(audited(.accountSignOut, account: id, .mode(mode.rawValue)))
     let all = changes + timeRecord
@@ -78,7 +80,8 @@ extension Registry {
       board.setActive(nil)
     }
     board.withdraw(id)
-    let erased = mode == .hard ? (try? finishErasures()) ?? [] : []
+    stepUps.clear(id)
+    let erased = mode == .hard || !underPIN.isEmpty ? (try? finishErasures()) ?? [] : []
     let data: WireDataDisposition = mode != .hard ? .sealed : erased.contains(id) ? .erased : .erasurePending
     return SignedOut(
       profile: profile, previousState: previousState, provider: provider, entry: entry, others: others,

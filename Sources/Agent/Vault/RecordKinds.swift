@@ -23,6 +23,8 @@ extension RecordKind {
   static let clientSecretNames = RecordKind(rawValue: 10)
   /// What the person may do, as the provider told it last.
   static let snapshot = RecordKind(rawValue: 12)
+  /// What a PIN is checked against, how often it may still be tried, and the data key under it (DESIGN, Step-up).
+  static let stepUp = RecordKind(rawValue: 11)
   /// A configured provider, its secret and what it says of itself.
   static let provider = RecordKind(rawValue: 16)
   /// Which account is active.
@@ -45,10 +47,11 @@ extension RecordKind {
     switch self {
     case .head: .head
     case .accountKeys, .profile: .directory
-    case .grant, .intent, .staged, .accessTokens: .token
     case .provider, .activeAccount, .trustedTime, .erasure, .policy, .auditChain: .vault
     case .outbox: .outbox
-    default: .data
+    // What a person's programs keep: with a PIN, a soft sign-out leaves this key under it alone.
+    case .clientSecret, .clientSecretNames: .data
+    default: .token
     }
   }
 }

@@ -6,6 +6,8 @@ enum VaultFailure: Error, Sendable, Equatable {
   case locked
   /// A record of this partition failed to open, or is not what its head says.
   case integrity
+  /// The data key of this partition is under the person's PIN.
+  case dataLocked
   case store(StoreFailure)
 }
 
@@ -17,6 +19,11 @@ enum VaultChange: Sendable {
   case destroy(PartitionID)
   /// Appends to the audit log.
   case audit(AuditEntry)
+  /// From here on the data key is nowhere but where somebody has wrapped it.
+  case lockData(PartitionID)
+  case unlockData(PartitionID, SealingKey)
+  /// A data key that nobody has any more: what it sealed goes, and a new one takes its place.
+  case renewData(PartitionID)
 }
 
 /// Seals what the agent keeps, and opens it again. Owned by one actor; every call is synchronous and durable.
@@ -34,7 +41,7 @@ final class Vault {
 
   struct Keys {
     let epoch: UInt32
-    let directory, head, index, vault, outbox, log: SealingKey
+    let directory, head, index, vault, outbox, log, pepper: SealingKey
 
     init(root: SealingKey, epoch: UInt32) {
       self.epoch = epoch
@@ -44,13 +51,43 @@ final class Vault {
       vault = root.derive("lanyard vault")
       outbox = root.derive("lanyard outbox")
       log = root.derive("lanyard log")
+      pepper = root.derive("lanyard step-up pepper")
     }
   }
 
   private struct Partition {
     var head: VaultHead
     /// Nil for the vault's own records, which have no incarnation.
-    var keys: (token: SealingKey, data: SealingKey)?
+    var keys: AccountKeys?
+  }
+
+  /// The keys of one incarnation. The data key is nil while it is under the person's PIN.
+  private struct AccountKeys {
+    var token: SealingKey
+    var data: SealingKey?
+
+    init(token: SealingKey, data: SealingKey?) {
+      self.token = token
+      self.data = data
+    }
+
+    init?(_ plain: Secret) {
+      let size = SealingKey.byteCount
+      guard plain.count == size || plain.count == 2 * size else { return nil }
+      let halves = plain.withBytes { bytes in
+        stride(from: 0, to: bytes.count, by: size).map { start in
+          SealingKey(Secret(copying: UnsafeRawBufferPointer(rebasing: bytes[start..<start + size])))!
+        }
+      }
+      (token, data) = (halves[0], halves.count == 2 ? halves[1] : nil)
+    }
+
+    var plain: Secret {
+      var builder = SecretBuilder(capacity: 2 * SealingKey.byteCount)
+      builder.append(token.secret)
+      if let data { builder.append(data.secret) }
+      return builder.finish()
+    }
   }
 
   init(store: any Store, root: SealingKey, epoch: UInt32) {
@@ -112,22 +149,24 @@ final class Vault {
     if partition != .vault {
       guard let row = rows.first(where: { $0.key.kind == .accountKeys }) else { throw .integrity }
       let plain = try unseal(row, sealingKey(.accountKeys, partition, nil))
-      guard let pair = Self.splitKeys(plain) else { throw .integrity }
-      opened.keys = pair
+      guard let keys = AccountKeys(plain) else { throw .integrity }
+      opened.keys = keys
     }
     partitions[partition] = opened
     return opened
   }
 
-  private static func splitKeys(_ plain: Secret) -> (token: SealingKey, data: SealingKey)? {
-    guard plain.count == 2 * SealingKey.byteCount else { return nil }
-    return plain.withBytes { bytes in
-      let half = SealingKey.byteCount
-      guard let token = SealingKey(Secret(copying: UnsafeRawBufferPointer(rebasing: bytes[..<half]))),
-        let data = SealingKey(Secret(copying: UnsafeRawBufferPointer(rebasing: bytes[half...])))
-      else { return nil }
-      return (token, data)
-    }
+  // MARK: the data key and the PIN
+
+  /// What is added to whatever a person types before it is stretched: without this vault a PIN can't be guessed.
+  func pepper(for partition: PartitionID) -> SealingKey { keys.pepper.derive("partition", partition.bytes) }
+
+  /// Nil while it is under the person's PIN.
+  func dataKey(of partition: PartitionID) throws(VaultFailure) -> SealingKey? { try open(partition).keys?.data }
+
+  /// True if this partition has keys and its data key is not among them.
+  func isDataLocked(_ partition: PartitionID) throws(VaultFailure) -> Bool {
+    try open(partition).keys.map { $0.data == nil } ?? false
   }
 
   // MARK: writing
@@ -143,7 +182,7 @@ final class Vault {
       case .put(let partition, let kind, let id, let plain):
         var state: Partition
         if let known = touched[partition] { state = known } else { state = try prepared(partition, into: &batch) }
-        put(plain, kind, id, partition, &state, &batch)
+        try put(plain, kind, id, partition, &state, &batch)
         touched[partition] = state
       case .delete(let partition, let kind, let id):
         var state: Partition
@@ -156,6 +195,17 @@ final class Vault {
         destroyed.insert(partition)
         batch.append(.deletePartition(partition))
       case .audit(let entry): entries.append(entry)
+      case .lockData(let partition):
+        try changeKeys(of: partition, &touched, &batch) { $0.data = nil }
+      case .unlockData(let partition, let key):
+        try changeKeys(of: partition, &touched, &batch) { $0.data = key }
+      case .renewData(let partition):
+        try changeKeys(of: partition, &touched, &batch) { $0.data = SealingKey.random() }
+        let sealed = touched[partition]!.head.generations.keys.filter { $0.kind.keyClass == .data }
+        for entry in sealed.sorted(by: { ($0.kind, $0.id.description) < ($1.kind, $1.id.description) }) {
+          touched[partition]!.head.generations[entry] = nil
+          batch.append(.delete(RecordKey(partition: partition, kind: entry.kind, id: entry.id)))
+        }
       }
     }
     var chain: AuditChain?
@@ -203,32 +253,41 @@ final class Vault {
   private func prepared(_ partition: PartitionID, into batch: inout [StoreWrite]) throws(VaultFailure) -> Partition {
     var state = try open(partition)
     guard partition != .vault, state.keys == nil else { return state }
-    let token = SealingKey.random()
-    let data = SealingKey.random()
-    state.keys = (token, data)
-    var pair = SecretBuilder(capacity: 2 * SealingKey.byteCount)
-    pair.append(token.secret)
-    pair.append(data.secret)
-    put(pair.finish(), .accountKeys, [], partition, &state, &batch)
+    let keys = AccountKeys(token: SealingKey.random(), data: SealingKey.random())
+    state.keys = keys
+    try put(keys.plain, .accountKeys, [], partition, &state, &batch)
     return state
+  }
+
+  private func changeKeys(
+    of partition: PartitionID, _ touched: inout [PartitionID: Partition], _ batch: inout [StoreWrite],
+    _ body: (inout AccountKeys) -> Void
+  ) throws(VaultFailure) {
+    var state: Partition
+    if let known = touched[partition] { state = known } else { state = try prepared(partition, into: &batch) }
+    guard var keys = state.keys else { throw .integrity }
+    body(&keys)
+    state.keys = keys
+    try put(keys.plain, .accountKeys, [], partition, &state, &batch)
+    touched[partition] = state
   }
 
   private func put(
     _ plain: Secret, _ kind: RecordKind, _ id: [UInt8], _ partition: PartitionID, _ state: inout Partition,
     _ batch: inout [StoreWrite]
-  ) {
+  ) throws(VaultFailure) {
     let entry = VaultHead.Entry(kind: kind, id: id)
     // Generations never start again, also after a deletion: the head's own count is above all it ever gave.
     let generation = state.head.generation + 1
     state.head.generations[entry] = generation
-    batch.append(.put(seal(plain, kind, id, partition, generation, sealingKey(kind, partition, state.keys))))
+    batch.append(.put(seal(plain, kind, id, partition, generation, try sealingKey(kind, partition, state.keys))))
   }
 
   // MARK: seals
 
   private func sealingKey(
-    _ kind: RecordKind, _ partition: PartitionID, _ pair: (token: SealingKey, data: SealingKey)?
-  ) -> SealingKey {
+    _ kind: RecordKind, _ partition: PartitionID, _ keysOfPartition: AccountKeys?
+  ) throws(VaultFailure) -> SealingKey {
     let context = partition.bytes + withUnsafeBytes(of: kind.rawValue.littleEndian) { Array($0) }
     switch kind.keyClass {
     case .head: return keys.head.derive("head", partition.bytes)
@@ -236,8 +295,11 @@ final class Vault {
     case .vault: return keys.vault.derive("record", context)
     case .outbox: return keys.outbox.derive("record", context)
     // A partition without keys of its own has no such records: what claims to be one does not open.
-    case .token: return (pair?.token ?? keys.directory).derive("record", context)
-    case .data: return (pair?.data ?? keys.directory).derive("record", context)
+    case .token: return (keysOfPartition?.token ?? keys.directory).derive("record", context)
+    case .data:
+      guard let keysOfPartition else { return keys.directory.derive("record", context) }
+      guard let data = keysOfPartition.data else { throw .dataLocked }
+      return data.derive("record", context)
     }
   }
 

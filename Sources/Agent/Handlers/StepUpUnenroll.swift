@@ -1,0 +1,10 @@
+internal import AgentProtocol
+
+enum StepUpUnenrollHandler: MethodHandler {
+  typealias Method = StepUpUnenroll
+
+  static func handle(_ params: StepUpUnenroll.Params, _ call: Call) async throws(RPCError) -> StepUpUnenroll.Result {
+    let id = try await call.agent.registry.profile(params.account).id
+    return WireStepUpStatus(try await call.agent.registry.unenroll(id), call.agent)
+  }
+}
