@@ -38,7 +38,7 @@ enum ErrorWords {
     switch name {
     case "accountNotFound": "`lanyard list` shows the accounts, `lanyard login` adds one."
     case "accountAmbiguous": "Name one by its id: `lanyard list` shows them."
-    case "signedOut", "reauthenticationRequired", "dataLocked": signIn(account)
+    case "signedOut", "reauthenticationRequired": signIn(account)
     case "interactionRequired": signIn(account)
     case "signInFailed": "`lanyard login` begins a new one."
     case "providerNotFound": "`lanyard provider list` shows the providers, `lanyard provider add` adds one."
@@ -53,7 +53,7 @@ enum ErrorWords {
     switch remedy {
     case "unlock": "Unlock the vault: `lanyard unlock`."
     case "connect": "Connect to the network and try again."
-    case "stepUp": "Confirm that it is you (stepUp.verify)."
+    case "stepUp": "Confirm that it is you: `lanyard step-up`."
     case "interact", "reauthenticate": signIn(account)
     case "administrator": "Ask whoever administers this provider or machine."
     default: nil

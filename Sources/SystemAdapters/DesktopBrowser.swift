@@ -59,7 +59,7 @@ public struct DesktopBrowser: URLOpening {
   }
 }
 
-private func withCStrings<Result>(
+func withCStrings<Result>(
   _ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
 ) -> Result {
   var pointers: [UnsafeMutablePointer<CChar>?] = texts.map { strdup($0) }

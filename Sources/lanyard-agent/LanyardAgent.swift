@@ -63,7 +63,7 @@ struct LanyardAgent {
       clock: clock, entropy: SystemEntropy(), http: CurlExchange(clock: clock),
       signatures: OpenSSLSignatureVerifier(), redirects: LoopbackRedirects(executor: pool),
       directories: DotLanyardFiles(),
-      browser: DesktopBrowser(), signals: KernelSignals(log: log), log: log)
+      browser: DesktopBrowser(), prompter: Pinentry(program: options.pinentry), signals: KernelSignals(log: log), log: log)
     let keySource: (any KeySource)? = options.protection == "keyFile" ? KeyFile(path: state.path + "/key") : nil
     let transport = TransportHandle()
     let agent = AgentService(

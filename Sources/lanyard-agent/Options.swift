@@ -14,6 +14,8 @@ struct Options {
   var protection = "keyFile"
   var passphraseFile: String?
   var logLevel = LogLevel.notice
+  /// Nil for the one that the machine has.
+  var pinentry: String?
   var strictGrants = false
 
   /// How reading the command line ends when it is not with options.
@@ -49,6 +51,10 @@ struct Options {
         default: throw .usage("--protection is key-file or passphrase.")
         }
       case "--passphrase-file": passphraseFile = try value(option, attached)
+      case "--pinentry":
+        let path = try value(option, attached)
+        guard path.hasPrefix("/") else { throw .usage("--pinentry needs an absolute path.") }
+        pinentry = path
       case "--log-level":
         guard let level = LogLevel(rawValue: try value(option, attached)) else {
           throw .usage("--log-level is one of \(LogLevel.allCases.map(\.rawValue).joined(separator: ", ")).")
@@ -98,7 +104,7 @@ struct Options {
     lanyard-agent: keeps the accounts of one person, and answers local programs over JSON-RPC.
 
     USAGE: lanyard-agent [--stdio | --socket PATH] [--state-dir DIR] [--protection key-file|passphrase]
-                         [--passphrase-file PATH] [--log-level LEVEL]
+                         [--passphrase-file PATH] [--pinentry PATH] [--log-level LEVEL]
 
       --stdio                 Serve one client on standard input and output, and end with its input.
       --socket PATH           Serve on a unix socket. Default: $LANYARD_SOCKET, else $XDG_RUNTIME_DIR/lanyard/agent.sock.
@@ -108,6 +114,8 @@ struct Options {
                               start. passphrase: a person's passphrase; the agent starts locked until it is given by
                               agent.initialize or agent.unlock, or by --passphrase-file.
       --passphrase-file PATH  The passphrase, in a file that only you can read.
+      --pinentry PATH         The program that asks for a PIN or passphrase. Default: pinentry in /usr/local/bin,
+                              /usr/bin or /bin.
       --log-level LEVEL       trace, debug, info, notice (default), warning or error, to standard error. No level
                               shows a token, a name or an address.
       --version, --help

@@ -28,7 +28,7 @@ import Glibc
     version: Version.text,
     groupedSubcommands: [
       CommandGroup(name: "Accounts", subcommands: [Login.self, Logout.self, List.self, Switch.self, Status.self]),
-      CommandGroup(name: "Tokens", subcommands: [Token.self]),
+      CommandGroup(name: "Tokens", subcommands: [Token.self, StepUp.self]),
       CommandGroup(
         name: "Agent",
         subcommands: [

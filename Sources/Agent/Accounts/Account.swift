@@ -15,6 +15,7 @@ struct AccountSurroundings: Sendable {
   let connectivity: ConnectivityState
   let time: TimeKeeper
   let policies: PolicyShelf
+  let stepUps: StepUps
   let environment: AgentEnvironment
   /// Sends an entry of the outbox, in its own time.
   let revoke: @Sendable (OutboxEntry) -> Void

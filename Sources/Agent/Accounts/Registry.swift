@@ -274,6 +274,7 @@ actor Registry {
   }
 
   func closeStore() {
+    stepUps.end()
     lock()
     store.close()
   }

@@ -24,7 +24,7 @@ extension Account {
     var facts = PolicyFacts(
       state: PolicyFacts.State(rawValue: machine.state(at: now).rawValue) ?? .signedOut,
       isOnline: around.connectivity.current.state == .online, confirmationAge: age, token: token(at: now),
-      snapshot: nil, clock: time.clock)
+      snapshot: nil, stepUpAges: around.stepUps.ages(id), clock: time.clock)
     // Signed out, the data is sealed or gone, and a token is not there.
     guard profile.standing == .signedIn else {
       facts.state = .signedOut

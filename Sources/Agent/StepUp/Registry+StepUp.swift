@@ -27,7 +27,12 @@ extension Registry {
   }
 
   /// Until when a step-up counts where the caller does not say: as long as any policy of this account would take it.
-  func longestStepUpAge(of profile: AccountProfile) -> Milliseconds { .seconds(300) }
+  private func longestStepUpAge(of profile: AccountProfile) -> Milliseconds {
+    guard case .document(let policy) = policyShelf.policy(of: profile.provider), let age = policy.longestStepUpAge else {
+      return .seconds(300)
+    }
+    return age
+  }
 
   // MARK: trying
 

@@ -68,6 +68,9 @@ final class StepUps: Sendable {
     }
   }
 
+  /// The agent ends, and nobody listens any more.
+  func end() { state.withLock { $0.moments = StepUpMoments() } }
+
   // MARK: the timer
 
   private func sleep(until moment: BootInstant) {

@@ -1,0 +1,167 @@
+import ArgumentParser
+import CommandSupport
+import JSONRPC
+
+/// `lanyard step-up`
+struct StepUp: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "step-up",
+    abstract: "Confirm by your PIN that it is you.",
+    discussion: """
+      Some things a policy allows only to a person who proved a short while ago to be there. This asks for the \
+      account's PIN, without showing it, and tells until when that counts. Locking the vault, signing out and --clear \
+      end it at once.
+
+      A PIN is set by --enroll, once for each account. After ten wrong ones it is destroyed; a right one does not give \
+      the wrong ones back, but setting a PIN anew does. Data that a soft sign-out kept is locked by the PIN, and is gone \
+      for good with it. The PIN is read from stdin where there is no terminal, and never from the command line.
+
+      EXAMPLES:
+        lanyard step-up --enroll
+        lanyard step-up work --duration 600
+        lanyard step-up --status
+        lanyard step-up --pinentry       # a window or terminal of the agent's asks, and not this program
+      """)
+
+  /// What to do, where it is not to verify.
+  enum Action: String, EnumerableFlag {
+    case enroll, clear, remove, status
+
+    static func help(for action: Action) -> ArgumentHelp? {
+      switch action {
+      case .enroll: "Set a PIN; where there is one, it is asked for first."
+      case .clear: "End the step-up now."
+      case .remove: "Remove the PIN; it is asked for first."
+      case .status: "Say whether there is a PIN, how many tries it has left, and until when a step-up counts."
+      }
+    }
+  }
+
+  @Argument(help: "The account: an alias or an id.", completion: .accounts)
+  var account: String?
+
+  @Flag(exclusivity: .exclusive) var action: Action?
+
+  @Option(
+    name: .long, help: ArgumentHelp("How long it counts; else as long as the policy takes it.", valueName: "seconds"))
+  var duration: Int?
+
+  @Flag(name: .long, help: "Have the agent ask for the PIN, by pinentry.")
+  var pinentry = false
+
+  @OptionGroup var common: CommonOptions
+
+  /// For changing the PIN: as long as that takes.
+  private static let momentSeconds = 60
+  /// From here on a person should know that their tries run out.
+  private static let fewAttempts = 3
+
+  func validate() throws {
+    if let duration {
+      guard action == nil else { throw ValidationError("--duration is for confirming alone.") }
+      guard (1...86_400).contains(duration) else { throw ValidationError("--duration is 1 to 86400 seconds.") }
+    }
+    if pinentry, action == .clear || action == .status { throw ValidationError("That needs no PIN, nor --pinentry.") }
+  }
+
+  func run() throws {
+    let selector = try AccountSelection.choose(argument: account, option: common.account).selector
+    var agent = try common.connect()
+    switch action {
+    case nil: try verify(selector, over: &agent)
+    case .status: try show("stepUp.status", of: selector, over: &agent)
+    case .clear: try show("stepUp.clear", of: selector, over: &agent)
+    case .remove:
+      try confirm(selector, over: &agent)
+      try show("stepUp.unenroll", of: selector, over: &agent)
+    case .enroll: try enroll(selector, over: &agent)
+    }
+  }
+
+  private func verify(_ selector: String, over agent: inout AgentConnection) throws(CommandFailure) {
+    let pin = try self.pin(asking: "PIN (not shown): ")
+    let answer = try agent.call("stepUp.verify") { writer in
+      writer.member("account", selector)
+      write(pin, to: &writer)
+      writer.member("durationSeconds", duration)
+    } result: { (node) -> (until: Moment?, json: String) in
+      (node["validUntil"]?.string.flatMap { Moment($0) }, node.text)
+    }
+    if common.json { return Output.answer(answer.json) }
+    Output.answer("Confirmed" + (answer.until.map { ", until \($0.clock) (\($0.relative))." } ?? "."))
+    let left = try agent.call("stepUp.status", params: { $0.member("account", selector) }) { $0["attemptsLeft"]?.integer }
+    if let left, left <= Self.fewAttempts {
+      Output.warning("this PIN has \(left) \(left == 1 ? "try" : "tries") left; `lanyard step-up --enroll` sets one anew.")
+    }
+  }
+
+  private func enroll(_ selector: String, over agent: inout AgentConnection) throws(CommandFailure) {
+    try confirm(selector, over: &agent)
+    let pin = try self.pin(asking: "A new PIN (not shown): ")
+    if let pin, Terminal.canAsk {
+      let second = try SecretInput.ask("Once more: ")
+      guard pin.equals(second) else { throw .usage("The two are not the same. Nothing was done; try again.") }
+      return try send(pin, to: "stepUp.enroll", of: selector, over: &agent)
+    }
+    try send(pin, to: "stepUp.enroll", of: selector, over: &agent)
+  }
+
+  /// Where a PIN is set already, changing anything takes it.
+  private func confirm(_ selector: String, over agent: inout AgentConnection) throws(CommandFailure) {
+    let mustConfirm = try agent.call("stepUp.status", params: { $0.member("account", selector) }) { status in
+      status["enrolled"]?.bool == true && status["validUntil"] == nil
+    }
+    guard mustConfirm else { return }
+    let pin = try self.pin(asking: "The PIN of now (not shown): ")
+    try agent.perform("stepUp.verify") { writer in
+      writer.member("account", selector)
+      write(pin, to: &writer)
+      writer.member("durationSeconds", Self.momentSeconds)
+    }
+  }
+
+  private func send(
+    _ pin: consuming SecretInput?, to method: String, of selector: String, over agent: inout AgentConnection
+  ) throws(CommandFailure) {
+    try agent.call(method) { writer in
+      writer.member("account", selector)
+      write(pin, to: &writer)
+    } result: {
+      show($0)
+    }
+  }
+
+  private func show(_ method: String, of selector: String, over agent: inout AgentConnection) throws(CommandFailure) {
+    try agent.call(method, params: { $0.member("account", selector) }, result: { show($0) })
+  }
+
+  // MARK: the PIN
+
+  /// Nil where the agent asks.
+  private func pin(asking question: String) throws(CommandFailure) -> SecretInput? {
+    pinentry ? nil : try SecretInput.line(of: "-", question: question)
+  }
+
+  private func write(_ pin: borrowing SecretInput?, to writer: inout JSONWriter) {
+    switch pin {
+    case .some(let pin):
+      writer.key("pin")
+      pin.withBytes { writer.string(utf8: $0) }
+    case .none: writer.member("prompt", "pinentry")
+    }
+  }
+
+  // MARK: words
+
+  private func show(_ status: JSONNode) {
+    if common.json { return Output.answer(json: status.raw) }
+    let left = status["attemptsLeft"]?.integer ?? 0
+    guard status["enrolled"]?.bool == true else {
+      return Output.answer(
+        left > 0 ? "No PIN is set." : "The PIN was destroyed by wrong ones. Sign in again, then set a new one.")
+    }
+    let until = status["validUntil"]?.string.flatMap { Moment($0) }
+    let confirmed = until.map { "confirmed until \($0.clock) (\($0.relative))" } ?? "not confirmed now"
+    Output.answer("A PIN is set, with \(left) \(left == 1 ? "try" : "tries") left; \(confirmed).")
+  }
+}
