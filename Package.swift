@@ -56,7 +56,7 @@ let adapters: [Target] = [
   room("LoopbackHTTP", ["CPlatform"]),  // a small HTTP/1.1 listener on loopback
   room("SQLiteStore", ["AgentModel", "AgentPorts", "CPlatform", "CSQLite"]),  // Store on SQLite
   room("SystemAdapters", ["AgentModel", "AgentPorts", "CPlatform", "LoopbackHTTP", "Secrets"]),  // clock, signals
-  room("TokenSignatures", ["AgentModel", "AgentPorts", "CVerify"]),  // signatures of ID tokens, by OpenSSL
+  room("TokenSignatures", ["AgentModel", "AgentPorts", "CVerify", "Secrets"]),  // signatures of tokens, by OpenSSL
   room("UnixTransport", ["AgentModel", "AgentPorts", "CPlatform", "JSONRPC"]),  // the socket, stdio, the reading thread
 ]
 
@@ -111,7 +111,7 @@ let foreign: [Target] = [
   system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
   system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
   .target(name: "CCurl"),  // libcurl, opened when the first exchange needs it (Sources/CCurl/README.md)
-  .target(name: "CVerify"),  // libcrypto, opened when the first signature needs it
+  .target(name: "CVerify"),  // libcrypto, opened when the first signature needs it: checks and makes them
   .target(name: "CPlatform"),  // what `import Glibc` does not reach
   .target(name: "CFaultVFS", dependencies: ["CSQLite"]),  // an SQLite file system that fails and dies on demand
 ]
@@ -120,7 +120,10 @@ let checks: [Target] = [
   tests("AgentCoreTests", ["AgentCore", "AgentModel", "JSONRPC"]),
   tests(
     "AgentTests",
-    ["Agent", "AgentCore", "AgentModel", "AgentPorts", "AgentSimulation", "PracticeProvider", "Secrets"]
+    [
+      "Agent", "AgentCore", "AgentModel", "AgentPorts", "AgentSimulation", "JSONRPC", "PracticeProvider", "Secrets",
+      "TokenSignatures",
+    ]
   ),
   tests(
     "HTTPAdapterTests",

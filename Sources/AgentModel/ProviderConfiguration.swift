@@ -4,6 +4,8 @@ public struct ProviderConfiguration: Hashable, Sendable {
   /// An https URL, or http on a loopback host (API.md, "The programs").
   public var issuer: String
   public var clientID: String
+  /// How the client says who it is; nil: as the provider says it may.
+  public var tokenEndpointAuthMethod: ClientAuthMethod?
   public var scopes: [String]
   public var resources: [String]
   public var endpoints: ServerMetadata.Endpoints
@@ -66,6 +68,15 @@ public struct ProviderConfiguration: Hashable, Sendable {
   }
 
   public enum RevocationScope: String, Hashable, Sendable { case token, family, grant }
+}
+
+/// How a client says who it is (OpenID Connect Core §9).
+public enum ClientAuthMethod: String, Hashable, Sendable, CaseIterable {
+  /// A public client only names itself.
+  case publicClient = "none"
+  case clientSecretBasic = "client_secret_basic"
+  case clientSecretPost = "client_secret_post"
+  case privateKeyJWT = "private_key_jwt"
 }
 
 /// What a failure asks for. The words of `errorCodes` in `provider.add`.

@@ -8,7 +8,12 @@ extension ProviderState {
     seenClientID = id
     let isBasic = method == .basic
     guard let client = client(id) else { throw .invalidClient(challenge: isBasic) }
-    guard client.authenticationMethods.contains(method), client.secret == secret else {
+    let isProved =
+      switch method {
+      case .privateKeyJWT: isProved(secret ?? "", by: client, at: issuer.localPath(of: request.path) ?? "")
+      case .none, .basic, .post: client.secret == secret
+      }
+    guard client.authenticationMethods.contains(method), isProved else {
       if options.wrongSecretBurnsRefreshToken, let token = form["refresh_token"] {
         refreshTokens[token]?.standing = .revoked
       }
@@ -28,6 +33,12 @@ extension ProviderState {
         throw .invalidRequest("two ways of authentication")
       }
       return (id, secret, .basic)
+    }
+    if let assertion = form["client_assertion"] {
+      guard form["client_assertion_type"] == ClientAssertion.type, form["client_secret"] == nil,
+        let id = ClientAssertion(assertion)?.claims["sub"]?.stringValue, form["client_id"].map({ $0 == id }) ?? true
+      else { throw .invalidClient(challenge: false) }
+      return (id, assertion, .privateKeyJWT)
     }
     let id = try form.required("client_id")
     return (id, form["client_secret"], form["client_secret"] == nil ? .none : .post)

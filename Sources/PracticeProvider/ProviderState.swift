@@ -17,6 +17,8 @@ struct ProviderState {
   var codes: [String: AuthorizationCode] = [:]
   /// Authorization requests that were pushed and not yet used, by `request_uri`.
   var pushedRequests: [String: PushedRequest] = [:]
+  /// The ids of client assertions that have come, with their end: each is taken once.
+  var seenAssertions: [String: Int64] = [:]
   var devices: [String: DeviceAuthorization] = [:]
   /// ID tokens to the grants they came from, for `id_token_hint`.
   var idTokens: [String: String] = [:]

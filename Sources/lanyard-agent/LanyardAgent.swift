@@ -61,7 +61,8 @@ struct LanyardAgent {
     let log = StandardErrorLog(least: options.logLevel)
     let environment = AgentEnvironment(
       clock: clock, entropy: SystemEntropy(), http: CurlExchange(clock: clock),
-      signatures: OpenSSLSignatureVerifier(), redirects: LoopbackRedirects(executor: pool),
+      signatures: OpenSSLSignatureVerifier(), keys: OpenSSLClientKeySigner(),
+      redirects: LoopbackRedirects(executor: pool),
       directories: DotLanyardFiles(),
       browser: DesktopBrowser(), prompter: Pinentry(program: options.pinentry), signals: KernelSignals(log: log), log: log)
     let keySource: (any KeySource)? = options.protection == "keyFile" ? KeyFile(path: state.path + "/key") : nil

@@ -59,6 +59,21 @@ class ProviderTests(Person):
         self.refused(2, "provider", "add", *common, "-", input="\n")
         self.refused(2, "provider", "add", "idp", "--issuer", "https://i", "--client-id", "c", "--client-secret", "x")
 
+    def test_a_key_from_a_file_or_a_pipe(self):
+        key = "-----BEGIN PRIVATE KEY-----\nMIG\n-----END PRIVATE KEY-----\n"
+        path = os.path.join(self.place, "key.pem")
+        with open(path, "w") as file:
+            file.write(key)
+        common = ["idp", "--issuer", "https://i", "--client-id", "c", "--auth-method", "private_key_jwt", "--client-key"]
+        self.assertEqual(self.added(*common, path), {
+            "name": "idp", "issuer": "https://i", "clientId": "c", "clientKey": key,
+            "tokenEndpointAuthMethod": "private_key_jwt"})
+        self.assertEqual(self.added(*common, "-", input=key)["clientKey"], key)
+        self.refused(2, "provider", "add", *common, "/nowhere")
+        self.refused(2, "provider", "add", *common, "-", input="")
+        self.refused(2, "provider", "add", *common, "-", "--client-secret-file", "-", input=key)
+        self.refused(2, "provider", "add", *common, path, "--auth-method", "guess")
+
     def test_a_secret_at_a_terminal_is_not_shown(self):
         screen = self.on_terminal("provider", "add", "idp", "--issuer", "https://i", "--client-id", "c",
                                   "--client-secret-file", "-", answers=[("(not shown): ", "typpo\x7f\x7fo\n")])

@@ -20,7 +20,9 @@ enum ProviderAddHandler: MethodHandler {
         persistAccessTokens: params.persistAccessTokens, allowedOrigins: params.allowedOrigins, pins: params.pins,
         policy: params.policy))
     if let preset { configuration.complete(from: preset, saying: params.authorization) }
-    var provider = Provider(configuration: configuration, clientSecret: params.clientSecret, metadata: nil)
+    var provider = Provider(
+      configuration: configuration, clientSecret: params.clientSecret, clientKey: params.clientKey)
+    try provider.authenticate(by: params.tokenEndpointAuthMethod, signer: call.agent.environment.keys)
     if !configuration.knowsItsEndpoints {
       provider.metadata = try await call.agent.client(of: provider).discoverOrExplain()
     }

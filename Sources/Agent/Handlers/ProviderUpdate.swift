@@ -22,6 +22,8 @@ enum ProviderUpdateHandler: MethodHandler {
         persistAccessTokens: params.persistAccessTokens, allowedOrigins: params.allowedOrigins, pins: params.pins,
         policy: params.policy))
     provider.clientSecret = params.clientSecret ?? provider.clientSecret
+    provider.clientKey = params.clientKey ?? provider.clientKey
+    try provider.authenticate(by: params.tokenEndpointAuthMethod, signer: call.agent.environment.keys)
     let issuerChanged = provider.configuration.issuer != before.issuer
     if issuerChanged { provider.metadata = nil }
     if !provider.configuration.knowsItsEndpoints, provider.metadata == nil {

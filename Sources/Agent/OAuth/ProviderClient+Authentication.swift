@@ -1,27 +1,43 @@
+internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import Secrets
 
 /// How the client says who it is, at every endpoint that asks (RFC 6749 §2.3, RFC 7523).
 extension ProviderClient {
-  /// RFC 6749 §2.3.1: Basic is what every server must take; the body is for those that say they take only that.
+  /// One way a provider, and no other one after a refusal: a wrong secret may burn the refresh token that came with it.
+  /// Nil if the client's key can't sign, so that nothing is sent.
   ///
   /// `naming` puts the client's id in the body where the header has it too: RFC 9126 §2.1 wants it there, and so do some
   /// servers at RFC 8628 §3.1.
-  func authenticate(_ form: inout FormBody, naming: Bool = false) -> [HTTPField] {
-    let configuration = provider.configuration
-    let fields = [HTTPField("Content-Type", FormBody.mediaType), HTTPField("Accept", "application/json")]
-    let methods = provider.tokenEndpointAuthMethods
-    guard let secret = provider.clientSecret else {
-      form.append("client_id", configuration.clientID)
-      return fields
+  func authenticate(_ form: inout FormBody, at endpoint: String, naming: Bool = false) -> [HTTPField]? {
+    let clientID = provider.configuration.clientID
+    var fields = [HTTPField("Content-Type", FormBody.mediaType), HTTPField("Accept", "application/json")]
+    let (method, secret) = (provider.authenticationMethod, provider.clientSecret)
+    if naming || method != .clientSecretBasic { form.append("client_id", clientID) }
+    switch method {
+    case .publicClient: break
+    case .clientSecretBasic: if let secret { fields.append(.basic(clientID: clientID, clientSecret: secret)) }
+    case .clientSecretPost: if let secret { form.append("client_secret", secret) }
+    case .privateKeyJWT:
+      guard let assertion = assertion(for: endpoint) else { return nil }
+      form.append("client_assertion_type", ClientAssertion.type)
+      form.append("client_assertion", assertion)
     }
-    if !methods.isEmpty, !methods.contains("client_secret_basic"), methods.contains("client_secret_post") {
-      form.append("client_id", configuration.clientID)
-      form.append("client_secret", secret)
-      return fields
-    }
-    if naming { form.append("client_id", configuration.clientID) }
-    return fields + [HTTPField.basic(clientID: configuration.clientID, clientSecret: secret)]
+    return fields
   }
+
+  private func assertion(for endpoint: String) -> Secret? {
+    guard let key = provider.clientKey.flatMap({ ClientKey($0) }) else { return nil }
+    let configuration = provider.configuration
+    return ClientAssertion(
+      clientID: configuration.clientID, audience: provider.assertionAudience(at: endpoint),
+      id: Base64URL.encode(environment.entropy.bytes(18)), now: time.now(for: configuration.name)
+    ).signed(by: key, with: environment.keys)
+  }
+}
+
+extension ExchangeFailure {
+  /// The client's key was good when it was given, and can't sign now: OpenSSL is gone.
+  static let unsigned = misconfigured("clientKey")
 }

@@ -15,7 +15,7 @@ extension ProviderClient {
   /// RFC 8628 §3.1.
   func authorizeDevice(at endpoint: String, scopes: [String]) async -> DeviceBeginning {
     var form = FormBody()
-    let fields = authenticate(&form, naming: true)
+    guard let fields = authenticate(&form, at: endpoint, naming: true) else { return .failed(.unsigned) }
     if !scopes.isEmpty { form.append("scope", scopes.joined(separator: " ")) }
     for resource in provider.configuration.resources { form.append("resource", resource) }  // RFC 8707 §2.1
     switch await send(request("POST", endpoint, fields: fields, body: form.finish())) {

@@ -19,7 +19,7 @@ extension ProviderClient {
   /// RFC 9126 §2.1. Nothing is given that could be lost: an answer that does not come costs nothing.
   func push(_ parameters: [(String, String)], to endpoint: String) async -> PushAnswer {
     var form = FormBody()
-    let fields = authenticate(&form, naming: true)
+    guard let fields = authenticate(&form, at: endpoint, naming: true) else { return .failed(.unsigned) }
     for (name, value) in parameters where name != "client_id" { form.append(name, value) }
     switch await send(request("POST", endpoint, fields: fields, body: form.finish())) {
     case .response(let response):

@@ -55,7 +55,7 @@ struct ProviderClient: Sendable {
   func exchange(_ form: consuming FormBody) async -> HTTPOutcome {
     guard let endpoint = provider.endpoints.token else { return .notConnected(.invalidURL) }
     var form = form
-    let fields = authenticate(&form)
+    guard let fields = authenticate(&form, at: endpoint) else { return .notConnected(.other) }
     let outcome = await send(request("POST", endpoint, fields: fields, body: form.finish()))
     if case .response(let response) = outcome { hearTime(response) }
     return outcome
@@ -97,8 +97,8 @@ struct ProviderClient: Sendable {
     var form = FormBody()
     form.append("token", token)
     form.append("token_type_hint", kind.rawValue)
-    let fields = authenticate(&form)
-    guard case .response(let response) = await send(request("POST", endpoint, fields: fields, body: form.finish()))
+    guard let fields = authenticate(&form, at: endpoint),
+      case .response(let response) = await send(request("POST", endpoint, fields: fields, body: form.finish()))
     else { return .none }
     let refusal = TokenEndpointRefusal(response, now: clock.wall())
     return .response(status: response.status, error: refusal.error, retryAfter: refusal.retryAfter)

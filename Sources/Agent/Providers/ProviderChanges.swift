@@ -123,6 +123,8 @@ extension WireProvider {
     let ends = provider.endpoints
     self.init(
       name: it.name, issuer: it.issuer, clientId: it.clientID, clientSecretSet: provider.clientSecret != nil,
+      clientKeySet: provider.clientKey.map { _ in true },
+      tokenEndpointAuthMethod: it.tokenEndpointAuthMethod.flatMap { WireClientAuthMethod(rawValue: $0.rawValue) },
       scopes: it.scopes, resources: it.resources,
       endpoints: WireEndpoints(
         authorization: ends.authorization, token: ends.token, deviceAuthorization: ends.deviceAuthorization,

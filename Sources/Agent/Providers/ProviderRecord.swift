@@ -8,6 +8,8 @@ internal import Secrets
 struct Provider: Sendable {
   var configuration: ProviderConfiguration
   var clientSecret: Secret?
+  /// As the person gave it.
+  var clientKey: Secret?
   /// Nil until a discovery succeeded, or for ever where all endpoints were given.
   var metadata: ServerMetadata?
 
@@ -32,6 +34,8 @@ struct Provider: Sendable {
       writer.member("issuer", it.issuer)
       writer.member("clientId", it.clientID)
       writer.member("clientSecret", clientSecret)
+      writer.member("clientKey", clientKey)
+      writer.member("tokenEndpointAuthMethod", it.tokenEndpointAuthMethod?.rawValue)
       writer.member("scopes", it.scopes)
       writer.member("resources", it.resources)
       writer.key("endpoints")
@@ -79,9 +83,13 @@ struct Provider: Sendable {
     }
   }
 
-  init(configuration: ProviderConfiguration, clientSecret: Secret?, metadata: ServerMetadata?) {
+  init(
+    configuration: ProviderConfiguration, clientSecret: Secret? = nil, clientKey: Secret? = nil,
+    metadata: ServerMetadata? = nil
+  ) {
     self.configuration = configuration
     self.clientSecret = clientSecret
+    self.clientKey = clientKey
     self.metadata = metadata
   }
 
@@ -118,8 +126,9 @@ struct Provider: Sendable {
       }
       it.policy = node["policy"]?.string
       it.preset = node["preset"]?.string
+      it.tokenEndpointAuthMethod = node["tokenEndpointAuthMethod"]?.string.flatMap { .init(rawValue: $0) }
       return Provider(
-        configuration: it, clientSecret: node["clientSecret"]?.secret,
+        configuration: it, clientSecret: node["clientSecret"]?.secret, clientKey: node["clientKey"]?.secret,
         metadata: node["metadata"].flatMap { ServerMetadata($0) })
     }
     guard let read else { return nil }

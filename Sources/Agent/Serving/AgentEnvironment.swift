@@ -6,6 +6,7 @@ public struct AgentEnvironment: Sendable {
   public var entropy: any Entropy
   public var http: any HTTPExchange
   public var signatures: any SignatureVerifier
+  public var keys: any ClientKeySigner
   public var redirects: any RedirectListening
   public var directories: any DirectoryAccounts
   public var browser: any URLOpening
@@ -15,13 +16,15 @@ public struct AgentEnvironment: Sendable {
 
   public init(
     clock: any AgentClock, entropy: any Entropy, http: any HTTPExchange, signatures: any SignatureVerifier,
-    redirects: any RedirectListening, directories: any DirectoryAccounts, browser: any URLOpening = NoBrowser(),
-    prompter: any Prompter = NoPrompter(), signals: any SystemSignals = NoSystemSignals(), log: any AgentLog
+    keys: any ClientKeySigner = NoClientKeys(), redirects: any RedirectListening, directories: any DirectoryAccounts,
+    browser: any URLOpening = NoBrowser(), prompter: any Prompter = NoPrompter(),
+    signals: any SystemSignals = NoSystemSignals(), log: any AgentLog
   ) {
     self.clock = clock
     self.entropy = entropy
     self.http = http
     self.signatures = signatures
+    self.keys = keys
     self.redirects = redirects
     self.directories = directories
     self.browser = browser

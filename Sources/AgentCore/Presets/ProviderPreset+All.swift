@@ -20,6 +20,7 @@ extension ProviderPreset {
   /// not revoked. There is no revocation endpoint. ID tokens of v2.0 name the tenant always.
   public static let entra = make("entra") {
     $0.issuerTemplate = "https://login.microsoftonline.com/TENANT-ID/v2.0"
+    $0.assertionAudience = .tokenEndpoint
     $0.refresh.reuse = .none
     $0.tenant = .claim("tid")
     $0.failures = .entra
@@ -72,6 +73,7 @@ extension ProviderPreset {
   /// persistent ones, which native applications get unless told otherwise, lose nothing by it.
   public static let okta = make("okta") {
     $0.issuerTemplate = "https://ORG.okta.com/oauth2/default"
+    $0.assertionAudience = .endpoint
     $0.refresh.reuse = .grace
     $0.refresh.graceSeconds = 30
     $0.failures = .okta

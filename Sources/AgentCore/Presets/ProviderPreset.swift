@@ -14,6 +14,8 @@ public struct ProviderPreset: Sendable {
   public var endpoints: ServerMetadata.Endpoints
   /// How the client says who it is, where no discovery tells (OpenID Connect Core §9).
   public var tokenEndpointAuthMethods: [String]
+  /// Whom a client's assertion is for (RFC 7523 §3), where it is not the issuer.
+  public var assertionAudience: AssertionAudience?
   public var refresh: ProviderConfiguration.RefreshRule
   public var revocationScope: ProviderConfiguration.RevocationScope
   /// Where access tokens have no end and nothing comes after them: an agent that forgot them would ask for a sign-in at
@@ -24,6 +26,12 @@ public struct ProviderPreset: Sendable {
   public var tenantClaim: String?
   /// Nil where the standard table says everything.
   public var failures: FailureTable?
+
+  public enum AssertionAudience: Sendable {
+    case tokenEndpoint
+    /// The one that is asked.
+    case endpoint
+  }
 
   init(_ name: String) {
     self.name = name

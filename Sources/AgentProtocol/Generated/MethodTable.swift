@@ -84,5 +84,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "bb4dbcd14fe8569d1d48f620ee5d21b9961453ba691590f70088ff5102538dcd"
+  public static let schemaDigest = "f8f2a43b01ce6c0d9fac73d85fc4725287f69d64793b67992c6e9f97cd2f3561"
 }

@@ -1131,6 +1131,9 @@ public struct WireProvider: WireWritable, Sendable {
   public var clientId: String
   /// It has a client secret, which no method returns.
   public var clientSecretSet: Bool
+  /// It has a private key, which no method returns.
+  public var clientKeySet: Bool?
+  public var tokenEndpointAuthMethod: WireClientAuthMethod?
   public var scopes: [String]?
   /// RFC 8707, declared when authorizing.
   public var resources: [String]?
@@ -1155,6 +1158,8 @@ public struct WireProvider: WireWritable, Sendable {
     issuer: String,
     clientId: String,
     clientSecretSet: Bool,
+    clientKeySet: Bool? = nil,
+    tokenEndpointAuthMethod: WireClientAuthMethod? = nil,
     scopes: [String]? = nil,
     resources: [String]? = nil,
     endpoints: WireEndpoints? = nil,
@@ -1174,6 +1179,8 @@ public struct WireProvider: WireWritable, Sendable {
     self.issuer = issuer
     self.clientId = clientId
     self.clientSecretSet = clientSecretSet
+    self.clientKeySet = clientKeySet
+    self.tokenEndpointAuthMethod = tokenEndpointAuthMethod
     self.scopes = scopes
     self.resources = resources
     self.endpoints = endpoints
@@ -1200,6 +1207,14 @@ public struct WireProvider: WireWritable, Sendable {
     writer.string(clientId)
     writer.key("clientSecretSet")
     writer.bool(clientSecretSet)
+    if let clientKeySet {
+      writer.key("clientKeySet")
+      writer.bool(clientKeySet)
+    }
+    if let tokenEndpointAuthMethod {
+      writer.key("tokenEndpointAuthMethod")
+      writer.string(tokenEndpointAuthMethod.rawValue)
+    }
     if let scopes {
       writer.key("scopes")
       writer.list(scopes) { item, writer in writer.string(item) }

@@ -11,6 +11,15 @@ public enum WireAccountState: String, CaseIterable, Hashable, Sendable {
   case signedOut
 }
 
+/// How a client says who it is. At every endpoint that asks (OpenID Connect Core §9). No other one is tried after a
+/// refusal: a refresh token may be burned by it.
+public enum WireClientAuthMethod: String, CaseIterable, Hashable, Sendable {
+  case none
+  case client_secret_basic
+  case client_secret_post
+  case private_key_jwt
+}
+
 /// What the agent thinks of the clock.
 public enum WireClockTrust: String, CaseIterable, Hashable, Sendable {
   case trusted

@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "CSign.h"
+
 // Signatures by OpenSSL 3. libcrypto is opened by the first call, not linked: most starts of the agent verify
 // nothing. All numbers are big-endian. False for whatever is not right: key, signature, or no libcrypto.
 

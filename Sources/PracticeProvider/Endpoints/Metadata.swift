@@ -11,7 +11,7 @@ extension ProviderState {
   func jwks() -> HTTPResponse { .json(["keys": .array(keys.published.map(\.jwk))]) }
 
   private func metadata(withExtras: Bool) -> PracticeJSON {
-    let methods = PracticeJSON.strings(ClientAuthenticationMethod.allCases.map(\.rawValue))
+    let methods = PracticeJSON.strings(options.toldAuthenticationMethods.map(\.rawValue))
     let grantTypes = ["authorization_code", "refresh_token"] + (withExtras ? [Self.deviceGrantType] : [])
     var members: [PracticeJSON.Member] = [
       .init("issuer", .string(issuer.identifier)),
@@ -43,6 +43,7 @@ extension ProviderState {
       .init("subject_types_supported", ["public"]),
       .init("id_token_signing_alg_values_supported", .strings([keys.current.algorithm.rawValue])),
       .init("token_endpoint_auth_methods_supported", methods),
+      .init("token_endpoint_auth_signing_alg_values_supported", ["RS256", "ES256", "EdDSA"]),
       .init("code_challenge_methods_supported", ["S256"]),
       .init("prompt_values_supported", ["none", "login", "consent", "select_account"]),
       .init("authorization_response_iss_parameter_supported", true),

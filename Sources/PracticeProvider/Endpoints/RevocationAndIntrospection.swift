@@ -5,7 +5,7 @@ extension ProviderState {
   mutating func revoke(_ request: HTTPRequest) throws(OAuthError) -> HTTPResponse {
     let form = try Parameters(formOf: request)
     let client = try authenticateClient(request, form)
-    guard client.secret != nil || options.publicClientsMayRevoke else { throw .invalidClient(challenge: false) }
+    guard client.isConfidential || options.publicClientsMayRevoke else { throw .invalidClient(challenge: false) }
     let value = try form.required("token")
     guard let grantID = refreshTokens[value]?.grantID ?? accessTokens[value]?.grantID, let grant = grants[grantID]
     else { return HTTPResponse(status: 200) }
@@ -37,7 +37,7 @@ extension ProviderState {
     let client = try authenticateClient(request, form)
     let value = try form.required("token")
     let inactive = HTTPResponse.json(["active": false])
-    if let (token, grant) = validAccessToken(value), client.secret != nil || grant.clientID == client.id {
+    if let (token, grant) = validAccessToken(value), client.isConfidential || grant.clientID == client.id {
       return .json(
         introspection(
           grant,
@@ -49,7 +49,7 @@ extension ProviderState {
       )
     }
     if isActive(refreshToken: value), let token = refreshTokens[value], let grant = grants[token.grantID],
-      !options.users[grant.userIndex].isDisabled, client.secret != nil || grant.clientID == client.id
+      !options.users[grant.userIndex].isDisabled, client.isConfidential || grant.clientID == client.id
     {
       return .json(
         introspection(

@@ -3,6 +3,8 @@ public struct PracticeClient: Sendable, Equatable {
   public var id: String
   /// Nil makes it a public client (RFC 6749 section 2.1).
   public var secret: String?
+  /// The public half of the key that signs the client's assertions (RFC 7523), as PEM.
+  public var publicKey: String?
   /// How the secret may be sent (OpenID Core section 9); a public client sends none.
   public var authenticationMethods: [ClientAuthenticationMethod]
   /// Compared exactly, but for the port of a loopback URI (RFC 8252 section 7.3).
@@ -16,7 +18,8 @@ public struct PracticeClient: Sendable, Equatable {
   public init(
     id: String,
     secret: String? = nil,
-    authenticationMethods: [ClientAuthenticationMethod] = [.basic, .post],
+    publicKey: String? = nil,
+    authenticationMethods: [ClientAuthenticationMethod]? = nil,
     redirectURIs: [String] = PracticeClient.loopbackRedirectURIs,
     postLogoutRedirectURIs: [String] = PracticeClient.loopbackRedirectURIs,
     scopes: [String]? = nil,
@@ -24,12 +27,18 @@ public struct PracticeClient: Sendable, Equatable {
   ) {
     self.id = id
     self.secret = secret
-    self.authenticationMethods = secret == nil ? [.none] : authenticationMethods
+    self.publicKey = publicKey
+    var fitting: [ClientAuthenticationMethod] = secret == nil ? [] : [.basic, .post]
+    if publicKey != nil { fitting.append(.privateKeyJWT) }
+    self.authenticationMethods = fitting.isEmpty ? [.none] : authenticationMethods ?? fitting
     self.redirectURIs = redirectURIs
     self.postLogoutRedirectURIs = postLogoutRedirectURIs
     self.scopes = scopes
     self.resources = resources
   }
+
+  /// It can prove who it is (RFC 6749 section 2.1).
+  var isConfidential: Bool { secret != nil || publicKey != nil }
 
   /// The paths that programs on a desktop commonly listen on, on each loopback host, on any port.
   public static let loopbackRedirectURIs: [String] = ["127.0.0.1", "[::1]", "localhost"].flatMap { host in
@@ -42,11 +51,16 @@ public enum ClientAuthenticationMethod: String, Sendable, CaseIterable, Codable 
   case none
   case basic = "client_secret_basic"
   case post = "client_secret_post"
+  case privateKeyJWT = "private_key_jwt"
 }
 
 extension [PracticeClient] {
-  /// `lanyard-demo`, public, and `confidential`, whose secret is `practice-secret`.
+  /// `lanyard-demo`, public; `confidential`, whose secret is `practice-secret`; `keyed`, which signs with
+  /// `PracticeClient.practiceOnlyKey`.
   public static var builtIn: [PracticeClient] {
-    [PracticeClient(id: "lanyard-demo"), PracticeClient(id: "confidential", secret: "practice-secret")]
+    [
+      PracticeClient(id: "lanyard-demo"), PracticeClient(id: "confidential", secret: "practice-secret"),
+      PracticeClient(id: "keyed", publicKey: PracticeOnlyKeys.clientPublicKey),
+    ]
   }
 }

@@ -55,6 +55,7 @@ public struct PracticeFile: Sendable, Decodable {
   private struct ClientEntry: Decodable {
     let client_id: String
     let client_secret: String?
+    let public_key: String?
     let token_endpoint_auth_method: ClientAuthenticationMethod?
     let redirect_uris: [String]?
     let post_logout_redirect_uris: [String]?
@@ -65,7 +66,8 @@ public struct PracticeFile: Sendable, Decodable {
       PracticeClient(
         id: client_id,
         secret: client_secret,
-        authenticationMethods: token_endpoint_auth_method.map { [$0] } ?? [.basic, .post],
+        publicKey: public_key,
+        authenticationMethods: token_endpoint_auth_method.map { [$0] },
         redirectURIs: redirect_uris ?? PracticeClient.loopbackRedirectURIs,
         postLogoutRedirectURIs: post_logout_redirect_uris ?? PracticeClient.loopbackRedirectURIs,
         scopes: scope?.split(separator: " ").map(String.init),

@@ -47,6 +47,8 @@ public struct PracticeOptions: Sendable {
   public var rotation: RefreshTokenRotation = .strict
   public var revocationReach: RevocationReach = .family
   public var metadata: MetadataLayout = .everywhere
+  /// What the metadata says that clients may authenticate by; each client has its own methods all the same.
+  public var toldAuthenticationMethods = ClientAuthenticationMethod.allCases
   public var pushedAuthorization: PushedAuthorization = .off
   /// RFC 9126 section 2.2 speaks of 5 to 600 seconds.
   public var pushedRequestLifetimeSeconds = 60

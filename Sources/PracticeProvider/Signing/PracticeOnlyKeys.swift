@@ -57,4 +57,23 @@ enum PracticeOnlyKeys {
     R2Vf0Nna1zEP+7EZbJisg+jTyDkfdXXjxpyJDjPyZsNnpvA/
     """,
   ]
+
+  /// The public half of `PracticeClient.practiceOnlyKey`.
+  static let clientPublicKey = """
+    -----BEGIN PUBLIC KEY-----
+    MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEBrMtOHCP1B/EhBD2jqxzHkjVNaZu
+    FwqdmhiKGRWOwENG8/8puHGtcGQL57WpEwg7olRxbu3pa4XiB5rGXRIusQ==
+    -----END PUBLIC KEY-----
+    """
+}
+
+extension PracticeClient {
+  /// The key by which the client `keyed` says who it is: P-256, PKCS #8.
+  public static let practiceOnlyKey = """
+    -----BEGIN PRIVATE KEY-----
+    MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgq9Bt+SKfWlmXRd7S
+    Kpiry0gYtS0fs3PxVhbR4+8HZ+GhRANCAAQGsy04cI/UH8SEEPaOrHMeSNU1pm4X
+    Cp2aGIoZFY7AQ0bz/ym4ca1wZAvntakTCDuiVHFu7elrheIHmsZdEi6x
+    -----END PRIVATE KEY-----
+    """
 }

@@ -41,6 +41,10 @@ extension Player {
     case "metadata":
       guard let layout = MetadataLayout(rawValue: value) else { throw Unreadable("metadata is not \(value)") }
       options.metadata = layout
+    case "auth":
+      let methods = value.split(separator: ",").map { ClientAuthenticationMethod(rawValue: String($0)) }
+      guard !methods.contains(nil) else { throw Unreadable("auth is not \(value)") }
+      options.toldAuthenticationMethods = methods.compactMap { $0 }
     case "par":
       guard let pushed = PushedAuthorization(rawValue: value) else { throw Unreadable("par is not \(value)") }
       options.pushedAuthorization = pushed

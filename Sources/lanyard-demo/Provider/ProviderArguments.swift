@@ -42,7 +42,8 @@ struct ProviderArguments {
       --help                       this text
 
     Built in: alice@acme, bob@globex, carol@acme, alice@globex; each password is the name.
-    Clients:  lanyard-demo (public), confidential (secret: practice-secret);
+    Clients:  lanyard-demo (public), confidential (secret: practice-secret), those of --users (with
+              "client_secret", or "public_key" as PEM for private_key_jwt);
               redirects to http://127.0.0.1:ANY/callback and the like.
 
     Scripts (POST wants Content-Type: application/json):

@@ -1,5 +1,6 @@
 import AgentModel
 import Foundation
+import Secrets
 import Testing
 
 /// A private key of the openssl program: a second opinion on every signature.
@@ -32,6 +33,13 @@ final class SigningKey: Sendable {
       try run("openssl", "genpkey", "-algorithm", "ED25519", "-out", key)
       publicKey = try .ed25519(x: [UInt8](run("openssl", "pkey", "-in", key, "-pubout", "-outform", "der").suffix(32)))
     }
+  }
+
+  /// The key as the openssl program wrote it, or as it writes it with these arguments.
+  func pem(_ arguments: String...) throws -> Secret {
+    let key = directory["key.pem"]
+    let text = try arguments.isEmpty ? run("cat", key) : run(["openssl"] + arguments + ["-in", key])
+    return Secret(text: String(decoding: text, as: UTF8.self))
   }
 
   /// A signature in the form of RFC 7518.

@@ -42,6 +42,7 @@ __all__ = [
     "AuthorizationCheckManyResult",
     "AuthorizationContext",
     "AuthorizationRules",
+    "ClientAuthMethod",
     "ClientIdentity",
     "ClockTrust",
     "Connectivity",
@@ -434,6 +435,17 @@ class AccountState(OpenEnum):
     REAUTHENTICATION_REQUIRED = "reauthenticationRequired"
     LOCKED = "locked"
     SIGNED_OUT = "signedOut"
+
+
+class ClientAuthMethod(OpenEnum):
+    """How a client says who it is. At every endpoint that asks (OpenID Connect Core §9). No other one is tried after
+    a refusal: a refresh token may be burned by it.
+    """
+
+    NONE = "none"
+    CLIENT_SECRET_BASIC = "client_secret_basic"
+    CLIENT_SECRET_POST = "client_secret_post"
+    PRIVATE_KEY_JWT = "private_key_jwt"
 
 
 class ClockTrust(OpenEnum):
@@ -1254,6 +1266,8 @@ class Provider(Record):
     issuer: str
     client_id: str
     client_secret_set: bool
+    client_key_set: Optional[bool] = None
+    token_endpoint_auth_method: Optional[Union[ClientAuthMethod, str]] = None
     scopes: Optional[List[str]] = None
     resources: Optional[List[str]] = None
     endpoints: Optional[Endpoints] = None
@@ -1864,6 +1878,8 @@ class ProviderMethods:
         client_id: str,
         issuer: Optional[str] = None,
         client_secret: Optional[str] = None,
+        client_key: Optional[str] = None,
+        token_endpoint_auth_method: Optional[Union[ClientAuthMethod, str]] = None,
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
         endpoints: Optional[Union[Endpoints, Mapping[str, Any]]] = None,
@@ -1889,6 +1905,8 @@ class ProviderMethods:
                 "issuer": issuer,
                 "clientId": client_id,
                 "clientSecret": client_secret,
+                "clientKey": client_key,
+                "tokenEndpointAuthMethod": token_endpoint_auth_method,
                 "scopes": scopes,
                 "resources": resources,
                 "endpoints": endpoints,
@@ -1938,6 +1956,8 @@ class ProviderMethods:
         issuer: Optional[str] = None,
         client_id: Optional[str] = None,
         client_secret: Optional[str] = None,
+        client_key: Optional[str] = None,
+        token_endpoint_auth_method: Optional[Union[ClientAuthMethod, str]] = None,
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
         endpoints: Optional[Union[Endpoints, Mapping[str, Any]]] = None,
@@ -1963,6 +1983,8 @@ class ProviderMethods:
                 "issuer": issuer,
                 "clientId": client_id,
                 "clientSecret": client_secret,
+                "clientKey": client_key,
+                "tokenEndpointAuthMethod": token_endpoint_auth_method,
                 "scopes": scopes,
                 "resources": resources,
                 "endpoints": endpoints,
@@ -2009,6 +2031,8 @@ class AsyncProviderMethods:
         client_id: str,
         issuer: Optional[str] = None,
         client_secret: Optional[str] = None,
+        client_key: Optional[str] = None,
+        token_endpoint_auth_method: Optional[Union[ClientAuthMethod, str]] = None,
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
         endpoints: Optional[Union[Endpoints, Mapping[str, Any]]] = None,
@@ -2034,6 +2058,8 @@ class AsyncProviderMethods:
                 "issuer": issuer,
                 "clientId": client_id,
                 "clientSecret": client_secret,
+                "clientKey": client_key,
+                "tokenEndpointAuthMethod": token_endpoint_auth_method,
                 "scopes": scopes,
                 "resources": resources,
                 "endpoints": endpoints,
@@ -2083,6 +2109,8 @@ class AsyncProviderMethods:
         issuer: Optional[str] = None,
         client_id: Optional[str] = None,
         client_secret: Optional[str] = None,
+        client_key: Optional[str] = None,
+        token_endpoint_auth_method: Optional[Union[ClientAuthMethod, str]] = None,
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
         endpoints: Optional[Union[Endpoints, Mapping[str, Any]]] = None,
@@ -2108,6 +2136,8 @@ class AsyncProviderMethods:
                 "issuer": issuer,
                 "clientId": client_id,
                 "clientSecret": client_secret,
+                "clientKey": client_key,
+                "tokenEndpointAuthMethod": token_endpoint_auth_method,
                 "scopes": scopes,
                 "resources": resources,
                 "endpoints": endpoints,

@@ -21,6 +21,10 @@ public enum ProviderAdd: RPCMethod {
     public var issuer: String?
     public var clientId: String
     public var clientSecret: Secret?
+    public var clientKey: Secret?
+    /// Absent: what the server says it takes and the client has something for; else `client_secret_basic` with a
+    /// secret, `none` without.
+    public var tokenEndpointAuthMethod: WireClientAuthMethod?
     public var scopes: [String]?
     /// RFC 8707, declared when authorizing.
     public var resources: [String]?
@@ -45,6 +49,8 @@ public enum ProviderAdd: RPCMethod {
       issuer: String? = nil,
       clientId: String,
       clientSecret: Secret? = nil,
+      clientKey: Secret? = nil,
+      tokenEndpointAuthMethod: WireClientAuthMethod? = nil,
       scopes: [String]? = nil,
       resources: [String]? = nil,
       endpoints: WireEndpoints? = nil,
@@ -64,6 +70,8 @@ public enum ProviderAdd: RPCMethod {
       self.issuer = issuer
       self.clientId = clientId
       self.clientSecret = clientSecret
+      self.clientKey = clientKey
+      self.tokenEndpointAuthMethod = tokenEndpointAuthMethod
       self.scopes = scopes
       self.resources = resources
       self.endpoints = endpoints
@@ -86,6 +94,8 @@ public enum ProviderAdd: RPCMethod {
       var issuer: String?
       var clientId: String?
       var clientSecret: Secret?
+      var clientKey: Secret?
+      var tokenEndpointAuthMethod: WireClientAuthMethod?
       var scopes: [String]?
       var resources: [String]?
       var endpoints: WireEndpoints?
@@ -109,6 +119,10 @@ public enum ProviderAdd: RPCMethod {
           clientId = try reading("clientId") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...512)) }
         } else if memberName.isText("clientSecret") {
           clientSecret = try reading("clientSecret") { () throws(ParamsProblem) in try memberValue.secret(1...4096) }
+        } else if memberName.isText("clientKey") {
+          clientKey = try reading("clientKey") { () throws(ParamsProblem) in try memberValue.secret(1...16384) }
+        } else if memberName.isText("tokenEndpointAuthMethod") {
+          tokenEndpointAuthMethod = try reading("tokenEndpointAuthMethod") { () throws(ParamsProblem) in try memberValue.word(WireClientAuthMethod.self) }
         } else if memberName.isText("scopes") {
           scopes = try reading("scopes") { () throws(ParamsProblem) in try memberValue.list(0...128) { (item) throws(ParamsProblem) in try item.text(.scope) } }
         } else if memberName.isText("resources") {
@@ -147,6 +161,8 @@ public enum ProviderAdd: RPCMethod {
       self.issuer = issuer
       self.clientId = clientId
       self.clientSecret = clientSecret
+      self.clientKey = clientKey
+      self.tokenEndpointAuthMethod = tokenEndpointAuthMethod
       self.scopes = scopes
       self.resources = resources
       self.endpoints = endpoints
@@ -285,6 +301,10 @@ public enum ProviderUpdate: RPCMethod {
     public var issuer: String?
     public var clientId: String?
     public var clientSecret: Secret?
+    public var clientKey: Secret?
+    /// Absent: what the server says it takes and the client has something for; else `client_secret_basic` with a
+    /// secret, `none` without.
+    public var tokenEndpointAuthMethod: WireClientAuthMethod?
     public var scopes: [String]?
     /// RFC 8707, declared when authorizing.
     public var resources: [String]?
@@ -309,6 +329,8 @@ public enum ProviderUpdate: RPCMethod {
       issuer: String? = nil,
       clientId: String? = nil,
       clientSecret: Secret? = nil,
+      clientKey: Secret? = nil,
+      tokenEndpointAuthMethod: WireClientAuthMethod? = nil,
       scopes: [String]? = nil,
       resources: [String]? = nil,
       endpoints: WireEndpoints? = nil,
@@ -328,6 +350,8 @@ public enum ProviderUpdate: RPCMethod {
       self.issuer = issuer
       self.clientId = clientId
       self.clientSecret = clientSecret
+      self.clientKey = clientKey
+      self.tokenEndpointAuthMethod = tokenEndpointAuthMethod
       self.scopes = scopes
       self.resources = resources
       self.endpoints = endpoints
@@ -350,6 +374,8 @@ public enum ProviderUpdate: RPCMethod {
       var issuer: String?
       var clientId: String?
       var clientSecret: Secret?
+      var clientKey: Secret?
+      var tokenEndpointAuthMethod: WireClientAuthMethod?
       var scopes: [String]?
       var resources: [String]?
       var endpoints: WireEndpoints?
@@ -373,6 +399,10 @@ public enum ProviderUpdate: RPCMethod {
           clientId = try reading("clientId") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...512)) }
         } else if memberName.isText("clientSecret") {
           clientSecret = try reading("clientSecret") { () throws(ParamsProblem) in try memberValue.secret(1...4096) }
+        } else if memberName.isText("clientKey") {
+          clientKey = try reading("clientKey") { () throws(ParamsProblem) in try memberValue.secret(1...16384) }
+        } else if memberName.isText("tokenEndpointAuthMethod") {
+          tokenEndpointAuthMethod = try reading("tokenEndpointAuthMethod") { () throws(ParamsProblem) in try memberValue.word(WireClientAuthMethod.self) }
         } else if memberName.isText("scopes") {
           scopes = try reading("scopes") { () throws(ParamsProblem) in try memberValue.list(0...128) { (item) throws(ParamsProblem) in try item.text(.scope) } }
         } else if memberName.isText("resources") {
@@ -410,6 +440,8 @@ public enum ProviderUpdate: RPCMethod {
       self.issuer = issuer
       self.clientId = clientId
       self.clientSecret = clientSecret
+      self.clientKey = clientKey
+      self.tokenEndpointAuthMethod = tokenEndpointAuthMethod
       self.scopes = scopes
       self.resources = resources
       self.endpoints = endpoints

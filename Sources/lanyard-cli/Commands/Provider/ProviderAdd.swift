@@ -33,6 +33,28 @@ struct ProviderAdd: ParsableCommand {
     name: .long, help: "A file with the client's secret, if it has one; - reads it from stdin.", completion: .file())
   var clientSecretFile: String?
 
+  @Option(
+    name: .customLong("client-key"),
+    help: "A file with the client's private key, if it signs (private_key_jwt): PEM or JWK; - reads it from stdin.",
+    completion: .file())
+  var clientKeyFile: String?
+
+  @Option(
+    name: .long,
+    help: """
+      How the client says who it is, where the server does not tell: none, client_secret_basic, client_secret_post, \
+      private_key_jwt.
+      """)
+  var authMethod: AuthMethod?
+
+  /// By the names of OpenID Connect Core.
+  enum AuthMethod: String, CaseIterable, ExpressibleByArgument {
+    case none
+    case clientSecretBasic = "client_secret_basic"
+    case clientSecretPost = "client_secret_post"
+    case privateKeyJWT = "private_key_jwt"
+  }
+
   @Option(name: [.customShort("s"), .long], help: "A scope to ask for at sign-in; may be given again.")
   var scope: [String] = []
 
@@ -89,7 +111,9 @@ struct ProviderAdd: ParsableCommand {
     if from == nil, clientID == nil { throw ValidationError("The --client-id is missing.") }
     if tenantClaim != nil, tenant != nil { throw ValidationError("--tenant-claim and --tenant exclude each other.") }
     if graceSeconds != nil, reuse != .grace { throw ValidationError("--grace-seconds goes with --reuse grace.") }
-    if from == "-", clientSecretFile == "-" { throw ValidationError("stdin can't be both, the secret and --from.") }
+    guard [from, clientSecretFile, clientKeyFile].count(where: { $0 == "-" }) <= 1 else {
+      throw ValidationError("stdin can be one of the secret, the key and --from.")
+    }
   }
 
   func run() throws {
@@ -101,6 +125,8 @@ struct ProviderAdd: ParsableCommand {
       } else {
         SecretInput(copying: "")
       }
+    let key = if let clientKeyFile { try SecretInput.contents(of: clientKeyFile) } else { SecretInput(copying: "") }
+    if clientKeyFile != nil, key.isEmpty { throw CommandFailure.usage("The key is empty; nothing was done.") }
     let further = try ParameterFile(from)
     var agent = try common.connect()
     try agent.call("provider.add") { writer in
@@ -112,6 +138,11 @@ struct ProviderAdd: ParsableCommand {
         writer.key("clientSecret")
         secret.withBytes { writer.string(utf8: $0) }
       }
+      if !key.isEmpty {
+        writer.key("clientKey")
+        key.withBytes { writer.string(utf8: $0) }
+      }
+      writer.member("tokenEndpointAuthMethod", authMethod?.rawValue)
       writer.member("scopes", scope.flatMap { $0.split(separator: " ").map(String.init) })
       writer.member("resources", resource)
       writer.member("preset", preset)

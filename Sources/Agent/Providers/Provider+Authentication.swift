@@ -1,0 +1,55 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+
+/// Which way the client says who it is.
+extension Provider {
+  /// What the person chose; else the best that the provider takes and the client has something for; else what every
+  /// server must take (RFC 6749 §2.3.1).
+  var authenticationMethod: ClientAuthMethod {
+    if let chosen = configuration.tokenEndpointAuthMethod { return chosen }
+    let taken = tokenEndpointAuthMethods
+    let possible: [ClientAuthMethod] =
+      (clientKey == nil ? [] : [.privateKeyJWT])
+      + (clientSecret == nil ? [] : [.clientSecretBasic, .clientSecretPost])
+    return possible.first { taken.contains($0.rawValue) } ?? possible.first ?? .publicClient
+  }
+
+  /// The issuer, since an endpoint can be named by somebody else; the token endpoint where no document was believed to
+  /// be the issuer's, and where a provider takes nothing else (RFC 7523 §3).
+  func assertionAudience(at endpoint: String) -> String {
+    switch preset?.assertionAudience {
+    case .endpoint?: endpoint
+    case .tokenEndpoint?: endpoints.token ?? endpoint
+    case nil: metadata == nil ? endpoints.token ?? endpoint : configuration.issuer
+    }
+  }
+
+  /// Takes the choice, or says what is missing for it.
+  mutating func authenticate(
+    by chosen: WireClientAuthMethod?, signer: any ClientKeySigner
+  ) throws(RPCError) {
+    if let clientKey {
+      guard let key = ClientKey(clientKey), let own = signer.algorithm(of: key.material),
+        signer.sign([], by: key.material, algorithm: key.algorithm ?? own) != nil
+      else {
+        throw .invalidParams(
+          "/clientKey",
+          expected: "a private key as PEM without a passphrase, or as a JWK: RSA of 2048 bits or more, P-256, P-384 or "
+            + "Ed25519")
+      }
+    }
+    let method = chosen.flatMap { ClientAuthMethod(rawValue: $0.rawValue) }
+    configuration.tokenEndpointAuthMethod = method ?? configuration.tokenEndpointAuthMethod
+    switch configuration.tokenEndpointAuthMethod {
+    case .clientSecretBasic?, .clientSecretPost?:
+      guard clientSecret == nil else { return }
+      throw .invalidParams("/tokenEndpointAuthMethod", expected: "a clientSecret with this method")
+    case .privateKeyJWT?:
+      guard clientKey == nil else { return }
+      throw .invalidParams("/tokenEndpointAuthMethod", expected: "a clientKey with this method")
+    case .publicClient?, nil: return
+    }
+  }
+}

@@ -1,0 +1,35 @@
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Private keys by which a client says who it is (RFC 7523), and their signatures, by OpenSSL 3, which is opened by the
+// first call. Numbers are big-endian. NULL or 0 for whatever is not right: key, algorithm, or no libcrypto.
+
+typedef struct csign_key csign_key;
+typedef struct {
+  const uint8_t *bytes;
+  size_t count;
+} csign_span;
+
+typedef enum { csign_unusable, csign_rsa, csign_p256, csign_p384, csign_ed25519 } csign_kind;
+typedef enum { csign_rs256, csign_rs384, csign_rs512, csign_ps256, csign_es256, csign_es384, csign_eddsa } csign_algorithm;
+
+// PEM: PKCS #8, PKCS #1 or SEC 1, without a passphrase.
+csign_key *csign_from_pem(csign_span pem);
+
+// In the order of RFC 7518 §6.3: n, e, d, p, q, dp, dq, qi.
+csign_key *csign_from_rsa(const csign_span numbers[8]);
+
+// `curve` is csign_p256 or csign_p384; coordinates and scalar in full length.
+csign_key *csign_from_ec(csign_kind curve, csign_span x, csign_span y, csign_span scalar);
+csign_key *csign_from_ed25519(csign_span seed);
+
+// What the key is, if its halves belong together and it is strong enough (RFC 7518 §3.3: RSA of 2048 bits).
+csign_kind csign_kind_of(const csign_key *key);
+
+// Writes the signature in its JOSE form and returns its length. Never more than `csign_most` bytes.
+enum { csign_most = 1024 };
+size_t csign_sign(const csign_key *key, csign_algorithm algorithm, csign_span message, uint8_t *signature);
+
+void csign_free(csign_key *key);

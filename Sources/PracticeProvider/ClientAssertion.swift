@@ -1,0 +1,84 @@
+import COpenSSL
+
+/// What a client signed to say who it is (RFC 7523 section 3), not yet believed.
+struct ClientAssertion {
+  static let type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+  /// What is good for longer could be used for longer by whoever finds it.
+  static let longestLifetimeSeconds: Int64 = 300
+  static let clockSkewSeconds: Int64 = 60
+
+  let algorithm: String
+  let claims: PracticeJSON
+  private let signed: [UInt8]
+  private let signature: [UInt8]
+
+  init?(_ text: String) {
+    let parts = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 3, let header = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
+      let signature = Base64URL.decode(parts[2]),
+      let algorithm = (try? PracticeJSON(parsing: header))?["alg"]?.stringValue,
+      let claims = try? PracticeJSON(parsing: payload)
+    else { return nil }
+    (self.algorithm, self.claims, self.signature) = (algorithm, claims, signature)
+    signed = Array((parts[0] + "." + parts[1]).utf8)
+  }
+
+  /// By a key of the kind that the algorithm wants.
+  func isSigned(byPEM pem: String) -> Bool {
+    let bytes = Array(pem.utf8)
+    let source = BIO_new_mem_buf(bytes, Int32(bytes.count))
+    defer { BIO_free(source) }
+    guard let key = PEM_read_bio_PUBKEY(source, nil, nil, nil) else { return false }
+    defer { EVP_PKEY_free(key) }
+    let (type, digest): (String, OpaquePointer?)
+    switch algorithm {
+    case "RS256": (type, digest) = ("RSA", EVP_sha256())
+    case "ES256": (type, digest) = ("EC", EVP_sha256())
+    case "EdDSA": (type, digest) = ("ED25519", nil)
+    default: return false
+    }
+    guard EVP_PKEY_is_a(key, type) == 1 else { return false }
+    let encoded = algorithm == "ES256" ? Self.der(fromJOSE: signature) : signature
+    let context = EVP_MD_CTX_new()
+    defer { EVP_MD_CTX_free(context) }
+    return EVP_DigestVerifyInit(context, nil, digest, nil, key) == 1
+      && EVP_DigestVerify(context, encoded, encoded.count, signed, signed.count) == 1
+  }
+
+  /// RFC 7518 section 3.4.
+  private static func der(fromJOSE signature: [UInt8]) -> [UInt8] {
+    guard signature.count == 64 else { return [] }
+    let pair = ECDSA_SIG_new()
+    defer { ECDSA_SIG_free(pair) }
+    ECDSA_SIG_set0(pair, BN_bin2bn(signature, 32, nil), BN_bin2bn(Array(signature[32...]), 32, nil))
+    var encoded = [UInt8](repeating: 0, count: Int(i2d_ECDSA_SIG(pair, nil)))
+    encoded.withUnsafeMutableBufferPointer { buffer in
+      var cursor = buffer.baseAddress
+      i2d_ECDSA_SIG(pair, &cursor)
+    }
+    return encoded
+  }
+}
+
+extension ProviderState {
+  /// RFC 7523 section 3: of this client, for this provider, now, and for the first time.
+  mutating func isProved(_ text: String, by client: PracticeClient, at path: String) -> Bool {
+    guard let assertion = ClientAssertion(text), let key = client.publicKey, assertion.isSigned(byPEM: key) else {
+      return false
+    }
+    let claims = assertion.claims
+    let audiences =
+      claims["aud"]?.stringValue.map { [$0] } ?? claims["aud"]?.arrayValue?.compactMap(\.stringValue) ?? []
+    // RFC 9126 section 2 has an endpoint of each kind take the issuer, the token endpoint and itself.
+    let names = [issuer.identifier, issuer.endpoint("/token"), issuer.endpoint(path)]
+    guard claims["iss"]?.stringValue == client.id, claims["sub"]?.stringValue == client.id,
+      audiences.contains(where: names.contains), let expiry = claims["exp"]?.integerValue, expiry > nowSeconds,
+      expiry <= nowSeconds + ClientAssertion.longestLifetimeSeconds + ClientAssertion.clockSkewSeconds,
+      claims["iat"]?.integerValue.map({ $0 <= nowSeconds + ClientAssertion.clockSkewSeconds }) ?? true,
+      let id = claims["jti"]?.stringValue
+    else { return false }
+    let now = nowSeconds
+    seenAssertions = seenAssertions.filter { $0.value > now }
+    return seenAssertions.updateValue(expiry, forKey: id) == nil
+  }
+}

@@ -1,0 +1,102 @@
+public import AgentModel
+public import AgentPorts
+internal import CVerify
+internal import Secrets
+
+/// Signatures of client assertions by OpenSSL's EVP. A key is read anew for each: exchanges are rare, and a key that is
+/// not held needs no wiping.
+public struct OpenSSLClientKeySigner: ClientKeySigner {
+  public init() {}
+
+  public func algorithm(of key: PrivateKey) -> SignatureAlgorithm? {
+    withKey(key) { key in
+      switch csign_kind_of(key) {
+      case csign_rsa: .rs256
+      case csign_p256: .es256
+      case csign_p384: .es384
+      case csign_ed25519: .edDSA
+      default: nil
+      }
+    }
+  }
+
+  public func sign(_ message: [UInt8], by key: PrivateKey, algorithm: SignatureAlgorithm) -> [UInt8]? {
+    withKey(key) { key -> [UInt8]? in
+      guard Self.fits(csign_kind_of(key), algorithm) else { return nil }
+      let signature = [UInt8](unsafeUninitializedCapacity: csign_most) { buffer, count in
+        message.withUnsafeBufferPointer { message in
+          let span = csign_span(bytes: message.baseAddress, count: message.count)
+          count = csign_sign(key, algorithm.foreign, span, buffer.baseAddress)
+        }
+      }
+      return signature.isEmpty ? nil : signature
+    }
+  }
+
+  private static func fits(_ kind: csign_kind, _ algorithm: SignatureAlgorithm) -> Bool {
+    switch (kind, algorithm) {
+    case (csign_rsa, .rs256), (csign_rsa, .rs384), (csign_rsa, .rs512), (csign_rsa, .ps256): true
+    case (csign_p256, .es256), (csign_p384, .es384), (csign_ed25519, .edDSA): true
+    default: false
+    }
+  }
+
+  private func withKey<Result>(_ key: PrivateKey, _ body: (OpaquePointer) -> Result?) -> Result? {
+    guard let opened = open(key) else { return nil }
+    defer { csign_free(opened) }
+    return body(opened)
+  }
+
+  private func open(_ key: PrivateKey) -> OpaquePointer? {
+    switch key {
+    case .pem(let text): text.withSpan { csign_from_pem($0) }
+    case .rsa(let modulus, let exponent, let secrets):
+      modulus.withSpan { modulus in
+        exponent.withSpan { exponent in
+          Self.withSpans(of: secrets[...], after: [modulus, exponent]) { $0.count == 8 ? csign_from_rsa($0) : nil }
+        }
+      }
+    case .ellipticCurve(let curve, let x, let y, let scalar):
+      x.withSpan { x in
+        y.withSpan { y in
+          scalar.withSpan { csign_from_ec(curve == "P-256" ? csign_p256 : csign_p384, x, y, $0) }
+        }
+      }
+    case .ed25519(let seed): seed.withSpan { csign_from_ed25519($0) }
+    }
+  }
+
+  /// Lends all of them at once, each where it is.
+  private static func withSpans(
+    of secrets: ArraySlice<Secret>, after spans: [csign_span], _ body: ([csign_span]) -> OpaquePointer?
+  ) -> OpaquePointer? {
+    guard let first = secrets.first else { return body(spans) }
+    return first.withSpan { withSpans(of: secrets.dropFirst(), after: spans + [$0], body) }
+  }
+}
+
+extension SignatureAlgorithm {
+  fileprivate var foreign: csign_algorithm {
+    switch self {
+    case .rs256: csign_rs256
+    case .rs384: csign_rs384
+    case .rs512: csign_rs512
+    case .ps256: csign_ps256
+    case .es256: csign_es256
+    case .es384: csign_es384
+    case .edDSA: csign_eddsa
+    }
+  }
+}
+
+extension Secret {
+  fileprivate func withSpan(_ body: (csign_span) -> OpaquePointer?) -> OpaquePointer? {
+    withBytes { body(csign_span(bytes: $0.assumingMemoryBound(to: UInt8.self).baseAddress, count: $0.count)) }
+  }
+}
+
+extension [UInt8] {
+  fileprivate func withSpan(_ body: (csign_span) -> OpaquePointer?) -> OpaquePointer? {
+    withUnsafeBufferPointer { body(csign_span(bytes: $0.baseAddress, count: $0.count)) }
+  }
+}
