@@ -19,6 +19,8 @@ struct ProviderState {
   var pushedRequests: [String: PushedRequest] = [:]
   /// The ids of client assertions that have come, with their end: each is taken once.
   var seenAssertions: [String: Int64] = [:]
+  /// Clients that registered themselves, by id, after those of the options.
+  var registeredClients: [String: RegisteredClient] = [:]
   var devices: [String: DeviceAuthorization] = [:]
   /// ID tokens to the grants they came from, for `id_token_hint`.
   var idTokens: [String: String] = [:]
@@ -49,7 +51,9 @@ struct ProviderState {
   /// A value nobody can guess: 192 random bits behind a prefix that tells a reader what it is.
   func newValue(_ prefix: String) -> String { prefix + Base64URL.encode(random(24)) }
 
-  func client(_ id: String) -> PracticeClient? { options.clients.first { $0.id == id } }
+  func client(_ id: String) -> PracticeClient? {
+    options.clients.first { $0.id == id } ?? registeredClients[id]?.client
+  }
 
   func userIndex(_ name: String) -> Int? { options.users.firstIndex { $0.isCalled(name) } }
 }

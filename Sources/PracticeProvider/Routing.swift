@@ -84,6 +84,9 @@ extension ProviderState {
     case "/authorize": return authorize(request)
     case "/token": return try token(request)
     case "/par": return try pushAuthorization(request)
+    case "/register": return try registerClient(request)
+    case _ where path.hasPrefix("/register/"):
+      return try registration(request, of: String(path.dropFirst("/register/".count)))
     case "/device_authorization": return try deviceAuthorization(request)
     case "/device": return devicePage(request)
     case "/revoke": return try revoke(request)

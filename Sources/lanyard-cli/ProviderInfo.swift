@@ -6,12 +6,15 @@ struct ProviderInfo {
   let name: String
   let issuer: String
   let clientID: String
+  /// The agent registered itself.
+  let isRegistered: Bool
   let scopes: [String]
 
   init(_ node: JSONNode) {
     name = node["name"]?.string ?? ""
     issuer = node["issuer"]?.string ?? ""
     clientID = node["clientId"]?.string ?? ""
+    isRegistered = node["clientRegistered"]?.bool ?? false
     scopes = node["scopes"].map { $0.elements.compactMap(\.string) } ?? []
   }
 

@@ -40,6 +40,9 @@ class ProviderTests(Person):
         self.assertEqual(self.added("work", "--preset", "okta", "--issuer", "https://o", "--client-id", "c"),
                          {"name": "work", "issuer": "https://o", "clientId": "c", "preset": "okta"})
 
+    def test_without_a_client_id_the_agent_registers_itself(self):
+        self.assertEqual(self.added("idp", "--issuer", "https://i"), {"name": "idp", "issuer": "https://i"})
+
     def test_redirects(self):
         for text, expected in {"8765": {"port": 8765}, "8765/cb": {"port": 8765, "path": "/cb"},
                                "127.0.0.1:0": {"host": "127.0.0.1", "port": 0}, "[::1]:80": {"host": "[::1]", "port": 80}}.items():
@@ -92,9 +95,7 @@ class ProviderTests(Person):
 
     def test_what_is_missing_is_usage(self):
         self.refused(2, "provider", "add", "idp")
-        self.refused(2, "provider", "add", "idp", "--issuer", "https://i")
         self.refused(2, "provider", "add")
-        self.refused(2, "provider", "add", "--preset", "google")
         self.refused(2, "provider", "add", "--issuer", "https://i", "--client-id", "c")
         self.refused(2, "provider", "add", "i", "--issuer", "https://i", "--client-id", "c", "--grace-seconds", "9")
 

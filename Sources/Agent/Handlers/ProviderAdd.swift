@@ -7,10 +7,14 @@ enum ProviderAddHandler: MethodHandler {
   typealias Method = ProviderAdd
 
   static func handle(_ params: ProviderAdd.Params, _ call: Call) async throws(RPCError) -> ProviderAdd.Result {
+    if params.clientId == nil, params.clientSecret != nil || params.clientKey != nil {
+      throw .invalidParams("/clientId", expected: "the id of the client whose secret or key is given")
+    }
     let preset = try params.preset.map { name throws(RPCError) in try ProviderPreset.asked(name) }
     try await call.agent.registry.requireFreeProvider(params.name)
     var configuration = ProviderConfiguration(
-      name: params.name, issuer: try ProviderPreset.issuer(params.issuer, of: preset), clientID: params.clientId)
+      name: params.name, issuer: try ProviderPreset.issuer(params.issuer, of: preset),
+      clientID: params.clientId ?? "")
     preset?.fill(&configuration)
     try configuration.apply(
       ProviderChanges(
@@ -24,9 +28,21 @@ enum ProviderAddHandler: MethodHandler {
       configuration: configuration, clientSecret: params.clientSecret, clientKey: params.clientKey)
     try provider.authenticate(by: params.tokenEndpointAuthMethod, signer: call.agent.environment.keys)
     if !configuration.knowsItsEndpoints {
-      provider.metadata = try await call.agent.client(of: provider).discoverOrExplain()
+      do throws(RPCError) {
+        provider.metadata = try await call.agent.client(of: provider).discoverOrExplain()
+      } catch {
+        // Who forgot it hears that first.
+        guard params.clientId == nil, error.code == .offline || error.reason == "noDiscovery" else { throw error }
+        throw .clientIDMissing(error.message)
+      }
     }
-    try await call.agent.registry.add(provider)
+    if params.clientId == nil { try await call.agent.register(&provider) }
+    do throws(RPCError) {
+      try await call.agent.registry.add(provider)
+    } catch {
+      call.agent.takeBackRegistration(of: provider)
+      throw error
+    }
     return ProviderAdd.Result(provider: WireProvider(provider))
   }
 }

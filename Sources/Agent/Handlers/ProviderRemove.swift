@@ -5,7 +5,8 @@ enum ProviderRemoveHandler: MethodHandler {
   typealias Method = ProviderRemove
 
   static func handle(_ params: ProviderRemove.Params, _ call: Call) async throws(RPCError) -> ProviderRemove.Result {
-    try await call.agent.registry.removeProvider(named: params.provider.text)
+    let removed = try await call.agent.registry.removeProvider(named: params.provider.text)
+    call.agent.takeBackRegistration(of: removed)
     return ProviderRemove.Result(removed: params.provider)
   }
 }

@@ -9,7 +9,7 @@ enum ProviderUpdateHandler: MethodHandler {
   static func handle(_ params: ProviderUpdate.Params, _ call: Call) async throws(RPCError) -> ProviderUpdate.Result {
     let preset = try params.preset.map { name throws(RPCError) in try ProviderPreset.asked(name) }
     var provider = try await call.agent.registry.provider(named: params.provider.text)
-    let before = provider.configuration
+    let (before, known) = (provider.configuration, provider)
     provider.configuration.issuer = params.issuer ?? provider.configuration.issuer
     provider.configuration.clientID = params.clientId ?? provider.configuration.clientID
     if provider.configuration.issuer != before.issuer { provider.configuration.forgetPresetEndpoints(of: before) }
@@ -25,11 +25,17 @@ enum ProviderUpdateHandler: MethodHandler {
     provider.clientKey = params.clientKey ?? provider.clientKey
     try provider.authenticate(by: params.tokenEndpointAuthMethod, signer: call.agent.environment.keys)
     let issuerChanged = provider.configuration.issuer != before.issuer
+    if params.clientId != nil {
+      provider.registration = nil
+    } else if issuerChanged, provider.registration != nil {
+      throw .invalidParams("/clientId", expected: "the id of a client that the new issuer knows")
+    }
     if issuerChanged { provider.metadata = nil }
     if !provider.configuration.knowsItsEndpoints, provider.metadata == nil {
       provider.metadata = try await call.agent.client(of: provider).discoverOrExplain()
     }
     try await call.agent.registry.update(provider)
+    if provider.registration == nil { call.agent.takeBackRegistration(of: known) }
     await call.agent.accounts.configurationChanged(try await call.agent.registry.accounts(of: params.provider))
     return ProviderUpdate.Result(provider: WireProvider(provider))
   }

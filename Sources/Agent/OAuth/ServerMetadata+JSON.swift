@@ -6,7 +6,7 @@ extension ServerMetadata {
   init?(_ node: JSONNode) {
     guard let issuer = node["issuer"]?.string else { return nil }
     self.init(issuer: issuer)
-    endpoints = Endpoints(node)
+    endpoints = Endpoints(node).reachable(from: issuer)
     authorizationResponseIssuer = node["authorization_response_iss_parameter_supported"]?.bool ?? false
     requiresPushedAuthorization = node["require_pushed_authorization_requests"]?.bool ?? false
     tokenEndpointAuthMethods = node["token_endpoint_auth_methods_supported"]?.strings ?? []
@@ -40,6 +40,27 @@ extension ServerMetadata {
 }
 
 extension ServerMetadata.Endpoints {
+  /// Without those that no issuer may name: plain text, but from loopback to loopback. Some end up in a browser, and a
+  /// server elsewhere has no business with what listens on this machine.
+  fileprivate func reachable(from issuer: String) -> Self {
+    let isLocal = HTTPURL(issuer)?.isLoopback == true
+    func isGood(_ text: String) -> Bool {
+      HTTPURL(text).map { $0.isLoopback ? isLocal : $0.scheme == .https } ?? false
+    }
+    var reachable = self
+    for place in Self.all {
+      if let text = self[keyPath: place], !isGood(text) { reachable[keyPath: place] = nil }
+    }
+    return reachable
+  }
+
+  private static var all: [WritableKeyPath<Self, String?>] {
+    [
+      \.authorization, \.token, \.jwks, \.userinfo, \.revocation, \.introspection, \.deviceAuthorization,
+      \.endSession, \.registration, \.pushedAuthorizationRequest,
+    ]
+  }
+
   init(_ node: JSONNode) {
     self.init()
     authorization = node["authorization_endpoint"]?.string

@@ -122,7 +122,8 @@ extension WireProvider {
     let it = provider.configuration
     let ends = provider.endpoints
     self.init(
-      name: it.name, issuer: it.issuer, clientId: it.clientID, clientSecretSet: provider.clientSecret != nil,
+      name: it.name, issuer: it.issuer, clientId: it.clientID,
+      clientRegistered: provider.registration.map { _ in true }, clientSecretSet: provider.clientSecret != nil,
       clientKeySet: provider.clientKey.map { _ in true },
       tokenEndpointAuthMethod: it.tokenEndpointAuthMethod.flatMap { WireClientAuthMethod(rawValue: $0.rawValue) },
       scopes: it.scopes, resources: it.resources,

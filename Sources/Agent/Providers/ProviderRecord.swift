@@ -10,6 +10,8 @@ struct Provider: Sendable {
   var clientSecret: Secret?
   /// As the person gave it.
   var clientKey: Secret?
+  /// The client is one that the agent registered itself.
+  var registration: ClientRegistration?
   /// Nil until a discovery succeeded, or for ever where all endpoints were given.
   var metadata: ServerMetadata?
 
@@ -76,6 +78,12 @@ struct Provider: Sendable {
       writer.endObject()
       writer.member("policy", it.policy)
       writer.member("preset", it.preset)
+      if let registration {
+        writer.key("registered")
+        writer.bool(true)
+        writer.member("registrationUri", registration.managementURL)
+        writer.member("registrationToken", registration.accessToken)
+      }
       if let metadata {
         writer.key("metadata")
         metadata.write(to: &writer)
@@ -127,9 +135,14 @@ struct Provider: Sendable {
       it.policy = node["policy"]?.string
       it.preset = node["preset"]?.string
       it.tokenEndpointAuthMethod = node["tokenEndpointAuthMethod"]?.string.flatMap { .init(rawValue: $0) }
-      return Provider(
+      var provider = Provider(
         configuration: it, clientSecret: node["clientSecret"]?.secret, clientKey: node["clientKey"]?.secret,
         metadata: node["metadata"].flatMap { ServerMetadata($0) })
+      if node["registered"]?.bool == true {
+        provider.registration = ClientRegistration(
+          managementURL: node["registrationUri"]?.string, accessToken: node["registrationToken"]?.secret)
+      }
+      return provider
     }
     guard let read else { return nil }
     self = read

@@ -42,8 +42,8 @@ extension Registry {
     try save(provider)
   }
 
-  /// Removes a provider that no account uses any more.
-  func removeProvider(named name: String) throws(RPCError) {
+  /// Removes a provider that no account uses any more, and returns what it was.
+  func removeProvider(named name: String) throws(RPCError) -> Provider {
     let provider = try provider(named: name)
     let users = profiles.values.filter { $0.provider == provider.configuration.name }.map(\.id).sorted()
     guard users.isEmpty else {
@@ -61,6 +61,7 @@ extension Registry {
     providers[provider.configuration.name] = nil
     policyShelf.setName(nil, of: provider.configuration.name)
     time.forget(provider.configuration.name)
+    return provider
   }
 
   private func save(_ provider: Provider, _ entry: [VaultChange] = []) throws(RPCError) {

@@ -68,20 +68,27 @@ extension ProviderClient {
     do throws(DocumentFailure) {
       return try await discover()
     } catch {
-      switch error {
-      case .offline:
-        throw RPCError(.offline, "There is no way to the provider. Nothing was changed; try again when you are online.")
-          .with { $0.remedies = [.connect] }
-      case .untrusted:
-        throw RPCError(.untrustedServer, "The provider could not be trusted: TLS failed, or no pinned key matched.")
-      case .unavailable(let status) where status == 0 || status == 429 || status >= 500:
-        throw RPCError(.providerUnavailable, "The provider could not answer now. Nothing was changed; try again later.")
-      case .unavailable, .malformed:
-        throw RPCError(
-          .providerMisconfigured,
-          "There is no discovery document of this issuer. Check the issuer, or give the endpoints yourself."
-        ).with { $0.reason = "noDiscovery" }
+      throw error.explained
+    }
+  }
+}
+
+extension ProviderClient.DocumentFailure {
+  var explained: RPCError {
+    switch self {
+    case .offline:
+      RPCError(.offline, "There is no way to the provider. Nothing was changed; try again when you are online.").with {
+        $0.remedies = [.connect]
       }
+    case .untrusted:
+      RPCError(.untrustedServer, "The provider could not be trusted: TLS failed, or no pinned key matched.")
+    case .unavailable(let status) where status == 0 || status == 429 || status >= 500:
+      RPCError(.providerUnavailable, "The provider could not answer now. Nothing was changed; try again later.")
+    case .unavailable, .malformed:
+      RPCError(
+        .providerMisconfigured,
+        "There is no discovery document of this issuer. Check the issuer, or give the endpoints yourself."
+      ).with { $0.reason = "noDiscovery" }
     }
   }
 }

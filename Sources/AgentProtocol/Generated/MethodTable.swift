@@ -84,5 +84,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "f8f2a43b01ce6c0d9fac73d85fc4725287f69d64793b67992c6e9f97cd2f3561"
+  public static let schemaDigest = "a7e4f5d39e1faa7e10c5a761093d2a07fc2a528feeb80cd112a4ee81ac5905bb"
 }

@@ -1129,6 +1129,8 @@ public struct WireProvider: WireWritable, Sendable {
   public var name: ProviderName
   public var issuer: String
   public var clientId: String
+  /// The agent registered the client itself (RFC 7591).
+  public var clientRegistered: Bool?
   /// It has a client secret, which no method returns.
   public var clientSecretSet: Bool
   /// It has a private key, which no method returns.
@@ -1157,6 +1159,7 @@ public struct WireProvider: WireWritable, Sendable {
     name: ProviderName,
     issuer: String,
     clientId: String,
+    clientRegistered: Bool? = nil,
     clientSecretSet: Bool,
     clientKeySet: Bool? = nil,
     tokenEndpointAuthMethod: WireClientAuthMethod? = nil,
@@ -1178,6 +1181,7 @@ public struct WireProvider: WireWritable, Sendable {
     self.name = name
     self.issuer = issuer
     self.clientId = clientId
+    self.clientRegistered = clientRegistered
     self.clientSecretSet = clientSecretSet
     self.clientKeySet = clientKeySet
     self.tokenEndpointAuthMethod = tokenEndpointAuthMethod
@@ -1205,6 +1209,10 @@ public struct WireProvider: WireWritable, Sendable {
     writer.string(issuer)
     writer.key("clientId")
     writer.string(clientId)
+    if let clientRegistered {
+      writer.key("clientRegistered")
+      writer.bool(clientRegistered)
+    }
     writer.key("clientSecretSet")
     writer.bool(clientSecretSet)
     if let clientKeySet {

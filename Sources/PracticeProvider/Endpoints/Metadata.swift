@@ -30,6 +30,9 @@ extension ProviderState {
         .init("device_authorization_endpoint", .string(issuer.endpoint("/device_authorization"))),
       ]
     }
+    if options.registration != .off {
+      members.append(.init("registration_endpoint", .string(issuer.endpoint("/register"))))
+    }
     if options.pushedAuthorization != .off {
       members.append(.init("pushed_authorization_request_endpoint", .string(issuer.endpoint("/par"))))
       members.append(

@@ -34,6 +34,14 @@ public enum PushedAuthorization: String, Sendable, Codable {
   case required
 }
 
+/// Whether clients may register themselves (RFC 7591).
+public enum ClientRegistrationPolicy: String, Sendable, Codable {
+  case off
+  case open
+  /// The endpoint is there, for those whom an administrator gave a token: nobody.
+  case closed
+}
+
 public enum AccessTokenFormat: String, Sendable, Codable {
   case jwt
   case opaque
@@ -52,6 +60,7 @@ public struct PracticeOptions: Sendable {
   public var pushedAuthorization: PushedAuthorization = .off
   /// RFC 9126 section 2.2 speaks of 5 to 600 seconds.
   public var pushedRequestLifetimeSeconds = 60
+  public var registration: ClientRegistrationPolicy = .off
   public var signingAlgorithm: SigningAlgorithm = .rs256
   public var keySource: KeySource = .practiceOnlyFixedKeys
   public var accessTokenFormat: AccessTokenFormat = .jwt

@@ -17,6 +17,8 @@ enum RedirectURI {
     return origin.contains { $0 == ";" || $0 == "," || $0 == " " || $0 == "'" } ? nil : String(origin)
   }
 
+  static func isLoopback(_ uri: String) -> Bool { loopbackParts(uri) != nil }
+
   /// Host and what follows the port, for an `http` URI on a loopback host.
   private static func loopbackParts(_ uri: String) -> [String]? {
     guard uri.hasPrefix("http://"), !uri.contains("#") else { return nil }

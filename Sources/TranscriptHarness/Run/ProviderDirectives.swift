@@ -45,6 +45,11 @@ extension Player {
       let methods = value.split(separator: ",").map { ClientAuthenticationMethod(rawValue: String($0)) }
       guard !methods.contains(nil) else { throw Unreadable("auth is not \(value)") }
       options.toldAuthenticationMethods = methods.compactMap { $0 }
+    case "registration":
+      guard let policy = ClientRegistrationPolicy(rawValue: value) else {
+        throw Unreadable("registration is not \(value)")
+      }
+      options.registration = policy
     case "par":
       guard let pushed = PushedAuthorization(rawValue: value) else { throw Unreadable("par is not \(value)") }
       options.pushedAuthorization = pushed

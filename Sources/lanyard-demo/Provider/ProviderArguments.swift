@@ -36,7 +36,8 @@ struct ProviderArguments {
       --algorithm NAME             RS256, RS512, ES256 or EdDSA (default: RS256)
       --opaque                     access tokens are random instead of JWTs
       --metadata-only-in-rfc8414   revocation, introspection and device endpoints are told only there
-      --pushed-authorization MODE  off, offered or required: requests are pushed (RFC 9126)
+      --pushed-authorization MODE  off, offered or required (RFC 9126; default: off)
+      --registration MODE          off, open or closed: clients register themselves (default: off)
       --auto-approve USER          sign this person in without a page, for programs without a screen;
                                    login_hint names another
       --help                       this text
@@ -94,6 +95,8 @@ struct ProviderArguments {
     case "--algorithm": options.signingAlgorithm = try Self.value(name, &rest) { SigningAlgorithm(rawValue: $0) }
     case "--pushed-authorization":
       options.pushedAuthorization = try Self.value(name, &rest) { PushedAuthorization(rawValue: $0) }
+    case "--registration":
+      options.registration = try Self.value(name, &rest) { ClientRegistrationPolicy(rawValue: $0) }
     case "--auto-approve": options.autoApprove = try Self.value(name, &rest) { $0 }
     default: throw Problem(description: "unknown option \(name)")
     }

@@ -1266,6 +1266,7 @@ class Provider(Record):
     issuer: str
     client_id: str
     client_secret_set: bool
+    client_registered: Optional[bool] = None
     client_key_set: Optional[bool] = None
     token_endpoint_auth_method: Optional[Union[ClientAuthMethod, str]] = None
     scopes: Optional[List[str]] = None
@@ -1875,8 +1876,8 @@ class ProviderMethods:
         self,
         *,
         name: str,
-        client_id: str,
         issuer: Optional[str] = None,
+        client_id: Optional[str] = None,
         client_secret: Optional[str] = None,
         client_key: Optional[str] = None,
         token_endpoint_auth_method: Optional[Union[ClientAuthMethod, str]] = None,
@@ -2028,8 +2029,8 @@ class AsyncProviderMethods:
         self,
         *,
         name: str,
-        client_id: str,
         issuer: Optional[str] = None,
+        client_id: Optional[str] = None,
         client_secret: Optional[str] = None,
         client_key: Optional[str] = None,
         token_endpoint_auth_method: Optional[Union[ClientAuthMethod, str]] = None,

@@ -19,7 +19,9 @@ public enum ProviderAdd: RPCMethod {
   public struct Params: WireReadable, Sendable {
     public var name: ProviderName
     public var issuer: String?
-    public var clientId: String
+    /// Absent: the agent registers itself as a public client, where the server offers that (RFC 7591); elsewhere
+    /// `-32602`. `provider.remove` undoes it (RFC 7592).
+    public var clientId: String?
     public var clientSecret: Secret?
     public var clientKey: Secret?
     /// Absent: what the server says it takes and the client has something for; else `client_secret_basic` with a
@@ -47,7 +49,7 @@ public enum ProviderAdd: RPCMethod {
     public init(
       name: ProviderName,
       issuer: String? = nil,
-      clientId: String,
+      clientId: String? = nil,
       clientSecret: Secret? = nil,
       clientKey: Secret? = nil,
       tokenEndpointAuthMethod: WireClientAuthMethod? = nil,
@@ -156,7 +158,6 @@ public enum ProviderAdd: RPCMethod {
         }
       }
       guard let name else { throw ParamsProblem.missing("name", expected: "string") }
-      guard let clientId else { throw ParamsProblem.missing("clientId", expected: "string") }
       self.name = name
       self.issuer = issuer
       self.clientId = clientId

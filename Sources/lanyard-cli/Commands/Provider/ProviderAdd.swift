@@ -13,6 +13,7 @@ struct ProviderAdd: ParsableCommand {
       EXAMPLES:
         lanyard provider add --preset google --client-id my-app
         lanyard provider add idp --issuer https://idp.example --client-id my-app
+        lanyard provider add idp --issuer https://idp.example
         lanyard provider add idp --issuer https://idp.example --client-id my-app \\
           -s openid -s offline_access --reuse grace --grace-seconds 60
         pass show idp/client | lanyard provider add idp --issuer https://idp.example \\
@@ -26,7 +27,9 @@ struct ProviderAdd: ParsableCommand {
   @Option(name: .long, help: "The issuer's URL: https, or http on this machine.")
   var issuer: String?
 
-  @Option(name: .customLong("client-id"), help: "The client's id there.")
+  @Option(
+    name: .customLong("client-id"),
+    help: "The client's id there; without it the agent registers itself, where the server offers that.")
   var clientID: String?
 
   @Option(
@@ -108,7 +111,6 @@ struct ProviderAdd: ParsableCommand {
   func validate() throws {
     if name == nil, preset == nil { throw ValidationError("Its name is missing.") }
     if from == nil, preset == nil, issuer == nil { throw ValidationError("The provider's --issuer is missing.") }
-    if from == nil, clientID == nil { throw ValidationError("The --client-id is missing.") }
     if tenantClaim != nil, tenant != nil { throw ValidationError("--tenant-claim and --tenant exclude each other.") }
     if graceSeconds != nil, reuse != .grace { throw ValidationError("--grace-seconds goes with --reuse grace.") }
     guard [from, clientSecretFile, clientKeyFile].count(where: { $0 == "-" }) <= 1 else {
@@ -157,6 +159,9 @@ struct ProviderAdd: ParsableCommand {
       if common.json { return Output.answer(json: result.raw) }
       let provider = ProviderInfo(result["provider"] ?? result)
       Output.answer(Text.shown("Added \(provider.name), \(provider.issuer)."))
+      if clientID == nil, provider.isRegistered {
+        Output.note(Text.shown("Registered there as \(provider.clientID)."))
+      }
       if Terminal.showsNotes { Output.note("Sign in: `lanyard login \(Text.shown(provider.name))`.") }
     }
   }

@@ -1,0 +1,78 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+internal import JSONRPC
+internal import Secrets
+
+/// The agent registers itself where that is offered (RFC 7591), and takes its registration back (RFC 7592).
+extension ProviderClient {
+  /// A public, native client that listens on loopback (RFC 8252): nothing is asked for that needs an administrator.
+  func register(at endpoint: String) async throws(RPCError) -> ClientRegistration.Answer {
+    let fields = [HTTPField("Content-Type", "application/json"), HTTPField("Accept", "application/json")]
+    switch await send(request("POST", endpoint, fields: fields, body: registrationRequest)) {
+    case .response(let response) where (200...299).contains(response.status):
+      if let answer = ClientRegistration.Answer(body: response.body) { return answer }
+      throw RPCError(
+        .providerMisconfigured, "The provider registered a client that this agent can't be. " + Self.byHand
+      ).with { $0.reason = "registrationRefused" }
+    case .response(let response):
+      let refusal = TokenEndpointRefusal(response, now: environment.clock.wall())
+      if refusal.status == 429 || refusal.status >= 500 {
+        throw RPCError(.providerUnavailable, "The provider could not answer now. Nothing was changed; try again later.")
+          .with { $0.retryAfter = refusal.retryAfter.map { min($0, FailureClassifier.longestPause) } }
+      }
+      throw RPCError(.providerMisconfigured, "The provider does not let this agent register itself. " + Self.byHand)
+        .with {
+          $0.reason = "registrationRefused"
+          if let error = refusal.error, Self.errors.contains(error) {
+            $0.details = [("providerError", .text(error))]
+          }
+        }
+    case .notConnected: throw DocumentFailure.offline.explained
+    case .untrusted: throw DocumentFailure.untrusted.explained
+    case .unknown: throw DocumentFailure.unavailable(status: 0).explained
+    }
+  }
+
+  /// Once and best effort: a client that nobody uses any more harms nobody.
+  func unregister(_ registration: ClientRegistration) async {
+    guard let url = registration.managementURL, let token = registration.accessToken else { return }
+    _ = await send(request("DELETE", url, fields: [.bearer(token)], body: nil))
+  }
+
+  static let byHand =
+    "Register one there, as a native or desktop application with the redirect http://127.0.0.1/callback, and give its "
+    + "clientId."
+
+  /// RFC 7591 §3.2.2, RFC 6750 §3.1.
+  private static let errors = [
+    "invalid_redirect_uri", "invalid_client_metadata", "invalid_software_statement", "unapproved_software_statement",
+    "invalid_token", "invalid_request", "insufficient_scope", "access_denied",
+  ]
+
+  /// RFC 7591 §2.
+  private var registrationRequest: Secret {
+    let configuration = provider.configuration
+    var grantTypes = ["authorization_code", "refresh_token"]
+    if provider.endpoints.deviceAuthorization != nil {
+      grantTypes.append("urn:ietf:params:oauth:grant-type:device_code")
+    }
+    return RecordCoding.write { writer in
+      writer.member("client_name", "Lanyard")
+      writer.member("application_type", "native")  // OpenID Connect Registration §2
+      writer.member("redirect_uris", [configuration.redirect.registeredURI])
+      writer.member("token_endpoint_auth_method", "none")
+      writer.member("grant_types", grantTypes)
+      writer.member("response_types", ["code"])
+      writer.member("scope", configuration.scopes.joined(separator: " "))
+    }
+  }
+}
+
+extension ProviderConfiguration.Redirect {
+  /// Without a port where any will do: RFC 8252 §7.3 has the server pass over it.
+  fileprivate var registeredURI: String {
+    "http://\(host.contains(":") ? "[\(host)]" : host)\(port.map { ":\($0)" } ?? "")\(path)"
+  }
+}

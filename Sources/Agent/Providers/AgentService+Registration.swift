@@ -1,0 +1,33 @@
+internal import AgentModel
+internal import AgentProtocol
+
+/// Clients that nobody had to register by hand.
+extension AgentService {
+  /// Registers the agent at a provider that is being added without a client of its own.
+  func register(_ provider: inout Provider) async throws(RPCError) {
+    guard let endpoint = provider.endpoints.registration else {
+      throw .clientIDMissing("This provider registers no programs by itself. " + ProviderClient.byHand)
+    }
+    let answer = try await client(of: provider).register(at: endpoint)
+    provider.configuration.clientID = answer.clientID
+    provider.configuration.tokenEndpointAuthMethod = answer.method
+    provider.clientSecret = answer.clientSecret
+    provider.registration = answer.registration
+  }
+
+  /// The client is not used any more: the provider may forget it.
+  func takeBackRegistration(of provider: Provider) {
+    guard let registration = provider.registration else { return }
+    let client = client(of: provider)
+    background.start { await client.unregister(registration) }
+  }
+}
+
+extension RPCError {
+  /// There is no client id, and no way to get one now.
+  static func clientIDMissing(_ why: String) -> RPCError {
+    .invalidParams(
+      "/clientId", expected: "the id of a client that the provider knows, where the agent can't register itself"
+    ).with { $0.message = why }
+  }
+}
