@@ -19,4 +19,17 @@ extension CommandFailure {
     writer.endObject()
     return writer.withBytes { String(decoding: $0, as: UTF8.self) }
   }
+
+  /// In a list of outcomes, the one of an account that failed.
+  public func entry(account: String) -> String {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.key("account")
+    writer.string(account)
+    writer.key("error")
+    var error = wire ?? json
+    error.withUTF8 { writer.raw(UnsafeRawBufferPointer($0)) }
+    writer.endObject()
+    return writer.withBytes { String(decoding: $0, as: UTF8.self) }
+  }
 }

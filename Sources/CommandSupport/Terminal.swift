@@ -45,4 +45,10 @@ public enum Terminal {
       line.append(byte)
     }
   }
+
+  /// Asks a question that is answered by yes or no; whatever is not a yes is a no, and so is the end of the input.
+  public static func confirm(_ question: String) -> Bool {
+    let answer = ask(question + " [y/N] ")?.lowercased().filter { !$0.isWhitespace }
+    return answer == "y" || answer == "yes"
+  }
 }

@@ -27,7 +27,8 @@ import Glibc
       """,
     version: Version.text,
     groupedSubcommands: [
-      CommandGroup(name: "Accounts", subcommands: [Login.self, Logout.self, List.self, Switch.self, Status.self]),
+      CommandGroup(
+        name: "Accounts", subcommands: [Login.self, Logout.self, Forget.self, List.self, Switch.self, Status.self]),
       CommandGroup(name: "Tokens", subcommands: [Token.self, StepUp.self]),
       CommandGroup(
         name: "Agent",

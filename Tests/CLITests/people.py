@@ -61,10 +61,15 @@ def accounts(*people, providers=(IDP,)):
 
     def sign_out(params, _):
         person = find(params)
-        person["state"] = "signedOut"
+        person.update(state="signedOut", active=False)
         data = "erased" if params["mode"] == "hard" else "sealed"
         revocation = "queued" if params["mode"] == "offline" else "confirmed"
         return {"account": person["id"], "mode": params["mode"], "data": data, "revocation": revocation}
+
+    def forget(params, _):
+        person = find(params)
+        people.remove(person)
+        return {"account": person["id"]}
 
     def add(params, _):
         return {"provider": {"clientSecretSet": "clientSecret" in params, **{
@@ -86,6 +91,7 @@ def accounts(*people, providers=(IDP,)):
         "account.get": find,
         "account.switch": switch,
         "account.signOut": sign_out,
+        "account.forget": forget,
         "session.get": lambda params, _: {**SESSION, "account": find(params)["id"], "state": find(params)["state"]},
         "token.get": lambda params, _: {**TOKEN, "account": find(params)["id"]},
         "token.refresh": lambda params, _: {**TOKEN, "accessToken": "a-new-token", "source": "refreshed"},

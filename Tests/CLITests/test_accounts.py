@@ -1,4 +1,4 @@
-"""list, switch, logout and status, as people and programs see them."""
+"""list, switch and status, as people and programs see them."""
 
 import json
 
@@ -88,48 +88,6 @@ class SwitchTests(Person):
         done = self.lanyard("switch", "home", environment={"LANYARD_ACCOUNT": "work"})
         self.assertEqual(done.returncode, 0)
         self.assertIn("work is still used, because of LANYARD_ACCOUNT", done.stderr)
-
-
-class LogoutTests(Person):
-    def test_modes(self):
-        agent = self.agent(accounts(WORK))
-        for words, mode in (([], "soft"), (["--soft"], "soft"), (["--hard"], "hard"), (["--offline"], "offline")):
-            self.answer("logout", "work", *words)
-            self.assertEqual(agent.params("account.signOut"), {"account": WORK["id"], "mode": mode})
-        self.refused(2, "logout", "--soft", "--hard")
-
-    def test_says_what_became_of_what(self):
-        self.agent(accounts(WORK))
-        shown = self.answer("logout", "--offline")
-        self.assertIn("Signed out: work", shown)
-        self.assertIn("sealed until Alice Example", shown)
-        self.assertIn("queued", shown)
-
-    def test_json(self):
-        self.agent(accounts(WORK))
-        self.assertEqual(json.loads(self.answer("logout", "work", "--hard", "--json")), {
-            "account": WORK["id"], "mode": "hard", "data": "erased", "revocation": "confirmed"})
-
-    def test_all(self):
-        agent = self.agent(accounts(WORK, HOME, CLIENT))
-        self.answer("logout", "--all")
-        signed_out = [params["account"] for method, params in agent.calls if method == "account.signOut"]
-        self.assertEqual(signed_out, [WORK["id"], HOME["id"]])
-        self.refused(2, "logout", "--all", "work")
-
-    def test_one_that_fails_does_not_keep_the_others_signed_in(self):
-        agent = self.agent(accounts(WORK, HOME))
-        sign_out = agent.answers["account.signOut"]
-        agent.answers["account.signOut"] = lambda params, connection: (
-            Error(5001, "storeUnavailable") if params["account"] == WORK["id"] else sign_out(params, connection))
-        done = self.lanyard("logout", "--all")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("Signed out: home", done.stdout)
-
-    def test_an_agent_that_cannot_sign_out_yet(self):
-        agent = self.agent(accounts(WORK))
-        del agent.answers["account.signOut"]
-        self.assertIn("does not know the method account.signOut", self.refused(1, "logout", "work"))
 
 
 class StatusTests(Person):

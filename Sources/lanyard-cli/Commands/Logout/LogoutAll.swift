@@ -1,0 +1,55 @@
+import CommandSupport
+import JSONRPC
+
+/// `lanyard logout --all`
+extension Logout {
+  /// One account's trouble does not keep the others signed in; every failure is told where it happened.
+  func signOutOfAll(over agent: inout AgentConnection) throws(CommandFailure) {
+    let accounts = try AccountInfo.all(over: &agent).filter { $0.state != "signedOut" }
+    guard !accounts.isEmpty else {
+      if common.json { Output.answer("[]") } else { Output.note("Nobody is signed in.") }
+      return
+    }
+    try confirm(accounts)
+    var told: [String] = []
+    var failures: [CommandFailure] = []
+    for account in accounts {
+      do throws(CommandFailure) {
+        let outcome = try signOut(account.id, over: &agent)
+        told.append(outcome.json)
+        if !common.json { outcome.show() }
+        endSession(outcome, mayAsk: false)
+      } catch {
+        told.append(error.entry(account: account.id))
+        failures.append(error)
+        if !common.json { show(error, of: account) }
+      }
+    }
+    if common.json { Output.answer("[\(told.joined(separator: ","))]") }
+    guard let first = failures.first else { return }
+    // One exit code stands for all only if they agree.
+    let status = failures.allSatisfy { $0.status == first.status } ? first.status : .other
+    throw CommandFailure(
+      status, name: first.name,
+      "\(failures.count) of \(accounts.count) accounts could not be signed out.",
+      hints: ["`lanyard list` shows who is still signed in."])
+  }
+
+  private func confirm(_ accounts: [AccountInfo]) throws(CommandFailure) {
+    guard !yes else { return }
+    let count = accounts.count == 1 ? "one account" : "\(accounts.count) accounts"
+    let names = accounts.map { Text.shown($0.label) }.joined(separator: ", ")
+    let fate = mode == .hard ? " and erase their data" : ""
+    guard Terminal.canAsk, !common.json else {
+      throw .usage("This would sign out of \(count): \(names).", hints: ["Say --yes to do so without being asked."])
+    }
+    guard Terminal.confirm("Sign out of \(count) (\(names))\(fate)?") else {
+      throw CommandFailure(.other, name: "declined", "Nobody was signed out.")
+    }
+  }
+
+  private func show(_ failure: CommandFailure, of account: AccountInfo) {
+    Output.warning(Text.shown("\(account.label) (\(account.person)) was not signed out: \(failure.message)"))
+    for hint in failure.hints { Output.note("  \(Text.shown(hint))") }
+  }
+}

@@ -1,0 +1,226 @@
+"""logout and forget, as people and programs see them."""
+
+import json
+import os
+import threading
+
+from fake_agent import Error
+from people import CLIENT, HOME, WORK, accounts
+from person import Person
+
+END_SESSION = "https://idp.example/logout?id_token_hint=not-a-real-id-token&client_id=lanyard"
+
+
+class Logouts(Person):
+    def people(self, *people):
+        agent = self.agent(accounts(*people))
+        self.sign_out = agent.answers["account.signOut"]
+        return agent
+
+    def answering(self, agent, **members):
+        """Signing out says this, too."""
+        agent.answers["account.signOut"] = lambda params, connection: {
+            **self.sign_out(params, connection), **members}
+
+    def failing(self, agent, *failing):
+        agent.answers["account.signOut"] = lambda params, connection: (
+            Error(5001, "storeUnavailable", "The disk is full.") if params["account"] in failing
+            else self.sign_out(params, connection))
+
+    @staticmethod
+    def signed_out(agent):
+        return [params["account"] for method, params in agent.calls if method == "account.signOut"]
+
+
+class LogoutTests(Logouts):
+    def test_modes(self):
+        agent = self.people(WORK)
+        for words, mode in (([], "soft"), (["--soft"], "soft"), (["--hard"], "hard"), (["--offline"], "offline")):
+            self.answer("logout", "work", *words)
+            self.assertEqual(agent.params("account.signOut"), {"account": WORK["id"], "mode": mode})
+        self.refused(2, "logout", "--soft", "--hard")
+
+    def test_says_what_became_of_what(self):
+        self.people(WORK)
+        shown = self.answer("logout", "--offline")
+        self.assertIn("Signed out: work", shown)
+        self.assertIn("sealed until Alice Example", shown)
+        self.assertIn("queued", shown)
+
+    def test_says_that_nobody_is_active_then(self):
+        self.people(WORK, HOME)
+        self.assertNotIn("active", self.answer("logout", "home"))
+        self.assertIn("No account is active now: `lanyard switch`", self.answer("logout", "work"))
+
+    def test_an_erased_account_is_named_until_it_is_forgotten(self):
+        self.people(WORK)
+        self.assertIn(
+            "Its data is erased. Its name stays in `lanyard list` until `lanyard forget work`.",
+            self.answer("logout", "work", "--hard"))
+
+    def test_what_an_open_reader_holds_up(self):
+        agent = self.people(WORK)
+        self.answering(agent, data="erasurePending")
+        shown = self.answer("logout", "work", "--hard")
+        self.assertIn("nobody can read its data any more", shown)
+        self.assertIn("as soon as it ends", shown)
+        self.assertIn("at the latest at its next start", shown)
+        self.assertIn("`lanyard forget work`", shown)
+        self.assertTrue(all(len(line) <= 80 for line in shown.splitlines()), shown)
+
+    def test_json(self):
+        self.people(WORK)
+        self.assertEqual(json.loads(self.answer("logout", "work", "--hard", "--json")), {
+            "account": WORK["id"], "mode": "hard", "data": "erased", "revocation": "confirmed"})
+
+    def test_an_agent_that_cannot_sign_out_yet(self):
+        agent = self.people(WORK)
+        del agent.answers["account.signOut"]
+        self.assertIn("does not know the method account.signOut", self.refused(1, "logout", "work"))
+
+
+class AllTests(Logouts):
+    def test_each_that_is_signed_in(self):
+        agent = self.people(WORK, HOME, CLIENT)
+        shown = self.answer("logout", "--all", "--yes")
+        self.assertEqual(self.signed_out(agent), [WORK["id"], HOME["id"]])
+        self.assertIn("Signed out: work", shown)
+        self.assertIn("Signed out: home", shown)
+        self.refused(2, "logout", "--all", "work")
+        self.refused(2, "logout", "work", "--yes")
+
+    def test_nobody(self):
+        self.people(CLIENT)
+        self.assertEqual(self.lanyard("logout", "--all").stderr, "Nobody is signed in.\n")
+        self.assertEqual(self.answer("logout", "--all", "--json"), "[]\n")
+
+    def test_a_person_is_asked(self):
+        agent = self.people(WORK, HOME)
+        question = "Sign out of 2 accounts (work, home)? [y/N] "
+        for no in ("\n", "n\n", "\x04"):
+            screen = self.on_terminal("logout", "--all", answers=[(question, no)])
+            self.assertEqual(screen.code, 1, screen.text)
+            self.assertIn("Nobody was signed out.", screen.text)
+        self.assertEqual(self.on_terminal("logout", "--all", interrupt_after=question).code, 130)
+        self.assertEqual(self.signed_out(agent), [])
+        self.assertEqual(self.on_terminal("logout", "--all", answers=[(question, "yes\n")]).code, 0)
+        self.assertEqual(self.signed_out(agent), [WORK["id"], HOME["id"]])
+
+    def test_a_person_who_erases_is_told_so(self):
+        self.people(WORK)
+        question = "Sign out of one account (work) and erase their data? [y/N] "
+        self.assertEqual(self.on_terminal("logout", "--all", "--hard", answers=[(question, "y\n")]).code, 0)
+
+    def test_a_program_says_yes(self):
+        agent = self.people(WORK, HOME)
+        for words in ([], ["--json"]):
+            told = self.refused(2, "logout", "--all", *words)
+            self.assertIn("2 accounts: work, home", told)
+        self.assertEqual(self.signed_out(agent), [])
+        self.assertEqual(self.on_terminal("logout", "--all", "--yes").code, 0)
+
+    def test_one_that_fails_does_not_keep_the_others_signed_in(self):
+        agent = self.people(WORK, HOME)
+        self.failing(agent, WORK["id"])
+        done = self.lanyard("logout", "--all", "--yes")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("Signed out: home", done.stdout)
+        self.assertIn("work (Alice Example <alice@acme.example>) was not signed out: The disk is full.", done.stderr)
+        self.assertIn("1 of 2 accounts could not be signed out.", done.stderr)
+
+    def test_every_failure_is_told(self):
+        agent = self.people(WORK, HOME)
+        self.failing(agent, WORK["id"], HOME["id"])
+        told = self.refused(1, "logout", "--all", "--yes")
+        self.assertEqual(told.count("was not signed out"), 2)
+        self.assertIn("2 of 2", told)
+
+    def test_json_is_a_list(self):
+        agent = self.people(WORK, HOME)
+        self.failing(agent, HOME["id"])
+        done = self.lanyard("logout", "--all", "--yes", "--json")
+        self.assertEqual((done.returncode, done.stdout.count("\n")), (1, 1))
+        first, second = json.loads(done.stdout)
+        self.assertEqual(first, {
+            "account": WORK["id"], "mode": "soft", "data": "sealed", "revocation": "confirmed"})
+        self.assertEqual((second["account"], second["error"]["code"]), (HOME["id"], 5001))
+        self.assertEqual(json.loads(done.stderr)["data"]["name"], "storeUnavailable")
+
+
+class EndSessionTests(Logouts):
+    def setUp(self):
+        super().setUp()
+        self.opened = os.path.join(self.place, "opened")
+        programs = os.path.join(self.place, "bin")
+        os.mkdir(programs)
+        with open(os.path.join(programs, "xdg-open"), "w") as program:
+            program.write(f'#!/bin/sh\nprintf "%s" "$1" > {self.opened}.new && mv {self.opened}.new {self.opened}\n')
+        os.chmod(os.path.join(programs, "xdg-open"), 0o755)
+        self.environment.update(PATH=f"{programs}:/usr/bin:/bin", DISPLAY=":99")
+        self.answering(self.people(WORK), endSessionUrl=END_SESSION)
+
+    def address(self):
+        """What was opened; waits for the browser, which is on its own."""
+        for _ in range(100):
+            if os.path.exists(self.opened):
+                with open(self.opened) as file:
+                    return file.read()
+            threading.Event().wait(0.02)
+        return None
+
+    def test_shown_to_who_can_not_be_asked(self):
+        self.assertIn(END_SESSION, self.answer("logout", "work"))
+        self.assertFalse(os.path.exists(self.opened))
+
+    def test_opened_when_asked_for(self):
+        self.assertNotIn(END_SESSION, self.answer("logout", "work", "--open"))
+        self.assertEqual(self.address(), END_SESSION)
+
+    def test_opened_for_a_program(self):
+        self.assertEqual(json.loads(self.answer("logout", "work", "--open", "--json"))["endSessionUrl"], END_SESSION)
+        self.assertEqual(self.address(), END_SESSION)
+
+    def test_a_person_is_asked(self):
+        question = "End the browser's session at idp, too? [y/N] "
+        screen = self.on_terminal("logout", "work", answers=[(question, "y\n")])
+        self.assertEqual((screen.code, self.address()), (0, END_SESSION))
+        self.assertNotIn("id_token_hint", screen.text)
+
+    def test_a_person_who_does_not_want_it(self):
+        screen = self.on_terminal("logout", "work", answers=[("too? [y/N] ", "\n")])
+        self.assertEqual(screen.code, 0)
+        self.assertNotIn("id_token_hint", screen.text)
+        self.assertFalse(os.path.exists(self.opened))
+
+    def test_without_a_screen_it_is_shown(self):
+        for words in ([], ["--open"]):
+            screen = self.on_terminal("logout", "work", *words, environment={"DISPLAY": None})
+            self.assertIn("id_token_hint", screen.text)
+            self.assertEqual(screen.code, 0)
+
+    def test_of_all_accounts_nobody_is_asked_about_each(self):
+        screen = self.on_terminal("logout", "--all", "--yes")
+        self.assertIn("id_token_hint", screen.text)
+
+
+class ForgetTests(Logouts):
+    def test_the_last_trace_goes(self):
+        agent = self.people(WORK, CLIENT)
+        self.assertEqual(self.answer("forget", CLIENT["id"]), f"Forgotten: {CLIENT['id']} (a-17).\n")
+        self.assertEqual(agent.params("account.forget"), {"account": CLIENT["id"]})
+        self.assertNotIn("a-17", self.answer("list"))
+
+    def test_json(self):
+        self.people(CLIENT)
+        self.assertEqual(json.loads(self.answer("forget", CLIENT["id"], "--json")), {"account": CLIENT["id"]})
+
+    def test_who_is_signed_in_signs_out_first(self):
+        agent = self.people(WORK)
+        self.assertIn("`lanyard logout work --hard`", self.refused(2, "forget", "work"))
+        self.assertNotIn("account.forget", agent.methods())
+
+    def test_it_is_named(self):
+        agent = self.people(WORK)
+        self.refused(2, "forget", environment={"LANYARD_ACCOUNT": "work"})
+        self.assertEqual(agent.calls, [])
+        self.assertIn("lanyard list", self.refused(1, "forget", "nobody"))
