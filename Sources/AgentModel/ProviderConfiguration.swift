@@ -15,6 +15,8 @@ public struct ProviderConfiguration: Hashable, Sendable {
   public var tenant: TenantRule?
   public var authorization: AuthorizationClaims
   public var revocationScope: RevocationScope
+  /// Where the browser comes back to after the provider has ended its session; registered there.
+  public var postLogoutRedirectURI: String?
   public var persistAccessTokens: Bool
   public var allowedOrigins: [String]
   public var pins: [String: [String]]

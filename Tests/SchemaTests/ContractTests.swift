@@ -16,10 +16,10 @@ struct ContractTests {
     agent.listKeySlots
     agent.rotateRootKey
     agent.shutdown
-    provider.add name issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? endpoints? redirect? refresh? errorCodes? tenant? authorization? revocationScope? persistAccessTokens? allowedOrigins? pins? policy? preset?
+    provider.add name issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? endpoints? redirect? refresh? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? policy? preset?
     provider.list
     provider.get provider
-    provider.update provider issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? endpoints? redirect? refresh? errorCodes? tenant? authorization? revocationScope? persistAccessTokens? allowedOrigins? pins? policy? preset?
+    provider.update provider issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? endpoints? redirect? refresh? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? policy? preset?
     provider.remove provider
     signIn.begin provider flow scopes? account? alias? prompt? openBrowser?
     signIn.wait signIn timeoutSeconds?

@@ -64,6 +64,8 @@ extension Registry.SignedOut {
     if let idToken {
       items.insert(("id_token_hint", idToken.withBytes { String(decoding: $0, as: UTF8.self) }), at: 0)
     }
+    // A page that is not registered would be refused, and with it the whole request: only what was configured is said.
+    if let uri = provider.configuration.postLogoutRedirectURI { items.append(("post_logout_redirect_uri", uri)) }
     return endpoint.adding(items)
   }
 }

@@ -21,6 +21,7 @@ enum ProviderAddHandler: MethodHandler {
         scopes: params.scopes, resources: params.resources, endpoints: params.endpoints, redirect: params.redirect,
         refresh: params.refresh, errorCodes: params.errorCodes, tenant: params.tenant,
         authorization: params.authorization, revocationScope: params.revocationScope,
+        postLogoutRedirectURI: params.postLogoutRedirectUri,
         persistAccessTokens: params.persistAccessTokens, allowedOrigins: params.allowedOrigins, pins: params.pins,
         policy: params.policy))
     if let preset { configuration.complete(from: preset, saying: params.authorization) }

@@ -19,6 +19,7 @@ enum ProviderUpdateHandler: MethodHandler {
         scopes: params.scopes, resources: params.resources, endpoints: params.endpoints, redirect: params.redirect,
         refresh: params.refresh, errorCodes: params.errorCodes, tenant: params.tenant,
         authorization: params.authorization, revocationScope: params.revocationScope,
+        postLogoutRedirectURI: params.postLogoutRedirectUri,
         persistAccessTokens: params.persistAccessTokens, allowedOrigins: params.allowedOrigins, pins: params.pins,
         policy: params.policy))
     provider.clientSecret = params.clientSecret ?? provider.clientSecret

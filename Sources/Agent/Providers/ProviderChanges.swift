@@ -12,6 +12,7 @@ struct ProviderChanges {
   var tenant: WireTenantRule?
   var authorization: WireAuthorizationRules?
   var revocationScope: WireRevocationScope?
+  var postLogoutRedirectURI: String?
   var persistAccessTokens: Bool?
   var allowedOrigins: [String]?
   var pins: WireMap<[String]>?
@@ -54,6 +55,13 @@ extension ProviderConfiguration {
       authorization.entitlementsURL = rules.entitlementsUrl
     }
     if let scope = changes.revocationScope { revocationScope = .init(rawValue: scope.rawValue) ?? revocationScope }
+    if let uri = changes.postLogoutRedirectURI {
+      guard let url = HTTPURL(uri), url.scheme == .https || url.isLoopback, !uri.contains("#") else {
+        throw .invalidParams(
+          "/postLogoutRedirectUri", expected: "an https URL without a fragment; http only on a loopback host")
+      }
+      postLogoutRedirectURI = uri
+    }
     if let persist = changes.persistAccessTokens { persistAccessTokens = persist }
     if let origins = changes.allowedOrigins { allowedOrigins = origins }
     if let pins = changes.pins { self.pins = Dictionary(pins.entries.map { ($0.name, $0.value) }) { $1 } }
@@ -151,7 +159,8 @@ extension WireProvider {
         rolesClaim: it.authorization.rolesClaim, tenantClaim: it.authorization.tenantClaim,
         entitlementsUrl: it.authorization.entitlementsURL),
       revocationScope: WireRevocationScope(rawValue: it.revocationScope.rawValue),
-      persistAccessTokens: it.persistAccessTokens, allowedOrigins: it.allowedOrigins,
+      postLogoutRedirectUri: it.postLogoutRedirectURI, persistAccessTokens: it.persistAccessTokens,
+      allowedOrigins: it.allowedOrigins,
       pins: WireMap(it.pins.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }),
       policy: it.policy, preset: it.preset)
   }

@@ -64,6 +64,7 @@ struct Provider: Sendable {
       writer.member("authorizationTenantClaim", it.authorization.tenantClaim)
       writer.member("entitlementsUrl", it.authorization.entitlementsURL)
       writer.member("revocationScope", it.revocationScope.rawValue)
+      writer.member("postLogoutRedirectUri", it.postLogoutRedirectURI)
       writer.key("persistAccessTokens")
       writer.bool(it.persistAccessTokens)
       writer.member("allowedOrigins", it.allowedOrigins)
@@ -127,6 +128,7 @@ struct Provider: Sendable {
       it.authorization.tenantClaim = node["authorizationTenantClaim"]?.string
       it.authorization.entitlementsURL = node["entitlementsUrl"]?.string
       it.revocationScope = node["revocationScope"]?.string.flatMap { .init(rawValue: $0) } ?? .family
+      it.postLogoutRedirectURI = node["postLogoutRedirectUri"]?.string
       it.persistAccessTokens = node["persistAccessTokens"]?.bool ?? false
       it.allowedOrigins = node["allowedOrigins"]?.strings ?? []
       for (host, pins) in node.members(of: "pins") {

@@ -84,5 +84,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "a7e4f5d39e1faa7e10c5a761093d2a07fc2a528feeb80cd112a4ee81ac5905bb"
+  public static let schemaDigest = "d550984a3cf27605822296bb1220e5dc673a6da8737bbd111dd2ba3896aa9b7a"
 }

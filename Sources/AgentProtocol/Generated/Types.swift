@@ -1146,6 +1146,9 @@ public struct WireProvider: WireWritable, Sendable {
   public var tenant: WireTenantRule?
   public var authorization: WireAuthorizationRules?
   public var revocationScope: WireRevocationScope?
+  /// Where `endSessionUrl` has the browser come back to; registered at the provider (OpenID Connect RP-Initiated
+  /// Logout 1.0 §2).
+  public var postLogoutRedirectUri: String?
   public var persistAccessTokens: Bool?
   /// Where `request.send` may go.
   public var allowedOrigins: [String]?
@@ -1172,6 +1175,7 @@ public struct WireProvider: WireWritable, Sendable {
     tenant: WireTenantRule? = nil,
     authorization: WireAuthorizationRules? = nil,
     revocationScope: WireRevocationScope? = nil,
+    postLogoutRedirectUri: String? = nil,
     persistAccessTokens: Bool? = nil,
     allowedOrigins: [String]? = nil,
     pins: WireMap<[String]>? = nil,
@@ -1194,6 +1198,7 @@ public struct WireProvider: WireWritable, Sendable {
     self.tenant = tenant
     self.authorization = authorization
     self.revocationScope = revocationScope
+    self.postLogoutRedirectUri = postLogoutRedirectUri
     self.persistAccessTokens = persistAccessTokens
     self.allowedOrigins = allowedOrigins
     self.pins = pins
@@ -1258,6 +1263,10 @@ public struct WireProvider: WireWritable, Sendable {
     if let revocationScope {
       writer.key("revocationScope")
       writer.string(revocationScope.rawValue)
+    }
+    if let postLogoutRedirectUri {
+      writer.key("postLogoutRedirectUri")
+      writer.string(postLogoutRedirectUri)
     }
     if let persistAccessTokens {
       writer.key("persistAccessTokens")

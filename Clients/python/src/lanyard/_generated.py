@@ -1278,6 +1278,7 @@ class Provider(Record):
     tenant: Optional[TenantRule] = None
     authorization: Optional[AuthorizationRules] = None
     revocation_scope: Optional[Union[RevocationScope, str]] = None
+    post_logout_redirect_uri: Optional[str] = None
     persist_access_tokens: Optional[bool] = None
     allowed_origins: Optional[List[str]] = None
     pins: Optional[Dict[str, List[str]]] = None
@@ -1890,6 +1891,7 @@ class ProviderMethods:
         tenant: Optional[Union[TenantRule, Mapping[str, Any]]] = None,
         authorization: Optional[Union[AuthorizationRules, Mapping[str, Any]]] = None,
         revocation_scope: Optional[Union[RevocationScope, str]] = None,
+        post_logout_redirect_uri: Optional[str] = None,
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
@@ -1917,6 +1919,7 @@ class ProviderMethods:
                 "tenant": tenant,
                 "authorization": authorization,
                 "revocationScope": revocation_scope,
+                "postLogoutRedirectUri": post_logout_redirect_uri,
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
                 "pins": pins,
@@ -1968,6 +1971,7 @@ class ProviderMethods:
         tenant: Optional[Union[TenantRule, Mapping[str, Any]]] = None,
         authorization: Optional[Union[AuthorizationRules, Mapping[str, Any]]] = None,
         revocation_scope: Optional[Union[RevocationScope, str]] = None,
+        post_logout_redirect_uri: Optional[str] = None,
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
@@ -1995,6 +1999,7 @@ class ProviderMethods:
                 "tenant": tenant,
                 "authorization": authorization,
                 "revocationScope": revocation_scope,
+                "postLogoutRedirectUri": post_logout_redirect_uri,
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
                 "pins": pins,
@@ -2043,6 +2048,7 @@ class AsyncProviderMethods:
         tenant: Optional[Union[TenantRule, Mapping[str, Any]]] = None,
         authorization: Optional[Union[AuthorizationRules, Mapping[str, Any]]] = None,
         revocation_scope: Optional[Union[RevocationScope, str]] = None,
+        post_logout_redirect_uri: Optional[str] = None,
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
@@ -2070,6 +2076,7 @@ class AsyncProviderMethods:
                 "tenant": tenant,
                 "authorization": authorization,
                 "revocationScope": revocation_scope,
+                "postLogoutRedirectUri": post_logout_redirect_uri,
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
                 "pins": pins,
@@ -2121,6 +2128,7 @@ class AsyncProviderMethods:
         tenant: Optional[Union[TenantRule, Mapping[str, Any]]] = None,
         authorization: Optional[Union[AuthorizationRules, Mapping[str, Any]]] = None,
         revocation_scope: Optional[Union[RevocationScope, str]] = None,
+        post_logout_redirect_uri: Optional[str] = None,
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
@@ -2148,6 +2156,7 @@ class AsyncProviderMethods:
                 "tenant": tenant,
                 "authorization": authorization,
                 "revocationScope": revocation_scope,
+                "postLogoutRedirectUri": post_logout_redirect_uri,
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
                 "pins": pins,

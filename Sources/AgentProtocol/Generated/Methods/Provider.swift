@@ -37,6 +37,9 @@ public enum ProviderAdd: RPCMethod {
     public var tenant: WireTenantRule?
     public var authorization: WireAuthorizationRules?
     public var revocationScope: WireRevocationScope?
+    /// Where `endSessionUrl` has the browser come back to; registered at the provider (OpenID Connect RP-Initiated
+    /// Logout 1.0 §2).
+    public var postLogoutRedirectUri: String?
     public var persistAccessTokens: Bool?
     /// Where `request.send` may go.
     public var allowedOrigins: [String]?
@@ -62,6 +65,7 @@ public enum ProviderAdd: RPCMethod {
       tenant: WireTenantRule? = nil,
       authorization: WireAuthorizationRules? = nil,
       revocationScope: WireRevocationScope? = nil,
+      postLogoutRedirectUri: String? = nil,
       persistAccessTokens: Bool? = nil,
       allowedOrigins: [String]? = nil,
       pins: WireMap<[String]>? = nil,
@@ -83,6 +87,7 @@ public enum ProviderAdd: RPCMethod {
       self.tenant = tenant
       self.authorization = authorization
       self.revocationScope = revocationScope
+      self.postLogoutRedirectUri = postLogoutRedirectUri
       self.persistAccessTokens = persistAccessTokens
       self.allowedOrigins = allowedOrigins
       self.pins = pins
@@ -107,6 +112,7 @@ public enum ProviderAdd: RPCMethod {
       var tenant: WireTenantRule?
       var authorization: WireAuthorizationRules?
       var revocationScope: WireRevocationScope?
+      var postLogoutRedirectUri: String?
       var persistAccessTokens: Bool?
       var allowedOrigins: [String]?
       var pins: WireMap<[String]>?
@@ -143,6 +149,8 @@ public enum ProviderAdd: RPCMethod {
           authorization = try reading("authorization") { () throws(ParamsProblem) in try WireAuthorizationRules(from: memberValue) }
         } else if memberName.isText("revocationScope") {
           revocationScope = try reading("revocationScope") { () throws(ParamsProblem) in try memberValue.word(WireRevocationScope.self) }
+        } else if memberName.isText("postLogoutRedirectUri") {
+          postLogoutRedirectUri = try reading("postLogoutRedirectUri") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
         } else if memberName.isText("persistAccessTokens") {
           persistAccessTokens = try reading("persistAccessTokens") { () throws(ParamsProblem) in try memberValue.boolean() }
         } else if memberName.isText("allowedOrigins") {
@@ -173,6 +181,7 @@ public enum ProviderAdd: RPCMethod {
       self.tenant = tenant
       self.authorization = authorization
       self.revocationScope = revocationScope
+      self.postLogoutRedirectUri = postLogoutRedirectUri
       self.persistAccessTokens = persistAccessTokens
       self.allowedOrigins = allowedOrigins
       self.pins = pins
@@ -316,6 +325,9 @@ public enum ProviderUpdate: RPCMethod {
     public var tenant: WireTenantRule?
     public var authorization: WireAuthorizationRules?
     public var revocationScope: WireRevocationScope?
+    /// Where `endSessionUrl` has the browser come back to; registered at the provider (OpenID Connect RP-Initiated
+    /// Logout 1.0 §2).
+    public var postLogoutRedirectUri: String?
     public var persistAccessTokens: Bool?
     /// Where `request.send` may go.
     public var allowedOrigins: [String]?
@@ -341,6 +353,7 @@ public enum ProviderUpdate: RPCMethod {
       tenant: WireTenantRule? = nil,
       authorization: WireAuthorizationRules? = nil,
       revocationScope: WireRevocationScope? = nil,
+      postLogoutRedirectUri: String? = nil,
       persistAccessTokens: Bool? = nil,
       allowedOrigins: [String]? = nil,
       pins: WireMap<[String]>? = nil,
@@ -362,6 +375,7 @@ public enum ProviderUpdate: RPCMethod {
       self.tenant = tenant
       self.authorization = authorization
       self.revocationScope = revocationScope
+      self.postLogoutRedirectUri = postLogoutRedirectUri
       self.persistAccessTokens = persistAccessTokens
       self.allowedOrigins = allowedOrigins
       self.pins = pins
@@ -386,6 +400,7 @@ public enum ProviderUpdate: RPCMethod {
       var tenant: WireTenantRule?
       var authorization: WireAuthorizationRules?
       var revocationScope: WireRevocationScope?
+      var postLogoutRedirectUri: String?
       var persistAccessTokens: Bool?
       var allowedOrigins: [String]?
       var pins: WireMap<[String]>?
@@ -422,6 +437,8 @@ public enum ProviderUpdate: RPCMethod {
           authorization = try reading("authorization") { () throws(ParamsProblem) in try WireAuthorizationRules(from: memberValue) }
         } else if memberName.isText("revocationScope") {
           revocationScope = try reading("revocationScope") { () throws(ParamsProblem) in try memberValue.word(WireRevocationScope.self) }
+        } else if memberName.isText("postLogoutRedirectUri") {
+          postLogoutRedirectUri = try reading("postLogoutRedirectUri") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
         } else if memberName.isText("persistAccessTokens") {
           persistAccessTokens = try reading("persistAccessTokens") { () throws(ParamsProblem) in try memberValue.boolean() }
         } else if memberName.isText("allowedOrigins") {
@@ -452,6 +469,7 @@ public enum ProviderUpdate: RPCMethod {
       self.tenant = tenant
       self.authorization = authorization
       self.revocationScope = revocationScope
+      self.postLogoutRedirectUri = postLogoutRedirectUri
       self.persistAccessTokens = persistAccessTokens
       self.allowedOrigins = allowedOrigins
       self.pins = pins

@@ -82,17 +82,22 @@ struct ProviderAdd: ParsableCommand {
   @Option(name: .long, help: "How long a used refresh token stays good, with --reuse grace.")
   var graceSeconds: Int?
 
-  /// What a revocation ends.
   @Option(name: .long, help: "The claim of the ID token that names the tenant: tid, org_id, hd, …")
   var tenantClaim: String?
 
   @Option(name: .long, help: "The tenant of all accounts at this provider, where no claim names it.")
   var tenant: String?
 
+  /// What a revocation ends.
   enum RevocationScope: String, CaseIterable, ExpressibleByArgument { case token, family, grant }
 
   @Option(name: .long, help: "What a revocation at this server ends: token, family, grant.")
   var revocationScope: RevocationScope?
+
+  @Option(
+    name: .customLong("post-logout-redirect-uri"),
+    help: "Where the browser comes back to after signing out there; registered at the provider.")
+  var postLogoutRedirectURI: String?
 
   @Option(name: .long, help: "Where request.send may go with this provider's tokens; may be given again.")
   var allowedOrigin: [String] = []
@@ -150,6 +155,7 @@ struct ProviderAdd: ParsableCommand {
       writer.member("preset", preset)
       writer.member("allowedOrigins", allowedOrigin)
       writer.member("revocationScope", revocationScope?.rawValue)
+      writer.member("postLogoutRedirectUri", postLogoutRedirectURI)
       if persistAccessTokens { writer.member("persistAccessTokens", true) }
       writer.member("policy", policy)
       writeTenant(to: &writer)
