@@ -8,20 +8,13 @@ CI takes some of the points, by a seed that is told on failure; LANYARD_KILLS=al
 """
 
 import contextlib
-import os
-import random
-import shutil
-import sqlite3
-import subprocess
-import tempfile
 import time
 import unittest
-from typing import List, NamedTuple
+from typing import List
 
-from house import House, LanyardError, PATIENCE_SECONDS, Scene, add_provider, import_account
+from deaths import Deaths, Faulty, Point, is_sound, kills
+from house import LanyardError, PATIENCE_SECONDS, add_provider, import_account
 
-ALL = os.environ.get("LANYARD_KILLS") == "all"
-SAMPLE = 30
 STORE_UNAVAILABLE = 5001
 REAUTHENTICATE = 2004
 RULES = {
@@ -30,18 +23,6 @@ RULES = {
     "none": {"reuse": "none"},
 }
 LOG = "lanyard.sqlite-wal"
-
-
-class Point(NamedTuple):
-    """Something that happens at the nth call that writes."""
-
-    number: int
-    how: str
-
-    @property
-    def done(self) -> int:
-        """The calls that came to their end before it."""
-        return self.number if self.how == "after" else self.number - 1
 
 
 class Writes:
@@ -55,13 +36,6 @@ class Writes:
         self.intent_written, self.answer_written, self.grant_written = (number - 1 for number in synchronised)
         self.intent_durable = synchronised[0]
 
-    def kills(self) -> List[Point]:
-        return [
-            Point(number, how)
-            for number, line in enumerate(self.calls, 1)
-            for how in (("before", "torn", "after") if "write" in line else ("before", "after"))
-        ]
-
     def failures(self) -> List[Point]:
         return [Point(number, how) for number in range(1, len(self.calls) + 1) for how in ("ENOSPC", "EIO")]
 
@@ -71,73 +45,7 @@ class Writes:
         return self.intent_written <= point.done < self.answer_written
 
 
-class Faulty(Scene):
-    """An agent whose writes are counted, as long as it is `watched`."""
-
-    library = ""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.watched = True
-        self.plan = os.path.join(self.directory, "plan")
-        self.count = os.path.join(self.directory, "count")
-
-    @property
-    def environment(self):
-        environment = super().environment
-        if not self.watched:
-            return environment
-        return {
-            **environment,
-            "LD_PRELOAD": self.library,
-            "LANYARD_FAULT_UNDER": f"{self.state}:{os.path.join(self.directory, 'home')}",
-            "LANYARD_FAULT_PLAN": self.plan,
-            "LANYARD_FAULT_COUNT": self.count,
-        }
-
-    def arm(self, point: Point) -> None:
-        with open(self.plan + ".new", "w") as plan:
-            plan.write(f"{point.number} {point.how}")
-        os.rename(self.plan + ".new", self.plan)
-
-    def disarm(self) -> None:
-        os.remove(self.plan)
-
-    def counted(self) -> List[str]:
-        with open(self.count) as count:
-            return [line.split(" ", 1)[1] for line in count.read().splitlines()]
-
-
-def is_sound(state: str) -> bool:
-    """What the store says of itself, asked of a copy: looking must not mend it."""
-    with tempfile.TemporaryDirectory() as copy:
-        for name in os.listdir(state):
-            if name.startswith("lanyard.sqlite"):
-                shutil.copy(os.path.join(state, name), copy)
-        with contextlib.closing(sqlite3.connect(os.path.join(copy, "lanyard.sqlite"))) as store:
-            return store.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-
-
-class KillPoints(House):
-    @classmethod
-    def setUpClass(cls):
-        cls.libraries = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(cls.libraries.cleanup)
-        Faulty.library = os.path.join(cls.libraries.name, "faultline.so")
-        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "faultline.c")
-        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-Wall", "-o", Faulty.library, source, "-ldl"], check=True)
-
-    def setUp(self):
-        self.seed = int(os.environ.get("LANYARD_SEED", time.time_ns() % 1_000_000))
-        self.chance = random.Random(self.seed)
-
-    def some(self, points: List[Point], number: int = SAMPLE) -> List[Point]:
-        return points if ALL or len(points) <= number else sorted(self.chance.sample(points, number))
-
-    def tell(self, figures: str) -> None:
-        if ALL:
-            print(f"\n{figures}", end=" ", flush=True)
-
+class KillPoints(Deaths):
     @contextlib.contextmanager
     def alice(self, rule):
         """A provider of its own, since it is asked what it saw, and an agent that alice is signed in to."""
@@ -214,7 +122,7 @@ class KillPoints(House):
 
     def kills(self, rule):
         writes = self.writes(rule)
-        points = self.some(writes.kills())
+        points = self.some(kills(writes.calls))
         for point in points:
             with self.subTest(rule=rule, point=point, seed=self.seed):
                 self.kill(rule, writes, point)

@@ -1,0 +1,107 @@
+"""Agents with a library preloaded (faultline.c) that counts what they write, and ends them at a call, or fails it."""
+
+import contextlib
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+import time
+from typing import List, NamedTuple
+
+from house import House, Scene
+
+ALL = os.environ.get("LANYARD_KILLS") == "all"
+SAMPLE = 30
+
+
+class Point(NamedTuple):
+    """Something that happens at the nth call that writes."""
+
+    number: int
+    how: str
+
+    @property
+    def done(self) -> int:
+        """The calls that came to their end before it."""
+        return self.number if self.how == "after" else self.number - 1
+
+
+def kills(calls: List[str]) -> List[Point]:
+    """A death before, in and after each of the calls that a program makes undisturbed."""
+    return [
+        Point(number, how)
+        for number, line in enumerate(calls, 1)
+        for how in (("before", "torn", "after") if "write" in line else ("before", "after"))
+    ]
+
+
+class Faulty(Scene):
+    """An agent whose writes are counted, as long as it is `watched`."""
+
+    library = ""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.watched = True
+        self.plan = os.path.join(self.directory, "plan")
+        self.count = os.path.join(self.directory, "count")
+
+    @property
+    def environment(self):
+        environment = super().environment
+        if not self.watched:
+            return environment
+        return {
+            **environment,
+            "LD_PRELOAD": self.library,
+            "LANYARD_FAULT_UNDER": f"{self.state}:{os.path.join(self.directory, 'home')}",
+            "LANYARD_FAULT_PLAN": self.plan,
+            "LANYARD_FAULT_COUNT": self.count,
+        }
+
+    def arm(self, point: Point) -> None:
+        with open(self.plan + ".new", "w") as plan:
+            plan.write(f"{point.number} {point.how}")
+        os.rename(self.plan + ".new", self.plan)
+
+    def disarm(self) -> None:
+        os.remove(self.plan)
+
+    def counted(self) -> List[str]:
+        with open(self.count) as count:
+            return [line.split(" ", 1)[1] for line in count.read().splitlines()]
+
+
+def is_sound(state: str) -> bool:
+    """What the store says of itself, asked of a copy: looking must not mend it."""
+    with tempfile.TemporaryDirectory() as copy:
+        for name in os.listdir(state):
+            if name.startswith("lanyard.sqlite"):
+                shutil.copy(os.path.join(state, name), copy)
+        with contextlib.closing(sqlite3.connect(os.path.join(copy, "lanyard.sqlite"))) as store:
+            return store.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+class Deaths(House):
+    """Tests that kill at some of the points, by a seed that is told on failure; LANYARD_KILLS=all takes all."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.libraries = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.libraries.cleanup)
+        Faulty.library = os.path.join(cls.libraries.name, "faultline.so")
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "faultline.c")
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-Wall", "-o", Faulty.library, source, "-ldl"], check=True)
+
+    def setUp(self):
+        self.seed = int(os.environ.get("LANYARD_SEED", time.time_ns() % 1_000_000))
+        self.chance = random.Random(self.seed)
+
+    def some(self, points: List[Point], number: int = SAMPLE) -> List[Point]:
+        return points if ALL or len(points) <= number else sorted(self.chance.sample(points, number))
+
+    def tell(self, figures: str) -> None:
+        if ALL:
+            print(f"\n{figures}", end=" ", flush=True)
