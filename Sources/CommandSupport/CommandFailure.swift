@@ -13,6 +13,8 @@ public struct CommandFailure: Error, Sendable {
   public var wire: String?
   /// How often the same can be tried with something else; nil where there is nothing more to try.
   public var attemptsLeft: Int64?
+  /// The parameter that the agent did not take: a JSON Pointer, and what should stand there.
+  public var problem: (path: String, expected: String)?
   /// Told as JSON even where people read: for raw calls.
   public var isRaw = false
 
@@ -36,6 +38,7 @@ public struct CommandFailure: Error, Sendable {
       ExitStatus(errorCode: code), name: data?["name"]?.string ?? "error\(code)",
       error["message"]?.string ?? "The agent refused \(method).")
     wire = String(decoding: error.raw, as: UTF8.self)
+    if let path = data?["path"]?.string, let expected = data?["expected"]?.string { problem = (path, expected) }
     attemptsLeft = data?["attemptsLeft"]?.integer
     if code == -32601 {
       message = "The agent that runs here does not know the method \(method)."

@@ -99,6 +99,17 @@ class LoginTests(SignIns):
         self.assertIn(
             "`lanyard provider add --preset okta --issuer URL --client-id ID`", self.refused(1, "login", "okta"))
 
+    def test_a_slip(self):
+        missing = Error(3005, "providerNotFound", "There is no provider of this name.")
+        self.sign_ins(**{"signIn.begin": missing})
+        self.assertIn("Did you mean `lanyard login idp`?", self.refused(1, "login", "ipd"))
+        self.assertIn(
+            "Did you mean github? Add it: `lanyard provider add --preset github --client-id ID`.",
+            self.refused(1, "login", "gihtub"))
+        self.assertIn(
+            "Known by --preset: auth0, entra, github, gitlab, google, keycloak, okta.",
+            self.refused(1, "login", "elsewhere"))
+
     def test_by_ssh_other_ways_are_told(self):
         self.sign_ins()
         self.assertNotIn("--paste", self.lanyard("login", "idp").stderr)
@@ -107,7 +118,10 @@ class LoginTests(SignIns):
 
     def test_no_provider(self):
         self.sign_ins(providers=())
-        self.assertIn("lanyard provider add NAME --issuer URL --client-id ID", self.refused(2, "login"))
+        told = self.refused(2, "login")
+        self.assertIn("`lanyard provider add --preset google --client-id ID`", told)
+        self.assertIn("auth0, entra, github, gitlab, google, keycloak, okta", told)
+        self.assertIn("`lanyard provider add NAME --issuer URL --client-id ID`", told)
 
     def test_several_providers(self):
         self.sign_ins(providers=(IDP, OTHER))

@@ -66,7 +66,7 @@ struct Login: ParsableCommand {
     case 0:
       throw CommandFailure(
         .usage, name: "providerNotFound", "No provider is configured, so there is nowhere to sign in.",
-        hints: ["Add one: `lanyard provider add NAME --issuer URL --client-id ID`."])
+        hints: Presets.hints)
     default:
       throw .usage(
         "There are \(providers.count) providers. Name the one to sign in at.",

@@ -32,7 +32,8 @@ struct SignIn {
     do throws(CommandFailure) {
       begun = try begin(over: &agent)
     } catch {
-      throw error.explaining(provider: wish.provider)
+      let known = (try? ProviderInfo.all(over: &agent).map(\.name)) ?? []
+      throw error.explaining(provider: wish.provider, known: known)
     }
     begun.show(wish)
     do throws(CommandFailure) {

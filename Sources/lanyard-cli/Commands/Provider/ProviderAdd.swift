@@ -136,6 +136,17 @@ struct ProviderAdd: ParsableCommand {
     if clientKeyFile != nil, key.isEmpty { throw CommandFailure.usage("The key is empty; nothing was done.") }
     let further = try ParameterFile(from)
     var agent = try common.connect()
+    do throws(CommandFailure) {
+      try add(secret, further, redirect, over: &agent)
+    } catch {
+      throw explained(error)
+    }
+  }
+
+  private func add(
+    _ secret: borrowing SecretInput, _ further: borrowing ParameterFile, _ redirect: RedirectAddress?,
+    over agent: inout AgentConnection
+  ) throws(CommandFailure) {
     try agent.call("provider.add") { writer in
       writer.member("name", name ?? preset)
       further.write(to: &writer)

@@ -1,0 +1,27 @@
+/// What a person meant who typed a name that does not exist.
+enum NearMiss {
+  /// The name that differs least, if it is by so little that a slip explains it: one letter in short names, two in
+  /// longer ones, two neighbours exchanged counting as one.
+  static func of(_ typed: String, among names: [String]) -> String? {
+    let typed = Array(typed.lowercased())
+    let slips = typed.count < 5 ? 1 : 2
+    let distances = names.map { (name: $0, distance: distance(typed, Array($0.lowercased()))) }
+    return distances.filter { $0.distance <= slips }.min { $0.distance < $1.distance }?.name
+  }
+
+  /// Letters that are added, missing, exchanged or other ones (optimal string alignment).
+  private static func distance(_ left: [Character], _ right: [Character]) -> Int {
+    var rows = [Array(0...right.count)]
+    for i in 0..<left.count {
+      var row = [i + 1]
+      for j in 0..<right.count {
+        var best = min(row[j], rows[i][j + 1]) + 1
+        best = min(best, rows[i][j] + (left[i] == right[j] ? 0 : 1))
+        if i > 0, j > 0, left[i] == right[j - 1], left[i - 1] == right[j] { best = min(best, rows[i - 1][j - 1] + 1) }
+        row.append(best)
+      }
+      rows.append(row)
+    }
+    return rows[left.count][right.count]
+  }
+}
