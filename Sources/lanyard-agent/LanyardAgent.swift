@@ -64,7 +64,8 @@ struct LanyardAgent {
       signatures: OpenSSLSignatureVerifier(), keys: OpenSSLClientKeySigner(),
       redirects: LoopbackRedirects(executor: pool),
       directories: DotLanyardFiles(),
-      browser: DesktopBrowser(), prompter: Pinentry(program: options.pinentry), signals: KernelSignals(log: log), log: log)
+      browser: DesktopBrowser(), prompter: Pinentry(program: options.pinentry), signals: KernelSignals(log: log),
+      log: log)
     let keySource: (any KeySource)? = options.protection == "keyFile" ? KeyFile(path: state.path + "/key") : nil
     let transport = TransportHandle()
     let agent = AgentService(

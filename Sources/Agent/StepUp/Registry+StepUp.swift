@@ -28,7 +28,8 @@ extension Registry {
 
   /// Until when a step-up counts where the caller does not say: as long as any policy of this account would take it.
   private func longestStepUpAge(of profile: AccountProfile) -> Milliseconds {
-    guard case .document(let policy) = policyShelf.policy(of: profile.provider), let age = policy.longestStepUpAge else {
+    guard case .document(let policy) = policyShelf.policy(of: profile.provider), let age = policy.longestStepUpAge
+    else {
       return .seconds(300)
     }
     return age
@@ -176,7 +177,8 @@ extension Registry {
   /// With a sign-in: the person proved to be there to the provider, so a destroyed PIN may be followed by a new one.
   func forgettingDestroyedPIN(of profile: AccountProfile) -> [VaultChange] {
     guard let record = try? pin(of: profile), record.isDestroyed else { return [] }
-    let isDataLost = (try? onVault { (vault) throws(VaultFailure) in try vault.isDataLocked(profile.partition) }) ?? false
+    let isDataLost =
+      (try? onVault { (vault) throws(VaultFailure) in try vault.isDataLocked(profile.partition) }) ?? false
     return [.delete(profile.partition, .stepUp)] + (isDataLost ? [.renewData(profile.partition)] : [])
   }
 

@@ -13,8 +13,9 @@ public struct StepUpMoments: Hashable, Sendable {
 
   public init() {}
 
-  public mutating func granted(_ id: AccountID, by method: StepUpMethod, at now: BootInstant, for duration: Milliseconds)
-  {
+  public mutating func granted(
+    _ id: AccountID, by method: StepUpMethod, at now: BootInstant, for duration: Milliseconds
+  ) {
     moments[id] = Moment(method: method, at: now, until: now + duration)
   }
 

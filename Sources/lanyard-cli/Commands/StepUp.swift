@@ -89,21 +89,30 @@ struct StepUp: ParsableCommand {
     }
     if common.json { return Output.answer(answer.json) }
     Output.answer("Confirmed" + (answer.until.map { ", until \($0.clock) (\($0.relative))." } ?? "."))
-    let left = try agent.call("stepUp.status", params: { $0.member("account", selector) }) { $0["attemptsLeft"]?.integer }
+    let left = try agent.call("stepUp.status", params: { $0.member("account", selector) }) {
+      $0["attemptsLeft"]?.integer
+    }
     if let left, left <= Self.fewAttempts {
-      Output.warning("this PIN has \(left) \(left == 1 ? "try" : "tries") left; `lanyard step-up --enroll` sets one anew.")
+      Output.warning(
+        "this PIN has \(left) \(left == 1 ? "try" : "tries") left; `lanyard step-up --enroll` sets one anew.")
     }
   }
 
   private func enroll(_ selector: String, over agent: inout AgentConnection) throws(CommandFailure) {
     try confirm(selector, over: &agent)
     let pin = try self.pin(asking: "A new PIN (not shown): ")
-    if let pin, Terminal.canAsk {
+    if !pinentry, Terminal.canAsk {
       let second = try SecretInput.ask("Once more: ")
-      guard pin.equals(second) else { throw .usage("The two are not the same. Nothing was done; try again.") }
-      return try send(pin, to: "stepUp.enroll", of: selector, over: &agent)
+      guard Self.isSame(pin, second) else { throw .usage("The two are not the same. Nothing was done; try again.") }
     }
     try send(pin, to: "stepUp.enroll", of: selector, over: &agent)
+  }
+
+  private static func isSame(_ first: borrowing SecretInput?, _ second: borrowing SecretInput) -> Bool {
+    switch first {
+    case .some(let first): first.equals(second)
+    case .none: false
+    }
   }
 
   /// Where a PIN is set already, changing anything takes it.

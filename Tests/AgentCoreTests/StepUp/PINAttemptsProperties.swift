@@ -1,0 +1,71 @@
+import AgentCore
+import AgentModel
+import Testing
+
+/// Whatever happens between a try and its judgement, no PIN is judged wrong more than ten times: in seeded histories of
+/// kills, reboots, restored clocks and callers at once.
+@Suite struct PINAttemptsProperties {
+  typealias Random = TokenMachineProperties.Random
+
+  /// A disk, and an agent over it that can die between any two of its steps.
+  struct World {
+    var disk = PINAttempts()
+    var boot = 1
+    var now = BootInstant(milliseconds: 0)
+    /// Judged wrong since the PIN was set: what the bound is about.
+    var judgedWrong = 0
+    /// When something was last judged, in this boot.
+    var lastJudged: BootInstant?
+    var wrongInARow = 0
+
+    /// One try by the one who may try now. `dies` says after which of the steps the agent is killed.
+    mutating func guess(isRight: Bool, dies: Int?) -> PINAttempts.Admission {
+      var record = disk
+      let admission = record.begin(at: now, bootID: "\(boot)")
+      guard admission == .counted, dies != 0 else { return admission }
+      disk = record
+      guard dies != 1 else { return admission }
+      lastJudged = now
+      guard isRight else {
+        judgedWrong += 1
+        wrongInARow += 1
+        return admission
+      }
+      guard dies != 2 else { return admission }
+      record.wasRight()
+      disk = record
+      wrongInARow = 0
+      return admission
+    }
+  }
+
+  @Test(arguments: 0..<200) func neverMoreThanTenAreJudgedWrong(seed: Int) {
+    var random = Random(state: UInt64(seed))
+    var world = World()
+    for _ in 0..<400 {
+      switch Int.random(in: 0..<10, using: &random) {
+      case 0:
+        world.boot += 1
+        world.now = BootInstant(milliseconds: Int64.random(in: 0..<5000, using: &random))
+        world.lastJudged = nil
+      case 1: world.now = world.now + Milliseconds(Int64.random(in: 0..<60_000, using: &random))
+      default:
+        let before = world
+        let admission = world.guess(
+          isRight: Int.random(in: 0..<8, using: &random) == 0,
+          dies: Bool.random(using: &random) ? nil : Int.random(in: 0..<4, using: &random))
+        if case .throttled(let wait) = admission {
+          #expect(wait > .zero && wait <= PINAttempts.longestPause, "seed \(seed)")
+          #expect(world.disk == before.disk, "seed \(seed)")
+        }
+        if world.judgedWrong > before.judgedWrong, before.wrongInARow >= PINAttempts.free,
+          let last = before.lastJudged
+        {
+          #expect(world.now - last >= .seconds(1), "seed \(seed): no pause after three wrong ones in a row")
+        }
+      }
+      #expect(world.judgedWrong <= PINAttempts.most, "seed \(seed)")
+      #expect(world.disk.left <= PINAttempts.most - world.judgedWrong, "seed \(seed)")
+    }
+  }
+}

@@ -1,0 +1,82 @@
+import AgentCore
+import AgentModel
+import Testing
+
+@Suite struct PINAttemptsTests {
+  static let boot = "boot-1"
+
+  static func at(_ seconds: Int64) -> BootInstant { BootInstant(milliseconds: seconds * 1000) }
+
+  @Test func tenWrongOnesAreTriedAndNotEleven() {
+    var attempts = PINAttempts()
+    for tried in 0..<10 {
+      #expect(attempts.left == 10 - tried)
+      let admission = attempts.begin(at: Self.at(Int64(tried) * 100), bootID: Self.boot)
+      #expect(admission == .counted)
+    }
+    #expect(attempts.left == 0)
+    let eleventh = attempts.begin(at: Self.at(10_000), bootID: Self.boot)
+    #expect(eleventh == .spent)
+  }
+
+  @Test func aRightOneTakesBackItsOwnTryAndNoOther() {
+    var attempts = PINAttempts()
+    for round in 0..<50 {
+      let admission = attempts.begin(at: Self.at(Int64(round)), bootID: Self.boot)
+      #expect(admission == .counted)
+      attempts.wasRight()
+    }
+    #expect(attempts.left == 10)
+    _ = attempts.begin(at: Self.at(60), bootID: Self.boot)
+    _ = attempts.begin(at: Self.at(61), bootID: Self.boot)
+    attempts.wasRight()
+    #expect(attempts.left == 9)
+  }
+
+  @Test func thePausesGrowFromOneSecondToThirty() {
+    var attempts = PINAttempts()
+    var now = Self.at(1000)
+    var pauses: [Int64] = []
+    while attempts.left > 0 {
+      let wait = attempts.waiting(at: now, bootID: Self.boot)
+      pauses.append(wait.count / 1000)
+      if wait > .zero {
+        let early = now + wait + Milliseconds(-1)
+        var tooEarly = attempts
+        let refused = tooEarly.begin(at: early, bootID: Self.boot)
+        #expect(refused == .throttled(retryAfter: Milliseconds(1)))
+        #expect(tooEarly == attempts, "what is not tried is not counted")
+      }
+      now = now + wait
+      let admission = attempts.begin(at: now, bootID: Self.boot)
+      #expect(admission == .counted)
+    }
+    #expect(pauses == [0, 0, 0, 1, 2, 4, 8, 16, 30, 30])
+  }
+
+  @Test func aRightOneEndsThePauses() {
+    var attempts = PINAttempts()
+    for _ in 0..<3 { _ = attempts.begin(at: Self.at(5), bootID: Self.boot) }
+    let admission = attempts.begin(at: Self.at(6), bootID: Self.boot)
+    #expect(admission == .counted)
+    attempts.wasRight()
+    #expect(attempts.waiting(at: Self.at(6), bootID: Self.boot) == .zero)
+    #expect(attempts.left == 7)
+  }
+
+  @Test func aRebootCountsTheWholePauseAgain() {
+    var attempts = PINAttempts()
+    for _ in 0..<3 { _ = attempts.begin(at: Self.at(5000), bootID: Self.boot) }
+    #expect(attempts.waiting(at: Self.at(0), bootID: "boot-2") == .seconds(1))
+    #expect(attempts.waiting(at: Self.at(1), bootID: "boot-2") == .zero)
+    // A boot clock that ran back belongs to no boot that is known.
+    #expect(attempts.waiting(at: Self.at(1), bootID: Self.boot) == .seconds(1))
+  }
+
+  @Test func numbersOutsideTheBoundsProtect() {
+    let record = { PINAttempts(spent: $0, inARow: $1, lastAt: Self.at(0), lastBootID: Self.boot) }
+    #expect(record(-1, 0).left == 0)
+    #expect(record(.max, .max).left == 0)
+    #expect(record(99, -5).waiting(at: Self.at(0), bootID: Self.boot) == .zero)
+  }
+}

@@ -1,0 +1,42 @@
+import AgentCore
+import AgentModel
+import Testing
+
+@Suite struct StepUpMomentsTests {
+  static let alice = AccountID("acc_c2ztq4xk7m3vwy5ndhb6rfgupa")!
+  static let bob = AccountID("acc_m7n2qk4xwz5vty3cdhb6rfgupa")!
+
+  static func at(_ seconds: Int64) -> BootInstant { BootInstant(milliseconds: seconds * 1000) }
+
+  @Test func itIsAMomentWhosePolicyAsksItsAge() {
+    var moments = StepUpMoments()
+    moments.granted(Self.alice, by: .pin, at: Self.at(10), for: .seconds(60))
+    #expect(moments.ages(Self.alice, at: Self.at(40)) == [.pin: .seconds(30)])
+    #expect(moments.ages(Self.bob, at: Self.at(40)).isEmpty)
+    #expect(moments.valid(Self.alice, at: Self.at(69)) != nil)
+    #expect(moments.valid(Self.alice, at: Self.at(70)) == nil, "it is over at its end, not after")
+    #expect(moments.ages(Self.alice, at: Self.at(70)).isEmpty)
+  }
+
+  @Test func eachEndsOnce() {
+    var moments = StepUpMoments()
+    moments.granted(Self.alice, by: .pin, at: Self.at(0), for: .seconds(60))
+    moments.granted(Self.bob, by: .pin, at: Self.at(0), for: .seconds(30))
+    #expect(moments.earliest == Self.at(30))
+    let ended = [29, 30, 30].map { moments.expire(at: Self.at($0)) }
+    #expect(ended == [[], [Self.bob], []])
+    let cleared = [moments.clear(Self.alice), moments.clear(Self.alice)]
+    #expect(cleared == [true, false])
+    let rest = moments.clearAll()
+    #expect(rest == [] && moments.earliest == nil)
+  }
+
+  @Test func aLaterOneTakesThePlaceOfTheFirst() {
+    var moments = StepUpMoments()
+    moments.granted(Self.alice, by: .pin, at: Self.at(0), for: .seconds(600))
+    moments.granted(Self.alice, by: .pin, at: Self.at(5), for: .seconds(10))
+    #expect(moments.earliest == Self.at(15))
+    let cleared = moments.clearAll()
+    #expect(cleared == [Self.alice])
+  }
+}
