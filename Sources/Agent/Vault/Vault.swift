@@ -213,7 +213,7 @@ final class Vault {
       let appended = try append(entries, to: &batch)
       var state: Partition
       if let known = touched[.vault] { state = known } else { state = try prepared(.vault, into: &batch) }
-      put(appended.record, .auditChain, [], .vault, &state, &batch)
+      try put(appended.record, .auditChain, [], .vault, &state, &batch)
       touched[.vault] = state
       chain = appended
     }

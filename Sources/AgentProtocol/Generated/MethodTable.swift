@@ -84,5 +84,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "d550984a3cf27605822296bb1220e5dc673a6da8737bbd111dd2ba3896aa9b7a"
+  public static let schemaDigest = "4781365613af7abe924f70c9a315348c521eb1d989250f9fb061984c0277f0ce"
 }
