@@ -84,5 +84,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "4781365613af7abe924f70c9a315348c521eb1d989250f9fb061984c0277f0ce"
+  public static let schemaDigest = "2e6fd0b58e8dee7c85833e6f9d4eeb3681088665f0b06ab67f3e003e4bbed865"
 }

@@ -3208,7 +3208,12 @@ class StepUpMethods:
         pin: Optional[str] = None,
         prompt: Optional[Union[Prompt, str]] = None,
     ) -> StepUpStatus:
-        """Sets a PIN for an account; changing one takes a valid step-up."""
+        """Sets a PIN for an account; changing one takes a valid step-up. By `pin`, or by `prompt`: then the agent
+        asks, and the caller sees no PIN. A new PIN has ten tries of its own, and setting it is no step-up. The
+        bytes are taken as they come. Where a PIN is set, without a valid step-up: `stepUpRequired`. After ten
+        wrong ones the PIN is destroyed, and none can be set before the account has signed in again:
+        `stepUpFailed`, `attemptsLeft` 0.
+        """
         return self._caller.invoke(
             "stepUp.enroll",
             {
@@ -3227,7 +3232,13 @@ class StepUpMethods:
         prompt: Optional[Union[Prompt, str]] = None,
         duration_seconds: Optional[int] = None,
     ) -> StepUpVerifyResult:
-        """Proves that the person is there. At most 10 wrong PINs are ever tried, then the PIN is destroyed."""
+        """Proves that the person is there. At most 10 wrong PINs are ever tried, then the PIN is destroyed: a right
+        one takes back its own try and none of the wrong ones; a new PIN has ten again. After three wrong ones in
+        a row each next one waits, 1 s at first and 30 s at most: `stepUpThrottled`, which counts no try. Without
+        `durationSeconds` it counts as long as the longest step-up age in the account's policy, and 300 s without
+        one. Reasons of `stepUpFailed`: `wrongPIN`, `destroyed`, and of a prompt `cancelled`, `timedOut`,
+        `promptUnavailable`, `notAPIN`, which count no try. Where no PIN is set: `notFound`.
+        """
         return self._caller.invoke(
             "stepUp.verify",
             {
@@ -3244,7 +3255,7 @@ class StepUpMethods:
         *,
         account: str,
     ) -> StepUpStatus:
-        """How the step-up stands."""
+        """How the step-up stands. Also of an account that is signed out."""
         return self._caller.invoke(
             "stepUp.status",
             {
@@ -3258,7 +3269,7 @@ class StepUpMethods:
         *,
         account: str,
     ) -> StepUpStatus:
-        """Ends the step-up of now."""
+        """Ends the step-up of now. So do locking, signing out, and the end of the agent."""
         return self._caller.invoke(
             "stepUp.clear",
             {
@@ -3272,7 +3283,9 @@ class StepUpMethods:
         *,
         account: str,
     ) -> StepUpStatus:
-        """Removes the PIN; it takes a valid step-up."""
+        """Removes the PIN; it takes a valid step-up. Where no PIN is set nothing is changed, and nothing either
+        where it was destroyed: that takes a new sign-in.
+        """
         return self._caller.invoke(
             "stepUp.unenroll",
             {
@@ -3295,7 +3308,12 @@ class AsyncStepUpMethods:
         pin: Optional[str] = None,
         prompt: Optional[Union[Prompt, str]] = None,
     ) -> StepUpStatus:
-        """Sets a PIN for an account; changing one takes a valid step-up."""
+        """Sets a PIN for an account; changing one takes a valid step-up. By `pin`, or by `prompt`: then the agent
+        asks, and the caller sees no PIN. A new PIN has ten tries of its own, and setting it is no step-up. The
+        bytes are taken as they come. Where a PIN is set, without a valid step-up: `stepUpRequired`. After ten
+        wrong ones the PIN is destroyed, and none can be set before the account has signed in again:
+        `stepUpFailed`, `attemptsLeft` 0.
+        """
         return await self._caller.invoke(
             "stepUp.enroll",
             {
@@ -3314,7 +3332,13 @@ class AsyncStepUpMethods:
         prompt: Optional[Union[Prompt, str]] = None,
         duration_seconds: Optional[int] = None,
     ) -> StepUpVerifyResult:
-        """Proves that the person is there. At most 10 wrong PINs are ever tried, then the PIN is destroyed."""
+        """Proves that the person is there. At most 10 wrong PINs are ever tried, then the PIN is destroyed: a right
+        one takes back its own try and none of the wrong ones; a new PIN has ten again. After three wrong ones in
+        a row each next one waits, 1 s at first and 30 s at most: `stepUpThrottled`, which counts no try. Without
+        `durationSeconds` it counts as long as the longest step-up age in the account's policy, and 300 s without
+        one. Reasons of `stepUpFailed`: `wrongPIN`, `destroyed`, and of a prompt `cancelled`, `timedOut`,
+        `promptUnavailable`, `notAPIN`, which count no try. Where no PIN is set: `notFound`.
+        """
         return await self._caller.invoke(
             "stepUp.verify",
             {
@@ -3331,7 +3355,7 @@ class AsyncStepUpMethods:
         *,
         account: str,
     ) -> StepUpStatus:
-        """How the step-up stands."""
+        """How the step-up stands. Also of an account that is signed out."""
         return await self._caller.invoke(
             "stepUp.status",
             {
@@ -3345,7 +3369,7 @@ class AsyncStepUpMethods:
         *,
         account: str,
     ) -> StepUpStatus:
-        """Ends the step-up of now."""
+        """Ends the step-up of now. So do locking, signing out, and the end of the agent."""
         return await self._caller.invoke(
             "stepUp.clear",
             {
@@ -3359,7 +3383,9 @@ class AsyncStepUpMethods:
         *,
         account: str,
     ) -> StepUpStatus:
-        """Removes the PIN; it takes a valid step-up."""
+        """Removes the PIN; it takes a valid step-up. Where no PIN is set nothing is changed, and nothing either
+        where it was destroyed: that takes a new sign-in.
+        """
         return await self._caller.invoke(
             "stepUp.unenroll",
             {

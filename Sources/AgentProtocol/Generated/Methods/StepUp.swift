@@ -5,6 +5,11 @@ public import JSONRPC
 public import Secrets
 
 /// Sets a PIN for an account; changing one takes a valid step-up.
+///
+/// By `pin`, or by `prompt`: then the agent asks, and the caller sees no PIN. A new PIN has ten tries of its own, and
+/// setting it is no step-up. The bytes are taken as they come. Where a PIN is set, without a valid step-up:
+/// `stepUpRequired`. After ten wrong ones the PIN is destroyed, and none can be set before the account has signed in
+/// again: `stepUpFailed`, `attemptsLeft` 0.
 public enum StepUpEnroll: RPCMethod {
   public static let info = MethodInfo(
     name: "stepUp.enroll", since: "1",
@@ -56,7 +61,12 @@ public enum StepUpEnroll: RPCMethod {
 
 /// Proves that the person is there.
 ///
-/// At most 10 wrong PINs are ever tried, then the PIN is destroyed.
+/// At most 10 wrong PINs are ever tried, then the PIN is destroyed: a right one takes back its own try and none of
+/// the wrong ones; a new PIN has ten again. After three wrong ones in a row each next one waits, 1 s at first and 30
+/// s at most: `stepUpThrottled`, which counts no try. Without `durationSeconds` it counts as long as the longest
+/// step-up age in the account's policy, and 300 s without one. Reasons of `stepUpFailed`: `wrongPIN`, `destroyed`,
+/// and of a prompt `cancelled`, `timedOut`, `promptUnavailable`, `notAPIN`, which count no try. Where no PIN is set:
+/// `notFound`.
 public enum StepUpVerify: RPCMethod {
   public static let info = MethodInfo(
     name: "stepUp.verify", since: "1",
@@ -134,6 +144,8 @@ public enum StepUpVerify: RPCMethod {
 }
 
 /// How the step-up stands.
+///
+/// Also of an account that is signed out.
 public enum StepUpStatus: RPCMethod {
   public static let info = MethodInfo(
     name: "stepUp.status", since: "1",
@@ -170,6 +182,8 @@ public enum StepUpStatus: RPCMethod {
 }
 
 /// Ends the step-up of now.
+///
+/// So do locking, signing out, and the end of the agent.
 public enum StepUpClear: RPCMethod {
   public static let info = MethodInfo(
     name: "stepUp.clear", since: "1",
@@ -206,6 +220,8 @@ public enum StepUpClear: RPCMethod {
 }
 
 /// Removes the PIN; it takes a valid step-up.
+///
+/// Where no PIN is set nothing is changed, and nothing either where it was destroyed: that takes a new sign-in.
 public enum StepUpUnenroll: RPCMethod {
   public static let info = MethodInfo(
     name: "stepUp.unenroll", since: "1",
