@@ -71,6 +71,8 @@ actor Account {
     var grant: GrantRecord
     /// The state that subscribers were told last.
     var toldState: WireAccountState
+    /// When it began, on the provider's timeline.
+    var stateSince: Timestamp?
     var lastFailure: WireLastFailure?
     /// What the store said when it last failed.
     var storeError: RPCError?
@@ -143,8 +145,12 @@ actor Account {
     guard let loaded else { throw .locked }
     let now = clock.boot()
     let (machine, provider) = (loaded.machine, loaded.profile.provider)
+    let state = machine.state(at: now)
     return SessionFacts(
-      profile: loaded.profile, time: around.time.reading(for: provider), state: machine.state(at: now),
+      profile: loaded.profile, time: around.time.reading(for: provider), state: state,
+      since: (state == loaded.toldState ? loaded.stateSince : around.time.now(for: provider)).map {
+        around.time.wall($0, of: provider)
+      }, remedies: machine.remedies(for: state),
       freshness: machine.freshness(at: now),
       accessTokenExpiresAt: machine.standardToken.map { clock.wall() + ($0.expiresAt - now) },
       refreshTokenExpiresAt: loaded.grant.refreshTokenExpiresAt.map { around.time.wall($0, of: provider) },
@@ -174,7 +180,7 @@ actor Account {
     }
     loaded = Loaded(
       profile: profile, machine: machine, grant: grant, toldState: .active,
-      idTokenIdentity: idToken.flatMap(IDTokenIdentity.read), rights: rights)
+      stateSince: profile.stateSince, idTokenIdentity: idToken.flatMap(IDTokenIdentity.read), rights: rights)
     around.board.setState(.active, of: id)
     publish()
     // Who waited for the old grant gets the new one's token.
@@ -235,6 +241,7 @@ actor Account {
       let state = machine.state(at: now)
       loaded = Loaded(
         profile: profile, machine: machine, grant: grant, toldState: state,
+        stateSince: state == profile.restingState ? profile.stateSince : around.time.now(for: profile.provider),
         idTokenIdentity: found?.idToken.flatMap(IDTokenIdentity.read), rights: found?.rights)
       around.board.setState(state, of: id)
       if let found, !signedOut {
@@ -322,6 +329,7 @@ actor Account {
     around.board.setState(state, of: id)
     guard state != loaded.toldState else { return }
     self.loaded?.toldState = state
+    self.loaded?.stateSince = around.time.now(for: loaded.profile.provider)
     around.events.publish(SessionStateChangedEvent(state: state, previous: loaded.toldState), account: id)
   }
 

@@ -22,6 +22,9 @@ struct AccountProfile: Sendable, Hashable {
   /// As the grant was last known: lists need no grant to be opened.
   var health: TokenMachine.Health
   var needsInteraction: Bool
+  /// When the state that lists tell began, on the provider's timeline; nil of an account that never changed it since
+  /// this was remembered.
+  var stateSince: Timestamp?
   /// Grows with each sign-out, so that late answers show themselves.
   var epoch: UInt64
   var createdAt: Timestamp
@@ -43,6 +46,7 @@ struct AccountProfile: Sendable, Hashable {
       writer.member("health", word)
       writer.member("healthDetail", detail)
       if needsInteraction { writer.member("needsInteraction", 1) }
+      writer.member("stateSince", stateSince?.milliseconds)
       writer.member("epoch", Int64(epoch))
       writer.member("createdAt", createdAt.milliseconds)
       writer.member("lastOnlineAuthAt", lastOnlineAuthAt?.time.milliseconds)
@@ -82,6 +86,7 @@ struct AccountProfile: Sendable, Hashable {
       profile.health =
         node["health"]?.string.flatMap { .init(word: $0, detail: node["healthDetail"]?.string) } ?? .ok
       profile.needsInteraction = node["needsInteraction"] != nil
+      profile.stateSince = node["stateSince"]?.timestamp
       profile.epoch = UInt64(clamping: epoch)
       profile.lastOnlineAuthAt = node["lastOnlineAuthAt"]?.timestamp.map {
         TrustedInstant(time: $0, lived: Milliseconds(node["lastOnlineAuthLived"]?.integer ?? 0))
@@ -98,6 +103,11 @@ extension AccountProfile {
   mutating func remember(_ memory: GrantMemory) {
     health = memory.health
     needsInteraction = !memory.interactions.isEmpty
+  }
+
+  /// A change was made: since when the account is in the state that it led to.
+  mutating func noteState(after previous: WireAccountState?, at now: Timestamp) {
+    if restingState != previous || stateSince == nil { stateSince = now }
   }
 
   /// The state as it is known without opening the grant.

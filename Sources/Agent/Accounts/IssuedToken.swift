@@ -32,6 +32,9 @@ struct SessionFacts: Sendable {
   var profile: AccountProfile
   var time: TimeReading
   var state: WireAccountState
+  /// When that state began; nil if nobody knows any more.
+  var since: Timestamp?
+  var remedies: [WireRemedy]
   var freshness: TokenMachine.Freshness
   var accessTokenExpiresAt: Timestamp?
   var refreshTokenExpiresAt: Timestamp?

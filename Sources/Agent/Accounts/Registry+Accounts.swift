@@ -187,6 +187,7 @@ extension Registry {
     profile.email = admission.email ?? profile.email
     profile.lastOnlineAuthAt = time.confirmed(by: profile.provider, sentAt: admission.sentAt)
     profile.remember(GrantMemory(health: .ok))
+    profile.noteState(after: known?.restingState, at: time.now(for: profile.provider))
     var grant = admission.grant
     if let previous = try? loadGrant(of: profile) { grant.generation = previous.grant.generation + 1 }
     var tokens = admission.tokens

@@ -80,6 +80,7 @@ extension Registry {
       profile.lastOnlineAuthAt = time.confirmed(by: profile.provider, sentAt: intent.boot)
     }
     profile.remember(grant.memory)
+    profile.noteState(after: profiles[id]?.restingState, at: time.now(for: profile.provider))
     var changes: [VaultChange] = [
       .put(profile.partition, .grant, grant.record), .put(profile.partition, .profile, profile.record),
       .delete(profile.partition, .intent), .delete(profile.partition, .staged),
@@ -118,6 +119,7 @@ extension Registry {
   func settle(epoch: UInt64, of id: AccountID, grant: GrantRecord, journal: JournalEnd) throws(RPCError) {
     guard var profile = current(id, epoch: epoch) else { return }
     profile.remember(grant.memory)
+    profile.noteState(after: profiles[id]?.restingState, at: time.now(for: profile.provider))
     var changes: [VaultChange] = [
       .put(profile.partition, .grant, grant.record), .put(profile.partition, .profile, profile.record),
     ]

@@ -17,6 +17,19 @@ extension TokenMachine {
     return isOffline ? .offlineStale : .active
   }
 
+  /// What would make the session whole, in the order in which to try it.
+  func remedies(for state: WireAccountState) -> [WireRemedy] {
+    switch state {
+    case .offlineStale: return [.connect]
+    case .interactionRequired: return [.interact, .reauthenticate]
+    case .reauthenticationRequired, .signedOut: return [.reauthenticate]
+    case .locked: return [.administrator]
+    case .active: break
+    }
+    if case .misconfigured = health { return [.administrator] }
+    return []
+  }
+
   func phase(at now: BootInstant) -> WireRefreshPhase {
     if exchange != nil { return .inFlight }
     if health == .unknown { return .inDoubt }

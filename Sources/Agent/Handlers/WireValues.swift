@@ -54,13 +54,14 @@ extension WireTokenFreshness {
 extension WireSession {
   init(_ facts: SessionFacts) {
     self.init(
-      account: facts.profile.id, state: facts.state, freshness: WireTokenFreshness(facts.freshness),
+      account: facts.profile.id, state: facts.state, since: facts.since, freshness: WireTokenFreshness(facts.freshness),
       accessTokenExpiresAt: facts.accessTokenExpiresAt, refreshTokenExpiresAt: facts.refreshTokenExpiresAt,
       lastOnlineAuthAt: facts.lastOnlineAuthAt, offlineGraceUntil: facts.offlineGraceUntil, scopes: facts.scopes.names,
       roles: facts.roles,
       refresh: WireRefreshState(
         phase: facts.phase, attempts: facts.attempts, nextAttemptAt: facts.nextAttemptAt, lastError: facts.lastError),
       serverTimeOffsetMs: facts.time.serverTimeOffset.map { Int($0.count) }, clock: WireClockTrust(facts.time.clock),
+      remedies: facts.remedies,
       generation: Int(facts.generation))
   }
 }

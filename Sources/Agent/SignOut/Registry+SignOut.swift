@@ -59,6 +59,7 @@ extension Registry {
     profile.epoch += 1
     profile.remember(GrantMemory(health: .signedOut))
     profile.standing = mode == .hard ? .signedOutHard : .signedOutSoft
+    profile.noteState(after: profiles[id]?.restingState, at: time.now(for: profile.provider))
     var changes: [VaultChange] = []
     changes += ((entry.map { [$0] } ?? []) + others).map { .put(.vault, .outbox, id: $0.id, $0.record) }
     if wasActive { changes.append(.delete(.vault, .activeAccount)) }

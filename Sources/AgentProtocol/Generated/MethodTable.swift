@@ -84,5 +84,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "2e6fd0b58e8dee7c85833e6f9d4eeb3681088665f0b06ab67f3e003e4bbed865"
+  public static let schemaDigest = "e2edeb5ff36d27ef8c5c2cf2a71afd556d5fcbb8702b14623a1368f52986dfda"
 }

@@ -1495,6 +1495,8 @@ public struct WireRevocation: WireWritable, Sendable {
 public struct WireSession: WireWritable, Sendable {
   public var account: AccountID
   public var state: WireAccountState
+  /// When that state began, as far as is known.
+  public var since: Timestamp?
   public var freshness: WireTokenFreshness
   public var accessTokenExpiresAt: Timestamp?
   public var refreshTokenExpiresAt: Timestamp?
@@ -1508,11 +1510,14 @@ public struct WireSession: WireWritable, Sendable {
   public var clock: WireClockTrust
   public var stepUpValidUntil: Timestamp?
   public var deviceKeyId: String?
+  /// What would make the session whole, in the order in which to try it; none if nothing is amiss.
+  public var remedies: [WireRemedy]
   public var generation: Int
 
   public init(
     account: AccountID,
     state: WireAccountState,
+    since: Timestamp? = nil,
     freshness: WireTokenFreshness,
     accessTokenExpiresAt: Timestamp? = nil,
     refreshTokenExpiresAt: Timestamp? = nil,
@@ -1525,10 +1530,12 @@ public struct WireSession: WireWritable, Sendable {
     clock: WireClockTrust,
     stepUpValidUntil: Timestamp? = nil,
     deviceKeyId: String? = nil,
+    remedies: [WireRemedy],
     generation: Int
   ) {
     self.account = account
     self.state = state
+    self.since = since
     self.freshness = freshness
     self.accessTokenExpiresAt = accessTokenExpiresAt
     self.refreshTokenExpiresAt = refreshTokenExpiresAt
@@ -1541,6 +1548,7 @@ public struct WireSession: WireWritable, Sendable {
     self.clock = clock
     self.stepUpValidUntil = stepUpValidUntil
     self.deviceKeyId = deviceKeyId
+    self.remedies = remedies
     self.generation = generation
   }
 
@@ -1550,6 +1558,10 @@ public struct WireSession: WireWritable, Sendable {
     writer.string(account.text)
     writer.key("state")
     writer.string(state.rawValue)
+    if let since {
+      writer.key("since")
+      writer.timestamp(since)
+    }
     writer.key("freshness")
     writer.string(freshness.rawValue)
     if let accessTokenExpiresAt {
@@ -1588,6 +1600,8 @@ public struct WireSession: WireWritable, Sendable {
       writer.key("deviceKeyId")
       writer.string(deviceKeyId)
     }
+    writer.key("remedies")
+    writer.list(remedies) { item, writer in writer.string(item.rawValue) }
     writer.key("generation")
     writer.integer(generation)
     writer.endObject()

@@ -1445,7 +1445,9 @@ class Session(Record):
     roles: List[str]
     refresh: RefreshState
     clock: Union[ClockTrust, str]
+    remedies: List[Union[Remedy, str]]
     generation: int
+    since: Optional[datetime] = None
     access_token_expires_at: Optional[datetime] = None
     refresh_token_expires_at: Optional[datetime] = None
     last_online_auth_at: Optional[datetime] = None
