@@ -29,7 +29,8 @@ import Glibc
     groupedSubcommands: [
       CommandGroup(
         name: "Accounts", subcommands: [Login.self, Logout.self, Forget.self, List.self, Switch.self, Status.self]),
-      CommandGroup(name: "Tokens", subcommands: [Token.self, StepUp.self]),
+      CommandGroup(name: "Tokens", subcommands: [Token.self]),
+      CommandGroup(name: "Authorization", subcommands: [Can.self, StepUp.self, PolicyCommand.self]),
       CommandGroup(
         name: "Agent",
         subcommands: [
@@ -49,6 +50,8 @@ import Glibc
       var command = try parseAsRoot(words)
       try command.run()
       return .success
+    } catch let answer as OtherAnswer {
+      return answer.status
     } catch let failure as CommandFailure {
       Output.tell(failure, json: words.prefix { $0 != "--" }.contains("--json"))
       return failure.status

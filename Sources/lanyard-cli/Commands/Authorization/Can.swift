@@ -1,0 +1,69 @@
+import ArgumentParser
+import CommandSupport
+import JSONRPC
+
+/// `lanyard can`
+struct Can: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Say whether an account may do something now, why, until when, and what would help.",
+    discussion: """
+      The agent decides by its policy and by what the provider told it last, also without a network.
+
+      EXIT CODES:
+        0 allowed, also where only reading is; 6 denied; 7 denied until you confirm that it is you; 4 denied until you \
+      sign in again.
+
+      EXAMPLES:
+        lanyard can workOrder.complete
+        lanyard can workOrder.note work --sensitivity confidential
+        lanyard can workOrder.view && show-the-order
+      """)
+
+  @Argument(help: "What is to be done: a capability of the policy.")
+  var capability: String
+
+  @Argument(help: "The account: an alias or an id.", completion: .accounts)
+  var account: String?
+
+  @Option(name: .long, help: "How sensitive the data at hand is.")
+  var sensitivity: Sensitivity?
+
+  @OptionGroup var common: CommonOptions
+
+  func run() throws {
+    let selection = try AccountSelection.choose(argument: account, option: common.account)
+    var agent = try common.connect()
+    let decision = try agent.call(
+      "authorization.check",
+      params: { writer in
+        writer.member("account", selection.selector)
+        writer.member("capability", capability)
+        guard let sensitivity else { return }
+        writer.key("context")
+        writer.beginObject()
+        writer.member("sensitivity", sensitivity.rawValue)
+        writer.endObject()
+      }, result: { DecisionInfo($0) })
+    if common.json {
+      Output.answer(decision.json)
+    } else {
+      let account = try AccountInfo.named(decision.account, over: &agent)
+      for line in decision.lines(for: account.label) { Output.answer(line) }
+    }
+    try OtherAnswer.end(with: decision.status)
+  }
+}
+
+/// How sensitive data is, in the words of policies.
+enum Sensitivity: String, CaseIterable, ExpressibleByArgument {
+  case `public`, `internal`, confidential, restricted
+}
+
+/// The answer was given, and a script must hear by the exit code that it is not yes.
+struct OtherAnswer: Error {
+  let status: ExitStatus
+
+  static func end(with status: ExitStatus) throws(OtherAnswer) {
+    if status != .success { throw OtherAnswer(status: status) }
+  }
+}

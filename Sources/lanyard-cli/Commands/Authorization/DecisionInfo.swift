@@ -1,0 +1,76 @@
+import CommandSupport
+import JSONRPC
+
+/// A decision as the agent tells it, and as a person reads it.
+struct DecisionInfo {
+  struct Failure {
+    let reason: String
+    let words: String
+  }
+
+  let effect: String
+  let capability: String
+  let reason: String
+  let failures: [Failure]
+  let obligations: [String]
+  let remedies: [String]
+  let validUntil: Moment?
+  let policyName: String
+  let policyVersion: Int64
+  let clockIsSuspect: Bool
+  let account: String
+  /// As it came, for `--json`.
+  let json: String
+
+  init(_ node: JSONNode) {
+    effect = node["effect"]?.string ?? ""
+    capability = node["capability"]?.string ?? ""
+    reason = node["reason"]?.string ?? ""
+    failures = (node["failed"].map { Array($0.elements) } ?? []).map { failure in
+      let reason = failure["reason"]?.string ?? ""
+      return Failure(reason: reason, words: ReasonWords.sentence(reason, ReasonFacts(failure["facts"])))
+    }
+    obligations = node["obligations"]?.elements.compactMap(\.string) ?? []
+    remedies = node["remedies"]?.elements.compactMap(\.string) ?? []
+    validUntil = node["validUntil"]?.string.flatMap { Moment($0) }
+    policyName = node["policy"]?["name"]?.string ?? ""
+    policyVersion = node["policy"]?["version"]?.integer ?? 0
+    clockIsSuspect = node["time"]?["clock"]?.string == "suspect"
+    account = node["account"]?.string ?? ""
+    json = node.text
+  }
+
+  /// What tells a script: the step that would come first.
+  var status: ExitStatus {
+    if effect == "allow" || effect == "readOnly" { return .success }
+    switch reason {
+    case "stepUpRequired": return .stepUpNeeded
+    case "signedOut", "reauthenticationRequired", "neverAuthenticated": return .signInAgain
+    default: return .denied
+    }
+  }
+
+  /// For a person: allowed or not, why, until when, what would help.
+  func lines(for label: String) -> [String] {
+    let who = Text.shown(label)
+    let what = Text.shown(capability)
+    let verdict =
+      switch effect {
+      case "allow": Style.good("Allowed") + ": \(who) may do \(what)."
+      case "readOnly": Style.notice("Read only") + ": \(who) may look, and change nothing by \(what)."
+      default: Style.bad("Denied") + ": \(who) may not do \(what) now."
+      }
+    var facts = Facts()
+    for (number, failure) in failures.enumerated() { facts.add(number == 0 ? "Why" : " ", failure.words) }
+    if let validUntil { facts.add("Until", "\(validUntil.local) (\(validUntil.relative)), if nothing changes before") }
+    if !obligations.isEmpty { facts.add("Do", obligations.joined(separator: ", ")) }
+    for (number, remedy) in remedies.enumerated() {
+      facts.add(number == 0 ? "Help" : " ", ReasonWords.remedy(remedy, account: label))
+    }
+    if clockIsSuspect, reason != "clockSuspect" {
+      facts.add("Clock", "It is behind what was known before, so that everything ends earlier than it seems.")
+    }
+    if policyVersion > 0 { facts.add("Policy", "\(policyName), version \(policyVersion)") }
+    return [verdict] + facts.lines.map { "  " + $0 }
+  }
+}

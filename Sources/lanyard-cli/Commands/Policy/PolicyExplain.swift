@@ -1,0 +1,84 @@
+import ArgumentParser
+import CommandSupport
+import JSONRPC
+
+/// `lanyard policy explain`
+struct PolicyExplain: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "explain",
+    abstract: "Say what would be decided at another time or in another state, without any effect.",
+    discussion: """
+      Exit codes as of `lanyard can`.
+
+      EXAMPLES:
+        lanyard policy explain workOrder.note --offline --at +49h
+        lanyard policy explain workOrder.view --state reauthenticationRequired
+      """)
+
+  @Argument(help: "What is to be done: a capability of the policy.")
+  var capability: String
+
+  @Argument(help: "The account: an alias or an id.", completion: .accounts)
+  var account: String?
+
+  @Option(name: .long, help: "When: +90s, +5m, +49h, +8d from now, or an instant like 2030-01-01T00:00:00Z.")
+  var at: LaterMoment?
+
+  @Flag(inversion: .prefixedNo, exclusivity: .exclusive, help: "With or without a way to the provider.")
+  var offline: Bool?
+
+  @Option(name: .long, help: "In this state of the account.")
+  var state: AccountStateWord?
+
+  @Flag(name: .long, help: "Just after you confirmed that it is you.")
+  var stepUp = false
+
+  @OptionGroup var common: CommonOptions
+
+  func run() throws {
+    let selection = try AccountSelection.choose(argument: account, option: common.account)
+    var agent = try common.connect()
+    let decision = try agent.call(
+      "policy.explain",
+      params: { writer in
+        writer.member("account", selection.selector)
+        writer.member("capability", capability)
+        writer.member("at", at?.moment.rfc3339)
+        guard offline != nil || state != nil || stepUp else { return }
+        writer.key("assume")
+        writer.beginObject()
+        if let offline { writer.member("online", !offline) }
+        writer.member("state", state?.rawValue)
+        if stepUp { writer.member("stepUp", true) }
+        writer.endObject()
+      }, result: { DecisionInfo($0) })
+    if common.json {
+      Output.answer(decision.json)
+    } else {
+      let account = try AccountInfo.named(decision.account, over: &agent)
+      for line in decision.lines(for: account.label) { Output.answer(line) }
+    }
+    try OtherAnswer.end(with: decision.status)
+  }
+}
+
+enum AccountStateWord: String, CaseIterable, ExpressibleByArgument {
+  case active, offlineStale, interactionRequired, reauthenticationRequired, locked, signedOut
+}
+
+/// An instant, or how long from now.
+struct LaterMoment: ExpressibleByArgument {
+  let moment: Moment
+
+  init?(argument: String) {
+    if let moment = Moment(argument) {
+      self.moment = moment
+      return
+    }
+    let units: [Character: Int] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+    guard argument.first == "+", let unit = argument.last.flatMap({ units[$0] }),
+      let count = Int(argument.dropFirst().dropLast()), (0...1_000_000_000).contains(count)
+    else { return nil }
+    moment = Moment(seconds: Moment.now.seconds + count * unit)
+  }
+}

@@ -1,0 +1,110 @@
+import CommandSupport
+import JSONRPC
+
+/// A policy document as somebody wrote it, and where in it something stands.
+struct PolicyFile: ~Copyable {
+  private let path: String
+  private let input: SecretInput
+  private let tape: JSONTape
+  /// The policy's own name; nil if it says none.
+  let name: String?
+
+  /// `-` reads stdin.
+  init(_ path: String) throws(CommandFailure) {
+    let input = try SecretInput.contents(of: path)
+    var tape = JSONTape()
+    let shown = path == "-" ? "stdin" : path
+    let name = try input.withBytes { (bytes) throws(CommandFailure) -> String? in
+      guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else {
+        throw .usage("\(shown) is not JSON. Nothing was sent.")
+      }
+      return try tape.withRoot(of: bytes) { (root) throws(CommandFailure) -> String? in
+        guard root.kind == .object else { throw .usage("\(shown) is not a JSON object. Nothing was sent.") }
+        guard !root.hasDuplicateKeys else {
+          throw .usage("\(shown) names a member twice, and nobody knows which is meant. Nothing was sent.")
+        }
+        return root["name"]?.string
+      }
+    }
+    self.path = shown
+    self.input = input
+    self.tape = tape
+    self.name = name
+  }
+
+  /// Writes the document as a member, on one line.
+  borrowing func write(_ member: StaticString, to writer: inout JSONWriter) {
+    input.withBytes { bytes in
+      tape.withRoot(of: bytes) { root in
+        writer.key(member)
+        writer.rawOnOneLine(root.raw)
+      }
+    }
+  }
+
+  /// The agent's refusal, with each problem where it stands in the file.
+  borrowing func explaining(_ failure: CommandFailure) -> CommandFailure {
+    guard failure.name == "policyInvalid", let wire = failure.wire else { return failure }
+    var explained = failure
+    explained.hints = problems(in: wire).map { problem in
+      let place = position(of: problem.pointer).map { "\(path):\($0.line):\($0.column): " } ?? "\(path): "
+      return place + (problem.pointer.isEmpty ? "" : problem.pointer + ": ") + problem.text
+    }
+    return explained
+  }
+
+  private func problems(in wire: String) -> [(pointer: String, text: String)] {
+    var wire = wire
+    return wire.withUTF8 { text in
+      let bytes = UnsafeRawBufferPointer(text)
+      var tape = JSONTape()
+      guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return [] }
+      return tape.withRoot(of: bytes) { error in
+        (error["data"]?["problems"].map { Array($0.elements) } ?? []).map {
+          ($0["pointer"]?.string ?? "", $0["text"]?.string ?? "")
+        }
+      }
+    }
+  }
+
+  /// Line and column, from 1, of what a JSON Pointer (RFC 6901) means, or of what would hold it. A member is where its
+  /// name stands.
+  private borrowing func position(of pointer: String) -> (line: Int, column: Int)? {
+    input.withBytes { bytes in
+      tape.withRoot(of: bytes) { root in
+        var (node, place) = (root, root)
+        for token in pointer.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
+          let name = Self.unescaped(token)
+          if node.kind == .array {
+            guard let index = Int(name), let element = Array(node.elements).dropFirst(index).first else { break }
+            (node, place) = (element, element)
+          } else {
+            guard let member = node.members.first(where: { $0.key.string == name }) else { break }
+            (node, place) = (member.value, member.key)
+          }
+        }
+        guard let start = bytes.baseAddress, let found = place.raw.baseAddress else { return nil }
+        let before = bytes.prefix(found - start)
+        let line = before.count { $0 == 0x0A } + 1
+        let lineStart = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+        // Columns are characters, as editors count them.
+        return (line, String(decoding: before[lineStart...], as: UTF8.self).count + 1)
+      }
+    }
+  }
+
+  /// RFC 6901 §4.
+  private static func unescaped(_ token: Substring) -> String {
+    var name = ""
+    var rest = token
+    while let character = rest.popFirst() {
+      if character == "~", let code = rest.first, code == "0" || code == "1" {
+        rest.removeFirst()
+        name.append(code == "0" ? "~" : "/")
+      } else {
+        name.append(character)
+      }
+    }
+    return name
+  }
+}

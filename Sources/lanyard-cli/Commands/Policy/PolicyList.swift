@@ -1,0 +1,47 @@
+import ArgumentParser
+import CommandSupport
+import JSONRPC
+
+/// `lanyard policy list`
+struct PolicyList: ParsableCommand {
+  static let configuration = CommandConfiguration(commandName: "list", abstract: "List the policies.")
+
+  @OptionGroup var common: CommonOptions
+
+  func run() throws {
+    var agent = try common.connect()
+    try agent.call("policy.list") { result in
+      if common.json { return Output.answer(json: result.raw) }
+      var table = Table(["POLICY", "VERSION"])
+      var count = 0
+      for policy in result["policies"].map({ Array($0.elements) }) ?? [] {
+        count += 1
+        table.add([.init(policy["name"]?.string ?? ""), .init(policy["version"]?.text ?? "")])
+      }
+      if count == 0 {
+        Output.note("There is no policy, so that nothing is allowed. `lanyard policy set FILE` sets one.")
+      } else {
+        table.print()
+      }
+    }
+  }
+}
+
+extension CompletionKind {
+  /// The policies that a running agent knows.
+  static var policies: CompletionKind { .custom { _, _, _ in (try? PolicyName.all(mayStart: false)) ?? [] } }
+}
+
+/// Names of policies.
+enum PolicyName {
+  static func all(mayStart: Bool) throws(CommandFailure) -> [String] {
+    var agent = try Agent.connect(mayStart: mayStart)
+    return try all(over: &agent)
+  }
+
+  static func all(over agent: inout AgentConnection) throws(CommandFailure) -> [String] {
+    try agent.call("policy.list") { result in
+      result["policies"].map { $0.elements.compactMap { $0["name"]?.string } } ?? []
+    }
+  }
+}

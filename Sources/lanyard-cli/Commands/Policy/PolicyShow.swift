@@ -1,0 +1,37 @@
+import ArgumentParser
+import CommandSupport
+import JSONRPC
+
+/// `lanyard policy show`
+struct PolicyShow: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show",
+    abstract: "Print a policy, so that it can be changed and set again.",
+    discussion: "Without a name: the one that decides for the account that is used here.")
+
+  @Argument(help: "The policy.", completion: .policies)
+  var name: String?
+
+  @OptionGroup var common: CommonOptions
+
+  func run() throws {
+    var agent = try common.connect()
+    let name = try name ?? nameHere(over: &agent)
+    try agent.call("policy.get", params: { $0.member("name", name) }) { result in
+      if common.json { return Output.answer(json: result.raw) }
+      Output.answer(LaidOutJSON.text(result["policy"] ?? result))
+    }
+  }
+
+  /// What decides for the account that is used here; a single policy needs no account.
+  private func nameHere(over agent: inout AgentConnection) throws(CommandFailure) -> String {
+    let known = try PolicyName.all(over: &agent)
+    if known.count == 1, common.account == nil { return known[0] }
+    let selection = try AccountSelection.choose(argument: nil, option: common.account)
+    let provider = try AccountInfo.named(selection.selector, over: &agent).provider
+    let named = try agent.call("provider.get", params: { $0.member("provider", provider) }) { result in
+      (result["provider"] ?? result)["policy"]?.string
+    }
+    return named ?? "default"
+  }
+}

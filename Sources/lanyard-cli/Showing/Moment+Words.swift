@@ -1,0 +1,50 @@
+import Glibc
+
+extension Moment {
+  /// A length of time in words: "45 seconds", "5 minutes", "49 hours", "7 days". Never more than one unit, and whole.
+  static func spelledOut(_ seconds: Int) -> String {
+    func words(_ count: Int, _ unit: String) -> String { "\(count) \(unit)\(count == 1 ? "" : "s")" }
+    return switch seconds {
+    case ..<120: words(max(0, seconds), "second")
+    case ..<7200: words(seconds / 60, "minute")
+    case ..<259_200: words(seconds / 3600, "hour")
+    default: words(seconds / 86_400, "day")
+    }
+  }
+
+  /// Here and now: "today at 14:03", "tomorrow at 09:00", "on 12 January at 09:00".
+  var local: String {
+    let (then, today) = (fields, Moment.now.fields)
+    func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    let time = "at \(two(then.tm_hour)):\(two(then.tm_min))"
+    let tomorrow = Moment(seconds: Moment.now.seconds + 86_400).fields
+    if then.tm_year == today.tm_year, then.tm_yday == today.tm_yday { return "today \(time)" }
+    if then.tm_year == tomorrow.tm_year, then.tm_yday == tomorrow.tm_yday { return "tomorrow \(time)" }
+    let months = [
+      "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+      "December",
+    ]
+    let year = then.tm_year == today.tm_year ? "" : " \(then.tm_year + 1900)"
+    return "on \(then.tm_mday) \(months[Int(then.tm_mon)])\(year) \(time)"
+  }
+
+  private var fields: tm {
+    var seconds = time_t(self.seconds)
+    var fields = tm()
+    localtime_r(&seconds, &fields)
+    return fields
+  }
+
+  /// As the agent reads it: RFC 3339 in UTC, with milliseconds.
+  var rfc3339: String {
+    var seconds = time_t(self.seconds)
+    var fields = tm()
+    gmtime_r(&seconds, &fields)
+    func digits(_ number: Int32, _ count: Int) -> String {
+      let text = String(number)
+      return String(repeating: "0", count: max(0, count - text.count)) + text
+    }
+    let date = "\(digits(fields.tm_year + 1900, 4))-\(digits(fields.tm_mon + 1, 2))-\(digits(fields.tm_mday, 2))"
+    return "\(date)T\(digits(fields.tm_hour, 2)):\(digits(fields.tm_min, 2)):\(digits(fields.tm_sec, 2)).000Z"
+  }
+}

@@ -1,0 +1,206 @@
+"""What an account may do: decisions read well, policies are set, checked and explained."""
+
+import json
+import os
+import time
+
+from fake_agent import Error
+from people import IDP, WORK, accounts
+from person import Person
+
+POLICY = {"name": "field", "version": 2, "capabilities": {"order.view": {"kind": "read", "offlineWindowSeconds": 604800}}}
+
+
+def instant(seconds_from_now):
+    return time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(time.time() + seconds_from_now))
+
+
+def decision(effect="allow", reason="allowed", failed=(), remedies=(), **more):
+    return {
+        "decisionId": "dec_1", "effect": effect, "capability": "order.view", "reason": reason,
+        "failed": [{"check": "any", "reason": reason, **({"facts": facts} if facts else {})} for reason, facts in failed],
+        "obligations": [], "remedies": list(remedies), "policy": {"name": "field", "version": 2}, "snapshotVersion": 1,
+        "time": {"now": instant(0), "basis": "server", "clock": "trusted"}, "account": WORK["id"], **more}
+
+
+def denied(*failed, remedies=()):
+    return decision("deny", failed[0][0], failed, remedies)
+
+
+class CanTests(Person):
+    def setUp(self):
+        super().setUp()
+        self.fake = self.agent(accounts(WORK, providers=(IDP,)))
+
+    def told(self, answer, *words, code=0):
+        self.fake.answers["authorization.check"] = answer
+        done = self.lanyard("can", "order.view", *words)
+        self.assertEqual((done.returncode, done.stderr), (code, ""), done)
+        return done.stdout
+
+    def test_allowed(self):
+        self.assertEqual(
+            self.told(decision(obligations=["log"])),
+            "Allowed: work may do order.view.\n  Do      log\n  Policy  field, version 2\n")
+        self.assertEqual(self.fake.params("authorization.check"), {"account": "@active", "capability": "order.view"})
+
+    def test_until_when_in_the_time_of_this_place(self):
+        told = self.told(decision(validUntil=instant(3 * 3600 + 10)))
+        self.assertRegex(told, r"Until   (today|tomorrow) at \d\d:\d\d \(in 3 h\), if nothing changes before\n")
+        told = self.told(decision(validUntil="2999-01-12T09:00:00.000Z"))
+        self.assertIn("on 12 January 2999 at 09:00", told)
+
+    def test_denied_says_everything_that_stands_against_it(self):
+        told = self.told(
+            denied(
+                ("offlineWindowExpired", {"lastOnlineAuthAgeSeconds": 49 * 3600, "offlineWindowSeconds": 48 * 3600}),
+                ("stepUpRequired", {"method": "pin", "maxAgeSeconds": 43200}), remedies=["connect", "stepUp"]), code=6)
+        self.assertEqual(told, """\
+Denied: work may not do order.view now.
+  Why     The provider last confirmed this account 49 hours ago; without it this is allowed for 48 hours.
+          This takes your PIN, given less than 12 hours ago, so that it is known to be you.
+  Help    Connect to the network; the agent asks the provider by itself.
+          Confirm that it is you: `lanyard step-up work`.
+  Policy  field, version 2
+""")
+
+    def test_each_reason_is_a_sentence_and_an_exit_code(self):
+        codes = {"stepUpRequired": 7, "signedOut": 4, "reauthenticationRequired": 4, "neverAuthenticated": 4}
+        for reason in ["unknownCapability", "accountLocked", "signedOut", "reauthenticationRequired",
+                       "neverAuthenticated", "clockSuspect", "snapshotMissing", "snapshotTooOld", "missingRole",
+                       "missingScope", "missingEntitlement", "forbidden", "onlineRequired", "freshTokenRequired",
+                       "offlineWindowExpired", "stepUpRequired", "sensitivityTooHigh", "policyError"]:
+            told = self.told(denied((reason, None)), code=codes.get(reason, 6))
+            self.assertRegex(told.splitlines()[1], r"^  Why     [A-Z].*\.$")
+            self.assertNotIn(reason, told)
+
+    def test_facts_are_told(self):
+        for failed, words in [
+            (("missingRole", {"missing": ["driver"]}), "lacks the role driver."),
+            (("missingRole", {"rolesAny": ["chief", "deputy"]}), "roles that may: chief, deputy."),
+            (("missingScope", {"missing": ["mail"]}), "lacks the scope mail."),
+            (("snapshotTooOld", {"snapshotAgeSeconds": 90000, "snapshotMaxAgeSeconds": 86400}),
+             "25 hours old, and 24 hours are the most."),
+            (("forbidden", {"whenRole": "trainee", "whenScope": "w"}), "whoever has the role trainee and the scope w."),
+            (("sensitivityTooHigh", {"atMost": "internal", "sensitivity": "restricted"}),
+             "The data is restricted, and this may touch at most what is internal."),
+            (("onlineRequired", {"lastOnlineAuthAgeSeconds": 301, "onlineWithinSeconds": 300}),
+             "it last confirmed this account 5 minutes ago, and 5 minutes are the most."),
+        ]:
+            self.assertIn(words, self.told(denied(failed), code=6))
+
+    def test_read_only_is_a_yes(self):
+        told = self.told(decision("readOnly", "reauthenticationRequired", [("reauthenticationRequired", None)],
+                                  ["reauthenticate"]))
+        self.assertTrue(told.startswith("Read only: work may look, and change nothing by order.view.\n"), told)
+        self.assertIn("Sign in again: `lanyard login --account work`.", told)
+
+    def test_json_is_the_decision(self):
+        answer = denied(("stepUpRequired", None))
+        self.assertEqual(json.loads(self.told(answer, "--json", code=7)), answer)
+        self.assertEqual(self.fake.methods().count("account.get"), 0)
+
+    def test_account_and_sensitivity(self):
+        self.told(decision(), "work", "--sensitivity", "confidential")
+        self.assertEqual(self.fake.params("authorization.check"), {
+            "account": "work", "capability": "order.view", "context": {"sensitivity": "confidential"}})
+        self.refused(2, "can", "order.view", "--sensitivity", "secret")
+        self.refused(2, "can")
+
+    def test_an_error_is_no_answer(self):
+        self.fake.answers["authorization.check"] = Error(1001, "agentLocked", remedies=["unlock"])
+        self.assertIn("lanyard unlock", self.refused(8, "can", "order.view"))
+
+    def test_a_hostile_name_moves_no_cursor(self):
+        told = self.told(denied(("missingRole", {"missing": ["\x1b[2Jroot"]})), code=6)
+        self.assertNotIn("\x1b", told)
+
+
+class PolicyTests(Person):
+    def setUp(self):
+        super().setUp()
+        self.fake = self.agent(accounts(WORK, providers=(IDP,)))
+        self.fake.answers["policy.list"] = {"policies": [{"name": "field", "version": 2}]}
+        self.fake.answers["policy.get"] = lambda params, _: {"name": params["name"], "version": 2, "policy": POLICY}
+
+    def file(self, text):
+        path = os.path.join(self.place, "policy.json")
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def test_list(self):
+        self.assertEqual(self.answer("policy", "list").split(), ["POLICY", "VERSION", "field", "2"])
+        self.fake.answers["policy.list"] = {"policies": []}
+        done = self.lanyard("policy", "list")
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertIn("lanyard policy set", done.stderr)
+
+    def test_what_is_shown_can_be_set_again(self):
+        self.fake.answers["policy.set"] = {"name": "field", "version": 2, "previousVersion": 2}
+        shown = self.answer("policy", "show", "field")
+        self.assertEqual(json.loads(shown), POLICY)
+        self.assertGreater(shown.count("\n"), 3)
+        self.answer("policy", "set", "-", input=shown)
+        self.assertEqual(self.fake.params("policy.set"), {"name": "field", "policy": POLICY})
+
+    def test_show_without_a_name(self):
+        self.answer("policy", "show")
+        self.assertEqual(self.fake.params("policy.get"), {"name": "field"})
+        self.fake.answers["policy.list"] = {"policies": [{"name": "a", "version": 1}, {"name": "b", "version": 1}]}
+        self.fake.answers["provider.get"] = {"provider": {**IDP, "policy": "b"}}
+        self.answer("policy", "show")
+        self.assertEqual(self.fake.params("policy.get"), {"name": "b"})
+        self.fake.answers["provider.get"] = {"provider": IDP}
+        self.answer("policy", "show")
+        self.assertEqual(self.fake.params("policy.get"), {"name": "default"})
+
+    def test_set(self):
+        self.fake.answers["policy.set"] = {"name": "other", "version": 3, "previousVersion": 2}
+        path = self.file(json.dumps(POLICY, indent=2))
+        self.assertEqual(self.answer("policy", "set", path, "--name", "other"),
+                         "other, version 3, is set. Before, it was version 2.\n")
+        self.assertEqual(self.fake.params("policy.set"), {"name": "other", "policy": POLICY})
+
+    def test_what_is_no_document_is_not_sent(self):
+        for text in ("", "[]", "{,}", '{"a":1,"a":2}', '{"name":"a","x":{"b":1,"b":2}}', "{}"):
+            self.refused(2, "policy", "set", self.file(text))
+        self.refused(2, "policy", "check", "/nowhere")
+        self.assertNotIn("policy.set", self.fake.methods())
+
+    def test_every_problem_with_its_place(self):
+        self.fake.answers["policy.validate"] = Error(
+            4005, "policyInvalid", "The policy is not right.", problems=[
+                {"pointer": "/capabilities/a~1b/kind", "text": "expected read or write"},
+                {"pointer": "/capabilities/a~1b/requires/rolesAny/1", "text": "expected a string"},
+                {"pointer": "/version", "text": "is missing"}])
+        path = self.file('{\n  "name": "p",\n  "capabilities": {\n    "a/b": {\n      "kind": "look",\n'
+                         '      "requires": {"rolesAny": ["ä", 7]}\n    }\n  }\n}\n')
+        told = self.refused(1, "policy", "check", path)
+        self.assertIn(f"{path}:5:7: /capabilities/a~1b/kind: expected read or write\n", told)
+        self.assertIn(f"{path}:6:38: /capabilities/a~1b/requires/rolesAny/1: expected a string\n", told)
+        self.assertIn(f"{path}:1:1: /version: is missing\n", told)
+        self.assertEqual(json.loads(self.refused(1, "policy", "check", path, "--json"))["data"]["name"], "policyInvalid")
+
+    def test_check(self):
+        self.fake.answers["policy.validate"] = {"name": "field", "version": 2}
+        self.assertEqual(self.answer("policy", "check", self.file(json.dumps(POLICY))),
+                         "field, version 2: nothing is wrong.\n")
+        self.assertNotIn("policy.set", self.fake.methods())
+
+    def test_explain(self):
+        self.fake.answers["policy.explain"] = decision()
+        self.answer("policy", "explain", "order.view", "--at", "2030-01-01T00:00:00Z", "--offline", "--state",
+                    "reauthenticationRequired", "--step-up")
+        self.assertEqual(self.fake.params("policy.explain"), {
+            "account": "@active", "capability": "order.view", "at": "2030-01-01T00:00:00.000Z",
+            "assume": {"online": False, "state": "reauthenticationRequired", "stepUp": True}})
+        self.answer("policy", "explain", "order.view", "work")
+        self.assertEqual(self.fake.params("policy.explain"), {"account": "work", "capability": "order.view"})
+        self.answer("policy", "explain", "order.view", "--no-offline", "--at", "+49h")
+        sent = self.fake.params("policy.explain")
+        self.assertEqual(sent["assume"], {"online": True})
+        self.assertIn(sent["at"], [instant(49 * 3600 + late) for late in range(-30, 5)])
+        self.refused(2, "policy", "explain", "order.view", "--at", "soon")
+        self.fake.answers["policy.explain"] = denied(("stepUpRequired", None))
+        self.assertEqual(self.lanyard("policy", "explain", "order.view").returncode, 7)
