@@ -238,7 +238,9 @@ class JourneyTests(RealProvider):
         self.sign_in("alice", "--alias", "work")
         self.assertIn("The revocation is queued", self.answer("logout", "work", "--offline"))
         [waiting] = json.loads(self.answer("revocations", "--json"))["revocations"]
-        self.assertRegex(self.answer("revocations"), f"{waiting['id']} +\\S+.* {self.issuer} +0 ")
+        self.assertRegex(
+            self.answer("revocations"),
+            f"^{waiting['id']}  work at {self.issuer}\n  not tried yet, sent when there is a way, given up in 30 days\n$")
         self.assertRegex(self.answer("status"), "Revocations +1 waiting")
         self.assertEqual(json.loads(self.answer("revocations", "retry", "--json"))["revocations"], [])
         self.assertIn("No revocation waits", self.lanyard("revocations").stderr)

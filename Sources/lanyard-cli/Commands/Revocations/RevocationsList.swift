@@ -16,19 +16,38 @@ struct RevocationsList: ParsableCommand {
   /// What still waits.
   static func show(_ result: JSONNode, json: Bool) {
     if json { return Output.answer(json: result.raw) }
-    func moment(_ node: JSONNode?) -> String { node?.string.flatMap { Moment($0) }?.relative ?? "-" }
-    var table = Table(["REVOCATION", "ACCOUNT", "ISSUER", "ATTEMPTS", "NEXT", "GIVEN UP", "LAST ERROR"])
-    var count = 0
-    for entry in result["revocations"].map({ Array($0.elements) }) ?? [] {
-      count += 1
-      let error = [entry["lastError"]?["name"]?.string, entry["lastError"]?["reason"]?.string].compactMap { $0 }
-      table.add([
-        .init(entry["id"]?.string ?? ""), .init(entry["accountLabel"]?.string ?? ""),
-        .init(entry["issuer"]?.string ?? ""), .init(entry["attempts"]?.text ?? "0"),
-        .init(moment(entry["nextAttemptAt"])), .init(moment(entry["expiresAt"])),
-        .init(error.isEmpty ? "-" : error.joined(separator: ", ")),
-      ])
+    let entries = result["revocations"].map { Array($0.elements) } ?? []
+    if entries.isEmpty { return Output.note("No revocation waits.") }
+    for entry in entries {
+      Output.answer(
+        Text.shown("\(word(entry, "id"))  \(word(entry, "accountLabel")) at \(word(entry, "issuer"))"))
+      Output.answer("  \(Text.shown(plan(entry)))")
+      if let trouble = trouble(entry) { Output.answer("  \(Text.shown(trouble))") }
     }
-    if count == 0 { Output.note("No revocation waits.") } else { table.print() }
+  }
+
+  private static func word(_ entry: JSONNode, _ name: StaticString) -> String { entry[name]?.string ?? "-" }
+
+  /// When it was tried, when it will be, and until when.
+  private static func plan(_ entry: JSONNode) -> String {
+    let attempts = entry["attempts"]?.integer ?? 0
+    let next = entry["nextAttemptAt"]?.string.flatMap { Moment($0) }
+    let end = entry["expiresAt"]?.string.flatMap { Moment($0) }.map { ", given up \($0.relative)" } ?? ""
+    guard attempts > 0 else { return "not tried yet, sent when there is a way\(end)" }
+    let when =
+      next.map { $0.seconds > Moment.now.seconds ? "again \($0.relative)" : "again now" } ?? "not again by itself"
+    return "tried \(attempts == 1 ? "once" : "\(attempts) times"), \(when)\(end)"
+  }
+
+  /// What the last try says of the token: none says that it is dead.
+  private static func trouble(_ entry: JSONNode) -> String? {
+    switch entry["lastError"]?["name"]?.string {
+    case "offline"?: "There was no way to the provider."
+    case "providerUnavailable"?: "The provider could not do it; the token lives on there until it can."
+    case "providerMisconfigured"?:
+      "The provider refuses that to this client; the token may live on until it ends."
+    case let other?: other
+    case nil: nil
+    }
   }
 }

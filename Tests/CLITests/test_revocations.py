@@ -1,0 +1,45 @@
+"""revocations, as people and programs see them."""
+
+import json
+
+from person import Person
+
+WAITING = {
+    "id": "rev_c2ztq4xk7m3vwy5ndhb6rfgupa", "issuer": "https://idp.example", "accountLabel": "work", "attempts": 2,
+    "nextAttemptAt": "2999-01-01T00:00:00.000Z", "expiresAt": "2999-02-01T00:00:00.000Z",
+    "lastError": {"name": "providerMisconfigured", "at": "2030-01-01T00:00:00.000Z"},
+}
+
+
+class RevocationTests(Person):
+    def shown(self, **changes):
+        entry = {**WAITING, **changes}
+        agent = self.agent({"revocation.list": {"revocations": [entry]}})
+        shown = self.answer("revocations")
+        self.assertEqual(
+            json.loads(self.answer("revocations", "--json")), {"revocations": [entry]})
+        agent.close()
+        lines = shown.splitlines()
+        self.assertTrue(all(len(line) <= 80 for line in lines[1:]), shown)
+        return lines
+
+    def test_a_refused_one_is_never_told_as_revoked(self):
+        first, plan, trouble = self.shown()
+        self.assertEqual(first, f"{WAITING['id']}  work at https://idp.example")
+        self.assertRegex(plan, "^  tried 2 times, again in .*, given up in ")
+        self.assertIn("may live on", trouble)
+
+    def test_a_provider_that_is_down(self):
+        self.assertIn("lives on there", self.shown(lastError={**WAITING["lastError"], "name": "providerUnavailable"})[2])
+
+    def test_no_way(self):
+        _, plan, trouble = self.shown(
+            attempts=1, nextAttemptAt="2020-01-01T00:00:00.000Z", lastError={**WAITING["lastError"], "name": "offline"})
+        self.assertRegex(plan, "^  tried once, again now, given up ")
+        self.assertEqual(trouble, "  There was no way to the provider.")
+
+    def test_an_error_of_a_newer_agent(self):
+        self.assertEqual(self.shown(lastError={**WAITING["lastError"], "name": "somethingNew"})[2], "  somethingNew")
+
+    def test_what_comes_from_elsewhere_moves_no_cursor(self):
+        self.assertNotIn("\x1b", "".join(self.shown(accountLabel="\x1b[2J")))
