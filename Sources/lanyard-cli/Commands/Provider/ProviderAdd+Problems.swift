@@ -27,7 +27,8 @@ extension ProviderAdd {
   /// Which option is behind a parameter.
   private static let options: [(path: String, option: String)] = [
     ("/allowedOrigins", "--allowed-origin"), ("/clientId", "--client-id"),
-    ("/clientSecret", "The client's secret"), ("/issuer", "--issuer"), ("/policy", "--policy"),
+    ("/clientKey", "--client-key-file"), ("/clientSecret", "--client-secret-file"), ("/issuer", "--issuer"),
+    ("/policy", "--policy"),
     ("/postLogoutRedirectUri", "--post-logout-redirect-uri"), ("/redirect", "--redirect"),
     ("/refresh/graceSeconds", "--grace-seconds"), ("/resources", "--resource"), ("/scopes", "--scope"),
     ("/tenant", "--tenant"),
