@@ -111,13 +111,16 @@ class AllTests(Logouts):
         question = "Sign out of one account (work) and erase their data? [y/N] "
         self.assertEqual(self.on_terminal("logout", "--all", "--hard", answers=[(question, "y\n")]).code, 0)
 
-    def test_a_program_says_yes(self):
+    def test_a_program_is_not_asked(self):
+        for words in ([], ["--json"], ["--yes"]):
+            agent = self.people(WORK, HOME)
+            self.assertEqual(self.lanyard("logout", "--all", *words).returncode, 0)
+            self.assertEqual(self.signed_out(agent), [WORK["id"], HOME["id"]])
+
+    def test_a_person_may_say_so_beforehand(self):
         agent = self.people(WORK, HOME)
-        for words in ([], ["--json"]):
-            told = self.refused(2, "logout", "--all", *words)
-            self.assertIn("2 accounts: work, home", told)
-        self.assertEqual(self.signed_out(agent), [])
         self.assertEqual(self.on_terminal("logout", "--all", "--yes").code, 0)
+        self.assertEqual(self.signed_out(agent), [WORK["id"], HOME["id"]])
 
     def test_one_that_fails_does_not_keep_the_others_signed_in(self):
         agent = self.people(WORK, HOME)

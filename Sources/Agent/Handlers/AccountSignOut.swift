@@ -38,8 +38,12 @@ enum AccountSignOutHandler: MethodHandler {
     _ done: Registry.SignedOut, _ params: AccountSignOut.Params, _ agent: AgentService
   ) async -> WireRevocationOutcome {
     guard let entry = done.entry ?? done.others.first else { return .notNeeded }
-    guard params.mode != .offline else { return .queued }  // no network is touched
     let desk = agent.revocations
+    guard params.mode != .offline else {
+      // No network is touched now.
+      for entry in [done.entry].compactMap({ $0 }) + done.others { await desk.schedule(entry) }
+      return .queued
+    }
     // The refresh token first: whoever has it can make more of the others.
     defer {
       for other in done.others where other.id != entry.id {

@@ -39,7 +39,7 @@ extension Registry {
     let loaded = try loadGrant(of: profile)
     // An answer that was staged and not judged yet holds the only token that lives.
     let staged = loaded?.staged.flatMap { TokenResponse(body: $0.body)?.refreshToken }
-    let entry = (staged ?? loaded?.grant.refreshToken).map {
+    var entry = (staged ?? loaded?.grant.refreshToken).map {
       outboxEntry(
         for: $0, profile,
         expiresAt: loaded?.grant.refreshTokenExpiresAt.map { time.wall($0, of: profile.provider) })
@@ -52,6 +52,11 @@ extension Registry {
         other.kind = .accessToken
         others.append(other)
       }
+    }
+    if mode == .offline {
+      // Sent when the way opens, or the agent starts; if neither happens, since it was open all along, in the end.
+      entry?.nextAttemptAt = time.now(for: profile.provider) + RevocationOutbox.longest
+      for index in others.indices { others[index].nextAttemptAt = others[index].createdAt + RevocationOutbox.longest }
     }
     let wasActive = active == id
     let old = profile.partition

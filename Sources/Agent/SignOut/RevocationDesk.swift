@@ -28,7 +28,9 @@ actor RevocationDesk {
     guard let entries = try? await around.registry.outbox() else { return }
     for entry in entries {
       let wasUnreached = entry.lastError.map { $0 == Self.word(.none) } ?? true
-      if entry.nextAttemptAt <= now(for: entry) || resumption == .unreached && wasUnreached {
+      // What was never tried was put aside by somebody without a network: a start is the next occasion.
+      let isUntried = resumption == .due && entry.attempts == 0
+      if entry.nextAttemptAt <= now(for: entry) || isUntried || resumption == .unreached && wasUnreached {
         around.background.start { _ = await self.send(entry) }
       } else {
         schedule(entry)
@@ -122,7 +124,8 @@ actor RevocationDesk {
     tellAbandoned(entry, "requested")
   }
 
-  private func schedule(_ entry: OutboxEntry) {
+  /// An entry that nobody tries now is tried when its time has come.
+  func schedule(_ entry: OutboxEntry) {
     guard timers[entry.id] != entry.nextAttemptAt else { return }
     timers[entry.id] = entry.nextAttemptAt
     let due = clock.boot() + (entry.nextAttemptAt - now(for: entry))

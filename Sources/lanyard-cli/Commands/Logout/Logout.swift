@@ -21,7 +21,7 @@ struct Logout: ParsableCommand {
       EXAMPLES:
         lanyard logout work
         lanyard logout work --hard && lanyard forget work    # leaves no trace of it
-        lanyard logout --all --yes
+        lanyard logout --all
       """)
 
   /// What becomes of the data, and whether the network is used.
@@ -38,7 +38,7 @@ struct Logout: ParsableCommand {
   @Flag(name: .long, help: "Sign out of every account.")
   var all = false
 
-  @Flag(name: [.customShort("y"), .long], help: "With --all: do not ask first.")
+  @Flag(name: [.customShort("y"), .long], help: "With --all, on a terminal: do not ask first.")
   var yes = false
 
   @Flag(name: .long, help: "Open the page that ends the browser's session at the provider.")

@@ -36,13 +36,11 @@ extension Logout {
   }
 
   private func confirm(_ accounts: [AccountInfo]) throws(CommandFailure) {
-    guard !yes else { return }
+    // A program that says --all means it: only a person at a terminal may have slipped.
+    guard !yes, Terminal.canAsk, !common.json else { return }
     let count = accounts.count == 1 ? "one account" : "\(accounts.count) accounts"
     let names = accounts.map { Text.shown($0.label) }.joined(separator: ", ")
     let fate = mode == .hard ? " and erase their data" : ""
-    guard Terminal.canAsk, !common.json else {
-      throw .usage("This would sign out of \(count): \(names).", hints: ["Say --yes to do so without being asked."])
-    }
     guard Terminal.confirm("Sign out of \(count) (\(names))\(fate)?") else {
       throw CommandFailure(.other, name: "declined", "Nobody was signed out.")
     }
