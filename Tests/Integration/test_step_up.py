@@ -8,7 +8,7 @@ import unittest
 
 from house import ConnectionLost, House, LanyardError, add_provider, import_account
 
-DATA_LOCKED, SIGNED_OUT, FAILED, THROTTLED = 2008, 2003, 4003, 4004
+UNLOCK_FAILED, DATA_LOCKED, SIGNED_OUT, FAILED, THROTTLED = 1008, 2008, 2003, 4003, 4004
 
 # Speaks Assuan, and writes down what it was told beside itself.
 PINENTRY = r"""#!/usr/bin/python3 -u
@@ -255,6 +255,21 @@ class StepUp(House):
             self.assertEqual(len(ended), 1)
             self.set_mode("2468")
             self.until(lambda: self.answered(client), "the question to be taken away")
+
+    def test_pinentry_opens_the_vault(self):
+        path = self.pinentry("correct horse")
+        scene = self.scene("--protection", "passphrase", "--pinentry", path)
+        with scene.client() as client:
+            client.call("agent.initialize", {"protection": "passphrase", "passphrase": "correct horse"})
+            client.call("agent.lock")
+            self.set_mode("wrong horse")
+            self.refused(UNLOCK_FAILED, lambda: client.call("agent.unlock", {"prompt": "pinentry"}))
+            self.set_mode("cancelled")
+            error = self.refused(UNLOCK_FAILED, lambda: client.call("agent.unlock", {"prompt": "pinentry"}))
+            self.assertEqual(error.data["reason"], "cancelled")
+            self.assertTrue(client.call("agent.status")["locked"])
+            self.set_mode("correct horse")
+            self.assertEqual(client.call("agent.unlock", {"prompt": "pinentry"}), {"locked": False})
 
     def answered(self, client):
         try:

@@ -41,10 +41,8 @@ import Testing
       switch moment {
       case .before(1): #expect(answer.isLost && left == 10)
       case .after(1): #expect(answer.isLost && left == 9, "what was counted stays counted")
-      default:
-        // A wrong one needs no second commit.
-        if pin == "0000" { #expect(answer.code == Self.failed && left == 9) } else { #expect(answer.isLost) }
-        if pin == "2468" { #expect(left == (moment == .before(2) ? 9 : 10)) }
+      // The second one writes down what came of it, and takes a right one's try back.
+      default: #expect(answer.isLost && left == (pin == "2468" && moment == .after(2) ? 10 : 9))
       }
       // In memory alone: no step-up outlives the process.
       #expect(try await Self.call(scene, "stepUp.status")["validUntil"] == nil)
@@ -84,7 +82,8 @@ import Testing
   }
 
   /// A sign-out or a lock while a PIN is judged: no step-up is left behind.
-  @Test(arguments: ["account.signOut", "agent.lock"]) func whatEndsAStepUpEndsTheOneThatIsComing(method: String) throws {
+  @Test(arguments: ["account.signOut", "agent.lock"]) func whatEndsAStepUpEndsTheOneThatIsComing(method: String) throws
+  {
     for seed in 1...12 as ClosedRange<UInt64> {
       try scenario(seed: seed) { world in
         let scene = try await Self.withPIN(world)

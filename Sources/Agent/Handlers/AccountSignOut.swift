@@ -29,7 +29,7 @@ enum AccountSignOutHandler: MethodHandler {
       AccountSignedOutEvent(mode: params.mode, data: done.data, revocation: revocation), account: id)
     if done.wasActive { agent.events.publish(AccountSwitchedEvent(active: nil, previous: id), account: id) }
     for erased in done.erased { agent.events.publish(AccountErasedEvent(), account: erased) }
-    if done.data == .erasurePending { agent.background.start { await agent.erasures.resume() } }
+    if done.data != .erased { agent.background.start { await agent.erasures.resume() } }
     return AccountSignOut.Result(
       account: id, mode: params.mode, data: done.data, revocation: revocation, endSessionUrl: done.endSessionURL)
   }

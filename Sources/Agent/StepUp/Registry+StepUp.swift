@@ -83,6 +83,7 @@ extension Registry {
       }
       changes.append(.unlockData(profile.partition, dataKey))
     }
+    changes.append(audited(.stepUpVerify, account: profile.id, .attemptsLeft(Int64(record.attempts.left))))
     let all = changes
     try onVault(account: profile.id) { (vault) throws(VaultFailure) in try vault.apply(all) }
     return stepUps.grant(profile.id, by: .pin, for: duration ?? longestStepUpAge(of: profile))
@@ -96,7 +97,15 @@ extension Registry {
       try destroy(record, of: profile)
       return .pinDestroyed(profile.id)
     }
+    let entry = auditedFailure("wrongPIN", profile, record)
+    try onVault(account: profile.id) { (vault) throws(VaultFailure) in try vault.apply([entry]) }
     return .wrongPIN(profile.id, left: record.attempts.left)
+  }
+
+  private func auditedFailure(_ reason: String, _ profile: AccountProfile, _ record: PINRecord) -> VaultChange {
+    audited(
+      .stepUpVerify, outcome: "stepUpFailed", account: profile.id, .reason(reason),
+      .attemptsLeft(Int64(record.attempts.left)))
   }
 
   private func unchanged(since attempt: PINTry) throws(RPCError) -> AccountProfile {
@@ -108,8 +117,9 @@ extension Registry {
   /// The data that is under the PIN alone goes with it: there is no key to it any more.
   private func destroy(_ record: PINRecord, of profile: AccountProfile) throws(RPCError) {
     let tombstone = PINRecord(attempts: record.attempts, lock: nil)
+    let entry = auditedFailure("destroyed", profile, record)
     try onVault(account: profile.id) { (vault) throws(VaultFailure) in
-      var changes: [VaultChange] = [.put(profile.partition, .stepUp, tombstone.sealable), wipePending(for: nil)]
+      var changes: [VaultChange] = [.put(profile.partition, .stepUp, tombstone.sealable), wipePending(for: nil), entry]
       if try vault.isDataLocked(profile.partition) { changes.append(.renewData(profile.partition)) }
       try vault.apply(changes)
     }
@@ -135,10 +145,11 @@ extension Registry {
     // Stretching took its time: what it hung on may be over.
     try requireChangeable(previous, of: profile)
     guard place.partition == profile.partition.bytes else { throw .signedOut(id) }
+    let entry = audited(.stepUpEnroll, account: id, .isNew(previous == nil))
     let record = try onVault(account: id) { (vault) throws(VaultFailure) -> PINRecord in
       guard let dataKey = try vault.dataKey(of: profile.partition) else { throw .dataLocked }
       let record = PINRecord(attempts: PINAttempts(), lock: place.lock(dataKey, by: key, parameters))
-      var changes: [VaultChange] = [.put(profile.partition, .stepUp, record.sealable)]
+      var changes: [VaultChange] = [.put(profile.partition, .stepUp, record.sealable), entry]
       if previous != nil { changes.append(wipePending(for: nil)) }
       try vault.apply(changes)
       return record
@@ -152,11 +163,23 @@ extension Registry {
     let profile = try signedIn(.id(id))
     guard let record = try pin(of: profile), !record.isDestroyed else { return try stepUpStanding(.id(id)) }
     try requireChangeable(record, of: profile)
-    let changes: [VaultChange] = [.delete(profile.partition, .stepUp), wipePending(for: nil)]
+    let changes: [VaultChange] = [
+      .delete(profile.partition, .stepUp), wipePending(for: nil), audited(.stepUpUnenroll, account: id),
+    ]
     try onVault(account: id) { (vault) throws(VaultFailure) in try vault.apply(changes) }
     stepUps.clear(id)
     _ = try? finishErasures()
     return standing(of: profile, nil)
+  }
+
+  /// Ends the step-up of now. Ended before it is written down: a disk that fails must not keep it valid.
+  func clearStepUp(_ selector: AccountSelector) throws(RPCError) -> StepUpStanding {
+    let standing = try stepUpStanding(selector)
+    guard stepUps.isValid(standing.account) else { return standing }
+    stepUps.clear(standing.account)
+    let entry = audited(.stepUpClear, account: standing.account)
+    try onVault(account: standing.account) { (vault) throws(VaultFailure) in try vault.apply([entry]) }
+    return standing
   }
 
   /// Whoever can't say the PIN of now can't put another in its place, nor take it away.
