@@ -84,5 +84,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "e2edeb5ff36d27ef8c5c2cf2a71afd556d5fcbb8702b14623a1368f52986dfda"
+  public static let schemaDigest = "b76f9db72cf8110120517b86f0434038f437606a63e7a96584c2ee1027ef093f"
 }
