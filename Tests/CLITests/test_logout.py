@@ -112,10 +112,10 @@ class AllTests(Logouts):
         self.assertEqual(self.on_terminal("logout", "--all", "--hard", answers=[(question, "y\n")]).code, 0)
 
     def test_a_program_is_not_asked(self):
+        agent = self.people(WORK, HOME)
         for words in ([], ["--json"], ["--yes"]):
-            agent = self.people(WORK, HOME)
             self.assertEqual(self.lanyard("logout", "--all", *words).returncode, 0)
-            self.assertEqual(self.signed_out(agent), [WORK["id"], HOME["id"]])
+        self.assertEqual(self.signed_out(agent), [WORK["id"], HOME["id"]] * 3)
 
     def test_a_person_may_say_so_beforehand(self):
         agent = self.people(WORK, HOME)
