@@ -12,7 +12,7 @@
 
 #define FUNCTIONS(X)                                                                                          \
   X(BN_bin2bn) X(BN_free) X(CRYPTO_free) X(ECDSA_SIG_free) X(ECDSA_SIG_new) X(ECDSA_SIG_set0)                 \
-  X(ERR_clear_error) X(EVP_DigestVerify) X(EVP_DigestVerifyInit_ex) X(EVP_MD_CTX_free) X(EVP_MD_CTX_new)      \
+  X(ERR_clear_error) X(EVP_Q_digest) X(EVP_DigestVerify) X(EVP_DigestVerifyInit_ex) X(EVP_MD_CTX_free) X(EVP_MD_CTX_new)      \
   X(EVP_PKEY_CTX_free) X(EVP_PKEY_CTX_new_from_name) X(EVP_PKEY_CTX_set_rsa_padding)                          \
   X(EVP_PKEY_CTX_set_rsa_pss_saltlen) X(EVP_PKEY_free) X(EVP_PKEY_fromdata) X(EVP_PKEY_fromdata_init)         \
   X(EVP_PKEY_get_bits) X(EVP_PKEY_new_raw_public_key) X(OSSL_PARAM_BLD_free) X(OSSL_PARAM_BLD_new)            \
@@ -37,6 +37,14 @@ static bool open_crypto(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, open_once);
   return is_open;
+}
+
+static const char *const digests[] = {"SHA256", "SHA384", "SHA512"};
+
+size_t cverify_digest(cverify_hash hash, cverify_span message, uint8_t *digest) {
+  size_t count = 0;
+  if (!open_crypto()) return 0;
+  return crypto.EVP_Q_digest(NULL, digests[hash], NULL, message.bytes, message.count, digest, &count) == 1 ? count : 0;
 }
 
 // Takes the builder, which may be NULL, and makes a public key of it.
@@ -101,7 +109,6 @@ bool cverify_rsa(
     crypto.EVP_PKEY_free(key);
     key = NULL;
   }
-  static const char *const digests[] = {"SHA256", "SHA384", "SHA512"};
   return verify(key, digests[hash], pss, message, signature);
 }
 

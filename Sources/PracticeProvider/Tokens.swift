@@ -104,8 +104,9 @@ extension ProviderState {
   mutating func newIDToken(_ grant: Grant, accessToken: String, nonce: String?) -> String {
     let user = options.users[grant.userIndex]
     let key = keys.current
+    let name = options.hasIssuerOfEachTenant ? issuer.ofTenant(user.tenant) : issuer.identifier
     var members: [PracticeJSON.Member] = [
-      .init("iss", .string(issuer.identifier)),
+      .init("iss", .string(name)),
       .init("sub", .string(user.subject)),
       .init("aud", .string(grant.clientID)),
       .init("azp", .string(grant.clientID)),

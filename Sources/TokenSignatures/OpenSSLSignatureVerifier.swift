@@ -33,6 +33,16 @@ public struct OpenSSLSignatureVerifier: SignatureVerifier {
       }
     }
   }
+
+  public func halfHash(_ token: UnsafeRawBufferPointer, algorithm: SignatureAlgorithm) -> [UInt8]? {
+    // Ed25519 has SHA-512 within (RFC 8032 §5.1), and that is what at_hash is made with.
+    let hash = algorithm == .edDSA ? cverify_sha512 : algorithm.hash
+    let digest = [UInt8](unsafeUninitializedCapacity: cverify_most_digest) { buffer, count in
+      let span = cverify_span(bytes: token.assumingMemoryBound(to: UInt8.self).baseAddress, count: token.count)
+      count = cverify_digest(hash, span, buffer.baseAddress)
+    }
+    return digest.isEmpty ? nil : Array(digest.prefix(digest.count / 2))
+  }
 }
 
 extension SignatureAlgorithm {

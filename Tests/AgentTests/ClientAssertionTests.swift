@@ -105,7 +105,7 @@ import TokenSignatures
     #expect(provider(key: true, preset: "entra").assertionAudience(at: revocation) == "https://idp.test/token")
     #expect(provider(key: true, preset: "okta").assertionAudience(at: revocation) == revocation)
     var undiscovered = provider(key: true)
-    undiscovered.metadata = nil
+    undiscovered.forgetMetadata()
     undiscovered.configuration.endpoints.token = "https://idp.test/t"
     #expect(undiscovered.assertionAudience(at: revocation) == "https://idp.test/t")
   }

@@ -166,6 +166,7 @@ import Testing
       IDTokenFlaw(name: "no signature", signature: .unsigned),
       IDTokenFlaw(name: "an impostor's key", signature: .impostor),
       IDTokenFlaw(name: "an unknown key", signature: .unknownKey),
+      IDTokenFlaw(name: "the hash of another access token", claims: ["at_hash": "77QmUPtjPfzWtF2AnpK9RQ"]),
     ]
   }
 }

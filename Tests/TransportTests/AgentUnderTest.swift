@@ -77,6 +77,7 @@ struct NoNetwork: HTTPExchange {
 
 struct NoSignatures: SignatureVerifier {
   func isValid(_ signature: [UInt8], over: [UInt8], by: PublicKey, algorithm: SignatureAlgorithm) -> Bool { false }
+  func halfHash(_ token: UnsafeRawBufferPointer, algorithm: SignatureAlgorithm) -> [UInt8]? { nil }
 }
 
 /// A browser comes back to nowhere, which is enough for a sign-in that waits.

@@ -16,6 +16,7 @@ struct AccountSurroundings: Sendable {
   let time: TimeKeeper
   let policies: PolicyShelf
   let stepUps: StepUps
+  let metadata: MetadataDesk
   let environment: AgentEnvironment
   /// Sends an entry of the outbox, in its own time.
   let revoke: @Sendable (OutboxEntry) -> Void
@@ -23,7 +24,8 @@ struct AccountSurroundings: Sendable {
   let drain: @Sendable (ProviderName, Identity?) async -> Void
 
   func client(of provider: Provider) -> ProviderClient {
-    ProviderClient(provider: provider, environment: environment, time: time, connectivity: connectivity)
+    ProviderClient(
+      provider: provider, environment: environment, time: time, connectivity: connectivity, metadata: metadata)
   }
 }
 

@@ -30,7 +30,7 @@ enum ProviderAddHandler: MethodHandler {
     try provider.authenticate(by: params.tokenEndpointAuthMethod, signer: call.agent.environment.keys)
     if !configuration.knowsItsEndpoints {
       do throws(RPCError) {
-        provider.metadata = try await call.agent.client(of: provider).discoverOrExplain()
+        try await call.agent.discover(&provider)
       } catch {
         // Who forgot it hears that first.
         guard params.clientId == nil, error.code == .offline || error.reason == "noDiscovery" else { throw error }

@@ -31,9 +31,9 @@ enum ProviderUpdateHandler: MethodHandler {
     } else if issuerChanged, provider.registration != nil {
       throw .invalidParams("/clientId", expected: "the id of a client that the new issuer knows")
     }
-    if issuerChanged { provider.metadata = nil }
+    if issuerChanged { provider.forgetMetadata() }
     if !provider.configuration.knowsItsEndpoints, provider.metadata == nil {
-      provider.metadata = try await call.agent.client(of: provider).discoverOrExplain()
+      try await call.agent.discover(&provider)
     }
     try await call.agent.registry.update(provider)
     if provider.registration == nil { call.agent.takeBackRegistration(of: known) }

@@ -13,6 +13,8 @@ struct ProviderClient: Sendable {
   /// Who hears what the outcomes say of the network. Nil where the address was typed a moment ago: a slip of the
   /// fingers says nothing of it.
   var connectivity: ConnectivityState?
+  /// Who reads again what the provider says of itself. Nil while that is what is being read.
+  var metadata: MetadataDesk?
 
   private var clock: any AgentClock { environment.clock }
   var signatures: any SignatureVerifier { environment.signatures }
@@ -127,30 +129,46 @@ struct ProviderClient: Sendable {
     }
   }
 
-  /// Discovery, both documents joined; the issuer must be just the one that was configured (RFC 8414 §3.3).
-  func discover() async throws(DocumentFailure) -> ServerMetadata {
+  /// Discovery, both documents joined; the issuer must be just the one that was configured (RFC 8414 §3.3), but for
+  /// what a preset knows (`IssuerPattern`).
+  ///
+  /// `wholly`: a document that might be there and can't be had now counts as no answer, since what only it tells would
+  /// be missing.
+  func discover(wholly: Bool = false) async throws(DocumentFailure) -> ServerMetadata {
     let issuer = provider.configuration.issuer
     let read: (JSONNode) -> ServerMetadata? = { node in
-      ServerMetadata(node).flatMap { $0.issuer == issuer ? $0 : nil }
+      ServerMetadata(node).flatMap { provider.isItself($0.issuer) ? $0 : nil }
     }
     let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
     var second: ServerMetadata?
     if let url = HTTPURL(issuer) {
       // RFC 8414 §3.1 puts the well-known part between host and path.
       let path = url.path == "/" ? "" : url.path.hasSuffix("/") ? String(url.path.dropLast()) : url.path
-      second = try? await document(url.origin + "/.well-known/oauth-authorization-server" + path, read)
+      do {
+        second = try await document(url.origin + "/.well-known/oauth-authorization-server" + path, read)
+      } catch {
+        if wholly, error.isInconclusive { throw error }
+      }
     }
     do {
       return try await document(base + "/.well-known/openid-configuration", read).joined(with: second)
     } catch {
-      guard let second else { throw error }
+      // One that is there and names another issuer is a reason to change nothing of what was known.
+      let isDoubtful = if case .malformed = error { true } else { error.isInconclusive }
+      guard let second, !(wholly && isDoubtful) else { throw error }
       return second
     }
   }
 
   func send(_ request: HTTPRequest) async -> HTTPOutcome {
-    guard let connectivity else { return await environment.http.send(request) }
-    return await connectivity.witness(request, over: environment.http)
+    let outcome =
+      if let connectivity {
+        await connectivity.witness(request, over: environment.http)
+      } else {
+        await environment.http.send(request)
+      }
+    if case .response(let response) = outcome { metadata?.heard(response.status, of: provider) }
+    return outcome
   }
 
   func request(_ method: String, _ url: String, fields: [HTTPField], body: Secret?) -> HTTPRequest {

@@ -14,6 +14,15 @@ struct Provider: Sendable {
   var registration: ClientRegistration?
   /// Nil until a discovery succeeded, or for ever where all endpoints were given.
   var metadata: ServerMetadata?
+  /// By the provider's time.
+  private(set) var metadataReadAt: Timestamp?
+
+  mutating func learn(_ metadata: ServerMetadata, at moment: Timestamp) {
+    self.metadata = metadata
+    metadataReadAt = moment
+  }
+
+  mutating func forgetMetadata() { (metadata, metadataReadAt) = (nil, nil) }
 
   /// What was configured, completed by what was discovered.
   var endpoints: ServerMetadata.Endpoints {
@@ -88,6 +97,7 @@ struct Provider: Sendable {
       if let metadata {
         writer.key("metadata")
         metadata.write(to: &writer)
+        writer.member("metadataReadAt", metadataReadAt?.milliseconds)
       }
     }
   }
@@ -144,6 +154,7 @@ struct Provider: Sendable {
         provider.registration = ClientRegistration(
           managementURL: node["registrationUri"]?.string, accessToken: node["registrationToken"]?.secret)
       }
+      provider.metadataReadAt = node["metadataReadAt"]?.timestamp
       return provider
     }
     guard let read else { return nil }

@@ -36,9 +36,10 @@ extension Registry {
   }
 
   /// What a provider said of itself since, if it is still there.
-  func remember(_ metadata: ServerMetadata, of name: ProviderName) throws(RPCError) {
-    guard var provider = providers[name], provider.metadata != metadata else { return }
-    provider.metadata = metadata
+  func remember(_ metadata: ServerMetadata, of asked: ProviderConfiguration) throws(RPCError) {
+    // Another issuer may have the name by now.
+    guard var provider = providers[asked.name], provider.configuration.issuer == asked.issuer else { return }
+    provider.learn(metadata, at: time.now(for: asked.name))
     try save(provider)
   }
 

@@ -71,7 +71,9 @@ public final class AgentService: ConversationHost {
       registry: registry, background: background, gate: gate,
       renewals: RenewalTimer(clock: environment.clock, background: background), board: board, events: events,
       connectivity: connectivity,
-      time: time, policies: policyShelf, stepUps: stepUps, environment: environment,
+      time: time, policies: policyShelf, stepUps: stepUps,
+      metadata: MetadataDesk(registry: registry, background: background, environment: environment, time: time),
+      environment: environment,
       revoke: { [background] entry in
         background.start { _ = await desk.value?.send(entry) }
       }, drain: { await desk.value?.drain($0, of: $1) })

@@ -35,7 +35,7 @@ enum AuthorizationAnswer {
     let issuer = answer["iss"]
     let mustTell = provider.metadata?.authorizationResponseIssuer == true
     if issuer != nil || mustTell {
-      guard let issuer, Self.same(issuer, provider.configuration.issuer) else {
+      guard let issuer, provider.isItself(issuer) else {
         self = .refused(
           .signInFailed("issuerMismatch", "The answer is from another provider than the one asked. Nothing was kept."))
         return

@@ -19,7 +19,9 @@ struct IdentityProof {
   }
 
   func identify(_ response: TokenResponse, nonce: IDTokenPolicy.Nonce) async throws(RPCError) -> Person {
-    if let idToken = response.idToken { return try await fromIDToken(idToken, nonce: nonce) }
+    if let idToken = response.idToken {
+      return try await fromIDToken(idToken, beside: response.accessToken, nonce: nonce)
+    }
     if case .required = nonce, client.provider.configuration.scopes.contains("openid") {
       throw .signInFailed("invalidIdToken", "The provider sent no ID token. Nothing was kept.")
     }
@@ -31,23 +33,36 @@ struct IdentityProof {
 
   // MARK: ID token (OpenID Connect Core §3.1.3.7)
 
-  private func fromIDToken(_ token: Secret, nonce: IDTokenPolicy.Nonce) async throws(RPCError) -> Person {
+  private func fromIDToken(
+    _ token: Secret, beside accessToken: Secret?, nonce: IDTokenPolicy.Nonce
+  ) async throws(RPCError) -> Person {
     let configuration = client.provider.configuration
     let claims: IDTokenClaims
     do throws(IDTokenFailure) {
       let parsed = try token.withBytes { (bytes) throws(IDTokenFailure) in try CompactJWT(parsing: bytes) }
       try await verify(parsed)
       claims = try IDTokenClaims(parsed, names: claimNames)
+      guard let issuer = client.provider.issuer(ofTenant: claims.tenantID) else { throw .issuerMismatch }
       let verdict = IDTokenPolicy.check(
-        claims, issuer: configuration.issuer, clientID: configuration.clientID, nonce: nonce, now: now)
+        claims, issuer: issuer, clientID: configuration.clientID, nonce: nonce, now: now)
       if let failure = verdict.failures.first { throw failure }
+      try requireFit(of: accessToken, to: claims.accessTokenHash, parsed.algorithm)
     } catch {
       throw .signInFailed(
         "invalidIdToken", "The provider's ID token can't be believed (\(error.rawValue)). Nothing was kept.")
     }
     return try person(
-      subject: claims.subject, tenant: claims.tenant, name: claims.name ?? claims.preferredUsername,
-      email: claims.email)
+      issuer: claims.issuer, subject: claims.subject, tenant: claims.tenant,
+      name: claims.name ?? claims.preferredUsername, email: claims.email)
+  }
+
+  /// The access token is the one that the ID token came with (OpenID Connect Core §3.1.3.8), where it says so.
+  private func requireFit(
+    of accessToken: Secret?, to hash: String?, _ algorithm: SignatureAlgorithm
+  ) throws(IDTokenFailure) {
+    guard let hash, let accessToken else { return }
+    let half = accessToken.withBytes { client.signatures.halfHash($0, algorithm: algorithm) }
+    guard half.map({ Base64URL.encode($0) }) == hash else { throw .accessTokenMismatch }
   }
 
   private var claimNames: ClaimNames {
@@ -94,7 +109,7 @@ struct IdentityProof {
           RightsClaims(node, rolesClaim: rolesClaim)
         )
       }
-      var known = try person(subject: found.0, tenant: found.1, name: found.2, email: found.3)
+      var known = try person(issuer: nil, subject: found.0, tenant: found.1, name: found.2, email: found.3)
       if rolesClaim != nil { known.roles = found.4.roles ?? [] }
       return known
     } catch let failure as RPCError {
@@ -105,7 +120,7 @@ struct IdentityProof {
   }
 
   private func person(
-    subject: String?, tenant: String?, name: String?, email: String?
+    issuer: String?, subject: String?, tenant: String?, name: String?, email: String?
   ) throws(RPCError) -> Person {
     guard let subject, (1...IDTokenPolicy.maximumSubjectBytes).contains(subject.utf8.count) else {
       throw .signInFailed("invalidIdToken", "The provider did not say who signed in. Nothing was kept.")
@@ -118,7 +133,7 @@ struct IdentityProof {
     }
     // Names are for show: cut rather than refused.
     return Person(
-      identity: Identity(issuer: configuration.issuer, tenant: known, subject: subject),
+      identity: Identity(issuer: issuer ?? configuration.issuer, tenant: known, subject: subject),
       displayName: name.map { String($0.prefix(128)) }, email: email.flatMap { $0.utf8.count <= 320 ? $0 : nil })
   }
 }

@@ -156,8 +156,8 @@ actor SignInDesk {
     var provider = try await around.registry.provider(named: name)
     if !suffices(provider.endpoints) {
       let metadata = try await client(provider).discoverOrExplain()
-      try await around.registry.remember(metadata, of: provider.configuration.name)
-      provider.metadata = metadata
+      try await around.registry.remember(metadata, of: provider.configuration)
+      provider.learn(metadata, at: around.time.now(for: provider.configuration.name))
     }
     return provider
   }

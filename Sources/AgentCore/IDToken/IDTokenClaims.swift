@@ -31,6 +31,8 @@ public struct IDTokenClaims: Sendable, Equatable {
   public var sessionID: String?
   public var accessTokenHash: String?
   public var tenant: String?
+  /// Microsoft's `tid`, by which the issuer is known where there is one for each tenant.
+  public var tenantID: String?
   public var name: String?
   public var preferredUsername: String?
   public var email: String?
@@ -59,6 +61,7 @@ public struct IDTokenClaims: Sendable, Equatable {
     sessionID = claims["sid"]?.string
     accessTokenHash = claims["at_hash"]?.string
     tenant = names.tenant.flatMap { claims.claim(at: $0[...]) }?.string
+    tenantID = claims["tid"]?.string
     name = claims["name"]?.string
     preferredUsername = claims["preferred_username"]?.string
     email = claims["email"]?.string

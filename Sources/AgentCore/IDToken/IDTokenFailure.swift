@@ -6,7 +6,8 @@ public enum IDTokenFailure: String, Error, Sendable, CaseIterable {
   case keySetMalformed, keyNotFound, signatureInvalid
   // What it claims (OpenID Connect Core §3.1.3.7).
   case issuerMismatch, audienceMismatch, authorizedPartyMismatch, subjectMissing, subjectTooLong, nonceMissing,
-    nonceMismatch, expiryMissing, expired, notYetValid, issuedAtMissing, authTimeMissing, authenticationTooOld
+    nonceMismatch, expiryMissing, expired, notYetValid, issuedAtMissing, authTimeMissing, authenticationTooOld,
+    accessTokenMismatch
   // What a refreshed token claims differently from the first (§12.2).
   case issuerChanged, subjectChanged, audienceChanged, authorizedPartyChanged, authTimeChanged
 

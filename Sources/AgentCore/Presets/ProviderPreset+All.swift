@@ -17,9 +17,11 @@ extension ProviderPreset {
   }
 
   /// learn.microsoft.com/entra/identity-platform/refresh-tokens: a new refresh token with each use, and the old ones are
-  /// not revoked. There is no revocation endpoint. ID tokens of v2.0 name the tenant always.
+  /// not revoked. There is no revocation endpoint. ID tokens of v2.0 name the tenant always; `common` or `organizations`
+  /// in place of the tenant's id take people of any.
   public static let entra = make("entra") {
     $0.issuerTemplate = "https://login.microsoftonline.com/TENANT-ID/v2.0"
+    $0.hasIssuerOfEachTenant = true
     $0.assertionAudience = .tokenEndpoint
     $0.refresh.reuse = .none
     $0.tenant = .claim("tid")

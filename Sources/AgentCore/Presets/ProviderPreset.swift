@@ -9,6 +9,8 @@ public struct ProviderPreset: Sendable {
   public var issuer: String?
   /// What such an issuer looks like, for a person to read.
   public var issuerTemplate: String?
+  /// Each tenant has an issuer, and some addresses serve all of them (`IssuerPattern`).
+  public var hasIssuerOfEachTenant = false
   public var scopes: [String]
   /// What discovery does not tell.
   public var endpoints: ServerMetadata.Endpoints
@@ -59,6 +61,11 @@ public struct ProviderPreset: Sendable {
     configuration.refresh = refresh
     configuration.revocationScope = revocationScope
     configuration.persistAccessTokens = persistAccessTokens
+  }
+
+  /// The issuers behind this address; nil where it is an issuer itself.
+  public func issuerPattern(at address: String) -> IssuerPattern? {
+    hasIssuerOfEachTenant ? IssuerPattern(sharedAddress: address) : nil
   }
 
   /// The endpoints at this issuer; none at another, which would be sent what was meant for this one.

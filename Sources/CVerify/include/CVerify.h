@@ -16,6 +16,10 @@ typedef struct {
 typedef enum { cverify_sha256, cverify_sha384, cverify_sha512 } cverify_hash;
 typedef enum { cverify_p256, cverify_p384 } cverify_curve;
 
+// Writes the digest and returns its length.
+enum { cverify_most_digest = 64 };
+size_t cverify_digest(cverify_hash hash, cverify_span message, uint8_t *digest);
+
 // RSASSA-PKCS1-v1_5, or RSASSA-PSS with a salt as long as the hash (RFC 7518 §3.3 and §3.5).
 bool cverify_rsa(
   cverify_hash hash, bool pss, cverify_span modulus, cverify_span exponent, cverify_span message,

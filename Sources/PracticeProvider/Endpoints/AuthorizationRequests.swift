@@ -100,7 +100,9 @@ extension ProviderState {
 
   private func redirect(_ uri: String, state: String?, members: [(name: String, value: String)]) -> String {
     // RFC 9207: `iss` in answers of both kinds, so that a client with two providers knows who speaks.
-    let all = members + (state.map { [("state", $0)] } ?? []) + [("iss", issuer.identifier)]
+    let all =
+      members + (state.map { [("state", $0)] } ?? [])
+      + (options.hasIssuerOfEachTenant ? [] : [("iss", issuer.identifier)])
     return uri + (uri.contains("?") ? "&" : "?") + FormEncoding.encode(all)
   }
 }

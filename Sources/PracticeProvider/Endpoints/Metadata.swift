@@ -14,7 +14,7 @@ extension ProviderState {
     let methods = PracticeJSON.strings(options.toldAuthenticationMethods.map(\.rawValue))
     let grantTypes = ["authorization_code", "refresh_token"] + (withExtras ? [Self.deviceGrantType] : [])
     var members: [PracticeJSON.Member] = [
-      .init("issuer", .string(issuer.identifier)),
+      .init("issuer", .string(options.hasIssuerOfEachTenant ? issuer.ofTenant("{tenantid}") : issuer.identifier)),
       .init("authorization_endpoint", .string(issuer.endpoint("/authorize"))),
       .init("token_endpoint", .string(issuer.endpoint("/token"))),
       .init("userinfo_endpoint", .string(issuer.endpoint("/userinfo"))),
@@ -49,7 +49,7 @@ extension ProviderState {
       .init("token_endpoint_auth_signing_alg_values_supported", ["RS256", "ES256", "EdDSA"]),
       .init("code_challenge_methods_supported", ["S256"]),
       .init("prompt_values_supported", ["none", "login", "consent", "select_account"]),
-      .init("authorization_response_iss_parameter_supported", true),
+      .init("authorization_response_iss_parameter_supported", .bool(!options.hasIssuerOfEachTenant)),
       .init("claims_supported", .strings(Self.claims)),
     ]
     return .object(members)

@@ -24,5 +24,11 @@ struct Issuer: Sendable {
     return String(path.dropFirst(basePath.count))
   }
 
+  /// The identifier with this in place of the first part of its path.
+  func ofTenant(_ tenant: String) -> String {
+    let rest = basePath.dropFirst().drop { $0 != "/" }
+    return "\(identifier.dropLast(basePath.count))/\(tenant)\(rest)"
+  }
+
   func endpoint(_ path: String) -> String { identifier + path }
 }

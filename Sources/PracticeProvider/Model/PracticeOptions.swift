@@ -60,6 +60,9 @@ public struct PracticeOptions: Sendable {
   public var pushedAuthorization: PushedAuthorization = .off
   /// RFC 9126 section 2.2 speaks of 5 to 600 seconds.
   public var pushedRequestLifetimeSeconds = 60
+  /// As at Microsoft's `…/common/v2.0`: the documents name `{tenantid}` in that place, and each tenant's tokens the
+  /// tenant itself. The issuer's path begins with the part that is replaced.
+  public var hasIssuerOfEachTenant = false
   public var registration: ClientRegistrationPolicy = .off
   public var signingAlgorithm: SigningAlgorithm = .rs256
   public var keySource: KeySource = .practiceOnlyFixedKeys

@@ -1,8 +1,13 @@
 internal import AgentModel
 internal import AgentProtocol
 
-/// Clients that nobody had to register by hand.
+/// What a provider is asked while it is being configured.
 extension AgentService {
+  func discover(_ provider: inout Provider) async throws(RPCError) {
+    let metadata = try await client(of: provider).discoverOrExplain()
+    provider.learn(metadata, at: time.now(for: provider.configuration.name))
+  }
+
   /// Registers the agent at a provider that is being added without a client of its own.
   func register(_ provider: inout Provider) async throws(RPCError) {
     guard let endpoint = provider.endpoints.registration else {

@@ -1,0 +1,23 @@
+internal import AgentCore
+internal import AgentModel
+
+/// Whose tokens and answers are believed.
+extension Provider {
+  private var pattern: IssuerPattern? { preset?.issuerPattern(at: configuration.issuer) }
+
+  /// The issuer of a discovery document is the one that was configured, or one of its tenants where the preset says so.
+  func isItself(_ issuer: String) -> Bool {
+    Self.isSame(issuer, configuration.issuer) || pattern?.covers(issuer) == true
+  }
+
+  /// What an ID token of this tenant must name; nil if it must name a tenant and does not.
+  func issuer(ofTenant tenant: String?) -> String? {
+    guard let pattern else { return configuration.issuer }
+    // Some addresses are one tenant's after all, and say so.
+    if let told = metadata?.issuer, !pattern.isTemplate(told), pattern.covers(told) { return told }
+    return tenant.flatMap { pattern.issuer(ofTenant: $0) }
+  }
+
+  /// Code point by code point (OpenID Connect Core §14).
+  private static func isSame(_ a: String, _ b: String) -> Bool { a.utf8.elementsEqual(b.utf8) }
+}
