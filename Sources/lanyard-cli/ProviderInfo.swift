@@ -9,6 +9,8 @@ struct ProviderInfo {
   /// The agent registered itself.
   let isRegistered: Bool
   let scopes: [String]
+  /// The policy that it names.
+  let policy: String?
 
   init(_ node: JSONNode) {
     name = node["name"]?.string ?? ""
@@ -16,6 +18,7 @@ struct ProviderInfo {
     clientID = node["clientId"]?.string ?? ""
     isRegistered = node["clientRegistered"]?.bool ?? false
     scopes = node["scopes"].map { $0.elements.compactMap(\.string) } ?? []
+    policy = node["policy"]?.string
   }
 
   static func all(_ agent: consuming AgentConnection) throws(CommandFailure) -> [ProviderInfo] {

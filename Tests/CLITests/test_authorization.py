@@ -138,6 +138,7 @@ class PolicyTests(Person):
 
     def test_what_is_shown_can_be_set_again(self):
         self.fake.answers["policy.set"] = {"name": "field", "version": 2, "previousVersion": 2}
+        self.fake.answers["provider.list"] = {"providers": [{**IDP, "policy": "field"}]}
         shown = self.answer("policy", "show", "field")
         self.assertEqual(json.loads(shown), POLICY)
         self.assertGreater(shown.count("\n"), 3)
@@ -158,9 +159,25 @@ class PolicyTests(Person):
     def test_set(self):
         self.fake.answers["policy.set"] = {"name": "other", "version": 3, "previousVersion": 2}
         path = self.file(json.dumps(POLICY, indent=2))
+        self.fake.answers["provider.list"] = {"providers": [{**IDP, "policy": "other"}]}
         self.assertEqual(self.answer("policy", "set", path, "--name", "other"),
                          "other, version 3, is set. Before, it was version 2.\n")
         self.assertEqual(self.fake.params("policy.set"), {"name": "other", "policy": POLICY})
+
+    def test_set_for_a_provider(self):
+        self.fake.answers["policy.set"] = {"name": "field", "version": 3}
+        self.fake.answers["provider.update"] = {"provider": {**IDP, "policy": "field"}}
+        done = self.lanyard("policy", "set", self.file(json.dumps(POLICY)), "--provider", "corp")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(self.fake.params("provider.update"), {"provider": "corp", "policy": "field"})
+
+    def test_one_that_nobody_is_under(self):
+        self.fake.answers["policy.set"] = {"name": "field", "version": 3}
+        path = self.file(json.dumps(POLICY))
+        self.assertIn("nobody is under it", self.lanyard("policy", "set", path).stderr)
+        self.assertEqual(self.lanyard("policy", "set", path, "--name", "default").stderr, "")
+        self.fake.answers["provider.list"] = {"providers": [{**IDP, "policy": "field"}]}
+        self.assertEqual(self.lanyard("policy", "set", path).stderr, "")
 
     def test_what_is_no_document_is_not_sent(self):
         for text in ("", "[]", "{,}", '{"a":1,"a":2}', '{"name":"a","x":{"b":1,"b":2}}', "{}"):
