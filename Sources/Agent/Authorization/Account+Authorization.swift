@@ -21,10 +21,11 @@ extension Account {
     let (profile, machine) = (loaded.profile, loaded.machine)
     let age = profile.lastOnlineAuthAt.map { around.time.elapsed(since: $0, by: profile.provider) }
     let time = around.time.reading(for: profile.provider)
+    let stepUps = around.stepUps.known(id)
     var facts = PolicyFacts(
       state: PolicyFacts.State(rawValue: machine.state(at: now).rawValue) ?? .signedOut,
       isOnline: around.connectivity.current.state == .online, confirmationAge: age, token: token(at: now),
-      snapshot: nil, stepUpAges: around.stepUps.ages(id), clock: time.clock)
+      snapshot: nil, stepUpAges: stepUps.ages, stepUpsLeft: stepUps.left, clock: time.clock)
     // Signed out, the data is sealed or gone, and a token is not there.
     guard profile.standing == .signedIn else {
       facts.state = .signedOut

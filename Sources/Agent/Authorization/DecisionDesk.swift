@@ -75,6 +75,7 @@ extension PolicyFacts {
     confirmationAge = confirmationAge.map(aged)
     if let age = snapshot?.age { snapshot?.age = aged(age) }
     stepUpAges = stepUpAges.mapValues(aged)
+    stepUpsLeft = stepUpsLeft.mapValues { $0 - span }
     if case .unexpired(let remaining?) = token {
       token = remaining > span ? .unexpired(remaining: remaining - span) : .expired
     }
@@ -83,8 +84,8 @@ extension PolicyFacts {
   fileprivate mutating func assume(_ assumption: WireAssumption) {
     if let online = assumption.online { isOnline = online }
     if let state = assumption.state { self.state = State(rawValue: state.rawValue) ?? self.state }
-    if let isThere = assumption.stepUp { stepUpAges = isThere ? [.pin: .zero] : [:] }
-    if let age = assumption.stepUpAgeSeconds { stepUpAges = [.pin: .seconds(Int64(age))] }
+    if let isThere = assumption.stepUp { assumeStepUp(isThere ? .zero : nil) }
+    if let age = assumption.stepUpAgeSeconds { assumeStepUp(.seconds(Int64(age))) }
     if let clock = assumption.clock { self.clock = clock == .suspect ? .suspect : .trusted }
     switch assumption.freshness {
     case .fresh?, .stale?: if case .unexpired = token {} else { token = .unexpired(remaining: nil) }
@@ -94,5 +95,11 @@ extension PolicyFacts {
     }
     if let age = assumption.snapshotAgeSeconds { snapshot?.age = .seconds(Int64(age)) }
     if let age = assumption.lastOnlineAuthAgeSeconds { confirmationAge = .seconds(Int64(age)) }
+  }
+
+  /// By whichever method is asked for; nil: none.
+  private mutating func assumeStepUp(_ age: Milliseconds?) {
+    stepUpAges = age.map { age in Dictionary(uniqueKeysWithValues: StepUpMethod.allCases.map { ($0, age) }) } ?? [:]
+    stepUpsLeft = [:]
   }
 }

@@ -36,9 +36,13 @@ final class StepUps: Sendable {
 
   func isValid(_ id: AccountID) -> Bool { state.withLock { $0.moments.valid(id, at: clock.boot()) } != nil }
 
-  /// For the policy: how long ago the person proved to be there, by each method.
-  func ages(_ id: AccountID) -> [StepUpMethod: Milliseconds] {
-    state.withLock { $0.moments.ages(id, at: clock.boot()) }
+  /// For the policy, at one moment: how long ago the person proved to be there, by each method, and for how much longer
+  /// that counts.
+  func known(_ id: AccountID) -> (ages: [StepUpMethod: Milliseconds], left: [StepUpMethod: Milliseconds]) {
+    state.withLock { state in
+      let now = clock.boot()
+      return (state.moments.ages(id, at: now), state.moments.left(id, at: now))
+    }
   }
 
   // MARK: changes

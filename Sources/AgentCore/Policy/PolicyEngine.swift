@@ -164,8 +164,10 @@ private struct Inquiry {
 
   private mutating func checkStepUp(_ rule: Capability) {
     guard let asked = rule.stepUp else { return }
-    let age = facts.stepUpAges[asked.method]
-    if let age, isWithin(age, asked.maxAge) { return holds(for: asked.maxAge - age) }
+    let left = facts.stepUpsLeft[asked.method]
+    // One that is over is none: whoever asked for a short one meant it.
+    let age = left.map { $0 > .zero } ?? true ? facts.stepUpAges[asked.method] : nil
+    if let age, isWithin(age, asked.maxAge) { return holds(for: min(asked.maxAge - age, left ?? asked.maxAge)) }
     var told: [String: Decision.Fact] = [
       "method": .word(asked.method.rawValue), "maxAgeSeconds": seconds(asked.maxAge),
     ]

@@ -44,11 +44,14 @@ public struct PolicyFacts: Hashable, Sendable {
   public var snapshot: Snapshot?
   /// How long ago the person last proved to be there.
   public var stepUpAges: [StepUpMethod: Milliseconds]
+  /// For how much longer each counts at all, whatever age a rule would take; without an entry, for as long as that.
+  public var stepUpsLeft: [StepUpMethod: Milliseconds]
   public var clock: ClockTrust
 
   public init(
     state: State, isOnline: Bool, confirmationAge: Milliseconds?, token: Token, tokenScopes: Set<String>? = nil,
-    snapshot: Snapshot?, stepUpAges: [StepUpMethod: Milliseconds] = [:], clock: ClockTrust = .trusted
+    snapshot: Snapshot?, stepUpAges: [StepUpMethod: Milliseconds] = [:],
+    stepUpsLeft: [StepUpMethod: Milliseconds] = [:], clock: ClockTrust = .trusted
   ) {
     self.state = state
     self.isOnline = isOnline
@@ -57,6 +60,7 @@ public struct PolicyFacts: Hashable, Sendable {
     self.tokenScopes = tokenScopes
     self.snapshot = snapshot
     self.stepUpAges = stepUpAges
+    self.stepUpsLeft = stepUpsLeft
     self.clock = clock
   }
 

@@ -44,6 +44,11 @@ public struct StepUpMoments: Hashable, Sendable {
     valid(id, at: now).map { [$0.method: max(.zero, now - $0.at)] } ?? [:]
   }
 
+  /// For how much longer it counts at all, by each method.
+  public func left(_ id: AccountID, at now: BootInstant) -> [StepUpMethod: Milliseconds] {
+    valid(id, at: now).map { [$0.method: $0.until - now] } ?? [:]
+  }
+
   /// When the next one is over.
   public var earliest: BootInstant? { moments.values.map(\.until).min() }
 }

@@ -54,6 +54,21 @@ import Testing
     }
   }
 
+  /// Whoever asked for a step-up of ten minutes gets nothing by it in the eleventh, however old a policy takes.
+  @Test func aStepUpCountsNoLongerThanItWasGiven() {
+    var facts = PolicyFacts.offline(for: .hours(20), stepUp: .seconds(540))
+    facts.stepUpsLeft = [.pin: .seconds(60)]
+    func decision() -> Decision {
+      PolicyEngine.decide("workOrder.note", facts: facts, under: .document(PolicyStories.fieldService))
+    }
+    #expect(decision().effect == .allow && decision().validFor == .seconds(60))
+    facts.stepUpsLeft = [.pin: .hours(40)]
+    #expect(decision().validFor == .hours(12) - .seconds(540), "and no longer than the policy takes")
+    facts.stepUpsLeft = [.pin: .zero]
+    #expect(decision().reason == .stepUpRequired && decision().remedies == [.stepUp])
+    #expect(decision().failed.first?.facts["ageSeconds"] == nil, "one that is over has no age")
+  }
+
   @Test func aTraineeCompletesNothing() {
     let facts = PolicyFacts.technician { $0.snapshot?.roles.insert("trainee") }
     let decision = PolicyEngine.decide("workOrder.complete", facts: facts, under: .document(PolicyStories.fieldService))

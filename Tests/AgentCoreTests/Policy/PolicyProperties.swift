@@ -48,6 +48,7 @@ import Testing
         tokenScopes: isHeld ? nil : held,
         snapshot: .init(roles: held, scopes: held, entitlements: held, age: span(), version: 1),
         stepUpAges: Bool.random(using: &random) ? [.pin: span()] : [:],
+        stepUpsLeft: Bool.random(using: &random) ? [.pin: span()] : [:],
         clock: Bool.random(using: &random) ? .trusted : .suspect)
     }
   }
@@ -99,6 +100,7 @@ import Testing
     ("suspect clock", { facts, _, _ in facts.clock = .suspect }),
     ("expired token", { facts, _, _ in facts.token = .expired }),
     ("no step-up", { facts, _, _ in facts.stepUpAges = [:] }),
+    ("a step-up that is over", { facts, _, _ in facts.stepUpsLeft = [.pin: .zero] }),
     ("older step-up", { facts, _, _ in facts.stepUpAges = facts.stepUpAges.mapValues { $0 + .seconds(61) } }),
     (
       "a new sign-in is asked for",
@@ -143,6 +145,7 @@ import Testing
       later.confirmationAge = facts.confirmationAge.map { $0 + span }
       later.snapshot?.age = facts.snapshot!.age + span
       later.stepUpAges = facts.stepUpAges.mapValues { $0 + span }
+      later.stepUpsLeft = facts.stepUpsLeft.mapValues { $0 - span }
       if case .unexpired(let remaining?) = facts.token {
         later.token = remaining > span ? .unexpired(remaining: remaining - span) : .expired
       }

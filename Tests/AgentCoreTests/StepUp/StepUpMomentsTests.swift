@@ -12,10 +12,11 @@ import Testing
     var moments = StepUpMoments()
     moments.granted(Self.alice, by: .pin, at: Self.at(10), for: .seconds(60))
     #expect(moments.ages(Self.alice, at: Self.at(40)) == [.pin: .seconds(30)])
+    #expect(moments.left(Self.alice, at: Self.at(40)) == [.pin: .seconds(30)])
     #expect(moments.ages(Self.bob, at: Self.at(40)).isEmpty)
     #expect(moments.valid(Self.alice, at: Self.at(69)) != nil)
     #expect(moments.valid(Self.alice, at: Self.at(70)) == nil, "it is over at its end, not after")
-    #expect(moments.ages(Self.alice, at: Self.at(70)).isEmpty)
+    #expect(moments.ages(Self.alice, at: Self.at(70)).isEmpty && moments.left(Self.alice, at: Self.at(70)).isEmpty)
   }
 
   @Test func eachEndsOnce() {
