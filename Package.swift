@@ -121,8 +121,8 @@ let checks: [Target] = [
   tests(
     "AgentTests",
     [
-      "Agent", "AgentCore", "AgentModel", "AgentPorts", "AgentSimulation", "JSONRPC", "PracticeProvider", "Secrets",
-      "TokenSignatures",
+      "Agent", "AgentCore", "AgentModel", "AgentPorts", "AgentProtocol", "AgentSimulation", "JSONRPC",
+      "PracticeProvider", "Secrets", "TokenSignatures",
     ]
   ),
   tests(

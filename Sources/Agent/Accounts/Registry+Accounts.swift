@@ -196,7 +196,7 @@ extension Registry {
       .put(profile.partition, .profile, profile.record), .put(profile.partition, .grant, grant.record),
       .delete(profile.partition, .intent), .delete(profile.partition, .staged),
     ]
-    changes += replaced.isEmpty ? forgettingDestroyedPIN(of: profile) : replaced
+    changes += replaced.isEmpty ? forgettingDestroyedStepUp(of: profile) : replaced
     let superseded = try superseded(by: profile.identity, at: profile.provider)
     changes += superseded.map { .delete(.vault, .outbox, id: $0.id) }
     changes.append(

@@ -11,6 +11,8 @@ public struct AgentEnvironment: Sendable {
   public var directories: any DirectoryAccounts
   public var browser: any URLOpening
   public var prompter: any Prompter
+  /// Beside the PIN, which the agent judges itself.
+  public var stepUpMethods: [any StepUpMethodProving]
   public var signals: any SystemSignals
   public var log: any AgentLog
 
@@ -18,7 +20,7 @@ public struct AgentEnvironment: Sendable {
     clock: any AgentClock, entropy: any Entropy, http: any HTTPExchange, signatures: any SignatureVerifier,
     keys: any ClientKeySigner = NoClientKeys(), redirects: any RedirectListening, directories: any DirectoryAccounts,
     browser: any URLOpening = NoBrowser(), prompter: any Prompter = NoPrompter(),
-    signals: any SystemSignals = NoSystemSignals(), log: any AgentLog
+    stepUpMethods: [any StepUpMethodProving] = [], signals: any SystemSignals = NoSystemSignals(), log: any AgentLog
   ) {
     self.clock = clock
     self.entropy = entropy
@@ -29,6 +31,7 @@ public struct AgentEnvironment: Sendable {
     self.directories = directories
     self.browser = browser
     self.prompter = prompter
+    self.stepUpMethods = stepUpMethods
     self.signals = signals
     self.log = log
   }

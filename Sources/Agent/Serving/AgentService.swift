@@ -61,7 +61,7 @@ public final class AgentService: ConversationHost {
     registry = Registry(
       store: store, keySource: keySource, clock: environment.clock, entropy: environment.entropy, board: board,
       time: time, policyShelf: policyShelf, stepUps: stepUps)
-    stepUpDesk = StepUpDesk(registry: registry)
+    stepUpDesk = StepUpDesk(registry: registry, methods: [PINMethod()] + environment.stepUpMethods)
     owner.value = registry
     audit = AuditDesk(registry: registry, background: background)
     connectivity = ConnectivityState(events: events, clock: environment.clock)

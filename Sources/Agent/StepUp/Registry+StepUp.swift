@@ -4,8 +4,8 @@ internal import AgentPorts
 internal import AgentProtocol
 internal import Secrets
 
-/// The PIN of an account on the disk (DESIGN, Step-up). Each call is one durable transaction; what a PIN costs to judge
-/// is spent elsewhere (`StepUpDesk`), so that nobody waits here for it.
+/// How the person of an account proves to be there, on the disk (DESIGN, Step-up). Each call is one durable transaction;
+/// what a proof costs to judge is spent elsewhere (`StepUpDesk`), so that nobody waits here for it.
 extension Registry {
   // MARK: questions
 
@@ -17,13 +17,13 @@ extension Registry {
 
   func stepUpStanding(_ selector: AccountSelector) throws(RPCError) -> StepUpStanding {
     let profile = try profile(selector)
-    return standing(of: profile, try pin(of: profile))
+    return standing(of: profile, try stepUp(of: profile))
   }
 
-  private func standing(of profile: AccountProfile, _ record: PINRecord?) -> StepUpStanding {
+  private func standing(of profile: AccountProfile, _ record: StepUpRecord?) -> StepUpStanding {
     StepUpStanding(
       account: profile.id, isEnrolled: record.map { !$0.isDestroyed } ?? false,
-      attemptsLeft: record?.attempts.left ?? PINAttempts.most)
+      attemptsLeft: record?.attempts.left ?? StepUpAttempts.most)
   }
 
   /// Until when a step-up counts where the caller does not say: as long as any policy of this account would take it.
@@ -38,43 +38,43 @@ extension Registry {
   // MARK: trying
 
   /// A try that is counted, durably, and may now be judged.
-  struct PINTry: Sendable {
+  struct StepUpTry: Sendable {
     var account: AccountID
     var epoch: UInt64
-    var lock: PINLock
-    var place: PINPlace
+    var lock: StepUpLock
+    var place: StepUpPlace
   }
 
   /// Refuses without counting what would be refused anyway: before a person is asked.
-  func requireTriable(_ selector: AccountSelector) throws(RPCError) -> AccountProfile {
+  func requireTriable(_ selector: AccountSelector, by method: StepUpMethod) throws(RPCError) -> AccountProfile {
     let profile = try signedIn(selector)
-    guard let record = try pin(of: profile) else { throw .noPIN(profile.id) }
-    guard !record.isDestroyed else { throw .pinDestroyed(profile.id) }
+    let record = try enrolled(method, of: profile)
+    guard !record.isDestroyed else { throw .destroyed(profile.id, method) }
     let wait = record.attempts.waiting(at: clock.boot(), bootID: clock.bootID)
-    guard wait <= .zero else { throw .stepUpThrottled(profile.id, wait, left: record.attempts.left) }
+    guard wait <= .zero else { throw .stepUpThrottled(profile.id, method, wait, left: record.attempts.left) }
     return profile
   }
 
-  func beginTry(_ id: AccountID) throws(RPCError) -> PINTry {
+  func beginTry(_ id: AccountID, by method: StepUpMethod) throws(RPCError) -> StepUpTry {
     let profile = try signedIn(.id(id))
-    guard var record = try pin(of: profile) else { throw .noPIN(id) }
+    var record = try enrolled(method, of: profile)
     switch record.attempts.begin(at: clock.boot(), bootID: clock.bootID) {
     case .spent:
       if record.lock != nil { try destroy(record, of: profile) }
-      throw .pinDestroyed(id)
+      throw .destroyed(id, method)
     case .throttled(let retryAfter):
-      throw .stepUpThrottled(id, retryAfter, left: record.attempts.left)
+      throw .stepUpThrottled(id, method, retryAfter, left: record.attempts.left)
     case .counted:
-      guard let lock = record.lock else { throw .pinDestroyed(id) }
+      guard let lock = record.lock else { throw .destroyed(id, method) }
       try save(record, of: profile)
-      return PINTry(account: id, epoch: profile.epoch, lock: lock, place: try place(of: profile))
+      return StepUpTry(account: id, epoch: profile.epoch, lock: lock, place: try place(of: profile, by: method))
     }
   }
 
-  /// The PIN was right: its try is taken back, the data comes back if it was under it, and the step-up begins.
-  func wasRight(_ attempt: PINTry, key: SealingKey, for duration: Milliseconds?) throws(RPCError) -> Timestamp {
+  /// The proof was right: its try is taken back, the data comes back if it was under it, and the step-up begins.
+  func wasRight(_ attempt: StepUpTry, key: SealingKey, for duration: Milliseconds?) throws(RPCError) -> Timestamp {
     let profile = try unchanged(since: attempt)
-    guard var record = try pin(of: profile) else { throw .noPIN(profile.id) }
+    var record = try enrolled(attempt.place.method, of: profile)
     record.attempts.wasRight()
     var changes: [VaultChange] = [.put(profile.partition, .stepUp, record.sealable)]
     if try onVault(account: profile.id, { (vault) throws(VaultFailure) in try vault.isDataLocked(profile.partition) }) {
@@ -86,37 +86,37 @@ extension Registry {
     changes.append(audited(.stepUpVerify, account: profile.id, .attemptsLeft(Int64(record.attempts.left))))
     let all = changes
     try onVault(account: profile.id) { (vault) throws(VaultFailure) in try vault.apply(all) }
-    return stepUps.grant(profile.id, by: .pin, for: duration ?? longestStepUpAge(of: profile))
+    return stepUps.grant(profile.id, by: record.method, for: duration ?? longestStepUpAge(of: profile))
   }
 
-  /// The PIN was wrong, and is counted already; the last one destroys it.
-  func wasWrong(_ attempt: PINTry) throws(RPCError) -> RPCError {
+  /// The proof was wrong, and is counted already; the last one destroys it.
+  func wasWrong(_ attempt: StepUpTry) throws(RPCError) -> RPCError {
     let profile = try unchanged(since: attempt)
-    guard let record = try pin(of: profile) else { throw .noPIN(profile.id) }
+    let record = try enrolled(attempt.place.method, of: profile)
     guard record.attempts.left > 0 else {
       try destroy(record, of: profile)
-      return .pinDestroyed(profile.id)
+      return .destroyed(profile.id, record.method)
     }
-    let entry = auditedFailure("wrongPIN", profile, record)
+    let entry = auditedFailure("wrong\(record.method.noun)", profile, record)
     try onVault(account: profile.id) { (vault) throws(VaultFailure) in try vault.apply([entry]) }
-    return .wrongPIN(profile.id, left: record.attempts.left)
+    return .wrong(profile.id, record.method, left: record.attempts.left)
   }
 
-  private func auditedFailure(_ reason: String, _ profile: AccountProfile, _ record: PINRecord) -> VaultChange {
+  private func auditedFailure(_ reason: String, _ profile: AccountProfile, _ record: StepUpRecord) -> VaultChange {
     audited(
       .stepUpVerify, outcome: "stepUpFailed", account: profile.id, .reason(reason),
       .attemptsLeft(Int64(record.attempts.left)))
   }
 
-  private func unchanged(since attempt: PINTry) throws(RPCError) -> AccountProfile {
+  private func unchanged(since attempt: StepUpTry) throws(RPCError) -> AccountProfile {
     let profile = try signedIn(.id(attempt.account))
     guard profile.epoch == attempt.epoch else { throw .signedOut(profile.id) }
     return profile
   }
 
-  /// The data that is under the PIN alone goes with it: there is no key to it any more.
-  private func destroy(_ record: PINRecord, of profile: AccountProfile) throws(RPCError) {
-    let tombstone = PINRecord(attempts: record.attempts, lock: nil)
+  /// The data that is under the proof alone goes with it: there is no key to it any more.
+  private func destroy(_ record: StepUpRecord, of profile: AccountProfile) throws(RPCError) {
+    let tombstone = StepUpRecord(method: record.method, attempts: record.attempts, lock: nil)
     let entry = auditedFailure("destroyed", profile, record)
     try onVault(account: profile.id) { (vault) throws(VaultFailure) in
       var changes: [VaultChange] = [.put(profile.partition, .stepUp, tombstone.sealable), wipePending(for: nil), entry]
@@ -129,26 +129,27 @@ extension Registry {
 
   // MARK: setting and removing
 
-  /// Where a new PIN would belong, if one may be set now.
-  func placeForNewPIN(_ id: AccountID) throws(RPCError) -> PINPlace {
+  /// Where a new one would belong, if one may be set now.
+  func placeForNew(_ method: StepUpMethod, of id: AccountID) throws(RPCError) -> StepUpPlace {
     let profile = try signedIn(.id(id))
-    try requireChangeable(try pin(of: profile), of: profile)
-    return try place(of: profile)
+    try requireChangeable(try stepUp(of: profile), of: profile)
+    return try place(of: profile, by: method)
   }
 
   /// Sets it, with as many tries as a new one has.
   func enroll(
-    _ id: AccountID, by key: SealingKey, _ parameters: PassphraseParameters, at place: PINPlace
+    _ id: AccountID, _ enrolment: StepUpEnrolment, at place: StepUpPlace
   ) throws(RPCError) -> StepUpStanding {
     let profile = try signedIn(.id(id))
-    let previous = try pin(of: profile)
-    // Stretching took its time: what it hung on may be over.
+    let previous = try stepUp(of: profile)
+    // Making it took its time: what it hung on may be over.
     try requireChangeable(previous, of: profile)
     guard place.partition == profile.partition.bytes else { throw .signedOut(id) }
     let entry = audited(.stepUpEnroll, account: id, .isNew(previous == nil))
-    let record = try onVault(account: id) { (vault) throws(VaultFailure) -> PINRecord in
+    let record = try onVault(account: id) { (vault) throws(VaultFailure) -> StepUpRecord in
       guard let dataKey = try vault.dataKey(of: profile.partition) else { throw .dataLocked }
-      let record = PINRecord(attempts: PINAttempts(), lock: place.lock(dataKey, by: key, parameters))
+      let record = StepUpRecord(
+        method: place.method, attempts: StepUpAttempts(), lock: place.lock(dataKey, by: enrolment))
       var changes: [VaultChange] = [.put(profile.partition, .stepUp, record.sealable), entry]
       if previous != nil { changes.append(wipePending(for: nil)) }
       try vault.apply(changes)
@@ -158,10 +159,10 @@ extension Registry {
     return standing(of: profile, record)
   }
 
-  /// A PIN that is destroyed stays so until the person has signed in again; there is nothing to remove.
+  /// One that is destroyed stays so until the person has signed in again; there is nothing to remove.
   func unenroll(_ id: AccountID) throws(RPCError) -> StepUpStanding {
     let profile = try signedIn(.id(id))
-    guard let record = try pin(of: profile), !record.isDestroyed else { return try stepUpStanding(.id(id)) }
+    guard let record = try stepUp(of: profile), !record.isDestroyed else { return try stepUpStanding(.id(id)) }
     try requireChangeable(record, of: profile)
     let changes: [VaultChange] = [
       .delete(profile.partition, .stepUp), wipePending(for: nil), audited(.stepUpUnenroll, account: id),
@@ -182,24 +183,24 @@ extension Registry {
     return standing
   }
 
-  /// Whoever can't say the PIN of now can't put another in its place, nor take it away.
-  private func requireChangeable(_ record: PINRecord?, of profile: AccountProfile) throws(RPCError) {
+  /// Whoever can't give the proof of now can't put another in its place, nor take it away.
+  private func requireChangeable(_ record: StepUpRecord?, of profile: AccountProfile) throws(RPCError) {
     guard let record else { return }
-    guard !record.isDestroyed else { throw .pinDestroyed(profile.id) }
-    guard stepUps.isValid(profile.id) else { throw .stepUpRequired(profile.id) }
+    guard !record.isDestroyed else { throw .destroyed(profile.id, record.method) }
+    guard stepUps.isValid(profile.id) else { throw .stepUpRequired(profile.id, record.method) }
   }
 
   // MARK: signing out and in
 
-  /// With a soft sign-out: from here on the data key is under the PIN alone. Its old wrapping may still stand in the log.
+  /// With a soft sign-out: from here on the data key is under the proof alone. Its old wrapping may still stand in the log.
   func lockingData(of profile: AccountProfile) throws(RPCError) -> [VaultChange] {
-    guard let record = try pin(of: profile), !record.isDestroyed else { return [] }
+    guard let record = try stepUp(of: profile), !record.isDestroyed else { return [] }
     return [.lockData(profile.partition), wipePending(for: nil)]
   }
 
-  /// With a sign-in: the person proved to be there to the provider, so a destroyed PIN may be followed by a new one.
-  func forgettingDestroyedPIN(of profile: AccountProfile) -> [VaultChange] {
-    guard let record = try? pin(of: profile), record.isDestroyed else { return [] }
+  /// With a sign-in: the person proved to be there to the provider, so what is destroyed may be followed by a new one.
+  func forgettingDestroyedStepUp(of profile: AccountProfile) -> [VaultChange] {
+    guard let record = try? stepUp(of: profile), record.isDestroyed else { return [] }
     let isDataLost =
       (try? onVault { (vault) throws(VaultFailure) in try vault.isDataLocked(profile.partition) }) ?? false
     return [.delete(profile.partition, .stepUp)] + (isDataLost ? [.renewData(profile.partition)] : [])
@@ -207,22 +208,32 @@ extension Registry {
 
   // MARK: records
 
-  private func pin(of profile: AccountProfile) throws(RPCError) -> PINRecord? {
+  private func stepUp(of profile: AccountProfile) throws(RPCError) -> StepUpRecord? {
     try onVault(account: profile.id) { (vault) throws(VaultFailure) in
       guard let plain = try vault.read(profile.partition, .stepUp) else { return nil }
-      guard let record = PINRecord(plain) else { throw .integrity }
+      guard let record = StepUpRecord(plain) else { throw .integrity }
       return record
     }
   }
 
-  private func save(_ record: PINRecord, of profile: AccountProfile) throws(RPCError) {
+  private func save(_ record: StepUpRecord, of profile: AccountProfile) throws(RPCError) {
     try onVault(account: profile.id) { (vault) throws(VaultFailure) in
       try vault.apply([.put(profile.partition, .stepUp, record.sealable)])
     }
   }
 
-  private func place(of profile: AccountProfile) throws(RPCError) -> PINPlace {
-    PINPlace(partition: profile.partition.bytes, pepper: try unlockedVault().pepper(for: profile.partition))
+  /// What is set, and by this method.
+  private func enrolled(_ method: StepUpMethod, of profile: AccountProfile) throws(RPCError) -> StepUpRecord {
+    guard let record = try stepUp(of: profile), record.method == method else {
+      throw .notEnrolled(profile.id, method)
+    }
+    return record
+  }
+
+  private func place(of profile: AccountProfile, by method: StepUpMethod) throws(RPCError) -> StepUpPlace {
+    StepUpPlace(
+      method: method, partition: profile.partition.bytes,
+      pepper: try unlockedVault().pepper(for: profile.partition))
   }
 
   private func signedIn(_ selector: AccountSelector) throws(RPCError) -> AccountProfile {

@@ -2,19 +2,28 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
 
-/// What a person hears of a PIN.
+/// What a person hears of a PIN, and of any other proof by its own name.
 extension RPCError {
-  static func wrongPIN(_ account: AccountID, left: Int) -> RPCError {
+  static func wrong(_ account: AccountID, _ method: StepUpMethod, left: Int) -> RPCError {
     let tries = left == 1 ? "One more wrong one destroys it" : "\(left) more wrong ones destroy it"
-    return .stepUpFailed(account, "wrongPIN", left: left, "The PIN is wrong. \(tries), and data that is locked by it.")
-      .with { $0.remedies = [.stepUp] }
+    return .stepUpFailed(
+      account, "wrong\(method.noun)", left: left,
+      "The \(method.noun) is wrong. \(tries), and data that is locked by it."
+    ).with { $0.remedies = [.stepUp] }
   }
 
-  static func pinDestroyed(_ account: AccountID) -> RPCError {
+  static func destroyed(_ account: AccountID, _ method: StepUpMethod) -> RPCError {
     .stepUpFailed(
       account, "destroyed", left: 0,
-      "The PIN was tried too often and is destroyed; data that was locked by it is gone for good. Sign in again, then set a new PIN."
+      "The \(method.noun) was tried too often and is destroyed; data that was locked by it is gone for good. Sign in again, then set a new \(method.noun)."
     ).with { $0.remedies = [.reauthenticate] }
+  }
+
+  /// Neither right nor wrong.
+  static func stepUpUnavailable(_ account: AccountID, _ method: StepUpMethod) -> RPCError {
+    RPCError(.storeUnavailable, "There was not enough memory to make a key from the \(method.noun). Try again.").with {
+      $0.account = account
+    }
   }
 
   /// `reason` is one word for programs.
@@ -26,9 +35,11 @@ extension RPCError {
     }
   }
 
-  static func stepUpThrottled(_ account: AccountID, _ retryAfter: Milliseconds, left: Int) -> RPCError {
+  static func stepUpThrottled(
+    _ account: AccountID, _ method: StepUpMethod, _ retryAfter: Milliseconds, left: Int
+  ) -> RPCError {
     RPCError(
-      .stepUpThrottled, "Several wrong PINs came one after another. This one was not tried; wait a moment."
+      .stepUpThrottled, "Several wrong \(method.noun)s came one after another. This one was not tried; wait a moment."
     ).with {
       $0.account = account
       $0.retryAfter = retryAfter
@@ -36,17 +47,19 @@ extension RPCError {
     }
   }
 
-  static func stepUpRequired(_ account: AccountID) -> RPCError {
-    RPCError(.stepUpRequired, "A PIN is set, and changing or removing it takes that PIN first: `stepUp.verify`.").with {
+  static func stepUpRequired(_ account: AccountID, _ method: StepUpMethod) -> RPCError {
+    RPCError(
+      .stepUpRequired, "A \(method.noun) is set, and changing or removing it takes that one first: `stepUp.verify`."
+    ).with {
       $0.account = account
       $0.remedies = [.stepUp]
     }
   }
 
-  static func noPIN(_ account: AccountID) -> RPCError {
-    RPCError(.notFound, "This account has no PIN. `stepUp.enroll` sets one.").with {
+  static func notEnrolled(_ account: AccountID, _ method: StepUpMethod) -> RPCError {
+    RPCError(.notFound, "This account has no \(method.noun). `stepUp.enroll` sets one.").with {
       $0.account = account
-      $0.details = [("kind", .text("pin"))]
+      $0.details = [("kind", .text(method.rawValue))]
     }
   }
 

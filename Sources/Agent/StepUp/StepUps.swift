@@ -31,10 +31,10 @@ final class StepUps: Sendable {
   /// As the wall clock shows it now; nil if there is no valid step-up.
   func validUntil(_ id: AccountID) -> Timestamp? {
     let now = clock.boot()
-    return state.withLock { $0.moments.valid(id, at: now) }.map { clock.wall() + ($0.until - now) }
+    return state.withLock { $0.moments.validUntil(id, at: now) }.map { clock.wall() + ($0 - now) }
   }
 
-  func isValid(_ id: AccountID) -> Bool { state.withLock { $0.moments.valid(id, at: clock.boot()) } != nil }
+  func isValid(_ id: AccountID) -> Bool { state.withLock { $0.moments.validUntil(id, at: clock.boot()) } != nil }
 
   /// For the policy, at one moment: how long ago the person proved to be there, by each method, and for how much longer
   /// that counts.

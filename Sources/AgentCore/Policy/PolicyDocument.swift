@@ -110,6 +110,3 @@ public enum Sensitivity: String, Hashable, Comparable, Sendable, CaseIterable {
     allCases.firstIndex(of: a)! < allCases.firstIndex(of: b)!
   }
 }
-
-/// How a person shows that they are there.
-public enum StepUpMethod: String, Hashable, Sendable, CaseIterable { case pin }

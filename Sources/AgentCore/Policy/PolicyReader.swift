@@ -98,7 +98,7 @@ struct PolicyReader {
     _ place: Place?, as type: Word.Type
   ) -> Word? where Word.RawValue == String {
     guard let place else { return nil }
-    guard let word = place.node.string.flatMap(Word.init(rawValue:)) else {
+    guard let word = Word.allCases.first(where: { $0.rawValue == place.node.string }) else {
       problems.add(place.pointer, "This must be one of: \(Word.allCases.map(\.rawValue).joined(separator: ", ")).")
       return nil
     }

@@ -14,8 +14,8 @@ import Testing
     #expect(moments.ages(Self.alice, at: Self.at(40)) == [.pin: .seconds(30)])
     #expect(moments.left(Self.alice, at: Self.at(40)) == [.pin: .seconds(30)])
     #expect(moments.ages(Self.bob, at: Self.at(40)).isEmpty)
-    #expect(moments.valid(Self.alice, at: Self.at(69)) != nil)
-    #expect(moments.valid(Self.alice, at: Self.at(70)) == nil, "it is over at its end, not after")
+    #expect(moments.validUntil(Self.alice, at: Self.at(69)) == Self.at(70))
+    #expect(moments.validUntil(Self.alice, at: Self.at(70)) == nil, "it is over at its end, not after")
     #expect(moments.ages(Self.alice, at: Self.at(70)).isEmpty && moments.left(Self.alice, at: Self.at(70)).isEmpty)
   }
 
@@ -39,5 +39,17 @@ import Testing
     #expect(moments.earliest == Self.at(15))
     let cleared = moments.clearAll()
     #expect(cleared == [Self.alice])
+  }
+
+  @Test func eachMethodHasAMomentOfItsOwn() {
+    let badge = StepUpMethod(rawValue: "badge")
+    var moments = StepUpMoments()
+    moments.granted(Self.alice, by: .pin, at: Self.at(0), for: .seconds(600))
+    moments.granted(Self.alice, by: badge, at: Self.at(10), for: .seconds(60))
+    #expect(moments.ages(Self.alice, at: Self.at(20)) == [.pin: .seconds(20), badge: .seconds(10)])
+    #expect(moments.earliest == Self.at(70))
+    #expect(moments.validUntil(Self.alice, at: Self.at(20)) == Self.at(600))
+    let over = [moments.expire(at: Self.at(70)), moments.expire(at: Self.at(600))]
+    #expect(over == [[], [Self.alice]], "the person is told when nothing counts any more")
   }
 }

@@ -2,13 +2,13 @@ import AgentCore
 import AgentModel
 import Testing
 
-@Suite struct PINAttemptsTests {
+@Suite struct StepUpAttemptsTests {
   static let boot = "boot-1"
 
   static func at(_ seconds: Int64) -> BootInstant { BootInstant(milliseconds: seconds * 1000) }
 
   @Test func tenWrongOnesAreTriedAndNotEleven() {
-    var attempts = PINAttempts()
+    var attempts = StepUpAttempts()
     for tried in 0..<10 {
       #expect(attempts.left == 10 - tried)
       let admission = attempts.begin(at: Self.at(Int64(tried) * 100), bootID: Self.boot)
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test func aRightOneTakesBackItsOwnTryAndNoOther() {
-    var attempts = PINAttempts()
+    var attempts = StepUpAttempts()
     for round in 0..<50 {
       let admission = attempts.begin(at: Self.at(Int64(round)), bootID: Self.boot)
       #expect(admission == .counted)
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test func thePausesGrowFromOneSecondToThirty() {
-    var attempts = PINAttempts()
+    var attempts = StepUpAttempts()
     var now = Self.at(1000)
     var pauses: [Int64] = []
     while attempts.left > 0 {
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test func aRightOneEndsThePauses() {
-    var attempts = PINAttempts()
+    var attempts = StepUpAttempts()
     for _ in 0..<3 { _ = attempts.begin(at: Self.at(5), bootID: Self.boot) }
     let admission = attempts.begin(at: Self.at(6), bootID: Self.boot)
     #expect(admission == .counted)
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test func aRebootCountsTheWholePauseAgain() {
-    var attempts = PINAttempts()
+    var attempts = StepUpAttempts()
     for _ in 0..<3 { _ = attempts.begin(at: Self.at(5000), bootID: Self.boot) }
     #expect(attempts.waiting(at: Self.at(0), bootID: "boot-2") == .seconds(1))
     #expect(attempts.waiting(at: Self.at(1), bootID: "boot-2") == .zero)
@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test func numbersOutsideTheBoundsProtect() {
-    let record = { PINAttempts(spent: $0, inARow: $1, lastAt: Self.at(0), lastBootID: Self.boot) }
+    let record = { StepUpAttempts(spent: $0, inARow: $1, lastAt: Self.at(0), lastBootID: Self.boot) }
     #expect(record(-1, 0).left == 0)
     #expect(record(.max, .max).left == 0)
     #expect(record(99, -5).waiting(at: Self.at(0), bootID: Self.boot) == .zero)

@@ -11,7 +11,7 @@ public import AgentModel
 /// - P2: wrong tries in a row grow the pauses between them; a right one ends that, for it was the person.
 /// - P3: pauses are counted on the boot clock. After a reboot the whole pause is counted again from the boot, since
 ///   nobody knows how long the machine was off; the wall clock is never asked.
-public struct PINAttempts: Hashable, Sendable {
+public struct StepUpAttempts: Hashable, Sendable {
   /// Tries that a PIN is good for (API.md).
   public static let most = 10
   /// Wrong tries in a row before pauses begin: a person mistypes.

@@ -4,12 +4,12 @@ import Testing
 
 /// Whatever happens between a try and its judgement, no PIN is judged wrong more than ten times: in seeded histories of
 /// kills, reboots, restored clocks and callers at once.
-@Suite struct PINAttemptsProperties {
+@Suite struct StepUpAttemptsProperties {
   typealias Random = TokenMachineProperties.Random
 
   /// A disk, and an agent over it that can die between any two of its steps.
   struct World {
-    var disk = PINAttempts()
+    var disk = StepUpAttempts()
     var boot = 1
     var now = BootInstant(milliseconds: 0)
     /// Judged wrong since the PIN was set: what the bound is about.
@@ -19,7 +19,7 @@ import Testing
     var wrongInARow = 0
 
     /// One try by the one who may try now. `dies` says after which of the steps the agent is killed.
-    mutating func guess(isRight: Bool, dies: Int?) -> PINAttempts.Admission {
+    mutating func guess(isRight: Bool, dies: Int?) -> StepUpAttempts.Admission {
       var record = disk
       let admission = record.begin(at: now, bootID: "\(boot)")
       guard admission == .counted, dies != 0 else { return admission }
@@ -55,17 +55,17 @@ import Testing
           isRight: Int.random(in: 0..<8, using: &random) == 0,
           dies: Bool.random(using: &random) ? nil : Int.random(in: 0..<4, using: &random))
         if case .throttled(let wait) = admission {
-          #expect(wait > .zero && wait <= PINAttempts.longestPause, "seed \(seed)")
+          #expect(wait > .zero && wait <= StepUpAttempts.longestPause, "seed \(seed)")
           #expect(world.disk == before.disk, "seed \(seed)")
         }
-        if world.judgedWrong > before.judgedWrong, before.wrongInARow >= PINAttempts.free,
+        if world.judgedWrong > before.judgedWrong, before.wrongInARow >= StepUpAttempts.free,
           let last = before.lastJudged
         {
           #expect(world.now - last >= .seconds(1), "seed \(seed): no pause after three wrong ones in a row")
         }
       }
-      #expect(world.judgedWrong <= PINAttempts.most, "seed \(seed)")
-      #expect(world.disk.left <= PINAttempts.most - world.judgedWrong, "seed \(seed)")
+      #expect(world.judgedWrong <= StepUpAttempts.most, "seed \(seed)")
+      #expect(world.disk.left <= StepUpAttempts.most - world.judgedWrong, "seed \(seed)")
     }
   }
 }

@@ -1,0 +1,28 @@
+internal import AgentModel
+internal import AgentPorts
+internal import Secrets
+
+/// A PIN: its key is Argon2id of it, peppered by the vault. Whoever has the store can't try a PIN without the vault's
+/// keys, and pays for Argon2id with each try that they have them.
+struct PINMethod: StepUpMethodProving {
+  let method = StepUpMethod.pin
+
+  func enroll(_ given: Secret, pepper: SealingKey) async -> StepUpEnrolment? {
+    let salt = SecretBytes(random: PassphraseStretching.saltBytes)
+    let parameters = PassphraseParameters(salt: salt.withBytes { [UInt8]($0) })
+    return key(of: given, parameters, pepper).map { StepUpEnrolment(kept: parameters.bytes, key: $0) }
+  }
+
+  func judge(_ given: Secret, kept: [UInt8], pepper: SealingKey) async -> StepUpProof {
+    // What this agent did not write, or at a cost outside the bounds, is judged by nobody.
+    guard let parameters = PassphraseParameters(bytes: kept), let key = key(of: given, parameters, pepper) else {
+      return .unavailable
+    }
+    return .key(key)
+  }
+
+  /// Takes 0.1 s and more; nil if memory is short. The bytes are those that were typed: nothing is made equal.
+  private func key(of pin: Secret, _ parameters: PassphraseParameters, _ pepper: SealingKey) -> SealingKey? {
+    parameters.stretching.key(from: pepper.keyed("pin", pin), salt: parameters.salt)
+  }
+}

@@ -1,0 +1,103 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import JSONRPC
+internal import Secrets
+
+/// What is durable of how an account's person proves to be there. What is destroyed leaves its count behind, so that
+/// nobody sets a new one in its place before the person has signed in again.
+struct StepUpRecord: Sendable {
+  var method: StepUpMethod
+  var attempts: StepUpAttempts
+  /// Nil once it is destroyed.
+  var lock: StepUpLock?
+
+  /// Also if the agent ended before the last try was judged: it is counted, and counts as wrong.
+  var isDestroyed: Bool { lock == nil || attempts.left == 0 }
+
+  var sealable: Secret {
+    RecordCoding.write { writer in
+      writer.member("method", method.rawValue)
+      writer.member("spent", Int64(attempts.spent))
+      writer.member("inARow", Int64(attempts.inARow))
+      writer.member("lastAt", attempts.lastAt.milliseconds)
+      writer.member("lastBootID", attempts.lastBootID)
+      guard let lock else { return }
+      writer.member("kept", Base64URL.encode(lock.kept))
+      writer.member("commitment", Base64URL.encode(lock.commitment))
+      writer.member("wrappedDataKey", Base64URL.encode(lock.wrappedDataKey))
+    }
+  }
+
+  init(method: StepUpMethod, attempts: StepUpAttempts, lock: StepUpLock?) {
+    self.method = method
+    self.attempts = attempts
+    self.lock = lock
+  }
+
+  init?(_ plain: Secret) {
+    let read = RecordCoding.read(plain) { node -> StepUpRecord? in
+      guard let method = node["method"]?.string, let spent = node["spent"]?.integer,
+        let inARow = node["inARow"]?.integer,
+        let lastAt = node["lastAt"]?.integer, let lastBootID = node["lastBootID"]?.string
+      else { return nil }
+      let attempts = StepUpAttempts(
+        spent: Int(spent), inARow: Int(inARow), lastAt: BootInstant(milliseconds: lastAt), lastBootID: lastBootID)
+      var record = StepUpRecord(method: StepUpMethod(rawValue: method), attempts: attempts, lock: nil)
+      guard node["commitment"] != nil else { return record }
+      func bytes(_ name: StaticString) -> [UInt8]? { node[name]?.string.flatMap { Base64URL.decode($0) } }
+      guard let kept = bytes("kept"), let commitment = bytes("commitment"), let wrapped = bytes("wrappedDataKey")
+      else { return nil }
+      record.lock = StepUpLock(kept: kept, commitment: commitment, wrappedDataKey: wrapped)
+      return record
+    }
+    guard let read else { return nil }
+    self = read
+  }
+}
+
+/// How a proof is known to be right, with the account's data key under it.
+struct StepUpLock: Sendable {
+  /// The method's own.
+  var kept: [UInt8]
+  var commitment: [UInt8]
+  var wrappedDataKey: [UInt8]
+}
+
+/// Where a proof belongs, and what it is peppered with: enough to judge it away from the vault.
+struct StepUpPlace: Sendable {
+  var method: StepUpMethod
+  var partition: [UInt8]
+  var pepper: SealingKey
+
+  func lock(_ dataKey: SealingKey, by enrolment: StepUpEnrolment) -> StepUpLock {
+    StepUpLock(
+      kept: enrolment.kept, commitment: commitment(to: enrolment.key),
+      wrappedDataKey: wrapping(by: enrolment.key).seal(dataKey.secret, additionalData: additionalData))
+  }
+
+  func isRight(_ key: SealingKey, for lock: StepUpLock) -> Bool {
+    let commitment = commitment(to: key)
+    // Both are keyed digests of which nobody can choose a prefix; all the same no byte is told by the time it takes.
+    return commitment.count == lock.commitment.count
+      && zip(commitment, lock.commitment).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+  }
+
+  func dataKey(in lock: StepUpLock, by key: SealingKey) -> SealingKey? {
+    let plain = try? wrapping(by: key).open(lock.wrappedDataKey, additionalData: additionalData)
+    return plain.flatMap(SealingKey.init)
+  }
+
+  private func commitment(to key: SealingKey) -> [UInt8] {
+    key.digest("lanyard \(method.rawValue) commitment", partition)
+  }
+
+  private func wrapping(by key: SealingKey) -> SealingKey { key.derive("lanyard \(method.rawValue) wrap") }
+
+  private var additionalData: [UInt8] {
+    var fields = LengthPrefixed()
+    fields.append(Array("lanyard \(method.rawValue) 1".utf8))
+    fields.append(partition)
+    return fields.bytes
+  }
+}

@@ -1,0 +1,109 @@
+import AgentCore
+import AgentModel
+import AgentPorts
+import AgentProtocol
+import AgentSimulation
+import PracticeProvider
+import Secrets
+import Testing
+
+@testable import Agent
+
+extension StepUpMethod {
+  fileprivate static let badge = StepUpMethod(rawValue: "badge")
+}
+
+private func secret(_ text: String) -> Secret { Secret(text: text) }
+
+/// A badge with a number on it. It knows by itself which one is not its own, and what it can't read.
+private struct Badge: StepUpMethodProving {
+  let method = StepUpMethod.badge
+
+  func enroll(_ given: Secret, pepper: SealingKey) async -> StepUpEnrolment? {
+    StepUpEnrolment(kept: given.withBytes { Array($0.prefix(1)) }, key: SealingKey(pepper.keyed("badge", given))!)
+  }
+
+  func judge(_ given: Secret, kept: [UInt8], pepper: SealingKey) async -> StepUpProof {
+    if given.equals(secret("unreadable")) { return .unavailable }
+    guard given.withBytes({ Array($0.prefix(1)) }) == kept else { return .wrong }
+    return SealingKey(pepper.keyed("badge", given)).map { .key($0) } ?? .unavailable
+  }
+}
+
+/// The PIN is one method behind a port: another needs nothing of the desk, the registry or the policy.
+@Suite struct StepUpMethodTests {
+  private struct Badges {
+    let agent: AgentService
+    let desk: StepUpDesk
+    let account: AccountID
+
+    func verify(_ number: String, by method: StepUpMethod = .badge, for duration: Milliseconds? = nil) async
+      -> RPCError?
+    {
+      do throws(RPCError) {
+        _ = try await desk.verify(secret(number), by: method, of: account, for: duration)
+        return nil
+      } catch { return error }
+    }
+
+    func left() async throws -> Int { try await agent.registry.stepUpStanding(.id(account)).attemptsLeft }
+
+    func decide(_ rule: Capability.StepUpRule) async throws -> Decision {
+      let facts = try await agent.accounts.actor(.id(account)).authorizationFacts().facts
+      var capability = Capability(kind: .read)
+      capability.stepUp = rule
+      return PolicyEngine.decide(
+        "c", facts: facts, under: .document(PolicyDocument(name: "p", version: 1, capabilities: ["c": capability])))
+    }
+  }
+
+  private static func withBadge(_ body: @escaping @Sendable (SimulatedWorld, Badges) async throws -> Void) throws {
+    try SimulatedWorld(seed: 1).run { world in
+      let provider = try await world.provider("idp")
+      let account = try #require(AccountID(try await world.signIn("alice", at: provider, alias: "work")))
+      let desk = StepUpDesk(registry: world.agent.registry, methods: [PINMethod(), Badge()])
+      let standing = try await desk.enroll(secret("4711"), by: .badge, for: account)
+      #expect(standing.isEnrolled && standing.attemptsLeft == 10)
+      try await body(world, Badges(agent: world.agent, desk: desk, account: account))
+    }
+  }
+
+  @Test func whatItProvesIsWhatAPolicyAsksFor() throws {
+    try Self.withBadge { world, badges in
+      let rule = Capability.StepUpRule(method: .badge, maxAge: .seconds(600))
+      #expect(try await badges.decide(rule).failed.first?.facts["method"] == .word("badge"))
+      #expect(await badges.verify("4711", for: .seconds(60)) == nil)
+      let decision = try await badges.decide(rule)
+      #expect(decision.effect == .allow && decision.validFor == .seconds(60))
+      let pin = Capability.StepUpRule(method: .pin, maxAge: .seconds(600))
+      #expect(try await badges.decide(pin).reason == .stepUpRequired, "one method stands in for no other")
+    }
+  }
+
+  /// Counting, pauses and the end of it are the agent's.
+  @Test func itsTriesAreCountedAsThoseOfAPIN() throws {
+    try Self.withBadge { world, badges in
+      let failed = await badges.verify("9")
+      #expect(failed?.code == .stepUpFailed && failed?.reason == "wrongbadge")
+      #expect(await badges.verify("4712")?.code == .stepUpFailed, "a key that is another is as wrong")
+      #expect(await badges.verify("unreadable")?.code == .storeUnavailable)
+      #expect(await badges.verify("4711")?.code == .stepUpThrottled)
+      await world.clock.sleep(for: .seconds(1))
+      #expect(await badges.verify("4711") == nil)
+      let left = try await badges.left()
+      #expect(left == 7)
+    }
+  }
+
+  @Test func oneMethodIsNotJudgedByAnother() throws {
+    try Self.withBadge { world, badges in
+      #expect(await badges.verify("4711", by: .pin)?.code == .notFound, "no PIN is set")
+      #expect(await badges.verify("4711", by: StepUpMethod(rawValue: "face"))?.code == .notFound)
+      #expect(try await badges.left() == 10)
+      let client = try world.client()
+      let answer = await client.call("stepUp.verify", #"{"account":"work","pin":"4711"}"#)
+      #expect(answer.code == 6003 && answer.json["error", "data", "kind"] == "pin")
+      client.disconnect()
+    }
+  }
+}
