@@ -131,7 +131,7 @@ let checks: [Target] = [
   ),
   tests("JSONRPCTests", ["JSONRPC"]),
   tests("PracticeProviderTests", ["PracticeProvider", "LoopbackHTTP"]),
-  tests("SchemaTests", ["AgentModel", "AgentProtocol", "JSONRPC", "SchemaKit", "Secrets"]),
+  tests("SchemaTests", ["AgentCore", "AgentModel", "AgentProtocol", "JSONRPC", "SchemaKit", "Secrets"]),
   tests("SecretsTests", ["Secrets"]),
   tests(
     "SimulationTests",

@@ -83,14 +83,14 @@ private struct PolicyLoader {
         root, may: ["description", "tiers", "forbids", "onReauthentication", "onClockSuspect"],
         must: ["name", "version", "capabilities"])
     else { return nil }
-    let name = reader.text(root["name"], maximumBytes: 64, "a name of letters, digits, `.`, `_` and `-`") {
+    let name = reader.text(root["name"], most: 64, "a name of letters, digits, `.`, `_` and `-`") {
       PolicyDocument.isName($0)
     }
     if let name, let expectedName, name != expectedName {
       reader.problems.add("/name", "The document has another name than the one that it is to be kept under.")
     }
     let version = reader.integer(root["version"], in: 1...(1 << 53 - 1))
-    _ = reader.text(root["description"], maximumBytes: 1024)
+    _ = reader.text(root["description"], most: 1024)
     let tiers = tiers(root["tiers"])
     let defaults = Conditions(
       onReauthentication: reader.word(root["onReauthentication"], as: Capability.ReauthenticationRule.self),
@@ -128,9 +128,9 @@ private struct PolicyLoader {
       }
       guard reader.isObject(member, may: ["tier", "description"] + Conditions.names, must: ["kind"]) else { continue }
       let kind = reader.word(member["kind"], as: Capability.Kind.self)
-      _ = reader.text(member["description"], maximumBytes: 1024)
+      _ = reader.text(member["description"], most: 1024)
       var tier = Conditions()
-      if let named = reader.text(member["tier"], maximumBytes: 64, "the name of a tier", where: { !$0.isEmpty }) {
+      if let named = reader.text(member["tier"], most: 64, "the name of a tier", where: PolicyDocument.isName) {
         if let found = tiers[named] {
           tier = found
         } else {
@@ -178,21 +178,21 @@ private struct PolicyLoader {
     read.snapshotMaxAge = reader.seconds(place["snapshotMaxAgeSeconds"])
     read.onReauthentication = reader.word(place["onReauthentication"], as: Capability.ReauthenticationRule.self)
     read.onClockSuspect = reader.word(place["onClockSuspect"], as: Capability.SuspectClockRule.self)
-    read.obligations = reader.texts(place["obligations"], most: 32, maximumBytes: 128, "a text of 1 to 128 bytes")
+    read.obligations = reader.texts(place["obligations"], most: 32, ofLength: 128, "a text of 1 to 128 characters")
     return read
   }
 
   private mutating func requirements(_ place: Place) -> Capability.Requirements {
     let names = ["rolesAny", "rolesAll", "scopesAll", "entitlementsAll"]
     guard reader.isObject(place, may: names) else { return Capability.Requirements() }
-    func list(_ name: String) -> [String]? {
-      name == "scopesAll"
-        ? reader.texts(place[name], most: 128, maximumBytes: 256, "a scope (RFC 6749 §3.3)", where: Self.isScope)
-        : reader.texts(place[name], most: 128, maximumBytes: 256, "a text of 1 to 256 bytes")
+    func texts(_ list: Place?) -> [String]? {
+      reader.texts(list, most: 128, ofLength: 256, "a text of 1 to 256 characters")
     }
     return Capability.Requirements(
-      rolesAny: list("rolesAny"), rolesAll: list("rolesAll"), scopesAll: list("scopesAll"),
-      entitlementsAll: list("entitlementsAll"))
+      rolesAny: texts(place["rolesAny"]), rolesAll: texts(place["rolesAll"]),
+      scopesAll: reader.texts(
+        place["scopesAll"], most: 128, ofLength: 256, "a scope (RFC 6749 §3.3)", where: Self.isScope),
+      entitlementsAll: texts(place["entitlementsAll"]))
   }
 
   private mutating func stepUp(_ place: Place) -> Capability.StepUpRule? {
@@ -215,11 +215,11 @@ private struct PolicyLoader {
         reader.isObject(
           item, may: ["whenRole", "whenScope", "whenEntitlement", "description"], must: ["capabilities"])
       else { continue }
-      _ = reader.text(item["description"], maximumBytes: 1024)
+      _ = reader.text(item["description"], most: 1024)
       let forbid = Capability.Forbid(
-        whenRole: reader.text(item["whenRole"], maximumBytes: 256, "a role") { !$0.isEmpty },
-        whenScope: reader.text(item["whenScope"], maximumBytes: 256, "a scope (RFC 6749 §3.3)", where: Self.isScope),
-        whenEntitlement: reader.text(item["whenEntitlement"], maximumBytes: 256, "an entitlement") { !$0.isEmpty })
+        whenRole: reader.text(item["whenRole"], most: 256, "a role") { !$0.isEmpty },
+        whenScope: reader.text(item["whenScope"], most: 256, "a scope (RFC 6749 §3.3)", where: Self.isScope),
+        whenEntitlement: reader.text(item["whenEntitlement"], most: 256, "an entitlement") { !$0.isEmpty })
       guard let names = item["capabilities"] else { continue }
       let elements = names.elements
       guard names.node.kind == .array, (1...256).contains(elements.count) else {
@@ -227,8 +227,10 @@ private struct PolicyLoader {
         continue
       }
       for element in elements {
+        guard let name = reader.text(element, most: 128, "a capability's name", where: PolicyDocument.isCapability)
+        else { continue }
         // One that forbids nothing would look like protection and be none.
-        guard let name = element.node.string, known.contains(name) else {
+        guard known.contains(name) else {
           reader.problems.add(element.pointer, "There is no capability of this name in `capabilities`.")
           continue
         }

@@ -36,31 +36,38 @@ struct PolicyReader {
       node.elements.enumerated().map { Place(node: $1, pointer: pointer + "/\($0)") }
     }
 
-    subscript(_ name: String) -> Place? { members.first { $0.key == name }?.place }
+    subscript(_ name: StaticString) -> Place? {
+      node[name].map { Place(node: $0, pointer: below(String(describing: name))) }
+    }
   }
 
-  /// Notes what an object may not have and lacks; false if it is no object at all.
+  /// Notes what an object may not have and lacks; false if it is no object at all. One look at each member, so that a
+  /// document of a hundred thousand strangers costs no more than its length.
   mutating func isObject(_ place: Place, may: [String], must: [String] = []) -> Bool {
     guard place.node.kind == .object else {
       problems.add(place.pointer, "This must be an object.")
       return false
     }
-    let members = place.members
-    for (key, value) in members where !may.contains(key) && !must.contains(key) {
-      problems.add(
-        value.pointer, "There is no such member here. Known: \((must + may).sorted().joined(separator: ", ")).")
+    var missing = must
+    for (key, _) in place.node.members {
+      guard let name = key.string else { continue }
+      if let index = missing.firstIndex(of: name) {
+        missing.remove(at: index)
+      } else if !may.contains(name) && !must.contains(name) {
+        problems.add(
+          place.below(name), "There is no such member here. Known: \((must + may).sorted().joined(separator: ", ")).")
+      }
     }
-    for name in must where !members.contains(where: { $0.key == name }) {
-      problems.add(place.pointer, "The member `\(name)` is missing.")
-    }
+    for name in missing { problems.add(place.pointer, "The member `\(name)` is missing.") }
     return true
   }
 
+  /// `most`: characters, as JSON Schema counts them (its §6.3.1: Unicode code points).
   mutating func text(
-    _ place: Place?, maximumBytes: Int, _ what: String = "a text", where isGood: (String) -> Bool = { _ in true }
+    _ place: Place?, most: Int, _ what: String = "a text", where isGood: (String) -> Bool = { _ in true }
   ) -> String? {
     guard let place else { return nil }
-    guard let text = place.node.string, text.utf8.count <= maximumBytes, isGood(text) else {
+    guard let text = place.node.string, text.unicodeScalars.count <= most, isGood(text) else {
       problems.add(place.pointer, "This must be \(what).")
       return nil
     }
@@ -68,7 +75,7 @@ struct PolicyReader {
   }
 
   mutating func texts(
-    _ place: Place?, most: Int, maximumBytes: Int, _ what: String, where isGood: (String) -> Bool = { !$0.isEmpty }
+    _ place: Place?, most: Int, ofLength length: Int, _ what: String, where isGood: (String) -> Bool = { !$0.isEmpty }
   ) -> [String]? {
     guard let place else { return nil }
     let elements = place.elements
@@ -76,7 +83,7 @@ struct PolicyReader {
       problems.add(place.pointer, "This must be a list of 1 to \(most).")
       return nil
     }
-    return elements.compactMap { text($0, maximumBytes: maximumBytes, what, where: isGood) }
+    return elements.compactMap { text($0, most: length, what, where: isGood) }
   }
 
   mutating func integer(_ place: Place?, in range: ClosedRange<Int64>) -> Int64? {

@@ -89,6 +89,70 @@ import Testing
     }
   }
 
+  /// Of a name as long as the document, the place around it is told.
+  @Test func placesAreBounded() {
+    let name = String(repeating: "~", count: 900_000)
+    let problems = PolicyStories.problems(
+      #"{"name":"p","version":1,"\#(name)":0,"tiers":{"\#(name)":{}},"capabilities":{"c":{"kind":"read","\#(name)":1}}}"#
+    )
+    #expect(problems.map(\.pointer) == ["", "/tiers", "/capabilities/c"])
+  }
+
+  /// A line's 1 MiB, whatever is in it: each member is looked at a few times, however many there are.
+  @Test(arguments: [
+    #"{"name":"p","version":1,"capabilities":{},@}"#, #"{"name":"p","version":1,"capabilities":{@}}"#,
+    #"{"name":"p","version":1,"capabilities":{"c":{"kind":"read",@}}}"#,
+    #"{"name":"p","version":1,"tiers":{"t":{"stepUp":{@},"requires":{@}}},"capabilities":{}}"#,
+    #"{"name":"p","version":1,"forbids":[{@}],"capabilities":{}}"#,
+  ])
+  func aHundredThousandStrangers(_ frame: String) {
+    let strangers = (0..<100_000).map { "\"\($0)\":0" }.joined(separator: ",")
+    let text = frame.replacing("@", with: strangers)
+    var problems: [PolicyProblem] = []
+    let took = ContinuousClock().measure { problems = PolicyStories.problems(text) }
+    #expect(!problems.isEmpty && problems.count <= 100)
+    // A quadratic look at them takes minutes.
+    #expect(took < .seconds(20), "\(took)")
+  }
+
+  @Test func everyBoundIsReached() throws {
+    let tiers = (0..<64).map { #""t\#($0)":{"offlineWindowSeconds":315576000}"# }
+    let names = (0..<1024).map { "c\($0)" }
+    let capabilities = names.map { #""\#($0)":{"kind":"read","tier":"t63"}"# }
+    let forbid = #"{"whenRole":"x","capabilities":[\#(names.prefix(256).map { "\"\($0)\"" }.joined(separator: ","))]}"#
+    func document(tiers: [String], capabilities: [String], forbids: Int) -> String {
+      #"{"name":"p","version":9007199254740991,"tiers":{\#(tiers.joined(separator: ","))},"#
+        + #""capabilities":{\#(capabilities.joined(separator: ","))},"#
+        + #""forbids":[\#(Array(repeating: forbid, count: forbids).joined(separator: ","))]}"#
+    }
+    let whole = try PolicyDocument(
+      parsing: Array(document(tiers: tiers, capabilities: capabilities, forbids: 256).utf8))
+    #expect(whole.capabilities.count == 1024 && whole.capabilities["c255"]?.forbids.count == 256)
+    #expect(whole.longestOfflineWindow == .seconds(315_576_000))
+    func first(_ text: String) -> String? { PolicyStories.problems(text).first?.pointer }
+    #expect(first(document(tiers: tiers + [#""u":{}"#], capabilities: capabilities, forbids: 0)) == "/tiers")
+    #expect(
+      first(document(tiers: tiers, capabilities: capabilities + [#""u":{"kind":"read"}"#], forbids: 0))
+        == "/capabilities")
+    #expect(first(document(tiers: tiers, capabilities: capabilities, forbids: 257)) == "/forbids")
+  }
+
+  @Test func lengthsAreInCharacters() throws {
+    let role = String(repeating: "ü", count: 256)
+    func rule(_ role: String) -> String { #"{"kind":"read","requires":{"rolesAny":["\#(role)"]}}"# }
+    #expect(try PolicyStories.document(rule(role)).capabilities["c"]?.requires.rolesAny == [role])
+    #expect(throws: PolicyProblems.self) { try PolicyStories.document(rule(role + "ü")) }
+  }
+
+  @Test(arguments: [
+    #"{"name":"p","version":1,"capabilities":{"c":{"kind":"read","kind":"write"}}}"#,
+    #"{"name":"p","version":1,"capabilities":{"c":{"kind":"read"},"\u0063":{"kind":"write"}}}"#,
+    #"{"name":"p","version":1,"capabilities":{"c":{"kind":"read","stepUp":{"method":"pin","method":"pin"}}}}"#,
+  ])
+  func aNameTwiceIsRefusedWhereverItIs(_ text: String) {
+    #expect(PolicyStories.problems(text).map(\.pointer) == [""])
+  }
+
   @Test func anotherNameIsAProblem() {
     do throws(PolicyProblems) {
       _ = try PolicyDocument(parsing: Array(#"{"name":"p","version":1,"capabilities":{}}"#.utf8), expectedName: "q")

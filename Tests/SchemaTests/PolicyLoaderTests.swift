@@ -1,0 +1,97 @@
+import AgentCore
+import Foundation
+import SchemaKit
+import Testing
+
+/// `policy.schema.json` is walked, and the agent's reader held to it both ways: each member, word, bound and pattern.
+struct PolicyLoaderTests {
+  /// Every member that a document may have, once.
+  private static let whole = """
+    {"name":"p","version":3,"description":"words","onReauthentication":"readOnly","onClockSuspect":"shrink",
+     "tiers":{"t":{"sensitivity":"internal","requires":{"rolesAny":["a"],"rolesAll":["b"],"scopesAll":["c"],
+                   "entitlementsAll":["d"]},"offlineWindowSeconds":60,"token":"any","onlineWithinSeconds":60,
+                   "stepUp":{"method":"pin","maxAgeSeconds":60},"snapshotMaxAgeSeconds":60,
+                   "onReauthentication":"deny","onClockSuspect":"deny","obligations":["e"]}},
+     "capabilities":{"abc":{"tier":"t","kind":"read","description":"words","sensitivity":"internal",
+                   "requires":{"rolesAny":["a"],"rolesAll":["b"],"scopesAll":["c"],"entitlementsAll":["d"]},
+                   "offlineWindowSeconds":60,"token":"fresh","onlineWithinSeconds":60,
+                   "stepUp":{"method":"pin","maxAgeSeconds":60},"snapshotMaxAgeSeconds":60,
+                   "onReauthentication":"deny","onClockSuspect":"deny","obligations":["e"]}},
+     "forbids":[{"capabilities":["abc"],"whenRole":"a","whenScope":"b","whenEntitlement":"c","description":"words"}]}
+    """
+
+  /// What the reader says of it, but for names that lead nowhere: a schema can't say that.
+  private static func readersProblems(_ document: JSONValue) -> [String] {
+    do throws(PolicyProblems) {
+      _ = try PolicyDocument(parsing: Array(document.compact.utf8))
+      return []
+    } catch {
+      return error.list.filter { !$0.text.contains("of this name in") }.map { "\($0.pointer): \($0.text)" }
+    }
+  }
+
+  private static func compare(_ document: JSONValue) {
+    let schemas = House.contract.problems(inPolicy: document).map { "\($0)" }
+    let readers = readersProblems(document)
+    #expect(schemas.isEmpty == readers.isEmpty, "schema: \(schemas), reader: \(readers)")
+  }
+
+  @Test func theReaderAndTheSchemaTakeTheSame() throws {
+    let whole = try JSONValue(parsing: Self.whole)
+    #expect(Self.readersProblems(whole) == [] && House.contract.problems(inPolicy: whole).isEmpty)
+    let schema = House.contract.policy
+    let shape = try #require(schema.shape)
+    var compared = 0
+    func compare(_ document: JSONValue) {
+      Self.compare(document)
+      compared += 1
+    }
+    for variant in Spoiling.variants(of: whole, by: schema) { compare(variant) }
+    for (map, name) in [("tiers", "t"), ("capabilities", "abc")] {
+      let values = try #require(shape.members.first { $0.name == map }?.schema.values)
+      for variant in Spoiling.variants(of: try #require(whole[map]?[name]), by: values) {
+        var document = whole
+        document[at: "/\(map)/\(name)"] = variant
+        compare(document)
+      }
+      for key in [
+        "", "a b", "ü", ".a", "a.", "A_b-c.d", "a:b", String(repeating: "a", count: 64),
+        String(repeating: "a", count: 65), String(repeating: "a", count: 128), String(repeating: "a", count: 129),
+      ] {
+        var document = whole
+        document[at: "/\(map)"] = .object([JSONMember(key, try #require(whole[map]?[name]))])
+        compare(document)
+      }
+    }
+    for variant in Spoiling.variants(
+      of: try #require(whole["forbids"]?.elements?.first),
+      by: try #require(
+        shape.members.first { $0.name == "forbids" }?.schema.items))
+    {
+      var document = whole
+      document[at: "/forbids"] = .array([variant])
+      compare(document)
+    }
+    #expect(compared > 900, "the whole schema is walked: \(compared)")
+  }
+
+  @Test func theExampleIsReadByBoth() throws {
+    let file = House.top.appending(path: "Schemas/examples/field-service.policy.json")
+    let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
+    let example = try JSONValue(parsing: text)
+    #expect(Self.readersProblems(example) == [] && House.contract.problems(inPolicy: example).isEmpty)
+    #expect(example == (try JSONValue(parsing: PolicyTests.fieldService)), "it is the design's own")
+  }
+}
+
+extension Schema {
+  fileprivate var shape: ObjectShape? { House.contract.resolved(self).object }
+
+  fileprivate var values: Schema? {
+    if case .map(let shape) = House.contract.resolved(self).kind { shape.values } else { nil }
+  }
+
+  fileprivate var items: Schema? {
+    if case .array(let shape) = House.contract.resolved(self).kind { shape.items } else { nil }
+  }
+}
