@@ -16,9 +16,11 @@ extension Registry {
         at: clock.wall(), event: event, outcome: outcome, account: account, client: Caller.client, facts: facts))
   }
 
-  /// Entries of what changes nothing else: decisions. One transaction for all of them.
+  /// Entries of what changes nothing else: decisions. One transaction for all of them, with the time: a window that
+  /// somebody uses is never taken back by a reboot with an earlier clock.
   func append(_ entries: [AuditEntry]) throws(RPCError) {
-    try onVault { (vault) throws(VaultFailure) in try vault.apply(entries.map { .audit($0) }) }
+    let all = entries.map { VaultChange.audit($0) } + timeRecord
+    try onVault { (vault) throws(VaultFailure) in try vault.apply(all) }
   }
 
   /// The chain's ends; `isLonger`: there are rows past its end, which nobody wrote.

@@ -123,6 +123,8 @@ public final class AgentService: ConversationHost {
     resumeWork()
     environment.signals.start { [weak self] in self?.happened($0) }
     await background.run()
+    // Before the machine goes down: how long it ran counts in every window (DESIGN, Time).
+    await registry.rememberTime()
     await registry.closeStore()
   }
 
