@@ -22,9 +22,10 @@ extension Account {
     let age = profile.lastOnlineAuthAt.map { around.time.elapsed(since: $0, by: profile.provider) }
     let time = around.time.reading(for: profile.provider)
     let stepUps = around.stepUps.known(id)
+    let isOnline = around.connectivity.isWayOpen(to: profile.provider) && !machine.lacksAnswer
     var facts = PolicyFacts(
-      state: PolicyFacts.State(rawValue: machine.state(at: now).rawValue) ?? .signedOut,
-      isOnline: around.connectivity.current.state == .online, confirmationAge: age, token: token(at: now),
+      state: PolicyFacts.State(rawValue: machine.state(at: now).rawValue) ?? .signedOut, isOnline: isOnline,
+      confirmationAge: age, token: token(at: now),
       snapshot: nil, stepUpAges: stepUps.ages, stepUpsLeft: stepUps.left, clock: time.clock)
     // Signed out, the data is sealed or gone, and a token is not there.
     guard profile.standing == .signedIn else {
@@ -34,6 +35,7 @@ extension Account {
     }
     facts.tokenScopes = Set(loaded.grant.scopes.names)
     facts.snapshot = snapshot(of: loaded).map { PolicyFacts.Snapshot($0, age: $1) }
+    facts.snapshot?.knowsRoles = loaded.rights?.roles != nil
     return AccountFacts(account: id, provider: profile.provider, facts: facts, time: time)
   }
 

@@ -45,7 +45,7 @@ struct DecisionDesk: Sendable {
     let later = instant.map { $0 - clock.wall() } ?? .zero
     found.facts.pass(later)
     if let assumption { found.facts.assume(assumption) }
-    found.time.now = found.time.now + later
+    found.time.now = (found.time.now + later).writable
     if let clock = assumption?.clock { found.time.clock = clock == .suspect ? .suspect : .trusted }
     let policy = shelf.policy(of: found.provider)
     return wire(PolicyEngine.decide(capability, facts: found.facts, under: policy), found, later: later)
@@ -58,12 +58,19 @@ struct DecisionDesk: Sendable {
       failed: decision.failed.map(WireFailedCheck.init), obligations: decision.obligations,
       remedies: decision.remedies.map(WireRemedy.init),
       // Clients compare it with the wall clock.
-      validUntil: decision.validFor.map { clock.wall() + later + $0 },
+      validUntil: decision.validFor.map { (clock.wall() + later + $0).writable },
       policy: WirePolicyUse(name: decision.policyName, version: Int(decision.policyVersion)),
       snapshotVersion: Int(clamping: decision.snapshotVersion),
       time: WireDecisionTime(
         now: about.time.now, basis: WireDecisionBasis(about), clock: WireClockTrust(about.time.clock)),
       account: about.account)
+  }
+}
+
+extension Timestamp {
+  /// The nearest moment that the contract's instants can name: their years have four digits.
+  fileprivate var writable: Timestamp {
+    min(max(self, Timestamp(year: 0, month: 1, day: 1)), Timestamp(year: 10_000, month: 1, day: 1) + Milliseconds(-1))
   }
 }
 

@@ -163,7 +163,7 @@ struct ProviderClient: Sendable {
   func send(_ request: HTTPRequest) async -> HTTPOutcome {
     let outcome =
       if let connectivity {
-        await connectivity.witness(request, over: environment.http)
+        await connectivity.witness(request, to: provider.configuration.name, over: environment.http)
       } else {
         await environment.http.send(request)
       }

@@ -27,6 +27,10 @@ final class ConnectivityState: Sendable {
     /// By host, whether it answered. As many as providers are configured.
     var words: [String: Bool] = [:]
     var era: Era = 0
+    /// By provider, for its own accounts alone: of each host that it was asked at, whether the last word was an answer.
+    var ways: [ProviderName: [String: Bool]] = [:]
+    /// What a client reported since, for providers that said nothing yet.
+    var report: Bool?
 
     mutating func forget() {
       words = [:]
@@ -52,11 +56,25 @@ final class ConnectivityState: Sendable {
 
   var current: WireConnectivity { state.withLock { $0.told } }
 
-  /// Sends a request, and hears what its outcome says of the network.
-  func witness(_ request: HTTPRequest, over http: any HTTPExchange) async -> HTTPOutcome {
+  /// Whether a provider can be reached, as far as is known, for decisions about its accounts: by its own last words, and
+  /// else by a client's report. That another provider answers says nothing of this one.
+  func isWayOpen(to provider: ProviderName) -> Bool {
+    state.withLock { state in
+      guard let words = state.ways[provider], !words.isEmpty else { return state.report ?? false }
+      return words.values.contains(true)
+    }
+  }
+
+  /// Sends a request to a provider, and hears what its outcome says of the network.
+  func witness(
+    _ request: HTTPRequest, to provider: ProviderName, over http: any HTTPExchange
+  ) async -> HTTPOutcome {
     let era = state.withLock { $0.era }
     let outcome = await http.send(request)
     if let url = HTTPURL(request.url), let answered = outcome.saysThatThereIsAWay {
+      state.withLock { state in
+        if answered || era == state.era { state.ways[provider, default: [:]][url.host] = answered }
+      }
       if url.isLoopback { heardNearby(answered) } else { heard(answered, from: url.host, era) }
     }
     return outcome
@@ -79,6 +97,8 @@ final class ConnectivityState: Sendable {
   func reported(isOnline: Bool) {
     change(basis: .report) { state in
       state.forget()
+      state.ways = [:]
+      state.report = isOnline
       return isOnline ? .online : .offline
     }
   }
@@ -87,6 +107,9 @@ final class ConnectivityState: Sendable {
   func networkChanged() {
     change(basis: .interface) { state in
       state.forget()
+      // What was open stays so; of what was closed, nothing is known.
+      state.ways = state.ways.mapValues { $0.filter(\.value) }
+      if state.report == false { state.report = nil }
       return state.told.state == .offline ? .unknown : nil
     }
   }

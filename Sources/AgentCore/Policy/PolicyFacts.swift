@@ -17,6 +17,8 @@ public struct PolicyFacts: Hashable, Sendable {
 
   public struct Snapshot: Hashable, Sendable {
     public var roles: Set<String>
+    /// Somebody told the roles, if only that there are none.
+    public var knowsRoles = true
     public var scopes: Set<String>
     public var entitlements: Set<String>
     public var age: Milliseconds
@@ -34,7 +36,8 @@ public struct PolicyFacts: Hashable, Sendable {
   }
 
   public var state: State
-  /// The provider can be reached, as far as is known. Not knowing is not being online.
+  /// The account's provider can be reached, as far as is known. Not knowing is not being online, and neither is a way
+  /// to others.
   public var isOnline: Bool
   /// How long ago the provider last confirmed the account; nil: it never did.
   public var confirmationAge: Milliseconds?

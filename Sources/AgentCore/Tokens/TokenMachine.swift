@@ -97,6 +97,14 @@ public struct TokenMachine: Sendable {
   public var nextAttemptAt: BootInstant? { pause?.until }
   public var lastFailure: ExchangeFailure? { pause?.refusal }
   public var isOffline: Bool { if case .offline? = pause?.refusal { true } else { false } }
+  /// The provider's last answer is missing: it was not reached, could not answer, or said what nobody knows. What it
+  /// accepts now, nobody can tell either.
+  public var lacksAnswer: Bool {
+    switch pause?.refusal {
+    case .offline?, .untrustedServer?, .transient?, .unexplained?, .unknownOutcome?: true
+    default: health == .unknown
+    }
+  }
   public func token(_ key: TokenKey) -> TokenFacts? { cache[key] }
   /// Serials that may still be answered; the shell wipes all others.
   public var liveSerials: Set<UInt64> { Set(cache.values.map(\.serial)) }
