@@ -99,6 +99,10 @@ private struct Inquiry {
 
   private mutating func checkSnapshot(_ rule: Capability) {
     guard let snapshot = facts.snapshot else { return fail(.snapshot, .snapshotMissing) }
+    // A forbidden role that nobody asked about yet is not a role that the person lacks.
+    if !snapshot.knowsRoles && rule.forbids.contains(where: { $0.whenRole != nil }) {
+      fail(.snapshot, .snapshotMissing, ["missing": .words(["roles"])])
+    }
     guard let most = rule.snapshotMaxAge else { return }
     if isWithin(snapshot.age, most) {
       holds(for: most - snapshot.age)

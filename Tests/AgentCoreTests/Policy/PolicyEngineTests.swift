@@ -202,6 +202,19 @@ import Testing
     #expect(try decide(rule, more: more(#","whenRole":"technician","whenEntitlement":"south""#)).effect == .allow)
   }
 
+  @Test func aForbiddenRoleThatNobodyAskedAboutIsNotAbsent() throws {
+    let facts = PolicyFacts.technician {
+      $0.snapshot?.roles = []; $0.snapshot?.knowsRoles = false
+    }
+    func decide(_ forbids: String) throws -> Decision {
+      try self.decide(#"{"kind":"read"}"#, facts, more: #","forbids":[{"capabilities":["c"]\#(forbids)}]"#)
+    }
+    let denied = try decide(#","whenRole":"trainee""#)
+    #expect(denied.failed == [.init(.snapshot, .snapshotMissing, ["missing": .words(["roles"])])])
+    #expect(denied.remedies == [.connect])
+    #expect(try decide(#","whenScope":"nobody's""#).effect == .allow)
+  }
+
   // MARK: online, token, window
 
   @Test func anUnexpiredTokenIsNoWordOfTheProviderNow() throws {
