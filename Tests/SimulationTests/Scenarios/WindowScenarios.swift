@@ -1,0 +1,219 @@
+import AgentModel
+import AgentPorts
+import AgentSimulation
+import PracticeProvider
+import StorageFaults
+import Testing
+
+/// Offline windows against clocks that are set, machines that sleep and start again, and servers that lie (DESIGN, Time
+/// and Offline authorization).
+@Suite(.tellsItsSeed) struct WindowScenarios {
+  /// Of the window: shorter than what a story takes.
+  private static let window: Int64 = 48 * 3600
+  private static let policy = """
+    {"name":"default","policy":{"name":"default","version":1,"capabilities":{\
+    "deny":{"kind":"read","offlineWindowSeconds":\(window)},\
+    "shrink":{"kind":"read","offlineWindowSeconds":\(window),"onClockSuspect":"shrink"},\
+    "fresh":{"kind":"write","token":"fresh","onClockSuspect":"shrink"}}}}
+    """
+
+  private struct Verdict: Equatable {
+    var effect: String
+    var reason: String
+    var failed: [String]
+    /// How long it says that it holds, by the wall clock.
+    var validFor: Milliseconds?
+  }
+
+  /// What was decided at one moment.
+  private struct Verdicts: Equatable {
+    var deny, shrink, fresh: Verdict
+    var clock: String
+
+    /// Without what runs on by itself.
+    var said: Verdicts {
+      var said = self
+      (said.deny.validFor, said.shrink.validFor, said.fresh.validFor) = (nil, nil, nil)
+      return said
+    }
+  }
+
+  private final class Watch: Sendable {
+    let scene: Scene
+    var world: SimulatedWorld { scene.world }
+
+    init(_ scene: Scene) { self.scene = scene }
+
+    func decide() async throws -> Verdicts {
+      let client = try world.client()
+      defer { client.disconnect() }
+      let answer = await client.call(
+        "authorization.checkMany", #"{"account":"\#(scene.account)","capabilities":["deny","shrink","fresh"]}"#)
+      let wall = world.clock.wall()
+      let decisions = try #require(answer.result?["decisions"]?.arrayValue, "\(answer)")
+      let verdicts = try decisions.map { decision in
+        Verdict(
+          effect: try #require(decision["effect"]?.stringValue), reason: try #require(decision["reason"]?.stringValue),
+          failed: decision["failed"]?.arrayValue?.compactMap { $0["reason"]?.stringValue } ?? [],
+          validFor: decision["validUntil"]?.stringValue.flatMap { Timestamp(instant: $0) }.map { $0 - wall })
+      }
+      let clocks = Set(decisions.compactMap { $0["time", "clock"]?.stringValue })
+      #expect(clocks.count == 1)
+      let clock = try #require(clocks.first)
+      let session = await client.call("session.get", #"{"account":"\#(scene.account)"}"#)
+      #expect(session["clock"] == clock, "one clock: \(session)")
+      return Verdicts(deny: verdicts[0], shrink: verdicts[1], fresh: verdicts[2], clock: clock)
+    }
+  }
+
+  /// How long the boot clock counted since the provider's last word: in this boot all of it, in those before up to the
+  /// last decision, which is when it was written down.
+  private struct Counted {
+    var before = Milliseconds.zero
+    var since: BootInstant
+    var isSameBoot = true
+
+    func elapsed(_ world: SimulatedWorld) -> Milliseconds { before + (world.clock.boot() - since) }
+  }
+
+  /// What is held at every moment.
+  private static func check(_ verdicts: Verdicts, _ counted: Counted, _ world: SimulatedWorld) {
+    let elapsed = counted.elapsed(world)
+    let second = Milliseconds.seconds(1)
+    let told: Comment = "\(verdicts) after \(elapsed.wholeSeconds) s"
+    if verdicts.shrink.effect == "allow" {
+      #expect(elapsed <= .seconds(window) + second, "a window became longer: \(told)")
+      if let left = verdicts.shrink.validFor { #expect(left <= .seconds(window) - elapsed + second + second, told) }
+    } else {
+      #expect(verdicts.shrink.reason == "offlineWindowExpired", told)
+      if counted.isSameBoot { #expect(elapsed >= .seconds(window) - second, "a window became shorter: \(told)") }
+    }
+    // Exactly while the clock is suspect, and for nothing else.
+    #expect(verdicts.deny.failed.contains("clockSuspect") == (verdicts.clock == "suspect"), told)
+    #expect(verdicts.deny.failed.filter { $0 != "clockSuspect" } == verdicts.shrink.failed, told)
+    #expect(verdicts.fresh.reason == "onlineRequired", told)
+  }
+
+  private static func wrongness(_ chance: Chance) -> Milliseconds {
+    let most = chance.one(of: [90, 7200, 86_400 * 3, 86_400 * 3000] as [Int64])
+    let error = chance.seconds(1...most)
+    return chance.coin() ? error : .zero - error
+  }
+
+  /// Alice is offline from the beginning, and whatever can be done to the clocks is done, with deaths between.
+  @Test func noWindowIsLongerThanTheBootClockSays() async throws {
+    try await everySeed { world, chance in
+      let scene = try await Scene.signedIn(world)
+      let watch = Watch(scene)
+      #expect(try await world.client().call("policy.set", Self.policy).error == nil)
+      _ = try await scene.token(method: "token.refresh")
+      var counted = Counted(since: try #require(scene.refreshes.last?.at))
+      world.setOnline(false)
+      _ = try await scene.token(method: "token.refresh")
+      for _ in 0..<12 {
+        switch chance.number(0...6) {
+        case 0: await world.clock.sleep(for: chance.seconds(1...6 * 3600))
+        case 1: world.sleepMachine(for: chance.seconds(1...12 * 3600))
+        case 2, 3: world.setWall(aheadBy: Self.wrongness(chance), isTold: chance.coin())
+        case 4: world.setWall(aheadBy: .zero, isTold: chance.coin())
+        case 5:
+          world.crash()
+          try await world.restart()
+        default:
+          counted.before = counted.elapsed(world)
+          counted.isSameBoot = false
+          world.crash(chance.coin() ? .kill : .powerLoss(seed: world.seed))
+          world.clock.reboot(after: chance.seconds(1...5000))
+          if chance.coin() { world.clock.setWall(world.clock.trueTime + Self.wrongness(chance)) }
+          counted.since = BootInstant(milliseconds: 0)
+          try await world.restart()
+        }
+        Self.check(try await watch.decide(), counted, world)
+      }
+      // The provider's word begins a new one, and tells the time.
+      world.setWall(aheadBy: .zero)
+      world.setOnline(true)
+      await world.clock.sleep(for: .seconds(1))
+      #expect(scene.works(try await scene.token(method: "token.refresh")))
+      let after = try await watch.decide()
+      #expect(after.clock == "trusted" && after.deny.effect == "allow" && after.fresh.effect == "allow", "\(after)")
+    }
+  }
+
+  /// The provider's own clock is off or changes its mind: what it says counts for its own accounts, and takes nothing
+  /// from what the boot clock counted.
+  @Test func aProviderThatLiesAboutTheTime() async throws {
+    try await everySeed(500) { world, chance in
+      let scene = try await Scene.signedIn(world)
+      let watch = Watch(scene)
+      #expect(try await world.client().call("policy.set", Self.policy).error == nil)
+      for _ in 0..<4 {
+        world.setOnline(true)
+        let lie = Self.wrongness(chance)
+        scene.idp.setClockOffset(milliseconds: lie.count)
+        await world.clock.sleep(for: chance.seconds(1...7200))
+        #expect(scene.works(try await scene.token(method: "token.refresh")))
+        let counted = Counted(since: try #require(scene.refreshes.last?.at))
+        world.setOnline(false)
+        _ = try await scene.token(method: "token.refresh")
+        for _ in 0..<3 {
+          let pause = chance.seconds(1...30 * 3600)
+          if chance.coin() { world.sleepMachine(for: pause) } else { await world.clock.sleep(for: pause) }
+          let verdicts = try await watch.decide()
+          Self.check(verdicts, counted, world)
+          let isBehind = lie > .seconds(122) ? true : lie < .seconds(118) ? false : nil
+          if let isBehind { #expect((verdicts.clock == "suspect") == isBehind, "\(lie.wholeSeconds) s: \(verdicts)") }
+        }
+      }
+    }
+  }
+
+  /// Bob's provider lies, is dead or disables him, he signs out: nothing of it shows in what Alice may do.
+  @Test func anothersTroublesDecideNothing() async throws {
+    try await everySeed { world, chance in
+      let scene = try await Scene.signedIn(world)
+      let watch = Watch(scene)
+      let other = try await world.provider("other", options: Scene.options)
+      let bob = try await world.signIn("bob", at: other)
+      #expect(try await world.client().call("policy.set", Self.policy).error == nil)
+      if chance.coin() { world.setWall(aheadBy: Self.wrongness(chance)) }
+      let isOffline = chance.coin()
+      if isOffline {
+        world.network.next("/token", .notConnected(.nameNotFound), host: "idp.test", times: nil)
+        _ = try await scene.token(method: "token.refresh")
+        if chance.coin() { try await world.restart() }
+      }
+      // In the token's lifetime, or long after it.
+      await world.clock.sleep(for: chance.coin() ? chance.seconds(1...1500) : chance.seconds(7200...40 * 3600))
+      func bobs(_ method: String, _ more: String = "") async throws {
+        let client = try world.client()
+        defer { client.disconnect() }
+        _ = await client.call(method, #"{"account":"\#(bob)"\#(more)}"#)
+      }
+      for _ in 0..<6 {
+        let before = try await watch.decide()
+        switch chance.number(0...4) {
+        case 0: other.idp.setClockOffset(milliseconds: Self.wrongness(chance).count)
+        case 1: world.network.next("/token", chance.one(of: [.lostAnswer(.reset), .untrusted]), host: "other.test")
+        case 2: world.network.next("/token", .notConnected(.nameNotFound), host: "other.test")
+        case 3: try other.idp.setUser("bob", disabled: true)
+        default: try await bobs("account.signOut", #","mode":"soft""#)
+        }
+        try await bobs("token.refresh")
+        let after = try await watch.decide()
+        #expect(before.said == after.said)
+      }
+    }
+  }
+}
+
+extension Timestamp {
+  /// An instant of the contract, `2030-01-01T00:00:00.000Z`.
+  fileprivate init?(instant text: String) {
+    let numbers = text.split { !$0.isNumber }.compactMap { Int64($0) }
+    guard numbers.count == 7 else { return nil }
+    let second = Timestamp(
+      year: numbers[0], month: numbers[1], day: numbers[2], hour: numbers[3], minute: numbers[4], second: numbers[5])
+    self = second + Milliseconds(numbers[6])
+  }
+}
