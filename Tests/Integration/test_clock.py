@@ -1,0 +1,148 @@
+"""The wall clock of the running agent is set back and forward (clockshift.c): no offline window becomes longer by it."""
+
+import itertools
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+from house import PATIENCE_SECONDS, House, Scene, add_provider, import_account
+
+DAY = 86_400
+WINDOW_SECONDS = 4
+SHIFTS = (0, -3 * DAY, 365 * DAY, -119, 10_000 * DAY, -3600, 3600, -7000 * DAY)
+
+POLICY = {
+    "name": "default",
+    "version": 1,
+    "capabilities": {
+        "deny": {"kind": "read", "offlineWindowSeconds": WINDOW_SECONDS},
+        "shrink": {"kind": "read", "offlineWindowSeconds": WINDOW_SECONDS, "onClockSuspect": "shrink"},
+    },
+}
+
+
+def boot_seconds():
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+class Shifted(Scene):
+    """An agent whose wall clock a test sets."""
+
+    def __init__(self, library):
+        super().__init__()
+        self.library = library
+        self.seen = os.path.join(self.directory, "seen")
+
+    @property
+    def environment(self):
+        return {
+            **super().environment,
+            "LD_PRELOAD": self.library,
+            "LANYARD_CLOCK_SHIFT": os.path.join(self.directory, "shift"),
+            "LANYARD_CLOCK_SEEN": self.seen,
+        }
+
+    def set_wall(self, seconds):
+        path = os.path.join(self.directory, "shift")
+        with open(path + ".new", "w") as file:
+            file.write(str(seconds))
+        os.rename(path + ".new", path)
+
+
+@unittest.skipUnless(shutil.which("cc"), "NOT RUN: no C compiler here, so no clock can be shifted")
+class ClockIsSet(House):
+    @classmethod
+    def setUpClass(cls):
+        directory = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(directory.cleanup)
+        cls.library = os.path.join(directory.name, "clockshift.so")
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "clockshift.c")
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-Wall", "-o", cls.library, source], check=True)
+
+    def setUp(self):
+        self.idp = self.provider()
+        self.agent = Shifted(self.library)
+        self.addCleanup(self.agent.__exit__)
+        self.agent.start()
+        if not os.path.exists(self.agent.seen):
+            self.skipTest("NOT RUN: the agent is linked so that nothing can be preloaded into it")
+        self.caller = self.client(self.agent)
+        add_provider(self.caller, self.idp)
+        import_account(self.caller, self.idp, "alice", alias="work")
+        self.caller.call("policy.set", {"name": "default", "policy": POLICY})
+
+    def go_offline(self):
+        """The provider's last word, and then no way to it; the boot clock before and after."""
+        before = boot_seconds()
+        self.caller.call("token.refresh", {"account": "work"})
+        after = boot_seconds()
+        self.caller.call("connectivity.report", {"online": False})
+        return before, after
+
+    def decide(self):
+        decisions = self.caller.call(
+            "authorization.checkMany", {"account": "work", "capabilities": ["deny", "shrink"]})["decisions"]
+        suspect = decisions[0]["time"]["clock"] == "suspect"
+        # Exactly while the clock is suspect.
+        self.assertEqual("clockSuspect" in [failed["reason"] for failed in decisions[0]["failed"]], suspect)
+        self.assertEqual(self.caller.call("session.get", {"account": "work"})["clock"], decisions[0]["time"]["clock"])
+        return decisions[1]["effect"] == "allow", suspect
+
+    def test_no_window_becomes_longer(self):
+        before, after = self.go_offline()
+        allowed = 0
+        for shift in itertools.cycle(SHIFTS):
+            self.agent.set_wall(shift)
+            asked = boot_seconds()
+            is_allowed, is_suspect = self.decide()
+            answered = boot_seconds()
+            if is_allowed:
+                allowed += 1
+                # Policies count whole seconds.
+                self.assertLess(asked - after, WINDOW_SECONDS + 1, f"by a shift of {shift} s")
+            else:
+                self.assertGreater(answered - before, WINDOW_SECONDS, f"by a shift of {shift} s")
+            self.assertEqual(is_suspect, shift < -120)
+            if asked - after > WINDOW_SECONDS + 2:
+                break
+        self.assertGreater(allowed, len(SHIFTS))
+        # And it stays over, whatever the clock shows when the agent starts again.
+        for shift in (-3 * DAY, -int(time.time() - 86_400)):
+            self.agent.kill()
+            self.agent.set_wall(shift)
+            self.agent.start()
+            self.caller = self.client(self.agent)
+            self.assertEqual(self.decide(), (False, True))
+        # Until the provider says another word.
+        self.agent.set_wall(0)
+        self.caller.call("connectivity.report", {"online": True})
+        self.caller.call("token.refresh", {"account": "work"})
+        self.assertEqual(self.decide(), (True, False))
+
+    def test_subscribers_are_told_once(self):
+        with self.caller.events(types=["clock.suspect"]) as events:
+            self.agent.set_wall(-3 * DAY)
+            self.decide()
+            self.decide()
+            told = events.next(PATIENCE_SECONDS)
+            self.assertEqual((told.type, told.data["clock"]), ("clock.suspect", "suspect"))
+            self.assertAlmostEqual(told.data["behindSeconds"], 3 * DAY, delta=2)
+            self.agent.set_wall(0)
+            self.decide()
+            self.assertEqual(events.next(PATIENCE_SECONDS).data["clock"], "trusted")
+
+    def test_a_token_lives_its_time(self):
+        token = self.caller.call("token.get", {"account": "work"})
+        for shift in SHIFTS:
+            self.agent.set_wall(shift)
+            now = self.caller.call("token.get", {"account": "work"})
+            self.assertEqual(now["fingerprint"], token["fingerprint"])
+            self.assertLessEqual(now["expiresInSeconds"], token["expiresInSeconds"])
+            self.assertGreater(now["expiresInSeconds"], token["expiresInSeconds"] - 30)
+
+
+if __name__ == "__main__":
+    unittest.main()
