@@ -114,6 +114,7 @@ class AllTests(Logouts):
     def test_a_program_is_not_asked(self):
         agent = self.people(WORK, HOME)
         for words in ([], ["--json"], ["--yes"]):
+            agent.answers.update(accounts(WORK, HOME))
             self.assertEqual(self.lanyard("logout", "--all", *words).returncode, 0)
         self.assertEqual(self.signed_out(agent), [WORK["id"], HOME["id"]] * 3)
 
