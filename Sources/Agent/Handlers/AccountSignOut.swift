@@ -23,11 +23,12 @@ enum AccountSignOutHandler: MethodHandler {
     let done = try await agent.registry.signOut(id, params.mode, accessTokens: await account.liveTokens)
     await account.release(RPCError(TokenMachine.Refusal.signedOut, account: id))
     agent.board.setState(.signedOut, of: id)
-    let revocation = await revoke(done, params, agent)
+    // Who watches hears of it now; what became of the token is told when that is known.
     agent.events.publish(SessionStateChangedEvent(state: .signedOut, previous: done.previousState), account: id)
+    if done.wasActive { agent.events.publish(AccountSwitchedEvent(active: nil, previous: id), account: id) }
+    let revocation = await revoke(done, params, agent)
     agent.events.publish(
       AccountSignedOutEvent(mode: params.mode, data: done.data, revocation: revocation), account: id)
-    if done.wasActive { agent.events.publish(AccountSwitchedEvent(active: nil, previous: id), account: id) }
     for erased in done.erased { agent.events.publish(AccountErasedEvent(), account: erased) }
     if done.data != .erased { agent.background.start { await agent.erasures.resume() } }
     return AccountSignOut.Result(
