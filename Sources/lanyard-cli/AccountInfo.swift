@@ -13,6 +13,8 @@ struct AccountInfo {
   let state: String
   let isActive: Bool
   let lastOnline: Moment?
+  /// What keeps its data sealed while it is signed out.
+  let dataProtection: String?
   /// As it came, for `--json`.
   let json: String
 
@@ -27,6 +29,7 @@ struct AccountInfo {
     state = node["state"]?.string ?? ""
     isActive = node["active"]?.bool ?? false
     lastOnline = node["lastOnlineAuthAt"]?.string.flatMap { Moment($0) }
+    dataProtection = node["dataProtection"]?.string
     json = node.text
   }
 
@@ -39,6 +42,17 @@ struct AccountInfo {
     case (let name?, let email?): "\(name) <\(email)>"
     case (let known?, nil), (nil, let known?): known
     case (nil, nil): subject
+    }
+  }
+
+  /// What a soft sign-out leaves the data under.
+  var dataWords: String? {
+    switch (dataProtection, state) {
+    case ("pin"?, "signedOut"): "sealed until the same person signs in again and says the PIN"
+    case ("vault"?, "signedOut"): "sealed until the same person signs in again"
+    case ("pin"?, _): "under the PIN when signed out"
+    case ("vault"?, _): "under the vault alone when signed out: no PIN is set"
+    default: nil
     }
   }
 

@@ -100,6 +100,20 @@ class StatusTests(Person):
                       "Token +fresh, expires in", "Last online +.* days ago"):
             self.assertRegex(shown, words)
 
+    def test_what_keeps_the_data_sealed(self):
+        agent = self.agent(accounts(WORK))
+        for protection, state, words in (
+                ("vault", "active", "under the vault alone when signed out: no PIN is set"),
+                ("pin", "active", "under the PIN when signed out"),
+                ("vault", "signedOut", "sealed until the same person signs in again"),
+                ("pin", "signedOut", "sealed until the same person signs in again and says the PIN")):
+            with self.subTest(protection=protection, state=state):
+                agent.answers.update(accounts({**WORK, "dataProtection": protection, "state": state}))
+                self.assertRegex(self.answer("status"), f"Data +{words}\n")
+        # Of what was erased, nothing.
+        agent.answers.update(accounts({**WORK, "state": "signedOut"}))
+        self.assertNotRegex(self.answer("status"), "Data ")
+
     def test_json_is_one_object(self):
         self.agent(accounts(WORK))
         out = self.answer("status", "--json")

@@ -42,6 +42,11 @@ extension Registry {
 
   func listing() throws(RPCError) -> ([AccountProfile], active: AccountID?) { (try sortedProfiles, active) }
 
+  /// The same as people see it: each with what keeps its data sealed.
+  func directory() throws(RPCError) -> ([(AccountProfile, WireDataProtection?)], active: AccountID?) {
+    (try sortedProfiles.map { ($0, dataProtection(of: $0)) }, active)
+  }
+
   /// The accounts that hang on a provider.
   func accounts(of provider: ProviderName) throws(RPCError) -> [AccountID] {
     try sortedProfiles.filter { $0.provider == provider }.map(\.id)

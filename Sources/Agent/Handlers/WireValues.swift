@@ -9,13 +9,16 @@ extension AgentService {
 }
 
 extension WireAccount {
-  init(_ profile: AccountProfile, _ agent: AgentService, active: AccountID?) {
+  init(
+    _ profile: AccountProfile, _ agent: AgentService, active: AccountID?, dataProtection: WireDataProtection?
+  ) {
     self.init(
       id: profile.id, account: profile.id, alias: profile.alias, provider: profile.provider,
       issuer: profile.identity.issuer, tenant: profile.identity.tenant, subject: profile.identity.subject,
       displayName: profile.displayName, email: profile.email, state: agent.state(of: profile),
       active: profile.id == active, createdAt: profile.createdAt,
-      lastOnlineAuthAt: profile.lastOnlineAuthAt.map { agent.time.wall($0.time, of: profile.provider) })
+      lastOnlineAuthAt: profile.lastOnlineAuthAt.map { agent.time.wall($0.time, of: profile.provider) },
+      dataProtection: dataProtection)
   }
 }
 

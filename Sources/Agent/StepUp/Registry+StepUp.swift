@@ -198,6 +198,17 @@ extension Registry {
     return [.lockData(profile.partition), wipePending(for: nil)]
   }
 
+  /// What keeps the account's data sealed while it is signed out. Nil where it was erased, or nobody can read that.
+  func dataProtection(of profile: AccountProfile) -> WireDataProtection? {
+    guard profile.standing != .signedOutHard else { return nil }
+    do throws(RPCError) {
+      guard let record = try stepUp(of: profile), !record.isDestroyed else { return .vault }
+      return .pin
+    } catch {
+      return nil
+    }
+  }
+
   /// With a sign-in: the person proved to be there to the provider, so what is destroyed may be followed by a new one.
   func forgettingDestroyedStepUp(of profile: AccountProfile) -> [VaultChange] {
     guard let record = try? stepUp(of: profile), record.isDestroyed else { return [] }

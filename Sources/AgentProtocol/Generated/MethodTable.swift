@@ -84,5 +84,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "b76f9db72cf8110120517b86f0434038f437606a63e7a96584c2ee1027ef093f"
+  public static let schemaDigest = "7f0cef8cd3b76ade7f749e95fc89dabcb884c840dea7bb0e26370b9d242f3e37"
 }

@@ -21,6 +21,8 @@ public struct WireAccount: WireWritable, Sendable {
   public var createdAt: Timestamp
   /// The last moment at which the provider confirmed the person.
   public var lastOnlineAuthAt: Timestamp?
+  /// What keeps its data sealed while it is signed out. Absent once the data was erased.
+  public var dataProtection: WireDataProtection?
 
   public init(
     id: AccountID,
@@ -35,7 +37,8 @@ public struct WireAccount: WireWritable, Sendable {
     state: WireAccountState,
     active: Bool,
     createdAt: Timestamp,
-    lastOnlineAuthAt: Timestamp? = nil
+    lastOnlineAuthAt: Timestamp? = nil,
+    dataProtection: WireDataProtection? = nil
   ) {
     self.id = id
     self.account = account
@@ -50,6 +53,7 @@ public struct WireAccount: WireWritable, Sendable {
     self.active = active
     self.createdAt = createdAt
     self.lastOnlineAuthAt = lastOnlineAuthAt
+    self.dataProtection = dataProtection
   }
 
   public func write(to writer: inout JSONWriter) {
@@ -89,6 +93,10 @@ public struct WireAccount: WireWritable, Sendable {
     if let lastOnlineAuthAt {
       writer.key("lastOnlineAuthAt")
       writer.timestamp(lastOnlineAuthAt)
+    }
+    if let dataProtection {
+      writer.key("dataProtection")
+      writer.string(dataProtection.rawValue)
     }
     writer.endObject()
   }

@@ -49,6 +49,14 @@ public enum WireDataDisposition: String, CaseIterable, Hashable, Sendable {
   case erasurePending
 }
 
+/// What keeps an account's data sealed while it is signed out. `vault`: the vault's own protection. `pin`: the
+/// account's step-up PIN as well, so that after a soft sign-out the data stays locked until the same person has
+/// signed in again and said the PIN.
+public enum WireDataProtection: String, CaseIterable, Hashable, Sendable {
+  case vault
+  case pin
+}
+
 /// What the time of a decision stands on. `server`: anchored to a server's time; `boot`: counted from the last
 /// anchor; `wall`: never anchored.
 public enum WireDecisionBasis: String, CaseIterable, Hashable, Sendable {

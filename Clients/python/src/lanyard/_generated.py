@@ -50,6 +50,7 @@ __all__ = [
     "ConnectivityState",
     "DataDisposition",
     "DataLocked",
+    "DataProtection",
     "Decision",
     "DecisionBasis",
     "DecisionReason",
@@ -482,6 +483,16 @@ class DataDisposition(OpenEnum):
     ERASURE_PENDING = "erasurePending"
 
 
+class DataProtection(OpenEnum):
+    """What keeps an account's data sealed while it is signed out. `vault`: the vault's own protection. `pin`: the
+    account's step-up PIN as well, so that after a soft sign-out the data stays locked until the same person has
+    signed in again and said the PIN.
+    """
+
+    VAULT = "vault"
+    PIN = "pin"
+
+
 class DecisionBasis(OpenEnum):
     """What the time of a decision stands on. `server`: anchored to a server's time; `boot`: counted from the last
     anchor; `wall`: never anchored.
@@ -746,6 +757,7 @@ class Account(Record):
     display_name: Optional[str] = None
     email: Optional[str] = None
     last_online_auth_at: Optional[datetime] = None
+    data_protection: Optional[Union[DataProtection, str]] = None
 
 
 @dataclass(frozen=True)

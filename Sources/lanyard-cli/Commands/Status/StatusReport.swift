@@ -47,6 +47,7 @@ struct StatusReport {
     facts.add("Refresh", session.refreshWords)
     facts.add("Last online", session.lastOnline?.relative)
     facts.add("Offline until", session.offlineGraceUntil?.relative)
+    facts.add("Data", account.dataWords)
     facts.add("Step-up", session.stepUpValidUntil.map { "good until \($0.clock)" })
     if session.clock == "suspect" {
       facts.add("Clock", styled: Style.bad("suspect: this machine's time went backwards"))
