@@ -19,6 +19,8 @@ struct AccountProfile: Sendable, Hashable {
   var displayName: String?
   var email: String?
   var standing: Standing
+  /// A proof of presence is enrolled, which keeps the data sealed after a soft sign-out (DESIGN, Sign-out).
+  var hasStepUp = false
   /// As the grant was last known: lists need no grant to be opened.
   var health: TokenMachine.Health
   var needsInteraction: Bool
@@ -47,6 +49,7 @@ struct AccountProfile: Sendable, Hashable {
       writer.member("healthDetail", detail)
       if needsInteraction { writer.member("needsInteraction", 1) }
       writer.member("stateSince", stateSince?.milliseconds)
+      if hasStepUp { writer.member("hasStepUp", 1) }
       writer.member("epoch", Int64(epoch))
       writer.member("createdAt", createdAt.milliseconds)
       writer.member("lastOnlineAuthAt", lastOnlineAuthAt?.time.milliseconds)
@@ -87,6 +90,7 @@ struct AccountProfile: Sendable, Hashable {
         node["health"]?.string.flatMap { .init(word: $0, detail: node["healthDetail"]?.string) } ?? .ok
       profile.needsInteraction = node["needsInteraction"] != nil
       profile.stateSince = node["stateSince"]?.timestamp
+      profile.hasStepUp = node["hasStepUp"] != nil
       profile.epoch = UInt64(clamping: epoch)
       profile.lastOnlineAuthAt = node["lastOnlineAuthAt"]?.timestamp.map {
         TrustedInstant(time: $0, lived: Milliseconds(node["lastOnlineAuthLived"]?.integer ?? 0))
@@ -108,6 +112,12 @@ extension AccountProfile {
   /// A change was made: since when the account is in the state that it led to.
   mutating func noteState(after previous: WireAccountState?, at now: Timestamp) {
     if restingState != previous || stateSince == nil { stateSince = now }
+  }
+
+  /// What keeps the account's data sealed while it is signed out. Nil where it was erased.
+  var dataProtection: WireDataProtection? {
+    guard standing != .signedOutHard else { return nil }
+    return hasStepUp ? .pin : .vault
   }
 
   /// The state as it is known without opening the grant.

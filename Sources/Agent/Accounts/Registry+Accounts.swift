@@ -42,11 +42,6 @@ extension Registry {
 
   func listing() throws(RPCError) -> ([AccountProfile], active: AccountID?) { (try sortedProfiles, active) }
 
-  /// The same as people see it: each with what keeps its data sealed.
-  func directory() throws(RPCError) -> ([(AccountProfile, WireDataProtection?)], active: AccountID?) {
-    (try sortedProfiles.map { ($0, dataProtection(of: $0)) }, active)
-  }
-
   /// The accounts that hang on a provider.
   func accounts(of provider: ProviderName) throws(RPCError) -> [AccountID] {
     try sortedProfiles.filter { $0.provider == provider }.map(\.id)
@@ -185,6 +180,7 @@ extension Registry {
     var replaced: [VaultChange] = []
     if known != nil, case .integrity? = damage(of: profile) {
       replaced = [.destroy(profile.partition)]
+      profile.hasStepUp = false
       profile.partition = PartitionID(bytes: entropy.bytes(PartitionID.byteCount))!
     }
     profile.alias = admission.alias ?? profile.alias

@@ -6,7 +6,6 @@ enum AccountGetHandler: MethodHandler {
   static func handle(_ params: AccountGet.Params, _ call: Call) async throws(RPCError) -> AccountGet.Result {
     let registry = call.agent.registry
     let profile = try await registry.profile(params.account)
-    return WireAccount(
-      profile, call.agent, active: await registry.active, dataProtection: await registry.dataProtection(of: profile))
+    return WireAccount(profile, call.agent, active: await registry.active)
   }
 }

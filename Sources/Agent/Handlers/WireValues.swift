@@ -9,16 +9,14 @@ extension AgentService {
 }
 
 extension WireAccount {
-  init(
-    _ profile: AccountProfile, _ agent: AgentService, active: AccountID?, dataProtection: WireDataProtection?
-  ) {
+  init(_ profile: AccountProfile, _ agent: AgentService, active: AccountID?) {
     self.init(
       id: profile.id, account: profile.id, alias: profile.alias, provider: profile.provider,
       issuer: profile.identity.issuer, tenant: profile.identity.tenant, subject: profile.identity.subject,
       displayName: profile.displayName, email: profile.email, state: agent.state(of: profile),
       active: profile.id == active, createdAt: profile.createdAt,
       lastOnlineAuthAt: profile.lastOnlineAuthAt.map { agent.time.wall($0.time, of: profile.provider) },
-      dataProtection: dataProtection)
+      dataProtection: profile.dataProtection)
   }
 }
 

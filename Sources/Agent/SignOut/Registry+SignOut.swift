@@ -69,6 +69,7 @@ extension Registry {
     changes += ((entry.map { [$0] } ?? []) + others).map { .put(.vault, .outbox, id: $0.id, $0.record) }
     if wasActive { changes.append(.delete(.vault, .activeAccount)) }
     if mode == .hard {
+      profile.hasStepUp = false
       // A new incarnation remembers who it was; the keys of the old one go with its rows.
       profile.partition = PartitionID(bytes: entropy.bytes(PartitionID.byteCount))!
       changes += [.destroy(old), .put(profile.partition, .profile, profile.record), wipePending(for: id)]

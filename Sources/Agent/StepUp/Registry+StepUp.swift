@@ -118,11 +118,18 @@ extension Registry {
   private func destroy(_ record: StepUpRecord, of profile: AccountProfile) throws(RPCError) {
     let tombstone = StepUpRecord(method: record.method, attempts: record.attempts, lock: nil)
     let entry = auditedFailure("destroyed", profile, record)
+    var profile = profile
+    profile.hasStepUp = false
+    let after = profile
     try onVault(account: profile.id) { (vault) throws(VaultFailure) in
-      var changes: [VaultChange] = [.put(profile.partition, .stepUp, tombstone.sealable), wipePending(for: nil), entry]
+      var changes: [VaultChange] = [
+        .put(after.partition, .stepUp, tombstone.sealable), .put(after.partition, .profile, after.record),
+        wipePending(for: nil), entry,
+      ]
       if try vault.isDataLocked(profile.partition) { changes.append(.renewData(profile.partition)) }
       try vault.apply(changes)
     }
+    profiles[profile.id] = profile
     stepUps.clear(profile.id)
     _ = try? finishErasures()
   }
@@ -140,34 +147,42 @@ extension Registry {
   func enroll(
     _ id: AccountID, _ enrolment: StepUpEnrolment, at place: StepUpPlace
   ) throws(RPCError) -> StepUpStanding {
-    let profile = try signedIn(.id(id))
+    var profile = try signedIn(.id(id))
     let previous = try stepUp(of: profile)
     // Making it took its time: what it hung on may be over.
     try requireChangeable(previous, of: profile)
     guard place.partition == profile.partition.bytes else { throw .signedOut(id) }
     let entry = audited(.stepUpEnroll, account: id, .isNew(previous == nil))
+    profile.hasStepUp = true
+    let after = profile
     let record = try onVault(account: id) { (vault) throws(VaultFailure) -> StepUpRecord in
-      guard let dataKey = try vault.dataKey(of: profile.partition) else { throw .dataLocked }
+      guard let dataKey = try vault.dataKey(of: after.partition) else { throw .dataLocked }
       let record = StepUpRecord(
         method: place.method, attempts: StepUpAttempts(), lock: place.lock(dataKey, by: enrolment))
-      var changes: [VaultChange] = [.put(profile.partition, .stepUp, record.sealable), entry]
+      var changes: [VaultChange] = [
+        .put(after.partition, .stepUp, record.sealable), .put(after.partition, .profile, after.record), entry,
+      ]
       if previous != nil { changes.append(wipePending(for: nil)) }
       try vault.apply(changes)
       return record
     }
+    profiles[id] = profile
     if previous != nil { _ = try? finishErasures() }
     return standing(of: profile, record)
   }
 
   /// One that is destroyed stays so until the person has signed in again; there is nothing to remove.
   func unenroll(_ id: AccountID) throws(RPCError) -> StepUpStanding {
-    let profile = try signedIn(.id(id))
+    var profile = try signedIn(.id(id))
     guard let record = try stepUp(of: profile), !record.isDestroyed else { return try stepUpStanding(.id(id)) }
     try requireChangeable(record, of: profile)
+    profile.hasStepUp = false
     let changes: [VaultChange] = [
-      .delete(profile.partition, .stepUp), wipePending(for: nil), audited(.stepUpUnenroll, account: id),
+      .delete(profile.partition, .stepUp), .put(profile.partition, .profile, profile.record), wipePending(for: nil),
+      audited(.stepUpUnenroll, account: id),
     ]
     try onVault(account: id) { (vault) throws(VaultFailure) in try vault.apply(changes) }
+    profiles[id] = profile
     stepUps.clear(id)
     _ = try? finishErasures()
     return standing(of: profile, nil)
@@ -196,17 +211,6 @@ extension Registry {
   func lockingData(of profile: AccountProfile) throws(RPCError) -> [VaultChange] {
     guard let record = try stepUp(of: profile), !record.isDestroyed else { return [] }
     return [.lockData(profile.partition), wipePending(for: nil)]
-  }
-
-  /// What keeps the account's data sealed while it is signed out. Nil where it was erased, or nobody can read that.
-  func dataProtection(of profile: AccountProfile) -> WireDataProtection? {
-    guard profile.standing != .signedOutHard else { return nil }
-    do throws(RPCError) {
-      guard let record = try stepUp(of: profile), !record.isDestroyed else { return .vault }
-      return .pin
-    } catch {
-      return nil
-    }
   }
 
   /// With a sign-in: the person proved to be there to the provider, so what is destroyed may be followed by a new one.

@@ -127,7 +127,8 @@ import TokenSignatures
   @Test func reasonsAreStable() {
     #expect(
       IDTokenFailure.allCases.map(\.rawValue).sorted() == [
-        "algorithmNotAllowed", "audienceChanged", "audienceMismatch", "authTimeChanged", "authTimeMissing",
+        "accessTokenMismatch", "algorithmNotAllowed", "audienceChanged", "audienceMismatch", "authTimeChanged",
+        "authTimeMissing",
         "authenticationTooOld", "authorizedPartyChanged", "authorizedPartyMismatch", "criticalHeader", "expired",
         "expiryMissing", "issuedAtMissing", "issuerChanged", "issuerMismatch", "keyNotFound", "keySetMalformed",
         "malformed", "nonceMismatch", "nonceMissing", "notYetValid", "signatureInvalid", "subjectChanged",
