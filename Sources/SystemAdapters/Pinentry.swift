@@ -105,6 +105,9 @@ public final class Pinentry: Prompter {
 
 /// A child with one socket for its input and output.
 private struct Child {
+  /// POSIX_SPAWN_SETSID, which glibc shows only to those who ask for GNU's own.
+  private static let newSession: Int16 = 0x80
+
   let process: pid_t
   let socket: Int32
 
@@ -127,7 +130,9 @@ private struct Child {
     var none = sigset_t()
     sigemptyset(&none)
     posix_spawnattr_setsigmask(&attributes, &none)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETPGROUP))
+    // A session of its own: in that of the agent it would stand behind the foreground of the agent's terminal, and the
+    // terminal stops who reads it from there (SIGTTIN).
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK) | Self.newSession)
     var child = pid_t()
     let started = withCStrings([program]) { argv in
       withCStrings(environment) { envp in posix_spawn(&child, program, &actions, &attributes, argv, envp) }
