@@ -133,7 +133,8 @@ public enum StoreWrite: Sendable, Equatable {
   case deleteMetadata(name: String)
   case putKeySlot(KeySlotRow)
   case deleteKeySlot(number: Int)
-  /// Fails if there is an entry of this number.
+  /// In the place of whatever stands there: past its end the log has only what somebody else wrote, and that must not
+  /// stop the agent's own work.
   case appendAudit(AuditRow)
   case deleteAudit(through: Int64)
 }

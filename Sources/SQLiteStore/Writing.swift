@@ -45,7 +45,8 @@ extension Connection {
       statement.bind(1, Int64(number))
       try statement.run()
     case .appendAudit(let row):
-      let statement = try statement("INSERT INTO audit (sequence, keyEpoch, link, sealed) VALUES (?1, ?2, ?3, ?4)")
+      let statement = try statement(
+        "INSERT OR REPLACE INTO audit (sequence, keyEpoch, link, sealed) VALUES (?1, ?2, ?3, ?4)")
       statement.bind(1, row.sequence)
       statement.bind(2, Int64(row.keyEpoch))
       statement.bind(3, row.link)

@@ -56,8 +56,10 @@ final class AuditDesk: Sendable {
     }
   }
 
+  /// Nobody writes: who has come meanwhile is told, too, and the last look into the queue lets the next one try.
   private func refuse(_ error: RPCError) {
-    for waiting in next() ?? [] { waiting.caller.resume(returning: .failure(error)) }
-    state.withLock { $0.isWriting = false }
+    while let group = next() {
+      for waiting in group { waiting.caller.resume(returning: .failure(error)) }
+    }
   }
 }

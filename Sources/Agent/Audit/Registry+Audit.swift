@@ -31,34 +31,27 @@ extension Registry {
     }
   }
 
-  /// A page of the log, oldest first; the number after which the next one begins, if there is more.
-  func auditPage(
-    after: Int64, limit: Int, of account: AccountID?
-  ) throws(RPCError) -> (entries: [WireAuditEntry], next: Int64?) {
-    var found: [WireAuditEntry] = []
-    var position = after
-    while true {
-      let from = position
-      let rows = try onVault { (vault) throws(VaultFailure) in try vault.auditRows(after: from, limit: Self.pageRows) }
-      for (row, plain) in rows {
-        guard let entry = plain.flatMap({ WireAuditEntry($0, sequence: row.sequence) }) else { throw .auditDamaged }
-        if found.count == limit { return (found, position) }
-        position = row.sequence
-        if account == nil || entry.account == account { found.append(entry) }
-      }
-      if rows.count < Self.pageRows { return (found, nil) }
+  /// Some entries after a number, oldest first; `through` is the last one looked at, nil if there are no more.
+  func auditPage(after: Int64) throws(RPCError) -> (entries: [WireAuditEntry], through: Int64?) {
+    let rows = try onVault { (vault) throws(VaultFailure) in try vault.auditRows(after: after, limit: Self.pageRows) }
+    let entries = try rows.map { (row, plain) throws(RPCError) in
+      guard let entry = plain.flatMap({ WireAuditEntry($0, sequence: row.sequence) }) else { throw .auditDamaged }
+      return entry
     }
+    return (entries, rows.count < Self.pageRows ? nil : rows.last?.row.sequence)
   }
 
-  /// Checks a page of the log on the way; how many rows there were.
-  func auditWalk(_ walk: AuditWalk, after: Int64, through last: Int64) throws(RPCError) -> (AuditWalk, rows: Int) {
+  /// Checks a page of the log on the way. `through` is the last entry looked at, nil if there are no more.
+  func auditWalk(
+    _ walk: AuditWalk, after: Int64, through last: Int64
+  ) throws(RPCError) -> (walk: AuditWalk, through: Int64?) {
     try onVault { (vault) throws(VaultFailure) in
       var walk = walk
       let rows = try vault.auditRows(after: after, limit: Self.pageRows).filter { $0.row.sequence <= last }
       for (row, plain) in rows {
         walk.visit(row.sequence, link: row.link, opens: plain != nil) { vault.auditLink(of: row, after: $0) }
       }
-      return (walk, rows.count)
+      return (walk, rows.last?.row.sequence)
     }
   }
 

@@ -7,9 +7,19 @@ enum AuditListHandler: MethodHandler {
   static func handle(_ params: AuditList.Params, _ call: Call) async throws(RPCError) -> AuditList.Result {
     let registry = call.agent.registry
     let account = try await registry.auditedAccount(params.account)
-    let page = try await registry.auditPage(
-      after: Int64(params.after ?? 0), limit: params.limit, of: account)
-    return AuditList.Result(entries: page.entries, next: page.next.map { Int($0) })
+    var found: [WireAuditEntry] = []
+    // Between two pages others have their turn: one account's entries may be far apart.
+    var position: Int64? = Int64(params.after ?? 0)
+    while let after = position {
+      let page = try await registry.auditPage(after: after)
+      for entry in page.entries where account == nil || entry.account == account {
+        // There is more, and so the last one that fits says where it goes on.
+        if found.count == params.limit { return AuditList.Result(entries: found, next: found.last?.sequence) }
+        found.append(entry)
+      }
+      position = page.through
+    }
+    return AuditList.Result(entries: found, next: nil)
   }
 }
 

@@ -11,17 +11,15 @@ enum AuditVerifyHandler: MethodHandler {
     while true {
       let chain = try await registry.auditChain().chain
       var walk = AuditWalk(chain)
-      var position = chain.first - 1
-      while position < chain.last, walk.isIntact {
-        let (walked, rows) = try await registry.auditWalk(walk, after: position, through: chain.last)
-        walk = walked
-        if rows == 0 { break }
-        position += Int64(rows)
+      // From before the first one: what went when the log was full must not stand there again.
+      var position: Int64? = 0
+      while let after = position, walk.isIntact {
+        (walk, position) = try await registry.auditWalk(walk, after: after, through: chain.last)
       }
       walk.finish()
-      // Entries were written meanwhile, and the oldest may have gone: then it is walked again.
       let (now, isLonger) = try await registry.auditChain()
-      guard now.first == chain.first else { continue }
+      // What is missing may have gone meanwhile because the log was full: then it is walked again.
+      guard walk.isIntact || now.first == chain.first else { continue }
       let firstBroken = walk.firstBroken ?? (isLonger ? now.last + 1 : nil)
       return AuditVerify.Result(
         intact: firstBroken == nil, entries: Int(walk.checked), head: Base64URL.encode(chain.link),

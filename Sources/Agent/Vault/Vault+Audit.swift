@@ -10,18 +10,28 @@ extension Vault {
   /// lands.
   func append(_ entries: [AuditEntry], to batch: inout [StoreWrite]) throws(VaultFailure) -> AuditChain {
     var chain = try auditChain()
+    let (stored, origin) = (chain.last, chain.link)
+    var links: [[UInt8]] = []
     for entry in entries {
       let row = seal(entry, after: chain)
       batch.append(.appendAudit(row))
       chain.append(row.link)
+      links.append(row.link)
     }
-    if let through = chain.excess {
-      // Its stored link: if somebody changed it, the next entry's does not follow from it.
-      let row = try onStore { () throws(StoreFailure) in try store.auditRows(after: through - 1, limit: 1) }.first
-      batch.append(.deleteAudit(through: through))
-      chain.drop(through: through, link: row?.link ?? AuditChain.origin)
+    guard let through = chain.excess(over: auditBound) else { return chain }
+    batch.append(.deleteAudit(through: through))
+    switch through {
+    case stored: chain.drop(through: through, link: origin)
+    case ...stored: chain.drop(through: through, link: try storedLink(through))
+    default: chain.drop(through: through, link: links[Int(through - stored - 1)])
     }
     return chain
+  }
+
+  /// As it stands in the file: if somebody changed it, or took it away, the next entry does not follow from it.
+  private func storedLink(_ sequence: Int64) throws(VaultFailure) -> [UInt8] {
+    let row = try onStore { () throws(StoreFailure) in try store.auditRows(after: sequence - 1, limit: 1) }.first
+    return row.flatMap { $0.sequence == sequence ? $0.link : nil } ?? AuditChain.origin
   }
 
   /// The chain's ends, as they were sealed last.

@@ -37,6 +37,7 @@ final class Vault {
   let keys: Keys
   /// Nil until it is read, and after a commit that failed.
   private(set) var knownAuditChain: AuditChain?
+  let auditBound: AuditChain.Bound
   private var partitions: [PartitionID: Partition] = [:]
 
   struct Keys {
@@ -90,9 +91,10 @@ final class Vault {
     }
   }
 
-  init(store: any Store, root: SealingKey, epoch: UInt32) {
+  init(store: any Store, root: SealingKey, epoch: UInt32, auditBound: AuditChain.Bound = .standard) {
     self.store = store
     self.keys = Keys(root: root, epoch: epoch)
+    self.auditBound = auditBound
   }
 
   /// A keyed digest under which something is looked up without its name standing in the file.

@@ -6,10 +6,21 @@ public struct AuditChain: Hashable, Sendable {
   public static let linkBytes = 32
   /// What stands before the first entry of all.
   public static let origin = [UInt8](repeating: 0, count: linkBytes)
-  /// About 40 MB at 400 bytes each: years of a person's sign-ins, or a day of a busy program's decisions.
-  public static let mostEntries: Int64 = 100_000
-  /// So many go at once when it is full, so that not each entry costs a deletion.
-  public static let rotated: Int64 = 5_000
+
+  /// How long the log becomes.
+  public struct Bound: Hashable, Sendable {
+    public var entries: Int64
+    /// So many go at once when it is full, so that not each entry costs a deletion.
+    public var rotated: Int64
+
+    public init(entries: Int64, rotated: Int64) {
+      self.entries = entries
+      self.rotated = rotated
+    }
+
+    /// About 40 MB at 400 bytes each: years of a person's sign-ins, or a day of a busy program's decisions.
+    public static let standard = Bound(entries: 100_000, rotated: 5_000)
+  }
 
   /// The number of the first entry that is kept; they count from 1 and are never used again.
   public var first: Int64 = 1
@@ -28,8 +39,10 @@ public struct AuditChain: Hashable, Sendable {
     self.link = link
   }
 
-  /// Up to which entry the oldest have to go; nil while there is room.
-  public var excess: Int64? { count > Self.mostEntries ? first + Self.rotated - 1 : nil }
+  /// Up to which entry the oldest have to go; nil while there is room. However many came at once, there is room after it.
+  public func excess(over bound: Bound = .standard) -> Int64? {
+    count > bound.entries ? max(first + bound.rotated - 1, last - bound.entries) : nil
+  }
 
   /// The oldest went, the last of them with this link.
   public mutating func drop(through sequence: Int64, link: [UInt8]) {
