@@ -28,6 +28,12 @@ extension Moment {
     return "on \(then.tm_mday) \(months[Int(then.tm_mon)])\(year) \(time)"
   }
 
+  /// Here, for lists: 2030-01-12 09:00:27.
+  var dateAndTime: String {
+    func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+    return "\(fields.tm_year + 1900)-\(two(fields.tm_mon + 1))-\(two(fields.tm_mday)) \(clock)"
+  }
+
   private var fields: tm {
     var seconds = time_t(self.seconds)
     var fields = tm()

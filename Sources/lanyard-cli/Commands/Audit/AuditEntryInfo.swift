@@ -1,0 +1,31 @@
+import JSONRPC
+
+/// One entry of the audit log, told to a person.
+struct AuditEntryInfo {
+  let sequence: Int64
+  let account: String?
+  let client: String?
+  let when: String
+  /// What happened, and what came of it.
+  let words: String
+  let style: Style?
+  /// As it came, for `--json`.
+  let json: String
+
+  init(_ node: JSONNode) {
+    sequence = node["sequence"]?.integer ?? 0
+    account = node["account"]?.string
+    client = node["client"]?.string
+    when = node["at"]?.string.flatMap { Moment($0) }?.dateAndTime ?? "-"
+    let event = node["event"]?.string ?? "-"
+    let outcome = node["outcome"]?.string ?? "-"
+    words = AuditWords.sentence(event, outcome: outcome, node["facts"])
+    style =
+      switch outcome {
+      case "ok", "allow": nil
+      case "allowReadOnly": .notice
+      default: .bad
+      }
+    json = node.text
+  }
+}

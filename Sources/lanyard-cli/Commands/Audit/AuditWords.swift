@@ -1,0 +1,71 @@
+import JSONRPC
+
+/// The events of the audit log in plain words.
+enum AuditWords {
+  static func sentence(_ event: String, outcome: String, _ facts: JSONNode?) -> String {
+    if event == "authorization.check" { return decision(outcome, facts) }
+    let words = done(event, facts) ?? known(event, facts)
+    return outcome == "ok" ? words : "\(words): \(outcome)"
+  }
+
+  private static func fact(_ facts: JSONNode?, _ name: StaticString) -> String? { facts?[name]?.words }
+
+  private static func decision(_ outcome: String, _ facts: JSONNode?) -> String {
+    let capability = fact(facts, "capability") ?? "something"
+    let reason = fact(facts, "reason").map { " (\($0))" } ?? ""
+    switch outcome {
+    case "allow": return "may do \(capability)"
+    case "allowReadOnly": return "may only read for \(capability)\(reason)"
+    case "deny": return "may not do \(capability)\(reason)"
+    default: return "\(capability): \(outcome)\(reason)"
+    }
+  }
+
+  private static func done(_ event: String, _ facts: JSONNode?) -> String? {
+    let provider = fact(facts, "provider") ?? "a provider"
+    let issuer = fact(facts, "issuer") ?? "the provider"
+    let reason = fact(facts, "reason").map { " (\($0))" } ?? ""
+    return switch event {
+    case "signIn": facts?["new"]?.bool == false ? "signed in again at \(provider)" : "signed in at \(provider)"
+    case "account.signOut": "signed out" + (fact(facts, "mode").map { " (\($0))" } ?? "")
+    case "account.forget": "account forgotten"
+    case "account.switch": "made the active account"
+    case "account.rename": "account renamed"
+    case "provider.add": "provider \(provider) added"
+    case "provider.update": "provider \(provider) changed"
+    case "provider.remove": "provider \(provider) removed"
+    case "policy.set": policySet(facts)
+    case "session.stateChanged": stateChanged(facts)
+    case "agent.initialize": "vault made"
+    case "agent.unlock": "vault unlocked"
+    case "agent.lock": "vault locked"
+    case "revocation.confirmed": "token revoked at \(issuer)"
+    case "revocation.abandoned": "token not revoked at \(issuer), given up\(reason)"
+    case "stepUp.enroll": facts?["new"]?.bool == false ? "PIN changed" : "PIN set"
+    case "stepUp.verify": "PIN checked" + (attempts(facts).map { ", \($0)" } ?? "")
+    case "stepUp.unenroll": "PIN removed"
+    case "stepUp.clear": "step-up ended"
+    default: nil
+    }
+  }
+
+  private static func policySet(_ facts: JSONNode?) -> String {
+    let version = fact(facts, "policyVersion").map { ", version \($0)" } ?? ""
+    return "policy \(fact(facts, "policy") ?? "") set\(version)"
+  }
+
+  private static func stateChanged(_ facts: JSONNode?) -> String {
+    let before = fact(facts, "previous").map { ", was \($0)" } ?? ""
+    return "session is \(fact(facts, "state") ?? "another")\(before)"
+  }
+
+  private static func attempts(_ facts: JSONNode?) -> String? {
+    fact(facts, "attemptsLeft").map { "\($0) \($0 == "1" ? "try" : "tries") left" }
+  }
+
+  /// What a newer agent writes down: its own word, and what it says of it.
+  private static func known(_ event: String, _ facts: JSONNode?) -> String {
+    guard let facts, !facts.words.isEmpty else { return event }
+    return "\(event) (\(facts.words))"
+  }
+}

@@ -1,0 +1,134 @@
+"""The audit log, as people and programs read it."""
+
+import json
+import re
+
+from people import IDP, WORK, accounts
+from person import Person
+
+GONE = "acc_zzzzzzzzzzzzzzzzzzzzzzzzzz"
+
+
+def entry(sequence, event="authorization.check", outcome="ok", client="desk", **more):
+    facts = more.pop("facts", None)
+    return {
+        "sequence": sequence, "at": f"2030-01-12T09:00:{sequence % 60:02}.000Z", "event": event, "outcome": outcome,
+        **({"client": client} if client else {}), **({"facts": facts} if facts else {}), **more}
+
+
+class AuditTests(Person):
+    def setUp(self):
+        super().setUp()
+        self.fake = self.agent(accounts(WORK, providers=(IDP,)))
+
+    def keeps(self, *entries):
+        """The agent's own paging over these."""
+        def pages(params, _):
+            rest = [entry for entry in entries if entry["sequence"] > params.get("after", 0)]
+            page = rest[:params.get("limit", 100)]
+            return {"entries": page, **({"next": page[-1]["sequence"]} if len(rest) > len(page) else {})}
+        self.fake.answers["audit.list"] = pages
+
+    def told(self, *words):
+        return [line.split(None, 3) for line in self.answer("audit", *words).splitlines()[1:]]
+
+    def says(self, *words, **facts):
+        self.keeps(entry(7, *words, client=None, **({"facts": facts} if facts else {})))
+        return re.split(r"\s{2,}", self.answer("audit").splitlines()[1])[3]
+
+    def test_a_line_says_when_who_what_and_for_whom(self):
+        self.keeps(
+            entry(1, "provider.add", client=None, facts={"provider": "idp"}),
+            entry(2, "signIn", client=None, account=WORK["id"], facts={"provider": "idp", "new": True}),
+            entry(3, outcome="deny", account=GONE,
+                  facts={"capability": "order.view", "reason": "missingRole", "decisionId": "dec_1"}))
+        self.assertEqual(self.answer("audit"), f"""\
+NUMBER  WHEN                 ACCOUNT                         WHAT                                 ASKED BY
+1       2030-01-12 09:00:01  -                               provider idp added                   -
+2       2030-01-12 09:00:02  work                            signed in at idp                     -
+3       2030-01-12 09:00:03  {GONE}  may not do order.view (missingRole)  desk
+""")
+
+    def test_times_are_of_this_place(self):
+        self.keeps(entry(1, "agent.lock"))
+        done = self.lanyard("audit", environment={"TZ": "UTC-2"})
+        self.assertIn("2030-01-12 11:00:01", done.stdout)
+
+    def test_every_event_has_words(self):
+        self.assertEqual(self.says("authorization.check", "allow", capability="a.b", reason="allowed"), "may do a.b")
+        self.assertEqual(
+            self.says("authorization.check", "allowReadOnly", capability="a.b", reason="clockSuspect"),
+            "may only read for a.b (clockSuspect)")
+        self.assertEqual(self.says("account.signOut", mode="hard"), "signed out (hard)")
+        self.assertEqual(self.says("policy.set", policy="field", policyVersion=4), "policy field set, version 4")
+        self.assertEqual(
+            self.says("session.stateChanged", state="offlineStale", previous="active"),
+            "session is offlineStale, was active")
+        self.assertEqual(
+            self.says("stepUp.verify", "stepUpFailed", reason="wrong", attemptsLeft=1),
+            "PIN checked, 1 try left: stepUpFailed")
+        self.assertEqual(
+            self.says("revocation.abandoned", issuer="https://idp.example", reason="expired"),
+            "token not revoked at https://idp.example, given up (expired)")
+        for event in (
+                "signIn account.forget account.switch account.rename provider.update provider.remove agent.initialize "
+                "agent.unlock agent.lock revocation.confirmed stepUp.enroll stepUp.unenroll stepUp.clear").split():
+            self.assertNotIn(event, self.says(event))
+
+    def test_an_event_of_a_newer_agent(self):
+        self.assertEqual(self.says("grant.made", size=3), "grant.made (size: 3)")
+
+    def test_the_last_ones_are_shown_newest_last(self):
+        self.keeps(*(entry(number, "agent.lock") for number in range(1, 2351)))
+        self.assertEqual([int(line[0]) for line in self.told()], list(range(2251, 2351)))
+        self.assertEqual([int(line[0]) for line in self.told("--limit", "3")], [2348, 2349, 2350])
+        self.assertEqual(len(self.told("--limit", "2200")), 2200)
+
+    def test_it_goes_on_from_a_number(self):
+        self.keeps(*(entry(number, "agent.lock") for number in range(1, 2351)))
+        self.assertEqual([int(line[0]) for line in self.told("--after", "5", "--limit", "2")], [6, 7])
+        self.assertEqual(len(self.told("--after", "0", "--limit", "1500")), 1500)
+        asked = [params for method, params in self.fake.calls if method == "audit.list"][-2:]
+        self.assertEqual(asked, [{"after": 0, "limit": 1000}, {"after": 1000, "limit": 500}])
+
+    def test_of_one_account(self):
+        self.keeps(entry(1, "account.rename", account=WORK["id"]))
+        self.answer("audit", "--account", "work")
+        self.assertEqual(self.fake.params("audit.list"), {"account": "work", "limit": 1000})
+
+    def test_json_is_what_came(self):
+        entries = [entry(1, "agent.lock"), entry(2, "agent.unlock")]
+        self.keeps(*entries)
+        self.assertEqual(json.loads(self.answer("audit", "--json")), {"entries": entries})
+
+    def test_an_empty_log(self):
+        self.keeps()
+        done = self.lanyard("audit")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", "No entry.\n"))
+        self.assertEqual(json.loads(self.answer("audit", "--json")), {"entries": []})
+
+    def test_an_intact_log(self):
+        self.fake.answers["audit.verify"] = {"intact": True, "entries": 12, "head": "x"}
+        self.assertEqual(self.answer("audit", "--verify"), "Intact: 12 entries are as written.\n")
+
+    def test_a_log_that_somebody_changed(self):
+        found = {"intact": False, "entries": 4, "head": "x", "firstBroken": 5}
+        self.fake.answers["audit.verify"] = found
+        done = self.lanyard("audit", "--verify")
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        self.assertEqual(done.stdout, """\
+Not intact: the audit log is not as the agent wrote it.
+Entry 5 was edited, removed, moved or added by something else than the agent.
+What stands before it is as written; nothing from it on is proven.
+Accounts and tokens are not touched by this. Ask whoever administers this machine.
+""")
+        done = self.lanyard("audit", "--verify", "--json")
+        self.assertEqual((done.returncode, json.loads(done.stdout)), (1, found))
+
+    def test_mistakes_in_the_command_line(self):
+        for words in (["--limit", "0"], ["--after", "-1"], ["--verify", "--after", "3"]):
+            self.assertEqual(self.lanyard("audit", *words).returncode, 2, words)
+
+    def test_what_comes_from_elsewhere_moves_no_cursor(self):
+        self.keeps(entry(1, "agent.lock", client="\x1b[2Jevil"))
+        self.assertNotIn("\x1b", self.answer("audit"))
