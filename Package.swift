@@ -123,6 +123,8 @@ let checks: [Target] = [
     [
       "Agent", "AgentCore", "AgentModel", "AgentPorts", "AgentProtocol", "AgentSimulation", "JSONRPC",
       "PracticeProvider", "Secrets", "TokenSignatures",
+      "Agent", "AgentCore", "AgentModel", "AgentPorts", "AgentSimulation", "JSONRPC", "PracticeProvider", "Secrets",
+      "SQLiteStore", "StorageFaults", "TokenSignatures",
     ]
   ),
   tests(

@@ -27,6 +27,7 @@ from typing import Any, Callable, Dict, Iterator, List, Optional
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Clients", "python", "src"))
 
+from decisions import decisions
 from harness import Agent, Practice, add_provider, sign_in
 from isolation import isolation
 from many import many_accounts
@@ -317,6 +318,7 @@ def run(options: argparse.Namespace, directory: str, stack: contextlib.ExitStack
     agent.end(signal.SIGTERM)
     bench.cold_starts(agent, ssh)
     isolation(bench, agent.program, os.path.abspath(options.demo))
+    decisions(bench, agent.program, os.path.abspath(options.demo))
     many_accounts(bench, agent.program, os.path.abspath(options.demo))
     return bench
 

@@ -1,0 +1,180 @@
+import AgentModel
+import AgentPorts
+import AgentSimulation
+import PracticeProvider
+import StorageFaults
+import Testing
+
+/// The audit log beside kills, full disks and callers at once: who was answered stands in it, exactly once.
+@Suite struct AuditTests {
+  static let storeUnavailable = 5001
+
+  static func check(_ scene: Scene, _ capability: String = "order.view") async throws -> SimulatedAnswer {
+    let client = try scene.world.client()
+    defer { client.disconnect() }
+    return await client.call(
+      "authorization.check", #"{"account":"\#(scene.account)","capability":"\#(capability)"}"#)
+  }
+
+  /// All entries, page by page.
+  static func entries(_ world: SimulatedWorld, pages: Int = 7) async throws -> [PracticeJSON] {
+    let client = try world.client()
+    defer { client.disconnect() }
+    var found: [PracticeJSON] = []
+    var after: Int64? = 0
+    while let from = after {
+      let page = try #require(await client.call("audit.list", #"{"after":\#(from),"limit":\#(pages)}"#).result)
+      found += page["entries"]?.arrayValue ?? []
+      after = page["next"]?.integerValue
+    }
+    let numbers = found.compactMap { $0["sequence"]?.integerValue }
+    #expect(numbers == found.indices.map { Int64($0) + 1 }, "without a gap, and in order")
+    return found
+  }
+
+  /// Nil if the log is whole; else where it is not.
+  static func firstBroken(_ world: SimulatedWorld) async throws -> Int64? {
+    let client = try world.client()
+    defer { client.disconnect() }
+    let answer = await client.call("audit.verify")
+    let result = try #require(answer.result, "\(answer)")
+    guard result["intact"]?.text != "true" else { return nil }
+    return try #require(result["firstBroken"]?.integerValue)
+  }
+
+  static func decisions(_ entries: [PracticeJSON]) -> [String] {
+    entries.compactMap { $0["facts"]?["decisionId"]?.stringValue }
+  }
+
+  /// Decisions, renames, switches and a sign-out at once; the answers of the decisions, and all answers.
+  private static func everythingAtOnce(
+    _ scene: Scene, _ decisions: Int
+  ) async throws -> (decided: [SimulatedAnswer], renamed: [SimulatedAnswer], out: SimulatedAnswer) {
+    let clients = try (0..<4).map { _ in try scene.world.client() }
+    defer { for client in clients { client.disconnect() } }
+    let asked = (0..<decisions).map { number in
+      clients[number % 3].send(
+        "authorization.check", #"{"account":"\#(scene.account)","capability":"order.number\#(number)"}"#)
+    }
+    let renames = (0..<3).map { number in
+      clients[3].send("account.rename", #"{"account":"\#(scene.account)","alias":"name\#(number)"}"#)
+    }
+    let out = clients[3].send("account.signOut", #"{"account":"\#(scene.account)","mode":"soft"}"#)
+    var decided: [SimulatedAnswer] = []
+    for (number, id) in asked.enumerated() { decided.append(await clients[number % 3].answer(to: id)) }
+    var renamed: [SimulatedAnswer] = []
+    for id in renames { renamed.append(await clients[3].answer(to: id)) }
+    return (decided, renamed, await clients[3].answer(to: out))
+  }
+
+  @Test(arguments: 1...40 as ClosedRange<UInt64>) func whoeverWasAnsweredIsInTheLog(seed: UInt64) throws {
+    try scenario(seed: seed) { world in
+      let scene = try await Scene.signedIn(world)
+      let number = Int(seed / 4 % 5) + 1
+      switch seed % 4 {
+      case 0: world.crash(at: .before(number))
+      case 1: world.crash(at: .after(number))
+      case 2: world.failCommit(number, with: seed % 8 < 4 ? .full : .inputOutput)
+      default: world.failDisk(.die(.powerLoss(seed: seed)), at: number * 3)
+      }
+      let (decided, renamed, out) = try await Self.everythingAtOnce(scene, 12)
+      try await world.restart()
+      let entries = try await Self.entries(world)
+      let logged = Self.decisions(entries)
+      #expect(Set(logged).count == logged.count, "seed \(seed): twice")
+      for answer in decided where !answer.isLost {
+        if let id = answer["decisionId"] {
+          #expect(logged.contains(id), "seed \(seed): answered, and not written down")
+        } else {
+          #expect(answer.code == Self.storeUnavailable || answer.code == 2003, "seed \(seed): \(answer)")
+        }
+      }
+      let told = decided.compactMap { $0["decisionId"] }
+      let lost = decided.filter(\.isLost).count
+      #expect(logged.count <= told.count + lost, "seed \(seed): what failed is not in the log")
+      func count(_ event: String) -> Int { entries.filter { $0["event"]?.stringValue == event }.count }
+      let done = renamed.filter { $0.result != nil }.count
+      #expect((done...done + renamed.filter(\.isLost).count).contains(count("account.rename")), "seed \(seed)")
+      let signedOut = out.result != nil ? 1...1 : out.isLost ? 0...1 : 0...0
+      #expect(signedOut.contains(count("account.signOut")), "seed \(seed): \(out)")
+      // Told and done are one: the account is what the log says of it.
+      let state = try await scene.session()["state"]
+      #expect((state == "signedOut") == (count("account.signOut") == 1), "seed \(seed)")
+      #expect(try await Self.firstBroken(world) == nil, "seed \(seed)")
+      #expect(try await Self.check(scene).error == nil, "seed \(seed): it goes on")
+    }
+  }
+
+  /// What can't be written down is not answered, and nothing of it stays.
+  @Test func aFullDiskDecidesNothing() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      let before = try await Self.entries(world).count
+      world.failDisk(.fail(.full, once: false), at: 1)
+      for _ in 0..<3 { #expect(try await Self.check(scene).code == Self.storeUnavailable) }
+      #expect(scene.works(try await scene.token()), "a cached token is still served")
+      try await world.restart()
+      #expect(try await Self.entries(world).count == before)
+      #expect(try await Self.firstBroken(world) == nil)
+      #expect(try await Self.check(scene).error == nil)
+    }
+  }
+
+  @Test func decisionsAtOnceShareCommits() throws {
+    for seed in 1...8 as ClosedRange<UInt64> {
+      try scenario(seed: seed) { world in
+        let scene = try await Scene.signedIn(world)
+        let before = world.commits
+        let clients = try (0..<8).map { _ in try world.client() }
+        let asked = (0..<128).map { number in
+          clients[number % 8].send(
+            "authorization.check", #"{"account":"\#(scene.account)","capability":"order.number\#(number)"}"#)
+        }
+        var told: [String] = []
+        for (number, id) in asked.enumerated() {
+          let answer = await clients[number % 8].answer(to: id)
+          told.append(try #require(answer["decisionId"], "seed \(seed): \(answer)"))
+        }
+        #expect(world.commits - before <= 16, "seed \(seed): \(world.commits - before) commits for 128 decisions")
+        #expect(Set(Self.decisions(try await Self.entries(world, pages: 1000))) == Set(told), "seed \(seed)")
+        for client in clients { client.disconnect() }
+      }
+    }
+  }
+
+  /// Everything that names a person or opens a door, through everything that is written down.
+  @Test func nothingOfThePersonAndNoSecretIsInTheLog() throws {
+    try scenario { world in
+      let secret = "canary-client-secret"
+      let scene = try await Scene.signedIn(world)
+      let client = try world.client()
+      defer { client.disconnect() }
+      let issuer = world.makeProvider("second").idp.issuer
+      let added = await client.call(
+        "provider.add",
+        #"{"name":"second","issuer":"\#(issuer)","clientId":"lanyard-demo","clientSecret":"\#(secret)"}"#)
+      #expect(added.error == nil, "\(added)")
+      let account = try #require(try await scene.account().result)
+      var canaries = ["work", "246813579", "canary-value", "canary-name", "canary-alias", secret]
+      canaries += ["subject", "email", "displayName"].compactMap { account[$0]?.stringValue }
+      canaries.append(try #require(try await scene.token()["accessToken"]))
+      canaries += scene.idp.activeRefreshTokens()
+      for (method, more) in [
+        ("stepUp.enroll", #","pin":"246813579""#), ("stepUp.verify", #","pin":"246813579""#),
+        ("secret.put", #","name":"canary-name","value":"canary-value""#),
+        ("authorization.check", #","capability":"order.view","context":{"attributes":{"customer":"canary-value"}}"#),
+        ("account.rename", #","alias":"canary-alias""#), ("token.refresh", ""), ("account.signOut", #","mode":"hard""#),
+      ] {
+        let answer = await client.call(method, #"{"account":"\#(scene.account)"\#(more)}"#)
+        #expect(answer.error == nil, "\(method): \(answer)")
+        if let token = answer["accessToken"] { canaries.append(token) }
+        canaries += scene.idp.activeRefreshTokens()
+      }
+      let log = await client.call("audit.list", #"{"limit":1000}"#)
+      let line = try #require(log.line)
+      #expect((log.result?["entries"]?.arrayValue?.count ?? 0) >= 7)
+      #expect(canaries.count >= 11)
+      for canary in canaries { #expect(!line.contains(canary), "\(canary) in \(line)") }
+    }
+  }
+}
