@@ -1,0 +1,167 @@
+import AgentModel
+import AgentPorts
+import AgentSimulation
+import PracticeProvider
+import Testing
+
+/// Decisions where the vault, the agent or the account is not there to be asked (DESIGN, Offline authorization).
+@Suite struct DecisionTests {
+  private static let policy = #"""
+    {"name":"default","policy":{"name":"default","version":1,"capabilities":{"read":{"kind":"read","offlineWindowSeconds":600}}}}
+    """#
+
+  private static func signedIn(_ world: SimulatedWorld) async throws -> Scene {
+    let scene = try await Scene.signedIn(world)
+    #expect(try await world.client().call("policy.set", policy).error == nil)
+    return scene
+  }
+
+  private static func check(_ world: SimulatedWorld, _ account: String) async throws -> SimulatedAnswer {
+    let client = try world.client()
+    defer { client.disconnect() }
+    return await client.call("authorization.check", #"{"account":"\#(account)","capability":"read"}"#)
+  }
+
+  /// `allow`, a denial's reason, or an error's code.
+  private static func word(_ answer: SimulatedAnswer) -> String {
+    if let code = answer.code { return "\(code)" }
+    return answer["effect"] == "deny" ? answer["reason"] ?? "?" : answer["effect"] ?? "lost"
+  }
+
+  /// Never anything between: a policy that is no longer in memory is not one that knows nothing.
+  @Test func lockedWhileItDecides() throws {
+    for seed in UInt64(1)...60 {
+      try scenario(seed: seed) { world in
+        let scene = try await Self.signedIn(world)
+        let asking = try world.client()
+        let ids = (0..<8).map { _ in
+          asking.send("authorization.check", #"{"account":"\#(scene.account)","capability":"read"}"#)
+        }
+        #expect(try await world.client().call("agent.lock").error == nil)
+        for id in ids {
+          let word = Self.word(await asking.answer(to: id))
+          #expect(["allow", "1001"].contains(word), "seed \(seed): \(word)")
+        }
+        #expect(Self.word(try await Self.check(world, scene.account)) == "1001", "seed \(seed)")
+        let explained = try await world.client().call(
+          "policy.explain", #"{"account":"\#(scene.account)","capability":"read"}"#)
+        #expect(explained.code == 1001, "seed \(seed): \(explained)")
+        #expect(try await world.client().call("agent.unlock").error == nil)
+        #expect(Self.word(try await Self.check(world, scene.account)) == "allow", "seed \(seed)")
+      }
+    }
+  }
+
+  @Test func shutDownWhileItDecides() throws {
+    for seed in UInt64(1)...60 {
+      try scenario(seed: seed) { world in
+        let scene = try await Self.signedIn(world)
+        let asking = try world.client()
+        let ids = (0..<8).map { _ in
+          asking.send("authorization.check", #"{"account":"\#(scene.account)","capability":"read"}"#)
+        }
+        _ = try await world.client().call("agent.shutdown")
+        for id in ids {
+          let word = Self.word(await asking.answer(to: id))
+          #expect(["allow", "1002", "lost"].contains(word), "seed \(seed): \(word)")
+        }
+        try await world.restart()
+        #expect(Self.word(try await Self.check(world, scene.account)) == "allow", "seed \(seed)")
+      }
+    }
+  }
+
+  @Test(arguments: ["soft", "hard", "offline"]) func signedOutAndForgotten(mode: String) throws {
+    try scenario { world in
+      let scene = try await Self.signedIn(world)
+      let client = try world.client()
+      let account = #"{"account":"\#(scene.account)""#
+      #expect(await client.call("account.signOut", account + #","mode":"\#(mode)"}"#).error == nil)
+      for _ in 0..<2 {
+        let answer = try await Self.check(world, scene.account)
+        #expect(Self.word(answer) == "signedOut" && answer["effect"] == "deny", "\(answer)")
+        try await world.restart()
+      }
+      #expect(try await world.client().call("account.forget", account + "}").error == nil)
+      #expect(Self.word(try await Self.check(world, scene.account)) == "2001")
+    }
+  }
+
+  @Test func aDamagedAccountDecidesNothingAndTheOtherDoes() throws {
+    try scenario { world in
+      let scene = try await Self.signedIn(world)
+      world.crash()
+      let work = try #require(try world.tamper { try $0.partitions().first { $0 != .vault } })
+      try await world.restart()
+      let bob = try await world.signIn("bob", at: scene.provider, alias: "home")
+      world.crash()
+      try world.tamper { store in
+        try store.commit([.delete(RecordKey(partition: work, kind: RecordKind(rawValue: 4)))])
+      }
+      try await world.restart()
+      #expect(Self.word(try await Self.check(world, scene.account)) == "5002")
+      #expect(Self.word(try await Self.check(world, bob)) == "allow")
+    }
+  }
+
+  /// The provider cannot answer, and its last token lives: it stands behind nothing now, and the window runs.
+  @Test(arguments: [
+    Incident.notConnected(.refused), .untrusted, .lostAnswer(.reset), .notConnected(.nameNotFound),
+  ])
+  func aProviderThatIsDeadIsNotOnline(incident: Incident) throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      let other = try await world.provider("other")
+      try await world.signIn("bob", at: other, alias: "home")
+      let client = try world.client()
+      let set = await client.call(
+        "policy.set",
+        #"{"name":"default","policy":{"name":"default","version":1,"capabilities":{"#
+          + #""fresh":{"kind":"write","token":"fresh"},"read":{"kind":"read","offlineWindowSeconds":600}}}}"#)
+      #expect(set.error == nil, "\(set)")
+      func words() async -> [String] {
+        let answer = await client.call(
+          "authorization.checkMany", #"{"account":"\#(scene.account)","capabilities":["fresh","read"]}"#)
+        return answer.result?["decisions"]?.arrayValue?.compactMap { $0["reason"]?.stringValue } ?? []
+      }
+      #expect(await words() == ["allowed", "allowed"])
+      world.network.next("/token", incident, host: "idp.test", times: nil)
+      _ = try await scene.token(method: "token.refresh")
+      #expect(await client.call("token.refresh", #"{"account":"home"}"#).error == nil)
+      #expect(try await scene.token()["accessToken"] != nil, "the token serves on")
+      #expect(await words() == ["onlineRequired", "allowed"])
+      if case .notConnected(.nameNotFound) = incident {
+        // A way may have opened, and nobody has found one yet.
+        world.signals.fire(.clockChanged)
+        #expect(await words() == ["onlineRequired", "allowed"])
+      }
+      // Its next word mends it: a token, or the sign-in where a strict server may have spent the grant.
+      world.network.clearIncidents()
+      await world.clock.sleep(for: .seconds(400))
+      if case .lostAnswer = incident {
+        try await world.signIn("alice", at: scene.provider, again: scene.account)
+      } else {
+        #expect(scene.works(try await scene.token(method: "token.refresh")))
+      }
+      #expect(await words() == ["allowed", "allowed"])
+    }
+  }
+
+  /// The way to the roles is broken since the sign-in: nobody knows that it is not the role that is forbidden.
+  @Test func rolesThatNobodyToldYet() throws {
+    try scenario { world in
+      world.network.next("/userinfo", .notConnected(.refused), host: "idp.test", times: nil)
+      let scene = try await Scene.signedIn(world, more: #","authorization":{"rolesClaim":"staff"}"#)
+      let client = try world.client()
+      let set = await client.call(
+        "policy.set",
+        #"{"name":"default","policy":{"name":"default","version":1,"capabilities":{"read":{"kind":"read"}},"#
+          + #""forbids":[{"capabilities":["read"],"whenRole":"trainee"}]}}"#)
+      #expect(set.error == nil, "\(set)")
+      #expect(Self.word(try await Self.check(world, scene.account)) == "snapshotMissing")
+      world.network.clearIncidents()
+      #expect(await client.call("snapshot.refresh", #"{"account":"\#(scene.account)"}"#).error == nil)
+      #expect(Self.word(try await Self.check(world, scene.account)) == "allow")
+    }
+  }
+}
