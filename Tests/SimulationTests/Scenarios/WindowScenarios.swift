@@ -140,6 +140,33 @@ import Testing
     }
   }
 
+  /// Nobody asks anything for a day and a half, the machine is shut down, and starts with a clock of before.
+  @Test func whatAnEndWritesDown() async throws {
+    try await everySeed(200) { world, chance in
+      let scene = try await Scene.signedIn(world)
+      let watch = Watch(scene)
+      #expect(try await world.client().call("policy.set", Self.policy).error == nil)
+      world.setOnline(false)
+      var counted = Counted(since: world.clock.boot())
+      let ran = chance.seconds(36 * 3600...47 * 3600)
+      if chance.coin() { world.sleepMachine(for: ran) } else { await world.clock.sleep(for: ran) }
+      let client = try world.client()
+      _ = await client.call("agent.shutdown")
+      await world.clock.sleep(for: .seconds(5))
+      counted.before = counted.elapsed(world) - .seconds(5)
+      counted.since = BootInstant(milliseconds: 0)
+      counted.isSameBoot = false
+      world.crash()
+      world.clock.reboot()
+      world.clock.setWall(world.clock.trueTime + (.zero - ran))
+      try await world.restart()
+      for hours in [0, 8, 16] as [Int64] {
+        await world.clock.sleep(for: .seconds(hours * 3600))
+        Self.check(try await watch.decide(), counted, world)
+      }
+    }
+  }
+
   /// The provider's own clock is off or changes its mind: what it says counts for its own accounts, and takes nothing
   /// from what the boot clock counted.
   @Test func aProviderThatLiesAboutTheTime() async throws {
