@@ -42,7 +42,9 @@ def names() -> List[str]:
 
 
 def decisions(bench: Any, agent_program: str, demo: str) -> None:
-    files = {name: os.path.join(bench.directory, name) for name in ("request-token", "request-decision", "capabilities")}
+    files = {
+        name: os.path.join(bench.directory, name) for name in ("request-token", "request-decision", "capabilities")
+    }
     for (name, path), text in zip(files.items(), (TOKEN, DECISION, "\n".join(names()) + "\n")):
         with open(path, "w") as file:
             file.write(text)
@@ -102,15 +104,22 @@ def at_once(bench: Any, agent: Agent, files: Dict[str, str]) -> None:
     for count, values in rates.items():
         goal = {16: Goal(least=2), 128: Goal(least=3)}.get(count)
         bench.rows.append(
-            Row("decisions at once", f"{count} in flight", "/s", values, one_by_one if goal else None, goal))
+            Row("decisions at once", f"{count} in flight", "/s", values, one_by_one if goal else None, goal)
+        )
 
 
 def run(
     bench: Any, agent: Agent, request: str, names: "str | None", connections: int = 1, depth: int = 1
 ) -> Dict[str, Any]:
     done: Dict[str, Any] = bench.load.run(
-        agent.socket, request, pid=agent.pid, same_cpu=connections == 1, names=names, connections=connections,
-        depth=depth)
+        agent.socket,
+        request,
+        pid=agent.pid,
+        same_cpu=connections == 1,
+        names=names,
+        connections=connections,
+        depth=depth,
+    )
     bench.errors += done["errors"]
     return done
 
