@@ -4,6 +4,7 @@ internal import JSONRPC
 enum ErrorWords {
   static func hints(name: String, data: JSONNode?) -> [String] {
     var hints = facts(data)
+    if name == "notFound", data?["kind"]?.string == "pin" { hints.append("`lanyard step-up --enroll` sets one.") }
     if let own = byName(name, account: data?["account"]?.string) { hints.append(own) }
     if let remedies = data?["remedies"] {
       for remedy in remedies.elements.compactMap(\.string) {

@@ -80,12 +80,12 @@ Denied: work may not do order.view now.
             (("missingRole", {"rolesAny": ["chief", "deputy"]}), "roles that may: chief, deputy."),
             (("missingScope", {"missing": ["mail"]}), "lacks the scope mail."),
             (("snapshotTooOld", {"snapshotAgeSeconds": 90000, "snapshotMaxAgeSeconds": 86400}),
-             "25 hours old, and 24 hours are the most."),
+             "25 hours old; it may be 24 hours old at most."),
             (("forbidden", {"whenRole": "trainee", "whenScope": "w"}), "whoever has the role trainee and the scope w."),
             (("sensitivityTooHigh", {"atMost": "internal", "sensitivity": "restricted"}),
              "The data is restricted, and this may touch at most what is internal."),
             (("onlineRequired", {"lastOnlineAuthAgeSeconds": 301, "onlineWithinSeconds": 300}),
-             "it last confirmed this account 5 minutes ago, and 5 minutes are the most."),
+             "it last confirmed this account 5 minutes ago (at most 5 minutes ago would do)."),
         ]:
             self.assertIn(words, self.told(denied(failed), code=6))
 

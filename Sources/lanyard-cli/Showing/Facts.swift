@@ -15,11 +15,42 @@ struct Facts {
   /// An empty line.
   mutating func gap() { rows.append(("", "")) }
 
-  var lines: [String] {
-    let width = rows.map(\.name.count).max() ?? 0
-    return rows.map { row in
-      guard !row.name.isEmpty else { return "" }
-      return Style.faint(row.name) + String(repeating: " ", count: width - row.name.count + 2) + row.words
+  var lines: [String] { lines(indent: 0) }
+
+  /// On a terminal, what is longer than its lines goes on below, under its own beginning. Elsewhere a fact is a line.
+  func lines(indent: Int) -> [String] {
+    let width = (rows.map(\.name.count).max() ?? 0) + 2
+    let margin = String(repeating: " ", count: indent)
+    let room = Terminal.showsAnswers ? max(20, Terminal.columns - indent - width) : Int.max
+    return rows.flatMap { row -> [String] in
+      guard !row.name.isEmpty else { return [""] }
+      let words = Self.folded(row.words, within: room)
+      let first = margin + Style.faint(row.name) + String(repeating: " ", count: width - row.name.count) + words[0]
+      return [first] + words.dropFirst().map { String(repeating: " ", count: indent + width) + $0 }
+    }
+  }
+
+  /// Broken between words; never empty.
+  private static func folded(_ words: String, within room: Int) -> [String] {
+    var lines: [(text: String, count: Int)] = []
+    for word in words.split(separator: " ", omittingEmptySubsequences: false) {
+      let count = seen(word)
+      if let last = lines.last, last.count + 1 + count <= room {
+        lines[lines.count - 1] = (last.text + " " + word, last.count + 1 + count)
+      } else {
+        lines.append((String(word), count))
+      }
+    }
+    return lines.isEmpty ? [""] : lines.map(\.text)
+  }
+
+  /// How many characters of it are seen: not those that set a style.
+  private static func seen(_ word: Substring) -> Int {
+    var isStyle = false
+    return word.reduce(into: 0) { count, character in
+      if character == "\u{1B}" { isStyle = true }
+      if !isStyle { count += 1 }
+      if character == "m" { isStyle = false }
     }
   }
 

@@ -50,6 +50,17 @@ struct DecisionInfo {
     }
   }
 
+  /// Nothing stands over the account yet, so that nothing is allowed.
+  private var hasNoPolicy: Bool { policyName.isEmpty && reason == "unknownCapability" }
+
+  private func help(for label: String) -> [String] {
+    guard hasNoPolicy else { return remedies.map { ReasonWords.remedy($0, account: label) } }
+    return [
+      "Set one: `lanyard policy set FILE`. One of the name `default` is for every provider that names no other; "
+        + "else name it: `lanyard rpc provider.update '{\"provider\":\"P\",\"policy\":\"NAME\"}'`."
+    ] + remedies.filter { $0 != "administrator" }.map { ReasonWords.remedy($0, account: label) }
+  }
+
   /// For a person: allowed or not, why, until when, what would help.
   func lines(for label: String) -> [String] {
     let who = Text.shown(label)
@@ -61,16 +72,19 @@ struct DecisionInfo {
       default: Style.bad("Denied") + ": \(who) may not do \(what) now."
       }
     var facts = Facts()
-    for (number, failure) in failures.enumerated() { facts.add(number == 0 ? "Why" : " ", failure.words) }
+    for (number, failure) in failures.enumerated() {
+      let isOfPolicy = hasNoPolicy && failure.reason == "unknownCapability"
+      facts.add(
+        number == 0 ? "Why" : " ",
+        isOfPolicy ? "There is no policy for this account, and without one nothing is allowed." : failure.words)
+    }
     if let validUntil { facts.add("Until", "\(validUntil.local) (\(validUntil.relative)), if nothing changes before") }
     if !obligations.isEmpty { facts.add("Do", obligations.joined(separator: ", ")) }
-    for (number, remedy) in remedies.enumerated() {
-      facts.add(number == 0 ? "Help" : " ", ReasonWords.remedy(remedy, account: label))
-    }
+    for (number, words) in help(for: label).enumerated() { facts.add(number == 0 ? "Help" : " ", words) }
     if clockIsSuspect, reason != "clockSuspect" {
       facts.add("Clock", "It is behind what was known before, so that everything ends earlier than it seems.")
     }
     if policyVersion > 0 { facts.add("Policy", "\(policyName), version \(policyVersion)") }
-    return [verdict] + facts.lines.map { "  " + $0 }
+    return [verdict] + facts.lines(indent: 2)
   }
 }

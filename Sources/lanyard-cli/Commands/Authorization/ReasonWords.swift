@@ -57,14 +57,14 @@ enum ReasonWords {
 
   private static func sinceConfirmed(_ facts: ReasonFacts) -> String {
     let age = facts.span("lastOnlineAuthAgeSeconds").map { "; it last confirmed this account \($0) ago" } ?? ""
-    return age + (facts.span("onlineWithinSeconds").map { ", and \($0) are the most" } ?? "")
+    return age + (facts.span("onlineWithinSeconds").map { " (at most \($0) ago would do)" } ?? "")
   }
 
   private static func snapshotTooOld(_ facts: ReasonFacts) -> String {
     guard let age = facts.span("snapshotAgeSeconds"), let most = facts.span("snapshotMaxAgeSeconds") else {
       return "What is known of this account's rights is too old."
     }
-    return "What is known of this account's rights is \(age) old, and \(most) are the most."
+    return "What is known of this account's rights is \(age) old; it may be \(most) old at most."
   }
 
   private static func missingRole(_ facts: ReasonFacts) -> String {

@@ -3,6 +3,8 @@ import JSONRPC
 /// What `session.get` tells.
 struct SessionInfo {
   let state: String
+  let since: Moment?
+  let remedies: [String]
   let freshness: String
   let expiresAt: Moment?
   let refreshExpiresAt: Moment?
@@ -20,6 +22,8 @@ struct SessionInfo {
   init(_ node: JSONNode) {
     func moment(_ node: JSONNode?) -> Moment? { node?.string.flatMap { Moment($0) } }
     state = node["state"]?.string ?? ""
+    since = moment(node["since"])
+    remedies = node["remedies"]?.elements.compactMap(\.string) ?? []
     freshness = node["freshness"]?.string ?? ""
     expiresAt = moment(node["accessTokenExpiresAt"])
     refreshExpiresAt = moment(node["refreshTokenExpiresAt"])

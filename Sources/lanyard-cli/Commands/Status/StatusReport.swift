@@ -41,18 +41,27 @@ struct StatusReport {
     facts.add("Because", selection?.reason.sentence)
     facts.add("Provider", "\(account.provider)\(account.tenant.map { ", tenant \($0)" } ?? "")")
     let state = session?.state ?? account.state
-    facts.add("Session", styled: Style.state(state)(Text.shown(state)))
+    let since = session?.since.flatMap { state == "active" ? nil : ", since \($0.local) (\($0.relative))" } ?? ""
+    facts.add("Session", styled: Style.state(state)(Text.shown(state)) + since)
     guard let session else { return addProblem(to: &facts) }
     facts.add("Token", session.tokenWords)
     facts.add("Refresh", session.refreshWords)
     facts.add("Last online", session.lastOnline?.relative)
-    facts.add("Offline until", session.offlineGraceUntil?.relative)
+    facts.add("Offline until", session.offlineGraceUntil.map(Self.offline))
     facts.add("Data", account.dataWords)
     facts.add("Step-up", session.stepUpValidUntil.map { "good until \($0.clock)" })
     if session.clock == "suspect" {
       facts.add("Clock", styled: Style.bad("suspect: this machine's time went backwards"))
     }
-    if let next = Self.next(state, account: account) { facts.add("Next", next) }
+    for (number, remedy) in session.remedies.enumerated() {
+      facts.add(number == 0 ? "Next" : " ", ReasonWords.remedy(remedy, account: account.label))
+    }
+    if session.remedies.isEmpty, let next = Self.next(state, account: account) { facts.add("Next", next) }
+  }
+
+  /// The latest that the policy allows anything without the provider.
+  private static func offline(_ until: Moment) -> String {
+    until > Moment.now ? "\(until.local) (\(until.relative)), what the policy allows" : "over since \(until.local)"
   }
 
   private func addProblem(to facts: inout Facts) {
