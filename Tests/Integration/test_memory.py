@@ -1,0 +1,81 @@
+"""What stays of a secret in the agent's memory once it was used: nothing."""
+
+import os
+import stat
+import unittest
+
+from house import House, add_provider, import_account, raw, request
+
+PINENTRY = r"""#!/usr/bin/python3 -u
+import sys
+print("OK")
+for line in sys.stdin:
+    if line.strip() == "GETPIN":
+        print("D " + open(__file__ + ".pin").read())
+    print("OK")
+"""
+
+
+def writable_memory(pid):
+    """Each writable mapping of a process: where, and its bytes; also those that are guarded."""
+    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        for line in maps:
+            place, rights = line.split()[:2]
+            if "w" not in rights and "---" not in rights:
+                continue
+            begin, end = (int(number, 16) for number in place.split("-"))
+            for start in range(begin, end, 1 << 20):
+                try:
+                    memory.seek(start)
+                    yield line.strip(), memory.read(min(1 << 20, end - start))
+                except (OSError, OverflowError, ValueError):
+                    break
+
+
+@unittest.skipIf(os.geteuid() != 0, "NOT TESTED: nobody but root may read the agent's memory")
+class Memory(House):
+    def found(self, scene, canary):
+        """Where it stands, or its first or second half does."""
+        half = len(canary) // 2
+        spellings = (canary, canary[:half], canary[half:])
+        return [where for where, data in writable_memory(scene.pid) for spelling in spellings if spelling in data]
+
+    def asked(self, scene, method, **params):
+        (answer,) = raw(scene.socket, request(method, params))
+        return answer
+
+    def test_the_search_finds_what_is_there(self):
+        scene = self.scene()
+        client = self.client(scene)
+        add_provider(client, self.provider(), name="not-a-secret-xk93")
+        self.assertTrue(self.found(scene, b"not-a-secret-xk93"))
+
+    def test_nothing_of_a_pin(self):
+        program = os.path.join(self.directory(), "pinentry")
+        with open(program, "w") as file:
+            file.write(PINENTRY)
+        os.chmod(program, stat.S_IRWXU)
+        scene = self.scene("--pinentry", program, "--log-level", "trace")
+        client = self.client(scene)
+        idp = self.provider()
+        add_provider(client, idp)
+        import_account(client, idp, "alice", alias="work")
+
+        right, wrong, typed = b"Rq7-canary-right-83651", b"Wz4-canary-wrong-20974", b"Tj9-canary-typed-55182"
+        with open(program + ".pin", "wb") as file:
+            file.write(typed)
+        self.assertIn("result", self.asked(scene, "stepUp.enroll", account="work", pin=right.decode()))
+        self.assertIn("result", self.asked(scene, "stepUp.verify", account="work", pin=right.decode()))
+        # On a connection that stays open, too; and what is refused before anybody looks at it.
+        client.call("stepUp.verify", {"account": "work", "pin": right.decode()})
+        self.refused(4003, lambda: client.call("stepUp.verify", {"account": "work", "pin": wrong.decode()}))
+        self.assertIn("error", self.asked(scene, "stepUp.verify", account="work", pin=wrong.decode(), extra=1))
+        self.assertIn("error", self.asked(scene, "stepUp.verify", account="nobody", pin=wrong.decode()))
+        self.assertIn("error", self.asked(scene, "stepUp.verify", account="work", prompt="pinentry"))
+        for name, pin in (("right", right), ("wrong", wrong), ("typed", typed)):
+            with self.subTest(name):
+                self.assertEqual(self.found(scene, pin), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
