@@ -51,7 +51,7 @@ class FieldServiceTests(RealProvider):
 
         self.assertEqual(self.answer("policy", "check", EXAMPLE), "field-service, version 1: nothing is wrong.\n")
         screen = self.on_terminal("policy", "set", EXAMPLE)
-        self.assertIn("no provider names this policy yet", screen.text)
+        self.assertIn("No provider names it yet", screen.text)
         self.assertIn("There is no policy for this account", self.can(6, VIEW))
         self.use_example()
         self.assertRegex(self.answer("policy", "list"), r"field-service +1\n")
