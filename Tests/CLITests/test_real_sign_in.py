@@ -1,7 +1,11 @@
 """Every way to sign in, as a person at a terminal goes it: the real agent, a provider on this machine, a browser."""
 
+import base64
+import hashlib
 import json
+import os
 import re
+import sys
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -134,3 +138,79 @@ class SignInTests(RealProvider):
 
     def test_by_name_and_never_configured(self):
         self.assertIn("lanyard provider add elsewhere --issuer URL", self.refused(1, "login", "elsewhere"))
+
+    # Another program's refresh token
+
+    def token_of(self, user="alice"):
+        """A refresh token as another program has it: by a sign-in of its own, without this agent."""
+        verifier = "v" * 43
+        challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
+        client, redirect = "lanyard-demo", "http://127.0.0.1:9/callback"
+        asked = urllib.parse.urlencode({
+            "response_type": "code", "client_id": client, "redirect_uri": redirect, "scope": "openid offline_access",
+            "code_challenge": challenge, "code_challenge_method": "S256", "state": "s"})
+        left = self.visit(f"{self.issuer}/authorize?{asked}", user)
+        code = urllib.parse.parse_qs(urllib.parse.urlsplit(left).query)["code"][0]
+        body = urllib.parse.urlencode({
+            "grant_type": "authorization_code", "code": code, "redirect_uri": redirect, "client_id": client,
+            "code_verifier": verifier}).encode()
+        with urllib.request.urlopen(f"{self.issuer}/token", body, timeout=PATIENCE_SECONDS) as answer:
+            return json.load(answer)["refresh_token"]
+
+    def test_an_imported_token_typed_unseen(self):
+        token = self.token_of()
+        screen = self.on_terminal(
+            "login", "idp", "--import", "--alias", "work", answers=[("(not shown): ", token + "\n")])
+        self.assertEqual(screen.code, 0, screen.text)
+        self.assertIn("Signed in: alice-acme at idp", screen.text)
+        self.assertIn("account work.", screen.text)
+        self.assertNotIn(token, screen.text)
+        self.answer("token", "work")
+        # The agent has used it, so it is nobody else's any more.
+        self.assertIn("Reason: refused.", self.refused(4, "login", "idp", "--import", input=token))
+        self.assertEqual(len(self.accounts()), 1)
+
+    def test_an_imported_token_from_a_pipe_and_from_a_file(self):
+        self.answer("login", "idp", "--import", "--alias", "piped", input=self.token_of("alice") + "\n")
+        path = os.path.join(self.place, "token")
+        with open(path, "w") as file:
+            file.write(self.token_of("bob") + "\n")
+        self.answer("login", "idp", "--import", path, "--alias", "filed")
+        self.assertEqual({account["alias"] for account in self.accounts()}, {"piped", "filed"})
+
+    def test_an_import_that_comes_to_nothing(self):
+        screen = self.on_terminal("login", "idp", "--import", interrupt_after="(not shown): ")
+        self.assertEqual(screen.code, 130)
+        self.refused(2, "login", "idp", "--import")
+        told = self.refused(2, "login", "idp", "--import", "rt-that-is-no-file")
+        self.assertNotIn("rt-that-is-no-file", told)
+        self.assertIn("never as an argument", told)
+        for words in (["--device"], ["-s", "openid"], ["--account", "work"]):
+            self.refused(2, "login", "idp", "--import", *words, input="rt")
+        self.refused(2, "login", "idp", "a-file")
+        self.assertIn("provider add", self.refused(1, "login", "elsewhere", "--import", input="rt"))
+        self.assertEqual(self.accounts(), [])
+
+    # A browser that opens by itself
+
+    def test_a_browser_that_opens(self):
+        """`xdg-open` goes where it is sent, and all the way back to the agent."""
+        programs = os.path.join(self.place, "bin")
+        os.mkdir(programs)
+        opener = os.path.join(programs, "xdg-open")
+        os.mkfifo(os.path.join(self.place, "page"))
+        with open(opener, "w") as file:
+            file.write(
+                f"#!{sys.executable}\nimport sys, urllib.request\n"
+                "page = urllib.request.urlopen(sys.argv[1], timeout=20).read()\n"
+                f"open({self.place!r} + '/page', 'wb').write(page)\n")
+        os.chmod(opener, 0o755)
+        self.post("/practice/options", autoApprove="alice")
+        screen = self.on_terminal(
+            "login", "idp", "--alias", "work",
+            environment={"PATH": f"{programs}:{self.environment['PATH']}", "DISPLAY": ":0"})
+        self.assertEqual(screen.code, 0, screen.text)
+        self.assertIn("Signed in: alice-acme at idp", screen.text)
+        with open(os.path.join(self.place, "page")) as file:
+            self.assertIn("You are signed in", file.read())
+        self.answer("token", "work")

@@ -16,10 +16,19 @@ struct Login: ParsableCommand {
         lanyard login idp --device      # no browser here: scan a code, or enter one, on another device
         lanyard login idp --paste       # a browser elsewhere: paste the address with which it was left
         lanyard login --account work    # sign this account in again
+        lanyard login idp --import      # take over another program's refresh token: it is asked for, not shown
+        lanyard login idp --import FILE # or read from a file; or from a pipe: … | lanyard login idp --import
+
+      A refresh token is never given as an argument: other programs could read it there. It is used once at once, so
+      that only the agent can go on with it; the other program's session ends where the provider rotates tokens. If the
+      provider refuses it, nothing is kept. Delete the file afterwards.
       """)
 
   @Argument(help: "The provider; may be left out if there is one.", completion: .providers)
   var provider: String?
+
+  @Argument(help: "With --import: the file that the refresh token is in; - is stdin.", completion: .file())
+  var file: String?
 
   @Flag(name: .long, help: "Show a code to enter on any device.")
   var device = false
@@ -29,6 +38,9 @@ struct Login: ParsableCommand {
 
   @Flag(name: .long, help: "Show the address instead of opening it.")
   var noBrowser = false
+
+  @Flag(name: .customLong("import"), help: "Take over the refresh token of another program.")
+  var isImport = false
 
   @Option(name: .long, help: "A short name for the account.")
   var alias: String?
@@ -40,21 +52,38 @@ struct Login: ParsableCommand {
 
   func validate() throws {
     if device && paste { throw ValidationError("--device and --paste are two ways; choose one.") }
+    if file != nil && !isImport { throw ValidationError("Only --import reads a file. Name one provider.") }
+    guard isImport else { return }
+    if device || paste || noBrowser { throw ValidationError("--import needs no page and no code; choose one way.") }
+    if !scope.isEmpty { throw ValidationError("A refresh token has its scopes; -s does not go with --import.") }
+    if common.account != nil {
+      throw ValidationError("An import finds its account by who the token belongs to; --account does not go with it.")
+    }
   }
 
   func run() throws {
     var agent = try common.connect()
-    let job = SignIn.Wish(
-      provider: try chosenProvider(over: &agent), flow: device ? .device : paste ? .paste : .browser,
-      opensBrowser: !noBrowser, isForPrograms: common.json,
-      scopes: scope.flatMap { $0.split(separator: " ").map(String.init) },
-      account: common.account, alias: alias)
-    let id = try SignIn(wish: job).run(over: &agent)
+    let provider = try chosenProvider(over: &agent)
+    let id: String
+    if isImport {
+      id = try ImportedToken(provider: provider, alias: alias, file: file).handOver(to: &agent)
+    } else {
+      id = try signIn(at: provider, over: &agent)
+    }
     let account = try AccountInfo.named(id, over: &agent)
     guard !common.json else { return Output.answer(account.json) }
     let tenant = account.tenant.map { ", tenant \($0)" } ?? ""
     Output.answer(
       Text.shown("Signed in: \(account.person) at \(account.provider)\(tenant), account \(account.label)."))
+  }
+
+  private func signIn(at provider: String, over agent: inout AgentConnection) throws(CommandFailure) -> String {
+    let job = SignIn.Wish(
+      provider: provider, flow: device ? .device : paste ? .paste : .browser,
+      opensBrowser: !noBrowser, isForPrograms: common.json,
+      scopes: scope.flatMap { $0.split(separator: " ").map(String.init) },
+      account: common.account, alias: alias)
+    return try SignIn(wish: job).run(over: &agent)
   }
 
   private func chosenProvider(over agent: inout AgentConnection) throws(CommandFailure) -> String {
