@@ -162,7 +162,7 @@ extension Registry {
     if let expected = admission.expected, known?.id != expected {
       throw .signInFailed(
         "identityMismatch",
-        "Somebody else signed in than the account that was named. Nothing of that account was changed.")
+        "Another person signed in than the one whose account was named. Nothing of that account was changed.")
     }
     if let alias = admission.alias { try requireFree(alias, for: known?.id) }
     var profile: AccountProfile

@@ -21,9 +21,10 @@ enum SignInPage {
       closing: error.message + " You can close this page.")
   }
 
+  /// The hyphen does not break: on a phone the line would end in it.
   static func over() -> RedirectPage {
     page(
-      410, title: "This sign-in is over", sign: "!", tone: "bad", rows: [],
+      410, title: "This sign\u{2011}in is over", sign: "!", tone: "bad", rows: [],
       closing: "It was answered, cancelled or took too long. Begin a new one; you can close this page.")
   }
 
