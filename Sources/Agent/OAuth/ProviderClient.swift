@@ -118,7 +118,24 @@ struct ProviderClient: Sendable {
   ) async throws(DocumentFailure) -> Result {
     var fields = [HTTPField("Accept", "application/json")]
     if let bearer { fields.append(.bearer(bearer)) }
-    switch await send(request("GET", url, fields: fields, body: nil)) {
+    return try self.read(await send(request("GET", url, fields: fields, body: nil)), read)
+  }
+
+  /// What the provider says of a token of this client (RFC 7662).
+  func introspect<Result>(
+    _ token: Secret, at endpoint: String, _ read: (JSONNode) -> Result?
+  ) async throws(DocumentFailure) -> Result {
+    var form = FormBody()
+    form.append("token", token)
+    form.append("token_type_hint", OutboxEntry.Kind.accessToken.rawValue)
+    guard let fields = authenticate(&form, at: endpoint) else { throw .malformed }
+    return try self.read(await send(request("POST", endpoint, fields: fields, body: form.finish())), read)
+  }
+
+  private func read<Result>(
+    _ outcome: HTTPOutcome, _ read: (JSONNode) -> Result?
+  ) throws(DocumentFailure) -> Result {
+    switch outcome {
     case .response(let response) where response.status == 200:
       guard let result = RecordCoding.read(response.body, read) else { throw .malformed }
       return result

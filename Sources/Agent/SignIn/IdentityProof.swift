@@ -28,6 +28,9 @@ struct IdentityProof {
     guard let accessToken = response.accessToken else {
       throw .signInFailed("invalidTokenResponse", "The provider sent no access token. Nothing was kept.")
     }
+    if client.provider.endpoints.userinfo == nil, let endpoint = client.provider.endpoints.introspection {
+      return try await fromIntrospection(accessToken, at: endpoint)
+    }
     return try await fromUserInfo(accessToken)
   }
 
@@ -65,7 +68,7 @@ struct IdentityProof {
     guard half.map({ Base64URL.encode($0) }) == hash else { throw .accessTokenMismatch }
   }
 
-  private var claimNames: ClaimNames {
+  var claimNames: ClaimNames {
     let configuration = client.provider.configuration
     var tenant = configuration.authorization.tenantClaim
     if case .claim(let name)? = configuration.tenant { tenant = name }
@@ -119,7 +122,7 @@ struct IdentityProof {
     }
   }
 
-  private func person(
+  func person(
     issuer: String?, subject: String?, tenant: String?, name: String?, email: String?
   ) throws(RPCError) -> Person {
     guard let subject, (1...IDTokenPolicy.maximumSubjectBytes).contains(subject.utf8.count) else {

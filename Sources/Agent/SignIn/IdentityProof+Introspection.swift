@@ -1,0 +1,30 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentProtocol
+internal import JSONRPC
+internal import Secrets
+
+extension IdentityProof {
+  /// For servers without ID tokens and without userinfo: what the provider says of the access token (RFC 7662 §2.2).
+  func fromIntrospection(_ accessToken: Secret, at endpoint: String) async throws(RPCError) -> Person {
+    let names = claimNames
+    let clientID = client.provider.configuration.clientID
+    typealias Found = (subject: String, tenant: String?, name: String?)
+    let found: Found
+    do {
+      found = try await client.introspect(accessToken, at: endpoint) { node -> Found? in
+        // A token that is not active, or of another client, proves nobody.
+        guard node["active"]?.bool == true, node["client_id"]?.string ?? clientID == clientID,
+          let subject = node["sub"]?.string
+        else { return nil }
+        return (
+          subject, names.tenant.flatMap { name in node.members.first { $0.key.string == name }?.value.string },
+          node["username"]?.string
+        )
+      }
+    } catch {
+      throw .signInFailed("noIdentity", "The provider did not say who signed in. Nothing was kept.")
+    }
+    return try person(issuer: nil, subject: found.subject, tenant: found.tenant, name: found.name, email: nil)
+  }
+}
