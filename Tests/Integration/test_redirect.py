@@ -1,0 +1,94 @@
+"""The real listener of a sign-in, by everybody who may come to it: it takes one answer, by GET, of this machine."""
+
+import http.client
+import socket
+import unittest
+import urllib.parse
+
+from house import House, PATIENCE_SECONDS, add_provider
+
+FAILED = 2007
+
+
+class RedirectTests(House):
+    def setUp(self):
+        self.idp = self.provider("--auto-approve", "alice")
+        self.agent = self.client(self.scene())
+
+    def begin(self, **redirect):
+        add_provider(self.agent, self.idp, **({"redirect": redirect} if redirect else {}))
+        begun = self.agent.call("signIn.begin", {"provider": "practice", "flow": "browser"})
+        self.page = begun["authorizationUrl"]
+        query = urllib.parse.parse_qs(urllib.parse.urlsplit(self.page).query)
+        self.place = urllib.parse.urlsplit(query["redirect_uri"][0])
+        return begun["signIn"]
+
+    def answer(self):
+        """What the provider sends the browser back with."""
+        asked = urllib.parse.urlsplit(self.page)
+        connection = http.client.HTTPConnection(asked.netloc, timeout=PATIENCE_SECONDS)
+        connection.request("GET", f"{asked.path}?{asked.query}")
+        location = connection.getresponse().getheader("Location")
+        connection.close()
+        left = urllib.parse.urlsplit(location)
+        return f"{left.path}?{left.query}"
+
+    def ask(self, method, target, **headers):
+        connection = http.client.HTTPConnection(self.place.hostname, self.place.port, timeout=PATIENCE_SECONDS)
+        self.addCleanup(connection.close)
+        connection.request(method, target, headers=headers)
+        answer = connection.getresponse()
+        answer.text = answer.read().decode()
+        for name, _ in answer.getheaders():
+            self.assertFalse(name.lower().startswith("access-control-"), "no other site may read this")
+        return answer
+
+    def test_only_a_browser_of_this_machine_that_comes_by_get_is_heard(self):
+        sign_in, answer = self.begin(), self.answer()
+        self.assertEqual(self.place.hostname, "127.0.0.1")
+        origin = {"Origin": "https://evil.example"}
+        self.assertEqual(self.ask("POST", answer, **origin).status, 405)
+        self.assertEqual(self.ask("OPTIONS", answer, **origin, **{"Access-Control-Request-Method": "GET"}).status, 405)
+        self.assertEqual(self.ask("GET", "/favicon.ico").status, 404)
+        self.assertEqual(self.ask("GET", answer, Host="evil.example").status, 421)
+        # None of it was the answer: that one comes now, and after it nobody listens.
+        page = self.ask("GET", answer, **origin)
+        self.assertEqual(page.status, 200, page.text)
+        self.assertIn("You are signed in", page.text)
+        self.assertEqual(page.getheader("Cache-Control"), "no-store")
+        self.assertEqual(self.agent.call("signIn.wait", {"signIn": sign_in})["status"], "completed")
+        self.until(self.is_closed, "the port is free")
+
+    def is_closed(self):
+        with socket.socket() as probe:
+            return probe.connect_ex((self.place.hostname, self.place.port)) != 0
+
+    def test_a_wrong_answer_closes_it_too(self):
+        sign_in, answer = self.begin(), self.answer()
+        page = self.ask("GET", answer.replace("state=", "state=x"))
+        self.assertEqual(page.status, 400)
+        self.assertIn("You are not signed in", page.text)
+        error = self.refused(FAILED, lambda: self.agent.call("signIn.wait", {"signIn": sign_in}))
+        self.assertEqual(error.reason, "stateMismatch")
+        self.until(self.is_closed, "the port is free")
+        self.assertEqual(self.agent.call("account.list")["accounts"], [])
+
+    def test_a_cancelled_one_closes_it(self):
+        sign_in = self.begin()
+        self.agent.call("signIn.cancel", {"signIn": sign_in})
+        self.until(self.is_closed, "the port is free")
+
+    def test_a_port_that_somebody_else_has_is_told(self):
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            port = other.getsockname()[1]
+            add_provider(self.agent, self.idp, redirect={"host": "127.0.0.1", "port": port, "path": "/callback"})
+            begin = lambda: self.agent.call("signIn.begin", {"provider": "practice", "flow": "browser"})  # noqa: E731
+            error = self.refused(FAILED, begin)
+            self.assertEqual(error.reason, "portBusy")
+            self.assertIn(str(port), str(error))
+
+
+if __name__ == "__main__":
+    unittest.main()
