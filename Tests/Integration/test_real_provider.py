@@ -206,13 +206,12 @@ class Refreshing(Real):
         with ThreadPoolExecutor(4) as pool:
             answers = list(pool.map(lambda _: provider.refresh(token), range(4)))
         # A race inside the provider: mostly four times 200 with one successor; seen too were 400 invalid_grant, 500,
-        # and two successors. So what came is printed, and only what always holds is compared.
+        # two successors, and none at all. So what came is printed, and only what always holds is compared.
         print(sorted(answer.shape.split(" access_token")[0] for answer, _ in answers),
               len({body["refresh_token"] for _, body in answers if "refresh_token" in body}), "successors")
-        self.assertIn(200, {answer.status for answer, _ in answers})
         self.assertLessEqual({(answer.status, answer.error) for answer, _ in answers},
                              {(200, None), (400, "invalid_grant"), (500, None)})
-        self.observe("four refreshes at once", "a race: some 200; 400 invalid_grant, 500, two successors were seen too",
+        self.observe("four refreshes at once", "a race: 200, 400 invalid_grant, 500; none, one and two successors were seen",
                      "(not by the agent)")
 
     def test_a_disabled_person(self):
