@@ -7,21 +7,21 @@ struct Login: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Sign in.",
     discussion: """
-      Opens the provider's page in your browser and waits until you have signed in there. Ctrl-C gives up; nothing is
+      Opens the provider's page in your browser and waits until you have signed in there. Ctrl-C gives up; nothing is \
       left behind. With --json, what signIn.begin answered goes to stderr on one line, and the account to stdout.
 
       EXAMPLES:
         lanyard login                   # the only provider there is
         lanyard login idp --alias work
-        lanyard login idp --device      # no browser here: scan a code, or enter one, on another device
-        lanyard login idp --paste       # a browser elsewhere: paste the address with which it was left
+        lanyard login idp --device      # elsewhere: a code to scan or enter
+        lanyard login idp --paste       # a browser elsewhere: paste where it ended
         lanyard login --account work    # sign this account in again
-        lanyard login idp --import      # take over another program's refresh token: it is asked for, not shown
-        lanyard login idp --import FILE # or read from a file; or from a pipe: … | lanyard login idp --import
+        lanyard login idp --import      # a refresh token: typed unseen, or piped
+        lanyard login idp --import FILE # the same, from a file
 
-      A refresh token is never given as an argument: other programs could read it there. It is used once at once, so
-      that only the agent can go on with it; the other program's session ends where the provider rotates tokens. If the
-      provider refuses it, nothing is kept. Delete the file afterwards.
+      --import takes over the refresh token of another program. It is used once at once, so that only the agent can go \
+      on with it; where the provider rotates tokens, the other program's session ends. If the provider refuses it, \
+      nothing is kept. It is never given as an argument: other programs could read it there. Delete the file afterwards.
       """)
 
   @Argument(help: "The provider; may be left out if there is one.", completion: .providers)
