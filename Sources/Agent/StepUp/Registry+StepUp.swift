@@ -26,6 +26,13 @@ extension Registry {
       attemptsLeft: record?.attempts.left ?? StepUpAttempts.most)
   }
 
+  /// Since a soft sign-out, and until the proof is given. What can't be read is told to those who want to read it.
+  func isDataUnderPIN(_ id: AccountID) -> Bool {
+    guard let profile = profiles[id] else { return false }
+    return (try? onVault(account: id) { (vault) throws(VaultFailure) in try vault.isDataLocked(profile.partition) })
+      ?? false
+  }
+
   /// Until when a step-up counts where the caller does not say: as long as any policy of this account would take it.
   private func longestStepUpAge(of profile: AccountProfile) -> Milliseconds {
     guard case .document(let policy) = policyShelf.policy(of: profile.provider), let age = policy.longestStepUpAge
