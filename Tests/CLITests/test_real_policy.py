@@ -47,7 +47,7 @@ class FieldServiceTests(RealProvider):
     def test_a_day_that_ends_in_a_cellar(self):
         told = self.can(6, VIEW)
         self.assertIn("There is no policy for this account, and without one nothing is allowed.", told)
-        self.assertIn("`lanyard policy set FILE`", told)
+        self.assertIn("`lanyard policy set FILE --provider PROVIDER`", told)
 
         self.assertEqual(self.answer("policy", "check", EXAMPLE), "field-service, version 1: nothing is wrong.\n")
         screen = self.on_terminal("policy", "set", EXAMPLE)

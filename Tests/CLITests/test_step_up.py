@@ -55,6 +55,14 @@ class StepUpTests(Person):
         self.assertNotIn("2468", screen.text)
         self.assertEqual(agent.params("stepUp.verify"), {"account": "work", "pin": "2468", "durationSeconds": 600})
 
+    def test_nobody_is_asked_for_one_that_is_not_there(self):
+        agent = self.pin()
+        screen = self.on_terminal("step-up")
+        self.assertEqual(screen.code, 1, screen.text)
+        self.assertIn("`lanyard step-up --enroll` sets one.", screen.text)
+        self.assertNotIn(ASKED, screen.text)
+        self.assertNotIn("stepUp.verify", agent.methods())
+
     def test_a_wrong_one_says_how_many_are_left(self):
         self.pin("2468")
         words = self.refused(7, "step-up", input="1111\n")

@@ -79,6 +79,7 @@ struct StepUp: ParsableCommand {
   }
 
   private func verify(_ selector: String, over agent: inout AgentConnection) throws(CommandFailure) {
+    try requirePIN(selector, over: &agent)
     let pin = try self.pin(asking: "PIN (not shown): ")
     let answer = try agent.call("stepUp.verify") { writer in
       writer.member("account", selector)
@@ -96,6 +97,17 @@ struct StepUp: ParsableCommand {
       Output.warning(
         "this PIN has \(left) \(left == 1 ? "try" : "tries") left; `lanyard step-up --enroll` sets one anew.")
     }
+  }
+
+  /// Nobody is asked for a PIN that is not there. A script hears it from the agent.
+  private func requirePIN(_ selector: String, over agent: inout AgentConnection) throws(CommandFailure) {
+    guard Terminal.canAsk, !pinentry else { return }
+    let isThere = try agent.call("stepUp.status", params: { $0.member("account", selector) }) { status in
+      status["enrolled"]?.bool == true || status["attemptsLeft"]?.integer == 0
+    }
+    guard !isThere else { return }
+    throw CommandFailure(
+      .other, name: "notFound", "This account has no PIN.", hints: ["`lanyard step-up --enroll` sets one."])
   }
 
   private func enroll(_ selector: String, over agent: inout AgentConnection) throws(CommandFailure) {

@@ -56,8 +56,7 @@ struct DecisionInfo {
   private func help(for label: String) -> [String] {
     guard hasNoPolicy else { return remedies.map { ReasonWords.remedy($0, account: label) } }
     return [
-      "Set one: `lanyard policy set FILE`. One of the name `default` is for every provider that names no other; "
-        + "else name it: `lanyard rpc provider.update '{\"provider\":\"P\",\"policy\":\"NAME\"}'`."
+      "Set one: `lanyard policy set FILE --provider PROVIDER`. One of the name `default` is for all that name no other."
     ] + remedies.filter { $0 != "administrator" }.map { ReasonWords.remedy($0, account: label) }
   }
 
