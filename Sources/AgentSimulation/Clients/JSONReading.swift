@@ -42,6 +42,8 @@ public struct SimulatedAnswer: Sendable {
     json = line.flatMap { PracticeJSON(line: $0) } ?? .null
   }
 
+  /// No answer: the process was gone before the question.
+  public static let lost = SimulatedAnswer(line: nil)
   public var isLost: Bool { line == nil }
   public var result: PracticeJSON? { json["result"] }
   public var error: PracticeJSON? { json["error"] }
