@@ -76,6 +76,24 @@ import Testing
     }
   }
 
+  /// The answer of a refresh came while the disk failed, and stays in memory: it has the only token that lives.
+  @Test(arguments: modes) func anAnswerThatCouldNotBeKeptIsRevokedToo(mode: String) throws {
+    try scenario { world in
+      var options = Scene.options
+      options.revocationReach = .token
+      let scene = try await Scene.signedIn(world, options: options)
+      await scene.expireUnused()
+      world.failCommit(2, with: .full)
+      #expect(try await scene.token().code == 5001)
+      #expect(scene.idp.activeRefreshTokens() != [scene.firstRefreshToken], "the provider has made the next one")
+      _ = try await Self.signOut(scene, mode)
+      if mode == "offline" { _ = try await world.client().call("connectivity.report", #"{"online":true}"#) }
+      await world.clock.sleep(for: .seconds(120))
+      #expect(scene.idp.activeRefreshTokens().isEmpty)
+      #expect(try await Self.pending(world) == 0)
+    }
+  }
+
   @Test func offlineTouchesNoNetworkUntilItIsThere() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)

@@ -206,6 +206,20 @@ actor Account {
     tokens = [:]
   }
 
+  /// With a sign-out: an answer that could not be kept has the only refresh token that lives. Its place in the outbox;
+  /// nil if there is none, or an exchange is about to see to it.
+  func surrender() async -> OutboxEntry? {
+    guard underWay == nil, let held = unkept else { return nil }
+    unkept = nil
+    guard let token = TokenResponse(body: held.body)?.refreshToken else { return nil }
+    do {
+      return try await around.registry.quarantine(token, of: id)
+    } catch {
+      if unkept == nil { unkept = held }
+      return nil
+    }
+  }
+
   /// The provider was configured anew: what it refused before is asked again.
   func configurationChanged() async {
     guard let rule = try? await around.registry.open(id).2 else { return }

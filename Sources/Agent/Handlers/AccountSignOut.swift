@@ -26,6 +26,7 @@ enum AccountSignOutHandler: MethodHandler {
     // Who watches hears of it now; what became of the token is told when that is known.
     agent.events.publish(SessionStateChangedEvent(state: .signedOut, previous: done.previousState), account: id)
     if done.wasActive { agent.events.publish(AccountSwitchedEvent(active: nil, previous: id), account: id) }
+    if let held = await account.surrender() { await revoke(held, params, agent) }
     let revocation = await revoke(done, params, agent)
     agent.events.publish(
       AccountSignedOutEvent(mode: params.mode, data: done.data, revocation: revocation), account: id)
@@ -33,6 +34,18 @@ enum AccountSignOutHandler: MethodHandler {
     if done.data != .erased { agent.background.start { await agent.erasures.resume() } }
     return AccountSignOut.Result(
       account: id, mode: params.mode, data: done.data, revocation: revocation, endSessionUrl: done.endSessionURL)
+  }
+
+  /// What nobody knew of when the account signed out.
+  private static func revoke(_ held: OutboxEntry, _ params: AccountSignOut.Params, _ agent: AgentService) async {
+    guard params.mode == .offline else {
+      agent.background.start { _ = await agent.revocations.send(held) }
+      return
+    }
+    var later = held
+    later.nextAttemptAt = held.createdAt + RevocationOutbox.longest
+    try? await agent.registry.save(later)
+    await agent.revocations.schedule(later)
   }
 
   private static func revoke(
