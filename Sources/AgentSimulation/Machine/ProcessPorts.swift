@@ -10,9 +10,10 @@ struct ProcessClock: AgentClock {
   func boot() -> BootInstant { clock.boot() }
   var bootID: String { clock.bootID }
 
+  /// Who sleeps in a dead process is cancelled and goes home: nobody there may wake again, nor go round in circles.
   func sleep(until deadline: BootInstant) async {
-    guard life.isAlive else { return }
-    await clock.sleep(until: deadline)
+    if life.isAlive { await clock.sleep(until: deadline) }
+    if !life.isAlive { withUnsafeCurrentTask { $0?.cancel() } }
   }
 }
 
