@@ -145,6 +145,32 @@ import Testing
     }
   }
 
+  /// A revocation that ends whole grants is on its way when the same person comes back: the new grant comes after it.
+  @Test func aNewLoginWaitsForTheRevocationThatIsOnItsWay() throws {
+    for seed in 1...20 as ClosedRange<UInt64> {
+      try scenario(seed: seed) { world in
+        var options = Scene.options
+        options.revocationReach = .grant
+        let scene = try await Scene.signedIn(
+          world, options: options, more: #","refresh":{"reuse":"strict"},"revocationScope":"grant""#)
+        let gate = Gate()
+        world.network.next("/revoke", .heldBefore(gate))
+        let client = try world.client()
+        let signingOut = client.send("account.signOut", #"{"account":"work","mode":"soft"}"#)
+        await gate.reached()
+        async let again = world.signIn("alice", at: scene.provider, alias: "work")
+        await world.clock.sleep(for: .seconds(2))
+        gate.open()
+        #expect(try await again == scene.account)
+        #expect(await client.answer(to: signingOut).code == nil)
+        await world.clock.sleep(for: .seconds(3600))
+        let token = try await scene.token()
+        let works = scene.works(token)
+        #expect(works, "seed \(seed): \(token)")
+      }
+    }
+  }
+
   @Test func aSupersededRevocationIsToldAsAbandoned() throws {
     try scenario { world in
       var options = Scene.options

@@ -9,6 +9,8 @@ actor RevocationDesk {
   private let around: AccountSurroundings
   /// Entries that are being sent now: one request each at a time.
   private var inFlight: Set<[UInt8]> = []
+  /// Who waits for the end of such a request.
+  private var waiting: [[UInt8]: [CheckedContinuation<Void, Never>]] = [:]
   private var timers: [[UInt8]: Timestamp] = [:]
 
   init(around: AccountSurroundings) { self.around = around }
@@ -48,10 +50,21 @@ actor RevocationDesk {
     _ = try? await withDeadline(seconds: Self.drainSeconds, clock: clock) { () async throws(RPCError) in
       await withDiscardingTaskGroup { group in
         for entry in entries {
-          group.addTask { _ = await background.race { await self.send(entry) } }
+          group.addTask { _ = await background.race { await self.settle(entry) } }
         }
       }
     }
+  }
+
+  /// Tries an entry, or waits for the try that is on its way: where it ends whole grants, the new one must come after.
+  private func settle(_ entry: OutboxEntry) async {
+    guard inFlight.contains(entry.id) else { return _ = await send(entry) }
+    await withCheckedContinuation { waiting[entry.id, default: []].append($0) }
+  }
+
+  private func ended(_ id: [UInt8]) {
+    inFlight.remove(id)
+    for caller in waiting.removeValue(forKey: id) ?? [] { caller.resume() }
   }
 
   /// A person waits in front of the browser (DESIGN, Sign-out: Outbox).
@@ -60,7 +73,7 @@ actor RevocationDesk {
   /// Tries one entry. The result says what is known of the token now.
   func send(_ entry: OutboxEntry) async -> WireRevocationOutcome {
     guard inFlight.insert(entry.id).inserted else { return .queued }
-    defer { inFlight.remove(entry.id) }
+    defer { ended(entry.id) }
     // Another try may have ended it since it was read.
     guard let current = try? await around.registry.outbox().first(where: { $0.id == entry.id }) else { return .queued }
     guard current.expiresAt > now(for: current) else {
