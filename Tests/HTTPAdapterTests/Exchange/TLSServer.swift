@@ -62,6 +62,8 @@ struct TLSIdentity: Sendable {
 /// HTTPS on loopback, by Python's TLS. It answers every request with its path, or its body to `/echo`, and counts.
 final class TLSServer: Sendable {
   private let process: Process
+  /// Its end here closes with the tests, however they end, and the server goes with it.
+  private let life = Pipe()
   let port: UInt16
   private let log: TemporaryDirectory
 
@@ -79,6 +81,7 @@ final class TLSServer: Sendable {
       "python3", "-c", Self.script, identity.certificate, identity.key, log["requests"], newestVersion,
     ]
     let output = Pipe()
+    process.standardInput = life
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
     try process.run()
@@ -89,7 +92,11 @@ final class TLSServer: Sendable {
   deinit { process.terminate() }
 
   private static let script = """
-    import socket, ssl, sys
+    import os, socket, ssl, sys, threading
+    def outlive():
+        sys.stdin.buffer.read()
+        os._exit(0)
+    threading.Thread(target=outlive, daemon=True).start()
     certificate, key, log, newest = sys.argv[1:]
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.set_ciphers("DEFAULT:@SECLEVEL=0")
