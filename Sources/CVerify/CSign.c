@@ -1,6 +1,5 @@
 #include "CSign.h"
 
-#include <dlfcn.h>
 #include <openssl/bio.h>
 #include <openssl/core_names.h>
 #include <openssl/ec.h>
@@ -9,7 +8,6 @@
 #include <openssl/param_build.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
-#include <pthread.h>
 #include <string.h>
 
 #define FUNCTIONS(X)                                                                                          \
@@ -23,25 +21,7 @@
   X(OSSL_PARAM_BLD_push_octet_string) X(OSSL_PARAM_BLD_push_utf8_string) X(OSSL_PARAM_BLD_to_param)           \
   X(OSSL_PARAM_free) X(PEM_read_bio_PrivateKey) X(d2i_ECDSA_SIG)
 
-static struct {
-#define DECLARE(name) typeof(&name) name;
-  FUNCTIONS(DECLARE)
-} crypto;
-static bool is_open;
-
-static void open_once(void) {
-  void *library = dlopen("libcrypto.so.3", RTLD_LAZY | RTLD_LOCAL);
-  if (!library) return;
-#define RESOLVE(name) if (!(crypto.name = (typeof(crypto.name))dlsym(library, #name))) return;
-  FUNCTIONS(RESOLVE)
-  is_open = true;
-}
-
-static bool open_crypto(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, open_once);
-  return is_open;
-}
+#include "CryptoLibrary.h"
 
 static EVP_PKEY *inner(const csign_key *key) { return (EVP_PKEY *)key; }
 

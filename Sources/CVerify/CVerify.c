@@ -1,13 +1,11 @@
 #include "CVerify.h"
 
-#include <dlfcn.h>
 #include <openssl/core_names.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/param_build.h>
 #include <openssl/rsa.h>
-#include <pthread.h>
 #include <string.h>
 
 #define FUNCTIONS(X)                                                                                          \
@@ -19,25 +17,7 @@
   X(OSSL_PARAM_BLD_push_BN) X(OSSL_PARAM_BLD_push_octet_string) X(OSSL_PARAM_BLD_push_utf8_string)            \
   X(OSSL_PARAM_BLD_to_param) X(OSSL_PARAM_free) X(i2d_ECDSA_SIG)
 
-static struct {
-#define DECLARE(name) typeof(&name) name;
-  FUNCTIONS(DECLARE)
-} crypto;
-static bool is_open;
-
-static void open_once(void) {
-  void *library = dlopen("libcrypto.so.3", RTLD_LAZY | RTLD_LOCAL);
-  if (!library) return;
-#define RESOLVE(name) if (!(crypto.name = (typeof(crypto.name))dlsym(library, #name))) return;
-  FUNCTIONS(RESOLVE)
-  is_open = true;
-}
-
-static bool open_crypto(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, open_once);
-  return is_open;
-}
+#include "CryptoLibrary.h"
 
 static const char *const digests[] = {"SHA256", "SHA384", "SHA512"};
 

@@ -1,0 +1,25 @@
+// libcrypto, opened when it is first needed. Whoever includes this has defined FUNCTIONS(X), the list of what it calls:
+// they stand in `crypto` once `open_crypto` has said yes.
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+static struct {
+#define DECLARE(name) typeof(&name) name;
+  FUNCTIONS(DECLARE)
+} crypto;
+static bool is_open;
+
+static void open_once(void) {
+  void *library = dlopen("libcrypto.so.3", RTLD_LAZY | RTLD_LOCAL);
+  if (!library) return;
+#define RESOLVE(name) if (!(crypto.name = (typeof(crypto.name))dlsym(library, #name))) return;
+  FUNCTIONS(RESOLVE)
+  is_open = true;
+}
+
+static bool open_crypto(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, open_once);
+  return is_open;
+}
