@@ -44,12 +44,7 @@ struct Can: ParsableCommand {
         writer.member("sensitivity", sensitivity.rawValue)
         writer.endObject()
       }, result: { DecisionInfo($0) })
-    if common.json {
-      Output.answer(decision.json)
-    } else {
-      let account = try AccountInfo.named(decision.account, over: &agent)
-      for line in decision.lines(for: account.label) { Output.answer(line) }
-    }
+    try decision.tell(json: common.json, over: &agent)
     try OtherAnswer.end(with: decision.status)
   }
 }

@@ -40,6 +40,13 @@ struct DecisionInfo {
     json = node.text
   }
 
+  /// As one line for programs, or in sentences for a person.
+  func tell(json isJSON: Bool, over agent: inout AgentConnection) throws(CommandFailure) {
+    if isJSON { return Output.answer(json) }
+    let named = try AccountInfo.named(account, over: &agent)
+    for line in lines(for: named.label) { Output.answer(line) }
+  }
+
   /// What tells a script: the step that would come first.
   var status: ExitStatus {
     if effect == "allow" || effect == "readOnly" { return .success }

@@ -52,12 +52,7 @@ struct PolicyExplain: ParsableCommand {
         if stepUp { writer.member("stepUp", true) }
         writer.endObject()
       }, result: { DecisionInfo($0) })
-    if common.json {
-      Output.answer(decision.json)
-    } else {
-      let account = try AccountInfo.named(decision.account, over: &agent)
-      for line in decision.lines(for: account.label) { Output.answer(line) }
-    }
+    try decision.tell(json: common.json, over: &agent)
     try OtherAnswer.end(with: decision.status)
   }
 }
