@@ -24,18 +24,12 @@ public struct DesktopBrowser: URLOpening {
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    // The agent blocks its ending signals for its signalfd; a browser must not inherit that.
-    var none = sigset_t()
-    sigemptyset(&none)
-    posix_spawnattr_setsigmask(&attributes, &none)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETPGROUP))
     var child = pid_t()
     let arguments = ["xdg-open", url]
-    let started = withCStrings(arguments) { argv in
-      withCStrings(environment) { envp in posix_spawn(&child, "/usr/bin/xdg-open", &actions, &attributes, argv, envp) }
+    let started = withChildAttributes(Int16(POSIX_SPAWN_SETPGROUP)) { attributes in
+      withCStrings(arguments) { argv in
+        withCStrings(environment) { envp in posix_spawn(&child, "/usr/bin/xdg-open", &actions, attributes, argv, envp) }
+      }
     }
     guard started == 0 else { return }
     reap(child)
@@ -57,13 +51,4 @@ public struct DesktopBrowser: URLOpening {
       }, argument)
     pthread_attr_destroy(&attributes)
   }
-}
-
-func withCStrings<Result>(
-  _ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
-) -> Result {
-  var pointers: [UnsafeMutablePointer<CChar>?] = texts.map { strdup($0) }
-  pointers.append(nil)
-  defer { for pointer in pointers { free(pointer) } }
-  return body(&pointers)
 }

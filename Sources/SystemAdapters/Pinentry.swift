@@ -123,19 +123,13 @@ private struct Child {
     posix_spawn_file_actions_adddup2(&actions, ends[1], 0)
     posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    // The agent blocks its ending signals for its signalfd; a child must not inherit that.
-    var none = sigset_t()
-    sigemptyset(&none)
-    posix_spawnattr_setsigmask(&attributes, &none)
     // A session of its own: in that of the agent it would stand behind the foreground of the agent's terminal, and the
     // terminal stops who reads it from there (SIGTTIN).
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK) | Self.newSession)
     var child = pid_t()
-    let started = withCStrings([program]) { argv in
-      withCStrings(environment) { envp in posix_spawn(&child, program, &actions, &attributes, argv, envp) }
+    let started = withChildAttributes(Self.newSession) { attributes in
+      withCStrings([program]) { argv in
+        withCStrings(environment) { envp in posix_spawn(&child, program, &actions, attributes, argv, envp) }
+      }
     }
     guard started == 0 else {
       close(ends[0])

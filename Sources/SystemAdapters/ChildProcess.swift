@@ -1,0 +1,25 @@
+internal import Glibc
+
+// What every program needs that the agent starts.
+
+func withCStrings<Result>(
+  _ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
+) -> Result {
+  var pointers: [UnsafeMutablePointer<CChar>?] = texts.map { strdup($0) }
+  pointers.append(nil)
+  defer { for pointer in pointers { free(pointer) } }
+  return body(&pointers)
+}
+
+/// Lends the attributes of a child with these flags. The agent blocks its ending signals for its signalfd; a child must
+/// not inherit that.
+func withChildAttributes<Result>(_ flags: Int16, _ body: (UnsafePointer<posix_spawnattr_t>) -> Result) -> Result {
+  var attributes = posix_spawnattr_t()
+  posix_spawnattr_init(&attributes)
+  defer { posix_spawnattr_destroy(&attributes) }
+  var none = sigset_t()
+  sigemptyset(&none)
+  posix_spawnattr_setsigmask(&attributes, &none)
+  posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK) | flags)
+  return body(&attributes)
+}
