@@ -30,6 +30,11 @@ extension Registry {
     }
   }
 
+  /// The account that a person has at a provider, signed in or not.
+  func profile(of identity: Identity, at provider: ProviderName) -> AccountProfile? {
+    profiles.values.first { $0.identity == identity && $0.provider == provider }
+  }
+
   /// What to say of a name that nobody has. Where a profile does not open, it may be that one's.
   private var notFound: RPCError { damagedPartitions.isEmpty ? .accountNotFound : RPCError(.integrity) }
 
@@ -156,9 +161,7 @@ extension Registry {
   /// One durable transaction: the account is there with its grant, or nothing is. The same identity lands on the same
   /// account id, also after it was signed out.
   func admit(_ admission: Admission) throws(RPCError) -> Admitted {
-    let known = profiles.values.first {
-      $0.identity == admission.identity && $0.provider == admission.provider
-    }
+    let known = profile(of: admission.identity, at: admission.provider)
     if let expected = admission.expected, known?.id != expected {
       throw .signInFailed(
         "identityMismatch",

@@ -190,7 +190,7 @@ extension Registry {
   func remove(
     _ entry: OutboxEntry, _ event: AuditEntry.Event, reason: String? = nil
   ) throws(RPCError) {
-    let account = profiles.values.first { $0.provider == entry.provider && $0.identity == entry.identity }?.id
+    let account = entry.identity.flatMap { profile(of: $0, at: entry.provider) }?.id
     let audit =
       reason.map { audited(event, account: account, .issuer(entry.issuer), .reason($0)) }
       ?? audited(event, account: account, .issuer(entry.issuer))
