@@ -18,7 +18,7 @@ extension IdentityProof {
           let subject = node["sub"]?.string
         else { return nil }
         return (
-          subject, names.tenant.flatMap { name in node.members.first { $0.key.string == name }?.value.string },
+          subject, names.tenant.flatMap { node.text(ofMember: $0) },
           node["username"]?.string
         )
       }

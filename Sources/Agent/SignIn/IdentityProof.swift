@@ -107,7 +107,7 @@ struct IdentityProof {
       let found = try await client.document(url, bearer: accessToken) { node -> Found? in
         (
           node["sub"]?.string ?? node["id"]?.string ?? node["id"]?.integer.map(String.init),
-          names.tenant.flatMap { name in node.members.first { $0.key.string == name }?.value.string },
+          names.tenant.flatMap { node.text(ofMember: $0) },
           node["name"]?.string ?? node["login"]?.string, node["email"]?.string,
           RightsClaims(node, rolesClaim: rolesClaim)
         )
@@ -150,4 +150,9 @@ extension IDTokenIdentity {
       (try? CompactJWT(parsing: bytes)).flatMap { try? IDTokenClaims($0) }.flatMap { IDTokenIdentity($0) }
     }
   }
+}
+
+extension JSONNode {
+  /// The text of a member whose name is configured.
+  func text(ofMember name: String) -> String? { members.first { $0.key.string == name }?.value.string }
 }
