@@ -70,7 +70,7 @@ struct ContractTests {
     event.subscribe types? accounts? since?
     event.unsubscribe subscription
     audit.list account? after? limit?
-    audit.verify account?
+    audit.verify account? after? limit?
     grant.create client accounts methods expiresInSeconds?
     grant.list
     grant.revoke grant

@@ -22,8 +22,15 @@ enum AuditVerifyHandler: MethodHandler {
       guard walk.isIntact || now.first == chain.first else { continue }
       let firstBroken = walk.firstBroken ?? (isLonger ? now.last + 1 : nil)
       return AuditVerify.Result(
-        intact: firstBroken == nil, entries: Int(walk.checked), head: Base64URL.encode(chain.link),
+        intact: firstBroken == nil, entries: count(walk.checked, from: chain.first, params),
+        head: Base64URL.encode(chain.link),
         firstBroken: firstBroken.map { Int($0) })
     }
+  }
+
+  /// Of so many entries in a row, those that were asked for.
+  private static func count(_ checked: Int64, from first: Int64, _ params: AuditVerify.Params) -> Int {
+    let skipped = max(0, Int64(params.after ?? 0) - (first - 1))
+    return Int(min(max(0, checked - skipped), params.limit.map { Int64($0) } ?? checked))
   }
 }

@@ -84,5 +84,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "7f0cef8cd3b76ade7f749e95fc89dabcb884c840dea7bb0e26370b9d242f3e37"
+  public static let schemaDigest = "3afba2d456e1c4685144d74c407540031a8f83b8d393eba4a0b80d5cf8d5db84"
 }

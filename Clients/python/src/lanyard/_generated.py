@@ -4039,12 +4039,18 @@ class AuditMethods:
         self,
         *,
         account: Optional[str] = None,
+        after: Optional[int] = None,
+        limit: Optional[int] = None,
     ) -> AuditVerifyResult:
-        """Checks the chain of the audit log."""
+        """Checks the chain of the audit log. It is checked whole, whatever is asked for: a link holds by those
+        before it.
+        """
         return self._caller.invoke(
             "audit.verify",
             {
                 "account": account,
+                "after": after,
+                "limit": limit,
             },
             AuditVerifyResult,
         )
@@ -4078,12 +4084,18 @@ class AsyncAuditMethods:
         self,
         *,
         account: Optional[str] = None,
+        after: Optional[int] = None,
+        limit: Optional[int] = None,
     ) -> AuditVerifyResult:
-        """Checks the chain of the audit log."""
+        """Checks the chain of the audit log. It is checked whole, whatever is asked for: a link holds by those
+        before it.
+        """
         return await self._caller.invoke(
             "audit.verify",
             {
                 "account": account,
+                "after": after,
+                "limit": limit,
             },
             AuditVerifyResult,
         )

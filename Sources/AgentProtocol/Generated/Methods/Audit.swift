@@ -77,6 +77,8 @@ public enum AuditList: RPCMethod {
 }
 
 /// Checks the chain of the audit log.
+///
+/// It is checked whole, whatever is asked for: a link holds by those before it.
 public enum AuditVerify: RPCMethod {
   public static let info = MethodInfo(
     name: "audit.verify", since: "1",
@@ -87,30 +89,46 @@ public enum AuditVerify: RPCMethod {
 
   public struct Params: WireReadable, Sendable {
     public var account: AccountSelector?
+    /// Count the entries past this sequence.
+    public var after: Int?
+    /// Count at most so many.
+    public var limit: Int?
 
     public init(
-      account: AccountSelector? = nil
+      account: AccountSelector? = nil,
+      after: Int? = nil,
+      limit: Int? = nil
     ) {
       self.account = account
+      self.after = after
+      self.limit = limit
     }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var account: AccountSelector?
+      var after: Int?
+      var limit: Int?
       for (memberName, memberValue) in node.members {
         if memberName.isText("account") {
           account = try reading("account") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
+        } else if memberName.isText("after") {
+          after = try reading("after") { () throws(ParamsProblem) in try memberValue.integer(0...9007199254740991) }
+        } else if memberName.isText("limit") {
+          limit = try reading("limit") { () throws(ParamsProblem) in try memberValue.integer(1...1000) }
         } else {
           throw ParamsProblem.unknownMember(memberName)
         }
       }
       self.account = account
+      self.after = after
+      self.limit = limit
     }
   }
 
   public struct Result: WireWritable, Sendable {
     public var intact: Bool
-    /// How many were checked.
+    /// How many were checked, of those that were asked for.
     public var entries: Int
     /// The chain's last hash.
     public var head: String
