@@ -102,7 +102,7 @@ extension Vault {
     return policy
   }
 
-  fileprivate func place(ofPolicy name: String) -> [UInt8] { index("policy", name) }
+  fileprivate func place(ofPolicy name: String) throws(VaultFailure) -> [UInt8] { try index("policy", name) }
 }
 
 extension RPCError {

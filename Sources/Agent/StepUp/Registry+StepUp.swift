@@ -255,7 +255,9 @@ extension Registry {
   private func place(of profile: AccountProfile, by method: StepUpMethod) throws(RPCError) -> StepUpPlace {
     StepUpPlace(
       method: method, partition: profile.partition.bytes,
-      pepper: try unlockedVault().pepper(for: profile.partition))
+      pepper: try onVault(account: profile.id) { (vault) throws(VaultFailure) in
+        try vault.pepper(for: profile.partition)
+      })
   }
 
   private func signedIn(_ selector: AccountSelector) throws(RPCError) -> AccountProfile {

@@ -2,8 +2,15 @@ internal import AgentPorts
 internal import Secrets
 
 /// Wraps the root key for one holder of a key, and finds it again (DESIGN, Partitions and storage).
+///
+/// There are two wrappings. The usual one is made while the holder's key is at hand. When the root key is rotated, the
+/// holders of other slots are not there: for them it goes into a box that only their key opens (`BoxKey`), and is
+/// wrapped as usual again when they come.
 enum KeySlots {
   enum Failure: Error { case wrongKey, damaged }
+
+  /// As many as a person can keep in mind; each passphrase is one more that opens everything.
+  static let most = 16
 
   static func wrap(
     root: SealingKey, epoch: UInt32, by holder: SealingKey, number: Int, protection: String, parameters: [UInt8],
@@ -17,13 +24,30 @@ enum KeySlots {
     return row
   }
 
+  /// The slot for another root key, without its holder. Nil if `boxKey` is none.
+  static func rewrap(_ row: KeySlotRow, root: SealingKey, epoch: UInt32, to boxKey: [UInt8]) -> KeySlotRow? {
+    guard let box = BoxKey.seal(root.secret, to: boxKey) else { return nil }
+    var row = row
+    (row.keyEpoch, row.wrappedRootKey) = (epoch, box)
+    return row
+  }
+
+  static func isBoxed(_ row: KeySlotRow) -> Bool {
+    row.wrappedRootKey.count == SealingKey.byteCount + BoxKey.overheadBytes
+  }
+
+  static func boxKey(of holder: SealingKey) -> BoxKey { BoxKey(seed: holder.derive("lanyard slot box")) }
+
   /// The commitment is checked first: XChaCha20-Poly1305 alone does not bind a cipher text to one key, and a wrong
   /// passphrase must be told apart from a damaged slot.
   static func unwrap(_ row: KeySlotRow, by holder: SealingKey, databaseID: [UInt8]) throws(Failure) -> SealingKey {
     guard commitment(holder, row.parameters) == row.commitment else { throw .wrongKey }
     do {
-      let opened = try holder.derive("lanyard slot wrap").open(
-        row.wrappedRootKey, additionalData: additionalData(row, databaseID))
+      let opened =
+        isBoxed(row)
+        ? try boxKey(of: holder).open(row.wrappedRootKey)
+        : try holder.derive("lanyard slot wrap").open(
+          row.wrappedRootKey, additionalData: additionalData(row, databaseID))
       guard let root = SealingKey(opened) else { throw Failure.damaged }
       return root
     } catch {

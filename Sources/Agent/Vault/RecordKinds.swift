@@ -37,8 +37,30 @@ extension RecordKind {
   static let policy = RecordKind(rawValue: 21)
   /// Where the audit log begins and ends.
   static let auditChain = RecordKind(rawValue: 22)
+  /// What a PIN was stretched with, where the root key that it came from is no more.
+  static let pepper = RecordKind(rawValue: 23)
+  /// What look-ups are keyed by, where the root key that it came from is no more.
+  static let indexKey = RecordKind(rawValue: 24)
+  /// How many changes there were that an old copy must not undo (`VaultLedger`).
+  static let sequence = RecordKind(rawValue: 25)
+  /// The log keys of earlier root keys: what they sealed stays as it is.
+  static let logKeys = RecordKind(rawValue: 26)
+  /// The generations of some partitions' heads (`VaultLedger`).
+  static let mark = RecordKind(rawValue: 30)
+  /// What is known of the key slots (`KeySlotNotes`).
+  static let keySlotNotes = RecordKind(rawValue: 31)
   /// What time it was last (DESIGN, Time): the sealed high-water mark.
   static let trustedTime = RecordKind(rawValue: 19)
+
+  /// Whether an old copy of the store must not bring back what this record was.
+  var isCounted: Bool {
+    switch self {
+    case .accountKeys, .profile, .grant, .clientSecret, .clientSecretNames, .stepUp, .provider, .outbox, .policy,
+      .keySlotNotes:
+      true
+    default: false
+    }
+  }
 
   /// Which key seals a record of this kind.
   enum KeyClass { case head, directory, token, data, vault, outbox }
@@ -47,7 +69,9 @@ extension RecordKind {
     switch self {
     case .head: .head
     case .accountKeys, .profile: .directory
-    case .provider, .activeAccount, .trustedTime, .erasure, .policy, .auditChain: .vault
+    case .provider, .activeAccount, .trustedTime, .erasure, .policy, .auditChain, .indexKey, .sequence, .logKeys, .mark,
+      .keySlotNotes:
+      .vault
     case .outbox: .outbox
     // What a person's programs keep: with a PIN, a soft sign-out leaves this key under it alone.
     case .clientSecret, .clientSecretNames: .data

@@ -47,11 +47,41 @@ extension Vault {
     after sequence: Int64, limit: Int
   ) throws(VaultFailure) -> [(row: AuditRow, plain: Secret?)] {
     try onStore { () throws(StoreFailure) in try store.auditRows(after: sequence, limit: limit) }.map { row in
-      (row, try? keys.log.open(row.sealed, additionalData: additionalData(row)))
+      (row, try? logKey(of: row.keyEpoch)?.open(row.sealed, additionalData: additionalData(row)))
     }
   }
 
-  /// What the link of this row must be.
+  /// The key of what was logged under this root key; nil if there is none.
+  private func logKey(of epoch: UInt32) -> SealingKey? {
+    if let keys = try? keys(of: epoch) { return keys.log }
+    return (try? earlierLogKeys())?[epoch]
+  }
+
+  /// By the epoch of the root key that each came from.
+  func earlierLogKeys() throws(VaultFailure) -> [UInt32: SealingKey] {
+    guard let plain = try read(.vault, .logKeys) else { return [:] }
+    let size = 4 + SealingKey.byteCount
+    return plain.withBytes { bytes in
+      var found: [UInt32: SealingKey] = [:]
+      for start in stride(from: 0, through: bytes.count - size, by: size) {
+        let epoch = bytes[start..<start + 4].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        found[epoch] = SealingKey(
+          Secret(copying: UnsafeRawBufferPointer(rebasing: bytes[start + 4..<start + size])))
+      }
+      return found
+    }
+  }
+
+  static func record(of logKeys: [UInt32: SealingKey]) -> Secret {
+    var builder = SecretBuilder()
+    for (epoch, key) in logKeys.sorted(by: { $0.key < $1.key }) {
+      withUnsafeBytes(of: epoch.littleEndian) { builder.append($0) }
+      builder.append(key.secret)
+    }
+    return builder.finish()
+  }
+
+  /// What the link of this row must be; nothing where its key is not known, which is no link.
   func auditLink(of row: AuditRow, after previous: [UInt8]) -> [UInt8] {
     var fields = LengthPrefixed()
     fields.append(store.databaseID)
@@ -59,7 +89,7 @@ extension Vault {
     fields.append(UInt64(bitPattern: row.sequence))
     fields.append(UInt64(row.keyEpoch))
     fields.append(row.sealed)
-    return keys.log.digest("audit link", fields.bytes)
+    return logKey(of: row.keyEpoch)?.digest("audit link", fields.bytes) ?? []
   }
 
   private func seal(_ entry: AuditEntry, after chain: AuditChain) -> AuditRow {

@@ -24,92 +24,87 @@ enum VaultChange: Sendable {
   case unlockData(PartitionID, SealingKey)
   /// A data key that nobody has any more: what it sealed goes, and a new one takes its place.
   case renewData(PartitionID)
+  /// Brings a partition under the root key of now, if it is under the one before.
+  case reseal(PartitionID)
+
+  fileprivate var auditEntry: AuditEntry? { if case .audit(let entry) = self { entry } else { nil } }
+
+  /// An old copy of the store must not undo it (`VaultLedger`). What is written many times an hour and only ever
+  /// narrows, as time does, is not counted: the anchor costs as much as the commit.
+  fileprivate var isCounted: Bool {
+    switch self {
+    case .put(_, let kind, _, _), .delete(_, let kind, _): kind.isCounted
+    case .destroy, .lockData, .unlockData, .renewData, .reseal: true
+    case .audit: false
+    }
+  }
 }
 
 /// Seals what the agent keeps, and opens it again. Owned by one actor; every call is synchronous and durable.
 ///
 /// Accounts are parted by keys, not by a WHERE clause: each incarnation has a token key and a data key of its own,
 /// wrapped by the wrap key; a record's additional data names everything that it must not be moved across.
+///
+/// Three things tell an old row from a new one: the head of a partition knows the generation of each of its records,
+/// the ledger knows the generation of each head, and the anchor outside the store knows how far the ledger had come.
 final class Vault {
   private static let schema: UInt16 = 1
 
   let store: any Store
-  let keys: Keys
+  /// What is sealed from now on is sealed under these.
+  private(set) var keys: VaultKeys
+  /// While a rotation of the root key is on its way: the keys of what it has not reached yet.
+  private(set) var previousKeys: VaultKeys?
   /// Nil until it is read, and after a commit that failed.
   private(set) var knownAuditChain: AuditChain?
   let auditBound: AuditChain.Bound
+  /// Tells how far the store has come to a witness outside of it.
+  let witness: VaultWitness
   private var partitions: [PartitionID: Partition] = [:]
+  private var knownLedger: VaultLedger?
 
-  struct Keys {
-    let epoch: UInt32
-    let directory, head, index, vault, outbox, log, pepper: SealingKey
-
-    init(root: SealingKey, epoch: UInt32) {
-      self.epoch = epoch
-      directory = root.derive("lanyard wrap")
-      head = root.derive("lanyard head")
-      index = root.derive("lanyard index")
-      vault = root.derive("lanyard vault")
-      outbox = root.derive("lanyard outbox")
-      log = root.derive("lanyard log")
-      pepper = root.derive("lanyard step-up pepper")
-    }
-  }
-
-  private struct Partition {
+  struct Partition {
     var head: VaultHead
+    /// Under which root key its records are; those under the data key keep the epoch in which they were written.
+    var epoch: UInt32
     /// Nil for the vault's own records, which have no incarnation.
     var keys: AccountKeys?
   }
 
-  /// The keys of one incarnation. The data key is nil while it is under the person's PIN.
-  private struct AccountKeys {
-    var token: SealingKey
-    var data: SealingKey?
-
-    init(token: SealingKey, data: SealingKey?) {
-      self.token = token
-      self.data = data
-    }
-
-    init?(_ plain: Secret) {
-      let size = SealingKey.byteCount
-      guard plain.count == size || plain.count == 2 * size else { return nil }
-      let halves = plain.withBytes { bytes in
-        stride(from: 0, to: bytes.count, by: size).map { start in
-          SealingKey(Secret(copying: UnsafeRawBufferPointer(rebasing: bytes[start..<start + size])))!
-        }
-      }
-      (token, data) = (halves[0], halves.count == 2 ? halves[1] : nil)
-    }
-
-    var plain: Secret {
-      var builder = SecretBuilder(capacity: 2 * SealingKey.byteCount)
-      builder.append(token.secret)
-      if let data { builder.append(data.secret) }
-      return builder.finish()
-    }
-  }
-
-  init(store: any Store, root: SealingKey, epoch: UInt32, auditBound: AuditChain.Bound = .standard) {
+  init(
+    store: any Store, root: SealingKey, epoch: UInt32, previous: VaultKeys? = nil,
+    witness: VaultWitness = VaultWitness(), auditBound: AuditChain.Bound = .standard
+  ) {
     self.store = store
-    self.keys = Keys(root: root, epoch: epoch)
+    keys = VaultKeys(root: root, epoch: epoch)
+    previousKeys = previous
+    self.witness = witness
     self.auditBound = auditBound
   }
 
   /// A keyed digest under which something is looked up without its name standing in the file.
-  func index(_ label: String, _ name: String) -> [UInt8] {
-    Array(keys.index.digest(label, Array(name.utf8)).prefix(16))
+  func index(_ label: String, _ name: String) throws(VaultFailure) -> [UInt8] {
+    let key = try read(.vault, .indexKey).flatMap { SealingKey($0) } ?? keys.index
+    return Array(key.digest(label, Array(name.utf8)).prefix(16))
+  }
+
+  /// The keys that sealed a record; what names an epoch that nobody has a key of does not open.
+  func keys(of epoch: UInt32) throws(VaultFailure) -> VaultKeys {
+    if epoch == keys.epoch { return keys }
+    guard let previousKeys, previousKeys.epoch == epoch else { throw .integrity }
+    return previousKeys
   }
 
   // MARK: reading
 
   func read(_ partition: PartitionID, _ kind: RecordKind, id: [UInt8] = []) throws(VaultFailure) -> Secret? {
     let opened = try open(partition)
+    // What the head does not name is not there, whoever put a row.
+    guard let generation = opened.head.generations[.init(kind: kind, id: id)] else { return nil }
     let key = RecordKey(partition: partition, kind: kind, id: id)
-    guard let row = try onStore({ () throws(StoreFailure) in try store.record(key) }) else { return nil }
-    guard opened.head.generations[.init(kind: kind, id: id)] == row.generation else { throw .integrity }
-    return try unseal(row, sealingKey(kind, partition, opened.keys))
+    guard let row = try onStore({ () throws(StoreFailure) in try store.record(key) }), row.generation == generation
+    else { throw .integrity }
+    return try unseal(row, sealingKey(kind, partition, opened))
   }
 
   func readAll(_ partition: PartitionID, _ kind: RecordKind) throws(VaultFailure) -> [(id: [UInt8], plain: Secret)] {
@@ -118,8 +113,9 @@ final class Vault {
     var found: [(id: [UInt8], plain: Secret)] = []
     for row in rows {
       guard opened.head.generations[.init(kind: kind, id: row.key.id)] == row.generation else { throw .integrity }
-      found.append((row.key.id, try unseal(row, sealingKey(kind, partition, opened.keys))))
+      found.append((row.key.id, try unseal(row, sealingKey(kind, partition, opened))))
     }
+    guard found.count == opened.head.generations.keys.count(where: { $0.kind == kind }) else { throw .integrity }
     return found
   }
 
@@ -127,30 +123,40 @@ final class Vault {
   /// so that ten thousand of them do not lie in guarded memory together. Nil stands for a profile that does not open;
   /// its account says `integrity` when it is asked for.
   func forEachProfile(_ body: (PartitionID, Secret?) -> Void) throws(VaultFailure) {
+    let ledger = try ledger()
+    var missing = Set(ledger.partitions)
     try onStore { () throws(StoreFailure) in
       try store.forEachRecord(of: .profile) { row in
-        body(row.key.partition, try? unseal(row, sealingKey(.profile, row.key.partition, nil)))
+        let partition = row.key.partition
+        // What the ledger does not know was put there, or put back after it was erased: it is nobody's account.
+        guard missing.remove(partition) != nil else { return }
+        body(
+          partition, try? unseal(row, keys(of: row.keyEpoch).directory.derive("record", context(.profile, partition))))
       }
     }
+    for partition in missing { body(partition, nil) }
   }
 
-  /// Opens a partition and holds its rows against its head, once: afterwards only this vault writes to it.
-  private func open(_ partition: PartitionID) throws(VaultFailure) -> Partition {
+  /// Opens a partition and holds its rows against its head, and its head against the ledger, once: afterwards only this
+  /// vault writes to it.
+  func open(_ partition: PartitionID) throws(VaultFailure) -> Partition {
     if let known = partitions[partition] { return known }
     let rows = try onStore { () throws(StoreFailure) in try store.records(in: partition) }
     guard !rows.isEmpty else {
       // A vault that has nothing yet, or an account's partition that is about to be made.
-      return Partition(head: VaultHead(), keys: nil)
+      if partition != .vault, try ledger().generation(of: partition) != nil { throw .integrity }
+      return Partition(head: VaultHead(), epoch: keys.epoch, keys: nil)
     }
-    guard let headRow = rows.first(where: { $0.key.kind == .head }),
-      let head = VaultHead(
-        try unseal(headRow, keys.head.derive("head", partition.bytes)), generation: headRow.generation),
-      head.matches(rows)
-    else { throw .integrity }
-    var opened = Partition(head: head, keys: nil)
+    guard let headRow = rows.first(where: { $0.key.kind == .head }) else { throw .integrity }
+    guard let head = VaultHead(try unsealHead(headRow), generation: headRow.generation), head.matches(rows) else {
+      throw .integrity
+    }
+    var opened = Partition(head: head, epoch: headRow.keyEpoch, keys: nil)
     if partition != .vault {
-      guard let row = rows.first(where: { $0.key.kind == .accountKeys }) else { throw .integrity }
-      let plain = try unseal(row, sealingKey(.accountKeys, partition, nil))
+      guard try ledger().generation(of: partition) == head.generation,
+        let row = rows.first(where: { $0.key.kind == .accountKeys })
+      else { throw .integrity }
+      let plain = try unseal(row, sealingKey(.accountKeys, partition, opened))
       guard let keys = AccountKeys(plain) else { throw .integrity }
       opened.keys = keys
     }
@@ -158,10 +164,44 @@ final class Vault {
     return opened
   }
 
+  // MARK: the ledger
+
+  func ledger() throws(VaultFailure) -> VaultLedger {
+    if let knownLedger { return knownLedger }
+    let ledger: VaultLedger
+    if let sequence = try read(.vault, .sequence) {
+      guard let read = VaultLedger(sequence: sequence, marks: try readAll(.vault, .mark).map(\.plain)) else {
+        throw .integrity
+      }
+      ledger = read
+    } else {
+      ledger = try firstLedger()
+    }
+    knownLedger = ledger
+    return ledger
+  }
+
+  /// Of a vault that is new, or from before there were ledgers: what its heads say is believed, this once.
+  private func firstLedger() throws(VaultFailure) -> VaultLedger {
+    var ledger = VaultLedger()
+    for row in try onStore({ () throws(StoreFailure) in try store.records(kind: .head) })
+    where row.key.partition != .vault && (try? unsealHead(row)) != nil {
+      _ = ledger.set(row.generation, of: row.key.partition)
+    }
+    return ledger
+  }
+
   // MARK: the data key and the PIN
 
-  /// What is added to whatever a person types before it is stretched: without this vault a PIN can't be guessed.
-  func pepper(for partition: PartitionID) -> SealingKey { keys.pepper.derive("partition", partition.bytes) }
+  /// What is added to whatever a person types before it is stretched: without this vault a PIN can't be guessed. It
+  /// outlives the root key that it came from, since what hangs on it can't be made again without the person.
+  func pepper(for partition: PartitionID) throws(VaultFailure) -> SealingKey {
+    if let kept = try read(partition, .pepper) {
+      guard let key = SealingKey(kept) else { throw .integrity }
+      return key
+    }
+    return try keys(of: open(partition).epoch).pepper.derive("partition", partition.bytes)
+  }
 
   /// Nil while it is under the person's PIN.
   func dataKey(of partition: PartitionID) throws(VaultFailure) -> SealingKey? { try open(partition).keys?.data }
@@ -173,71 +213,113 @@ final class Vault {
 
   // MARK: writing
 
-  /// Applies all changes in one durable transaction, or none. What is in memory follows only what is on the disk.
-  func apply(_ changes: [VaultChange]) throws(VaultFailure) {
-    var batch: [StoreWrite] = []
+  /// What a list of changes comes to, before it is committed.
+  private struct Draft {
+    var writes: [StoreWrite]
     var touched: [PartitionID: Partition] = [:]
     var destroyed: Set<PartitionID> = []
-    var entries: [AuditEntry] = []
-    for change in changes {
-      switch change {
-      case .put(let partition, let kind, let id, let plain):
-        var state: Partition
-        if let known = touched[partition] { state = known } else { state = try prepared(partition, into: &batch) }
-        try put(plain, kind, id, partition, &state, &batch)
-        touched[partition] = state
-      case .delete(let partition, let kind, let id):
-        var state: Partition
-        if let known = touched[partition] { state = known } else { state = try prepared(partition, into: &batch) }
-        state.head.generations[.init(kind: kind, id: id)] = nil
-        batch.append(.delete(RecordKey(partition: partition, kind: kind, id: id)))
-        touched[partition] = state
-      case .destroy(let partition):
-        touched[partition] = nil
-        destroyed.insert(partition)
-        batch.append(.deletePartition(partition))
-      case .audit(let entry): entries.append(entry)
-      case .lockData(let partition):
-        try changeKeys(of: partition, &touched, &batch) { $0.data = nil }
-      case .unlockData(let partition, let key):
-        try changeKeys(of: partition, &touched, &batch) { $0.data = key }
-      case .renewData(let partition):
-        try changeKeys(of: partition, &touched, &batch) { $0.data = SealingKey.random() }
-        let sealed = touched[partition]!.head.generations.keys.filter { $0.kind.keyClass == .data }
-        for entry in sealed.sorted(by: { ($0.kind, $0.id.description) < ($1.kind, $1.id.description) }) {
-          touched[partition]!.head.generations[entry] = nil
-          batch.append(.delete(RecordKey(partition: partition, kind: entry.kind, id: entry.id)))
-        }
-      }
-    }
-    var chain: AuditChain?
-    if !entries.isEmpty {
-      let appended = try append(entries, to: &batch)
-      var state: Partition
-      if let known = touched[.vault] { state = known } else { state = try prepared(.vault, into: &batch) }
-      try put(appended.record, .auditChain, [], .vault, &state, &batch)
-      touched[.vault] = state
-      chain = appended
-    }
-    for partition in touched.keys.sorted() {
-      touched[partition]!.head.generation += 1
-      let head = touched[partition]!.head
-      batch.append(
-        .put(seal(head.plain, .head, [], partition, head.generation, keys.head.derive("head", partition.bytes))))
-    }
-    let writes = batch
+  }
+
+  /// Applies all changes in one durable transaction, or none, together with writes that are no records. What is in
+  /// memory follows only what is on the disk.
+  func apply(_ changes: [VaultChange], with writes: [StoreWrite] = []) throws(VaultFailure) {
+    var draft = Draft(writes: writes)
+    for change in changes { try draw(change, in: &draft) }
+    let chain = try draw(changes.compactMap(\.auditEntry), in: &draft)
+    let isCounted = !writes.isEmpty || changes.contains(where: \.isCounted)
+    let ledger = try settle(&draft, isCounted: isCounted)
+    let batch = draft.writes
     do throws(VaultFailure) {
-      try onStore { () throws(StoreFailure) in try store.commit(writes) }
+      try onStore { () throws(StoreFailure) in try store.commit(batch) }
     } catch {
       // The batch may have landed all the same: what the heads say is read again, and not built on.
-      for partition in touched.keys { partitions[partition] = nil }
-      for partition in destroyed { partitions[partition] = nil }
+      forget(draft.touched.keys)
+      forget(draft.destroyed)
       knownAuditChain = nil
       throw error
     }
     if let chain { knownAuditChain = chain }
-    for (partition, state) in touched { partitions[partition] = state }
-    for partition in destroyed { partitions[partition] = nil }
+    for (partition, state) in draft.touched { partitions[partition] = state }
+    for partition in draft.destroyed { partitions[partition] = nil }
+    let isNewer = ledger.sequence != knownLedger?.sequence
+    knownLedger = ledger
+    if isNewer { witness.advance(store.databaseID, to: ledger.sequence) }
+  }
+
+  private func forget(_ changed: some Sequence<PartitionID>) {
+    for partition in changed { partitions[partition] = nil }
+    knownLedger = nil
+  }
+
+  private func draw(_ change: VaultChange, in draft: inout Draft) throws(VaultFailure) {
+    switch change {
+    case .put(let partition, let kind, let id, let plain):
+      var state = try state(of: partition, in: &draft)
+      try put(plain, kind, id, partition, &state, &draft.writes)
+      draft.touched[partition] = state
+    case .delete(let partition, let kind, let id):
+      var state = try state(of: partition, in: &draft)
+      state.head.generations[.init(kind: kind, id: id)] = nil
+      draft.writes.append(.delete(RecordKey(partition: partition, kind: kind, id: id)))
+      draft.touched[partition] = state
+    case .destroy(let partition):
+      draft.touched[partition] = nil
+      draft.destroyed.insert(partition)
+      draft.writes.append(.deletePartition(partition))
+    case .reseal(let partition): draft.touched[partition] = try state(of: partition, in: &draft)
+    // Together, when everything else is drawn.
+    case .audit: break
+    case .lockData(let partition): try changeKeys(of: partition, in: &draft) { $0.data = nil }
+    case .unlockData(let partition, let key): try changeKeys(of: partition, in: &draft) { $0.data = key }
+    case .renewData(let partition):
+      try changeKeys(of: partition, in: &draft) { $0.data = SealingKey.random() }
+      let sealed = draft.touched[partition]!.head.generations.keys.filter { $0.kind.keyClass == .data }
+      for entry in sealed.sorted(by: { ($0.kind, $0.id.description) < ($1.kind, $1.id.description) }) {
+        draft.touched[partition]!.head.generations[entry] = nil
+        draft.writes.append(.delete(RecordKey(partition: partition, kind: entry.kind, id: entry.id)))
+      }
+    }
+  }
+
+  private func draw(_ entries: [AuditEntry], in draft: inout Draft) throws(VaultFailure) -> AuditChain? {
+    guard !entries.isEmpty else { return nil }
+    let chain = try append(entries, to: &draft.writes)
+    var state = try state(of: .vault, in: &draft)
+    try put(chain.record, .auditChain, [], .vault, &state, &draft.writes)
+    draft.touched[.vault] = state
+    return chain
+  }
+
+  /// The heads of what was touched, and the ledger of the heads. The ledger as it is if the batch lands.
+  private func settle(_ draft: inout Draft, isCounted: Bool) throws(VaultFailure) -> VaultLedger {
+    var ledger = try ledger()
+    let isFirst = try read(.vault, .sequence) == nil
+    var marks: Set<Int> = isFirst ? Set(0..<VaultLedger.marks) : []
+    for partition in draft.touched.keys.sorted() where partition != .vault {
+      marks.insert(ledger.set(try raiseHead(of: partition, in: &draft), of: partition))
+    }
+    for partition in draft.destroyed where draft.touched[partition] == nil {
+      marks.insert(ledger.set(nil, of: partition))
+    }
+    if isCounted || isFirst { ledger.advance() }
+    if !marks.isEmpty || isCounted {
+      var state = try state(of: .vault, in: &draft)
+      if isCounted || isFirst { try put(ledger.sequenceRecord, .sequence, [], .vault, &state, &draft.writes) }
+      for mark in marks.sorted() {
+        try put(ledger.record(of: mark), .mark, [UInt8(mark)], .vault, &state, &draft.writes)
+      }
+      draft.touched[.vault] = state
+    }
+    if draft.touched[.vault] != nil { _ = try raiseHead(of: .vault, in: &draft) }
+    return ledger
+  }
+
+  private func raiseHead(of partition: PartitionID, in draft: inout Draft) throws(VaultFailure) -> UInt64 {
+    draft.touched[partition]!.head.generation += 1
+    let head = draft.touched[partition]!.head
+    draft.writes.append(
+      .put(seal(head.plain, .head, [], partition, head.generation, keys.head.derive("head", partition.bytes))))
+    return head.generation
   }
 
   /// Moves the log into the file and empties it; false if a reader prevents it. Tried again at the next start.
@@ -251,27 +333,28 @@ final class Vault {
     try onStore { () throws(StoreFailure) in try store.checkWritable(bytes: 64 << 10) }
   }
 
-  /// The state of a partition before its first change in a batch; a new one gets its keys in the same transaction.
-  private func prepared(_ partition: PartitionID, into batch: inout [StoreWrite]) throws(VaultFailure) -> Partition {
+  /// The state of a partition as the draft has it. A new one gets its keys in the same transaction, and one that is
+  /// still under the root key of before is sealed again whole: no partition is ever under two of them.
+  private func state(of partition: PartitionID, in draft: inout Draft) throws(VaultFailure) -> Partition {
+    if let known = draft.touched[partition] { return known }
     var state = try open(partition)
+    if state.epoch != keys.epoch { return try reseal(partition, state, into: &draft.writes) }
     guard partition != .vault, state.keys == nil else { return state }
     let keys = AccountKeys(token: SealingKey.random(), data: SealingKey.random())
     state.keys = keys
-    try put(keys.plain, .accountKeys, [], partition, &state, &batch)
+    try put(keys.plain, .accountKeys, [], partition, &state, &draft.writes)
     return state
   }
 
   private func changeKeys(
-    of partition: PartitionID, _ touched: inout [PartitionID: Partition], _ batch: inout [StoreWrite],
-    _ body: (inout AccountKeys) -> Void
+    of partition: PartitionID, in draft: inout Draft, _ body: (inout AccountKeys) -> Void
   ) throws(VaultFailure) {
-    var state: Partition
-    if let known = touched[partition] { state = known } else { state = try prepared(partition, into: &batch) }
+    var state = try state(of: partition, in: &draft)
     guard var keys = state.keys else { throw .integrity }
     body(&keys)
     state.keys = keys
-    try put(keys.plain, .accountKeys, [], partition, &state, &batch)
-    touched[partition] = state
+    try put(keys.plain, .accountKeys, [], partition, &state, &draft.writes)
+    draft.touched[partition] = state
   }
 
   private func put(
@@ -282,25 +365,64 @@ final class Vault {
     // Generations never start again, also after a deletion: the head's own count is above all it ever gave.
     let generation = state.head.generation + 1
     state.head.generations[entry] = generation
-    batch.append(.put(seal(plain, kind, id, partition, generation, try sealingKey(kind, partition, state.keys))))
+    batch.append(.put(seal(plain, kind, id, partition, generation, try sealingKey(kind, partition, state))))
+  }
+
+  // MARK: another root key
+
+  /// From here on everything is sealed under `keys`; what is still under `previous` is read with them.
+  func adopt(_ keys: VaultKeys, previous: VaultKeys?) {
+    self.keys = keys
+    previousKeys = previous
+    forget(Array(partitions.keys))
+    knownAuditChain = nil
+  }
+
+  /// Every record of a partition under the keys of now, and the account's own keys made new: whoever had the old root
+  /// key had those too. The data key stays where a wrapping of it hangs on the person's PIN.
+  private func reseal(
+    _ partition: PartitionID, _ old: Partition, into batch: inout [StoreWrite]
+  ) throws(VaultFailure) -> Partition {
+    let rows = try onStore { () throws(StoreFailure) in try store.records(in: partition) }
+    let pepper = partition == .vault ? nil : try pepper(for: partition)
+    let isDataKept = old.keys?.data == nil || old.head.generations.keys.contains { $0.kind == .stepUp }
+    var state = old
+    state.epoch = keys.epoch
+    if let keys = old.keys {
+      let new = AccountKeys(token: SealingKey.random(), data: isDataKept ? keys.data : SealingKey.random())
+      state.keys = new
+      try put(new.plain, .accountKeys, [], partition, &state, &batch)
+    }
+    for row in rows where row.key.kind != .head && row.key.kind != .accountKeys && row.key.kind != .pepper {
+      if isDataKept, row.key.kind.keyClass == .data { continue }
+      let plain = try unseal(row, sealingKey(row.key.kind, partition, old))
+      try put(plain, row.key.kind, row.key.id, partition, &state, &batch)
+    }
+    if let pepper { try put(pepper.secret, .pepper, [], partition, &state, &batch) }
+    return state
   }
 
   // MARK: seals
 
+  private func context(_ kind: RecordKind, _ partition: PartitionID) -> [UInt8] {
+    partition.bytes + withUnsafeBytes(of: kind.rawValue.littleEndian) { Array($0) }
+  }
+
   private func sealingKey(
-    _ kind: RecordKind, _ partition: PartitionID, _ keysOfPartition: AccountKeys?
+    _ kind: RecordKind, _ partition: PartitionID, _ opened: Partition
   ) throws(VaultFailure) -> SealingKey {
-    let context = partition.bytes + withUnsafeBytes(of: kind.rawValue.littleEndian) { Array($0) }
+    let keys = try keys(of: opened.epoch)
+    let context = context(kind, partition)
     switch kind.keyClass {
     case .head: return keys.head.derive("head", partition.bytes)
     case .directory: return keys.directory.derive("record", context)
     case .vault: return keys.vault.derive("record", context)
     case .outbox: return keys.outbox.derive("record", context)
     // A partition without keys of its own has no such records: what claims to be one does not open.
-    case .token: return (keysOfPartition?.token ?? keys.directory).derive("record", context)
+    case .token: return (opened.keys?.token ?? keys.directory).derive("record", context)
     case .data:
-      guard let keysOfPartition else { return keys.directory.derive("record", context) }
-      guard let data = keysOfPartition.data else { throw .dataLocked }
+      guard let ofAccount = opened.keys else { return keys.directory.derive("record", context) }
+      guard let data = ofAccount.data else { throw .dataLocked }
       return data.derive("record", context)
     }
   }
@@ -314,6 +436,10 @@ final class Vault {
       generation: generation, sealed: [])
     record.sealed = key.seal(plain, additionalData: additionalData(record))
     return record
+  }
+
+  private func unsealHead(_ row: SealedRecord) throws(VaultFailure) -> Secret {
+    try unseal(row, keys(of: row.keyEpoch).head.derive("head", row.key.partition.bytes))
   }
 
   private func unseal(_ record: SealedRecord, _ key: SealingKey) throws(VaultFailure) -> Secret {

@@ -1,0 +1,87 @@
+internal import AgentModel
+internal import AgentPorts
+internal import JSONRPC
+internal import Secrets
+
+/// What the vault itself knows of its key slots, sealed: since when each is there, how to reach its holder, and what its
+/// row looks like. A row that was put back, or put there by somebody who once had the root key, is not one of them.
+struct KeySlotNotes {
+  struct Note {
+    var createdAt: Timestamp
+    /// What another root key is put in for this slot's holder (`KeySlots.rewrap`).
+    var boxKey: [UInt8]
+    var digest: [UInt8]
+  }
+
+  private(set) var notes: [Int: Note] = [:]
+
+  init() {}
+
+  subscript(number: Int) -> Note? { notes[number] }
+
+  /// Of the slot that `row` is from now on.
+  mutating func note(_ row: KeySlotRow, holder: SealingKey, at now: Timestamp) {
+    notes[row.number] = Note(
+      createdAt: notes[row.number]?.createdAt ?? now, boxKey: KeySlots.boxKey(of: holder).publicKey,
+      digest: Self.digest(row))
+  }
+
+  /// The slot stays, its row is another.
+  mutating func note(_ row: KeySlotRow) { notes[row.number]?.digest = Self.digest(row) }
+
+  mutating func remove(_ number: Int) { notes[number] = nil }
+
+  func knows(_ row: KeySlotRow) -> Bool { notes[row.number]?.digest == Self.digest(row) }
+
+  private static func digest(_ row: KeySlotRow) -> [UInt8] {
+    var fields = LengthPrefixed()
+    fields.append(UInt64(row.number))
+    fields.append(Array(row.protection.utf8))
+    fields.append(row.parameters)
+    fields.append(row.commitment)
+    fields.append(UInt64(row.keyEpoch))
+    fields.append(row.wrappedRootKey)
+    return fields.bytes.withUnsafeBytes { sha256($0) }
+  }
+
+  var record: Secret {
+    RecordCoding.write { writer in
+      writer.key("slots")
+      writer.beginArray()
+      for (number, note) in notes.sorted(by: { $0.key < $1.key }) {
+        writer.beginObject()
+        writer.member("slot", Int64(number))
+        writer.member("createdAt", note.createdAt.milliseconds)
+        writer.member("boxKey", Base64URL.encode(note.boxKey))
+        writer.member("digest", Base64URL.encode(note.digest))
+        writer.endObject()
+      }
+      writer.endArray()
+    }
+  }
+
+  init?(_ plain: Secret) {
+    let read = RecordCoding.read(plain) { node -> [Int: Note]? in
+      var notes: [Int: Note] = [:]
+      for entry in node["slots"]?.elements.map({ $0 }) ?? [] {
+        guard let number = entry["slot"]?.integer, let createdAt = entry["createdAt"]?.timestamp,
+          let boxKey = entry["boxKey"]?.string.flatMap({ Base64URL.decode($0) }),
+          let digest = entry["digest"]?.string.flatMap({ Base64URL.decode($0) })
+        else { return nil }
+        notes[Int(number)] = Note(createdAt: createdAt, boxKey: boxKey, digest: digest)
+      }
+      return notes
+    }
+    guard let read else { return nil }
+    notes = read
+  }
+}
+
+extension Vault {
+  /// Nil of a vault from before there were any.
+  func keySlotNotes() throws(VaultFailure) -> KeySlotNotes? {
+    guard let plain = try read(.vault, .keySlotNotes) else { return nil }
+    guard let notes = KeySlotNotes(plain) else { throw .integrity }
+    return notes
+  }
+}

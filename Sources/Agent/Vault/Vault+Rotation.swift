@@ -1,0 +1,83 @@
+internal import AgentPorts
+internal import Secrets
+
+/// Another root key (DESIGN, Partitions and storage: key slots, epoch e). Begun in one transaction, after which the
+/// slots give the new key and the old one is kept sealed under it; then one partition after the other is sealed again,
+/// each in one transaction, while everybody is served; ended when none is left. A death anywhere in between is followed
+/// by the rest.
+extension Vault {
+  private static let rotation = "rotation"
+
+  var isRotating: Bool { previousKeys != nil }
+
+  /// Throws with the vault as it was, or, after a disk that told nothing, with one that must be opened again.
+  func beginRotation(to new: VaultKeys, slots: [KeySlotRow], notes: KeySlotNotes) throws(VaultFailure) {
+    let old = keys
+    let indexKey = try read(.vault, .indexKey) ?? old.index.secret
+    var logKeys = try earlierLogKeys()
+    logKeys[old.epoch] = old.log
+    adopt(new, previous: old)
+    do throws(VaultFailure) {
+      try apply(
+        [
+          .put(.vault, .indexKey, indexKey), .put(.vault, .logKeys, Self.record(of: logKeys)),
+          .put(.vault, .keySlotNotes, notes.record),
+        ],
+        with: slots.map { .putKeySlot($0) } + [
+          .putMetadata(
+            name: Self.rotation,
+            value: new.root.derive("lanyard rotation").seal(
+              old.root.secret, additionalData: Self.additionalData(store, from: old.epoch, to: new.epoch)))
+        ])
+    } catch {
+      adopt(old, previous: nil)
+      throw error
+    }
+  }
+
+  /// The keys of what a rotation has not reached yet; nil if there is none on its way.
+  static func previousKeys(
+    in store: any Store, root: SealingKey, epoch: UInt32
+  ) throws(VaultFailure) -> VaultKeys? {
+    let sealed: [UInt8]?
+    do throws(StoreFailure) { sealed = try store.metadata(rotation) } catch { throw .store(error) }
+    guard let sealed else { return nil }
+    guard epoch > 1,
+      let plain = try? root.derive("lanyard rotation").open(
+        sealed, additionalData: additionalData(store, from: epoch - 1, to: epoch)),
+      let previous = SealingKey(plain)
+    else { throw .integrity }
+    return VaultKeys(root: previous, epoch: epoch - 1)
+  }
+
+  /// Seals the next partition after this one again. Nil if there is none left.
+  ///
+  /// A partition that does not open stays as it is: it answers `integrity` under any key.
+  func rotate(after last: PartitionID?) throws(VaultFailure) -> PartitionID? {
+    let all = try onStore { () throws(StoreFailure) in try store.partitions() }
+    for partition in all where last.map({ $0 < partition }) ?? true {
+      let epoch: UInt32
+      do throws(VaultFailure) { epoch = try open(partition).epoch } catch .integrity { continue }
+      guard epoch != keys.epoch else { continue }
+      do throws(VaultFailure) { try apply([.reseal(partition)]) } catch .integrity { continue }
+      return partition
+    }
+    return nil
+  }
+
+  /// The old root key is nowhere any more.
+  func endRotation() throws(VaultFailure) {
+    try apply([], with: [.deleteMetadata(name: Self.rotation)])
+    adopt(keys, previous: nil)
+    _ = try truncateLog()
+  }
+
+  private static func additionalData(_ store: any Store, from old: UInt32, to new: UInt32) -> [UInt8] {
+    var fields = LengthPrefixed()
+    fields.append(Array("lanyard rotation 1".utf8))
+    fields.append(store.databaseID)
+    fields.append(UInt64(old))
+    fields.append(UInt64(new))
+    return fields.bytes
+  }
+}

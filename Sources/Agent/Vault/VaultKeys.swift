@@ -1,0 +1,50 @@
+internal import AgentPorts
+internal import Secrets
+
+/// What is derived from one root key (DESIGN, Partitions and storage).
+struct VaultKeys {
+  let root: SealingKey
+  let epoch: UInt32
+  let directory, head, index, vault, outbox, log, pepper: SealingKey
+
+  init(root: SealingKey, epoch: UInt32) {
+    self.root = root
+    self.epoch = epoch
+    directory = root.derive("lanyard wrap")
+    head = root.derive("lanyard head")
+    index = root.derive("lanyard index")
+    vault = root.derive("lanyard vault")
+    outbox = root.derive("lanyard outbox")
+    log = root.derive("lanyard log")
+    pepper = root.derive("lanyard step-up pepper")
+  }
+}
+
+/// The keys of one incarnation of an account. The data key is nil while it is under the person's PIN.
+struct AccountKeys {
+  var token: SealingKey
+  var data: SealingKey?
+
+  init(token: SealingKey, data: SealingKey?) {
+    self.token = token
+    self.data = data
+  }
+
+  init?(_ plain: Secret) {
+    let size = SealingKey.byteCount
+    guard plain.count == size || plain.count == 2 * size else { return nil }
+    let halves = plain.withBytes { bytes in
+      stride(from: 0, to: bytes.count, by: size).map { start in
+        SealingKey(Secret(copying: UnsafeRawBufferPointer(rebasing: bytes[start..<start + size])))!
+      }
+    }
+    (token, data) = (halves[0], halves.count == 2 ? halves[1] : nil)
+  }
+
+  var plain: Secret {
+    var builder = SecretBuilder(capacity: 2 * SealingKey.byteCount)
+    builder.append(token.secret)
+    if let data { builder.append(data.secret) }
+    return builder.finish()
+  }
+}

@@ -1,0 +1,81 @@
+internal import AgentPorts
+internal import Secrets
+
+/// How far the store has come: the generation of every partition's head, and a count of the changes that an old copy
+/// must not undo (DESIGN, Partitions and storage). Sealed with the vault's own records.
+///
+/// A head tells of a row that was put back, not of a whole partition that was: whoever puts back all rows of an account
+/// puts back its head. The ledger tells that, and the count, held against the anchor outside the store, tells whether
+/// the ledger itself is an old one.
+struct VaultLedger {
+  /// Few enough to be listed by the vault's head, and many enough that ten thousand accounts share a mark of 4 KB.
+  static let marks = 64
+
+  private(set) var sequence: UInt64 = 0
+  private var heads = [[PartitionID: UInt64]](repeating: [:], count: marks)
+
+  init() {}
+
+  /// Partitions that there must be.
+  var partitions: [PartitionID] { heads.flatMap(\.keys) }
+
+  func generation(of partition: PartitionID) -> UInt64? { heads[Self.mark(of: partition)][partition] }
+
+  /// Nil for a partition that is no more. The mark that must be written again.
+  mutating func set(_ generation: UInt64?, of partition: PartitionID) -> Int {
+    let mark = Self.mark(of: partition)
+    heads[mark][partition] = generation
+    return mark
+  }
+
+  mutating func advance() { sequence += 1 }
+
+  /// Above what an anchor knows: from here on that is the past of this store.
+  mutating func advance(past anchored: UInt64) { sequence = max(sequence, anchored) + 1 }
+
+  // The bytes of a partition's id are random.
+  private static func mark(of partition: PartitionID) -> Int { Int(partition.bytes[0]) % marks }
+
+  // MARK: records
+
+  var sequenceRecord: Secret {
+    var builder = SecretBuilder()
+    withUnsafeBytes(of: sequence.littleEndian) { builder.append($0) }
+    return builder.finish()
+  }
+
+  /// Sorted, so that the same mark has the same bytes.
+  func record(of mark: Int) -> Secret {
+    var builder = SecretBuilder(capacity: heads[mark].count * (PartitionID.byteCount + 8) + 8)
+    for (partition, generation) in heads[mark].sorted(by: { $0.key < $1.key }) {
+      partition.bytes.withUnsafeBytes { builder.append($0) }
+      withUnsafeBytes(of: generation.littleEndian) { builder.append($0) }
+    }
+    return builder.finish()
+  }
+
+  /// Nil for records that this agent did not write.
+  init?(sequence: Secret, marks: [Secret]) {
+    guard let count = sequence.withBytes(Self.number) else { return nil }
+    self.sequence = count
+    for plain in marks {
+      let isWhole = plain.withBytes { bytes -> Bool in
+        let size = PartitionID.byteCount + 8
+        guard bytes.count % size == 0 else { return false }
+        for start in stride(from: 0, to: bytes.count, by: size) {
+          guard let partition = PartitionID(bytes: Array(bytes[start..<start + PartitionID.byteCount])),
+            let generation = Self.number(
+              UnsafeRawBufferPointer(rebasing: bytes[start + PartitionID.byteCount..<start + size]))
+          else { return false }
+          _ = set(generation, of: partition)
+        }
+        return true
+      }
+      guard isWhole else { return nil }
+    }
+  }
+
+  private static func number(_ bytes: UnsafeRawBufferPointer) -> UInt64? {
+    bytes.count == 8 ? bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) } : nil
+  }
+}
