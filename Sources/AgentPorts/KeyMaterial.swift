@@ -8,6 +8,13 @@ public protocol KeySource: Sendable {
   func key() throws(KeySourceFailure) -> SealingKey?
   /// Makes a new key durable before it is returned.
   func createKey() throws(KeySourceFailure) -> SealingKey
+  /// Removes the key, if it is one that `createKey` makes: nothing is sealed under it any more.
+  func removeKey() throws(KeySourceFailure)
+}
+
+extension KeySource {
+  /// Of a key that others look after.
+  public func removeKey() throws(KeySourceFailure) {}
 }
 
 public enum KeySourceFailure: Error, Sendable { case unsafePermissions, damaged, unavailable }

@@ -37,6 +37,10 @@ public struct KeyFile: KeySource {
     }
   }
 
+  public func removeKey() throws(KeySourceFailure) {
+    guard unlink(path) == 0 || errno == ENOENT else { throw .unavailable }
+  }
+
   /// Throws `unavailable` if there is a key already: a key that something may be sealed under is never replaced.
   public func createKey() throws(KeySourceFailure) -> SealingKey {
     let key = SealingKey.random()

@@ -66,10 +66,14 @@ struct LanyardAgent {
       directories: DotLanyardFiles(),
       browser: DesktopBrowser(), prompter: Pinentry(program: options.pinentry), signals: KernelSignals(log: log),
       log: log)
-    let keySource: (any KeySource)? = options.protection == "keyFile" ? KeyFile(path: state.path + "/key") : nil
+    let keyFile = KeyFile(path: state.path + "/key")
+    let isByKeyFile = options.protection == "keyFile"
+    let anchors: [any RollbackAnchor] =
+      (options.anchorDirectory.map { [AnchorFile(directory: $0)] } ?? []) + [KeyringAnchor()]
     let transport = TransportHandle()
     let agent = AgentService(
-      store: store, keySource: keySource, environment: environment, version: version,
+      store: store, keySource: isByKeyFile ? keyFile : nil, otherKeySources: isByKeyFile ? [] : [keyFile],
+      anchor: Anchors(anchors), environment: environment, version: version,
       onShutDown: { transport.stop() })
     openVault(agent, options, pool)
     let server = LineServer(host: agent, clock: clock)
@@ -134,12 +138,13 @@ struct LanyardAgent {
       }
       passphrase = read
     }
-    let (given, protection) = (passphrase, options.protection)
+    let (given, protection, acceptsOldStore) = (passphrase, options.protection, options.acceptsOldStore)
     let opened = Semaphore()
     let failure = Box<AgentService.StartFailure>()
     Task.detached(executorPreference: pool) {
       do throws(AgentService.StartFailure) {
-        _ = try await agent.open(protection: protection, passphrase: given)
+        _ = try await agent.open(
+          protection: protection, passphrase: given, acceptingOldStore: acceptsOldStore)
       } catch {
         failure.value = error
       }

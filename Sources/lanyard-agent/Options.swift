@@ -17,6 +17,10 @@ struct Options {
   /// Nil for the one that the machine has.
   var pinentry: String?
   var strictGrants = false
+  /// Where the witness of how far the store has come stands, outside the state; nil where there is no place for it.
+  var anchorDirectory: String?
+  /// The store is older than its anchor, and there is no other.
+  var acceptsOldStore = false
 
   /// How reading the command line ends when it is not with options.
   enum Ending: Error {
@@ -55,6 +59,7 @@ struct Options {
         let path = try value(option, attached)
         guard path.hasPrefix("/") else { throw .usage("--pinentry needs an absolute path.") }
         pinentry = path
+      case "--accept-old-store": acceptsOldStore = true
       case "--log-level":
         guard let level = LogLevel(rawValue: try value(option, attached)) else {
           throw .usage("--log-level is one of \(LogLevel.allCases.map(\.rawValue).joined(separator: ", ")).")
@@ -68,6 +73,7 @@ struct Options {
       }
     }
     guard !(stdio && socket != nil) else { throw .usage("--stdio and --socket exclude each other.") }
+    anchorDirectory = Self.anchorDirectory(environment)
     if let state { stateDirectory = state } else { stateDirectory = try Self.standardStateDirectory(environment) }
     if stdio {
       transport = .stdio
@@ -89,6 +95,12 @@ struct Options {
     return home + "/.local/state/lanyard"
   }
 
+  private static func anchorDirectory(_ environment: (String) -> String?) -> String? {
+    if let base = environment("XDG_CONFIG_HOME"), base.hasPrefix("/") { return base + "/lanyard/anchors" }
+    guard let home = environment("HOME"), home.hasPrefix("/") else { return nil }
+    return home + "/.config/lanyard/anchors"
+  }
+
   private static func standardSocket(_ environment: (String) -> String?) throws(Ending) -> String {
     if let socket = environment("LANYARD_SOCKET") {
       guard socket.hasPrefix("/") else { throw .usage("LANYARD_SOCKET must be an absolute path.") }
@@ -104,7 +116,7 @@ struct Options {
     lanyard-agent: keeps the accounts of one person, and answers local programs over JSON-RPC.
 
     USAGE: lanyard-agent [--stdio | --socket PATH] [--state-dir DIR] [--protection key-file|passphrase]
-                         [--passphrase-file PATH] [--pinentry PATH] [--log-level LEVEL]
+                         [--passphrase-file PATH] [--accept-old-store] [--pinentry PATH] [--log-level LEVEL]
 
       --stdio                 Serve one client on standard input and output, and end with its input.
       --socket PATH           Serve on a unix socket. Default: $LANYARD_SOCKET, else $XDG_RUNTIME_DIR/lanyard/agent.sock.
@@ -114,6 +126,8 @@ struct Options {
                               start. passphrase: a person's passphrase; the agent starts locked until it is given by
                               agent.initialize or agent.unlock, or by --passphrase-file.
       --passphrase-file PATH  The passphrase, in a file that only you can read.
+      --accept-old-store      Once, where an old copy of the store was put back and there is no newer one: signs every
+                              account in it out and sends nothing of it, for its refresh tokens may be spent.
       --pinentry PATH         The program that asks for a PIN or passphrase. Default: pinentry in /usr/local/bin,
                               /usr/bin or /bin.
       --log-level LEVEL       trace, debug, info, notice (default), warning or error, to standard error. No level

@@ -110,6 +110,51 @@ import Testing
     }
   }
 
+  /// All rows of an account as they once were, its head among them: the ledger knows that its head has gone on.
+  @Test func aWholeAccountThatWasPutBack() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      let work = try #require(try Self.partitions(world).first)
+      let old = try world.tamper { try $0.records(in: work) }
+      try await world.restart()
+      #expect(scene.works(try await scene.token()))
+      try await world.signIn("bob", at: scene.provider, alias: "home")
+      let sent = scene.refreshes.count
+      world.crash()
+      try world.tamper { try $0.commit([.deletePartition(work)] + old.map { .put($0) }) }
+      try await world.restart()
+      #expect(try await scene.token().code == 5002)
+      #expect(scene.refreshes.count == sent, "a spent token is not sent")
+      #expect(scene.works(try await scene.tokenOf("home")))
+      #expect(scene.idp.endOfGrant(scene.grant) == nil)
+    }
+  }
+
+  @Test func aWholeAccountThatWasTakenAway() throws {
+    try after { store, work, _ in try store.commit([.deletePartition(work)]) }
+  }
+
+  /// What was erased and comes back in a copy is nobody's account.
+  @Test func anErasedAccountThatWasPutBack() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      let work = try #require(try Self.partitions(world).first)
+      let old = try world.tamper { try $0.records(in: work) }
+      try await world.restart()
+      for (method, more) in [("account.signOut", #","mode":"hard""#), ("account.forget", "")] {
+        #expect(try await scene.token(more, method: method).error == nil)
+      }
+      let sent = scene.refreshes.count
+      world.crash()
+      try world.tamper { try $0.commit(old.map { .put($0) }) }
+      try await world.restart()
+      #expect(try await scene.token().code == 2001)
+      let client = try world.client()
+      #expect(await client.call("account.list").result?["accounts"]?.arrayValue?.isEmpty == true)
+      #expect(scene.refreshes.count == sent)
+    }
+  }
+
   /// Without its profile nobody can tell whose the rows are; the others are not touched.
   @Test func aProfileThatDoesNotOpen() throws {
     try after { store, work, _ in

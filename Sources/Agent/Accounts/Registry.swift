@@ -9,8 +9,12 @@ internal import Secrets
 /// Every change is made and committed without an await in between, so that what is in memory is always what is on
 /// the disk: a check and its write can't be parted by another caller.
 actor Registry {
-  private let store: any Store
-  private let keySource: (any KeySource)?
+  let store: any Store
+  /// What opens a slot without a person, the one that was chosen at the start first.
+  let keySources: [any KeySource]
+  private let witness: VaultWitness
+  /// The person said at the start that an old copy of the store is what there is.
+  private var acceptsOldStore = false
   let clock: any AgentClock
   let entropy: any Entropy
   let board: TokenBoard
@@ -18,7 +22,8 @@ actor Registry {
   let stepUps: StepUps
   let policyShelf: PolicyShelf
   private(set) var vault: Vault?
-  private(set) var protection: String?
+  /// The slot that opened the vault.
+  var openedSlot: Int?
   private var unlockThrottle = UnlockThrottle()
 
   var profiles: [AccountID: AccountProfile] = [:]
@@ -28,11 +33,13 @@ actor Registry {
   var providers: [ProviderName: Provider] = [:]
 
   init(
-    store: sending any Store, keySource: (any KeySource)?, clock: any AgentClock, entropy: any Entropy,
-    board: TokenBoard, time: TimeKeeper, policyShelf: PolicyShelf, stepUps: StepUps
+    store: sending any Store, keySources: [any KeySource], anchor: sending (any RollbackAnchor)?,
+    clock: any AgentClock, entropy: any Entropy, board: TokenBoard, time: TimeKeeper, policyShelf: PolicyShelf,
+    stepUps: StepUps
   ) {
     self.store = store
-    self.keySource = keySource
+    self.keySources = keySources
+    witness = VaultWitness(anchor)
     self.clock = clock
     self.entropy = entropy
     self.board = board
@@ -63,27 +70,45 @@ actor Registry {
   enum OpenOutcome: Sendable, Equatable { case open, needsInitialising, needsPassphrase }
 
   /// Opens the vault without a person where that is possible; makes it where the protection needs nobody.
-  func open(protection wanted: String) throws(RPCError) -> OpenOutcome {
+  ///
+  /// A vault that is there is opened by the slots that it has, the wanted one first: what a person added is no silent
+  /// fall to something weaker. One that was started for a passphrase waits for it.
+  func open(protection wanted: String, acceptingOldStore: Bool = false) throws(RPCError) -> OpenOutcome {
+    acceptsOldStore = acceptingOldStore
     let slots = try onStore { () throws(StoreFailure) in try store.keySlots() }
-    if let keySource, keySource.protection == wanted {
-      if let slot = slots.first(where: { $0.protection == keySource.protection }) {
-        guard let key = try onKey({ () throws(KeySourceFailure) in try keySource.key() }) else {
-          throw .vaultDamaged("The key file of this store is gone. Without it nothing in it can be read; put it back.")
-        }
-        try unlock(slot, by: key)
-        return .open
+    guard !slots.isEmpty else {
+      guard let source = keySources.first(where: { $0.protection == wanted }) else { return .needsInitialising }
+      // The key is durable before the vault that needs it; a key that is there from a start that ended is used.
+      let key = try onKey(source) { () throws(KeySourceFailure) in
+        if let existing = try source.key() { return existing }
+        return try source.createKey()
       }
-      if slots.isEmpty {
-        // The key is durable before the vault that needs it; a key that is there from a start that ended is used.
-        let key = try onKey { () throws(KeySourceFailure) in
-          if let existing = try keySource.key() { return existing }
-          return try keySource.createKey()
+      try create(protection: source.protection, parameters: [], holder: key)
+      return .open
+    }
+    guard wanted != "passphrase" else { return .needsPassphrase }
+    return try openUnattended(slots, wanted: wanted) ? .open : .needsPassphrase
+  }
+
+  /// False where only a person can open it.
+  private func openUnattended(_ slots: [KeySlotRow], wanted: String) throws(RPCError) -> Bool {
+    var failure: RPCError?
+    for source in keySources.filter({ $0.protection == wanted }) + keySources.filter({ $0.protection != wanted }) {
+      guard let slot = slots.first(where: { $0.protection == source.protection }) else { continue }
+      do throws(RPCError) {
+        guard let holder = try onKey(source, { () throws(KeySourceFailure) in try source.key() }) else {
+          throw .keyGone
         }
-        try create(protection: keySource.protection, parameters: [], holder: key)
-        return .open
+        let root = try root(in: slot, by: holder)
+        try load(root: root, slot: slot, holder: holder)
+        return true
+      } catch  where error.isOfKey {
+        // Another slot may do.
+        failure = failure ?? error
       }
     }
-    return slots.isEmpty ? .needsInitialising : .needsPassphrase
+    if slots.contains(where: { $0.protection == "passphrase" }) { return false }
+    throw failure ?? .keyGone
   }
 
   /// Makes the vault under a passphrase. Once: a vault that is there is never made again.
@@ -93,10 +118,8 @@ actor Registry {
         $0.message = "The vault is there already. Unlock it; nothing was changed."
       }
     }
-    let parameters = PassphraseParameters(salt: SecretBytes(random: PassphraseStretching.saltBytes).plainCopy)
-    guard let holder = parameters.stretching.key(from: passphrase, salt: parameters.salt) else {
-      throw RPCError(.storeUnavailable, "There was not enough memory to make a key from the passphrase.")
-    }
+    let parameters = PassphraseParameters.new()
+    let holder = try Self.holder(parameters, passphrase: passphrase)
     try create(protection: "passphrase", parameters: parameters.bytes, holder: holder)
   }
 
@@ -118,25 +141,46 @@ actor Registry {
 
   private func tryUnlock(passphrase: Secret) throws(RPCError) {
     let slots = try onStore { () throws(StoreFailure) in try store.keySlots() }
-    guard let slot = slots.first(where: { $0.protection == "passphrase" }) else {
+      .filter { $0.protection == "passphrase" }
+    guard !slots.isEmpty else {
       throw RPCError(
         .unlockFailed, "No passphrase opens this vault. `agent.initialize` makes a new one where there is none.")
     }
+    var failure = RPCError.unlockFailed(retryAfter: Milliseconds(1))
+    for slot in slots {
+      let holder = try Self.holder(of: slot, passphrase: passphrase)
+      do throws(RPCError) {
+        try load(root: try root(in: slot, by: holder), slot: slot, holder: holder)
+        return
+      } catch  where error.code == .unlockFailed {
+        failure = error
+      }
+    }
+    throw failure
+  }
+
+  /// The key that a passphrase makes for its slot. Takes some tenths of a second.
+  static func holder(of slot: KeySlotRow, passphrase: Secret) throws(RPCError) -> SealingKey {
     guard let parameters = PassphraseParameters(bytes: slot.parameters) else {
       throw .vaultDamaged("The passphrase slot asks for costs outside the bounds. It is refused, not weakened.")
     }
+    return try holder(parameters, passphrase: passphrase)
+  }
+
+  static func holder(_ parameters: PassphraseParameters, passphrase: Secret) throws(RPCError) -> SealingKey {
     guard let holder = parameters.stretching.key(from: passphrase, salt: parameters.salt) else {
       throw RPCError(.storeUnavailable, "There was not enough memory to make a key from the passphrase.")
     }
-    try unlock(slot, by: holder)
+    return holder
   }
 
   var vaultIsOpen: Bool { vault != nil }
 
   /// Opens the vault again as it was opened at the start; false if that takes a person.
   func openAgain() throws(RPCError) -> Bool {
-    guard let keySource else { return false }
-    return try open(protection: keySource.protection) == .open
+    let slots = try onStore { () throws(StoreFailure) in try store.keySlots() }
+    guard !slots.isEmpty else { return try open(protection: keySources.first?.protection ?? "passphrase") == .open }
+    return try openUnattended(slots, wanted: keySources.first?.protection ?? "")
   }
 
   /// What `agent.status` tells, also of a locked vault.
@@ -150,9 +194,8 @@ actor Registry {
 
   func summary() throws(RPCError) -> Summary {
     let slots = try onStore { () throws(StoreFailure) in try store.keySlots() }
-    let word = protection ?? slots.first?.protection ?? keySource?.protection ?? "passphrase"
     return Summary(
-      isLocked: vault == nil, isInitialized: !slots.isEmpty, protection: WireProtection(rawValue: word) ?? .passphrase,
+      isLocked: vault == nil, isInitialized: !slots.isEmpty, protection: protection(by: slots),
       profiles: Array(profiles.values), pendingRevocations: vault == nil ? 0 : try outbox().count)
   }
 
@@ -180,6 +223,7 @@ actor Registry {
     time.close()
     stepUps.clearAll()
     vault = nil
+    openedSlot = nil
     profiles = [:]
     providers = [:]
     damagedPartitions = []
@@ -188,59 +232,45 @@ actor Registry {
     board.clear()
   }
 
+  /// The slot and what the vault notes of it are one transaction: there is never one without the other.
   private func create(protection: String, parameters: [UInt8], holder: SealingKey) throws(RPCError) {
     let root = SealingKey.random()
     let slot = KeySlots.wrap(
       root: root, epoch: 1, by: holder, number: 0, protection: protection, parameters: parameters,
       databaseID: store.databaseID)
-    try onStore { () throws(StoreFailure) in try store.commit([.putKeySlot(slot)]) }
-    try load(root: root, epoch: 1, protection: protection)
+    var notes = KeySlotNotes()
+    notes.note(slot, holder: holder, at: clock.wall())
+    do throws(VaultFailure) {
+      try Vault(store: store, root: root, epoch: 1, witness: witness).apply(
+        [.put(.vault, .keySlotNotes, notes.record)], with: [.putKeySlot(slot)])
+    } catch {
+      throw RPCError(error)
+    }
+    try load(root: root, slot: slot, holder: holder)
   }
 
-  private func unlock(_ slot: KeySlotRow, by holder: SealingKey) throws(RPCError) {
-    do {
-      let root = try KeySlots.unwrap(slot, by: holder, databaseID: store.databaseID)
-      try load(root: root, epoch: slot.keyEpoch, protection: slot.protection)
-    } catch let failure as RPCError {
-      throw failure
-    } catch KeySlots.Failure.wrongKey {
-      throw .unlockFailed(retryAfter: Milliseconds(1))
+  func root(in slot: KeySlotRow, by holder: SealingKey) throws(RPCError) -> SealingKey {
+    do throws(KeySlots.Failure) {
+      return try KeySlots.unwrap(slot, by: holder, databaseID: store.databaseID)
     } catch {
-      throw .vaultDamaged("The key slot is damaged. Restore the store from a backup.")
+      switch error {
+      case .wrongKey: throw .unlockFailed(retryAfter: Milliseconds(1))
+      case .damaged: throw .vaultDamaged("The key slot is damaged. Open the vault by another, or restore a backup.")
+      }
     }
   }
 
-  private func load(root: SealingKey, epoch: UInt32, protection: String) throws(RPCError) {
-    let vault = Vault(store: store, root: root, epoch: epoch)
+  private func load(root: SealingKey, slot: KeySlotRow, holder: SealingKey) throws(RPCError) {
     do {
-      var providers: [ProviderName: Provider] = [:]
-      for (_, plain) in try vault.readAll(.vault, .provider) {
-        guard let provider = Provider(plain) else { throw VaultFailure.integrity }
-        providers[provider.configuration.name] = provider
-      }
-      var profiles: [AccountID: AccountProfile] = [:]
-      var damaged: Set<PartitionID> = []
-      try vault.forEachProfile { partition, plain in
-        guard let profile = plain.flatMap({ AccountProfile($0, partition: partition) }) else {
-          damaged.insert(partition)
-          return
-        }
-        profiles[profile.id] = profile
-      }
-      let policies = try vault.policies()
-      let active = try vault.read(.vault, .activeAccount)
-        .flatMap { RecordCoding.read($0) { $0["account"]?.string.flatMap { AccountID($0) } } }
-      let isOfAnotherBoot = time.open(try Self.timeRecord(in: vault))
-      self.providers = providers
-      self.profiles = profiles
-      self.damagedPartitions = damaged
-      self.active = active.flatMap { profiles[$0] == nil ? nil : $0 }
-      self.vault = vault
-      self.protection = protection
-      policyShelf.fill(
-        Dictionary(policies.map { ($0.name, $0.parsed) }, uniquingKeysWith: { first, _ in first }),
-        named: providers.compactMapValues(\.configuration.policy))
-      if isOfAnotherBoot { rememberTime() }
+      let vault = Vault(
+        store: store, root: root, epoch: slot.keyEpoch,
+        previous: try Vault.previousKeys(in: store, root: root, epoch: slot.keyEpoch), witness: witness)
+      try requireOwn(slot, of: vault, holder: holder)
+      try requireNewest(vault)
+      try fill(from: vault)
+      openedSlot = slot.number
+    } catch let failure as RPCError {
+      throw failure
     } catch let failure as VaultFailure {
       if failure == .integrity {
         throw .vaultDamaged("The vault's own records do not open. Restore the store from a backup.")
@@ -249,10 +279,48 @@ actor Registry {
     } catch {
       throw .vaultDamaged("The vault can't be read.")
     }
-    board.setDirectory(profiles.values.map { ($0.id, $0.alias) }, active: self.active)
+    board.setDirectory(profiles.values.map { ($0.id, $0.alias) }, active: active)
   }
 
-  private func onStore<Result>(_ body: () throws(StoreFailure) -> Result) throws(RPCError) -> Result {
+  /// An old copy has refresh tokens that were spent since, tries at a PIN that were used up, accounts that are signed
+  /// out: nothing of it is used unless the person says that there is no other.
+  private func requireNewest(_ vault: Vault) throws {
+    guard let anchored = witness.sequence(of: store.databaseID), try vault.ledger().sequence < anchored else { return }
+    guard acceptsOldStore else { throw RPCError.rolledBack }
+    try disarm(vault, above: anchored)
+  }
+
+  private func fill(from vault: Vault) throws {
+    var providers: [ProviderName: Provider] = [:]
+    for (_, plain) in try vault.readAll(.vault, .provider) {
+      guard let provider = Provider(plain) else { throw VaultFailure.integrity }
+      providers[provider.configuration.name] = provider
+    }
+    var profiles: [AccountID: AccountProfile] = [:]
+    var damaged: Set<PartitionID> = []
+    try vault.forEachProfile { partition, plain in
+      guard let profile = plain.flatMap({ AccountProfile($0, partition: partition) }) else {
+        damaged.insert(partition)
+        return
+      }
+      profiles[profile.id] = profile
+    }
+    let policies = try vault.policies()
+    let active = try vault.read(.vault, .activeAccount)
+      .flatMap { RecordCoding.read($0) { $0["account"]?.string.flatMap { AccountID($0) } } }
+    let isOfAnotherBoot = time.open(try Self.timeRecord(in: vault))
+    self.providers = providers
+    self.profiles = profiles
+    damagedPartitions = damaged
+    self.active = active.flatMap { profiles[$0] == nil ? nil : $0 }
+    self.vault = vault
+    policyShelf.fill(
+      Dictionary(policies.map { ($0.name, $0.parsed) }, uniquingKeysWith: { first, _ in first }),
+      named: providers.compactMapValues(\.configuration.policy))
+    if isOfAnotherBoot { rememberTime() }
+  }
+
+  func onStore<Result>(_ body: () throws(StoreFailure) -> Result) throws(RPCError) -> Result {
     do {
       return try body()
     } catch {
@@ -260,15 +328,19 @@ actor Registry {
     }
   }
 
-  private func onKey<Result>(_ body: () throws(KeySourceFailure) -> Result) throws(RPCError) -> Result {
+  func onKey<Result>(
+    _ source: any KeySource, _ body: () throws(KeySourceFailure) -> Result
+  ) throws(RPCError) -> Result {
     do {
       return try body()
     } catch {
       switch error {
       case .unsafePermissions:
-        throw .vaultDamaged("Others can read or replace the key file. Its mode must be 0600 and its owner you.")
-      case .damaged: throw .vaultDamaged("The key file is damaged. Put back the one that belongs to this store.")
-      case .unavailable: throw .vaultDamaged("The key file can't be read or written.")
+        throw .keyFailed(
+          "keyUnsafe", "Others can read or replace the key file. Its mode must be 0600 and its owner you.")
+      case .damaged:
+        throw .keyFailed("keyDamaged", "The key file is damaged. Put back the one that belongs to this store.")
+      case .unavailable: throw .keyFailed("keyUnavailable", "The key file can't be read or written.")
       }
     }
   }
@@ -305,9 +377,15 @@ extension RPCError {
   static func vaultDamaged(_ message: String) -> RPCError {
     RPCError(.integrity, message).with { $0.remedies = [.administrator] }
   }
-}
 
-extension SecretBytes {
-  /// For random bytes that are no secret: a salt.
-  fileprivate var plainCopy: [UInt8] { withBytes { [UInt8]($0) } }
+  /// The key of a slot is not to be had; another slot may do.
+  static func keyFailed(_ reason: String, _ message: String) -> RPCError {
+    vaultDamaged(message).with { $0.reason = reason }
+  }
+
+  static let keyGone = keyFailed(
+    "keyGone", "The key file of this store is gone. Without it nothing in it can be read; put it back.")
+
+  /// What is wrong is the key, and not the store.
+  var isOfKey: Bool { code == .unlockFailed || reason?.hasPrefix("key") == true }
 }

@@ -13,6 +13,8 @@ struct AuditEntry: Sendable {
     case policySet = "policy.set"
     case sessionStateChanged = "session.stateChanged"
     case agentInitialize = "agent.initialize", agentUnlock = "agent.unlock", agentLock = "agent.lock"
+    case agentAddKeySlot = "agent.addKeySlot", agentRemoveKeySlot = "agent.removeKeySlot"
+    case agentRotateRootKey = "agent.rotateRootKey", agentAcceptOldStore = "agent.acceptOldStore"
     case revocationConfirmed = "revocation.confirmed", revocationAbandoned = "revocation.abandoned"
     case stepUpEnroll = "stepUp.enroll", stepUpVerify = "stepUp.verify", stepUpUnenroll = "stepUp.unenroll"
     case stepUpClear = "stepUp.clear"
@@ -33,6 +35,9 @@ struct AuditEntry: Sendable {
     case isNew(Bool)
     case attemptsLeft(Int64)
     case issuer(String)
+    case slot(Int64)
+    case protection(String)
+    case keyEpoch(Int64)
 
     func write(to writer: inout JSONWriter) {
       switch self {
@@ -51,6 +56,9 @@ struct AuditEntry: Sendable {
         writer.bool(isNew)
       case .attemptsLeft(let count): writer.member("attemptsLeft", count)
       case .issuer(let issuer): writer.member("issuer", issuer)
+      case .slot(let number): writer.member("slot", number)
+      case .protection(let protection): writer.member("protection", protection)
+      case .keyEpoch(let epoch): writer.member("keyEpoch", epoch)
       }
     }
   }

@@ -44,7 +44,8 @@ public final class AgentService: ConversationHost {
   /// `onShutDown` is called once, when `agent.shutdown` has been answered or `shutDown()` was called: the transport
   /// ends then.
   public init(
-    store: sending any Store, keySource: (any KeySource)?, environment: AgentEnvironment, version: String,
+    store: sending any Store, keySource: (any KeySource)?, otherKeySources: [any KeySource] = [],
+    anchor: (any RollbackAnchor)? = nil, environment: AgentEnvironment, version: String,
     onShutDown: @escaping @Sendable () -> Void = {}
   ) {
     self.environment = environment
@@ -59,8 +60,9 @@ public final class AgentService: ConversationHost {
     }
     stepUps = StepUps(clock: environment.clock, events: events, background: background)
     registry = Registry(
-      store: store, keySource: keySource, clock: environment.clock, entropy: environment.entropy, board: board,
-      time: time, policyShelf: policyShelf, stepUps: stepUps)
+      store: store, keySources: (keySource.map { [$0] } ?? []) + otherKeySources, anchor: anchor,
+      clock: environment.clock, entropy: environment.entropy, board: board, time: time, policyShelf: policyShelf,
+      stepUps: stepUps)
     stepUpDesk = StepUpDesk(registry: registry, methods: [PINMethod()] + environment.stepUpMethods)
     owner.value = registry
     audit = AuditDesk(registry: registry, background: background)
@@ -94,9 +96,14 @@ public final class AgentService: ConversationHost {
   }
 
   /// Opens the vault as far as that needs no person. Throws with what to tell them if the vault can't be opened.
-  public func open(protection: String, passphrase: Secret? = nil) async throws(StartFailure) -> Opening {
+  ///
+  /// - Parameter acceptingOldStore: the person says that a store which is older than its anchor is what there is: every
+  ///   account in it is signed out, and nothing of it is sent.
+  public func open(
+    protection: String, passphrase: Secret? = nil, acceptingOldStore: Bool = false
+  ) async throws(StartFailure) -> Opening {
     do throws(RPCError) {
-      switch try await registry.open(protection: protection) {
+      switch try await registry.open(protection: protection, acceptingOldStore: acceptingOldStore) {
       case .open: return .open
       case .needsInitialising:
         guard let passphrase else { return .locked }
@@ -132,6 +139,7 @@ public final class AgentService: ConversationHost {
   func resumeWork() {
     background.start { [revocations] in await revocations.resume(.due) }
     background.start { [erasures] in await erasures.resume() }
+    background.start { [self] in try? await finishRotation() }
   }
 
   var decisions: DecisionDesk {

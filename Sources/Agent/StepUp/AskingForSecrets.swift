@@ -37,11 +37,11 @@ extension AgentService {
 
 extension AgentService {
   /// For `agent.unlock`: the passphrase, typed where the caller does not see it.
-  func typedPassphrase() async throws(RPCError) -> Secret {
+  func typedPassphrase(isNew: Bool = false) async throws(RPCError) -> Secret {
     func refused(_ reason: String, _ message: String) -> RPCError {
       RPCError(.unlockFailed, message).with { $0.reason = reason }
     }
-    switch await environment.prompter.ask(.passphrase) {
+    switch await environment.prompter.ask(isNew ? .newPassphrase : .passphrase) {
     case .typed(let passphrase): return passphrase
     case .cancelled:
       if Task.isCancelled { throw .cancelled }
@@ -65,6 +65,10 @@ extension PromptQuestion {
         "Choose a PIN for \(profile.shown). After ten wrong ones it is destroyed, and the data that it locks with it.",
       label: "New PIN:", isNew: true)
   }
+
+  static let newPassphrase = PromptQuestion(
+    description: "Choose a passphrase that opens the Lanyard vault. Nobody can find it again for you.",
+    label: "New passphrase:", isNew: true)
 
   static let passphrase = PromptQuestion(description: "The passphrase of the Lanyard vault.", label: "Passphrase:")
 }

@@ -26,6 +26,11 @@ struct KeySlotNotes {
       digest: Self.digest(row))
   }
 
+  /// A slot whose holder is not known: its row alone.
+  mutating func note(_ row: KeySlotRow, at now: Timestamp) {
+    notes[row.number] = Note(createdAt: now, boxKey: [], digest: Self.digest(row))
+  }
+
   /// The slot stays, its row is another.
   mutating func note(_ row: KeySlotRow) { notes[row.number]?.digest = Self.digest(row) }
 

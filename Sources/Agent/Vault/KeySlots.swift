@@ -81,6 +81,11 @@ struct PassphraseParameters {
     self.stretching = stretching
   }
 
+  /// With a salt of its own.
+  static func new() -> PassphraseParameters {
+    PassphraseParameters(salt: SecretBytes(random: PassphraseStretching.saltBytes).withBytes { [UInt8]($0) })
+  }
+
   /// Nil for what this agent did not write, and for costs outside the bounds: no silent fall to something weaker.
   init?(bytes: [UInt8]) {
     guard bytes.count == PassphraseStretching.saltBytes + 16 else { return nil }

@@ -11,7 +11,9 @@ extension Vault {
   var isRotating: Bool { previousKeys != nil }
 
   /// Throws with the vault as it was, or, after a disk that told nothing, with one that must be opened again.
-  func beginRotation(to new: VaultKeys, slots: [KeySlotRow], notes: KeySlotNotes) throws(VaultFailure) {
+  func beginRotation(
+    to new: VaultKeys, slots: [KeySlotRow], notes: KeySlotNotes, writing entry: VaultChange
+  ) throws(VaultFailure) {
     let old = keys
     let indexKey = try read(.vault, .indexKey) ?? old.index.secret
     var logKeys = try earlierLogKeys()
@@ -21,7 +23,7 @@ extension Vault {
       try apply(
         [
           .put(.vault, .indexKey, indexKey), .put(.vault, .logKeys, Self.record(of: logKeys)),
-          .put(.vault, .keySlotNotes, notes.record),
+          .put(.vault, .keySlotNotes, notes.record), entry,
         ],
         with: slots.map { .putKeySlot($0) } + [
           .putMetadata(

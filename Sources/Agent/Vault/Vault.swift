@@ -62,6 +62,8 @@ final class Vault {
   let witness: VaultWitness
   private var partitions: [PartitionID: Partition] = [:]
   private var knownLedger: VaultLedger?
+  /// The next change counts, whatever it is.
+  private var owesCount = false
 
   struct Partition {
     var head: VaultHead
@@ -181,6 +183,14 @@ final class Vault {
     return ledger
   }
 
+  /// The next change is counted above what an anchor knows of a store that came after this one.
+  func pass(_ anchored: UInt64) throws(VaultFailure) {
+    var ledger = try ledger()
+    ledger.pass(anchored)
+    knownLedger = ledger
+    owesCount = true
+  }
+
   /// Of a vault that is new, or from before there were ledgers: what its heads say is believed, this once.
   private func firstLedger() throws(VaultFailure) -> VaultLedger {
     var ledger = VaultLedger()
@@ -226,7 +236,7 @@ final class Vault {
     var draft = Draft(writes: writes)
     for change in changes { try draw(change, in: &draft) }
     let chain = try draw(changes.compactMap(\.auditEntry), in: &draft)
-    let isCounted = !writes.isEmpty || changes.contains(where: \.isCounted)
+    let isCounted = owesCount || !writes.isEmpty || changes.contains(where: \.isCounted)
     let ledger = try settle(&draft, isCounted: isCounted)
     let batch = draft.writes
     do throws(VaultFailure) {
@@ -243,6 +253,7 @@ final class Vault {
     for partition in draft.destroyed { partitions[partition] = nil }
     let isNewer = ledger.sequence != knownLedger?.sequence
     knownLedger = ledger
+    owesCount = false
     if isNewer { witness.advance(store.databaseID, to: ledger.sequence) }
   }
 

@@ -30,8 +30,8 @@ struct VaultLedger {
 
   mutating func advance() { sequence += 1 }
 
-  /// Above what an anchor knows: from here on that is the past of this store.
-  mutating func advance(past anchored: UInt64) { sequence = max(sequence, anchored) + 1 }
+  /// Up to what an anchor knows: what comes now is above it.
+  mutating func pass(_ anchored: UInt64) { sequence = max(sequence, anchored) }
 
   // The bytes of a partition's id are random.
   private static func mark(of partition: PartitionID) -> Int { Int(partition.bytes[0]) % marks }

@@ -17,6 +17,8 @@ public final class SimulatedKeys: KeySource {
     return new
   }
 
+  public func removeKey() { lose() }
+
   /// The file is gone.
   public func lose() { state.withLock { $0 = nil } }
 }

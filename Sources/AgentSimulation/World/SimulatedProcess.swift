@@ -22,8 +22,8 @@ final class SimulatedProcess: Sendable {
       redirects: world.browser, directories: world.directories, browser: world.browser,
       signals: ProcessSignals(signals: world.signals, process: number), log: world.log)
     agent = AgentService(
-      store: store, keySource: world.protection == "keyFile" ? world.keys : nil, environment: environment,
-      version: "1.0.0-simulated", onShutDown: world.onShutDown)
+      store: store, keySource: world.protection == "keyFile" ? world.keys : nil, anchor: world.anchor,
+      environment: environment, version: "1.0.0-simulated", onShutDown: world.onShutDown)
     let (browser, agent) = (world.browser, agent)
     life.atEnd {
       browser.closeAll()
@@ -32,7 +32,9 @@ final class SimulatedProcess: Sendable {
     }
   }
 
-  func open(protection: String) async throws { _ = try await agent.open(protection: protection) }
+  func open(protection: String, acceptingOldStore: Bool = false) async throws {
+    _ = try await agent.open(protection: protection, acceptingOldStore: acceptingOldStore)
+  }
 
   func run(on executor: SeededExecutor) {
     let (agent, life) = (agent, life)

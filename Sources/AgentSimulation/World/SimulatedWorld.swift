@@ -25,6 +25,7 @@ public final class SimulatedWorld: Sendable {
   public let browser = SimulatedBrowser()
   public let disk = SimulatedDisk()
   public let keys = SimulatedKeys()
+  public let anchor = SimulatedAnchor()
   public let signals = SimulatedSignals()
   let commitPlan = CommitPlan()
   let protection: String
@@ -133,7 +134,7 @@ public final class SimulatedWorld: Sendable {
   // MARK: the agent's process
 
   /// Starts the agent over what is on the disk. Throws as `lanyard-agent` would end.
-  public func start() async throws {
+  public func start(acceptingOldStore: Bool = false) async throws {
     let (number, powerWasLost) = state.withLock { state in
       state.processes += 1
       defer { state.powerWasLost = false }
@@ -143,7 +144,7 @@ public final class SimulatedWorld: Sendable {
     let process = try SimulatedProcess(number: number, world: self)
     state.withLock { $0.process = process }
     do {
-      try await process.open(protection: protection)
+      try await process.open(protection: protection, acceptingOldStore: acceptingOldStore)
     } catch {
       process.end()
       throw error
@@ -192,7 +193,7 @@ public final class SimulatedWorld: Sendable {
 
   /// A new process on the same disk, after whatever ended the last one; a living one is killed first. Plans for the
   /// disk and the store are withdrawn.
-  public func restart() async throws {
+  public func restart(acceptingOldStore: Bool = false) async throws {
     if isRunning { crash() }
     commitPlan.clear()
     state.withLock { state in
@@ -200,7 +201,7 @@ public final class SimulatedWorld: Sendable {
       state.plannedDeath = nil
     }
     disk.revive()
-    try await start()
+    try await start(acceptingOldStore: acceptingOldStore)
   }
 
   /// Asked after each call of the store.

@@ -1,0 +1,31 @@
+internal import AgentProtocol
+internal import Secrets
+
+enum AgentAddKeySlotHandler: MethodHandler {
+  typealias Method = AgentAddKeySlot
+
+  static func handle(_ params: AgentAddKeySlot.Params, _ call: Call) async throws(RPCError) -> AgentAddKeySlot.Result {
+    let registry = call.agent.registry
+    guard params.protection == .passphrase else {
+      guard params.passphrase == nil, params.prompt == nil else {
+        throw .invalidParams("/protection", expected: "passphrase, since a passphrase is given")
+      }
+      return AgentAddKeySlot.Result(
+        slot: try await registry.addKeySlot(params.protection), protection: params.protection)
+    }
+    // Nobody is asked for the passphrase of a vault that is closed.
+    _ = try await registry.keySlotList()
+    let passphrase: Secret
+    switch (params.passphrase, params.prompt) {
+    case (let given?, nil): passphrase = given
+    case (nil, .some): passphrase = try await call.agent.typedPassphrase(isNew: true)
+    case (nil, nil): throw .invalidParams("/passphrase", expected: "a passphrase, or a prompt that asks for it")
+    case (.some, .some): throw .invalidParams("/prompt", expected: "a passphrase or a prompt, not both")
+    }
+    // Here and not in the registry, which serves others meanwhile.
+    let parameters = PassphraseParameters.new()
+    let holder = try Registry.holder(parameters, passphrase: passphrase)
+    return AgentAddKeySlot.Result(
+      slot: try await registry.addKeySlot(parameters, holder: holder), protection: .passphrase)
+  }
+}

@@ -1,0 +1,17 @@
+internal import AgentProtocol
+
+enum AgentListKeySlotsHandler: MethodHandler {
+  typealias Method = AgentListKeySlots
+
+  static func handle(
+    _ params: AgentListKeySlots.Params, _ call: Call
+  ) async throws(RPCError) -> AgentListKeySlots.Result {
+    AgentListKeySlots.Result(slots: try await call.agent.registry.keySlotList().map(\.wire))
+  }
+}
+
+extension Registry.KeySlot {
+  var wire: WireKeySlot {
+    WireKeySlot(slot: number, protection: protection, createdAt: createdAt, opened: isOpened)
+  }
+}

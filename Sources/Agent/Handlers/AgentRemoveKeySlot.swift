@@ -1,0 +1,12 @@
+internal import AgentProtocol
+
+enum AgentRemoveKeySlotHandler: MethodHandler {
+  typealias Method = AgentRemoveKeySlot
+
+  static func handle(
+    _ params: AgentRemoveKeySlot.Params, _ call: Call
+  ) async throws(RPCError) -> AgentRemoveKeySlot.Result {
+    try await call.agent.registry.removeKeySlot(params.slot)
+    return AgentRemoveKeySlot.Result(slots: try await call.agent.registry.keySlotList().map(\.wire))
+  }
+}

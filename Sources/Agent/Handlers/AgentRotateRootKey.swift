@@ -1,0 +1,11 @@
+internal import AgentProtocol
+
+enum AgentRotateRootKeyHandler: MethodHandler {
+  typealias Method = AgentRotateRootKey
+
+  static func handle(
+    _ params: AgentRotateRootKey.Params, _ call: Call
+  ) async throws(RPCError) -> AgentRotateRootKey.Result {
+    AgentRotateRootKey.Result(keyEpoch: Int(try await call.agent.rotateRootKey()))
+  }
+}

@@ -1,0 +1,30 @@
+public import AgentPorts
+internal import Synchronization
+
+/// An anchor in memory, which outlives the processes that use it, and the disk that they write.
+public final class SimulatedAnchor: RollbackAnchor {
+  private let sequences = Mutex<[[UInt8]: UInt64]>([:])
+  private let failure = Mutex<KeySourceFailure?>(nil)
+
+  public init() {}
+
+  public func sequence(databaseID: [UInt8]) throws(KeySourceFailure) -> UInt64? {
+    try fail()
+    return sequences.withLock { $0[databaseID] }
+  }
+
+  public func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) {
+    try fail()
+    sequences.withLock { $0[databaseID] = max($0[databaseID] ?? 0, sequence) }
+  }
+
+  private func fail() throws(KeySourceFailure) {
+    if let failure = failure.withLock({ $0 }) { throw failure }
+  }
+
+  /// From here on it can't be asked, or, with nil, it can.
+  public func fail(_ failure: KeySourceFailure?) { self.failure.withLock { $0 = failure } }
+
+  /// As on a machine that never saw the store.
+  public func forget() { sequences.withLock { $0 = [:] } }
+}
