@@ -21,7 +21,7 @@ extension SQLiteStore {
       slots.append(
         KeySlotRow(
           number: Int(statement.integer(0)), protection: statement.text(1), parameters: statement.bytes(2),
-          commitment: statement.bytes(3), keyEpoch: try statement.unsigned(4), wrappedRootKey: statement.bytes(5)))
+          commitment: statement.bytes(3), keyEpoch: statement.unsigned(4), wrappedRootKey: statement.bytes(5)))
     }
     return slots
   }
@@ -35,7 +35,7 @@ extension SQLiteStore {
       """)
     defer { statement.reset() }
     statement.bind(key)
-    return try statement.step() ? try statement.record() : nil
+    return try statement.step() ? statement.record() : nil
   }
 
   public func records(in partition: PartitionID) throws(StoreFailure) -> [SealedRecord] {
@@ -80,14 +80,14 @@ extension SQLiteStore {
       """)
     defer { statement.reset() }
     statement.bind(1, Int64(kind.rawValue))
-    while try statement.step() { body(try statement.record()) }
+    while try statement.step() { body(statement.record()) }
   }
 
   public func partitions() throws(StoreFailure) -> [PartitionID] {
     let statement = try opened().statement("SELECT DISTINCT partition FROM record ORDER BY partition")
     defer { statement.reset() }
     var partitions: [PartitionID] = []
-    while try statement.step() { partitions.append(try statement.partition(0)) }
+    while try statement.step() { partitions.append(statement.partition(0)) }
     return partitions
   }
 
@@ -101,7 +101,7 @@ extension SQLiteStore {
     while try statement.step() {
       rows.append(
         AuditRow(
-          sequence: statement.integer(0), keyEpoch: try statement.unsigned(1), link: statement.bytes(2),
+          sequence: statement.integer(0), keyEpoch: statement.unsigned(1), link: statement.bytes(2),
           sealed: statement.bytes(3)))
     }
     return rows
@@ -127,29 +127,29 @@ extension Connection {
 }
 
 extension Statement {
-  /// A number that must fit, since a file can hold anything.
-  func unsigned<Number: FixedWidthInteger & UnsignedInteger>(_ column: Int32) throws(StoreFailure) -> Number {
-    guard let number = Number(exactly: integer(column)) else { throw .corrupt }
-    return number
+  /// A number as it stands. A file can hold anything: what fits nowhere becomes the number that no record has, so that
+  /// this row does not open, and those beside it are read.
+  func unsigned<Number: FixedWidthInteger & UnsignedInteger>(_ column: Int32) -> Number {
+    Number(exactly: integer(column)) ?? .max
   }
 
-  func partition(_ column: Int32) throws(StoreFailure) -> PartitionID {
-    guard let partition = PartitionID(bytes: bytes(column)) else { throw .corrupt }
-    return partition
+  /// A partition as it stands; what is none becomes one that nobody has.
+  func partition(_ column: Int32) -> PartitionID {
+    PartitionID(bytes: bytes(column)) ?? PartitionID(bytes: [UInt8](repeating: .max, count: PartitionID.byteCount))!
   }
 
   /// The columns of every query over records, in this order.
-  func record() throws(StoreFailure) -> SealedRecord {
+  func record() -> SealedRecord {
     SealedRecord(
       key: RecordKey(
-        partition: try partition(0), kind: RecordKind(rawValue: try unsigned(1)), id: bytes(2)),
-      schema: try unsigned(3), keyEpoch: try unsigned(4), generation: UInt64(bitPattern: integer(5)),
+        partition: partition(0), kind: RecordKind(rawValue: unsigned(1)), id: bytes(2)),
+      schema: unsigned(3), keyEpoch: unsigned(4), generation: UInt64(bitPattern: integer(5)),
       sealed: bytes(6))
   }
 
   func records() throws(StoreFailure) -> [SealedRecord] {
     var records: [SealedRecord] = []
-    while try step() { records.append(try record()) }
+    while try step() { records.append(record()) }
     return records
   }
 }
