@@ -31,6 +31,7 @@ final class Connection {
       let isNew = try identify()
       try configure()
       try migrate(isNew: isNew)
+      try requireShape()
     } catch {
       close()
       throw error
@@ -124,6 +125,14 @@ final class Connection {
       PRAGMA wal_autocheckpoint = \(Self.checkpointPages);
       PRAGMA journal_size_limit = \(Self.checkpointPages * 4096);
       """)
+  }
+
+  /// A table or index that somebody took away would otherwise be missed by the first write that needs it.
+  private func requireShape() throws(StoreFailure) {
+    let names = try Statement("SELECT name FROM sqlite_schema", on: handle)
+    var missing = Migration.objects
+    while try names.step() { missing.remove(names.text(0)) }
+    guard missing.isEmpty else { throw .corrupt }
   }
 
   private func migrate(isNew: Bool) throws(StoreFailure) {

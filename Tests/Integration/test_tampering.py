@@ -18,7 +18,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
 from house import Client, House, LanyardError, Provider, Scene, add_provider, import_account
 
-INTEGRITY, UNLOCK_FAILED = 5002, 1008
+INVALID_PARAMS, LOCKED, UNLOCK_FAILED, INTEGRITY = -32602, 1001, 1008, 5002
 STORE_FAILED, VAULT_CLOSED = 74, 76
 ALL = os.environ.get("LANYARD_KILLS") == "all"
 PIN, SECRET = "2468", "what-alice-keeps"
@@ -97,6 +97,10 @@ class File:
             f"INSERT OR REPLACE INTO record ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})",
             *(values[name] for name in names))
 
+    def delete(self, where: str) -> None:
+        changed = self._connection.execute(f"DELETE FROM record WHERE {where}")
+        assert changed.rowcount > 0, where
+
     def close(self) -> None:
         self._connection.close()
 
@@ -168,11 +172,11 @@ class Tampering(House):
         for person, told in self.sound.items():
             self.assertNotIn("integrity", told.values(), person)
 
-    def restore(self) -> None:
+    def restore(self, since: Optional[str] = None) -> None:
         for name in ("state", "home"):
             to = os.path.join(self.agent.directory, name)
             shutil.rmtree(to, ignore_errors=True)
-            shutil.copytree(os.path.join(self.origin.directory, name), to)
+            shutil.copytree(os.path.join(since or self.origin.directory, name), to)
         os.chmod(self.agent.state, 0o700)
 
     # What there is to ask of an account.
@@ -217,9 +221,9 @@ class Tampering(House):
     # Attacks
 
     @contextlib.contextmanager
-    def attacked(self, attack: Callable[[File], None]):
-        """After an attack on the agent while it was down: its exit status, or a client of it."""
-        self.restore()
+    def attacked(self, attack: Callable[[File], None], since: Optional[str] = None):
+        """After an attack on what an agent left behind: a client of the next one, or None if it did not start."""
+        self.restore(since)
         with contextlib.closing(File(self.agent.state)) as file:
             attack(file)
         self.agent.start(wait=False)
@@ -280,6 +284,20 @@ class Tampering(House):
         except sqlite3.IntegrityError as error:
             self.skipTest(f"another row stands there already: {error}")
 
+    def kinds(self, person: str) -> List[int]:
+        with contextlib.closing(File(self.origin.state)) as file:
+            return sorted({row[1] for row in file.rows(self.partition[person])})
+
+    def vault_row(self, kind: int, number: int) -> str:
+        """Where the nth of the vault's records of a kind stands, in the order in which they came."""
+        with contextlib.closing(File(self.origin.state)) as file:
+            rows = file.ask(f"SELECT row FROM record WHERE {self.place(VAULT, kind)} ORDER BY row")
+        return f"row = {rows[number][0]}"
+
+    def columns_beside(self, without: str) -> List[str]:
+        with contextlib.closing(File(self.origin.state)) as file:
+            return [name for name in file.sealed_columns("record") if name != without]
+
     def place(self, partition: bytes, kind: Optional[int] = None) -> str:
         more = "" if kind is None else f" AND kind = {kind}"
         return f"partition = x'{partition.hex()}'{more}"
@@ -289,6 +307,250 @@ class Tampering(House):
     def test_every_column_of_every_row_of_an_account(self):
         place = self.place(self.partition["alice"])
         self.each(lambda attack: self.suffers_alone(attack, "alice"), place)
+
+    def test_a_row_of_an_account_that_is_gone(self):
+        for kind in self.kinds("alice"):
+            with self.subTest(kind=kind):
+                self.suffers_alone(lambda file: file.delete(self.place(self.partition["alice"], kind)), "alice")
+
+    def test_a_row_that_was_added(self):
+        for kind in self.kinds("alice"):
+            with self.subTest(kind=kind):
+                def attack(file):
+                    row = file.rows(self.partition["alice"], kind)[0]
+                    file.put(row, id=b"somebody else's")
+                self.suffers_alone(attack, "alice")
+
+    def test_rows_of_another_account(self):
+        """Also at one provider, with one kind of keys, in both directions."""
+        for other in ("bob", "carol"):
+            for kind in sorted(set(self.kinds("alice")) & set(self.kinds(other))):
+                with self.subTest(kind=kind, other=other):
+                    def attack(file):
+                        alice, theirs = (file.rows(self.partition[person], kind)[0] for person in ("alice", other))
+                        file.put(theirs, partition=self.partition["alice"])
+                        file.put(alice, partition=self.partition[other])
+                    told = self.suffers_alone(attack, "alice", other)
+                    self.assertIn("integrity", told[other].values())
+
+    def test_all_rows_of_another_account(self):
+        """Two partitions that have changed their places, heads and keys and all."""
+        def attack(file):
+            rows = {person: file.rows(self.partition[person]) for person in ("alice", "bob")}
+            for person, other in (("alice", "bob"), ("bob", "alice")):
+                file.delete(self.place(self.partition[person]))
+                for row in rows[other]:
+                    file.put(row, partition=self.partition[person])
+        told = self.suffers_alone(attack, "alice", "bob", at_least=6)
+        self.assertNotIn("alice-acme", told["bob"].values())
+        self.assertNotIn("bob-globex", told["alice"].values())
+
+    def test_rows_of_another_kind(self):
+        kinds = self.kinds("alice")
+        for kind in kinds:
+            for other in kinds:
+                if kind == other:
+                    continue
+                with self.subTest(kind=kind, other=other):
+                    def attack(file):
+                        place, row = self.place(self.partition["alice"], other), file.rows(self.partition["alice"], kind)[0]
+                        (there,) = file.rows(self.partition["alice"], other)[:1]
+                        file.delete(place)
+                        file.put(row, kind=other, **dict(zip(("id",), there[2:3])))
+                    self.suffers_alone(attack, "alice")
+
+    # Time turned back
+
+    def renewed(self) -> List[Any]:
+        """alice's rows as they are at one time, in a file that has gone on since."""
+        self.restore()
+        with contextlib.closing(File(self.agent.state)) as file:
+            old = file.rows(self.partition["alice"])
+        self.agent.start()
+        with self.agent.client(timeout=20) as client:
+            client.call("token.refresh", {"account": "alice"})
+            client.call("secret.put", {"account": "alice", "name": "draft", "value": "another"})
+            client.call("stepUp.verify", {"account": "alice", "pin": PIN})
+        self.agent.end()
+        self.kept = os.path.join(self.directory(), "kept")
+        for name in ("state", "home"):
+            shutil.copytree(os.path.join(self.agent.directory, name), os.path.join(self.kept, name))
+        return old
+
+    def test_an_old_row_put_back(self):
+        old = self.renewed()
+        with contextlib.closing(File(os.path.join(self.kept, "state"))) as file:
+            new = {row[1:3]: row for row in file.rows(self.partition["alice"])}
+        changed = [row for row in old if new.get(row[1:3]) != row]
+        self.assertGreaterEqual(len(changed), 5)
+        for row in changed:
+            with self.subTest(kind=row[1]):
+                with self.attacked(lambda file: file.put(row), since=self.kept) as client:
+                    told = self.answers(client, "alice")
+                    self.assertIn("integrity", told.values())
+                    for person in ("bob", "carol"):
+                        self.assertEqual(self.answers(client, person), self.sound[person])
+
+    # While the agent runs
+
+    def test_rows_that_change_under_a_running_agent(self):
+        """What it holds in memory is served on; what it reads is judged."""
+        with self.attacked(lambda file: None) as client:
+            self.assertEqual(self.answers(client, "alice"), self.sound["alice"])
+            with contextlib.closing(File(self.agent.state)) as file:
+                secrets = [cell for cell in file.cells("record", self.place(self.partition["alice"], CLIENT_SECRET))]
+                for cell in secrets:
+                    if cell.column == "row":
+                        continue
+                    for value in flips(cell.was, self.chance):
+                        with self.subTest(column=cell.column, value=value, seed=self.seed):
+                            file.set(cell, value)
+                            told = self.answers(client, "alice")
+                            file.set(cell, cell.was)
+                            self.assertEqual(told, {**self.sound["alice"], "secret.get": "integrity"})
+                            self.assertEqual(self.answers(client, "bob"), self.sound["bob"])
+                file.delete(self.place(self.partition["alice"], CLIENT_SECRET))
+                self.assertEqual(self.answers(client, "alice"), {**self.sound["alice"], "secret.get": "integrity"})
+
+    # The vault's own
+
+    def test_every_column_of_a_provider(self):
+        """Its accounts wait for it; those of the other go on."""
+        for number, people in enumerate((("alice", "bob"), ("carol",))):
+            def expect(attack):
+                told = self.suffers_alone(attack, *people, at_least=4)
+                for person in people:
+                    self.assertEqual((told[person]["token.get"], told[person]["token.refresh"]), ("integrity",) * 2)
+            self.each(expect, self.vault_row(PROVIDER, number), columns=self.columns_beside("kind"))
+
+    def test_a_damaged_provider_is_set_up_again_where_it_was(self):
+        place = self.vault_row(PROVIDER, 0)
+        for attack in (lambda file: file.delete(place), lambda file: self.change(file, file.cells("record", place)[-1], b"x")):
+            with self.attacked(attack) as client:
+                self.refused(INTEGRITY, lambda: client.call("provider.get", {"provider": "practice"}))
+                self.assertEqual([p["name"] for p in client.call("provider.list")["providers"]], ["second"])
+                # Its accounts' tokens must not go to somebody else.
+                self.refused(INVALID_PARAMS, lambda: add_provider(client, self.provider()))
+                self.assertEqual(self.answers(client, "alice")["token.get"], "integrity")
+                add_provider(client, self.idp)
+                for person in self.accounts:
+                    self.assertEqual(self.answers(client, person), self.sound[person])
+
+    def test_every_column_of_a_policy(self):
+        for number, (policy, people) in enumerate((("default", ("alice", "bob")), ("other", ("carol",)))):
+            def expect(attack):
+                with self.attacked(attack) as client:
+                    self.assertIsNotNone(client, self.agent.log()[-300:])
+                    for person in self.accounts:
+                        now = {"authorization.check": "policyError"} if person in people else {}
+                        self.assertEqual(self.answers(client, person), {**self.sound[person], **now})
+                    self.refused(INTEGRITY, lambda: client.call("policy.get", {"name": policy}))
+                    client.call("policy.set", {"name": policy, "policy": {"name": policy, **RULES}})
+                    for person in people:
+                        self.assertEqual(self.answers(client, person), self.sound[person])
+            self.each(expect, self.vault_row(POLICY, number), columns=self.columns_beside("kind"))
+
+    def test_a_provider_or_policy_of_another_kind(self):
+        """A record too many of a kind that must be whole."""
+        for kind in (PROVIDER, POLICY):
+            self.each(self.closes_the_vault, self.vault_row(kind, 0), columns=["kind"])
+
+    def test_every_column_of_what_the_vault_has_of_itself(self):
+        place = f"{self.place(VAULT)} AND kind NOT IN ({PROVIDER}, {POLICY})"
+        self.each(self.closes_the_vault, place)
+
+    def test_a_row_of_the_vault_that_is_gone_or_added(self):
+        with contextlib.closing(File(self.origin.state)) as file:
+            rows = [row for row in file.rows(VAULT) if row[1] not in (PROVIDER, POLICY)]
+        for row in rows:
+            with self.subTest(kind=row[1]):
+                self.closes_the_vault(lambda file: file.delete(self.place(VAULT, row[1])))
+                self.closes_the_vault(lambda file: file.put(row, id=b"somebody else's"))
+                self.closes_the_vault(lambda file: file.put(row, kind=999))
+
+    # Around the records
+
+    def test_every_column_of_a_key_slot(self):
+        columns = ["number", "parameters", "commitment", "keyEpoch", "wrappedRootKey"]
+        self.each(self.closes_the_vault, "1", "keySlot", columns)
+
+    def test_a_key_slot_of_another_name_opens_nothing(self):
+        def expect(attack):
+            with self.attacked(attack) as client:
+                if client is None:
+                    self.assertEqual(self.agent.process.returncode, VAULT_CLOSED)
+                else:
+                    self.assertTrue(client.call("agent.status")["locked"])
+                    self.refused(LOCKED, lambda: client.call("account.list"))
+                    for params in ({}, {"passphrase": "anything"}):
+                        with self.assertRaises(LanyardError):
+                            client.call("agent.unlock", params)
+        self.each(expect, "1", "keySlot", ["protection"])
+
+    def test_no_key_slot_makes_no_new_vault(self):
+        self.closes_the_vault(lambda file: file.ask("DELETE FROM keySlot"))
+
+    def test_the_database_of_another(self):
+        self.each(lambda attack: self.closes_the_vault(attack, STORE_FAILED, VAULT_CLOSED), "1", "store", ["one", "databaseID"])
+
+    def test_tables_without_their_shape(self):
+        for sql in ("DROP TABLE audit", "DROP TABLE record", "DROP TABLE keySlot", "DROP TABLE store", "DROP INDEX recordByKey", "DROP INDEX recordByKind", "DROP TABLE metadata",
+                    "ALTER TABLE record RENAME COLUMN sealed TO opened", "PRAGMA user_version = 0",
+                    "PRAGMA user_version = 99", "PRAGMA user_version = -1", "PRAGMA application_id = 7"):
+            with self.subTest(sql=sql):
+                self.closes_the_vault(lambda file: file.ask(sql), STORE_FAILED, VAULT_CLOSED)
+
+    def test_a_row_twice(self):
+        """With another index in the place of the one that forbids it."""
+        def attack(file):
+            (row,) = file.rows(self.partition["alice"], GRANT)
+            file.ask("DROP INDEX recordByKey")
+            file.ask("CREATE INDEX recordByKey ON record (partition, kind, id)")
+            file.put(row)
+        with self.attacked(attack) as client:
+            self.assertEqual(self.answers(client, "alice")["token.get"], "integrity")
+
+    def test_code_in_the_schema_does_not_run(self):
+        def attack(file):
+            file.ask("CREATE TABLE told (what TEXT)")
+            for event in ("INSERT", "UPDATE", "DELETE"):
+                file.ask(f"CREATE TRIGGER t{event} AFTER {event} ON record BEGIN INSERT INTO told VALUES ('{event}'); END")
+        self.suffers_alone(attack, at_least=0)
+        with contextlib.closing(File(self.agent.state)) as file:
+            self.assertEqual(file.ask("SELECT * FROM told"), [])
+
+    # The audit log
+
+    def audit_verified(self, attack) -> Any:
+        with self.attacked(attack) as client:
+            for person in self.accounts:
+                self.assertEqual(self.answers(client, person), self.sound[person], f"{person} has no part in it")
+            return client.call("audit.verify")
+
+    def test_an_audit_log_that_nobody_touched(self):
+        self.assertTrue(self.audit_verified(lambda file: None)["intact"])
+
+    def test_every_column_of_the_audit_log(self):
+        with contextlib.closing(File(self.origin.state)) as file:
+            last = file.ask("SELECT max(sequence) FROM audit")[0][0]
+        for row in sorted({1, last // 2, last}):
+            self.each(lambda attack: self.assertFalse(self.audit_verified(attack)["intact"]), f"sequence = {row}", "audit")
+
+    def test_an_audit_log_that_was_cut_or_lengthened(self):
+        with contextlib.closing(File(self.origin.state)) as file:
+            last = file.ask("SELECT max(sequence) FROM audit")[0][0]
+        for sql in (f"DELETE FROM audit WHERE sequence = {last}", "DELETE FROM audit WHERE sequence = 1",
+                    "DELETE FROM audit WHERE sequence = 3", "DELETE FROM audit",
+                    "UPDATE audit SET sequence = sequence + 1000 WHERE sequence = 2",
+                    f"INSERT INTO audit SELECT sequence + {last + 100}, keyEpoch, link, sealed FROM audit WHERE sequence = 1"):
+            with self.subTest(sql=sql):
+                self.assertFalse(self.audit_verified(lambda file: file.ask(sql))["intact"])
+
+    def test_two_audit_rows_that_changed_places(self):
+        def attack(file):
+            file.ask("UPDATE audit SET sequence = -sequence WHERE sequence IN (2, 3)")
+            file.ask("UPDATE audit SET sequence = 5 + sequence WHERE sequence < 0")
+        self.assertFalse(self.audit_verified(attack)["intact"])
 
 
 if __name__ == "__main__":

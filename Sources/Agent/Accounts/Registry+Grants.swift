@@ -26,6 +26,7 @@ extension Registry {
     _ id: AccountID
   ) throws(RPCError) -> (AccountProfile, LoadedGrant?, ProviderConfiguration.RefreshRule) {
     let profile = try profile(.id(id))
+    if try isDamaged(profile.provider) { throw .providerDamaged(profile.id) }
     let rule = providers[profile.provider]?.configuration.refresh ?? .init()
     return (profile, try loadGrant(of: profile), rule)
   }

@@ -29,6 +29,8 @@ actor Registry {
   var profiles: [AccountID: AccountProfile] = [:]
   /// Partitions whose profile does not open: their accounts answer `integrity`, the others go on.
   var damagedPartitions: Set<PartitionID> = []
+  /// The places of providers whose records do not open: they and their accounts answer `integrity`.
+  var damagedProviders: Set<[UInt8]> = []
   var active: AccountID?
   var providers: [ProviderName: Provider] = [:]
 
@@ -227,6 +229,7 @@ actor Registry {
     profiles = [:]
     providers = [:]
     damagedPartitions = []
+    damagedProviders = []
     active = nil
     policyShelf.clear()
     board.clear()
@@ -265,6 +268,7 @@ actor Registry {
       let vault = Vault(
         store: store, root: root, epoch: slot.keyEpoch,
         previous: try Vault.previousKeys(in: store, root: root, epoch: slot.keyEpoch), witness: witness)
+      try vault.checkOwnRecords()
       try requireOwn(slot, of: vault, holder: holder)
       try requireNewest(vault)
       try fill(from: vault)
@@ -292,8 +296,12 @@ actor Registry {
 
   private func fill(from vault: Vault) throws {
     var providers: [ProviderName: Provider] = [:]
-    for (_, plain) in try vault.readAll(.vault, .provider) {
-      guard let provider = Provider(plain) else { throw VaultFailure.integrity }
+    var damagedProviders: Set<[UInt8]> = []
+    for (id, plain) in try vault.readEach(.provider) {
+      guard let provider = plain.flatMap({ Provider($0) }) else {
+        damagedProviders.insert(id)
+        continue
+      }
       providers[provider.configuration.name] = provider
     }
     var profiles: [AccountID: AccountProfile] = [:]
@@ -305,18 +313,18 @@ actor Registry {
       }
       profiles[profile.id] = profile
     }
-    let policies = try vault.policies()
+    let names = providers.compactMapValues(\.configuration.policy)
+    let policies = try vault.documents(named: Set(names.values))
     let active = try vault.read(.vault, .activeAccount)
       .flatMap { RecordCoding.read($0) { $0["account"]?.string.flatMap { AccountID($0) } } }
     let isOfAnotherBoot = time.open(try Self.timeRecord(in: vault))
     self.providers = providers
     self.profiles = profiles
     damagedPartitions = damaged
+    self.damagedProviders = damagedProviders
     self.active = active.flatMap { profiles[$0] == nil ? nil : $0 }
     self.vault = vault
-    policyShelf.fill(
-      Dictionary(policies.map { ($0.name, $0.parsed) }, uniquingKeysWith: { first, _ in first }),
-      named: providers.compactMapValues(\.configuration.policy))
+    policyShelf.fill(policies, named: names)
     if isOfAnotherBoot { rememberTime() }
   }
 

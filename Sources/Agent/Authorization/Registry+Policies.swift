@@ -87,13 +87,25 @@ extension Registry {
 }
 
 extension Vault {
+  /// Those that open. One that does not is no policy any more: what stood under it is denied, and whoever sets it
+  /// again replaces it.
   func policies() throws(VaultFailure) -> [StoredPolicy] {
-    var all: [StoredPolicy] = []
-    for (_, plain) in try readAll(.vault, .policy) {
-      guard let policy = StoredPolicy(plain) else { throw .integrity }
-      all.append(policy)
+    try readEach(.policy).compactMap { _, plain in plain.flatMap { StoredPolicy($0) } }
+  }
+
+  /// The documents for those who decide: nil stands for one that can't be read, under the name that providers use.
+  func documents(named names: Set<String>) throws(VaultFailure) -> [String: PolicyDocument?] {
+    var documents: [String: PolicyDocument?] = [:]
+    var places: [[UInt8]: String] = [:]
+    for name in names.union([PolicyShelf.defaultName]) { places[try place(ofPolicy: name)] = name }
+    for (id, plain) in try readEach(.policy) {
+      if let policy = plain.flatMap({ StoredPolicy($0) }) {
+        documents.updateValue(policy.parsed, forKey: policy.name)
+      } else if let name = places[id] {
+        documents.updateValue(nil, forKey: name)
+      }
     }
-    return all
+    return documents
   }
 
   fileprivate func policy(named name: String) throws(VaultFailure) -> StoredPolicy? {

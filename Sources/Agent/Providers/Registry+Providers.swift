@@ -1,13 +1,21 @@
 internal import AgentModel
 internal import AgentPorts
+internal import AgentProtocol
 internal import Secrets
 
 /// The configured providers.
 extension Registry {
   func provider(named name: String) throws(RPCError) -> Provider {
     _ = try unlockedVault()
-    guard let name = ProviderName(name), let provider = providers[name] else { throw .providerNotFound }
-    return provider
+    guard let name = ProviderName(name) else { throw .providerNotFound }
+    if let provider = providers[name] { return provider }
+    throw try isDamaged(name) ? .providerDamaged() : .providerNotFound
+  }
+
+  /// Is there a record of this provider that does not open?
+  func isDamaged(_ provider: ProviderName) throws(RPCError) -> Bool {
+    guard !damagedProviders.isEmpty else { return false }
+    return try damagedProviders.contains(onVault { (vault) throws(VaultFailure) in try vault.place(of: provider) })
   }
 
   var sortedProviders: [Provider] {
@@ -17,10 +25,20 @@ extension Registry {
     }
   }
 
-  /// Adds a provider; a name that is taken is refused, since accounts hang on it.
+  /// Adds a provider; a name that is taken is refused, since accounts hang on it. One whose record does not open is
+  /// replaced, if it is the one that its accounts signed in to: their tokens go nowhere else.
   func add(_ provider: Provider) throws(RPCError) {
     try requireFreeProvider(provider.configuration.name)
+    guard try !isDamaged(provider.configuration.name) || isOfItsAccounts(provider) else {
+      throw .invalidParams("/issuer", expected: "the issuer of the accounts that this provider has")
+    }
     try save(provider, [audited(.providerAdd, .provider(provider.configuration.name))])
+  }
+
+  private func isOfItsAccounts(_ provider: Provider) -> Bool {
+    profiles.values.allSatisfy {
+      $0.provider != provider.configuration.name || provider.isItself($0.identity.issuer)
+    }
   }
 
   func requireFreeProvider(_ name: ProviderName) throws(RPCError) {
@@ -56,7 +74,7 @@ extension Registry {
     let entry = audited(.providerRemove, .provider(provider.configuration.name))
     try onVault { (vault) throws(VaultFailure) in
       try vault.apply([
-        .delete(.vault, .provider, id: vault.index("provider", provider.configuration.name.text)), entry,
+        .delete(.vault, .provider, id: vault.place(of: provider.configuration.name)), entry,
       ])
     }
     providers[provider.configuration.name] = nil
@@ -66,13 +84,29 @@ extension Registry {
   }
 
   private func save(_ provider: Provider, _ entry: [VaultChange] = []) throws(RPCError) {
-    try onVault { (vault) throws(VaultFailure) in
-      try vault.apply(
-        [
-          .put(.vault, .provider, id: vault.index("provider", provider.configuration.name.text), provider.record)
-        ] + entry)
+    let place = try onVault { (vault) throws(VaultFailure) in
+      let place = try vault.place(of: provider.configuration.name)
+      try vault.apply([.put(.vault, .provider, id: place, provider.record)] + entry)
+      return place
     }
     providers[provider.configuration.name] = provider
+    damagedProviders.remove(place)
     policyShelf.setName(provider.configuration.policy, of: provider.configuration.name)
+  }
+}
+
+extension Vault {
+  fileprivate func place(of provider: ProviderName) throws(VaultFailure) -> [UInt8] { try index("provider", provider.text) }
+}
+
+extension RPCError {
+  static func providerDamaged(_ account: AccountID? = nil) -> RPCError {
+    RPCError(
+      .integrity,
+      "The record of this provider does not open. Its accounts wait for it; others are not touched. Add the provider again under its name, or restore the store from a backup."
+    ).with {
+      $0.account = account
+      $0.remedies = [.administrator]
+    }
   }
 }

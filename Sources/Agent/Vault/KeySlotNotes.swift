@@ -40,7 +40,7 @@ struct KeySlotNotes {
 
   private static func digest(_ row: KeySlotRow) -> [UInt8] {
     var fields = LengthPrefixed()
-    fields.append(UInt64(row.number))
+    fields.append(UInt64(bitPattern: Int64(row.number)))
     fields.append(Array(row.protection.utf8))
     fields.append(row.parameters)
     fields.append(row.commitment)

@@ -63,7 +63,7 @@ enum KeySlots {
     var fields = LengthPrefixed()
     fields.append(Array("lanyard slot 1".utf8))
     fields.append(databaseID)
-    fields.append(UInt64(row.number))
+    fields.append(UInt64(bitPattern: Int64(row.number)))
     fields.append(Array(row.protection.utf8))
     fields.append(row.parameters)
     fields.append(UInt64(row.keyEpoch))

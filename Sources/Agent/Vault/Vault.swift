@@ -139,6 +139,17 @@ final class Vault {
     for partition in missing { body(partition, nil) }
   }
 
+  /// The ids that the head of a partition names, in order.
+  func namedRecords(of kind: RecordKind, in partition: PartitionID) throws(VaultFailure) -> [[UInt8]] {
+    try open(partition).head.generations.keys.filter { $0.kind == kind }.map(\.id)
+      .sorted { $0.lexicographicallyPrecedes($1) }
+  }
+
+  /// The kinds that the vault's own head names.
+  func ownKinds() throws(VaultFailure) -> Set<RecordKind> {
+    Set(try open(.vault).head.generations.keys.map(\.kind))
+  }
+
   /// Opens a partition and holds its rows against its head, and its head against the ledger, once: afterwards only this
   /// vault writes to it.
   func open(_ partition: PartitionID) throws(VaultFailure) -> Partition {
@@ -149,10 +160,10 @@ final class Vault {
       if partition != .vault, try ledger().generation(of: partition) != nil { throw .integrity }
       return Partition(head: VaultHead(), epoch: keys.epoch, keys: nil)
     }
-    guard let headRow = rows.first(where: { $0.key.kind == .head }) else { throw .integrity }
-    guard let head = VaultHead(try unsealHead(headRow), generation: headRow.generation), head.matches(rows) else {
-      throw .integrity
-    }
+    guard let headRow = rows.first(where: { $0.key.kind == .head && $0.key.id.isEmpty }),
+      let head = VaultHead(try unsealHead(headRow), generation: headRow.generation),
+      head.strays(among: rows).allSatisfy({ partition == .vault && $0.kind.answersForItself })
+    else { throw .integrity }
     var opened = Partition(head: head, epoch: headRow.keyEpoch, keys: nil)
     if partition != .vault {
       guard try ledger().generation(of: partition) == head.generation,

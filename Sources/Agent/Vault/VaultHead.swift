@@ -48,11 +48,4 @@ struct VaultHead {
     }
     return builder.finish()
   }
-
-  /// True if `rows` are exactly the records that this head names.
-  func matches(_ rows: [SealedRecord]) -> Bool {
-    let others = rows.filter { $0.key.kind != .head }
-    return others.count == generations.count
-      && others.allSatisfy { generations[Entry(kind: $0.key.kind, id: $0.key.id)] == $0.generation }
-  }
 }

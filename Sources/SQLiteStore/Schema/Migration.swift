@@ -2,7 +2,11 @@
 struct Migration: Sendable {
   /// What `user_version` is after it; the place in `all`, from 1.
   let version: Int
+  /// The tables and indexes that it makes, and that are there ever after.
+  let makes: Set<String>
   let sql: String
 
   static let all: [Migration] = [.version1, .version2]
+
+  static let objects = all.reduce(into: Set<String>()) { $0.formUnion($1.makes) }
 }

@@ -2,6 +2,7 @@ extension Migration {
   /// The beginning. Nothing here names a person or a server: ids are keyed digests, contents are sealed.
   static let version1 = Migration(
     version: 1,
+    makes: ["store", "metadata", "keySlot", "record", "recordByKey", "recordByKind"],
     sql: """
       -- The database itself: its random id, and how many batches were committed. The count tells, after a failed
       -- sync, whether a batch has landed.

@@ -2,6 +2,7 @@ extension Migration {
   /// The audit log: a table of its own, since it is long, only ever grows at its end, and is no partition's.
   static let version2 = Migration(
     version: 2,
+    makes: ["audit"],
     sql: """
       CREATE TABLE audit (
         sequence INTEGER NOT NULL PRIMARY KEY CHECK (sequence > 0),

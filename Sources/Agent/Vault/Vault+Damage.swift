@@ -1,0 +1,44 @@
+internal import AgentPorts
+internal import Secrets
+
+extension RecordKind {
+  /// Records of the vault's own that touch nobody but those who hang on them: one that is damaged is told of where it
+  /// is used, and the vault opens without it. Whatever else the vault knows of itself holds, or it stays closed.
+  var answersForItself: Bool { self == .provider || self == .policy }
+}
+
+extension VaultHead {
+  /// The records that this head names and that are not there as it names them, and those that it does not name.
+  func strays(among rows: [SealedRecord]) -> Set<Entry> {
+    var missing = generations
+    var strays: Set<Entry> = []
+    for row in rows where row.key.kind != .head || !row.key.id.isEmpty {
+      let entry = Entry(kind: row.key.kind, id: row.key.id)
+      // Also the second of two: the index that forbids it may be gone.
+      if missing.removeValue(forKey: entry) != row.generation { strays.insert(entry) }
+    }
+    return strays.union(missing.keys)
+  }
+}
+
+extension Vault {
+  /// Each record of a kind that answers for itself; nil for one that does not open, or is not as the head says.
+  func readEach(_ kind: RecordKind) throws(VaultFailure) -> [(id: [UInt8], plain: Secret?)] {
+    let ids = try namedRecords(of: kind, in: .vault)
+    var found: [(id: [UInt8], plain: Secret?)] = []
+    for id in ids {
+      do throws(VaultFailure) {
+        found.append((id, try read(.vault, kind, id: id)))
+      } catch {
+        guard error == .integrity else { throw error }
+        found.append((id, nil))
+      }
+    }
+    return found
+  }
+
+  /// Opens every record that the vault has of itself, so that a vault that is not whole is told of before it is used.
+  func checkOwnRecords() throws(VaultFailure) {
+    for kind in try ownKinds() where !kind.answersForItself { _ = try readAll(.vault, kind) }
+  }
+}
