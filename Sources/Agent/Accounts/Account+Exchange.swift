@@ -32,6 +32,10 @@ extension Account {
       number: runs, key: attempt.key, startedAt: attempt.startedAt, ticket: around.gate.ticket())
     underWay = run
     await carryOut(run, issuer: start.profile.identity.issuer)
+    end(run)
+  }
+
+  private func end(_ run: Run) {
     guard underWay == run else { return }  // a sign-in took its place
     underWay = nil
     if loaded == nil { replacements += 1 }  // who is loading has read what was before
@@ -71,7 +75,7 @@ extension Account {
     let intent = ExchangeIntent(
       attempt: attempt.number, epoch: start.profile.epoch, generation: start.grant.generation,
       fingerprint: Fingerprint.of(refreshToken), wall: clock.wall(), bootID: clock.bootID, boot: clock.boot(),
-      key: attempt.key, isReplay: attempt.isReplay)
+      key: attempt.key, isReplay: attempt.isReplay, nonce: around.environment.entropy.bytes(ExchangeIntent.nonceBytes))
     let provider: Provider
     do {
       provider = try await around.registry.provider(named: start.profile.provider.text)
@@ -80,7 +84,7 @@ extension Account {
       return await fail(run, store: error)
     }
     guard current(run, epoch: intent.epoch) != nil else {
-      if loaded == nil { unsettled = Unsettled(intent: intent, failure: nil) }
+      if loaded == nil { await leave(nil, intent) }
       return
     }
     let client = around.client(of: provider)
@@ -115,13 +119,15 @@ extension Account {
   private func keep(_ answer: Registry.StagedAnswer, _ run: Run) async {
     let intent = answer.intent
     do {
-      guard try await around.registry.stage(answer.body, for: intent, of: id) else {
+      switch try await around.registry.stage(answer.body, for: intent, of: id) {
+      case .staged: break
+      case .dropped: return giveUp(answer)
+      case .overtaken:
         if unkept?.intent.epoch == intent.epoch { unkept = nil }
         return await quarantine(answer)
       }
     } catch {
-      // The disk failed between the check and now, or the vault was locked. The answer stays in guarded memory and is
-      // kept with the next attempt.
+      // The disk failed between the check and now. The answer stays in guarded memory and is kept with the next attempt.
       hold(answer, run)
       return await fail(run, store: error)
     }
@@ -166,6 +172,7 @@ extension Account {
       else { return }
       (kept, heard) = end
     } catch {
+      if error.code == .agentLocked { return giveUp(answer) }
       hold(answer, run)
       return await fail(run, store: error)
     }
@@ -197,7 +204,15 @@ extension Account {
     perform(effects)
   }
 
-  /// The disk or the vault can't take the answer now: it stays in guarded memory, and with it nothing is in doubt.
+  /// The vault was locked, and the answer is on the disk: the memory of before is of no use, if it is still there.
+  private func giveUp(_ answer: Registry.StagedAnswer) {
+    // Unlocked again, and loaded with that answer: the attempt that waits goes on with it.
+    if loaded != nil, let unkept, unkept.intent.nonce == answer.intent.nonce { return }
+    release(.locked)
+    if unkept?.intent.nonce == answer.intent.nonce { unkept = nil }
+  }
+
+  /// The disk can't take the answer now: it stays in guarded memory, and with it nothing is in doubt.
   private func hold(_ answer: Registry.StagedAnswer, _ run: Run) {
     // One that a sign-in has overtaken must not take the place of the new grant's.
     if let unkept, unkept.intent.epoch > answer.intent.epoch { return }
@@ -230,7 +245,7 @@ extension Account {
 
   /// The attempt brought no token: the machine decides what that means, and the journal keeps what is in doubt.
   private func fail(_ run: Run, _ failure: ExchangeFailure, intent: ExchangeIntent?) async {
-    guard var attempt = current(run, epoch: intent?.epoch) else { return leave(failure, intent) }
+    guard var attempt = current(run, epoch: intent?.epoch) else { return await leave(failure, intent) }
     around.environment.log.log(
       .notice, "exchange failed",
       [
@@ -250,7 +265,7 @@ extension Account {
       } catch {
         // The intent stays on the disk: after a crash the outcome would be in doubt, which is never less careful.
       }
-      guard let now = current(run, epoch: intent.epoch) else { return leave(failure, intent) }
+      guard let now = current(run, epoch: intent.epoch) else { return await leave(failure, intent) }
       attempt = now
     }
     loaded?.lastFailure = WireLastFailure(
@@ -272,8 +287,37 @@ extension Account {
     }
   }
 
-  /// The vault was locked before the journal heard of a failure: it is told after the unlocking.
-  private func leave(_ failure: ExchangeFailure, _ intent: ExchangeIntent?) {
-    if loaded == nil, let intent { unsettled = Unsettled(intent: intent, failure: failure) }
+  /// The vault was locked before the journal heard of a failure: it is told after the unlocking. If the agent ends
+  /// before that, a token that was not spent must not be taken for one that was.
+  private func leave(_ failure: ExchangeFailure?, _ intent: ExchangeIntent?) async {
+    guard loaded == nil, let intent else { return }
+    unsettled = Unsettled(intent: intent, failure: failure)
+    guard !intent.isReplay, failure?.leavesTheTokenUnspent ?? true else { return }
+    try? await around.registry.dropUnspent(intent, of: id)
+  }
+
+  /// The vault was locked: what is in memory is given up, and what could not be kept until now is dropped.
+  func vaultWasLocked() async {
+    release(.locked)
+    guard underWay == nil, let held = unkept else { return }
+    // Who asks after the unlocking waits for this as for an exchange.
+    runs += 1
+    let run = Run(
+      number: runs, key: held.intent.key, startedAt: held.intent.boot, ticket: around.gate.ticket())
+    underWay = run
+    let kept = try? await around.registry.stage(held.body, for: held.intent, of: id)
+    if kept == .overtaken { await quarantine(held) }
+    if kept != nil, loaded == nil, unkept?.intent.nonce == held.intent.nonce { unkept = nil }
+    end(run)
+  }
+}
+
+extension ExchangeFailure {
+  /// The provider did not serve the request, or it never came there: the refresh token is as good as before.
+  fileprivate var leavesTheTokenUnspent: Bool {
+    switch self {
+    case .offline, .untrustedServer, .transient, .unexplained, .locked, .interaction, .misconfigured, .store: true
+    case .unknownOutcome, .reauthenticate: false
+    }
   }
 }

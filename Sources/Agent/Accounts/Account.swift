@@ -37,8 +37,8 @@ actor Account {
   let id: AccountID
   let around: AccountSurroundings
   var loaded: Loaded?
-  /// An answer that is not in the store yet, because the disk failed or the vault was locked while it came. It holds the
-  /// only refresh token that lives, so it stays here, in guarded memory, until it is kept.
+  /// An answer that is not in the store yet, because the disk failed while it came, or that is to be gone on with. It
+  /// holds the only refresh token that lives, so it stays here, in guarded memory, until it is kept.
   var unkept: Registry.StagedAnswer?
   /// Counts what replaces the grant from outside, so that a slow load shows itself as out of date.
   var replacements = 0
@@ -168,9 +168,11 @@ actor Account {
   /// A sign-in brought a new grant; it is on the disk already.
   func signedIn(
     _ profile: AccountProfile, _ grant: GrantRecord, rule: ProviderConfiguration.RefreshRule,
-    _ token: AccessToken?, idToken: Secret?, rights: RightsMemory?
+    _ token: AccessToken?, idToken: Secret?, rights: RightsMemory?, opening: UInt64
   ) {
     replacements += 1
+    // The vault was locked since: nothing of it stays in memory.
+    guard around.board.opening == opening else { return }
     tokens = [:]
     unkept = nil
     unsettled = nil
@@ -204,6 +206,7 @@ actor Account {
     loaded = nil
     doubt = nil
     tokens = [:]
+    nextLook = nil
   }
 
   /// With a sign-out: an answer that could not be kept has the only refresh token that lives. Its place in the outbox;
@@ -279,10 +282,11 @@ actor Account {
   /// The agent ended during an exchange: what was staged is gone on with, what was only intended is in doubt.
   private func recover(_ found: Registry.LoadedGrant) {
     if let underWay {
-      // Asked before the vault was locked, and not answered yet.
+      // Asked before the vault was locked. If it was answered meanwhile, the attempt that waits for it goes on with that.
+      if let staged = found.staged, staged.intent.epoch == loaded?.profile.epoch { unkept = staged }
       return perform(loaded?.machine.recoveredWithAnswer(for: underWay.key, at: underWay.startedAt) ?? [])
     }
-    if let ended = unsettled, ended.intent == found.intent, unkept == nil {
+    if let ended = unsettled, unkept == nil, found.staged == nil, isStillOf(ended.intent, found) {
       return perform(loaded?.machine.recoveredWithAnswer(for: ended.intent.key, at: ended.intent.boot) ?? [])
     }
     unsettled = nil
@@ -295,6 +299,12 @@ actor Account {
       perform(
         loaded?.machine.recoveredWithoutAnswer(sentAt: sentAt, wasReplay: intent.isReplay, at: clock.boot()) ?? [])
     }
+  }
+
+  /// True if nothing was sent since: the journal has this request, or was told that it spent nothing.
+  private func isStillOf(_ intent: ExchangeIntent, _ found: Registry.LoadedGrant) -> Bool {
+    if let journal = found.intent { return journal == intent }
+    return intent.epoch == loaded?.profile.epoch && intent.generation == found.grant.generation
   }
 
   /// A doubt that was found is told once, and not at each start: so it is durable from now on.

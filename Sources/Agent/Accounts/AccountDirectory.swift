@@ -55,7 +55,8 @@ final class AccountDirectory: Sendable {
   /// The vault was locked: what is in memory is given up.
   func releaseAll() async {
     // The actors stay: one may hold an answer that could not be kept yet.
-    for account in actors.withLock({ $0.values.sorted { $0.id < $1.id } }) { await account.release(.locked) }
+    for account in actors.withLock({ $0.values.sorted { $0.id < $1.id } }) { await account.vaultWasLocked() }
+    around.renewals.clear()
   }
 
   /// The agent ends: whoever waits is told, exchanges in flight go on to their end.

@@ -14,6 +14,10 @@ struct ExchangeIntent: Sendable, Hashable {
   var boot: BootInstant
   var key: TokenKey
   var isReplay: Bool
+  /// Known to the sealed journal and to whoever sends it: what comes back without it is no answer to this request.
+  var nonce: [UInt8]
+
+  static let nonceBytes = 16
 
   var record: Secret {
     RecordCoding.write { writer in
@@ -27,12 +31,13 @@ struct ExchangeIntent: Sendable, Hashable {
       key.writeMembers(to: &writer)
       writer.key("isReplay")
       writer.bool(isReplay)
+      writer.member("nonce", Base64URL.encode(nonce))
     }
   }
 
   init(
     attempt: UInt64, epoch: UInt64, generation: UInt64, fingerprint: String, wall: Timestamp, bootID: String,
-    boot: BootInstant, key: TokenKey, isReplay: Bool
+    boot: BootInstant, key: TokenKey, isReplay: Bool, nonce: [UInt8]
   ) {
     self.attempt = attempt
     self.epoch = epoch
@@ -43,6 +48,7 @@ struct ExchangeIntent: Sendable, Hashable {
     self.boot = boot
     self.key = key
     self.isReplay = isReplay
+    self.nonce = nonce
   }
 
   init?(_ plain: Secret) {
@@ -54,7 +60,8 @@ struct ExchangeIntent: Sendable, Hashable {
       return ExchangeIntent(
         attempt: UInt64(clamping: attempt), epoch: UInt64(clamping: epoch), generation: UInt64(clamping: generation),
         fingerprint: fingerprint, wall: wall, bootID: bootID, boot: BootInstant(milliseconds: boot),
-        key: TokenKey(node), isReplay: node["isReplay"]?.bool ?? false)
+        key: TokenKey(node), isReplay: node["isReplay"]?.bool ?? false,
+        nonce: node["nonce"]?.string.flatMap { Base64URL.decode($0) } ?? [])
     }
     guard let read else { return nil }
     self = read

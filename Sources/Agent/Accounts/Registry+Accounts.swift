@@ -156,6 +156,8 @@ extension Registry {
     var previousState: WireAccountState
     /// Revocations that were given up, since they would have ended this sign-in.
     var superseded: [OutboxEntry]
+    /// In which opening of the vault this happened.
+    var opening: UInt64
   }
 
   /// One durable transaction: the account is there with its grant, or nothing is. The same identity lands on the same
@@ -222,6 +224,7 @@ extension Registry {
     if becomesActive { board.setActive(profile.id) }
     return Admitted(
       profile: profile, grant: grant, tokens: tokens, heard: heard?.0, isNew: known == nil, becameActive: becomesActive,
-      previousState: known.map { board.state(of: $0.id) ?? $0.restingState } ?? .signedOut, superseded: superseded)
+      previousState: known.map { board.state(of: $0.id) ?? $0.restingState } ?? .signedOut, superseded: superseded,
+      opening: openings)
   }
 }

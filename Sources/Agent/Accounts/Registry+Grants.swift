@@ -57,16 +57,28 @@ extension Registry {
     return true
   }
 
-  /// 3: the raw answer, before anything in it is judged. False if the account was signed out meanwhile.
-  func stage(_ body: Secret, for intent: ExchangeIntent, of id: AccountID) throws(RPCError) -> Bool {
-    _ = try unlockedVault()
-    guard let profile = current(id, epoch: intent.epoch) else { return false }
+  /// Where an answer is once it is durable.
+  enum Kept: Sendable {
+    case staged
+    /// The vault is locked: the answer waits for the unlocking.
+    case dropped
+    /// Nowhere: the account was signed out meanwhile.
+    case overtaken
+  }
+
+  /// 3: the raw answer, before anything in it is judged.
+  func stage(_ body: Secret, for intent: ExchangeIntent, of id: AccountID) throws(RPCError) -> Kept {
+    guard vaultIsOpen else {
+      try drop(.answer(StagedAnswer(intent: intent, body: body), of: id))
+      return .dropped
+    }
+    guard let profile = current(id, epoch: intent.epoch) else { return .overtaken }
     try onVault(account: id) { (vault) throws(VaultFailure) in
       try vault.apply([
         .put(profile.partition, .intent, intent.record), .put(profile.partition, .staged, body),
       ])
     }
-    return true
+    return .staged
   }
 
   /// 4: the new grant takes the old one's place, and the journal is empty again. The account as it is now, and what the

@@ -24,6 +24,11 @@ actor Registry {
   private(set) var vault: Vault?
   /// The slot that opened the vault.
   var openedSlot: Int?
+  /// What came is dropped through this while the vault is locked; nil while it was never open.
+  private(set) var slit: DropSlit?
+  var dropBoxNumber: UInt64 = 0
+  /// Counts how often the vault was opened.
+  private(set) var openings: UInt64 = 0
   private var unlockThrottle = UnlockThrottle()
 
   var profiles: [AccountID: AccountProfile] = [:]
@@ -212,11 +217,14 @@ actor Registry {
     }
   }
 
-  /// Somebody closes the vault. A disk that fails must not keep it open, so this one is written if it can be.
-  func leave() {
-    let entry = audited(.agentLock)
+  /// Somebody closes the vault; false if it was closed already. A disk that fails must not keep it open, so this one is
+  /// written if it can be.
+  func leave(because reason: AgentService.LockReason) -> Bool {
+    guard vaultIsOpen else { return false }
+    let entry = audited(.agentLock, .reason(reason.rawValue))
     try? onVault { (vault) throws(VaultFailure) in try vault.apply([entry]) }
     lock()
+    return true
   }
 
   /// Forgets every key and everything that was opened with one.
@@ -224,6 +232,7 @@ actor Registry {
     rememberTime()
     time.close()
     stepUps.clearAll()
+    if let vault { slit = vault.slit(ofBox: dropBoxNumber) }
     vault = nil
     openedSlot = nil
     profiles = [:]
@@ -283,7 +292,16 @@ actor Registry {
     } catch {
       throw .vaultDamaged("The vault can't be read.")
     }
-    board.setDirectory(profiles.values.map { ($0.id, $0.alias) }, active: active)
+    slit = nil
+    openings += 1
+    do throws(RPCError) {
+      try takeInDrops()
+    } catch {
+      // What came must find its place before anybody asks for a token: without it an old one would be sent.
+      lock()
+      throw error
+    }
+    board.setDirectory(profiles.values.map { ($0.id, $0.alias) }, active: active, opening: openings)
   }
 
   /// An old copy has refresh tokens that were spent since, tries at a PIN that were used up, accounts that are signed
@@ -317,6 +335,7 @@ actor Registry {
     let policies = try vault.documents(named: Set(names.values))
     let active = try vault.read(.vault, .activeAccount)
       .flatMap { RecordCoding.read($0) { $0["account"]?.string.flatMap { AccountID($0) } } }
+    let dropBoxNumber = try vault.dropBoxNumber()
     let isOfAnotherBoot = time.open(try Self.timeRecord(in: vault))
     self.providers = providers
     self.profiles = profiles
@@ -324,6 +343,7 @@ actor Registry {
     self.damagedProviders = damagedProviders
     self.active = active.flatMap { profiles[$0] == nil ? nil : $0 }
     self.vault = vault
+    self.dropBoxNumber = dropBoxNumber
     policyShelf.fill(policies, named: names)
     if isOfAnotherBoot { rememberTime() }
   }

@@ -36,6 +36,14 @@ final class RenewalTimer: Sendable {
     if isEarliest { sleep(until: moment) }
   }
 
+  /// Nobody's tokens are renewed while the vault is locked.
+  func clear() {
+    state.withLock { state in
+      state.looks = Deadlines()
+      state.wakesAt = nil
+    }
+  }
+
   private func sleep(until moment: BootInstant) {
     background.startTimer { [self] in
       await clock.sleep(until: moment)

@@ -12,6 +12,8 @@ final class TokenBoard: Sendable {
     var aliasOfAccount: [String: String] = [:]
     var accountsOfAlias: [String: Set<String>] = [:]
     var active: String?
+    /// Which opening of the vault this is of; nil while it is locked.
+    var opening: UInt64?
     /// Of the accounts whose grant is open.
     var states: [String: WireAccountState] = [:]
 
@@ -67,12 +69,15 @@ final class TokenBoard: Sendable {
     change { $0.show(nil, of: AccountKey(account)) }
   }
 
-  func setDirectory(_ accounts: [(AccountID, Alias?)], active: AccountID?) {
+  var opening: UInt64? { state.withLock { $0.opening } }
+
+  func setDirectory(_ accounts: [(AccountID, Alias?)], active: AccountID?, opening: UInt64) {
     change { state in
       state = State()
       state.aliasOfAccount.reserveCapacity(accounts.count)
       for (id, alias) in accounts { state.set(id.text, alias: alias?.text) }
       state.active = active?.text
+      state.opening = opening
     }
   }
 

@@ -9,20 +9,22 @@ enum AgentInitializeHandler: MethodHandler {
       guard let passphrase = params.passphrase else {
         throw .invalidParams("/passphrase", expected: "a passphrase, since it protects the vault")
       }
-      try await call.agent.registry.initialize(passphrase: passphrase)
-    case .keyFile:
-      // Once, whatever protects it: opening one that is there is `agent.unlock`.
-      guard try await !call.agent.registry.summary().isInitialized else {
-        throw .invalidParams("", expected: "a vault that is not made yet")
+      try await call.agent.unlock(.agentInitialize) { (registry) async throws(RPCError) in
+        try await registry.initialize(passphrase: passphrase)
       }
-      guard try await call.agent.registry.open(protection: "keyFile") == .open else {
-        throw .invalidParams("/protection", expected: "the protection that this agent was started with")
+    case .keyFile:
+      try await call.agent.unlock(.agentInitialize) { (registry) async throws(RPCError) in
+        // Once, whatever protects it: opening one that is there is `agent.unlock`.
+        guard try await !registry.summary().isInitialized else {
+          throw .invalidParams("", expected: "a vault that is not made yet")
+        }
+        guard try await registry.open(protection: "keyFile") == .open else {
+          throw .invalidParams("/protection", expected: "the protection that this agent was started with")
+        }
       }
     case .secretService, .systemdCredential:
       throw .invalidParams("/protection", expected: "one of keyFile, passphrase")
     }
-    try await call.agent.registry.enter(.agentInitialize)
-    call.agent.events.publish(AgentUnlockedEvent())
     return AgentInitialize.Result(locked: false, protection: params.protection)
   }
 }

@@ -4,21 +4,17 @@ enum AgentUnlockHandler: MethodHandler {
   typealias Method = AgentUnlock
 
   static func handle(_ params: AgentUnlock.Params, _ call: Call) async throws(RPCError) -> AgentUnlock.Result {
-    let registry = call.agent.registry
-    if await registry.vaultIsOpen { return AgentUnlock.Result(locked: false) }
-    if let passphrase = params.passphrase {
-      try await registry.unlock(passphrase: passphrase)
-    } else if params.prompt != nil {
-      try await registry.unlock(passphrase: try await call.agent.typedPassphrase())
-    } else {
+    let agent = call.agent
+    if await agent.registry.vaultIsOpen { return AgentUnlock.Result(locked: false) }
+    var passphrase = params.passphrase
+    if passphrase == nil, params.prompt != nil { passphrase = try await agent.typedPassphrase() }
+    let given = passphrase
+    try await agent.unlock(.agentUnlock) { (registry) async throws(RPCError) in
+      if let given { return try await registry.unlock(passphrase: given) }
       guard try await registry.openAgain() else {
         throw .invalidParams("/passphrase", expected: "the passphrase of the vault")
       }
     }
-    try await registry.enter(.agentUnlock)
-    let agent = call.agent
-    agent.resumeWork()
-    agent.events.publish(AgentUnlockedEvent())
     return AgentUnlock.Result(locked: false)
   }
 }

@@ -20,6 +20,7 @@ public final class AgentService: ConversationHost {
   let background = BackgroundWork()
   let events: EventHub
   let registry: Registry
+  let door = VaultDoor()
   let accounts: AccountDirectory
   let signIns: SignInDesk
   let revocations: RevocationDesk

@@ -99,7 +99,7 @@ extension SignInDesk {
     let account = accounts.account(admitted.profile.id)
     await account.signedIn(
       admitted.profile, admitted.grant, rule: configuration.refresh, admitted.tokens.all.first,
-      idToken: response.idToken, rights: admitted.heard?.rights)
+      idToken: response.idToken, rights: admitted.heard?.rights, opening: admitted.opening)
     tell(admitted)
     await account.askAboutRights()
     return admitted
@@ -126,7 +126,7 @@ extension SignInDesk {
         token, at: provider, of: identity, label: answer.alias?.text ?? provider.configuration.name.text)
       if let entry { around.revoke(entry) }
     } catch {
-      // The disk is full, or the vault was locked: once, without a memory of it.
+      // The disk is full: once, without a memory of it.
       let client = client(provider)
       around.background.start { _ = await client.revoke(token, .refreshToken) }
     }

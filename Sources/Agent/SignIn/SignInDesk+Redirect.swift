@@ -69,7 +69,7 @@ extension SignInDesk {
   /// What a person brings instead of the browser. Something that is no answer to this sign-in leaves it as it is, so
   /// that the right one can still be brought; the error then has `attemptsLeft`, or is one that passes.
   func complete(_ id: String, with pasted: Secret) async throws(RPCError) -> SignInJob.Status {
-    guard let job = jobs[id] else { throw .signInNotFound }
+    guard let job = jobs[id] else { throw await notFound() }
     guard job.isPending else { return job.status }
     guard let request = job.request else {
       throw .invalidParams(

@@ -78,9 +78,12 @@ actor SignInDesk {
     case .device:
       let device: DeviceAuthorization
       (device, expiresAt) = try await authorizeDevice(provider, scopes: scopes)
-      guard !isOver else { throw .shuttingDown }
       way = .device(device, DevicePolling(interval: device.interval), asksAt: clock.boot() + device.interval)
       page = .device(device)
+    }
+    guard !isOver, around.board.opening != nil else {
+      if case .browser(_, let listener) = way { listener.stop() }
+      throw isOver ? .shuttingDown : .locked
     }
     forgetOldest()
     jobs[id] = SignInJob(
@@ -168,7 +171,7 @@ actor SignInDesk {
 
   /// Returns when the sign-in has ended; a caller with a deadline is cancelled at it and asks `progress` afterwards.
   func wait(_ id: String) async throws(RPCError) -> SignInJob.Status {
-    guard let job = jobs[id] else { throw .signInNotFound }
+    guard let job = jobs[id] else { throw await notFound() }
     guard job.isPending else { return job.status }
     waiterIDs += 1
     let waiter = waiterIDs
@@ -180,19 +183,22 @@ actor SignInDesk {
     } onCancel: {
       around.background.start { await self.leave(id, waiter) }
     }
-    guard let status = jobs[id]?.status else { throw .signInNotFound }
+    guard let status = jobs[id]?.status else { throw await notFound() }
     return status
   }
 
-  func progress(_ id: String) throws(RPCError) -> SignInJob.Status {
-    guard let job = jobs[id] else { throw .signInNotFound }
+  /// A locked vault has forgotten all sign-ins.
+  func notFound() async -> RPCError { await around.registry.vaultIsOpen ? .signInNotFound : .locked }
+
+  func progress(_ id: String) async throws(RPCError) -> SignInJob.Status {
+    guard let job = jobs[id] else { throw await notFound() }
     return job.status
   }
 
   private func leave(_ id: String, _ waiter: UInt64) { jobs[id]?.waiters.removeValue(forKey: waiter)?.resume() }
 
-  func cancel(_ id: String) throws(RPCError) {
-    guard jobs[id] != nil else { throw .signInNotFound }
+  func cancel(_ id: String) async throws(RPCError) {
+    guard jobs[id] != nil else { throw await notFound() }
     finish(id, .failed(.signInCancelled))
   }
 
@@ -202,10 +208,19 @@ actor SignInDesk {
     for id in jobs.keys { finish(id, .failed(.shuttingDown)) }
   }
 
+  /// No account could be made now: the person begins again after the unlocking. A provider's answer that is on its way
+  /// is nobody's, and is revoked then.
+  func vaultWasLocked() {
+    for id in jobs.keys.sorted() { finish(id, .failed(.locked)) }
+    // Each one has its provider with it, and that its secret.
+    jobs = [:]
+  }
+
   func finish(_ id: String, _ status: SignInJob.Status) {
     guard jobs[id]?.isPending == true else { return }
     jobs[id]?.status = status
     if case .browser(_, let listener)? = jobs[id]?.way { listener.stop() }
+    jobs[id]?.way = .over
     let waiters = jobs[id]?.waiters ?? [:]
     jobs[id]?.waiters = [:]
     for waiter in waiters.values { waiter.resume() }

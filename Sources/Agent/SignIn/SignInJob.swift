@@ -19,6 +19,8 @@ struct SignInJob: Sendable {
     case paste(AuthorizationRequest)
     /// The agent asks for it; nil while it does.
     case device(DeviceAuthorization, DevicePolling, asksAt: BootInstant?)
+    /// It has ended: what it was to be proved by is wiped.
+    case over
   }
 
   let id: String
@@ -45,11 +47,11 @@ struct SignInJob: Sendable {
     return expiresAt
   }
 
-  /// Nil for a device's.
+  /// Nil for a device's, and when it has ended.
   var request: AuthorizationRequest? {
     switch way {
     case .browser(let request, _), .paste(let request): request
-    case .device: nil
+    case .device, .over: nil
     }
   }
 

@@ -116,14 +116,22 @@ extension Registry {
 
   /// A token that came too late for its account: nobody may use it, so it is revoked.
   func quarantine(_ token: Secret, of id: AccountID) throws(RPCError) -> OutboxEntry? {
+    guard vaultIsOpen else {
+      try drop(.overtaken(token, of: id))
+      return nil
+    }
+    let entry = entry(forOvertaken: token, of: id)
+    if let entry { try save(entry) }
+    return entry
+  }
+
+  func entry(forOvertaken token: Secret, of id: AccountID) -> OutboxEntry? {
     guard let profile = profiles[id] else { return nil }
     // Signed in again meanwhile: where a revocation ends the whole grant, it would end the new sign-in too.
     if profile.standing == .signedIn, providers[profile.provider]?.configuration.revocationScope == .grant {
       return nil
     }
-    let entry = outboxEntry(for: token, profile, expiresAt: nil)
-    try save(entry)
-    return entry
+    return outboxEntry(for: token, profile, expiresAt: nil)
   }
 
   /// A token that came of a sign-in that made no account. Nil where it can't be revoked, or where that would end the
@@ -131,6 +139,18 @@ extension Registry {
   func quarantine(
     _ token: Secret, at provider: Provider, of identity: Identity?, label: String
   ) throws(RPCError) -> OutboxEntry? {
+    guard vaultIsOpen else {
+      try drop(.unclaimed(token, at: provider.configuration.name, label: label))
+      return nil
+    }
+    let entry = entry(forUnclaimed: token, at: provider, of: identity, label: label)
+    if let entry { try save(entry) }
+    return entry
+  }
+
+  func entry(
+    forUnclaimed token: Secret, at provider: Provider, of identity: Identity?, label: String
+  ) -> OutboxEntry? {
     let configuration = provider.configuration
     guard provider.endpoints.revocation != nil else { return nil }
     if configuration.revocationScope == .grant {
@@ -140,11 +160,9 @@ extension Registry {
       if isShared { return nil }
     }
     let now = time.now(for: configuration.name)
-    let entry = OutboxEntry(
+    return OutboxEntry(
       id: entropy.bytes(16), token: token, provider: configuration.name, issuer: configuration.issuer,
       accountLabel: label, identity: identity, now: now, expiresAt: now + RevocationOutbox.patience)
-    try save(entry)
-    return entry
   }
 
   private func outboxEntry(for token: Secret, _ profile: AccountProfile, expiresAt: Timestamp?) -> OutboxEntry {

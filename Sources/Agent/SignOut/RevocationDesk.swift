@@ -139,19 +139,25 @@ actor RevocationDesk {
 
   /// An entry that nobody tries now is tried when its time has come.
   func schedule(_ entry: OutboxEntry) {
-    guard timers[entry.id] != entry.nextAttemptAt else { return }
-    timers[entry.id] = entry.nextAttemptAt
-    let due = clock.boot() + (entry.nextAttemptAt - now(for: entry))
+    let (id, moment) = (entry.id, entry.nextAttemptAt)
+    guard timers[id] != moment else { return }
+    timers[id] = moment
+    let due = clock.boot() + (moment - now(for: entry))
+    // It sleeps without the token: the vault may be locked meanwhile.
     around.background.startTimer { [clock] in
       await clock.sleep(until: due)
       guard !Task.isCancelled else { return }
-      await self.fire(entry)
+      await self.fire(id, planned: moment)
     }
   }
 
-  private func fire(_ entry: OutboxEntry) {
-    guard timers[entry.id] == entry.nextAttemptAt else { return }
-    timers[entry.id] = nil
+  private func fire(_ id: [UInt8], planned: Timestamp) async {
+    guard timers[id] == planned else { return }
+    timers[id] = nil
+    guard let entry = try? await around.registry.outbox().first(where: { $0.id == id }) else { return }
     around.background.start { _ = await self.send(entry) }
   }
+
+  /// Nothing is due until the unlocking, which looks at all of them.
+  func vaultWasLocked() { timers = [:] }
 }

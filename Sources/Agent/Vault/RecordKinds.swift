@@ -49,6 +49,9 @@ extension RecordKind {
   static let mark = RecordKind(rawValue: 30)
   /// What is known of the key slots (`KeySlotNotes`).
   static let keySlotNotes = RecordKind(rawValue: 31)
+  /// What came while the vault was locked, in a partition of its own; and which box is the current one.
+  static let drop = RecordKind(rawValue: 28)
+  static let dropBox = RecordKind(rawValue: 32)
   /// What time it was last (DESIGN, Time): the sealed high-water mark.
   static let trustedTime = RecordKind(rawValue: 19)
 
@@ -56,7 +59,7 @@ extension RecordKind {
   var isCounted: Bool {
     switch self {
     case .accountKeys, .profile, .grant, .clientSecret, .clientSecretNames, .stepUp, .provider, .outbox, .policy,
-      .keySlotNotes:
+      .keySlotNotes, .dropBox:
       true
     default: false
     }
@@ -70,7 +73,7 @@ extension RecordKind {
     case .head: .head
     case .accountKeys, .profile: .directory
     case .provider, .activeAccount, .trustedTime, .erasure, .policy, .auditChain, .indexKey, .sequence, .logKeys, .mark,
-      .keySlotNotes:
+      .keySlotNotes, .dropBox:
       .vault
     case .outbox: .outbox
     // What a person's programs keep: with a PIN, a soft sign-out leaves this key under it alone.

@@ -5,7 +5,7 @@ internal import Secrets
 struct VaultKeys {
   let root: SealingKey
   let epoch: UInt32
-  let directory, head, index, vault, outbox, log, pepper: SealingKey
+  let directory, head, index, vault, outbox, log, pepper, drops: SealingKey
 
   init(root: SealingKey, epoch: UInt32) {
     self.root = root
@@ -17,6 +17,7 @@ struct VaultKeys {
     outbox = root.derive("lanyard outbox")
     log = root.derive("lanyard log")
     pepper = root.derive("lanyard step-up pepper")
+    drops = root.derive("lanyard drops")
   }
 }
 

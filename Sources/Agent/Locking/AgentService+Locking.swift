@@ -1,0 +1,46 @@
+internal import AgentProtocol
+
+extension AgentService {
+  /// Why the vault is locked; the word of the event and of the audit log.
+  enum LockReason: String, Sendable {
+    /// Somebody asked for it.
+    case request
+    /// Nobody used it for as long as the person said.
+    case idle
+    /// The machine is about to sleep.
+    case sleep
+    /// The person's screen was locked.
+    case screen
+  }
+
+  /// Forgets every key and everything that was opened with one; who waits for it is told. What is on its way at a
+  /// provider comes to its end, and finds its place at the next unlocking.
+  func lock(because reason: LockReason) async {
+    // To its end, also if the caller goes away.
+    try? await background.finish { [self] () async throws(RPCError) in
+      try await door.pass {
+        guard await self.registry.leave(because: reason) else { return }
+        await self.accounts.releaseAll()
+        await self.signIns.vaultWasLocked()
+        await self.revocations.vaultWasLocked()
+        self.events.publish(AgentLockedEvent(reason: reason.rawValue))
+      }
+    }
+  }
+
+  /// Opens the vault as `open` does it, and goes on with what waited for that.
+  func unlock(
+    _ event: AuditEntry.Event, by open: @escaping @Sendable (Registry) async throws(RPCError) -> Void
+  ) async throws(RPCError) {
+    try await background.finish { [self] () async throws(RPCError) in
+      try await door.pass { () async throws(RPCError) in
+        let wasOpen = await self.registry.vaultIsOpen
+        try await open(self.registry)
+        guard !wasOpen else { return }
+        try await self.registry.enter(event)
+        self.resumeWork()
+        self.events.publish(AgentUnlockedEvent())
+      }
+    }
+  }
+}
