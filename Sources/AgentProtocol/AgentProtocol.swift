@@ -1,3 +1,4 @@
+public import AgentModel
 public import JSONRPC
 
 /// The contract as Swift: every method, event, error and type of `Schemas/`.
@@ -51,6 +52,11 @@ extension WireReadable {
   }
 }
 
+/// The params of a method that is account-scoped.
+public protocol AccountScopedParams {
+  var account: AccountSelector { get set }
+}
+
 /// What is written as a result, or into one.
 public protocol WireWritable: Sendable {
   func write(to writer: inout JSONWriter)
@@ -71,6 +77,20 @@ public struct MethodInfo: Sendable {
     case connection
   }
 
+  /// How a grant limits a method (Schemas/README.md, Under a grant).
+  public enum UnderGrant: Sendable {
+    /// Its `account` must be covered.
+    case account
+    /// It answers as though only the covered accounts were there.
+    case covered
+    /// It tells nothing of any account.
+    case shared
+    /// Every caller may: it gives nothing out.
+    case always
+    /// It is about the agent as a whole: `*` does not mean it, a grant must name it.
+    case agent
+  }
+
   public let name: String
   /// The version of the protocol that brought it.
   public let since: String
@@ -78,6 +98,8 @@ public struct MethodInfo: Sendable {
   public let feature: String
   /// Its params have a required `account`, and its result tells the account's id.
   public let accountScoped: Bool
+  /// What a caller that is limited to some accounts gets of it, if its grant covers the method.
+  public let underGrant: UnderGrant
   public let ordering: Ordering
   /// Sent twice, it does no more than sent once.
   public let idempotent: Bool

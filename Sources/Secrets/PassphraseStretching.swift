@@ -46,6 +46,11 @@ public func sha256(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
   }
 }
 
+/// Whether two hashes are the same, in a time that does not tell where they differ.
+public func equalInConstantTime(_ one: [UInt8], _ other: [UInt8]) -> Bool {
+  one.count == other.count && sodium_memcmp(one, other, one.count) == 0
+}
+
 /// Overwrites memory that held a secret.
 public func wipe(_ memory: UnsafeMutableRawBufferPointer) {
   if let base = memory.baseAddress { sodium_memzero(base, memory.count) }

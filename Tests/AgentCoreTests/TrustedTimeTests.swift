@@ -362,4 +362,23 @@ import Testing
     machine.wallError = Self.day * 365
     #expect(machine.reading().now == before.now + .seconds(5))
   }
+
+  // MARK: moments of no provider
+
+  @Test func aGrantsAgeRunsOnWhateverIsDoneToTheClock() {
+    var machine = Machine()
+    let made = machine.time.moment(at: machine.now)
+    machine.pass(.seconds(600))
+    #expect(machine.time.elapsed(since: made, at: machine.now) == .seconds(600))
+    machine.wallError = .zero - Machine.day
+    #expect(machine.time.elapsed(since: made, at: machine.now) == .seconds(600))
+    machine.restart()
+    machine.pass(.seconds(60))
+    #expect(machine.time.elapsed(since: made, at: machine.now) == .seconds(660))
+    // Over a reboot at least what the boot clocks counted.
+    machine.reboot(off: .seconds(30), uptime: .seconds(10))
+    #expect(machine.time.elapsed(since: made, at: machine.now) == .seconds(670))
+    machine.wallError = Machine.day
+    #expect(machine.time.elapsed(since: made, at: machine.now) == .seconds(700) + Machine.day)
+  }
 }

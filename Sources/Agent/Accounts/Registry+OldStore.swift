@@ -27,7 +27,8 @@ extension Registry {
     changes += try vault.readAll(.vault, .outbox).map { .delete(.vault, .outbox, id: $0.id) }
     changes += [.delete(.vault, .activeAccount), wipePending(for: nil), audited(.agentAcceptOldStore)]
     try vault.pass(anchored)
-    try vault.apply(changes)
+    // What came while the vault was locked is as old as the rest.
+    try vault.apply(changes, with: [.deletePartition(.drops)])
   }
 
   private func profiles(in vault: Vault) throws(VaultFailure) -> [AccountProfile] {

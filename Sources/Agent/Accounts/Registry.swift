@@ -21,6 +21,7 @@ actor Registry {
   let time: TimeKeeper
   let stepUps: StepUps
   let policyShelf: PolicyShelf
+  let grants: GrantBook
   private(set) var vault: Vault?
   /// The slot that opened the vault.
   var openedSlot: Int?
@@ -42,7 +43,7 @@ actor Registry {
   init(
     store: sending any Store, keySources: [any KeySource], anchor: sending (any RollbackAnchor)?,
     clock: any AgentClock, entropy: any Entropy, board: TokenBoard, time: TimeKeeper, policyShelf: PolicyShelf,
-    stepUps: StepUps
+    stepUps: StepUps, grants: GrantBook
   ) {
     self.store = store
     self.keySources = keySources
@@ -53,6 +54,7 @@ actor Registry {
     self.time = time
     self.stepUps = stepUps
     self.policyShelf = policyShelf
+    self.grants = grants
   }
 
   func unlockedVault() throws(RPCError) -> Vault {
@@ -241,6 +243,7 @@ actor Registry {
     damagedProviders = []
     active = nil
     policyShelf.clear()
+    grants.close()
     board.clear()
   }
 
@@ -333,6 +336,7 @@ actor Registry {
     }
     let names = providers.compactMapValues(\.configuration.policy)
     let policies = try vault.documents(named: Set(names.values))
+    let callerGrants = try vault.callerGrants()
     let active = try vault.read(.vault, .activeAccount)
       .flatMap { RecordCoding.read($0) { $0["account"]?.string.flatMap { AccountID($0) } } }
     let dropBoxNumber = try vault.dropBoxNumber()
@@ -345,6 +349,7 @@ actor Registry {
     self.vault = vault
     self.dropBoxNumber = dropBoxNumber
     policyShelf.fill(policies, named: names)
+    grants.fill(callerGrants)
     if isOfAnotherBoot { rememberTime() }
   }
 

@@ -46,16 +46,23 @@ final class TokenBoard: Sendable {
 
   /// The account that a selector names now, for event filters.
   func account(selector: AccountSelector) -> String? {
+    let accounts = accounts(selector: selector)
+    return accounts.count == 1 ? accounts.first : nil
+  }
+
+  /// All that a selector may mean.
+  func accounts(selector: AccountSelector) -> Set<String> {
     state.withLock { state in
       switch selector {
-      case .active: return state.active
-      case .id(let id): return state.aliasOfAccount[id.text] == nil ? nil : id.text
-      case .alias(let alias):
-        guard let accounts = state.accountsOfAlias[alias], accounts.count == 1 else { return nil }
-        return accounts.first
+      case .active: return Set([state.active].compactMap { $0 })
+      case .id(let id): return state.aliasOfAccount[id.text] == nil ? [] : [id.text]
+      case .alias(let alias): return state.accountsOfAlias[alias] ?? []
       }
     }
   }
+
+  /// False while the vault is locked: nobody is known here then.
+  var isOpen: Bool { state.withLock { $0.opening != nil } }
 
   func state(of account: AccountID) -> WireAccountState? { state.withLock { $0.states[account.text] } }
 

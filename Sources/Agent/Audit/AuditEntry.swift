@@ -18,6 +18,7 @@ struct AuditEntry: Sendable {
     case revocationConfirmed = "revocation.confirmed", revocationAbandoned = "revocation.abandoned"
     case stepUpEnroll = "stepUp.enroll", stepUpVerify = "stepUp.verify", stepUpUnenroll = "stepUp.unenroll"
     case stepUpClear = "stepUp.clear"
+    case grantCreate = "grant.create", grantRevoke = "grant.revoke"
   }
 
   /// A fact that an entry may have. Words of the contract, names that the person's administrator chose, and numbers.
@@ -38,6 +39,8 @@ struct AuditEntry: Sendable {
     case slot(Int64)
     case protection(String)
     case keyEpoch(Int64)
+    case grant(String)
+    case grantee(String)
 
     func write(to writer: inout JSONWriter) {
       switch self {
@@ -59,6 +62,8 @@ struct AuditEntry: Sendable {
       case .slot(let number): writer.member("slot", number)
       case .protection(let protection): writer.member("protection", protection)
       case .keyEpoch(let epoch): writer.member("keyEpoch", epoch)
+      case .grant(let id): writer.member("grant", id)
+      case .grantee(let client): writer.member("grantee", client)
       }
     }
   }

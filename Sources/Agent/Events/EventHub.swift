@@ -1,3 +1,4 @@
+internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
@@ -15,8 +16,18 @@ final class EventHub: Sendable {
     var sequence: Int64
     var type: EventType
     var account: String?
+    /// Whose it is, also where its members do not say so.
+    var about: AccountID?
     /// The members after `subscription`, as JSON.
     var body: WireBytes
+    /// For whoever may not know of `mentions`: the same without it.
+    var mentions: AccountID?
+    var discreet: WireBytes?
+
+    func body(within covered: Set<AccountID>?) -> WireBytes {
+      guard let mentions, let discreet, let covered, !covered.contains(mentions) else { return body }
+      return discreet
+    }
   }
 
   fileprivate struct Subscription {
@@ -24,6 +35,8 @@ final class EventHub: Sendable {
     var output: any ConnectionOutput
     var types: Set<EventType>?
     var accounts: Set<String>?
+    /// What a limited caller may know of; nil if nothing limits it.
+    var covered: Set<AccountID>?
     /// Events before this one were given or are not wanted.
     var cursor: Int64
     /// Nothing is sent before the answer to `event.subscribe` stands in the queue.
@@ -33,6 +46,7 @@ final class EventHub: Sendable {
 
     func wants(_ event: Event) -> Bool {
       guard types?.contains(event.type) ?? true else { return false }
+      if let covered, !(event.about.map(covered.contains) ?? event.type.tellsOfNoAccount) { return false }
       guard let accounts else { return true }
       return event.account.map { accounts.contains($0) } ?? true
     }
@@ -58,12 +72,19 @@ final class EventHub: Sendable {
 
   // MARK: publishing
 
-  func publish<Data: WireEvent>(_ data: Data, account: AccountID? = nil) {
+  /// `about`: whose it is where the event has no `account`. `mentions`: another account that stands in it; who may not
+  /// know of that one gets `otherwise`.
+  func publish<Data: WireEvent>(
+    _ data: Data, account: AccountID? = nil, about: AccountID? = nil, mentions: AccountID? = nil,
+    otherwise: Data? = nil
+  ) {
     state.withLock { state in
       let sequence = state.next
       state.next += 1
       let event = Event(
-        sequence: sequence, type: Data.type, account: account?.text, body: body(sequence, data, account?.text))
+        sequence: sequence, type: Data.type, account: account?.text, about: account ?? about,
+        body: body(sequence, data, account?.text), mentions: mentions,
+        discreet: mentions == nil ? nil : otherwise.map { body(sequence, $0, account?.text) })
       state.keep(event)
       for name in state.order { state.deliver(event, to: name, self) }
     }
@@ -105,7 +126,7 @@ final class EventHub: Sendable {
   /// Registers; nothing is delivered until `start`. Nil if the connection has its bound of subscriptions.
   func subscribe(
     connection: UInt64, output: any ConnectionOutput, types: Set<EventType>?, accounts: Set<String>?,
-    since: (epoch: String, sequence: Int64)?
+    covered: Set<AccountID>? = nil, since: (epoch: String, sequence: Int64)?
   ) -> Started? {
     state.withLock { (state) -> Started? in
       let held = state.subscriptions.values.filter { $0.connection == connection }.count
@@ -125,7 +146,8 @@ final class EventHub: Sendable {
         }
       }
       state.subscriptions[name] = Subscription(
-        connection: connection, output: output, types: types, accounts: accounts, cursor: cursor)
+        connection: connection, output: output, types: types, accounts: accounts, covered: covered,
+        cursor: cursor)
       state.order.append(name)
       return Started(subscription: name, sequence: cursor, gap: gap)
     }
@@ -146,6 +168,19 @@ final class EventHub: Sendable {
       guard state.subscriptions[subscription]?.connection == connection else { return false }
       state.remove(subscription)
       return true
+    }
+  }
+
+  /// The connection's caller is limited from now on: so is what it has subscribed to.
+  func narrow(_ connection: UInt64, to permission: Permission) {
+    state.withLock { state in
+      for name in state.order where state.subscriptions[name]?.connection == connection {
+        if permission.methods.contains(EventSubscribe.name) {
+          state.subscriptions[name]?.covered = permission.accounts
+        } else {
+          state.remove(name)
+        }
+      }
     }
   }
 
@@ -195,7 +230,7 @@ extension EventHub.State {
     guard subscription.wants(event) else { return }
     tellGap(name, hub)
     guard subscriptions[name]?.lostFrom == nil else { return }
-    if !subscription.output.offer(EventHub.line(name, event.body)) {
+    if !subscription.output.offer(EventHub.line(name, event.body(within: subscription.covered))) {
       subscriptions[name]?.lostFrom = event.sequence
     }
   }
@@ -211,5 +246,15 @@ extension EventHub.State {
   fileprivate mutating func remove(_ name: String) {
     subscriptions[name] = nil
     order.removeAll { $0 == name }
+  }
+}
+
+extension EventType {
+  /// Those without an account that a limited caller may be told of: nothing of what an account does shows in them.
+  fileprivate var tellsOfNoAccount: Bool {
+    switch self {
+    case .agentLocked, .agentUnlocked, .connectivityChanged, .clockSuspect, .policyChanged, .eventGap: true
+    default: false
+    }
   }
 }

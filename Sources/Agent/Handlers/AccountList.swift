@@ -6,6 +6,7 @@ enum AccountListHandler: MethodHandler {
   static func handle(_ params: AccountList.Params, _ call: Call) async throws(RPCError) -> AccountList.Result {
     let (profiles, active) = try await call.agent.registry.listing()
     return AccountList.Result(
-      accounts: profiles.map { WireAccount($0, call.agent, active: active) }, active: active)
+      accounts: profiles.filter(call.sees).map { WireAccount($0, call.agent, active: active) },
+      active: active.flatMap { call.sees($0) ? $0 : nil })
   }
 }

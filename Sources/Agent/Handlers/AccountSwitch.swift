@@ -6,8 +6,11 @@ enum AccountSwitchHandler: MethodHandler {
   static func handle(_ params: AccountSwitch.Params, _ call: Call) async throws(RPCError) -> AccountSwitch.Result {
     let (profile, previous) = try await call.agent.registry.activate(params.account)
     if previous != profile.id {
-      call.agent.events.publish(AccountSwitchedEvent(active: profile.id, previous: previous), account: profile.id)
+      call.agent.events.publish(
+        AccountSwitchedEvent(active: profile.id, previous: previous), account: profile.id, mentions: previous,
+        otherwise: AccountSwitchedEvent(active: profile.id, previous: nil))
     }
-    return AccountSwitch.Result(account: profile.id, active: profile.id, previous: previous)
+    return AccountSwitch.Result(
+      account: profile.id, active: profile.id, previous: previous.flatMap { call.sees($0) ? $0 : nil })
   }
 }

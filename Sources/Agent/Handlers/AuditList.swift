@@ -6,13 +6,14 @@ enum AuditListHandler: MethodHandler {
 
   static func handle(_ params: AuditList.Params, _ call: Call) async throws(RPCError) -> AuditList.Result {
     let registry = call.agent.registry
-    let account = try await registry.auditedAccount(params.account)
+    let account = try await registry.auditedAccount(params.account.map(call.pinned))
     var found: [WireAuditEntry] = []
     // Between two pages others have their turn: one account's entries may be far apart.
     var position: Int64? = Int64(params.after ?? 0)
     while let after = position {
       let page = try await registry.auditPage(after: after)
       for entry in page.entries where account == nil || entry.account == account {
+        guard call.limits == nil || entry.account.map({ call.sees($0) }) ?? false else { continue }
         // There is more, and so the last one that fits says where it goes on.
         if found.count == params.limit { return AuditList.Result(entries: found, next: found.last?.sequence) }
         found.append(entry)

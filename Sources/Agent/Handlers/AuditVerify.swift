@@ -7,7 +7,7 @@ enum AuditVerifyHandler: MethodHandler {
 
   static func handle(_ params: AuditVerify.Params, _ call: Call) async throws(RPCError) -> AuditVerify.Result {
     let registry = call.agent.registry
-    _ = try await registry.auditedAccount(params.account)
+    _ = try await registry.auditedAccount(params.account.map(call.pinned))
     while true {
       let chain = try await registry.auditChain().chain
       var walk = AuditWalk(chain)

@@ -1,3 +1,4 @@
+internal import AgentCore
 internal import AgentProtocol
 
 enum EventSubscribeHandler: OrderedMethodHandler {
@@ -8,14 +9,15 @@ enum EventSubscribeHandler: OrderedMethodHandler {
     if let selectors = params.accounts {
       accounts = []
       for selector in selectors {
-        guard let id = call.agent.board.account(selector: selector) else { throw .accountNotFound }
+        guard let id = call.agent.board.account(selector: try call.pinned(selector)) else { throw .accountNotFound }
         accounts?.insert(id)
       }
     }
     guard
       let started = call.agent.events.subscribe(
         connection: call.connection.id, output: call.connection.output, types: params.types.map { Set($0) },
-        accounts: accounts, since: params.since.map { ($0.epoch, Int64($0.sequence)) })
+        accounts: accounts, covered: call.limits?.permission.accounts,
+        since: params.since.map { ($0.epoch, Int64($0.sequence)) })
     else { throw .overloaded("subscriptions on one connection") }
     return EventSubscribe.Result(
       subscription: started.subscription, epoch: call.agent.events.epoch, sequence: Int(started.sequence),

@@ -5,6 +5,8 @@ enum ProviderGetHandler: MethodHandler {
   typealias Method = ProviderGet
 
   static func handle(_ params: ProviderGet.Params, _ call: Call) async throws(RPCError) -> ProviderGet.Result {
-    ProviderGet.Result(provider: WireProvider(try await call.agent.registry.provider(named: params.provider.text)))
+    let all = try await call.agent.registry.sortedProviders(for: call)
+    guard let provider = all.first(where: { $0.configuration.name == params.provider }) else { throw .providerNotFound }
+    return ProviderGet.Result(provider: WireProvider(provider))
   }
 }

@@ -6,10 +6,13 @@ enum RevocationRetryHandler: MethodHandler {
 
   static func handle(_ params: RevocationRetry.Params, _ call: Call) async throws(RPCError) -> RevocationRetry.Result {
     let registry = call.agent.registry
-    let entries = try await registry.outbox().filter { params.revocation == nil || $0.name == params.revocation }
+    let entries = try await registry.outbox(for: call).filter {
+      params.revocation == nil || $0.name == params.revocation
+    }
     guard params.revocation == nil || !entries.isEmpty else { throw .revocationNotFound }
     for entry in entries { _ = await call.agent.revocations.send(entry) }
-    return RevocationRetry.Result(revocations: try await registry.outbox().map { WireRevocation($0, call.agent.time) })
+    return RevocationRetry.Result(
+      revocations: try await registry.outbox(for: call).map { WireRevocation($0, call.agent.time) })
   }
 }
 

@@ -11,8 +11,10 @@ enum SignInBeginHandler: MethodHandler {
       // RFC 8628 has no such parameter. Whoever asks for a new login must not believe that there was one.
       throw .invalidParams("/prompt", expected: "no prompt with the flow device, which has none")
     }
+    // Nobody new is let in by a caller that is limited to some accounts.
+    guard params.account != nil || call.limits == nil else { throw .notCovered }
     if let selector = params.account {
-      let profile = try await call.agent.registry.profile(selector)
+      let profile = try await call.agent.registry.profile(call.pinned(selector))
       guard profile.provider == params.provider else {
         throw .invalidParams("/provider", expected: "the provider of the account that signs in again")
       }

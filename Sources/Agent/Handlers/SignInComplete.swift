@@ -4,6 +4,7 @@ enum SignInCompleteHandler: MethodHandler {
   typealias Method = SignInComplete
 
   static func handle(_ params: SignInComplete.Params, _ call: Call) async throws(RPCError) -> SignInComplete.Result {
+    try await call.agent.signIns.requireSeen(params.signIn, by: call)
     let agent = call.agent
     // The work is the agent's: a caller that goes away must not lose what the provider has issued.
     let status = try await agent.background.finish { () async throws(RPCError) in

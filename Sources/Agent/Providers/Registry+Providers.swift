@@ -18,11 +18,13 @@ extension Registry {
     return try damagedProviders.contains(onVault { (vault) throws(VaultFailure) in try vault.place(of: provider) })
   }
 
-  var sortedProviders: [Provider] {
-    get throws(RPCError) {
-      _ = try unlockedVault()
-      return providers.values.sorted { $0.configuration.name < $1.configuration.name }
-    }
+  /// Those that the caller's accounts belong to; all of them where nothing limits it.
+  func sortedProviders(for call: Call) throws(RPCError) -> [Provider] {
+    _ = try unlockedVault()
+    let all = providers.values.sorted { $0.configuration.name < $1.configuration.name }
+    guard call.limits != nil else { return all }
+    let seen = Set(profiles.values.filter(call.sees).map(\.provider))
+    return all.filter { seen.contains($0.configuration.name) }
   }
 
   /// Adds a provider; a name that is taken is refused, since accounts hang on it. One whose record does not open is

@@ -32,6 +32,7 @@ public final class AgentService: ConversationHost {
   let gate: ExchangeGate
   let policyShelf = PolicyShelf()
   let audit: AuditDesk
+  let grants: GrantBook
   let methods = ServedMethods.all
   private let onShutDown: @Sendable () -> Void
 
@@ -42,12 +43,15 @@ public final class AgentService: ConversationHost {
   private let clients = Mutex(Clients())
   private let shuttingDown = Atomic(false)
 
+  /// `ownerGrant`: everybody must bring a grant, and this is the person's own, which covers everything and is never
+  /// written down here. Nil: programs of the agent's own user are trusted.
+  ///
   /// `onShutDown` is called once, when `agent.shutdown` has been answered or `shutDown()` was called: the transport
   /// ends then.
   public init(
     store: sending any Store, keySource: (any KeySource)?, otherKeySources: [any KeySource] = [],
     anchor: (any RollbackAnchor)? = nil, environment: AgentEnvironment, version: String,
-    onShutDown: @escaping @Sendable () -> Void = {}
+    ownerGrant: Secret? = nil, onShutDown: @escaping @Sendable () -> Void = {}
   ) {
     self.environment = environment
     self.version = version
@@ -60,10 +64,11 @@ public final class AgentService: ConversationHost {
       background.start { await owner.value?.rememberTime() }
     }
     stepUps = StepUps(clock: environment.clock, events: events, background: background)
+    grants = GrantBook(clock: environment.clock, time: time, background: background, owner: ownerGrant)
     registry = Registry(
       store: store, keySources: (keySource.map { [$0] } ?? []) + otherKeySources, anchor: anchor,
       clock: environment.clock, entropy: environment.entropy, board: board, time: time, policyShelf: policyShelf,
-      stepUps: stepUps)
+      stepUps: stepUps, grants: grants)
     stepUpDesk = StepUpDesk(registry: registry, methods: [PINMethod()] + environment.stepUpMethods)
     owner.value = registry
     audit = AuditDesk(registry: registry, background: background)
@@ -185,6 +190,7 @@ public final class AgentService: ConversationHost {
   /// be another one now.
   func clockMayHaveChanged() {
     time.clockMayHaveChanged()
+    grants.endWhoHasNone()
     accounts.clockChanged()
     wayMayBeOpen()
   }

@@ -2,6 +2,7 @@ public import AgentModel
 public import AgentPorts
 internal import AgentProtocol
 internal import JSONRPC
+internal import Secrets
 internal import Synchronization
 
 /// One client, whatever the transport: bytes in, lines out.
@@ -28,17 +29,59 @@ public final class Connection: Conversation, @unchecked Sendable {
   private let introduced = Mutex<String?>(nil)
   private let gate = OrderingGate()
   private let agent: AgentService
+  private let known: Mutex<Standing>
+  /// Nobody limits it: one look instead of a lock.
+  private let isTrusted: Atomic<Bool>
 
   init(id: UInt64, output: any ConnectionOutput, agent: AgentService) {
     self.id = id
     self.output = output
     self.agent = agent
+    known = Mutex(agent.grants.isStrict ? .unknown : .trusted)
+    isTrusted = Atomic(!agent.grants.isStrict)
   }
 
   /// As the client named itself in `agent.hello`; nil before that.
   var clientName: String? {
     get { introduced.withLock { $0 } }
     set { introduced.withLock { $0 = newValue } }
+  }
+
+  // MARK: what it may do
+
+  /// What it may do now.
+  var standing: Standing { isTrusted.load(ordering: .acquiring) ? .trusted : known.withLock { $0 } }
+
+  private func set(_ standing: Standing) {
+    known.withLock { $0 = standing }
+    let trusts = if case .trusted = standing { true } else { false }
+    isTrusted.store(trusts, ordering: .releasing)
+  }
+
+  /// The client says a grant's secret: from now on it may do what the grant covers, and nothing else. Whatever keeps it
+  /// from being taken refuses the connection: whoever asked to be limited is never served without a limit.
+  func present(_ secret: Secret) throws(RPCError) {
+    do throws(RPCError) {
+      let new = try agent.grants.open(secret, on: id, from: standing) { [weak self] in self?.refuseAll() }
+      set(new)
+      if case .limited(let limits) = new { agent.events.narrow(id, to: limits.permission) }
+    } catch {
+      refuseAll()
+      throw error
+    }
+  }
+
+  /// Nothing is done on this connection any more; what was begun under a limit ends without its answer.
+  private func refuseAll() {
+    if case .limited = standing { requests.cancelAll() }
+    set(.refused)
+    agent.grants.connectionEnded(id)
+    agent.events.connectionEnded(id)
+  }
+
+  /// A request that would have limited the connection was not even served.
+  private func unserved(_ name: String, _ params: JSONNode?) {
+    if name == AgentHello.name, params?.kind == .object, params?["grant"] != nil { refuseAll() }
   }
 
   // MARK: what the transport tells
@@ -98,6 +141,7 @@ public final class Connection: Conversation, @unchecked Sendable {
     end.withLock { $0 = .gone }
     requests.cancelAll()
     agent.events.connectionEnded(id)
+    agent.grants.connectionEnded(id)
     agent.connectionEnded()
   }
 
@@ -175,7 +219,10 @@ public final class Connection: Conversation, @unchecked Sendable {
     let name = methodNode.string ?? ""
     guard let rawID else { return takeNotification(name, params) }
     // Before anything else: an answer with this id would be taken for the answer to the request in flight.
-    guard !requests.contains(rawID) else { return slot.fill(AnswerObject.error(id: nil, Self.duplicateID)) }
+    guard !requests.contains(rawID) else {
+      unserved(name, params)
+      return slot.fill(AnswerObject.error(id: nil, Self.duplicateID))
+    }
     let id = Array(rawID)
     guard let method = agent.methods[name] else {
       return slot.fill(AnswerObject.error(id: rawID, Self.methodNotFound))
@@ -184,8 +231,10 @@ public final class Connection: Conversation, @unchecked Sendable {
     do throws(RequestsInFlight.Refusal) {
       try requests.begin(id)
     } catch .duplicateID {
+      unserved(name, params)
       return slot.fill(AnswerObject.error(id: nil, Self.duplicateID))
     } catch {
+      unserved(name, params)
       return slot.fill(AnswerObject.error(id: rawID, .overloaded("requests in flight on one connection")))
     }
     let prepared: PreparedCall
@@ -193,6 +242,7 @@ public final class Connection: Conversation, @unchecked Sendable {
       prepared = try method.prepare(params)
     } catch {
       requests.release(id)
+      unserved(name, params)
       slot.fill(AnswerObject.error(id: rawID, .invalidParams(error.path, expected: error.expected)))
       return finished()
     }
@@ -204,18 +254,18 @@ public final class Connection: Conversation, @unchecked Sendable {
       guard let id = params?["id"] else { return }
       return requests.cancel(Array(id.raw))
     }
-    guard let method = agent.methods[name], !agent.isShuttingDown, let prepared = try? method.prepare(params) else {
-      return
+    guard let method = agent.methods[name], !agent.isShuttingDown else { return }
+    guard let prepared = try? method.prepare(params), (try? requests.begin(nil)) != nil else {
+      return unserved(name, params)
     }
-    guard (try? requests.begin(nil)) != nil else { return }
     serve(prepared, name, nil, nil)
   }
 
   private func serve(_ prepared: PreparedCall, _ name: String, _ id: [UInt8]?, _ slot: AnswerSlot?) {
-    let call = Call(agent: agent, connection: self)
     switch prepared {
     case .ordered(let run, let answered):
       gate.submit(isBarrier: false) { [self] in
+        let call = Call(agent: agent, connection: self, standing: standing)
         do throws(RPCError) {
           let result = try run(call)
           requests.release(id)
@@ -231,6 +281,7 @@ public final class Connection: Conversation, @unchecked Sendable {
       }
     case .concurrent(let run, let isBarrier):
       gate.submit(isBarrier: isBarrier) { [self] in
+        let call = Call(agent: agent, connection: self, standing: standing)
         let finish: @Sendable (Result<any WireWritable, RPCError>) -> Void = { [self] result in
           requests.release(id)
           answer(name, id, slot, result)
@@ -302,6 +353,7 @@ public final class Connection: Conversation, @unchecked Sendable {
     guard let selector, let account = account(selector) else { return false }
     let now = chunkTime ?? agent.environment.clock.boot()
     chunkTime = now
+    guard isTrusted.load(ordering: .acquiring) || standing.coversToken(of: account, at: now) else { return false }
     let isAnswered = agent.board.withFresh(account, minimum: minimum, at: now) { token in
       scratch.verbatim("{\"jsonrpc\":\"2.0\",\"id\":")
       scratch.verbatim(id)

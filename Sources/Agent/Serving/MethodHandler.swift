@@ -1,3 +1,4 @@
+internal import AgentModel
 internal import AgentProtocol
 internal import JSONRPC
 
@@ -5,6 +6,8 @@ internal import JSONRPC
 struct Call: Sendable {
   let agent: AgentService
   let connection: Connection
+  /// What the caller might do when the request was begun.
+  let standing: Standing
 }
 
 /// Serves one method. One file each in `Handlers/`.
@@ -43,7 +46,9 @@ struct ServedMethod: Sendable {
     let prepare: @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall = { (node) throws(ParamsProblem) in
       let params = try Self.params(Handler.Method.self, node)
       let run: @Sendable (Call) async throws(RPCError) -> any WireWritable = { (call) async throws(RPCError) in
-        try await Handler.handle(params, call)
+        try await Self.admitted(Handler.Method.self, params, call) { (params) async throws(RPCError) in
+          try await Handler.handle(params, call)
+        }
       }
       return .concurrent(run, isBarrier: isBarrier)
     }
@@ -55,7 +60,12 @@ struct ServedMethod: Sendable {
     let prepare: @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall = { (node) throws(ParamsProblem) in
       let params = try Self.params(Handler.Method.self, node)
       let run: @Sendable (Call) throws(RPCError) -> any WireWritable = { (call) throws(RPCError) in
-        try Handler.handle(params, call)
+        let params = try Self.admit(Handler.Method.self, params, call)
+        do throws(RPCError) {
+          return try Handler.handle(params, call)
+        } catch {
+          throw call.standing.told(error, at: call.now)
+        }
       }
       let answered: @Sendable (any WireWritable, Call) -> Void = { result, call in
         if let result = result as? Handler.Method.Result { Handler.answered(result, call) }
@@ -64,6 +74,33 @@ struct ServedMethod: Sendable {
     }
     info = Handler.Method.info
     self.prepare = prepare
+  }
+
+  /// The one place where it is judged what a caller may do: before the handler, from the contract's table. A limited
+  /// caller's account is served by the id that was judged.
+  private static func admit<Method: RPCMethod>(
+    _ method: Method.Type, _ params: Method.Params, _ call: Call
+  ) throws(RPCError) -> Method.Params {
+    if case .trusted = call.standing { return params }
+    var scoped = params as? any AccountScopedParams
+    guard let account = try call.standing.admit(Method.info, scoped?.account, call.agent) else { return params }
+    scoped?.account = .id(account)
+    return scoped as? Method.Params ?? params
+  }
+
+  private static func admitted<Method: RPCMethod>(
+    _ method: Method.Type, _ params: Method.Params, _ call: Call,
+    _ serve: (Method.Params) async throws(RPCError) -> Method.Result
+  ) async throws(RPCError) -> Method.Result {
+    let params = try admit(method, params, call)
+    do throws(RPCError) {
+      let result = try await serve(params)
+      // What ended meanwhile ended at once.
+      try call.requireOpen()
+      return result
+    } catch {
+      throw call.standing.told(error, at: call.now)
+    }
   }
 
   private static func params<Method: RPCMethod>(

@@ -197,6 +197,11 @@ actor SignInDesk {
 
   private func leave(_ id: String, _ waiter: UInt64) { jobs[id]?.waiters.removeValue(forKey: waiter)?.resume() }
 
+  /// A sign-in that a limited caller does not see is as none.
+  func requireSeen(_ id: String, by call: Call) throws(RPCError) {
+    guard call.limits == nil || jobs[id]?.wishes.account.map({ call.sees($0) }) ?? false else { throw .signInNotFound }
+  }
+
   func cancel(_ id: String) async throws(RPCError) {
     guard jobs[id] != nil else { throw await notFound() }
     finish(id, .failed(.signInCancelled))

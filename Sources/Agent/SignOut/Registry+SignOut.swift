@@ -174,6 +174,16 @@ extension Registry {
       expiresAt: expiresAt.map { min($0, patience) } ?? patience)
   }
 
+  /// Whose token it is; nil if nobody here has that name.
+  func account(of entry: OutboxEntry) -> AccountID? {
+    entry.identity.flatMap { profile(of: $0, at: entry.provider)?.id }
+  }
+
+  /// What the caller sees of it.
+  func outbox(for call: Call) throws(RPCError) -> [OutboxEntry] {
+    try outbox().filter { call.limits == nil || account(of: $0).map { call.sees($0) } ?? false }
+  }
+
   func outbox() throws(RPCError) -> [OutboxEntry] {
     try onVault { (vault) throws(VaultFailure) in
       var entries: [OutboxEntry] = []

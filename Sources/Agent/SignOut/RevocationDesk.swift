@@ -95,7 +95,9 @@ actor RevocationDesk {
     case .confirmed:
       // If the disk fails now, the entry is sent once more: a second revocation changes nothing (RFC 7009 §2.2).
       try? await around.registry.remove(current, .revocationConfirmed)
-      around.events.publish(RevocationConfirmedEvent(revocation: current.name, issuer: current.issuer))
+      around.events.publish(
+        RevocationConfirmedEvent(revocation: current.name, issuer: current.issuer),
+        about: await around.registry.account(of: current))
       return .confirmed
     case .unsupported:
       await giveUp(current, reason: "unsupported")
@@ -121,11 +123,13 @@ actor RevocationDesk {
 
   private func giveUp(_ entry: OutboxEntry, reason: String) async {
     try? await around.registry.remove(entry, .revocationAbandoned, reason: reason)
-    tellAbandoned(entry, reason)
+    await tellAbandoned(entry, reason)
   }
 
-  private func tellAbandoned(_ entry: OutboxEntry, _ reason: String) {
-    around.events.publish(RevocationAbandonedEvent(revocation: entry.name, issuer: entry.issuer, reason: reason))
+  private func tellAbandoned(_ entry: OutboxEntry, _ reason: String) async {
+    around.events.publish(
+      RevocationAbandonedEvent(revocation: entry.name, issuer: entry.issuer, reason: reason),
+      about: await around.registry.account(of: entry))
   }
 
   /// Trusted time: a wall clock that is set a year ahead must not end the patience with a provider (DESIGN, Time).
@@ -134,7 +138,7 @@ actor RevocationDesk {
   /// A person gives up.
   func abandon(_ entry: OutboxEntry) async throws(RPCError) {
     try await around.registry.remove(entry, .revocationAbandoned, reason: "requested")
-    tellAbandoned(entry, "requested")
+    await tellAbandoned(entry, "requested")
   }
 
   /// An entry that nobody tries now is tried when its time has come.

@@ -92,6 +92,18 @@ final class TimeKeeper: Sendable {
       ?? max(.zero, machine.wall - instant.time)
   }
 
+  /// Now, for what no provider has a part in; nil while the vault is locked.
+  func moment() -> TrustedInstant? {
+    let machine = machine
+    return state.withLock { $0.time?.moment(at: machine) }
+  }
+
+  /// How long ago such a moment was.
+  func elapsed(since moment: TrustedInstant) -> Milliseconds {
+    let machine = machine
+    return state.withLock { $0.time?.elapsed(since: moment, at: machine) } ?? max(.zero, machine.wall - moment.time)
+  }
+
   /// A provider confirmed an account by the answer to a request that was sent at `sentAt`, in this boot.
   func confirmed(by provider: ProviderName, sentAt: BootInstant) -> TrustedInstant? {
     state.withLock { $0.time?.confirmed(by: provider, at: sentAt, now: machine) }

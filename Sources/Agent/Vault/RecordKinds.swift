@@ -35,6 +35,8 @@ extension RecordKind {
   static let erasure = RecordKind(rawValue: 20)
   /// A policy document, as it was written.
   static let policy = RecordKind(rawValue: 21)
+  /// What the person lets a program do (DESIGN, Callers); its secret is not there.
+  static let callerGrant = RecordKind(rawValue: 27)
   /// Where the audit log begins and ends.
   static let auditChain = RecordKind(rawValue: 22)
   /// What a PIN was stretched with, where the root key that it came from is no more.
@@ -72,7 +74,8 @@ extension RecordKind {
     switch self {
     case .head: .head
     case .accountKeys, .profile: .directory
-    case .provider, .activeAccount, .trustedTime, .erasure, .policy, .auditChain, .indexKey, .sequence, .logKeys, .mark,
+    case .callerGrant, .provider, .activeAccount, .trustedTime, .erasure, .policy, .auditChain, .indexKey, .sequence,
+      .logKeys, .mark,
       .keySlotNotes, .dropBox:
       .vault
     case .outbox: .outbox

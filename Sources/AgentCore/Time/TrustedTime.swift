@@ -137,6 +137,17 @@ public struct TrustedTime: Hashable, Sendable {
     max(reading(for: provider, at: now).now - instant.time, lived(at: now.boot) - instant.lived)
   }
 
+  /// A moment of this boot that no provider has a part in: when a grant was made.
+  public func moment(at now: MachineTime) -> TrustedInstant {
+    TrustedInstant(time: now.wall, lived: lived(at: now.boot))
+  }
+
+  /// How long ago such a moment was. Like T1 and T2: a wall clock that is set back takes nothing from it, one that is
+  /// set forward adds to it.
+  public func elapsed(since moment: TrustedInstant, at now: MachineTime) -> Milliseconds {
+    max(.zero, now.wall - moment.time, lived(at: now.boot) - moment.lived)
+  }
+
   private func lived(at now: BootInstant) -> Milliseconds { lived + max(.zero, now - livedAt) }
 
   /// How far the wall clock is under the mark of the timeline that it contradicts most; nil if it contradicts none.

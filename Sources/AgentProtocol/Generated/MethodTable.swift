@@ -84,5 +84,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "3afba2d456e1c4685144d74c407540031a8f83b8d393eba4a0b80d5cf8d5db84"
+  public static let schemaDigest = "178bc262ebc02ee8ac76b56f526ffc85ac5165bb0e95d50ff34a0a673e98cf10"
 }

@@ -1850,7 +1850,7 @@ public struct WireToken: WireWritable, Sendable {
 }
 
 /// Which access token.
-public struct WireTokenRequest: WireReadable, Sendable {
+public struct WireTokenRequest: WireReadable, AccountScopedParams, Sendable {
   public var account: AccountSelector
   public var scopes: [String]?
   public var resource: String?

@@ -126,16 +126,26 @@ struct ContractReader {
     let value = document(
       path,
       members: [
-        "name", "summary", "description", "since", "feature", "accountScoped", "ordering", "idempotent", "carriesBody",
-        "params", "result", "errors", "examples",
+        "name", "summary", "description", "since", "feature", "accountScoped", "underGrant", "ordering", "idempotent",
+        "carriesBody", "params", "result", "errors", "examples",
       ])
     if text(value, "name", at: path) != name { problems.append(Problem(path + "/name", "is not the file's name")) }
     let ordering = Method.Ordering(rawValue: text(value, "ordering", at: path))
     if ordering == nil { problems.append(Problem(path + "/ordering", "expected concurrent or connection")) }
+    let accountScoped = flag(value, "accountScoped", at: path)
+    // Who forgets to say it has said the narrowest.
+    var underGrant: Method.UnderGrant = accountScoped ? .account : .agent
+    if let word = value["underGrant"] {
+      let said = word.string.flatMap { Method.UnderGrant(rawValue: $0) }
+      if said == nil || (said == .account) != accountScoped {
+        problems.append(Problem(path + "/underGrant", "expected covered, shared, always or agent"))
+      }
+      underGrant = said ?? underGrant
+    }
     return Method(
       name: name, summary: text(value, "summary", at: path), description: value["description"]?.string,
       since: text(value, "since", at: path), feature: text(value, "feature", at: path),
-      accountScoped: flag(value, "accountScoped", at: path), ordering: ordering ?? .concurrent,
+      accountScoped: accountScoped, underGrant: underGrant, ordering: ordering ?? .concurrent,
       idempotent: flag(value, "idempotent", at: path), carriesBody: flag(value, "carriesBody", at: path),
       params: schema(value["params"] ?? .null, at: path + "/params"),
       result: schema(value["result"] ?? .null, at: path + "/result"),

@@ -7,6 +7,11 @@ public struct Method: Sendable {
     case connection
   }
 
+  /// How a grant limits it (README.md, Under a grant).
+  public enum UnderGrant: String, Sendable, CaseIterable {
+    case account, covered, shared, always, agent
+  }
+
   public struct Example: Sendable {
     public var params: JSONValue
     public var result: JSONValue
@@ -18,6 +23,7 @@ public struct Method: Sendable {
   public var since: String
   public var feature: String
   public var accountScoped: Bool
+  public var underGrant: UnderGrant
   public var ordering: Ordering
   public var idempotent: Bool
   public var carriesBody: Bool

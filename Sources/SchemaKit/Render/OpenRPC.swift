@@ -42,6 +42,7 @@ extension Contract {
       JSONMember("x-since", .string(method.since)),
       JSONMember("x-feature", .string(method.feature)),
       JSONMember("x-account-scoped", .bool(method.accountScoped)),
+      JSONMember("x-under-grant", .string(method.underGrant.rawValue)),
       JSONMember("x-ordering", .string(method.ordering.rawValue)),
       JSONMember("x-idempotent", .bool(method.idempotent)),
       JSONMember("x-carries-body", .bool(method.carriesBody)),

@@ -35,6 +35,7 @@ struct ReferenceRenderer {
     if let description = method.description { rows += ["", description] }
     var traits = ["since \(method.since)", "feature `\(method.feature)`"]
     if method.accountScoped { traits.append("account-scoped") }
+    if !method.accountScoped { traits.append("under a grant: \(method.underGrant.rawValue)") }
     if method.ordering == .connection { traits.append("ordered on its connection") }
     if method.idempotent { traits.append("idempotent") }
     if method.carriesBody { traits.append("carries a body") }

@@ -69,21 +69,27 @@ struct SwiftRenderer {
       source.indented { source in
         source.line("name: \(method.name.swiftLiteral), since: \(method.since.swiftLiteral),")
         source.line("feature: \(method.feature.swiftLiteral),")
-        source.line("accountScoped: \(method.accountScoped), ordering: .\(method.ordering.rawValue),")
+        source.line("accountScoped: \(method.accountScoped), underGrant: .\(method.underGrant.rawValue),")
+        source.line("ordering: .\(method.ordering.rawValue),")
         source.line("idempotent: \(method.idempotent), carriesBody: \(method.carriesBody),")
         source.line("errors: [\(method.errors.map { "." + $0 }.joined(separator: ", "))])")
       }
-      writeMember("Params", method.params, reads: true, writes: false, &source)
-      writeMember("Result", method.result, reads: false, writes: true, &source)
+      let naming = method.accountScoped ? [Self.accountScoped] : []
+      writeMember("Params", method.params, reads: true, writes: false, conformances: naming, &source)
+      writeMember("Result", method.result, reads: false, writes: true, conformances: [], &source)
     }
   }
 
-  private func writeMember(_ name: String, _ schema: Schema, reads: Bool, writes: Bool, _ source: inout SourceText) {
+  private static let accountScoped = "AccountScopedParams"
+
+  private func writeMember(
+    _ name: String, _ schema: Schema, reads: Bool, writes: Bool, conformances: [String], _ source: inout SourceText
+  ) {
     source.line()
     guard let shape = schema.object else {
       return source.line("public typealias \(name) = \(schema.swiftType(in: contract))")
     }
-    writeStruct(name, shape, rulePrefix: "", reads: reads, writes: writes, conformances: [], &source)
+    writeStruct(name, shape, rulePrefix: "", reads: reads, writes: writes, conformances: conformances, &source)
   }
 
   // MARK: types
@@ -91,11 +97,12 @@ struct SwiftRenderer {
   private func writeObjects(_ source: inout SourceText) {
     for (name, schema) in contract.types {
       guard let shape = schema.object, readTypes.contains(name) || writtenTypes.contains(name) else { continue }
+      let isScoped = contract.methods.contains { $0.accountScoped && $0.params.reference == name }
       source.line()
       source.doc(schema.documentation)
       writeStruct(
         name.swiftTypeName, shape, rulePrefix: name, reads: readTypes.contains(name),
-        writes: writtenTypes.contains(name), conformances: [], &source)
+        writes: writtenTypes.contains(name), conformances: isScoped ? [Self.accountScoped] : [], &source)
     }
   }
 

@@ -8,7 +8,8 @@ public enum AccountList: RPCMethod {
   public static let info = MethodInfo(
     name: "account.list", since: "1",
     feature: "account",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .covered,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.storeUnavailable, .integrity])
 
@@ -51,11 +52,12 @@ public enum AccountGet: RPCMethod {
   public static let info = MethodInfo(
     name: "account.get", since: "1",
     feature: "account",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
 
     public init(
@@ -87,11 +89,12 @@ public enum AccountSwitch: RPCMethod {
   public static let info = MethodInfo(
     name: "account.switch", since: "1",
     feature: "account",
-    accountScoped: true, ordering: .connection,
+    accountScoped: true, underGrant: .account,
+    ordering: .connection,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .signedOut, .storeUnavailable, .integrity])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
 
     public init(
@@ -150,11 +153,12 @@ public enum AccountRename: RPCMethod {
   public static let info = MethodInfo(
     name: "account.rename", since: "1",
     feature: "account",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var alias: Alias
 
@@ -214,7 +218,8 @@ public enum AccountResolve: RPCMethod {
   public static let info = MethodInfo(
     name: "account.resolve", since: "1",
     feature: "account",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .covered,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
 
@@ -284,11 +289,12 @@ public enum AccountSignOut: RPCMethod {
   public static let info = MethodInfo(
     name: "account.signOut", since: "1",
     feature: "account",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .signedOut, .timedOut, .storeUnavailable, .integrity, .rolledBack])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var mode: WireSignOutMode
     /// How long the revocation may be waited for; then it is queued.
@@ -374,11 +380,12 @@ public enum AccountForget: RPCMethod {
   public static let info = MethodInfo(
     name: "account.forget", since: "1",
     feature: "account",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
 
     public init(

@@ -11,7 +11,8 @@ public enum AgentHello: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.hello", since: "1",
     feature: "agent",
-    accountScoped: false, ordering: .connection,
+    accountScoped: false, underGrant: .always,
+    ordering: .connection,
     idempotent: true, carriesBody: false,
     errors: [.unsupportedProtocol])
 
@@ -106,7 +107,8 @@ public enum AgentStatus: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.status", since: "1",
     feature: "agent",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .covered,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.storeUnavailable, .integrity])
 
@@ -196,7 +198,8 @@ public enum AgentInitialize: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.initialize", since: "1",
     feature: "agent",
-    accountScoped: false, ordering: .connection,
+    accountScoped: false, underGrant: .agent,
+    ordering: .connection,
     idempotent: false, carriesBody: false,
     errors: [.unlockFailed, .storeUnavailable, .integrity])
 
@@ -259,7 +262,8 @@ public enum AgentLock: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.lock", since: "1",
     feature: "agent",
-    accountScoped: false, ordering: .connection,
+    accountScoped: false, underGrant: .agent,
+    ordering: .connection,
     idempotent: true, carriesBody: false,
     errors: [])
 
@@ -297,7 +301,8 @@ public enum AgentUnlock: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.unlock", since: "1",
     feature: "agent",
-    accountScoped: false, ordering: .connection,
+    accountScoped: false, underGrant: .agent,
+    ordering: .connection,
     idempotent: true, carriesBody: false,
     errors: [.unlockFailed, .rolledBack, .storeUnavailable, .integrity])
 
@@ -354,7 +359,8 @@ public enum AgentAddKeySlot: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.addKeySlot", since: "1",
     feature: "agent",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .agent,
+    ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.unlockFailed, .storeUnavailable, .integrity])
 
@@ -424,7 +430,8 @@ public enum AgentRemoveKeySlot: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.removeKeySlot", since: "1",
     feature: "agent",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .agent,
+    ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.notFound, .storeUnavailable, .integrity])
 
@@ -475,7 +482,8 @@ public enum AgentListKeySlots: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.listKeySlots", since: "1",
     feature: "agent",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .agent,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.storeUnavailable, .integrity])
 
@@ -511,7 +519,8 @@ public enum AgentRotateRootKey: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.rotateRootKey", since: "1",
     feature: "agent",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .agent,
+    ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.unlockFailed, .storeUnavailable, .integrity])
 
@@ -547,7 +556,8 @@ public enum AgentShutdown: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.shutdown", since: "1",
     feature: "agent",
-    accountScoped: false, ordering: .connection,
+    accountScoped: false, underGrant: .agent,
+    ordering: .connection,
     idempotent: true, carriesBody: false,
     errors: [])
 

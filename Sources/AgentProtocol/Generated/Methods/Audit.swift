@@ -8,7 +8,8 @@ public enum AuditList: RPCMethod {
   public static let info = MethodInfo(
     name: "audit.list", since: "1",
     feature: "audit",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .covered,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
 
@@ -83,7 +84,8 @@ public enum AuditVerify: RPCMethod {
   public static let info = MethodInfo(
     name: "audit.verify", since: "1",
     feature: "audit",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .agent,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
 

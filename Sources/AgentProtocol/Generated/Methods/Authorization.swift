@@ -10,11 +10,12 @@ public enum AuthorizationCheck: RPCMethod {
   public static let info = MethodInfo(
     name: "authorization.check", since: "1",
     feature: "authorization",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .storeUnavailable, .integrity])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var capability: String
     public var context: WireAuthorizationContext?
@@ -61,11 +62,12 @@ public enum AuthorizationCheckMany: RPCMethod {
   public static let info = MethodInfo(
     name: "authorization.checkMany", since: "1",
     feature: "authorization",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .storeUnavailable, .integrity])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var capabilities: [String]
 

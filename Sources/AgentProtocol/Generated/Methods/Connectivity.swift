@@ -7,7 +7,8 @@ public enum ConnectivityGet: RPCMethod {
   public static let info = MethodInfo(
     name: "connectivity.get", since: "1",
     feature: "connectivity",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .shared,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [])
 
@@ -28,7 +29,8 @@ public enum ConnectivityReport: RPCMethod {
   public static let info = MethodInfo(
     name: "connectivity.report", since: "1",
     feature: "connectivity",
-    accountScoped: false, ordering: .connection,
+    accountScoped: false, underGrant: .agent,
+    ordering: .connection,
     idempotent: true, carriesBody: false,
     errors: [])
 

@@ -10,7 +10,8 @@ public enum EventSubscribe: RPCMethod {
   public static let info = MethodInfo(
     name: "event.subscribe", since: "1",
     feature: "event",
-    accountScoped: false, ordering: .connection,
+    accountScoped: false, underGrant: .covered,
+    ordering: .connection,
     idempotent: false, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous])
 
@@ -93,7 +94,8 @@ public enum EventUnsubscribe: RPCMethod {
   public static let info = MethodInfo(
     name: "event.unsubscribe", since: "1",
     feature: "event",
-    accountScoped: false, ordering: .connection,
+    accountScoped: false, underGrant: .covered,
+    ordering: .connection,
     idempotent: false, carriesBody: false,
     errors: [.notFound])
 

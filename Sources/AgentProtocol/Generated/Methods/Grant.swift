@@ -9,7 +9,8 @@ public enum GrantCreate: RPCMethod {
   public static let info = MethodInfo(
     name: "grant.create", since: "1",
     feature: "grant",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .covered,
+    ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
 
@@ -115,7 +116,8 @@ public enum GrantList: RPCMethod {
   public static let info = MethodInfo(
     name: "grant.list", since: "1",
     feature: "grant",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .covered,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.storeUnavailable, .integrity])
 
@@ -151,7 +153,8 @@ public enum GrantRevoke: RPCMethod {
   public static let info = MethodInfo(
     name: "grant.revoke", since: "1",
     feature: "grant",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .covered,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.notFound, .storeUnavailable, .integrity])
 

@@ -10,11 +10,12 @@ public enum OperationEnqueue: RPCMethod {
   public static let info = MethodInfo(
     name: "operation.enqueue", since: "1",
     feature: "operation",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: false, carriesBody: true,
     errors: [.accountNotFound, .accountAmbiguous, .denied, .signedOut, .dataLocked, .originNotAllowed, .stepUpRequired, .storeUnavailable, .integrity])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var capability: String
     /// Delivered by the agent; absent: delivered by the client.
@@ -114,11 +115,12 @@ public enum OperationList: RPCMethod {
   public static let info = MethodInfo(
     name: "operation.list", since: "1",
     feature: "operation",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .storeUnavailable, .integrity])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
 
     public init(
@@ -170,11 +172,12 @@ public enum OperationGet: RPCMethod {
   public static let info = MethodInfo(
     name: "operation.get", since: "1",
     feature: "operation",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .dataLocked, .storeUnavailable, .integrity])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var operation: String
 
@@ -214,11 +217,12 @@ public enum OperationCancel: RPCMethod {
   public static let info = MethodInfo(
     name: "operation.cancel", since: "1",
     feature: "operation",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .dataLocked, .storeUnavailable, .integrity])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var operation: String
 
@@ -258,11 +262,12 @@ public enum OperationRetry: RPCMethod {
   public static let info = MethodInfo(
     name: "operation.retry", since: "1",
     feature: "operation",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .dataLocked, .storeUnavailable, .integrity, .denied])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var operation: String
 
@@ -302,11 +307,12 @@ public enum OperationSettle: RPCMethod {
   public static let info = MethodInfo(
     name: "operation.settle", since: "1",
     feature: "operation",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .dataLocked, .storeUnavailable, .integrity])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var operation: String
     public var outcome: WireOperationOutcome

@@ -8,7 +8,8 @@ public enum PolicyGet: RPCMethod {
   public static let info = MethodInfo(
     name: "policy.get", since: "1",
     feature: "policy",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .shared,
+    ordering: .concurrent,
     idempotent: true, carriesBody: true,
     errors: [.notFound, .storeUnavailable, .integrity])
 
@@ -74,7 +75,8 @@ public enum PolicySet: RPCMethod {
   public static let info = MethodInfo(
     name: "policy.set", since: "1",
     feature: "policy",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .agent,
+    ordering: .concurrent,
     idempotent: true, carriesBody: true,
     errors: [.policyInvalid, .storeUnavailable, .integrity])
 
@@ -148,7 +150,8 @@ public enum PolicyValidate: RPCMethod {
   public static let info = MethodInfo(
     name: "policy.validate", since: "1",
     feature: "policy",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .shared,
+    ordering: .concurrent,
     idempotent: true, carriesBody: true,
     errors: [.policyInvalid])
 
@@ -212,7 +215,8 @@ public enum PolicyList: RPCMethod {
   public static let info = MethodInfo(
     name: "policy.list", since: "1",
     feature: "policy",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .shared,
+    ordering: .concurrent,
     idempotent: true, carriesBody: true,
     errors: [.storeUnavailable, .integrity])
 
@@ -248,11 +252,12 @@ public enum PolicyExplain: RPCMethod {
   public static let info = MethodInfo(
     name: "policy.explain", since: "1",
     feature: "policy",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: true, carriesBody: true,
     errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .storeUnavailable, .integrity])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var capability: String
     public var at: Timestamp?

@@ -12,7 +12,8 @@ public enum ProviderAdd: RPCMethod {
   public static let info = MethodInfo(
     name: "provider.add", since: "1",
     feature: "provider",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .agent,
+    ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity])
 
@@ -213,7 +214,8 @@ public enum ProviderList: RPCMethod {
   public static let info = MethodInfo(
     name: "provider.list", since: "1",
     feature: "provider",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .covered,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.storeUnavailable, .integrity])
 
@@ -249,7 +251,8 @@ public enum ProviderGet: RPCMethod {
   public static let info = MethodInfo(
     name: "provider.get", since: "1",
     feature: "provider",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .covered,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.providerNotFound, .storeUnavailable, .integrity])
 
@@ -302,7 +305,8 @@ public enum ProviderUpdate: RPCMethod {
   public static let info = MethodInfo(
     name: "provider.update", since: "1",
     feature: "provider",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .agent,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity])
 
@@ -501,7 +505,8 @@ public enum ProviderRemove: RPCMethod {
   public static let info = MethodInfo(
     name: "provider.remove", since: "1",
     feature: "provider",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .agent,
+    ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.providerNotFound, .storeUnavailable, .integrity])
 

@@ -8,11 +8,12 @@ public enum RequestSend: RPCMethod {
   public static let info = MethodInfo(
     name: "request.send", since: "1",
     feature: "request",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: false, carriesBody: true,
     errors: [.accountNotFound, .accountAmbiguous, .signedOut, .reauthenticationRequired, .interactionRequired, .accountLocked, .offline, .providerUnavailable, .providerMisconfigured, .untrustedServer, .timedOut, .storeUnavailable, .integrity, .rolledBack, .originNotAllowed])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var method: String
     public var url: String

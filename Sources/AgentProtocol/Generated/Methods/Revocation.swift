@@ -7,7 +7,8 @@ public enum RevocationList: RPCMethod {
   public static let info = MethodInfo(
     name: "revocation.list", since: "1",
     feature: "revocation",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .covered,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.storeUnavailable, .integrity])
 
@@ -43,7 +44,8 @@ public enum RevocationRetry: RPCMethod {
   public static let info = MethodInfo(
     name: "revocation.retry", since: "1",
     feature: "revocation",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .covered,
+    ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.notFound, .storeUnavailable, .integrity])
 
@@ -94,7 +96,8 @@ public enum RevocationAbandon: RPCMethod {
   public static let info = MethodInfo(
     name: "revocation.abandon", since: "1",
     feature: "revocation",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .covered,
+    ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.notFound, .storeUnavailable, .integrity])
 

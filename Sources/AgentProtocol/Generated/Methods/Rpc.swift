@@ -7,7 +7,8 @@ public enum RpcDiscover: RPCMethod {
   public static let info = MethodInfo(
     name: "rpc.discover", since: "1",
     feature: "rpc",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .always,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [])
 

@@ -9,11 +9,12 @@ public enum SecretPut: RPCMethod {
   public static let info = MethodInfo(
     name: "secret.put", since: "1",
     feature: "secret",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: true, carriesBody: true,
     errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .signedOut, .storeUnavailable, .integrity])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var name: String
     public var value: Secret
@@ -81,11 +82,12 @@ public enum SecretGet: RPCMethod {
   public static let info = MethodInfo(
     name: "secret.get", since: "1",
     feature: "secret",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .signedOut, .storeUnavailable, .integrity, .notFound])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var name: String
 
@@ -150,11 +152,12 @@ public enum SecretList: RPCMethod {
   public static let info = MethodInfo(
     name: "secret.list", since: "1",
     feature: "secret",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .signedOut, .storeUnavailable, .integrity])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
 
     public init(
@@ -206,11 +209,12 @@ public enum SecretRemove: RPCMethod {
   public static let info = MethodInfo(
     name: "secret.remove", since: "1",
     feature: "secret",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .signedOut, .storeUnavailable, .integrity, .notFound])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var name: String
 

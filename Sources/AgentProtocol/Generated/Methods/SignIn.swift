@@ -9,7 +9,8 @@ public enum SignInBegin: RPCMethod {
   public static let info = MethodInfo(
     name: "signIn.begin", since: "1",
     feature: "signIn",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .covered,
+    ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.signInFailed, .accountAmbiguous, .reauthenticationRequired, .interactionRequired, .accountLocked, .providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity, .rolledBack, .accountNotFound])
 
@@ -156,7 +157,8 @@ public enum SignInWait: RPCMethod {
   public static let info = MethodInfo(
     name: "signIn.wait", since: "1",
     feature: "signIn",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .covered,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.signInFailed, .accountAmbiguous, .reauthenticationRequired, .interactionRequired, .accountLocked, .providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity, .rolledBack, .notFound, .timedOut])
 
@@ -201,7 +203,8 @@ public enum SignInComplete: RPCMethod {
   public static let info = MethodInfo(
     name: "signIn.complete", since: "1",
     feature: "signIn.paste",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .covered,
+    ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.signInFailed, .accountAmbiguous, .reauthenticationRequired, .interactionRequired, .accountLocked, .providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity, .rolledBack, .notFound])
 
@@ -247,7 +250,8 @@ public enum SignInCancel: RPCMethod {
   public static let info = MethodInfo(
     name: "signIn.cancel", since: "1",
     feature: "signIn",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .covered,
+    ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.notFound])
 
@@ -298,7 +302,8 @@ public enum SignInImport: RPCMethod {
   public static let info = MethodInfo(
     name: "signIn.import", since: "1",
     feature: "signIn.import",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .agent,
+    ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.signInFailed, .accountAmbiguous, .reauthenticationRequired, .interactionRequired, .accountLocked, .providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity, .rolledBack])
 

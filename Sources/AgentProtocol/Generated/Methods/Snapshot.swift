@@ -8,11 +8,12 @@ public enum SnapshotGet: RPCMethod {
   public static let info = MethodInfo(
     name: "snapshot.get", since: "1",
     feature: "snapshot",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .signedOut, .notFound, .storeUnavailable, .integrity])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
 
     public init(
@@ -44,11 +45,12 @@ public enum SnapshotRefresh: RPCMethod {
   public static let info = MethodInfo(
     name: "snapshot.refresh", since: "1",
     feature: "snapshot",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .signedOut, .reauthenticationRequired, .interactionRequired, .accountLocked, .offline, .providerUnavailable, .providerMisconfigured, .untrustedServer, .timedOut, .storeUnavailable, .integrity, .rolledBack, .dataLocked])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
 
     public init(

@@ -14,11 +14,12 @@ public enum StepUpEnroll: RPCMethod {
   public static let info = MethodInfo(
     name: "stepUp.enroll", since: "1",
     feature: "stepUp",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .stepUpFailed, .stepUpThrottled, .stepUpRequired, .signedOut, .storeUnavailable, .integrity])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var pin: Secret?
     public var prompt: WirePrompt?
@@ -71,11 +72,12 @@ public enum StepUpVerify: RPCMethod {
   public static let info = MethodInfo(
     name: "stepUp.verify", since: "1",
     feature: "stepUp",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .stepUpFailed, .stepUpThrottled, .stepUpRequired, .signedOut, .storeUnavailable, .integrity, .notFound])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var pin: Secret?
     public var prompt: WirePrompt?
@@ -150,11 +152,12 @@ public enum StepUpStatus: RPCMethod {
   public static let info = MethodInfo(
     name: "stepUp.status", since: "1",
     feature: "stepUp",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
 
     public init(
@@ -188,11 +191,12 @@ public enum StepUpClear: RPCMethod {
   public static let info = MethodInfo(
     name: "stepUp.clear", since: "1",
     feature: "stepUp",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
 
     public init(
@@ -226,11 +230,12 @@ public enum StepUpUnenroll: RPCMethod {
   public static let info = MethodInfo(
     name: "stepUp.unenroll", since: "1",
     feature: "stepUp",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .stepUpFailed, .stepUpThrottled, .stepUpRequired, .signedOut, .storeUnavailable, .integrity])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
 
     public init(

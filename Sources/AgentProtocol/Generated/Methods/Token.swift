@@ -8,7 +8,8 @@ public enum TokenGet: RPCMethod {
   public static let info = MethodInfo(
     name: "token.get", since: "1",
     feature: "token",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .signedOut, .reauthenticationRequired, .interactionRequired, .accountLocked, .offline, .providerUnavailable, .providerMisconfigured, .untrustedServer, .timedOut, .storeUnavailable, .integrity, .rolledBack])
 
@@ -22,7 +23,8 @@ public enum TokenRefresh: RPCMethod {
   public static let info = MethodInfo(
     name: "token.refresh", since: "1",
     feature: "token",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .signedOut, .reauthenticationRequired, .interactionRequired, .accountLocked, .offline, .providerUnavailable, .providerMisconfigured, .untrustedServer, .timedOut, .storeUnavailable, .integrity, .rolledBack])
 
@@ -39,11 +41,12 @@ public enum TokenReject: RPCMethod {
   public static let info = MethodInfo(
     name: "token.reject", since: "1",
     feature: "token",
-    accountScoped: true, ordering: .concurrent,
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.accountNotFound, .accountAmbiguous, .signedOut, .reauthenticationRequired, .interactionRequired, .accountLocked, .offline, .providerUnavailable, .providerMisconfigured, .untrustedServer, .timedOut, .storeUnavailable, .integrity, .rolledBack])
 
-  public struct Params: WireReadable, Sendable {
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     /// As an earlier answer told it.
     public var fingerprint: String

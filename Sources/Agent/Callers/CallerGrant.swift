@@ -1,0 +1,103 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+internal import JSONRPC
+internal import Secrets
+
+/// What the person lets a program do: its methods, its accounts, and until when (DESIGN, Callers). The secret that opens
+/// it is known to that program alone; kept is its hash.
+struct CallerGrant: Sendable {
+  var id: [UInt8]
+  /// SHA-256 of the secret. It has 256 random bits, so that nothing slower is needed.
+  var hash: [UInt8]
+  /// As whoever made the grant calls the program.
+  var client: String
+  var accounts: [AccountID]
+  var patterns: [MethodPattern]
+  var createdAt: TrustedInstant
+  /// Nil: until it is revoked.
+  var lifetime: Milliseconds?
+  /// Grants that made this one: it is never wider than each of them, and ends with the first.
+  var makers: [String]
+
+  static let idBytes = 10
+  /// As the schema of `grant.list` bounds it.
+  static let most = 1024
+  static let secretBytes = 32
+
+  /// The id of the wire.
+  var name: String { "grt_" + Base32.encode(id) }
+
+  var expiresAt: Timestamp? { lifetime.map { createdAt.time + $0 } }
+
+  /// What it covers by itself, of the methods that this agent knows.
+  var permission: Permission {
+    Permission(patterns: patterns, accounts: Set(accounts), among: ServedMethods.namesUnderGrants)
+  }
+
+  /// What is kept of a secret. The words before it keep this hash from meaning anything elsewhere.
+  static func hash(of secret: Secret) -> [UInt8] {
+    var message = SecretBuilder(capacity: 512)
+    "lanyard grant 1\0".utf8.withContiguousStorageIfAvailable { message.append(UnsafeRawBufferPointer($0)) }
+    message.append(secret)
+    return message.withBytes { sha256($0) }
+  }
+
+  var record: Secret {
+    RecordCoding.write { writer in
+      writer.member("hash", Base64URL.encode(hash))
+      writer.member("client", client)
+      writer.member("accounts", accounts.map(\.text))
+      writer.member("methods", patterns.map(\.text))
+      writer.member("createdAt", createdAt.time.milliseconds)
+      writer.member("lived", createdAt.lived.count)
+      writer.member("lifetime", lifetime?.count)
+      writer.member("makers", makers)
+    }
+  }
+
+  init(
+    id: [UInt8], hash: [UInt8], client: String, accounts: [AccountID], patterns: [MethodPattern],
+    createdAt: TrustedInstant, lifetime: Milliseconds?, makers: [String]
+  ) {
+    self.id = id
+    self.hash = hash
+    self.client = client
+    self.accounts = accounts
+    self.patterns = patterns
+    self.createdAt = createdAt
+    self.lifetime = lifetime
+    self.makers = makers
+  }
+
+  init?(_ plain: Secret, id: [UInt8]) {
+    let read = RecordCoding.read(plain) { node -> CallerGrant? in
+      guard let hash = node["hash"]?.string.flatMap({ Base64URL.decode($0) }), hash.count == 32,
+        let client = node["client"]?.string, let accounts = node["accounts"]?.strings,
+        let methods = node["methods"]?.strings, let createdAt = node["createdAt"]?.timestamp,
+        let lived = node["lived"]?.integer, let makers = node["makers"]?.strings
+      else { return nil }
+      return CallerGrant(
+        id: id, hash: hash, client: client, accounts: accounts.compactMap { AccountID($0) },
+        patterns: methods.compactMap { MethodPattern($0) },
+        createdAt: TrustedInstant(time: createdAt, lived: Milliseconds(lived)),
+        lifetime: node["lifetime"]?.integer.map { Milliseconds($0) }, makers: makers)
+    }
+    guard let read else { return nil }
+    self = read
+  }
+}
+
+extension WireGrant {
+  init(_ grant: CallerGrant) {
+    self.init(
+      grant: grant.name, client: grant.client, accounts: grant.accounts, methods: grant.patterns.map(\.text),
+      createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)
+  }
+}
+
+extension ServedMethods {
+  /// What patterns of grants are held against.
+  static let namesUnderGrants = MethodTable.all.map { (name: $0.name, mustBeNamed: $0.underGrant == .agent) }
+}

@@ -1,0 +1,99 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+internal import JSONRPC
+internal import Secrets
+
+/// The grants on the disk, and what is said of each before it is there.
+extension Registry {
+  /// Durable, and open to whoever has the secret, when it returns. What is asked for must not be wider than what the
+  /// caller has itself; without a lifetime it ends with that.
+  func createGrant(
+    _ params: GrantCreate.Params, patterns: [MethodPattern], for call: Call
+  ) throws(RPCError) -> (CallerGrant, Secret) {
+    let vault = try unlockedVault()
+    var accounts: [AccountID] = []
+    for selector in params.accounts {
+      let id = try profile(call.pinned(selector)).id
+      if !accounts.contains(id) { accounts.append(id) }
+    }
+    guard let now = time.moment() else { throw .locked }
+    let secret = Secret(text: Base64URL.encode(entropy.bytes(CallerGrant.secretBytes)))
+    let grant = CallerGrant(
+      id: entropy.bytes(CallerGrant.idBytes), hash: CallerGrant.hash(of: secret), client: params.client,
+      accounts: accounts, patterns: patterns, createdAt: now,
+      lifetime: try lifetime(params.expiresInSeconds.map { .seconds(Int64($0)) }, within: call.limits),
+      makers: call.limits?.grants ?? [])
+    if let limits = call.limits, !grant.permission.isWithin(limits.permission) { throw .notCovered }
+    let over = grants.over
+    guard
+      try onVault({ (vault) throws(VaultFailure) in try vault.callerGrants() }).count - over.count < CallerGrant.most
+    else { throw .overloaded("grants") }
+    let changes =
+      over.map { VaultChange.delete(.vault, .callerGrant, id: $0.id) } + [
+        .put(.vault, .callerGrant, id: grant.id, grant.record),
+        audited(.grantCreate, .grant(grant.name), .grantee(grant.client)),
+      ] + timeRecord
+    do {
+      try vault.apply(changes)
+    } catch {
+      throw RPCError(error)
+    }
+    grants.remove(Set(over.map(\.name)))
+    grants.put(grant)
+    return (grant, secret)
+  }
+
+  private func lifetime(_ wanted: Milliseconds?, within limits: GrantLimits?) throws(RPCError) -> Milliseconds? {
+    guard let until = limits?.until else { return wanted }
+    let left = until - clock.boot()
+    guard wanted ?? left <= left else { throw .notCovered }
+    return wanted ?? left
+  }
+
+  /// Those that stand, oldest first; for a limited caller, what its own grants made.
+  func grants(for call: Call) throws(RPCError) -> [CallerGrant] {
+    _ = try unlockedVault()
+    return grants.standing(madeBy: call.limits?.grants)
+  }
+
+  /// Ends a grant and all that it made: durable when it returns, and connections that use them have none any more.
+  func revokeGrant(_ name: String, for call: Call) throws(RPCError) {
+    guard try grants(for: call).contains(where: { $0.name == name }) else {
+      throw RPCError(.notFound, "There is no such grant: it was revoked, has ended, or was never made.").with {
+        $0.details = [("kind", .text("grant"))]
+      }
+    }
+    let family = grants.family(of: name)
+    let ended = grants.standing().filter { family.contains($0.name) } + grants.over.filter { family.contains($0.name) }
+    let changes = ended.flatMap { grant in
+      [
+        .delete(.vault, .callerGrant, id: grant.id),
+        audited(.grantRevoke, .grant(grant.name), .grantee(grant.client)),
+      ]
+    }
+    try onVault { (vault) throws(VaultFailure) in try vault.apply(changes) }
+    grants.remove(family)
+  }
+}
+
+extension Registry {
+  /// The summary, of the accounts that the caller sees.
+  func summary(for call: Call) throws(RPCError) -> Summary {
+    var summary = try summary()
+    guard call.limits != nil else { return summary }
+    summary.profiles = summary.profiles.filter(call.sees)
+    summary.pendingRevocations = vault == nil ? 0 : try outbox(for: call).count
+    return summary
+  }
+}
+
+extension Vault {
+  func callerGrants() throws(VaultFailure) -> [CallerGrant] {
+    try readAll(.vault, .callerGrant).map { (id, plain) throws(VaultFailure) in
+      guard let grant = CallerGrant(plain, id: id) else { throw .integrity }
+      return grant
+    }
+  }
+}

@@ -1,0 +1,24 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentProtocol
+
+enum GrantCreateHandler: MethodHandler {
+  typealias Method = GrantCreate
+
+  static func handle(_ params: GrantCreate.Params, _ call: Call) async throws(RPCError) -> GrantCreate.Result {
+    var patterns: [MethodPattern] = []
+    for (index, text) in params.methods.enumerated() {
+      // A name that nothing has is a typing error, and a grant that does not work is found out too late.
+      guard let pattern = MethodPattern(text),
+        ServedMethods.namesUnderGrants.contains(where: { pattern.covers($0.name, mustBeNamed: $0.mustBeNamed) })
+      else {
+        throw .invalidParams("/methods/\(index)", expected: "a method of the contract, a name space as token.*, or *")
+      }
+      if !patterns.contains(pattern) { patterns.append(pattern) }
+    }
+    let (grant, secret) = try await call.agent.registry.createGrant(params, patterns: patterns, for: call)
+    return GrantCreate.Result(
+      grant: grant.name, secret: secret, client: grant.client, accounts: grant.accounts,
+      methods: grant.patterns.map(\.text), createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)
+  }
+}

@@ -1,0 +1,10 @@
+internal import AgentProtocol
+
+enum GrantRevokeHandler: MethodHandler {
+  typealias Method = GrantRevoke
+
+  static func handle(_ params: GrantRevoke.Params, _ call: Call) async throws(RPCError) -> GrantRevoke.Result {
+    try await call.agent.registry.revokeGrant(params.grant, for: call)
+    return GrantRevoke.Result(grant: params.grant)
+  }
+}

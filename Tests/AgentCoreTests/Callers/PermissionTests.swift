@@ -1,0 +1,85 @@
+import AgentCore
+import AgentModel
+import Testing
+
+/// What a caller that is limited may do.
+struct PermissionTests {
+  private static let table: [(name: String, mustBeNamed: Bool)] = [
+    ("token.get", false), ("token.refresh", false), ("tokens.get", false), ("account.list", false),
+    ("agent.status", false), ("agent.shutdown", true), ("provider.get", false), ("provider.remove", true),
+  ]
+
+  private static func methods(_ patterns: String...) -> Set<String> {
+    Permission(patterns: patterns.compactMap { MethodPattern($0) }, accounts: [], among: table).methods
+  }
+
+  @Test func aPatternIsAMethodANameSpaceOrEverything() {
+    #expect(Self.methods("token.get") == ["token.get"])
+    #expect(Self.methods("token.*") == ["token.get", "token.refresh"])
+    #expect(Self.methods("token.get", "account.*") == ["token.get", "account.list"])
+    #expect(Self.methods("nobody.*", "token.Get") == [])
+  }
+
+  @Test func everythingIsNotTheAgentAsAWhole() {
+    #expect(
+      Self.methods("*") == ["token.get", "token.refresh", "tokens.get", "account.list", "agent.status", "provider.get"])
+    #expect(Self.methods("agent.*") == ["agent.status", "agent.shutdown"])
+    #expect(Self.methods("*", "provider.remove").contains("provider.remove"))
+  }
+
+  @Test(arguments: [
+    "", ".", "*.", ".*", "*.*", "*.get", "token.", ".get", "to*", "token.g*t", "token", "a.b.c", "a..b",
+  ])
+  func whatNamesNothingIsNoPattern(text: String) { #expect(MethodPattern(text) == nil) }
+
+  // MARK: properties
+
+  /// Small worlds, so that two permissions often meet.
+  private static func any(_ random: inout some RandomNumberGenerator) -> Permission {
+    let names = (0..<6).map { "m.\(Character(Unicode.Scalar(UInt8(97 + $0))))" }.filter { _ in
+      Bool.random(using: &random)
+    }
+    let accounts = accounts.filter { _ in Bool.random(using: &random) }
+    return Permission(methods: Set(names), accounts: Set(accounts))
+  }
+
+  private static let accounts = (0..<5).map { AccountID(bytes: Array(repeating: UInt8($0), count: 16))! }
+
+  @Test func narrowingNeverWidens() {
+    var random = SystemRandomNumberGenerator()
+    for _ in 0..<2_000 {
+      let (a, b) = (Self.any(&random), Self.any(&random))
+      let both = a.narrowed(by: b)
+      #expect(both.isWithin(a) && both.isWithin(b))
+      #expect(both == b.narrowed(by: a))
+      #expect(both.narrowed(by: a) == both)
+      // And nothing that both cover is lost.
+      #expect(both.methods == a.methods.filter { b.methods.contains($0) })
+      #expect(both.accounts == a.accounts.filter { b.accounts.contains($0) })
+    }
+  }
+
+  @Test func whateverIsAddedAPermissionOnlyShrinks() {
+    var random = SystemRandomNumberGenerator()
+    for _ in 0..<200 {
+      let first = Self.any(&random)
+      var now = first
+      for _ in 0..<6 {
+        let before = now
+        now = now.narrowed(by: Self.any(&random))
+        #expect(now.isWithin(before) && now.isWithin(first))
+      }
+    }
+  }
+
+  @Test func withinIsAnOrder() {
+    var random = SystemRandomNumberGenerator()
+    for _ in 0..<2_000 {
+      let (a, b, c) = (Self.any(&random), Self.any(&random), Self.any(&random))
+      #expect(a.isWithin(a))
+      if a.isWithin(b), b.isWithin(a) { #expect(a == b) }
+      if a.isWithin(b), b.isWithin(c) { #expect(a.isWithin(c)) }
+      #expect(a.isWithin(b) == (a.narrowed(by: b) == a))
+    }
+  }
+}
