@@ -17,6 +17,26 @@ public enum Base64URL {
     return text
   }
 
+  /// Writes the text of these bytes into memory of the caller's, which holds at least four characters for three bytes:
+  /// the way for secrets. Returns how many there are.
+  public static func encode(_ bytes: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer) -> Int {
+    var bits: UInt32 = 0
+    var held = 0
+    var written = 0
+    for byte in bytes {
+      bits = bits << 8 | UInt32(byte)
+      held += 8
+      while held >= 6 {
+        held -= 6
+        target[written] = alphabet[Int(bits >> held & 63)]
+        written += 1
+      }
+    }
+    guard held > 0 else { return written }
+    target[written] = alphabet[Int(bits << (6 - held) & 63)]
+    return written + 1
+  }
+
   /// The bytes of this text; nil for padding, white space, a foreign character, or bits left over that are not zero.
   public static func decode(_ text: String) -> [UInt8]? {
     var text = text

@@ -9,8 +9,15 @@ public protocol ConnectionOutput: AnyObject, Sendable {
   func offer(_ line: WireBytes) -> Bool
   /// Queues a line on the reading thread; it leaves when the chunk in hand has been read through.
   func append(_ line: UnsafeRawBufferPointer)
+  /// What the program at the other end calls itself, for people alone: nobody vouches for it, and nothing may be decided
+  /// by it. Nil where that can't be told.
+  var peerName: String? { get }
   /// Closes when everything that is queued has been written.
   func closeAfterFlush()
+}
+
+extension ConnectionOutput {
+  public var peerName: String? { nil }
 }
 
 /// One client as its transport sees it: bytes in, lines out. All calls come from the reading thread, one at a time.

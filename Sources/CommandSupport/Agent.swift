@@ -5,6 +5,12 @@ internal import Glibc
 public enum Agent {
   /// Connects to the agent, and starts one if there is none, unless `mayStart` is false or `LANYARD_NO_START` says no.
   public static func connect(mayStart: Bool) throws(CommandFailure) -> AgentConnection {
+    var connection = try find(mayStart: mayStart)
+    if try Introduction.make(on: &connection) { return connection }
+    return try find(mayStart: mayStart)
+  }
+
+  private static func find(mayStart: Bool) throws(CommandFailure) -> AgentConnection {
     let path = try Places.socket()
     if let connection = try connection(to: path) { return connection }
     guard mayStart, !Environment.flag("LANYARD_NO_START") else {

@@ -159,6 +159,6 @@ extension CommandFailure {
     .noAgent, name: "wentAway", "The agent closed the connection before it answered.",
     hints: ["Whether it did what was asked is not known: `lanyard status` shows how things stand."])
 
-  static let notUnderstood = CommandFailure(
+  public static let notUnderstood = CommandFailure(
     .noAgent, name: "noAgent", "What answers at the agent's socket does not speak its protocol.")
 }

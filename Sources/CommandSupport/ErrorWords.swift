@@ -45,6 +45,8 @@ enum ErrorWords {
     case "providerNotFound": "`lanyard provider list` shows the providers, `lanyard provider add` adds one."
     case "agentLocked": byRemedy("unlock", account: account)
     case "offline": byRemedy("connect", account: account)
+    case "notPermitted":
+      "A grant that covers more is made by `lanyard grant create`; LANYARD_GRANT_FILE names the file of one."
     case "rolledBack", "integrity": byRemedy("administrator", account: account)
     default: nil
     }

@@ -1,4 +1,5 @@
 internal import Glibc
+public import JSONRPC
 
 /// Where words go: the answer to stdout, everything else to stderr.
 public enum Output {
@@ -32,6 +33,21 @@ public enum Output {
   public static func answer(json: UnsafeRawBufferPointer) {
     guard write(json, to: STDOUT_FILENO) else { return }
     write("\n", to: STDOUT_FILENO)
+  }
+
+  /// A secret alone on a line, from the agent's line straight to stdout or a file: it passes through no String, and the
+  /// bytes between are wiped.
+  public static func secretLine(_ secret: JSONNode, to descriptor: Int32? = nil) throws(CommandFailure) {
+    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: secret.textCapacity + 1, alignment: 8)
+    defer {
+      explicit_bzero(memory.baseAddress!, memory.count)
+      memory.deallocate()
+    }
+    let count = secret.copyText(into: memory)
+    memory[count] = UInt8(ascii: "\n")
+    guard write(UnsafeRawBufferPointer(rebasing: memory[...count]), to: descriptor ?? STDOUT_FILENO) else {
+      throw CommandFailure(.other, name: "output", "The answer could not be written: \(SystemError.words(errno)).")
+    }
   }
 
   /// A line beside the answer.

@@ -59,6 +59,13 @@ public struct SecretInput: ~Copyable {
     return input
   }
 
+  /// One line from an open file.
+  static func line(from file: Int32, of name: String, atMost bytes: Int) throws(CommandFailure) -> SecretInput {
+    var input = try read(file, of: name, atMost: bytes)
+    input.dropLineEnd()
+    return input
+  }
+
   /// Asks at the terminal without echo, also where stderr goes elsewhere. Ctrl-C gives the echo back before it ends the
   /// process.
   public static func ask(_ question: String) throws(CommandFailure) -> SecretInput {
@@ -119,8 +126,10 @@ public struct SecretInput: ~Copyable {
     if count > 0, memory[count - 1] == 0x0D { count -= 1 }
   }
 
-  private static func read(_ descriptor: Int32, of name: String) throws(CommandFailure) -> SecretInput {
-    var input = SecretInput(capacity: largestBytes + 1)
+  private static func read(
+    _ descriptor: Int32, of name: String, atMost bytes: Int = largestBytes
+  ) throws(CommandFailure) -> SecretInput {
+    var input = SecretInput(capacity: bytes + 1)
     while input.count < input.memory.count {
       let read = Glibc.read(descriptor, input.memory.baseAddress! + input.count, input.memory.count - input.count)
       if read < 0, errno == EINTR { continue }
@@ -128,6 +137,6 @@ public struct SecretInput: ~Copyable {
       guard read > 0 else { return input }
       input.count += read
     }
-    throw .usage("\(name) holds more than \(largestBytes) bytes.")
+    throw .usage("\(name) holds more than \(bytes) bytes.")
   }
 }

@@ -56,21 +56,9 @@ public struct TokenRequest: Sendable {
         try Self.print(result.raw)
       } else {
         guard let token = result["accessToken"], token.kind == .string else { throw .notUnderstood }
-        try Self.print(token)
+        try Output.secretLine(token)
       }
     }
-  }
-
-  /// From the line straight to stdout: the token passes through no String, and the bytes between are wiped.
-  private static func print(_ token: JSONNode) throws(CommandFailure) {
-    let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: token.textCapacity + 1, alignment: 8)
-    defer {
-      explicit_bzero(memory.baseAddress!, memory.count)
-      memory.deallocate()
-    }
-    let count = token.copyText(into: memory)
-    memory[count] = UInt8(ascii: "\n")
-    try write(UnsafeRawBufferPointer(rebasing: memory[...count]))
   }
 
   private static func print(_ json: UnsafeRawBufferPointer) throws(CommandFailure) {

@@ -28,12 +28,15 @@ public final class LineServer: Sendable {
 
   private let host: any ConversationHost
   private let clock: any AgentClock
+  private let names: (any PeerNaming)?
   private let wake: Int32
   private let shared = Mutex(Shared())
 
-  public init(host: any ConversationHost, clock: any AgentClock) {
+  /// `names`: how clients' programs are called, for the audit log of a client that does not say; nil for not at all.
+  public init(host: any ConversationHost, clock: any AgentClock, names: (any PeerNaming)? = nil) {
     self.host = host
     self.clock = clock
+    self.names = names
     wake = lanyard_eventfd()
   }
 
@@ -122,7 +125,9 @@ public final class LineServer: Sendable {
     @discardableResult
     mutating func begin(input: Int32, output: Int32, isSocket: Bool) -> Int? {
       let server = self.server
-      let peer = Peer(input: input, output: output, isSocket: isSocket) { server.announce($0) }
+      let peer = Peer(input: input, output: output, isSocket: isSocket, names: server.names) {
+        server.announce($0)
+      }
       guard count < LineServer.connections, let conversation = server.host.begin(peer) else {
         peer.send(server.host.refusalLine)
         _ = peer.flush(whenReady: true)  // a pipe is written to only here

@@ -27,9 +27,14 @@ final class Peer: ConnectionOutput {
   let output: Int32
   let isSocket: Bool
   private let state = Mutex(State())
+  private let names: (any PeerNaming)?
   private let announce: @Sendable (Peer) -> Void
 
-  init(input: Int32, output: Int32, isSocket: Bool, announce: @escaping @Sendable (Peer) -> Void) {
+  init(
+    input: Int32, output: Int32, isSocket: Bool, names: (any PeerNaming)?,
+    announce: @escaping @Sendable (Peer) -> Void
+  ) {
+    self.names = names
     self.input = input
     self.output = output
     self.isSocket = isSocket
@@ -86,6 +91,12 @@ final class Peer: ConnectionOutput {
       return !state.isAnnounced
     }
     if mustAnnounce { announce(self) }
+  }
+
+  var peerName: String? {
+    guard isSocket, let names else { return nil }
+    // Within the lock: the descriptor is not another client's yet.
+    return state.withLock { $0.isGone ? nil : names.name(ofPeerAt: input) }
   }
 
   // MARK: the server's thread

@@ -71,12 +71,21 @@ struct LanyardAgent {
     let anchors: [any RollbackAnchor] =
       (options.anchorDirectory.map { [AnchorFile(directory: $0)] } ?? []) + [KeyringAnchor()]
     let transport = TransportHandle()
+    // One of an agent that was killed opens nothing.
+    let ownerGrant = OwnerGrantFile(stateDirectory: state.path)
+    ownerGrant.remove()
+    let ownerSecret = options.strictGrants ? GrantSecret.make(environment.entropy) : nil
     let agent = AgentService(
       store: store, keySource: isByKeyFile ? keyFile : nil, otherKeySources: isByKeyFile ? [] : [keyFile],
-      anchor: Anchors(anchors), environment: environment, version: version,
+      anchor: Anchors(anchors), environment: environment, version: version, ownerGrant: ownerSecret,
       onShutDown: { transport.stop() })
     openVault(agent, options, pool)
-    let server = LineServer(host: agent, clock: clock)
+    if let ownerSecret, !ownerGrant.write(ownerSecret) {
+      end(
+        .cannotCreate,
+        says: "lanyard-agent: \(ownerGrant.path) can't be written: \(String(cString: strerror(errno))).\n")
+    }
+    let server = LineServer(host: agent, clock: clock, names: ProcessNames())
     transport.server = server
     let life = Semaphore()
     Task.detached(executorPreference: pool) {
@@ -102,6 +111,7 @@ struct LanyardAgent {
     // Exchanges in flight end first: their answers must not be lost. A provider that hangs is not waited for longer
     // than this; what was sent is in the journal.
     _ = life.wait(seconds: 35)
+    ownerGrant.remove()
     withExtendedLifetime(lock) {}
     exit(Exit.done.rawValue)
   }

@@ -16,6 +16,7 @@ struct Options {
   var logLevel = LogLevel.notice
   /// Nil for the one that the machine has.
   var pinentry: String?
+  /// Everybody must bring a grant (DESIGN, Callers).
   var strictGrants = false
   /// Where the witness of how far the store has come stands, outside the state; nil where there is no place for it.
   var anchorDirectory: String?
@@ -66,7 +67,8 @@ struct Options {
         }
         logLevel = level
       case "--strict-grants":
-        throw .usage("--strict-grants comes with a later version; this one trusts the programs of its user.")
+        guard attached == nil else { throw .usage("--strict-grants takes no value.") }
+        strictGrants = true
       case "--help", "-h": throw .help
       case "--version": throw .version
       default: throw .usage("Unknown option. See --help.")
@@ -117,6 +119,7 @@ struct Options {
 
     USAGE: lanyard-agent [--stdio | --socket PATH] [--state-dir DIR] [--protection key-file|passphrase]
                          [--passphrase-file PATH] [--accept-old-store] [--pinentry PATH] [--log-level LEVEL]
+                         [--strict-grants]
 
       --stdio                 Serve one client on standard input and output, and end with its input.
       --socket PATH           Serve on a unix socket. Default: $LANYARD_SOCKET, else $XDG_RUNTIME_DIR/lanyard/agent.sock.
@@ -132,6 +135,8 @@ struct Options {
                               /usr/bin or /bin.
       --log-level LEVEL       trace, debug, info, notice (default), warning or error, to standard error. No level
                               shows a token, a name or an address.
+      --strict-grants         Serve nobody who brings no grant (`lanyard grant create`). Without it every program of
+                              yours is trusted. `lanyard` itself comes in by the file owner-grant in the state directory.
       --version, --help
 
     Runs in the foreground until SIGTERM, SIGINT or agent.shutdown. It is ready when the socket accepts.

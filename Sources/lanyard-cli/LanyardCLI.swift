@@ -34,7 +34,8 @@ import Glibc
       CommandGroup(
         name: "Agent",
         subcommands: [
-          ProviderCommand.self, RevocationsCommand.self, AuditCommand.self, Lock.self, Unlock.self, RPC.self,
+          ProviderCommand.self, RevocationsCommand.self, GrantCommand.self, AuditCommand.self, Lock.self, Unlock.self,
+          RPC.self,
           Events.self,
         ]),
       CommandGroup(name: "This program", subcommands: [Completion.self, Demo.self]),

@@ -24,7 +24,6 @@ struct CallerGrant: Sendable {
   static let idBytes = 10
   /// As the schema of `grant.list` bounds it.
   static let most = 1024
-  static let secretBytes = 32
 
   /// The id of the wire.
   var name: String { "grt_" + Base32.encode(id) }

@@ -19,7 +19,7 @@ extension Registry {
       if !accounts.contains(id) { accounts.append(id) }
     }
     guard let now = time.moment() else { throw .locked }
-    let secret = Secret(text: Base64URL.encode(entropy.bytes(CallerGrant.secretBytes)))
+    let secret = GrantSecret.make(entropy)
     let grant = CallerGrant(
       id: entropy.bytes(CallerGrant.idBytes), hash: CallerGrant.hash(of: secret), client: params.client,
       accounts: accounts, patterns: patterns, createdAt: now,

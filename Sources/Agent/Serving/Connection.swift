@@ -26,7 +26,7 @@ public final class Connection: Conversation, @unchecked Sendable {
   let id: UInt64
   let output: any ConnectionOutput
   let requests = RequestsInFlight()
-  private let introduced = Mutex<String?>(nil)
+  private let introduced = Mutex<String??>(nil)
   private let gate = OrderingGate()
   private let agent: AgentService
   private let known: Mutex<Standing>
@@ -41,10 +41,15 @@ public final class Connection: Conversation, @unchecked Sendable {
     isTrusted = Atomic(!agent.grants.isStrict)
   }
 
-  /// As the client named itself in `agent.hello`; nil before that.
+  /// As the client named itself in `agent.hello`; before that as its program is called, if the transport can tell.
   var clientName: String? {
-    get { introduced.withLock { $0 } }
-    set { introduced.withLock { $0 = newValue } }
+    get {
+      introduced.withLock { name in
+        if name == nil { name = .some(output.peerName) }
+        return name ?? nil
+      }
+    }
+    set { introduced.withLock { $0 = .some(newValue) } }
   }
 
   // MARK: what it may do

@@ -45,6 +45,8 @@ enum AuditWords {
     case "stepUp.verify": "PIN checked" + (attempts(facts).map { ", \($0)" } ?? "")
     case "stepUp.unenroll": "PIN removed"
     case "stepUp.clear": "step-up ended"
+    case "grant.create": "\(fact(facts, "grantee") ?? "a program") was given grant \(fact(facts, "grant") ?? "")"
+    case "grant.revoke": "grant \(fact(facts, "grant") ?? "") of \(fact(facts, "grantee") ?? "a program") ended"
     default: nil
     }
   }

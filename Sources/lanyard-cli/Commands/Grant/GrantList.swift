@@ -1,0 +1,49 @@
+import ArgumentParser
+import CommandSupport
+import JSONRPC
+
+/// `lanyard grant [list]`
+struct GrantList: ParsableCommand {
+  static let configuration = CommandConfiguration(commandName: "list", abstract: "Show the grants that stand.")
+
+  @OptionGroup var common: CommonOptions
+
+  func run() throws {
+    var agent = try common.connect()
+    let names = common.json ? [:] : try Self.names(&agent)
+    try agent.call("grant.list") { result in
+      if common.json { return Output.answer(json: result.raw) }
+      let grants = result["grants"].map { Array($0.elements) } ?? []
+      if grants.isEmpty { return Output.note("No program has a grant.") }
+      var table = Table(["GRANT", "PROGRAM", "MAY", "FOR", "ENDS"])
+      for grant in grants {
+        let end = grant["expiresAt"]?.string.flatMap { Moment($0) }
+        table.add([
+          .init(grant["grant"]?.string ?? "-"), .init(grant["client"]?.string ?? "-"),
+          .init(Self.words(grant["methods"]) { $0 }), .init(Self.words(grant["accounts"]) { names[$0] ?? $0 }),
+          .init(end?.relative ?? "never"),
+        ])
+      }
+      table.print()
+    }
+  }
+
+  private static func words(_ list: JSONNode?, _ word: (String) -> String) -> String {
+    (list?.elements.compactMap(\.string) ?? []).map(word).joined(separator: ", ")
+  }
+
+  /// What the person calls the accounts, as far as this caller may know them.
+  private static func names(_ agent: inout AgentConnection) throws(CommandFailure) -> [String: String] {
+    do throws(CommandFailure) {
+      return try agent.call("account.list") { (result) throws(CommandFailure) in
+        let pairs = (result["accounts"].map { Array($0.elements) } ?? []).compactMap { account in
+          account["id"]?.string.map { ($0, account["alias"]?.string ?? $0) }
+        }
+        return Dictionary(pairs, uniquingKeysWith: { first, _ in first })
+      }
+    } catch {
+      guard error.name == "notPermitted" else { throw error }
+      return [:]
+    }
+  }
+}
