@@ -1,6 +1,7 @@
 internal import Agent
 internal import AgentPorts
 internal import SQLiteStore
+internal import Secrets
 internal import StorageFaults
 internal import TokenSignatures
 
@@ -23,7 +24,8 @@ final class SimulatedProcess: Sendable {
       signals: ProcessSignals(signals: world.signals, process: number), log: world.log)
     agent = AgentService(
       store: store, keySource: world.protection == "keyFile" ? world.keys : nil, anchor: world.anchor,
-      environment: environment, version: "1.0.0-simulated", onShutDown: world.onShutDown)
+      environment: environment, version: "1.0.0-simulated", ownerGrant: world.ownerGrant.map { Secret(text: $0) },
+      onShutDown: world.onShutDown)
     let (browser, agent) = (world.browser, agent)
     life.atEnd {
       browser.closeAll()

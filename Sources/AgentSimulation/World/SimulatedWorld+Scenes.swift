@@ -19,6 +19,9 @@ extension SimulatedWorld {
     guard process.life.isAlive, let client = SimulatedClient(host: process.agent, life: process.life) else {
       throw SceneFailed(description: "seed \(seed): the agent takes no client")
     }
+    if let ownerGrant {
+      client.send("agent.hello", #"{"client":{"name":"scene","version":"1"},"grant":"\#(ownerGrant)"}"#)
+    }
     return client
   }
 

@@ -29,6 +29,8 @@ public final class SimulatedWorld: Sendable {
   public let signals = SimulatedSignals()
   let commitPlan = CommitPlan()
   let protection: String
+  /// The agent's, if it asks a grant of everybody. Clients of scenes bring it.
+  let ownerGrant: String?
   let log: any AgentLog
   let directories: any DirectoryAccounts
   let onShutDown: @Sendable () -> Void
@@ -46,11 +48,13 @@ public final class SimulatedWorld: Sendable {
   /// end by itself, as its transport is told.
   public init(
     seed: UInt64, start: Timestamp = Timestamp(year: 2030, month: 1, day: 1), protection: String = "keyFile",
-    log: any AgentLog = SilentLog(), directories: any DirectoryAccounts = NoDirectoryAccounts(),
+    ownerGrant: String? = nil, log: any AgentLog = SilentLog(),
+    directories: any DirectoryAccounts = NoDirectoryAccounts(),
     onShutDown: @escaping @Sendable () -> Void = {}
   ) {
     self.seed = seed
     self.protection = protection
+    self.ownerGrant = ownerGrant
     self.log = log
     self.directories = directories
     self.onShutDown = onShutDown

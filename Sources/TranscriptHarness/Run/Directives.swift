@@ -12,6 +12,7 @@ extension Player {
     switch name {
     case "covers", "clock": break  // read before the play begins
     case "protection": try protect(by: text)
+    case "strict": try askEverybody(Arguments(text))
     case "open": try open(Arguments(text))
     case "halfclose":
       try each(text) { client in
@@ -63,10 +64,11 @@ extension Player {
     return machine
   }
 
-  private func made(protection: String = "keyFile") -> Machine {
+  private func made(protection: String = "keyFile", ownerGrant: String? = nil) -> Machine {
     if let machine { return machine }
     let new = Machine(
-      seed: seed, start: clockStart, protection: protection, transport: transport, notice: notice)
+      seed: seed, start: clockStart, protection: protection, ownerGrant: ownerGrant,
+      transport: transport, notice: notice)
     machine = new
     return new
   }
@@ -75,6 +77,14 @@ extension Player {
     guard machine == nil else { throw Unreadable("@protection stands before everything that needs the agent") }
     guard ["keyFile", "passphrase"].contains(protection) else { throw Unreadable("expected keyFile or passphrase") }
     _ = made(protection: protection)
+  }
+
+  /// `@strict owner passphrase`: the agent asks a grant of everybody; the person's own is bound as a secret.
+  private func askEverybody(_ arguments: Arguments) throws {
+    guard machine == nil else { throw Unreadable("@strict stands before everything that needs the agent") }
+    let grant = "the-owners-grant-of-this-transcript"
+    bindings.bind(try arguments.word(0, "a name"), .string(grant), isSecret: true)
+    _ = made(protection: (try? arguments.word(1, "")) ?? "keyFile", ownerGrant: grant)
   }
 
   /// Every connection ends with the agent.

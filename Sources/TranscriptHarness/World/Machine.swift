@@ -25,13 +25,13 @@ final class Machine {
     let value = Atomic(false)
   }
 
-  init(seed: UInt64, start: Timestamp, protection: String, transport: Transport, notice: Notice) {
+  init(seed: UInt64, start: Timestamp, protection: String, ownerGrant: String?, transport: Transport, notice: Notice) {
     let isEnding = EndingFlag()
     self.isEnding = isEnding
     self.transport = transport
     self.notice = notice
     world = SimulatedWorld(
-      seed: seed, start: start, protection: protection, log: log, directories: directories,
+      seed: seed, start: start, protection: protection, ownerGrant: ownerGrant, log: log, directories: directories,
       onShutDown: {
         isEnding.value.store(true, ordering: .relaxed)
         notice.give()
