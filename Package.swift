@@ -122,9 +122,7 @@ let checks: [Target] = [
     "AgentTests",
     [
       "Agent", "AgentCore", "AgentModel", "AgentPorts", "AgentProtocol", "AgentSimulation", "JSONRPC",
-      "PracticeProvider", "Secrets", "TokenSignatures",
-      "Agent", "AgentCore", "AgentModel", "AgentPorts", "AgentSimulation", "JSONRPC", "PracticeProvider", "Secrets",
-      "SQLiteStore", "StorageFaults", "TokenSignatures",
+      "PracticeProvider", "SQLiteStore", "SchemaKit", "Secrets", "StorageFaults", "TokenSignatures",
     ]
   ),
   tests(

@@ -61,7 +61,7 @@ extension RecordKind {
   var isCounted: Bool {
     switch self {
     case .accountKeys, .profile, .grant, .clientSecret, .clientSecretNames, .stepUp, .provider, .outbox, .policy,
-      .keySlotNotes, .dropBox:
+      .keySlotNotes, .dropBox, .callerGrant:
       true
     default: false
     }
@@ -76,7 +76,7 @@ extension RecordKind {
     case .accountKeys, .profile: .directory
     case .callerGrant, .provider, .activeAccount, .trustedTime, .erasure, .policy, .auditChain, .indexKey, .sequence,
       .logKeys, .mark,
-      .keySlotNotes, .dropBox:
+      .keySlotNotes, .dropBox, .callerGrant:
       .vault
     case .outbox: .outbox
     // What a person's programs keep: with a PIN, a soft sign-out leaves this key under it alone.

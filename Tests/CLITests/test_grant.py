@@ -1,0 +1,175 @@
+"""grant, as people and programs see it."""
+
+import json
+import os
+import stat
+
+import people
+from fake_agent import Error
+from person import Person
+from test_real import RealProvider
+
+SECRET = "not-a-real-grant-9Qw2"
+GRANT = {
+    "grant": "grt_5", "client": "ci", "accounts": [people.WORK["id"]], "methods": ["token.get", "session.*"],
+    "createdAt": "2030-01-01T00:00:00.000Z", "expiresAt": "2999-01-08T00:00:00.000Z",
+}
+
+
+def agent(test, **answers):
+    return test.agent({
+        **people.accounts(people.WORK, people.HOME), "grant.create": {**GRANT, "secret": SECRET},
+        "grant.list": {"grants": [GRANT]}, "grant.revoke": {"grant": "grt_5"}, **answers})
+
+
+class GrantTests(Person):
+    def test_the_secret_is_alone_on_stdout(self):
+        calls = agent(self).calls
+        done = self.lanyard("grant", "create", "ci", "-m", "token.get", "-m", "session.*", "-u", "work", "-u", "home",
+                            "--expires-in", "7d")
+        self.assertEqual((done.returncode, done.stdout), (0, SECRET + "\n"), done.stderr)
+        self.assertIn("grt_5 for ci ends in", done.stderr)
+        self.assertNotIn(SECRET, done.stderr)
+        self.assertEqual(calls, [("grant.create", {
+            "client": "ci", "accounts": ["work", "home"], "methods": ["token.get", "session.*"],
+            "expiresInSeconds": 604800})])
+
+    def test_without_an_account_it_is_the_one_of_this_place(self):
+        calls = agent(self).calls
+        self.lanyard("grant", "create", "ci", "-m", "*")
+        with open(os.path.join(self.work, ".lanyard"), "w") as file:
+            file.write("home\n")
+        self.lanyard("grant", "create", "ci", "-m", "*")
+        self.assertEqual([params["accounts"] for _, params in calls], [["@active"], ["home"]])
+        self.assertNotIn("expiresInSeconds", calls[0][1])
+
+    def test_on_a_terminal(self):
+        agent(self)
+        screen = self.on_terminal("grant", "create", "ci", "-m", "token.get")
+        self.assertEqual(screen.code, 0)
+        self.assertEqual(screen.text.splitlines()[0], SECRET)
+        self.assertIn("told this once", screen.text)
+
+    def test_into_a_file(self):
+        agent(self)
+        path = os.path.join(self.work, "grant")
+        done = self.lanyard("grant", "create", "ci", "-m", "token.get", "--to", path)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertNotIn(SECRET, done.stderr)
+        with open(path) as file:
+            self.assertEqual(file.read(), SECRET + "\n")
+        self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+
+    def test_a_file_that_is_there_is_not_written_over(self):
+        calls = agent(self).calls
+        path = os.path.join(self.work, "grant")
+        with open(path, "w") as file:
+            file.write("mine")
+        os.symlink(path, path + "-link")
+        for target in (path, path + "-link", os.path.join(self.work, "no", "such")):
+            self.assertIn("Nothing was done", self.refused(2, "grant", "create", "ci", "-m", "*", "--to", target))
+        self.assertEqual(calls, [])
+        with open(path) as file:
+            self.assertEqual(file.read(), "mine")
+
+    def test_a_grant_that_is_not_made_leaves_no_file(self):
+        agent(self, **{"grant.create": Error(1007, "notPermitted")})
+        path = os.path.join(self.work, "grant")
+        self.refused(6, "grant", "create", "ci", "-m", "*", "--to", path)
+        self.assertFalse(os.path.exists(path))
+
+    def test_mistakes(self):
+        calls = agent(self).calls
+        self.refused(2, "grant", "create")
+        self.assertIn("-m", self.refused(2, "grant", "create", "ci"))
+        for time in ("7", "d", "-1d", "0s", "1w", "9999d", "9223372036854775807d"):
+            self.refused(2, "grant", "create", "ci", "-m", "*", "--expires-in", time)
+        self.refused(2, "grant", "create", "ci", "-m", "*", "--json", "--to", "x")
+        self.assertEqual(calls, [])
+
+    def test_list_and_revoke(self):
+        agent(self)
+        title, row = self.answer("grant").splitlines()
+        self.assertEqual(title.split(), ["GRANT", "PROGRAM", "MAY", "FOR", "ENDS"])
+        self.assertRegex(row, r"^grt_5 +ci +token.get, session.\* +work +in ")
+        self.assertEqual(json.loads(self.answer("grant", "list", "--json")), {"grants": [GRANT]})
+        self.assertIn("Revoked", self.answer("grant", "revoke", "grt_5"))
+
+    def test_no_grant(self):
+        agent(self, **{"grant.list": {"grants": []}})
+        self.assertIn("No program", self.lanyard("grant").stderr)
+
+    def test_what_comes_from_elsewhere_moves_no_cursor(self):
+        agent(self, **{"grant.list": {"grants": [{**GRANT, "client": "\x1b[2J"}]}})
+        self.assertNotIn("\x1b", self.answer("grant"))
+
+
+class OwnGrantTests(Person):
+    """LANYARD_GRANT_FILE, and the person's own grant."""
+
+    def keep(self, text=SECRET + "\n", mode=0o600, path=None):
+        path = path or os.path.join(self.work, "grant")
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        with open(path, "w") as file:
+            file.write(text)
+        os.chmod(path, mode)
+        return {"LANYARD_GRANT_FILE": path}
+
+    def hello(self, params, connection):
+        self.assertEqual((params["grant"], params["client"]["name"]), (SECRET, "lanyard"))
+        return {}
+
+    def test_it_is_said_before_anything_else(self):
+        calls = self.agent({"token.get": people.TOKEN, "agent.hello": self.hello}).calls
+        self.assertEqual(self.answer("token", "work", environment=self.keep()), people.TOKEN["accessToken"] + "\n")
+        self.assertEqual([method for method, _ in calls], ["agent.hello", "token.get"])
+
+    def test_one_that_is_refused_is_the_end(self):
+        calls = self.agent({"token.get": people.TOKEN, "agent.hello": Error(1007, "notPermitted")}).calls
+        self.refused(6, "token", "work", environment=self.keep())
+        self.assertEqual([method for method, _ in calls], ["agent.hello"])
+
+    def test_one_that_can_not_be_used(self):
+        calls = self.agent({"token.get": people.TOKEN, "agent.hello": self.hello}).calls
+        self.assertIn("can't be read", self.refused(
+            2, "token", "work", environment={"LANYARD_GRANT_FILE": "/nonexistent"}))
+        self.assertIn("0600", self.refused(1, "token", "work", environment=self.keep(mode=0o640)))
+        self.refused(2, "token", "work", environment=self.keep(text="\n"))
+        self.refused(2, "token", "work", environment=self.keep(text="x" * 5000))
+        self.assertEqual(calls, [])
+
+    def owner(self):
+        self.keep(path=os.path.join(self.home, ".local", "state", "lanyard", "owner-grant"))
+
+    def test_the_persons_own(self):
+        calls = self.agent({"token.get": people.TOKEN, "agent.hello": self.hello}).calls
+        self.owner()
+        self.answer("token", "work")
+        self.assertEqual([method for method, _ in calls], ["agent.hello", "token.get"])
+
+    def test_the_persons_own_of_another_agent(self):
+        """It is no grant of this one: the command comes in as any other program."""
+        calls = self.agent({"token.get": people.TOKEN, "agent.hello": Error(1007, "notPermitted")}).calls
+        self.owner()
+        self.answer("token", "work")
+        self.assertEqual([method for method, _ in calls], ["agent.hello", "token.get"])
+
+
+class RealGrantTests(RealProvider):
+    def test_a_program_of_its_own(self):
+        self.add_provider()
+        self.sign_in("alice", "--alias", "work")
+        self.sign_in("bob", "--alias", "home")
+        path = os.path.join(self.work, "grant")
+        self.lanyard("grant", "create", "ci", "-m", "token.get", "-u", "work", "--to", path)
+        own = {"LANYARD_GRANT_FILE": path}
+        self.assertTrue(self.answer("token", "work", environment=own))
+        for words in (("token", "home"), ("list",), ("lock",), ("grant",)):
+            self.refused(6, *words, environment=own)
+        listed = self.answer("grant").splitlines()[1].split()
+        self.assertEqual(listed[1:5], ["ci", "token.get", "work", "never"])
+        self.answer("grant", "revoke", listed[0])
+        self.refused(6, "token", "work", environment=own)
+        told = self.answer("audit")
+        self.assertRegex(told, f"ci was given grant {listed[0]} +lanyard")
+        self.assertRegex(told, f"grant {listed[0]} of ci ended")
