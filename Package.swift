@@ -57,7 +57,7 @@ let adapters: [Target] = [
   room("SQLiteStore", ["AgentModel", "AgentPorts", "CPlatform", "CSQLite"]),  // Store on SQLite
   room("SystemAdapters", ["AgentModel", "AgentPorts", "CPlatform", "LoopbackHTTP", "Secrets"]),  // clock, signals
   room("TokenSignatures", ["AgentModel", "AgentPorts", "CVerify", "Secrets"]),  // signatures of tokens, by OpenSSL
-  room("UnixTransport", ["AgentCore", "AgentModel", "AgentPorts", "CPlatform", "JSONRPC"]),  // the socket, stdio, the reading thread
+  room("UnixTransport", ["AgentCore", "AgentModel", "AgentPorts", "CPlatform", "JSONRPC"]),  // socket, stdio
 ]
 
 /// For the demo, the tests and client authors.
