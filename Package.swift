@@ -51,6 +51,7 @@ let agent: [Target] = [
 
 /// One outside thing each.
 let adapters: [Target] = [
+  room("DBus", ["AgentModel", "CBus"]),  // connections, calls and signals of a message bus
   room("HTTPAdapter", ["AgentModel", "AgentPorts", "CCurl", "Secrets"]),  // HTTPExchange on libcurl
   room("KeyProviders", ["AgentModel", "AgentPorts", "CPlatform", "Secrets"]),  // key slots, anchors
   room("LoopbackHTTP", ["CPlatform"]),  // a small HTTP/1.1 listener on loopback
@@ -110,6 +111,7 @@ let foreign: [Target] = [
   system("CSodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
   system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
   system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
+  .target(name: "CBus"),  // sd-bus, opened when the first connection needs it (Sources/CBus/README.md)
   .target(name: "CCurl"),  // libcurl, opened when the first exchange needs it (Sources/CCurl/README.md)
   .target(name: "CVerify"),  // libcrypto, opened when the first signature needs it: checks and makes them
   .target(name: "CPlatform"),  // what `import Glibc` does not reach
@@ -139,7 +141,7 @@ let checks: [Target] = [
     exclude: ["Scenarios/README.md"]
   ),
   tests("SQLiteStoreTests", ["SQLiteStore", "StorageFaults", "AgentPorts", "AgentModel", "CSQLite", "Secrets"]),
-  tests("SystemTests", ["SystemAdapters", "KeyProviders", "AgentPorts", "AgentModel", "CPlatform", "Secrets"]),
+  tests("SystemTests", ["SystemAdapters", "DBus", "KeyProviders", "AgentPorts", "AgentModel", "CPlatform", "Secrets"]),
   tests("TranscriptTests", ["SchemaKit", "TranscriptHarness"]),
   tests(
     "TransportTests",

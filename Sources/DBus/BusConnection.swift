@@ -1,0 +1,95 @@
+public import AgentModel
+internal import CBus
+internal import Glibc
+
+/// A connection to a message bus. Used by one thread at a time; closed when it is let go.
+///
+///     let bus = try BusConnection(to: .system)
+///     try bus.watch("type='signal',sender='org.freedesktop.login1',member='PrepareForSleep'")
+///     // poll(2) on bus.descriptor, and whenever it can be read:
+///     while let signal = try bus.nextSignal() { … }
+public final class BusConnection {
+  /// Who answers, answers in this time: an answer takes a millisecond, a service that must be started first some hundred.
+  public static let patience = Milliseconds.seconds(5)
+
+  private let bus: OpaquePointer
+
+  /// Connects, and waits for the bus to welcome us.
+  public init(to address: BusAddress?, timeout: Milliseconds = patience) throws(BusFailure) {
+    guard let address else { throw .unreachable(EDESTADDRREQ) }
+    var bus: OpaquePointer?
+    let result = cbus_connect(address.text, timeout.microseconds, &bus)
+    if result == -ETIMEDOUT { throw .timedOut }
+    guard result >= 0, let bus else { throw .unreachable(-result) }
+    self.bus = bus
+  }
+
+  deinit { cbus_close(bus) }
+
+  /// Asks and waits for the answer.
+  public func call(
+    _ destination: String, _ path: String, _ interface: String, _ member: String, timeout: Milliseconds = patience,
+    _ fill: (BusMessage) throws(BusFailure) -> Void = { _ in }
+  ) throws(BusFailure) -> BusMessage {
+    var made: OpaquePointer?
+    let result = cbus_new_call(bus, destination, path, interface, member, &made)
+    guard result >= 0, let made else { throw result == -ENOTCONN ? .unreachable(ENOTCONN) : .malformed }
+    let call = BusMessage(owning: made)
+    try fill(call)
+    return try send(call, timeout)
+  }
+
+  private func send(_ call: BusMessage, _ timeout: Milliseconds) throws(BusFailure) -> BusMessage {
+    var reply: OpaquePointer?
+    // The longest name that the specification allows, and its zero.
+    var name = [CChar](repeating: 0, count: 256)
+    let result = cbus_call(bus, call.message, timeout.microseconds, &reply, &name, name.count)
+    if result >= 0, let reply { return BusMessage(owning: reply) }
+    if let reply { cbus_free(reply) }
+    let error = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    // sd-bus gives its own errors the names that a bus would give them.
+    if result == -ETIMEDOUT || error == "org.freedesktop.DBus.Error.NoReply" || error.hasSuffix(".Timeout") {
+      throw .timedOut
+    }
+    if [-ENOTCONN, -ECONNRESET, -EPIPE].contains(result) { throw .unreachable(-result) }
+    throw error.isEmpty ? .malformed : .refused(name: error)
+  }
+
+  // MARK: signals
+
+  /// Has the bus send us what this rule matches (D-Bus Specification, Match Rules), until the connection is let go.
+  public func watch(_ rule: String) throws(BusFailure) {
+    _ = try call("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "AddMatch") {
+      (call) throws(BusFailure) in try call.append(rule)
+    }
+  }
+
+  /// The next signal that has come; nil if there is none now. Never waits. Throws once the bus is gone.
+  public func nextSignal() throws(BusFailure) -> BusMessage? {
+    while true {
+      var message: OpaquePointer?
+      let result = cbus_next(bus, &message)
+      guard result >= 0 else { throw .unreachable(-result) }
+      if let message {
+        let message = BusMessage(owning: message)
+        if message.isSignal { return message }
+      } else if result == 0 {
+        return nil
+      }
+    }
+  }
+
+  /// Waits until there may be a signal, or for so long.
+  public func wait(_ timeout: Milliseconds) throws(BusFailure) {
+    let result = cbus_wait(bus, timeout.microseconds)
+    guard result >= 0 || result == -EINTR else { throw .unreachable(-result) }
+  }
+
+  /// For poll(2) by whoever has other things to wait for too. Signals may have come already while a call was waited
+  /// for: ask `nextSignal` before the first poll.
+  public var descriptor: Int32 { cbus_descriptor(bus) }
+}
+
+extension Milliseconds {
+  fileprivate var microseconds: UInt64 { UInt64(max(count, 0)) * 1000 }
+}

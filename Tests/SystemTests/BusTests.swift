@@ -1,0 +1,126 @@
+import AgentModel
+import DBus
+import Foundation
+import Testing
+
+/// A message bus of the test's own, gone with it.
+final class PrivateBus {
+  private var daemon: pid_t = 0
+  let address: BusAddress
+
+  init() throws {
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    defer { close(ends[0]) }
+    let words = ["dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address=\(ends[1])"]
+    var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+    defer { arguments.forEach { free($0) } }
+    let spawned = posix_spawnp(&daemon, words[0], nil, nil, &arguments, environ)
+    close(ends[1])
+    try #require(spawned == 0)
+    var line: [UInt8] = []
+    var byte: UInt8 = 0
+    while read(ends[0], &byte, 1) == 1, byte != UInt8(ascii: "\n") { line.append(byte) }
+    address = try #require(BusAddress(String(decoding: line, as: UTF8.self)))
+  }
+
+  func stop() {
+    guard daemon > 0 else { return }
+    kill(daemon, SIGKILL)
+    waitpid(daemon, nil, 0)
+    daemon = 0
+  }
+
+  deinit { stop() }
+}
+
+@Suite struct BusTests {
+  let bus: PrivateBus
+
+  init() throws { bus = try PrivateBus() }
+
+  private let names = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
+
+  @Test func aCallIsAnswered() throws {
+    let connection = try BusConnection(to: bus.address)
+    let reply = try connection.call(names.0, names.1, names.2, "NameHasOwner") { (call) throws(BusFailure) in
+      try call.append("org.freedesktop.DBus")
+    }
+    #expect(try reply.bool())
+    let listed = try connection.call(names.0, names.1, names.2, "ListNames").texts()
+    #expect(listed.contains("org.freedesktop.DBus"))
+  }
+
+  @Test func anAnswerOfAnotherTypeIsMalformed() throws {
+    let connection = try BusConnection(to: bus.address)
+    let reply = try connection.call(names.0, names.1, names.2, "ListNames")
+    #expect(throws: BusFailure.malformed) { try reply.bool() }
+    #expect(throws: BusFailure.malformed) { try reply.texts(.path) }
+    let call = { (call: BusMessage) throws(BusFailure) in try call.append("a\0b") }
+    #expect(throws: BusFailure.malformed) { try connection.call(names.0, names.1, names.2, "NameHasOwner", call) }
+  }
+
+  @Test func nobodyThereIsToldFromARefusal() throws {
+    let connection = try BusConnection(to: bus.address)
+    let nobody = #expect(throws: BusFailure.self) { try connection.call("org.example.Nobody", "/", "a.b", "C") }
+    #expect(nobody?.isNobody == true)
+    let refused = #expect(throws: BusFailure.self) { try connection.call(names.0, names.1, names.2, "NoSuch") }
+    #expect(refused == .refused(name: "org.freedesktop.DBus.Error.UnknownMethod"))
+    #expect(refused?.isNobody == false)
+  }
+
+  @Test func signalsComeByTheirRule() throws {
+    let watcher = try BusConnection(to: bus.address)
+    try watcher.watch("type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged'")
+    while try watcher.nextSignal() != nil {}  // the name of its own
+    let other = try BusConnection(to: bus.address)
+    var watched = pollfd(fd: watcher.descriptor, events: Int16(POLLIN), revents: 0)
+    #expect(poll(&watched, 1, 5000) == 1)
+    let signal = try #require(try watcher.nextSignal())
+    #expect(signal.member == "NameOwnerChanged")
+    #expect(signal.sender == "org.freedesktop.DBus")
+    let (name, before, now) = (try signal.text(), try signal.text(), try signal.text())
+    #expect(before.isEmpty && name == now)
+    withExtendedLifetime(other) {}
+  }
+
+  @Test func aRuleThatIsNoneIsRefused() throws {
+    let connection = try BusConnection(to: bus.address)
+    #expect(throws: BusFailure.refused(name: "org.freedesktop.DBus.Error.MatchRuleInvalid")) {
+      try connection.watch("sender='")
+    }
+  }
+
+  @Test func aBusThatEndsIsNoticed() throws {
+    let connection = try BusConnection(to: bus.address)
+    bus.stop()
+    #expect(throws: BusFailure.self) { try connection.call(names.0, names.1, names.2, "GetId") }
+    #expect(throws: BusFailure.self) { while try connection.nextSignal() != nil {} }
+    #expect(throws: BusFailure.self) { try BusConnection(to: bus.address) }
+    #expect(throws: BusFailure.unreachable(EDESTADDRREQ)) { try BusConnection(to: nil) }
+  }
+
+  @Test func aBusThatSaysNothingIsNotWaitedForLong() throws {
+    let directory = TemporaryDirectory()
+    let silent = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(silent) }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let path = directory.path("bus")
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let bound = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(silent, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+      }
+    }
+    try #require(bound == 0 && listen(silent, 4) == 0)
+    #expect(throws: BusFailure.timedOut) {
+      try BusConnection(to: BusAddress("unix:path=" + path), timeout: Milliseconds(50))
+    }
+  }
+
+  @Test(arguments: [
+    "tcp:host=127.0.0.1,port=9", "unixexec:path=/bin/true", "unix:path=/a;tcp:host=b", "", "autolaunch:",
+  ])
+  func onlyUnixSocketsAreBuses(address: String) { #expect(BusAddress(address) == nil) }
+}
