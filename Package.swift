@@ -53,7 +53,7 @@ let agent: [Target] = [
 let adapters: [Target] = [
   room("DBus", ["AgentModel", "CBus"]),  // connections, calls and signals of a message bus
   room("HTTPAdapter", ["AgentModel", "AgentPorts", "CCurl", "Secrets"]),  // HTTPExchange on libcurl
-  room("KeyProviders", ["AgentModel", "AgentPorts", "CPlatform", "Secrets"]),  // key slots, anchors
+  room("KeyProviders", ["AgentModel", "AgentPorts", "CPlatform", "CVerify", "DBus", "Secrets"]),  // key slots, anchors
   room("LoopbackHTTP", ["CPlatform"]),  // a small HTTP/1.1 listener on loopback
   room("SQLiteStore", ["AgentModel", "AgentPorts", "CPlatform", "CSQLite"]),  // Store on SQLite
   room("SystemAdapters", ["AgentModel", "AgentPorts", "CPlatform", "LoopbackHTTP", "Secrets"]),  // clock, signals
@@ -85,7 +85,7 @@ let programs: [Target] = [
   program(
     "lanyard-agent",
     [
-      "Agent", "AgentModel", "AgentPorts", "CPlatform", "HTTPAdapter", "KeyProviders", "SQLiteStore", "Secrets",
+      "Agent", "AgentModel", "AgentPorts", "CPlatform", "DBus", "HTTPAdapter", "KeyProviders", "SQLiteStore", "Secrets",
       "SystemAdapters",
       "TokenSignatures", "UnixTransport",
     ]
@@ -113,7 +113,7 @@ let foreign: [Target] = [
   system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
   .target(name: "CBus"),  // sd-bus, opened when the first connection needs it (Sources/CBus/README.md)
   .target(name: "CCurl"),  // libcurl, opened when the first exchange needs it (Sources/CCurl/README.md)
-  .target(name: "CVerify"),  // libcrypto, opened when the first signature needs it: checks and makes them
+  .target(name: "CVerify"),  // libcrypto, opened when it is first needed: signatures, and a key agreed upon
   .target(name: "CPlatform"),  // what `import Glibc` does not reach
   .target(name: "CFaultVFS", dependencies: ["CSQLite"]),  // an SQLite file system that fails and dies on demand
 ]

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "CAgree.h"
 #include "CSign.h"
 
 // Signatures by OpenSSL 3. libcrypto is opened by the first call, not linked: most starts of the agent verify

@@ -1,0 +1,80 @@
+public import AgentPorts
+public import DBus
+internal import Secrets
+
+/// An anchor as an item of the Secret Service, one a database: a copy of files does not bring it back.
+///
+/// Nobody is ever asked: while the keyring is locked it throws, and the other anchors count. Each call is a conversation
+/// of some milliseconds.
+public struct SecretServiceAnchor: RollbackAnchor {
+  private let bus: BusAddress?
+
+  private static let heading = "lanyard-anchor-1 "
+
+  /// - Parameter bus: that of the person's session; nil if there is none.
+  public init(bus: BusAddress?) { self.bus = bus }
+
+  public func sequence(databaseID: [UInt8]) throws(KeySourceFailure) -> UInt64? {
+    let session = try onService { () throws(BusFailure) in try SecretSession(bus) }
+    return try item(databaseID, session)?.sequence
+  }
+
+  public func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) {
+    let session = try onService { () throws(BusFailure) in try SecretSession(bus) }
+    let text = Secret(text: Self.heading + String(sequence))
+    if let known = try item(databaseID, session, damagedIsZero: true) {
+      // Never back: the anchor is the highest that was ever seen.
+      guard known.sequence < sequence else { return }
+      try onService { () throws(BusFailure) in try session.setSecret(text, of: known.path) }
+    } else {
+      let isCreated = try onService { () throws(BusFailure) in
+        guard let collection = try session.defaultCollection() else { return false }
+        return try session.create(
+          label: "Lanyard: how far the store has come", Self.attributes(databaseID), text, in: collection)
+      }
+      guard isCreated else { throw .unavailable }
+    }
+  }
+
+  private struct Item {
+    var path: String
+    var sequence: UInt64
+  }
+
+  /// The one that has come furthest; nil if there is none. Damaged ones count for nothing where others stand beside them.
+  private func item(
+    _ databaseID: [UInt8], _ session: SecretSession, damagedIsZero: Bool = false
+  ) throws(KeySourceFailure) -> Item? {
+    let found = try onService { () throws(BusFailure) in try session.items(Self.attributes(databaseID)) }
+    if found.unlocked.isEmpty {
+      guard found.locked.isEmpty else { throw .locked }
+      // Where the keyring is locked, that nothing is found means nothing.
+      let isLocked = try onService { () throws(BusFailure) in
+        guard let collection = try session.defaultCollection() else { throw .malformed }
+        return try session.isLocked(collection: collection)
+      }
+      guard !isLocked else { throw .locked }
+      return nil
+    }
+    var furthest: Item?
+    for path in found.unlocked {
+      let text = try onService { () throws(BusFailure) in try session.secret(of: path) }
+      guard let sequence = text.flatMap(Self.sequence) ?? (damagedIsZero ? 0 : nil) else { continue }
+      if furthest.map({ sequence > $0.sequence }) ?? true { furthest = Item(path: path, sequence: sequence) }
+    }
+    guard let furthest else { throw .damaged }
+    return furthest
+  }
+
+  private static func sequence(_ text: Secret) -> UInt64? {
+    text.withBytes { bytes in
+      let text = String(decoding: bytes, as: UTF8.self)
+      guard text.hasPrefix(heading) else { return nil }
+      return UInt64(text.dropFirst(heading.count))
+    }
+  }
+
+  private static func attributes(_ databaseID: [UInt8]) -> [(String, String)] {
+    [("application", "lanyard"), ("database", hexadecimal(databaseID)), ("xdg:schema", "org.lanyard.Anchor")]
+  }
+}

@@ -1,0 +1,207 @@
+internal import AgentModel
+internal import DBus
+internal import Secrets
+
+/// A conversation with the Secret Service (freedesktop.org, Secret Service API 0.2), encrypted from its beginning: what
+/// is on the bus can be read by all of this person's programs. There is no fall back to the plain algorithm.
+///
+/// One user at a time. All calls are bounded; those that ask the person wait for them `personsPatience` long.
+final class SecretSession: @unchecked Sendable {
+  // Not shared: whoever has it took it from where it was.
+
+  /// A person who was called away comes back to no open question.
+  static let personsPatience = Milliseconds.seconds(120)
+  /// Attributes are for all to read, and one item has one secret: more are somebody else's doing.
+  private static let mostItems = 8
+  private static let mostSecretBytes = 4096
+
+  static let service = "org.freedesktop.secrets"
+  private static let root = "/org/freedesktop/secrets"
+  private static let nowhere = "/"
+
+  private let bus: BusConnection
+  private let path: String
+  private let key: SessionKey
+
+  init(_ address: BusAddress?) throws(BusFailure) {
+    bus = try BusConnection(to: address)
+    guard let offer = SessionOffer() else { throw .malformed }
+    let reply = try bus.call(Self.service, Self.root, "org.freedesktop.Secret.Service", "OpenSession") {
+      (call) throws(BusFailure) in
+      try call.append(SessionOffer.algorithm)
+      try call.append(.variant, of: "ay") { () throws(BusFailure) in try call.append(offer.publicNumber) }
+    }
+    let theirs = try reply.inside(.variant, of: "ay") { () throws(BusFailure) in try reply.bytes() }
+    path = try reply.text(.path)
+    guard let key = offer.agree(with: theirs) else { throw .malformed }
+    self.key = key
+  }
+
+  // MARK: finding
+
+  struct Found: Sendable {
+    var unlocked: [String]
+    var locked: [String]
+    var isEmpty: Bool { unlocked.isEmpty && locked.isEmpty }
+  }
+
+  /// Items that have all of these attributes, in whatever collection the person keeps them.
+  func items(_ attributes: [(String, String)]) throws(BusFailure) -> Found {
+    let reply = try bus.call(Self.service, Self.root, "org.freedesktop.Secret.Service", "SearchItems") {
+      (call) throws(BusFailure) in try Self.append(attributes, to: call)
+    }
+    let found = Found(unlocked: try reply.texts(.path), locked: try reply.texts(.path))
+    guard found.unlocked.count + found.locked.count <= Self.mostItems else { throw .malformed }
+    return found
+  }
+
+  /// Where new items go; nil if this person has no such collection.
+  func defaultCollection() throws(BusFailure) -> String? {
+    let reply = try bus.call(Self.service, Self.root, "org.freedesktop.Secret.Service", "ReadAlias") {
+      (call) throws(BusFailure) in try call.append("default")
+    }
+    let path = try reply.text(.path)
+    return path == Self.nowhere ? nil : path
+  }
+
+  func isLocked(collection: String) throws(BusFailure) -> Bool {
+    let reply = try bus.call(Self.service, collection, "org.freedesktop.DBus.Properties", "Get") {
+      (call) throws(BusFailure) in
+      try call.append("org.freedesktop.Secret.Collection")
+      try call.append("Locked")
+    }
+    return try reply.inside(.variant, of: "b") { () throws(BusFailure) in try reply.bool() }
+  }
+
+  // MARK: the person
+
+  enum Asking: Sendable { case forbidden, allowed }
+
+  /// Unlocks collections or items; false if that takes a person who was not to be asked, or who said no.
+  func unlock(_ objects: [String], _ asking: Asking) throws(BusFailure) -> Bool {
+    let reply = try bus.call(Self.service, Self.root, "org.freedesktop.Secret.Service", "Unlock") {
+      (call) throws(BusFailure) in
+      try call.append(.array, of: "o") { () throws(BusFailure) in
+        for object in objects { try call.append(object, as: .path) }
+      }
+    }
+    let unlocked = try reply.texts(.path)
+    let prompt = try reply.text(.path)
+    guard prompt != Self.nowhere else { return Set(objects).isSubset(of: unlocked) }
+    switch asking {
+    case .forbidden:
+      dismiss(prompt)
+      return false
+    case .allowed: return try show(prompt, until: Self.personsPatience)
+    }
+  }
+
+  /// False: dismissed, or nobody came. Throws if the service ends meanwhile.
+  private func show(_ prompt: String, until patience: Milliseconds) throws(BusFailure) -> Bool {
+    let interface = "org.freedesktop.Secret.Prompt"
+    try bus.watch("type='signal',sender='\(Self.service)',interface='\(interface)',path='\(prompt)'")
+    try bus.watch(
+      "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',arg0='\(Self.service)'")
+    _ = try bus.call(Self.service, prompt, interface, "Prompt") { (call) throws(BusFailure) in
+      // No window of ours to stand before.
+      try call.append("")
+    }
+    let clock = ContinuousClock()
+    let end = clock.now + .milliseconds(patience.count)
+    while clock.now < end {
+      while let signal = try bus.nextSignal() {
+        if signal.member == "NameOwnerChanged", try signal.text() == Self.service { throw .unreachable(0) }
+        guard signal.member == "Completed", signal.path == prompt else { continue }
+        return try !signal.bool()
+      }
+      let left = clock.now.duration(to: end)
+      try bus.wait(Milliseconds(max(1, Int64(left / .milliseconds(1)))))
+    }
+    dismiss(prompt)
+    return false
+  }
+
+  private func dismiss(_ prompt: String) {
+    _ = try? bus.call(Self.service, prompt, "org.freedesktop.Secret.Prompt", "Dismiss")
+  }
+
+  // MARK: secrets
+
+  /// Nil if what came was not sealed in this session, or is longer than any secret of ours.
+  func secret(of item: String) throws(BusFailure) -> Secret? {
+    let reply = try bus.call(Self.service, item, "org.freedesktop.Secret.Item", "GetSecret") {
+      (call) throws(BusFailure) in try call.append(path, as: .path)
+    }
+    return try reply.inside(.structure, of: "oayays") { () throws(BusFailure) in
+      try reply.skip("o")
+      let vector = try reply.bytes()
+      let sealed = try reply.bytes()
+      try reply.skip("s")
+      guard sealed.count <= Self.mostSecretBytes else { return nil }
+      return key.open(sealed, vector: vector)
+    }
+  }
+
+  /// False if the person had to be asked, and said no.
+  func create(
+    label: String, _ attributes: [(String, String)], _ secret: Secret, in collection: String
+  ) throws(BusFailure) -> Bool {
+    let reply = try bus.call(Self.service, collection, "org.freedesktop.Secret.Collection", "CreateItem") {
+      (call) throws(BusFailure) in
+      try call.append(.array, of: "{sv}") { () throws(BusFailure) in
+        try call.append(.dictionaryEntry, of: "sv") { () throws(BusFailure) in
+          try call.append("org.freedesktop.Secret.Item.Label")
+          try call.append(.variant, of: "s") { () throws(BusFailure) in try call.append(label) }
+        }
+        try call.append(.dictionaryEntry, of: "sv") { () throws(BusFailure) in
+          try call.append("org.freedesktop.Secret.Item.Attributes")
+          try call.append(.variant, of: "a{ss}") { () throws(BusFailure) in try Self.append(attributes, to: call) }
+        }
+      }
+      try append(secret, to: call)
+      // Never in the place of another.
+      try call.append(false)
+    }
+    try reply.skip("o")
+    return try agreed(try reply.text(.path))
+  }
+
+  func setSecret(_ secret: Secret, of item: String) throws(BusFailure) {
+    _ = try bus.call(Self.service, item, "org.freedesktop.Secret.Item", "SetSecret") { (call) throws(BusFailure) in
+      try append(secret, to: call)
+    }
+  }
+
+  /// False if the person had to be asked, and said no.
+  func delete(_ item: String) throws(BusFailure) -> Bool {
+    try agreed(try bus.call(Self.service, item, "org.freedesktop.Secret.Item", "Delete").text(.path))
+  }
+
+  /// Some services have a prompt for everything that changes, also where it asks nothing.
+  private func agreed(_ prompt: String) throws(BusFailure) -> Bool {
+    if prompt == Self.nowhere { return true }
+    return try show(prompt, until: .seconds(60))
+  }
+
+  private func append(_ secret: Secret, to call: BusMessage) throws(BusFailure) {
+    guard let (vector, sealed) = key.seal(secret) else { throw .malformed }
+    try call.append(.structure, of: "oayays") { () throws(BusFailure) in
+      try call.append(path, as: .path)
+      try call.append(vector)
+      try call.append(sealed)
+      // Text, since some services keep nothing else as it was.
+      try call.append("text/plain")
+    }
+  }
+
+  private static func append(_ attributes: [(String, String)], to call: BusMessage) throws(BusFailure) {
+    try call.append(.array, of: "{ss}") { () throws(BusFailure) in
+      for (name, value) in attributes {
+        try call.append(.dictionaryEntry, of: "ss") { () throws(BusFailure) in
+          try call.append(name)
+          try call.append(value)
+        }
+      }
+    }
+  }
+}
