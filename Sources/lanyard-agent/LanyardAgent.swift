@@ -2,6 +2,7 @@ internal import Agent
 internal import AgentModel
 internal import AgentPorts
 internal import CPlatform
+internal import DBus
 internal import Glibc
 internal import HTTPAdapter
 internal import KeyProviders
@@ -66,8 +67,10 @@ struct LanyardAgent {
       directories: DotLanyardFiles(),
       browser: DesktopBrowser(), prompter: Pinentry(program: options.pinentry), signals: KernelSignals(log: log),
       log: log)
-    let keyFile = KeyFile(path: state.path + "/key")
-    let isByKeyFile = options.protection == "keyFile"
+    let keys: [any KeySource] = [
+      KeyFile(path: state.path + "/key"), SecretService(bus: .session, nameFile: state.path + "/keyring-item"),
+      SystemdCredential(directory: options.credentialsDirectory),
+    ]
     let anchors: [any RollbackAnchor] =
       (options.anchorDirectory.map { [AnchorFile(directory: $0)] } ?? []) + [KeyringAnchor()]
     let transport = TransportHandle()
@@ -76,7 +79,8 @@ struct LanyardAgent {
     ownerGrant.remove()
     let ownerSecret = options.strictGrants ? GrantSecret.make(environment.entropy) : nil
     let agent = AgentService(
-      store: store, keySource: isByKeyFile ? keyFile : nil, otherKeySources: isByKeyFile ? [] : [keyFile],
+      store: store, keySource: keys.first { $0.protection == options.protection },
+      otherKeySources: keys.filter { $0.protection != options.protection },
       anchor: Anchors(anchors), environment: environment, version: version, ownerGrant: ownerSecret,
       onShutDown: { transport.stop() })
     openVault(agent, options, pool)

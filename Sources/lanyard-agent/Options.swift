@@ -10,7 +10,7 @@ struct Options {
 
   var transport: Transport
   var stateDirectory: String
-  /// As the contract names it: `keyFile`, `passphrase`.
+  /// As the contract names it: `keyFile`, `passphrase`, `secretService`, `systemdCredential`.
   var protection = "keyFile"
   var passphraseFile: String?
   var logLevel = LogLevel.notice
@@ -22,6 +22,8 @@ struct Options {
   var anchorDirectory: String?
   /// The store is older than its anchor, and there is no other.
   var acceptsOldStore = false
+  /// Where the service manager hands over credentials; nil where it does not.
+  var credentialsDirectory: String?
 
   /// How reading the command line ends when it is not with options.
   enum Ending: Error {
@@ -51,9 +53,9 @@ struct Options {
         switch try value(option, attached) {
         case "key-file": protection = "keyFile"
         case "passphrase": protection = "passphrase"
-        case "secret-service", "systemd-credential":
-          throw .usage("This version protects by key-file or passphrase; the others come later.")
-        default: throw .usage("--protection is key-file or passphrase.")
+        case "secret-service": protection = "secretService"
+        case "systemd-credential": protection = "systemdCredential"
+        default: throw .usage("--protection is key-file, passphrase, secret-service or systemd-credential.")
         }
       case "--passphrase-file": passphraseFile = try value(option, attached)
       case "--pinentry":
@@ -75,6 +77,7 @@ struct Options {
       }
     }
     guard !(stdio && socket != nil) else { throw .usage("--stdio and --socket exclude each other.") }
+    credentialsDirectory = environment("CREDENTIALS_DIRECTORY")
     anchorDirectory = Self.anchorDirectory(environment)
     if let state { stateDirectory = state } else { stateDirectory = try Self.standardStateDirectory(environment) }
     if stdio {
@@ -117,7 +120,7 @@ struct Options {
   static let help = """
     lanyard-agent: keeps the accounts of one person, and answers local programs over JSON-RPC.
 
-    USAGE: lanyard-agent [--stdio | --socket PATH] [--state-dir DIR] [--protection key-file|passphrase]
+    USAGE: lanyard-agent [--stdio | --socket PATH] [--state-dir DIR] [--protection KIND]
                          [--passphrase-file PATH] [--accept-old-store] [--pinentry PATH] [--log-level LEVEL]
                          [--strict-grants]
 
@@ -127,7 +130,10 @@ struct Options {
                               else ~/.local/state/lanyard.
       --protection KIND       What protects the store. key-file (default): a key beside the store, made at the first
                               start. passphrase: a person's passphrase; the agent starts locked until it is given by
-                              agent.initialize or agent.unlock, or by --passphrase-file.
+                              agent.initialize or agent.unlock, or by --passphrase-file. secret-service: an item
+                              in the keyring of your session; the agent starts locked while that is, and agent.unlock
+                              has you asked. systemd-credential: the credential lanyard.key, by which the service
+                              manager hands over a key. No kind falls back to another.
       --passphrase-file PATH  The passphrase, in a file that only you can read.
       --accept-old-store      Once, where an old copy of the store was put back and there is no newer one: signs every
                               account in it out and sends nothing of it, for its refresh tokens may be spent.

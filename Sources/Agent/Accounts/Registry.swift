@@ -106,7 +106,7 @@ actor Registry {
       guard let slot = slots.first(where: { $0.protection == source.protection }) else { continue }
       do throws(RPCError) {
         guard let holder = try onKey(source, { () throws(KeySourceFailure) in try source.key() }) else {
-          throw .keyGone
+          throw .keyGone(of: source.protection)
         }
         let root = try root(in: slot, by: holder)
         try load(root: root, slot: slot, holder: holder)
@@ -117,7 +117,7 @@ actor Registry {
       }
     }
     if slots.contains(where: { $0.protection == "passphrase" }) { return false }
-    throw failure ?? .keyGone
+    throw failure ?? .keyGone(of: slots.first?.protection ?? wanted)
   }
 
   /// Makes the vault under a passphrase. Once: a vault that is there is never made again.
@@ -184,6 +184,10 @@ actor Registry {
   }
 
   var vaultIsOpen: Bool { vault != nil }
+
+  func keySlotProtections() throws(RPCError) -> Set<String> {
+    Set(try onStore { () throws(StoreFailure) in try store.keySlots() }.map(\.protection))
+  }
 
   /// Opens the vault again as it was opened at the start; false if that takes a person.
   func openAgain() throws(RPCError) -> Bool {
@@ -367,14 +371,7 @@ actor Registry {
     do {
       return try body()
     } catch {
-      switch error {
-      case .unsafePermissions:
-        throw .keyFailed(
-          "keyUnsafe", "Others can read or replace the key file. Its mode must be 0600 and its owner you.")
-      case .damaged:
-        throw .keyFailed("keyDamaged", "The key file is damaged. Put back the one that belongs to this store.")
-      case .unavailable: throw .keyFailed("keyUnavailable", "The key file can't be read or written.")
-      }
+      throw .key(error, of: source.protection)
     }
   }
 
@@ -410,14 +407,6 @@ extension RPCError {
   static func vaultDamaged(_ message: String) -> RPCError {
     RPCError(.integrity, message).with { $0.remedies = [.administrator] }
   }
-
-  /// The key of a slot is not to be had; another slot may do.
-  static func keyFailed(_ reason: String, _ message: String) -> RPCError {
-    vaultDamaged(message).with { $0.reason = reason }
-  }
-
-  static let keyGone = keyFailed(
-    "keyGone", "The key file of this store is gone. Without it nothing in it can be read; put it back.")
 
   /// What is wrong is the key, and not the store.
   var isOfKey: Bool { code == .unlockFailed || reason?.hasPrefix("key") == true }

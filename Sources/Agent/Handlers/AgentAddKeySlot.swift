@@ -10,6 +10,8 @@ enum AgentAddKeySlotHandler: MethodHandler {
       guard params.passphrase == nil, params.prompt == nil else {
         throw .invalidParams("/protection", expected: "passphrase, since a passphrase is given")
       }
+      _ = try await registry.keySlotList()
+      try await registry.askForKeys(for: params.protection.rawValue)
       return AgentAddKeySlot.Result(
         slot: try await registry.addKeySlot(params.protection), protection: params.protection)
     }

@@ -12,18 +12,20 @@ enum AgentInitializeHandler: MethodHandler {
       try await call.agent.unlock(.agentInitialize) { (registry) async throws(RPCError) in
         try await registry.initialize(passphrase: passphrase)
       }
-    case .keyFile:
+    case .keyFile, .secretService, .systemdCredential:
+      let protection = params.protection.rawValue
+      if try await !call.agent.registry.summary().isInitialized {
+        try await call.agent.registry.askForKeys(for: protection)
+      }
       try await call.agent.unlock(.agentInitialize) { (registry) async throws(RPCError) in
         // Once, whatever protects it: opening one that is there is `agent.unlock`.
         guard try await !registry.summary().isInitialized else {
           throw .invalidParams("", expected: "a vault that is not made yet")
         }
-        guard try await registry.open(protection: "keyFile") == .open else {
+        guard try await registry.open(protection: protection) == .open else {
           throw .invalidParams("/protection", expected: "the protection that this agent was started with")
         }
       }
-    case .secretService, .systemdCredential:
-      throw .invalidParams("/protection", expected: "one of keyFile, passphrase")
     }
     return AgentInitialize.Result(locked: false, protection: params.protection)
   }

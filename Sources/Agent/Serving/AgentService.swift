@@ -120,6 +120,8 @@ public final class AgentService: ConversationHost {
         try await registry.unlock(passphrase: passphrase)
         return .open
       }
+    } catch  where error.isOfLockedKey {
+      return .locked
     } catch {
       throw StartFailure(message: error.message, isStore: error.code == .storeUnavailable)
     }

@@ -75,8 +75,7 @@ extension RecordKind {
     case .head: .head
     case .accountKeys, .profile: .directory
     case .callerGrant, .provider, .activeAccount, .trustedTime, .erasure, .policy, .auditChain, .indexKey, .sequence,
-      .logKeys, .mark,
-      .keySlotNotes, .dropBox, .callerGrant:
+      .logKeys, .mark, .keySlotNotes, .dropBox:
       .vault
     case .outbox: .outbox
     // What a person's programs keep: with a PIN, a soft sign-out leaves this key under it alone.
