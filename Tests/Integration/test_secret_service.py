@@ -1,0 +1,552 @@
+"""The store's key in the keyring of the person's session: a real gnome-keyring on a bus of the test's own."""
+
+import hmac
+import os
+import re
+import shutil
+import subprocess
+import threading
+import unittest
+
+from house import PATIENCE_SECONDS, House, Scene, add_provider, import_account
+from message_bus import BusError, Connection, Session, Variant
+
+UNLOCK_FAILED, LOCKED, INTEGRITY = 1008, 1001, 5002
+VAULT_CLOSED = 76
+SERVICE, ROOT, INTERFACE = "org.freedesktop.secrets", "/org/freedesktop/secrets", "org.freedesktop.Secret."
+PROGRAMS = ("dbus-daemon", "gnome-keyring-daemon")
+MISSING = [name for name in PROGRAMS if shutil.which(name) is None]
+KEY = re.compile(rb"lanyard-key-1 ([0-9a-f]{64}) [0-9a-f]{16}")
+
+
+class Keyring:
+    """What the test asks of the service itself."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.session = self.call(ROOT, "Service", "OpenSession", "sv", "plain", Variant("s", ""))[1]
+
+    def call(self, path, interface, member, signature="", *values):
+        return self.connection.call(SERVICE, path, INTERFACE + interface, member, signature, *values)
+
+    def collection(self):
+        return self.call(ROOT, "Service", "ReadAlias", "s", "default")[0]
+
+    def items(self, **attributes):
+        found = self.call(ROOT, "Service", "SearchItems", "a{ss}", {"application": "lanyard", **attributes})
+        return found[0] + found[1]
+
+    def item(self):
+        """The one with the store's key."""
+        (item,) = self.items(**{"xdg:schema": "org.lanyard.StoreKey"})
+        return item
+
+    def secret(self, item):
+        return self.call(item, "Item", "GetSecret", "o", self.session)[0][2]
+
+    def set_secret(self, item, content):
+        self.call(item, "Item", "SetSecret", "(oayays)", (self.session, b"", content, "text/plain"))
+
+    def attributes(self, item):
+        properties = "org.freedesktop.DBus.Properties"
+        (value,) = self.connection.call(SERVICE, item, properties, "Get", "ss", INTERFACE + "Item", "Attributes")
+        return value.value
+
+    def copy(self, item, content):
+        properties = {
+            INTERFACE + "Item.Label": Variant("s", "a copy"),
+            INTERFACE + "Item.Attributes": Variant("a{ss}", self.attributes(item)),
+        }
+        secret = (self.session, b"", content, "text/plain")
+        self.call(self.collection(), "Collection", "CreateItem", "a{sv}(oayays)b", properties, secret, False)
+
+    def delete(self, item):
+        self.call(item, "Item", "Delete")
+
+    def lock(self):
+        self.call(ROOT, "Service", "Lock", "ao", [self.collection()])
+
+
+class Overheard:
+    """All that goes over a bus, byte by byte, as any program of the person can have it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        connection.call("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.Monitoring",
+                        "BecomeMonitor", "asu", [], 0)
+        self.bytes = bytearray()
+        self._thread = threading.Thread(target=self._listen)
+        self._thread.start()
+
+    def _listen(self):
+        self._connection.patience(None)
+        while True:
+            try:
+                self.bytes += self._connection.raw()
+            except OSError:
+                return
+
+    def close(self):
+        self._connection.close()
+        self._thread.join(PATIENCE_SECONDS)
+
+
+class SessionScene(Scene):
+    def __init__(self, session: Session, *options: str) -> None:
+        super().__init__(*options)
+        self.session = session
+
+    @property
+    def environment(self):
+        return {**super().environment, "DBUS_SESSION_BUS_ADDRESS": self.session.address}
+
+
+class SessionHouse(House):
+    def session(self):
+        session = Session()
+        self.addCleanup(session.close)
+        return session
+
+    def in_session(self, session, start=True):
+        scene = SessionScene(session, "--protection", "secret-service")
+        self.addCleanup(scene.__exit__)
+        if start:
+            scene.start()
+        return scene
+
+    def connection(self, session):
+        connection = session.connect()
+        self.addCleanup(connection.close)
+        return connection
+
+    def refuses(self, scene, *words):
+        """It does not start, says why, and has made no key in another place."""
+        ended = scene.run()
+        self.assertEqual(ended.returncode, VAULT_CLOSED, ended.stderr)
+        for word in words:
+            self.assertIn(word, ended.stderr.decode())
+        self.assertFalse(os.path.exists(os.path.join(scene.state, "key")))
+
+
+@unittest.skipIf(MISSING, f"NOT TESTED: {', '.join(MISSING)} not installed (.ci/packages)")
+class RealKeyring(SessionHouse):
+    def start_keyring(self, session):
+        keyring = session.run(
+            "gnome-keyring-daemon", "--foreground", "--components=secrets", "--unlock", stdin=subprocess.PIPE)
+        keyring.stdin.write(b"the keyring's own words\n")
+        keyring.stdin.close()
+        connection = self.connection(session)
+        self.until(lambda: connection.bus("NameHasOwner", "s", SERVICE)[0], "the keyring")
+        return keyring, Keyring(connection)
+
+    def prepared(self):
+        session = self.session()
+        process, keyring = self.start_keyring(session)
+        scene = self.in_session(session)
+        return session, process, keyring, scene
+
+    def test_the_first_start_makes_an_item_and_the_next_opens_by_it(self):
+        session, process, keyring, scene = self.prepared()
+        client = self.client(scene)
+        status = client.call("agent.status")
+        self.assertEqual((status["protection"], status["locked"]), ("secretService", False))
+        item = keyring.item()
+        text = keyring.secret(item)
+        self.assertRegex(text, KEY)
+        self.assertFalse(os.path.exists(os.path.join(scene.state, "key")))
+        practice = self.provider()
+        add_provider(client, practice)
+        import_account(client, practice, "alice", alias="alice")
+
+        scene.end()
+        scene.start()
+        client.call("token.get", {"account": "alice"})
+        # Locked and unlocked without a word, since the keyring is open.
+        client.call("agent.lock")
+        self.refused(LOCKED, lambda: client.call("token.get", {"account": "alice"}))
+        self.assertFalse(client.call("agent.unlock")["locked"])
+
+        # The keyring outlives its daemon, and the agent does not care that it was away.
+        session.end(process)
+        client.call("token.get", {"account": "alice"})
+        _, keyring = self.start_keyring(session)
+        client.call("agent.lock")
+        self.assertFalse(client.call("agent.unlock")["locked"])
+        self.assertEqual((keyring.item(), keyring.secret(keyring.item())), (item, text))
+
+    def test_the_bus_never_hears_the_key(self):
+        session = self.session()
+        process, _ = self.start_keyring(session)
+        overheard = Overheard(self.connection(session))
+        self.addCleanup(overheard.close)
+        scene = self.in_session(session)
+        client = self.client(scene)
+        client.call("agent.lock")
+        client.call("agent.unlock")
+        scene.end()
+        # The monitor has all that came before this.
+        scene.start()
+        scene.end()
+        self.until(lambda: overheard.bytes.count(b"GetSecret") >= 3, "what was said")
+        heard = bytes(overheard.bytes)
+        keyring = Keyring(self.connection(session))
+        key = KEY.match(keyring.secret(keyring.item())).group(1)
+        self.assertIn(b"dh-ietf1024-sha256-aes128-cbc-pkcs7", heard)
+        self.assertNotIn(b"lanyard-key-1", heard)
+        self.assertNotIn(key, heard.lower())
+        self.assertNotIn(bytes.fromhex(key.decode()), heard)
+        session.end(process)
+
+    def test_an_item_that_is_gone_is_not_made_anew(self):
+        _, _, keyring, scene = self.prepared()
+        scene.end()
+        text = keyring.secret(keyring.item())
+        attributes = keyring.attributes(keyring.item())
+        keyring.delete(keyring.item())
+        self.refuses(scene, "gone")
+        self.assertEqual(keyring.items(), [])
+
+        # Put back, wherever, it opens again.
+        properties = {
+            INTERFACE + "Item.Label": Variant("s", "put back"),
+            INTERFACE + "Item.Attributes": Variant("a{ss}", attributes),
+        }
+        keyring.call(keyring.collection(), "Collection", "CreateItem", "a{sv}(oayays)b", properties,
+                     (keyring.session, b"", text, "text/plain"), False)
+        scene.start()
+        self.assertFalse(self.client(scene).call("agent.status")["locked"])
+
+    def test_what_is_no_key_of_ours_is_damaged(self):
+        _, _, keyring, scene = self.prepared()
+        scene.end()
+        item = keyring.item()
+        text = keyring.secret(item)
+        flipped = text[:20] + (b"0" if text[20:21] != b"0" else b"1") + text[21:]
+        for content in (b"", b"hunter2", text[:-1], text + b"0", flipped, text.upper(), b"\xff" * 80, b"x" * 100_000):
+            keyring.set_secret(item, content)
+            self.refuses(scene)
+            self.assertEqual(keyring.secret(item), content)
+        keyring.set_secret(item, text + b"\n")
+        scene.start()
+        self.assertFalse(self.client(scene).call("agent.status")["locked"])
+
+    def test_copies_are_fine_and_two_keys_are_not(self):
+        session, _, keyring, scene = self.prepared()
+        scene.end()
+        item = keyring.item()
+        keyring.copy(item, keyring.secret(item))
+        scene.start()
+        scene.end()
+        other = self.in_session(session)
+        other.end()
+        (foreign,) = [each for each in keyring.items() if keyring.secret(each) != keyring.secret(item)]
+        keyring.copy(item, keyring.secret(foreign))
+        self.refuses(scene, "not a key of this store")
+
+    def test_another_key_does_not_open_it(self):
+        session, _, keyring, scene = self.prepared()
+        scene.end()
+        item = keyring.item()
+        other = self.in_session(session)
+        other.end()
+        (foreign,) = [each for each in keyring.items() if each != item]
+        keyring.set_secret(item, keyring.secret(foreign))
+        self.refuses(scene)
+
+    def test_a_locked_keyring_leaves_the_agent_locked(self):
+        session, process, keyring, scene = self.prepared()
+        client = self.client(scene)
+        scene.end()
+        text = keyring.secret(keyring.item())
+        keyring.lock()
+        scene.start()
+        status = client.call("agent.status")
+        self.assertEqual((status["locked"], status["protection"]), (True, "secretService"))
+        self.refused(LOCKED, lambda: client.call("account.list"))
+        # There is nobody in this session who could ask the person.
+        error = self.refused(UNLOCK_FAILED, lambda: client.call("agent.unlock"))
+        self.assertEqual(error.reason, "keyLocked")
+        self.assertIn("keyring", error.message)
+        self.assertTrue(client.call("agent.status")["locked"])
+
+        session.end(process)
+        _, keyring = self.start_keyring(session)
+        self.assertFalse(client.call("agent.unlock")["locked"])
+        self.assertEqual(keyring.secret(keyring.item()), text)
+
+    def test_a_first_start_waits_for_a_locked_keyring(self):
+        session = self.session()
+        process, keyring = self.start_keyring(session)
+        keyring.lock()
+        scene = self.in_session(session)
+        client = self.client(scene)
+        status = client.call("agent.status")
+        self.assertEqual((status["locked"], status["initialized"]), (True, False))
+        self.refused(UNLOCK_FAILED, lambda: client.call("agent.initialize", {"protection": "secretService"}))
+        session.end(process)
+        _, keyring = self.start_keyring(session)
+        made = client.call("agent.initialize", {"protection": "secretService"})
+        self.assertEqual(made, {"locked": False, "protection": "secretService"})
+        self.assertRegex(keyring.secret(keyring.item()), KEY)
+
+    def test_without_the_service_or_the_bus_it_does_not_start(self):
+        session, process, keyring, scene = self.prepared()
+        scene.end()
+        session.end(process)
+        self.refuses(scene, "Secret Service", "DBUS_SESSION_BUS_ADDRESS")
+        fresh = self.in_session(session, start=False)
+        self.refuses(fresh, "Secret Service")
+        session.close()
+        self.refuses(scene, "Secret Service")
+        self.refuses(fresh, "Secret Service")
+        self.assertEqual([name for name in os.listdir(fresh.state) if name.startswith("key")], [])
+
+    def test_two_states_have_two_keys_and_one_that_moves_keeps_its_own(self):
+        session, _, keyring, scene = self.prepared()
+        scene.end()
+        other = self.in_session(session)
+        other.end()
+        self.assertEqual(len({keyring.secret(item) for item in keyring.items()}), 2)
+        os.rename(scene.state, scene.state + "-elsewhere")
+        scene.state += "-elsewhere"
+        scene.start()
+        self.assertFalse(self.client(scene).call("agent.status")["locked"])
+
+
+class LyingService:
+    """A Secret Service that keeps to the words of the interface, and lies where the test wants it to."""
+
+    PRIME = int(
+        "FFFFFFFFFFFFFFFFC90FDAA22168C234C4C6628B80DC1CD129024E088A67CC74020BBEA63B139B22514A08798E3404DDEF9519B3CD3A431B"
+        "302B0A6DF25F14374FE1356D6D51C245E485B576625E7EC6F44C42E9A637ED6B0BFF5CB6F406B7EDEE386BFB5A899FA5AE9F24117C4B1FE6"
+        "49286651ECE65381FFFFFFFFFFFFFFFF", 16)
+    COLLECTION, ITEM, PROMPT = ROOT + "/collection/vault", ROOT + "/collection/vault/1", ROOT + "/prompt/1"
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.private = int.from_bytes(os.urandom(128), "big") % self.PRIME
+        self.public = pow(2, self.private, self.PRIME)
+        self.session_key = b""
+        self.text = None
+        self.attributes = {}
+        self.locked = False
+        self.hides_while_locked = True
+        """As KeePassXC does: nothing of a locked database is told."""
+        self.person_says = "yes"
+        self.prompts_to_create = False
+        self.collections = [self.COLLECTION]
+        self.silent_at = ""
+        self.errors = {}
+        self.answers = {}
+        self.asked = []
+        self._thread = threading.Thread(target=connection.serve, args=(self.answer,), daemon=True)
+        connection.patience(None)
+        connection.bus("RequestName", "su", SERVICE, 4)
+        self._thread.start()
+
+    def close(self):
+        self.connection.close()
+
+    def aes(self, data, vector, decrypt=False):
+        command = ["openssl", "enc", "-aes-128-cbc", "-K", self.session_key.hex(), "-iv", vector.hex()]
+        made = subprocess.run(command + ["-d"] * decrypt, input=data, capture_output=True, check=True)
+        return made.stdout
+
+    def agree(self, theirs):
+        shared = pow(int.from_bytes(theirs, "big"), self.private, self.PRIME).to_bytes(128, "big")
+        extracted = hmac.digest(bytes(32), shared, "sha256")
+        self.session_key = hmac.digest(extracted, b"\1", "sha256")[:16]
+
+    def answer(self, message):
+        member, body = message.fields["member"], message.body
+        self.asked.append(member)
+        if member == self.silent_at:
+            return None
+        if member in self.errors:
+            raise BusError(self.errors[member])
+        if member in self.answers:
+            return self.answers[member]
+        return getattr(self, "on_" + member)(*body)
+
+    def on_OpenSession(self, algorithm, theirs):
+        if algorithm != "dh-ietf1024-sha256-aes128-cbc-pkcs7":
+            return "vo", (Variant("s", ""), ROOT + "/session/plain")
+        self.agree(theirs.value)
+        size = (self.public.bit_length() + 7) // 8 or 1
+        return "vo", (Variant("ay", self.public.to_bytes(size, "big")), ROOT + "/session/1")
+
+    def on_SearchItems(self, attributes):
+        found = [self.ITEM] if self.text is not None and attributes.items() <= self.attributes.items() else []
+        if not self.locked:
+            return "aoao", (found, [])
+        return "aoao", ([], [] if self.hides_while_locked else found)
+
+    def on_ReadAlias(self, name):
+        return "o", (self.collections[0] if self.collections else "/",)
+
+    def on_Get(self, interface, name):
+        return "v", (Variant("b", self.locked),)
+
+    def on_Unlock(self, objects):
+        return ("aoo", ([], self.PROMPT)) if self.locked else ("aoo", (objects, "/"))
+
+    def on_Prompt(self, window):
+        if self.person_says == "nothing":
+            return "", ()
+        agreed = self.person_says == "yes"
+        self.locked = self.locked and not agreed
+        # Somebody else's prompt first.
+        for path, dismissed in ((self.PROMPT + "0", agreed), (self.PROMPT, not agreed)):
+            self.connection.send(
+                4, "bv", (dismissed, Variant("ao", [])), path=path, interface=INTERFACE + "Prompt", member="Completed")
+        return "", ()
+
+    def on_Dismiss(self):
+        return "", ()
+
+    def on_CreateItem(self, properties, secret, replace):
+        self.attributes = properties[INTERFACE + "Item.Attributes"].value
+        self.text = self.aes(secret[2], secret[1], decrypt=True)
+        return "oo", (("/", self.PROMPT) if self.prompts_to_create else (self.ITEM, "/"))
+
+    def on_GetSecret(self, session):
+        vector = os.urandom(16)
+        return "(oayays)", ((session, vector, self.aes(self.text, vector), "text/plain"),)
+
+    def on_Delete(self):
+        self.text = None
+        return "o", ("/",)
+
+
+@unittest.skipIf(shutil.which("dbus-daemon") is None, "NOT TESTED: dbus-daemon not installed (.ci/packages)")
+class OtherServices(SessionHouse):
+    def prepared(self):
+        session = self.session()
+        service = LyingService(session.connect())
+        self.addCleanup(service.close)
+        return session, service
+
+    def opened(self):
+        session, service = self.prepared()
+        scene = self.in_session(session)
+        self.assertFalse(self.client(scene).call("agent.status")["locked"])
+        scene.end()
+        return scene, service
+
+    def test_one_that_tells_nothing_while_locked_and_asks_before_it_makes_an_item(self):
+        session, service = self.prepared()
+        service.prompts_to_create = True
+        scene = self.in_session(session)
+        client = self.client(scene)
+        self.assertFalse(client.call("agent.status")["locked"])
+        self.assertRegex(service.text, KEY)
+        scene.end()
+        for hides in (True, False):
+            service.hides_while_locked, service.locked = hides, True
+            service.asked.clear()
+            scene.start()
+            self.assertTrue(client.call("agent.status")["locked"])
+            self.assertNotIn("Prompt", service.asked)
+            self.assertIn("Dismiss", service.asked)
+            service.person_says = "no"
+            self.assertEqual(self.refused(UNLOCK_FAILED, lambda: client.call("agent.unlock")).reason, "keyLocked")
+            service.person_says = "yes"
+            self.assertFalse(client.call("agent.unlock")["locked"])
+            scene.end()
+
+    def test_others_are_answered_while_the_person_thinks(self):
+        scene, service = self.opened()
+        service.locked, service.person_says = True, "nothing"
+        scene.start()
+        waiting, other = self.client(scene), self.client(scene)
+        outcome = []
+        def unlock():
+            try:
+                outcome.append(waiting.call("agent.unlock"))
+            except Exception as error:
+                outcome.append(error)
+        thread = threading.Thread(target=unlock)
+        thread.start()
+        self.until(lambda: "Prompt" in service.asked, "the question")
+        self.assertTrue(other.call("agent.status")["locked"])
+        # One question at a time.
+        self.refused(UNLOCK_FAILED, lambda: other.call("agent.unlock"))
+        # The service ends, and with it the question.
+        service.close()
+        thread.join(PATIENCE_SECONDS)
+        self.assertFalse(thread.is_alive())
+        self.assertIsInstance(outcome[0], Exception)
+
+    def test_a_number_that_makes_a_known_key_is_refused(self):
+        for number in (0, 1, LyingService.PRIME - 1, LyingService.PRIME, LyingService.PRIME + 1):
+            session, service = self.prepared()
+            service.public = number
+            self.refuses(self.in_session(session, start=False), "Secret Service")
+            self.assertNotIn("CreateItem", service.asked)
+
+    def test_there_is_no_fall_to_the_plain_algorithm(self):
+        session, service = self.prepared()
+        service.errors["OpenSession"] = "org.freedesktop.DBus.Error.NotSupported"
+        self.refuses(self.in_session(session, start=False), "Secret Service")
+        self.assertEqual(service.asked.count("OpenSession"), 1)
+        del service.errors["OpenSession"]
+        service.answers["OpenSession"] = ("vo", (Variant("s", ""), ROOT + "/session/plain"))
+        self.refuses(self.in_session(session, start=False), "Secret Service")
+        self.assertNotIn("CreateItem", service.asked)
+
+    def test_what_was_not_sealed_in_this_session_is_damaged(self):
+        scene, service = self.opened()
+        vector = bytes(16)
+        for sealed, chosen in (
+            (b"", vector), (b"x" * 15, vector), (bytes(96), vector), (service.text, vector), (bytes(96), b""),
+            (bytes(1 << 16), vector),
+        ):
+            secret = (ROOT + "/session/1", chosen, sealed, "text/plain")
+            service.answers["GetSecret"] = ("(oayays)", (secret,))
+            self.refuses(scene, "not a key of this store")
+        service.answers.clear()
+        scene.start()
+
+    def test_answers_of_other_types_are_no_answers(self):
+        scene, service = self.opened()
+        for member, answer in (
+            ("OpenSession", ("s", ("hello",))), ("OpenSession", ("vo", (Variant("ay", b""), "/"))),
+            ("SearchItems", ("", ())), ("SearchItems", ("as", (["x"],))),
+            ("SearchItems", ("aoao", ([f"{ROOT}/i{n}" for n in range(500)], []))), ("GetSecret", ("s", ("key",))),
+        ):
+            service.answers = {member: answer}
+            self.refuses(scene)
+        service.answers = {}
+        for member, error in (
+            ("SearchItems", "org.freedesktop.DBus.Error.Failed"), ("GetSecret", INTERFACE + "Error.NoSuchObject"),
+            ("GetSecret", INTERFACE + "Error.NoSession"),
+        ):
+            service.errors = {member: error}
+            self.refuses(scene)
+        service.errors = {"GetSecret": INTERFACE + "Error.IsLocked"}
+        scene.start()
+        self.assertTrue(self.client(scene).call("agent.status")["locked"])
+
+    def test_one_that_hangs_is_waited_for_five_seconds(self):
+        scene, service = self.opened()
+        service.silent_at = "SearchItems"
+        self.refuses(scene, "Secret Service")
+        service.silent_at = ""
+        scene.start()
+
+    def test_without_a_default_keyring_nothing_is_concluded(self):
+        scene, service = self.opened()
+        text, service.text, service.collections = service.text, None, []
+        self.refuses(scene, "default keyring")
+        self.assertNotIn("CreateItem", service.asked[-5:])
+        service.text = text
+        scene.start()
+        scene.end()
+        # With one, what is not there is gone.
+        service.text, service.collections = None, [LyingService.COLLECTION]
+        self.refuses(scene, "gone")
+        self.assertEqual(service.asked.count("CreateItem"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
