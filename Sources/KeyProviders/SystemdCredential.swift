@@ -54,8 +54,7 @@ public struct SystemdCredential: KeySource {
     var status = stat()
     guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
       status.st_uid == 0 || status.st_uid == geteuid(),
-      // Writing and executing are nobody's here, and others are nobody's business.
-      status.st_mode & 0o7777 & ~0o440 == 0, status.st_mode & 0o040 == 0 || status.st_gid == 0
+      status.st_mode & 0o7777 & ~0o640 == 0, status.st_mode & 0o040 == 0 || status.st_gid == 0
     else {
       close(file)
       throw .unsafePermissions

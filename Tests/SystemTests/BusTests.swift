@@ -3,37 +3,6 @@ import DBus
 import Foundation
 import Testing
 
-/// A message bus of the test's own, gone with it.
-final class PrivateBus {
-  private var daemon: pid_t = 0
-  let address: BusAddress
-
-  init() throws {
-    var ends: [Int32] = [0, 0]
-    try #require(pipe(&ends) == 0)
-    defer { close(ends[0]) }
-    let words = ["dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address=\(ends[1])"]
-    var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-    defer { arguments.forEach { free($0) } }
-    let spawned = posix_spawnp(&daemon, words[0], nil, nil, &arguments, environ)
-    close(ends[1])
-    try #require(spawned == 0)
-    var line: [UInt8] = []
-    var byte: UInt8 = 0
-    while read(ends[0], &byte, 1) == 1, byte != UInt8(ascii: "\n") { line.append(byte) }
-    address = try #require(BusAddress(String(decoding: line, as: UTF8.self)))
-  }
-
-  func stop() {
-    guard daemon > 0 else { return }
-    kill(daemon, SIGKILL)
-    waitpid(daemon, nil, 0)
-    daemon = 0
-  }
-
-  deinit { stop() }
-}
-
 @Suite struct BusTests {
   let bus: PrivateBus
 
