@@ -47,9 +47,11 @@ import Testing
       case 10: await world.clock.sleep(for: Milliseconds(number(0...4000)))
       case 11:
         let mode = ["soft", "hard", "offline"][Int(number(0...2))]
-        client.send("account.signOut", #"{"account":"\#(user)","mode":"\#(mode)"}"#)
+        let asked = client.send("account.signOut", #"{"account":"\#(user)","mode":"\#(mode)"}"#)
         await world.clock.sleep(for: Milliseconds(number(0...300)))
-        if number(0...1) == 0 { _ = try? await world.signIn(user, at: provider) }
+        // Whoever is signed in and signs in again leaves the token of before to its provider.
+        let isOut = await client.answer(to: asked).error == nil
+        if isOut, number(0...1) == 0 { _ = try? await world.signIn(user, at: provider) }
       default:
         // What is on its way ends first: a death in the middle of it is another story. Nothing of it is in memory.
         await pause(client, "agent.lock")
