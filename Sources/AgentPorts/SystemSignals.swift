@@ -4,6 +4,10 @@ public enum SystemSignal: Sendable, Hashable {
   case networkChanged
   /// The wall clock was set, or the machine woke from sleep.
   case clockChanged
+  /// The machine is about to sleep, and waits a moment for `readyToSleep`.
+  case sleeps
+  /// The person's screen was locked.
+  case screenLocked
 }
 
 /// Tells when the machine changed in a way that matters to tokens.
@@ -13,6 +17,12 @@ public protocol SystemSignals: Sendable {
   func start(_ onSignal: @escaping @Sendable (SystemSignal) -> Void)
   /// Nothing is told any more, but for a call that is under way.
   func stop()
+  /// After `sleeps`: what had to be done before it is done.
+  func readyToSleep()
+}
+
+extension SystemSignals {
+  public func readyToSleep() {}
 }
 
 /// A machine that tells nothing.

@@ -1,3 +1,4 @@
+internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
@@ -135,16 +136,16 @@ actor Registry {
   /// Unlocks by a passphrase; the wrong one changes nothing, and after a few of them the next has to wait.
   func unlock(passphrase: Secret) throws(RPCError) {
     guard vault == nil else { return }
-    if let nextTry = unlockThrottle.nextTry, clock.boot() < nextTry {
-      throw .unlockFailed(retryAfter: nextTry - clock.boot())
-    }
+    if let wait = unlockThrottle.begin(at: clock.boot()) { throw .unlockFailed(retryAfter: wait) }
     do throws(RPCError) {
       try tryUnlock(passphrase: passphrase)
-      unlockThrottle = UnlockThrottle()
+      unlockThrottle.wasNotWrong()
     } catch {
-      guard error.code == .unlockFailed, error.retryAfter != nil else { throw error }
-      unlockThrottle.failed(at: clock.boot())
-      throw .unlockFailed(retryAfter: unlockThrottle.nextTry.map { $0 - clock.boot() } ?? Milliseconds(1))
+      guard error.code == .unlockFailed, error.retryAfter != nil else {
+        unlockThrottle.wasNotWrong()
+        throw error
+      }
+      throw .unlockFailed(retryAfter: unlockThrottle.wasWrong(at: clock.boot()))
     }
   }
 
@@ -379,21 +380,6 @@ actor Registry {
     stepUps.end()
     lock()
     store.close()
-  }
-}
-
-/// Wrong passphrases in a row. Argon2id makes each guess dear; this makes many of them slow.
-private struct UnlockThrottle {
-  /// A person mistypes.
-  private static let free = 3
-  private static let longest = Milliseconds.seconds(60)
-  private var failures = 0
-  private(set) var nextTry: BootInstant?
-
-  mutating func failed(at now: BootInstant) {
-    failures += 1
-    guard failures >= Self.free else { return }
-    nextTry = now + min(Self.longest, .seconds(1) * (Int64(1) << min(failures - Self.free, 6)))
   }
 }
 

@@ -1,3 +1,4 @@
+internal import AgentPorts
 internal import AgentProtocol
 
 extension AgentService {
@@ -20,12 +21,22 @@ extension AgentService {
     try? await background.finish { [self] () async throws(RPCError) in
       try await door.pass {
         guard await self.registry.leave(because: reason) else { return }
+        self.idle.closed()
         await self.accounts.releaseAll()
         await self.signIns.vaultWasLocked()
         await self.revocations.vaultWasLocked()
         self.events.publish(AgentLockedEvent(reason: reason.rawValue))
       }
     }
+  }
+
+  /// The machine waits with its sleep until the keys are gone.
+  func lockedByTheMachine(_ reason: LockReason) {
+    let started = background.start { [self] in
+      await lock(because: reason)
+      if reason == .sleep { environment.signals.readyToSleep() }
+    }
+    if !started { environment.signals.readyToSleep() }
   }
 
   /// Opens the vault as `open` does it, and goes on with what waited for that.
@@ -38,6 +49,7 @@ extension AgentService {
         try await open(self.registry)
         guard !wasOpen else { return }
         try await self.registry.enter(event)
+        self.idle.opened()
         self.resumeWork()
         self.events.publish(AgentUnlockedEvent())
       }

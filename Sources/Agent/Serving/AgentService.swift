@@ -21,6 +21,8 @@ public final class AgentService: ConversationHost {
   let events: EventHub
   let registry: Registry
   let door = VaultDoor()
+  let idle: IdleWatch
+  let locking: LockingRules
   let accounts: AccountDirectory
   let signIns: SignInDesk
   let revocations: RevocationDesk
@@ -51,8 +53,10 @@ public final class AgentService: ConversationHost {
   public init(
     store: sending any Store, keySource: (any KeySource)?, otherKeySources: [any KeySource] = [],
     anchor: (any RollbackAnchor)? = nil, environment: AgentEnvironment, version: String,
-    ownerGrant: Secret? = nil, onShutDown: @escaping @Sendable () -> Void = {}
+    ownerGrant: Secret? = nil, locking: LockingRules = LockingRules(),
+    onShutDown: @escaping @Sendable () -> Void = {}
   ) {
+    self.locking = locking
     self.environment = environment
     self.version = version
     self.onShutDown = onShutDown
@@ -90,6 +94,11 @@ public final class AgentService: ConversationHost {
     revocations = RevocationDesk(around: around)
     erasures = ErasureDesk(around: around)
     desk.value = revocations
+    let whole = Handle<AgentService>()
+    idle = IdleWatch(after: locking.idle, clock: environment.clock, background: background) {
+      await whole.value?.lock(because: .idle)
+    }
+    whole.value = self
   }
 
   // MARK: life
@@ -108,6 +117,7 @@ public final class AgentService: ConversationHost {
   public func open(
     protection: String, passphrase: Secret? = nil, acceptingOldStore: Bool = false
   ) async throws(StartFailure) -> Opening {
+    defer { if board.opening != nil { idle.opened() } }
     do throws(RPCError) {
       switch try await registry.open(protection: protection, acceptingOldStore: acceptingOldStore) {
       case .open: return .open
@@ -178,6 +188,8 @@ public final class AgentService: ConversationHost {
       connectivity.networkChanged()
       wayMayBeOpen()
     case .clockChanged: clockMayHaveChanged()
+    case .sleeps: if locking.onSleep { lockedByTheMachine(.sleep) } else { environment.signals.readyToSleep() }
+    case .screenLocked: if locking.onScreenLock { lockedByTheMachine(.screen) }
     }
   }
 
@@ -225,12 +237,13 @@ public final class AgentService: ConversationHost {
   }
 }
 
-/// A part that is made after those that need it.
+/// A part that is made after those that need it. It is the agent's, and is not kept alive by them.
 private final class Handle<Part: AnyObject & Sendable>: Sendable {
-  private let part = Mutex<Part?>(nil)
+  private let part = Mutex<Weak>(Weak())
+  private struct Weak: @unchecked Sendable { weak var part: Part? }
 
   var value: Part? {
-    get { part.withLock { $0 } }
-    set { part.withLock { $0 = newValue } }
+    get { part.withLock { $0.part } }
+    set { part.withLock { $0.part = newValue } }
   }
 }

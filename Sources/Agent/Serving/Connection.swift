@@ -267,9 +267,12 @@ public final class Connection: Conversation, @unchecked Sendable {
   }
 
   private func serve(_ prepared: PreparedCall, _ name: String, _ id: [UInt8]?, _ slot: AnswerSlot?) {
+    let info = agent.methods[name]?.info
+    if let info { agent.idle.began(info) }
     switch prepared {
     case .ordered(let run, let answered):
       gate.submit(isBarrier: false) { [self] in
+        defer { if let info { agent.idle.ended(info) } }
         let call = Call(agent: agent, connection: self, standing: standing)
         do throws(RPCError) {
           let result = try run(call)
@@ -291,6 +294,7 @@ public final class Connection: Conversation, @unchecked Sendable {
           requests.release(id)
           answer(name, id, slot, result)
           if isBarrier { gate.release() }
+          if let info { agent.idle.ended(info) }
           finished()
         }
         let started = agent.background.start { [self] in
@@ -367,6 +371,7 @@ public final class Connection: Conversation, @unchecked Sendable {
       scratch.verbatim("}\n")
     }
     guard isAnswered else { return false }
+    agent.idle.used(at: now)
     scratch.withBytes { output.append($0) }
     scratch.reset()
     return true

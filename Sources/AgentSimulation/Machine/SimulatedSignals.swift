@@ -7,12 +7,17 @@ internal import Synchronization
 ///     world.network.isOnline = true
 ///     world.signals.fire(.networkChanged)
 public final class SimulatedSignals: Sendable {
+  private let ready = Mutex(0)
   private let listeners = Mutex<[UInt64: @Sendable (SystemSignal) -> Void]>([:])
 
   /// Tells it at once to whoever listens; what follows from it happens as the executor chooses.
   public func fire(_ signal: SystemSignal) {
     for (_, listener) in listeners.withLock({ $0.sorted { $0.key < $1.key } }) { listener(signal) }
   }
+
+  /// How often the machine was told that it may sleep.
+  public var readiness: Int { ready.withLock { $0 } }
+  fileprivate func countReadiness() { ready.withLock { $0 += 1 } }
 
   fileprivate func set(_ listener: (@Sendable (SystemSignal) -> Void)?, of process: UInt64) {
     listeners.withLock { $0[process] = listener }
@@ -26,6 +31,7 @@ struct ProcessSignals: SystemSignals {
 
   func start(_ onSignal: @escaping @Sendable (SystemSignal) -> Void) { signals.set(onSignal, of: process) }
   func stop() { signals.set(nil, of: process) }
+  func readyToSleep() { signals.countReadiness() }
 }
 
 extension SimulatedWorld {

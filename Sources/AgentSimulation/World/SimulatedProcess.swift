@@ -25,7 +25,7 @@ final class SimulatedProcess: Sendable {
     agent = AgentService(
       store: store, keySource: world.protection == "keyFile" ? world.keys : nil, anchor: world.anchor,
       environment: environment, version: "1.0.0-simulated", ownerGrant: world.ownerGrant.map { Secret(text: $0) },
-      onShutDown: world.onShutDown)
+      locking: world.locking, onShutDown: world.onShutDown)
     let (browser, agent) = (world.browser, agent)
     life.atEnd {
       browser.closeAll()

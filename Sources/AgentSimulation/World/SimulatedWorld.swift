@@ -31,6 +31,7 @@ public final class SimulatedWorld: Sendable {
   let protection: String
   /// The agent's, if it asks a grant of everybody. Clients of scenes bring it.
   let ownerGrant: String?
+  let locking: LockingRules
   let log: any AgentLog
   let directories: any DirectoryAccounts
   let onShutDown: @Sendable () -> Void
@@ -48,13 +49,14 @@ public final class SimulatedWorld: Sendable {
   /// end by itself, as its transport is told.
   public init(
     seed: UInt64, start: Timestamp = Timestamp(year: 2030, month: 1, day: 1), protection: String = "keyFile",
-    ownerGrant: String? = nil, log: any AgentLog = SilentLog(),
+    ownerGrant: String? = nil, locking: LockingRules = LockingRules(), log: any AgentLog = SilentLog(),
     directories: any DirectoryAccounts = NoDirectoryAccounts(),
     onShutDown: @escaping @Sendable () -> Void = {}
   ) {
     self.seed = seed
     self.protection = protection
     self.ownerGrant = ownerGrant
+    self.locking = locking
     self.log = log
     self.directories = directories
     self.onShutDown = onShutDown

@@ -1,0 +1,71 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+internal import Synchronization
+
+/// Sees who uses the vault, and has it locked when nobody does. Does nothing, and costs nothing, where no person asked
+/// for that.
+final class IdleWatch: Sendable {
+  private let isOn: Bool
+  private let machine: Mutex<IdleLock?>
+  private let clock: any AgentClock
+  private let background: BackgroundWork
+  private let lock: @Sendable () async -> Void
+
+  init(
+    after limit: Milliseconds?, clock: any AgentClock, background: BackgroundWork,
+    lock: @escaping @Sendable () async -> Void
+  ) {
+    isOn = limit != nil
+    machine = Mutex(limit.map { IdleLock(after: $0) })
+    self.clock = clock
+    self.background = background
+    self.lock = lock
+  }
+
+  func opened() { follow { $0.opened(at: $1) } }
+  func closed() { change { $0.closed() } }
+
+  /// On the reading thread, for an answer from memory.
+  func used(at now: BootInstant) { change { $0.used(at: now) } }
+
+  func began(_ method: MethodInfo) {
+    if isOn, method.usesVault { change { $0.began(at: clock.boot()) } }
+  }
+
+  func ended(_ method: MethodInfo) {
+    if isOn, method.usesVault { follow { $0.ended(at: $1) } }
+  }
+
+  @discardableResult
+  private func change<Result: Sendable>(_ body: (inout IdleLock) -> Result) -> Result? {
+    guard isOn else { return nil }
+    return machine.withLock { machine in
+      guard var idle = machine else { return nil }
+      defer { machine = idle }
+      return body(&idle)
+    }
+  }
+
+  private func follow(_ body: (inout IdleLock, BootInstant) -> IdleLock.Effect?) {
+    switch change({ body(&$0, clock.boot()) }) ?? nil {
+    case .sleep(let until): sleep(until: until)
+    case .lock: background.start { [lock] in await lock() }
+    case nil: break
+    }
+  }
+
+  private func sleep(until moment: BootInstant) {
+    background.startTimer { [self] in
+      await clock.sleep(until: moment)
+      guard !Task.isCancelled else { return }
+      follow { $0.woke(planned: moment, at: $1) }
+    }
+  }
+}
+
+extension MethodInfo {
+  /// What tells of the agent alone is asked by panels and scripts all the time, and keeps no vault open.
+  fileprivate var usesVault: Bool { !["agent", "connectivity", "event", "rpc"].contains(feature) }
+}

@@ -1,0 +1,15 @@
+public import AgentModel
+
+/// When the vault is locked without anybody asking for it. By itself never: background programs would stop.
+public struct LockingRules: Hashable, Sendable {
+  /// No request used the vault for this long.
+  public var idle: Milliseconds?
+  public var onSleep: Bool
+  public var onScreenLock: Bool
+
+  public init(idle: Milliseconds? = nil, onSleep: Bool = false, onScreenLock: Bool = false) {
+    self.idle = idle
+    self.onSleep = onSleep
+    self.onScreenLock = onScreenLock
+  }
+}
