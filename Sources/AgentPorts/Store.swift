@@ -29,6 +29,9 @@ public protocol Store: AnyObject {
   func truncateLog() throws(StoreFailure) -> Bool
   /// The database's own check of itself; empty if it is sound.
   func integrityProblems() throws(StoreFailure) -> [String]
+  /// Copies everything, as it is at this moment, into a new store at `path`, where nothing is yet; a copy that failed
+  /// half way is left for the caller to remove.
+  func snapshot(to path: String) throws(StoreFailure)
   func close()
 }
 

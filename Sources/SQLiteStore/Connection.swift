@@ -78,6 +78,9 @@ final class Connection {
     return true
   }
 
+  /// Begins to copy everything into another connection's database (sqlite3_backup_init); nil if it can't be.
+  func begin(to target: OpaquePointer) -> OpaquePointer? { sqlite3_backup_init(target, "main", handle, "main") }
+
   /// Whatever somebody wrote into the file, its schema must not be able to run anything.
   private func distrust() throws(StoreFailure) {
     sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)

@@ -94,4 +94,10 @@ public final class SQLiteStore: Store {
   }
 
   public func truncateLog() throws(StoreFailure) -> Bool { try opened().truncateLog() }
+
+  public func snapshot(to path: String) throws(StoreFailure) {
+    // Made with mode 0600 before SQLite writes a byte into it.
+    let path = vfs == nil ? try PrivateFiles(path: path).path : path
+    try opened().copy(to: path, vfs: vfs)
+  }
 }

@@ -158,5 +158,9 @@ final class ProcessStore: Store {
     try call { (store) throws(StoreFailure) in try store.integrityProblems() }
   }
 
+  func snapshot(to path: String) throws(StoreFailure) {
+    try call { (store) throws(StoreFailure) in try store.snapshot(to: path) }
+  }
+
   func close() { inner.close() }
 }
