@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -53,4 +54,23 @@ int lanyard_is_same_file(int fd, const char *path) {
   struct stat open_file, named_file;
   return fstat(fd, &open_file) == 0 && lstat(path, &named_file) == 0 && open_file.st_dev == named_file.st_dev &&
          open_file.st_ino == named_file.st_ino;
+}
+
+int lanyard_open_unnamed(int directory) {
+  return result_of(openat(directory, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
+}
+
+int lanyard_name_file(int file, int directory, const char *name) {
+  // By way of /proc, which needs no privilege (openat(2), O_TMPFILE).
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+  return linkat(AT_FDCWD, path, directory, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+}
+
+int lanyard_rename_new(int directory, const char *name, const char *new_name) {
+  if (renameat2(directory, name, directory, new_name, RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return -errno;
+  // A file system that knows no such flag: a second name, which is never put in the place of another.
+  if (linkat(directory, name, directory, new_name, 0) < 0) return -errno;
+  return unlinkat(directory, name, 0) < 0 ? -errno : 0;
 }

@@ -136,6 +136,13 @@ int lanyard_open_private_file(const char *path, int flags);
 int lanyard_check_owned(int fd, mode_t allowed);
 /// Takes an exclusive lock that ends with the descriptor (open file description lock); -EAGAIN if another has it.
 int lanyard_lock_file(int fd);
+/// A new file for writing that has no name yet, in the directory behind a descriptor: mode 0600. It is gone with its
+/// descriptor unless it gets a name. -EOPNOTSUPP where the file system has none such.
+int lanyard_open_unnamed(int directory);
+/// Gives such a file its name: -EEXIST if anything stands there.
+int lanyard_name_file(int file, int directory, const char *name);
+/// Renames within a directory: -EEXIST if anything stands under the new name.
+int lanyard_rename_new(int directory, const char *name, const char *new_name);
 /// True if `path` still names the file behind `fd` (device and inode).
 int lanyard_is_same_file(int fd, const char *path);
 

@@ -1,0 +1,75 @@
+public import AgentPorts
+internal import CSQLite
+
+/// `BackupFiles` beside an SQLite store, in its private directory.
+///
+/// Names are fixed, since there is one agent a directory and one backup at a time: so the next start finds what a crash
+/// left behind.
+public struct StoreBackups: BackupFiles {
+  private let path: String
+  private let vfs: String?
+
+  /// `path` is the live store's. `vfs` as for `SQLiteStore`: on a simulated disk the person's file is in it too.
+  public init(beside path: String, vfs: String? = nil) {
+    self.path = path
+    self.vfs = vfs
+  }
+
+  public var copyPath: String { path + "-copy" }
+  private var draftPath: String { path + "-draft" }
+  private var fetchedPath: String { path + "-fetched" }
+
+  /// What SQLite and the store put beside a database.
+  private static let suffixes = ["", "-wal", "-shm", "-journal", "-reserve"]
+
+  public func openCopy() throws(StoreFailure) -> any Store { try SQLiteStore(path: copyPath, vfs: vfs) }
+
+  public func makeDraft() throws(StoreFailure) -> any Store { try SQLiteStore(path: draftPath, vfs: vfs) }
+
+  public func checkTarget(_ path: String) throws(BackupFileFailure) {
+    if let vfs { try SimulatedPlace.check(path, vfs) } else { try OutsideFile(path).checkFree() }
+  }
+
+  public func publish(to path: String) throws(BackupFileFailure) -> Int {
+    if let vfs { return try SimulatedPlace.copy(draftPath, to: path, vfs) }
+    return try OutsideFile(path).write(from: draftPath)
+  }
+
+  public func fetch(from path: String) throws(BackupFileFailure) -> any Store {
+    if let vfs {
+      try SimulatedPlace.checkIsStore(path, vfs)
+      _ = try SimulatedPlace.copy(path, to: fetchedPath, vfs)
+    } else {
+      try OutsideFile(path).read(into: fetchedPath)
+    }
+    do {
+      return try SQLiteStore(path: fetchedPath, vfs: vfs)
+    } catch {
+      throw .store(error)
+    }
+  }
+
+  public func removeAll() {
+    guard let system = sqlite3_vfs_find(vfs) else { return }
+    for path in [copyPath, draftPath, fetchedPath] {
+      for suffix in Self.suffixes {
+        var exists: Int32 = 0
+        let name = path + suffix
+        guard system.pointee.xAccess(system, name, SQLITE_ACCESS_EXISTS, &exists) == SQLITE_OK, exists != 0 else {
+          continue
+        }
+        _ = system.pointee.xDelete(system, name, 0)
+      }
+    }
+  }
+}
+
+/// What every database of this program begins with (SQLite's file format, 1.3 "The Database Header").
+enum StoreHeader {
+  static let byteCount = 100
+
+  static func isOurs(_ bytes: [UInt8]) -> Bool {
+    guard bytes.count >= byteCount, bytes.starts(with: Array("SQLite format 3\0".utf8)) else { return false }
+    return bytes[68..<72].reduce(0) { $0 << 8 | Int64($1) } == Connection.applicationID
+  }
+}
