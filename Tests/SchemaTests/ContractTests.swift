@@ -15,6 +15,9 @@ struct ContractTests {
     agent.removeKeySlot slot
     agent.listKeySlots
     agent.rotateRootKey
+    agent.backup path passphrase?! prompt? includeRefreshTokens?
+    agent.restore path passphrase?! prompt?
+    agent.diagnose
     agent.shutdown
     provider.add name issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? endpoints? redirect? refresh? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? policy? preset?
     provider.list

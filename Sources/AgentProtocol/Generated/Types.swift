@@ -786,6 +786,56 @@ public struct WireFailedCheck: WireWritable, Sendable {
   }
 }
 
+/// What a look at the agent found.
+public struct WireFinding: WireWritable, Sendable {
+  /// What was looked at: a stable name.
+  public var check: String
+  public var severity: WireSeverity
+  /// A path, a name, an id.
+  public var subject: String?
+  public var account: AccountID?
+  public var message: String
+  /// What can be done, the best first: a sentence each, for a person.
+  public var remedies: [String]
+
+  public init(
+    check: String,
+    severity: WireSeverity,
+    subject: String? = nil,
+    account: AccountID? = nil,
+    message: String,
+    remedies: [String]
+  ) {
+    self.check = check
+    self.severity = severity
+    self.subject = subject
+    self.account = account
+    self.message = message
+    self.remedies = remedies
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("check")
+    writer.string(check)
+    writer.key("severity")
+    writer.string(severity.rawValue)
+    if let subject {
+      writer.key("subject")
+      writer.string(subject)
+    }
+    if let account {
+      writer.key("account")
+      writer.string(account.text)
+    }
+    writer.key("message")
+    writer.string(message)
+    writer.key("remedies")
+    writer.list(remedies) { item, writer in writer.string(item) }
+    writer.endObject()
+  }
+}
+
 /// A grant.
 public struct WireGrant: WireWritable, Sendable {
   public var grant: String
@@ -1645,6 +1695,43 @@ public struct WireSignInProgress: WireWritable, Sendable {
       writer.key("account")
       writer.string(account.text)
     }
+    writer.endObject()
+  }
+}
+
+/// What a backup or a restore left out.
+public struct WireSkippedItem: WireWritable, Sendable {
+  public var kind: WireSkippedKind
+  /// The name of a provider or policy, an alias, or an account's id.
+  public var name: String
+  /// Whose it is, where it is one's.
+  public var account: AccountID?
+  public var reason: WireSkippedReason
+
+  public init(
+    kind: WireSkippedKind,
+    name: String,
+    account: AccountID? = nil,
+    reason: WireSkippedReason
+  ) {
+    self.kind = kind
+    self.name = name
+    self.account = account
+    self.reason = reason
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("kind")
+    writer.string(kind.rawValue)
+    writer.key("name")
+    writer.string(name)
+    if let account {
+      writer.key("account")
+      writer.string(account.text)
+    }
+    writer.key("reason")
+    writer.string(reason.rawValue)
     writer.endObject()
   }
 }

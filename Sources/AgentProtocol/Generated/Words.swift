@@ -216,6 +216,14 @@ public enum WireSensitivity: String, CaseIterable, Hashable, Sendable {
   case restricted
 }
 
+/// How bad it is. `ok`: looked at and sound. `notice`: worth knowing. `problem`: something does not work, or is less
+/// safe than it was said to be.
+public enum WireSeverity: String, CaseIterable, Hashable, Sendable {
+  case ok
+  case notice
+  case problem
+}
+
 /// How a person signs in. `browser`: on this machine, the answer comes to a loopback address. `device`: on any, with
 /// a code (RFC 8628); a provider without it is 2007 `flowUnsupported`. `paste`: on any, and the person brings the
 /// answer by signIn.complete.
@@ -236,6 +244,28 @@ public enum WireSignOutMode: String, CaseIterable, Hashable, Sendable {
   case soft
   case hard
   case offline
+}
+
+/// What kind of thing was left out.
+public enum WireSkippedKind: String, CaseIterable, Hashable, Sendable {
+  case account
+  case provider
+  case policy
+  case alias
+  case refreshToken
+}
+
+/// Why it was left out. `alreadyThere`: what is there stays. `nameTaken`: something else has the name; an account is
+/// there without the alias then. `providerDiffers`: under the name of its provider another one is configured.
+/// `damaged`: it does not open. `inUse`: its refresh token was on its way to the provider. `tooMany`: a bound of the
+/// agent is reached.
+public enum WireSkippedReason: String, CaseIterable, Hashable, Sendable {
+  case alreadyThere
+  case nameTaken
+  case providerDiffers
+  case damaged
+  case inUse
+  case tooMany
 }
 
 /// What a snapshot was read from.

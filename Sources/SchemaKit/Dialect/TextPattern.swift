@@ -102,7 +102,8 @@ public struct TextPattern: Hashable, Sendable {
     guard forbiddenPrefix.isEmpty || !text.hasPrefix(forbiddenPrefix) else { return false }
     var rest = text.utf8[...]
     for run in runs {
-      let eaten = rest.prefix(run.count.upperBound).prefix { run.bytes.contains($0) }.count
+      // Not the bound itself: the standard library traps on an index that far away.
+      let eaten = rest.prefix(min(run.count.upperBound, rest.count)).prefix { run.bytes.contains($0) }.count
       guard eaten >= run.count.lowerBound else { return false }
       rest = rest.dropFirst(eaten)
     }

@@ -24,6 +24,8 @@ __all__ = [
     "AccountState",
     "AccountSwitchResult",
     "AgentAddKeySlotResult",
+    "AgentBackupResult",
+    "AgentDiagnoseResult",
     "AgentHelloResult",
     "AgentIdentity",
     "AgentInitializeResult",
@@ -32,6 +34,7 @@ __all__ = [
     "AgentLockResult",
     "AgentLocked",
     "AgentRemoveKeySlotResult",
+    "AgentRestoreResult",
     "AgentRotateRootKeyResult",
     "AgentStatusResult",
     "AgentUnlockResult",
@@ -67,6 +70,7 @@ __all__ = [
     "EventUnsubscribeResult",
     "FailedCheck",
     "FailureClass",
+    "Finding",
     "Grant",
     "GrantCreateResult",
     "GrantListResult",
@@ -130,6 +134,7 @@ __all__ = [
     "SecretRemoveResult",
     "Sensitivity",
     "Session",
+    "Severity",
     "ShuttingDown",
     "SignInBeginResult",
     "SignInCancelResult",
@@ -140,6 +145,9 @@ __all__ = [
     "SignInStatus",
     "SignOutMode",
     "SignedOut",
+    "SkippedItem",
+    "SkippedKind",
+    "SkippedReason",
     "Snapshot",
     "SnapshotSource",
     "StepUpFailed",
@@ -669,6 +677,16 @@ class Sensitivity(OpenEnum):
     RESTRICTED = "restricted"
 
 
+class Severity(OpenEnum):
+    """How bad it is. `ok`: looked at and sound. `notice`: worth knowing. `problem`: something does not work, or is
+    less safe than it was said to be.
+    """
+
+    OK = "ok"
+    NOTICE = "notice"
+    PROBLEM = "problem"
+
+
 class SignInFlow(OpenEnum):
     """How a person signs in. `browser`: on this machine, the answer comes to a loopback address. `device`: on any,
     with a code (RFC 8628); a provider without it is 2007 `flowUnsupported`. `paste`: on any, and the person
@@ -693,6 +711,31 @@ class SignOutMode(OpenEnum):
     SOFT = "soft"
     HARD = "hard"
     OFFLINE = "offline"
+
+
+class SkippedKind(OpenEnum):
+    """What kind of thing was left out."""
+
+    ACCOUNT = "account"
+    PROVIDER = "provider"
+    POLICY = "policy"
+    ALIAS = "alias"
+    REFRESH_TOKEN = "refreshToken"
+
+
+class SkippedReason(OpenEnum):
+    """Why it was left out. `alreadyThere`: what is there stays. `nameTaken`: something else has the name; an account
+    is there without the alias then. `providerDiffers`: under the name of its provider another one is configured.
+    `damaged`: it does not open. `inUse`: its refresh token was on its way to the provider. `tooMany`: a bound of
+    the agent is reached.
+    """
+
+    ALREADY_THERE = "alreadyThere"
+    NAME_TAKEN = "nameTaken"
+    PROVIDER_DIFFERS = "providerDiffers"
+    DAMAGED = "damaged"
+    IN_USE = "inUse"
+    TOO_MANY = "tooMany"
 
 
 class SnapshotSource(OpenEnum):
@@ -828,6 +871,26 @@ class AgentAddKeySlotResult(Record):
 
 
 @dataclass(frozen=True)
+class AgentBackupResult(Record):
+    """The result of `agent.backup`."""
+
+    path: str
+    accounts: int
+    providers: int
+    policies: int
+    skipped: List[SkippedItem]
+    bytes: int
+    created_at: datetime
+
+
+@dataclass(frozen=True)
+class AgentDiagnoseResult(Record):
+    """The result of `agent.diagnose`."""
+
+    findings: List[Finding]
+
+
+@dataclass(frozen=True)
 class AgentHelloResult(Record):
     """The result of `agent.hello`."""
 
@@ -887,6 +950,17 @@ class AgentRemoveKeySlotResult(Record):
     """The result of `agent.removeKeySlot`."""
 
     slots: List[KeySlot]
+
+
+@dataclass(frozen=True)
+class AgentRestoreResult(Record):
+    """The result of `agent.restore`."""
+
+    accounts: List[Account]
+    skipped: List[SkippedItem]
+    providers: List[str]
+    policies: List[str]
+    created_at: datetime
 
 
 @dataclass(frozen=True)
@@ -1102,6 +1176,18 @@ class FailedCheck(Record):
     check: str
     reason: Union[DecisionReason, str]
     facts: Optional[Dict[str, Any]] = None
+
+
+@dataclass(frozen=True)
+class Finding(Record):
+    """What a look at the agent found."""
+
+    check: str
+    severity: Union[Severity, str]
+    message: str
+    remedies: List[str]
+    subject: Optional[str] = None
+    account: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -1507,6 +1593,16 @@ class SignInProgress(Record):
 
 
 @dataclass(frozen=True)
+class SkippedItem(Record):
+    """What a backup or a restore left out."""
+
+    kind: Union[SkippedKind, str]
+    name: str
+    reason: Union[SkippedReason, str]
+    account: Optional[str] = None
+
+
+@dataclass(frozen=True)
 class Snapshot(Record):
     """What the person may do, as the provider told it last."""
 
@@ -1729,6 +1825,65 @@ class AgentMethods:
             AgentRotateRootKeyResult,
         )
 
+    def backup(
+        self,
+        *,
+        path: str,
+        passphrase: Optional[str] = None,
+        prompt: Optional[Union[Prompt, str]] = None,
+        include_refresh_tokens: Optional[bool] = None,
+    ) -> AgentBackupResult:
+        """Writes accounts, providers and policies into one file, sealed under a passphrase of its own. One of
+        `passphrase` and `prompt` is wanted. The file is new: nothing is overwritten and no symlink followed. It
+        has whole accounts with their sealed values and PINs, and no token unless `includeRefreshTokens` says so.
+        A refresh token in two places is a risk: where the provider rotates them, the first use of the one ends
+        both.
+        """
+        return self._caller.invoke(
+            "agent.backup",
+            {
+                "path": path,
+                "passphrase": passphrase,
+                "prompt": prompt,
+                "includeRefreshTokens": include_refresh_tokens,
+            },
+            AgentBackupResult,
+        )
+
+    def restore(
+        self,
+        *,
+        path: str,
+        passphrase: Optional[str] = None,
+        prompt: Optional[Union[Prompt, str]] = None,
+    ) -> AgentRestoreResult:
+        """Takes from a backup what is not there. One of `passphrase` and `prompt` is wanted. Nothing that is there
+        is changed: it is named in `skipped`. Accounts come back signed out, their data sealed until the same
+        person signs in again, and where a PIN protected it until the PIN is given, too. Each account is there
+        whole or not at all; whatever cuts the work off, restoring again does the rest.
+        """
+        return self._caller.invoke(
+            "agent.restore",
+            {
+                "path": path,
+                "passphrase": passphrase,
+                "prompt": prompt,
+            },
+            AgentRestoreResult,
+        )
+
+    def diagnose(
+        self,
+    ) -> AgentDiagnoseResult:
+        """Looks at what the agent stands on, and says what is wrong and what can be done. Changes nothing and asks
+        no provider. A locked vault is a finding, and what can't be seen without its keys is left out.
+        """
+        return self._caller.invoke(
+            "agent.diagnose",
+            {},
+            AgentDiagnoseResult,
+        )
+
     def shutdown(
         self,
     ) -> Empty:
@@ -1868,6 +2023,65 @@ class AsyncAgentMethods:
             "agent.rotateRootKey",
             {},
             AgentRotateRootKeyResult,
+        )
+
+    async def backup(
+        self,
+        *,
+        path: str,
+        passphrase: Optional[str] = None,
+        prompt: Optional[Union[Prompt, str]] = None,
+        include_refresh_tokens: Optional[bool] = None,
+    ) -> AgentBackupResult:
+        """Writes accounts, providers and policies into one file, sealed under a passphrase of its own. One of
+        `passphrase` and `prompt` is wanted. The file is new: nothing is overwritten and no symlink followed. It
+        has whole accounts with their sealed values and PINs, and no token unless `includeRefreshTokens` says so.
+        A refresh token in two places is a risk: where the provider rotates them, the first use of the one ends
+        both.
+        """
+        return await self._caller.invoke(
+            "agent.backup",
+            {
+                "path": path,
+                "passphrase": passphrase,
+                "prompt": prompt,
+                "includeRefreshTokens": include_refresh_tokens,
+            },
+            AgentBackupResult,
+        )
+
+    async def restore(
+        self,
+        *,
+        path: str,
+        passphrase: Optional[str] = None,
+        prompt: Optional[Union[Prompt, str]] = None,
+    ) -> AgentRestoreResult:
+        """Takes from a backup what is not there. One of `passphrase` and `prompt` is wanted. Nothing that is there
+        is changed: it is named in `skipped`. Accounts come back signed out, their data sealed until the same
+        person signs in again, and where a PIN protected it until the PIN is given, too. Each account is there
+        whole or not at all; whatever cuts the work off, restoring again does the rest.
+        """
+        return await self._caller.invoke(
+            "agent.restore",
+            {
+                "path": path,
+                "passphrase": passphrase,
+                "prompt": prompt,
+            },
+            AgentRestoreResult,
+        )
+
+    async def diagnose(
+        self,
+    ) -> AgentDiagnoseResult:
+        """Looks at what the agent stands on, and says what is wrong and what can be done. Changes nothing and asks
+        no provider. A locked vault is a finding, and what can't be seen without its keys is left out.
+        """
+        return await self._caller.invoke(
+            "agent.diagnose",
+            {},
+            AgentDiagnoseResult,
         )
 
     async def shutdown(

@@ -551,6 +551,243 @@ public enum AgentRotateRootKey: RPCMethod {
   }
 }
 
+/// Writes accounts, providers and policies into one file, sealed under a passphrase of its own.
+///
+/// One of `passphrase` and `prompt` is wanted. The file is new: nothing is overwritten and no symlink followed. It
+/// has whole accounts with their sealed values and PINs, and no token unless `includeRefreshTokens` says so. A
+/// refresh token in two places is a risk: where the provider rotates them, the first use of the one ends both.
+public enum AgentBackup: RPCMethod {
+  public static let info = MethodInfo(
+    name: "agent.backup", since: "1",
+    feature: "agent",
+    accountScoped: false, ordering: .concurrent,
+    idempotent: false, carriesBody: false,
+    errors: [.unlockFailed, .storeUnavailable, .integrity])
+
+  public struct Params: WireReadable, Sendable {
+    public var path: String
+    public var passphrase: Secret?
+    public var prompt: WirePrompt?
+    public var includeRefreshTokens: Bool
+
+    public init(
+      path: String,
+      passphrase: Secret? = nil,
+      prompt: WirePrompt? = nil,
+      includeRefreshTokens: Bool = false
+    ) {
+      self.path = path
+      self.passphrase = passphrase
+      self.prompt = prompt
+      self.includeRefreshTokens = includeRefreshTokens
+    }
+
+    public init(from node: JSONNode) throws(ParamsProblem) {
+      guard node.kind == .object else { throw ParamsProblem(expected: "object") }
+      var path: String?
+      var passphrase: Secret?
+      var prompt: WirePrompt?
+      var includeRefreshTokens: Bool = false
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("path") {
+          path = try reading("path") { () throws(ParamsProblem) in try memberValue.text(TextRule(2...4095)) }
+        } else if memberName.isText("passphrase") {
+          passphrase = try reading("passphrase") { () throws(ParamsProblem) in try memberValue.secret(1...1024) }
+        } else if memberName.isText("prompt") {
+          prompt = try reading("prompt") { () throws(ParamsProblem) in try memberValue.word(WirePrompt.self) }
+        } else if memberName.isText("includeRefreshTokens") {
+          includeRefreshTokens = try reading("includeRefreshTokens") { () throws(ParamsProblem) in try memberValue.boolean() }
+        } else {
+          throw ParamsProblem.unknownMember(memberName)
+        }
+      }
+      guard let path else { throw ParamsProblem.missing("path", expected: "string") }
+      self.path = path
+      self.passphrase = passphrase
+      self.prompt = prompt
+      self.includeRefreshTokens = includeRefreshTokens
+    }
+  }
+
+  public struct Result: WireWritable, Sendable {
+    public var path: String
+    public var accounts: Int
+    public var providers: Int
+    public var policies: Int
+    /// What is not in the file, and why.
+    public var skipped: [WireSkippedItem]
+    public var bytes: Int
+    public var createdAt: Timestamp
+
+    public init(
+      path: String,
+      accounts: Int,
+      providers: Int,
+      policies: Int,
+      skipped: [WireSkippedItem],
+      bytes: Int,
+      createdAt: Timestamp
+    ) {
+      self.path = path
+      self.accounts = accounts
+      self.providers = providers
+      self.policies = policies
+      self.skipped = skipped
+      self.bytes = bytes
+      self.createdAt = createdAt
+    }
+
+    public func write(to writer: inout JSONWriter) {
+      writer.beginObject()
+      writer.key("path")
+      writer.string(path)
+      writer.key("accounts")
+      writer.integer(accounts)
+      writer.key("providers")
+      writer.integer(providers)
+      writer.key("policies")
+      writer.integer(policies)
+      writer.key("skipped")
+      writer.list(skipped) { item, writer in item.write(to: &writer) }
+      writer.key("bytes")
+      writer.integer(bytes)
+      writer.key("createdAt")
+      writer.timestamp(createdAt)
+      writer.endObject()
+    }
+  }
+}
+
+/// Takes from a backup what is not there.
+///
+/// One of `passphrase` and `prompt` is wanted. Nothing that is there is changed: it is named in `skipped`. Accounts
+/// come back signed out, their data sealed until the same person signs in again, and where a PIN protected it until
+/// the PIN is given, too. Each account is there whole or not at all; whatever cuts the work off, restoring again does
+/// the rest.
+public enum AgentRestore: RPCMethod {
+  public static let info = MethodInfo(
+    name: "agent.restore", since: "1",
+    feature: "agent",
+    accountScoped: false, ordering: .concurrent,
+    idempotent: true, carriesBody: false,
+    errors: [.unlockFailed, .notFound, .storeUnavailable, .integrity])
+
+  public struct Params: WireReadable, Sendable {
+    public var path: String
+    public var passphrase: Secret?
+    public var prompt: WirePrompt?
+
+    public init(
+      path: String,
+      passphrase: Secret? = nil,
+      prompt: WirePrompt? = nil
+    ) {
+      self.path = path
+      self.passphrase = passphrase
+      self.prompt = prompt
+    }
+
+    public init(from node: JSONNode) throws(ParamsProblem) {
+      guard node.kind == .object else { throw ParamsProblem(expected: "object") }
+      var path: String?
+      var passphrase: Secret?
+      var prompt: WirePrompt?
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("path") {
+          path = try reading("path") { () throws(ParamsProblem) in try memberValue.text(TextRule(2...4095)) }
+        } else if memberName.isText("passphrase") {
+          passphrase = try reading("passphrase") { () throws(ParamsProblem) in try memberValue.secret(1...1024) }
+        } else if memberName.isText("prompt") {
+          prompt = try reading("prompt") { () throws(ParamsProblem) in try memberValue.word(WirePrompt.self) }
+        } else {
+          throw ParamsProblem.unknownMember(memberName)
+        }
+      }
+      guard let path else { throw ParamsProblem.missing("path", expected: "string") }
+      self.path = path
+      self.passphrase = passphrase
+      self.prompt = prompt
+    }
+  }
+
+  public struct Result: WireWritable, Sendable {
+    public var accounts: [WireAccount]
+    public var skipped: [WireSkippedItem]
+    public var providers: [ProviderName]
+    public var policies: [String]
+    /// When the backup was made.
+    public var createdAt: Timestamp
+
+    public init(
+      accounts: [WireAccount],
+      skipped: [WireSkippedItem],
+      providers: [ProviderName],
+      policies: [String],
+      createdAt: Timestamp
+    ) {
+      self.accounts = accounts
+      self.skipped = skipped
+      self.providers = providers
+      self.policies = policies
+      self.createdAt = createdAt
+    }
+
+    public func write(to writer: inout JSONWriter) {
+      writer.beginObject()
+      writer.key("accounts")
+      writer.list(accounts) { item, writer in item.write(to: &writer) }
+      writer.key("skipped")
+      writer.list(skipped) { item, writer in item.write(to: &writer) }
+      writer.key("providers")
+      writer.list(providers) { item, writer in writer.string(item.text) }
+      writer.key("policies")
+      writer.list(policies) { item, writer in writer.string(item) }
+      writer.key("createdAt")
+      writer.timestamp(createdAt)
+      writer.endObject()
+    }
+  }
+}
+
+/// Looks at what the agent stands on, and says what is wrong and what can be done.
+///
+/// Changes nothing and asks no provider. A locked vault is a finding, and what can't be seen without its keys is left
+/// out.
+public enum AgentDiagnose: RPCMethod {
+  public static let info = MethodInfo(
+    name: "agent.diagnose", since: "1",
+    feature: "agent",
+    accountScoped: false, ordering: .concurrent,
+    idempotent: true, carriesBody: false,
+    errors: [])
+
+  public struct Params: WireReadable, Sendable {
+    public init() {}
+
+    public init(from node: JSONNode) throws(ParamsProblem) {
+      guard node.kind == .object else { throw ParamsProblem(expected: "object") }
+      for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
+    }
+  }
+
+  public struct Result: WireWritable, Sendable {
+    public var findings: [WireFinding]
+
+    public init(
+      findings: [WireFinding]
+    ) {
+      self.findings = findings
+    }
+
+    public func write(to writer: inout JSONWriter) {
+      writer.beginObject()
+      writer.key("findings")
+      writer.list(findings) { item, writer in item.write(to: &writer) }
+      writer.endObject()
+    }
+  }
+}
+
 /// Ends the agent after work in flight.
 public enum AgentShutdown: RPCMethod {
   public static let info = MethodInfo(
