@@ -66,6 +66,7 @@ struct LanyardAgent {
       redirects: LoopbackRedirects(executor: pool),
       directories: DotLanyardFiles(),
       browser: DesktopBrowser(), prompter: Pinentry(program: options.pinentry), signals: KernelSignals(log: log),
+      backups: StoreBackups(beside: state.path + "/lanyard.sqlite"),
       log: log)
     let keys: [any KeySource] = [
       KeyFile(path: state.path + "/key"), SecretService(bus: .session, nameFile: state.path + "/keyring-item"),

@@ -52,6 +52,12 @@ final class AccountDirectory: Sendable {
     }
   }
 
+  /// The account came back from a backup: what an actor knows of one that was forgotten is no more.
+  func replaced(_ id: AccountID) async {
+    guard let known = actors.withLock({ $0[id] }) else { return }
+    await known.release(.signedOut(id))
+  }
+
   /// The vault was locked: what is in memory is given up.
   func releaseAll() async {
     // The actors stay: one may hold an answer that could not be kept yet.

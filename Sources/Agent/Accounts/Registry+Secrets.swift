@@ -100,7 +100,7 @@ extension Registry {
 }
 
 extension Vault {
-  fileprivate func place(of name: String) throws(VaultFailure) -> [UInt8] { try index("client secret", name) }
+  func place(of name: String) throws(VaultFailure) -> [UInt8] { try index("client secret", name) }
 
   fileprivate func secretNames(of profile: AccountProfile) throws(VaultFailure) -> Set<String> {
     guard let plain = try read(profile.partition, .clientSecretNames) else { return [] }

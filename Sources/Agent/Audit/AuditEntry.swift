@@ -15,6 +15,7 @@ struct AuditEntry: Sendable {
     case agentInitialize = "agent.initialize", agentUnlock = "agent.unlock", agentLock = "agent.lock"
     case agentAddKeySlot = "agent.addKeySlot", agentRemoveKeySlot = "agent.removeKeySlot"
     case agentRotateRootKey = "agent.rotateRootKey", agentAcceptOldStore = "agent.acceptOldStore"
+    case agentBackup = "agent.backup", agentRestore = "agent.restore"
     case revocationConfirmed = "revocation.confirmed", revocationAbandoned = "revocation.abandoned"
     case stepUpEnroll = "stepUp.enroll", stepUpVerify = "stepUp.verify", stepUpUnenroll = "stepUp.unenroll"
     case stepUpClear = "stepUp.clear"
@@ -41,6 +42,8 @@ struct AuditEntry: Sendable {
     case keyEpoch(Int64)
     case grant(String)
     case grantee(String)
+    case accounts(Int64)
+    case includesRefreshTokens(Bool)
 
     func write(to writer: inout JSONWriter) {
       switch self {
@@ -64,6 +67,10 @@ struct AuditEntry: Sendable {
       case .keyEpoch(let epoch): writer.member("keyEpoch", epoch)
       case .grant(let id): writer.member("grant", id)
       case .grantee(let client): writer.member("grantee", client)
+      case .accounts(let count): writer.member("accounts", count)
+      case .includesRefreshTokens(let included):
+        writer.key("includesRefreshTokens")
+        writer.bool(included)
       }
     }
   }

@@ -114,7 +114,7 @@ extension Vault {
     return policy
   }
 
-  fileprivate func place(ofPolicy name: String) throws(VaultFailure) -> [UInt8] { try index("policy", name) }
+  func place(ofPolicy name: String) throws(VaultFailure) -> [UInt8] { try index("policy", name) }
 }
 
 extension RPCError {

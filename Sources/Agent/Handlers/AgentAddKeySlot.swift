@@ -20,7 +20,7 @@ enum AgentAddKeySlotHandler: MethodHandler {
     let passphrase: Secret
     switch (params.passphrase, params.prompt) {
     case (let given?, nil): passphrase = given
-    case (nil, .some): passphrase = try await call.agent.typedPassphrase(isNew: true)
+    case (nil, .some): passphrase = try await call.agent.typedPassphrase(.newPassphrase)
     case (nil, nil): throw .invalidParams("/passphrase", expected: "a passphrase, or a prompt that asks for it")
     case (.some, .some): throw .invalidParams("/prompt", expected: "a passphrase or a prompt, not both")
     }

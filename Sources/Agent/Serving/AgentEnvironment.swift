@@ -14,13 +14,15 @@ public struct AgentEnvironment: Sendable {
   /// Beside the PIN, which the agent judges itself.
   public var stepUpMethods: [any StepUpMethodProving]
   public var signals: any SystemSignals
+  public var backups: any BackupFiles
   public var log: any AgentLog
 
   public init(
     clock: any AgentClock, entropy: any Entropy, http: any HTTPExchange, signatures: any SignatureVerifier,
     keys: any ClientKeySigner = NoClientKeys(), redirects: any RedirectListening, directories: any DirectoryAccounts,
     browser: any URLOpening = NoBrowser(), prompter: any Prompter = NoPrompter(),
-    stepUpMethods: [any StepUpMethodProving] = [], signals: any SystemSignals = NoSystemSignals(), log: any AgentLog
+    stepUpMethods: [any StepUpMethodProving] = [], signals: any SystemSignals = NoSystemSignals(),
+    backups: any BackupFiles = NoBackupFiles(), log: any AgentLog
   ) {
     self.clock = clock
     self.entropy = entropy
@@ -33,6 +35,7 @@ public struct AgentEnvironment: Sendable {
     self.prompter = prompter
     self.stepUpMethods = stepUpMethods
     self.signals = signals
+    self.backups = backups
     self.log = log
   }
 }

@@ -35,6 +35,7 @@ public final class AgentService: ConversationHost {
   let policyShelf = PolicyShelf()
   let audit: AuditDesk
   let grants: GrantBook
+  let backups: BackupDesk
   let methods = ServedMethods.all
   private let onShutDown: @Sendable () -> Void
 
@@ -91,6 +92,8 @@ public final class AgentService: ConversationHost {
       }, drain: { await desk.value?.drain($0, of: $1) })
     accounts = AccountDirectory(around: around)
     signIns = SignInDesk(around: around, accounts: accounts)
+    backups = BackupDesk(
+      registry: registry, accounts: accounts, events: events, files: environment.backups, clock: environment.clock)
     revocations = RevocationDesk(around: around)
     erasures = ErasureDesk(around: around)
     desk.value = revocations
@@ -118,6 +121,8 @@ public final class AgentService: ConversationHost {
     protection: String, passphrase: Secret? = nil, acceptingOldStore: Bool = false
   ) async throws(StartFailure) -> Opening {
     defer { if board.opening != nil { idle.opened() } }
+    // Whatever cut off a backup of before.
+    environment.backups.removeAll()
     do throws(RPCError) {
       switch try await registry.open(protection: protection, acceptingOldStore: acceptingOldStore) {
       case .open: return .open

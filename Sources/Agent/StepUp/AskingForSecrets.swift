@@ -37,11 +37,11 @@ extension AgentService {
 
 extension AgentService {
   /// For `agent.unlock`: the passphrase, typed where the caller does not see it.
-  func typedPassphrase(isNew: Bool = false) async throws(RPCError) -> Secret {
+  func typedPassphrase(_ question: PromptQuestion = .passphrase) async throws(RPCError) -> Secret {
     func refused(_ reason: String, _ message: String) -> RPCError {
       RPCError(.unlockFailed, message).with { $0.reason = reason }
     }
-    switch await environment.prompter.ask(isNew ? .newPassphrase : .passphrase) {
+    switch await environment.prompter.ask(question) {
     case .typed(let passphrase): return passphrase
     case .cancelled:
       if Task.isCancelled { throw .cancelled }
@@ -54,7 +54,35 @@ extension AgentService {
   }
 }
 
+extension AgentService {
+  /// The passphrase of a backup, given or typed.
+  func backupPassphrase(
+    _ given: Secret?, _ prompt: WirePrompt?, _ question: PromptQuestion
+  ) async throws(RPCError) -> Secret {
+    switch (given, prompt) {
+    case (let given?, nil): return given
+    case (.some, .some): throw .invalidParams("/prompt", expected: "a passphrase or a prompt, not both")
+    case (nil, nil): throw .invalidParams("/passphrase", expected: "a passphrase, or a prompt that asks for it")
+    case (nil, .some): break
+    }
+    let typed = try await typedPassphrase(question)
+    // As the contract bounds one that is given.
+    guard (1...1024).contains(typed.count) else {
+      throw RPCError(.unlockFailed, "A passphrase has 1 to 1024 bytes. Nothing was changed.").with {
+        $0.reason = "notAPassphrase"
+      }
+    }
+    return typed
+  }
+}
+
 extension PromptQuestion {
+  static let newBackupPassphrase = PromptQuestion(
+    description: "Choose a passphrase for the backup. Without it nobody can read the file, you neither.",
+    label: "New passphrase:", isNew: true)
+
+  static let backupPassphrase = PromptQuestion(description: "The passphrase of the backup.", label: "Passphrase:")
+
   static func pin(of profile: AccountProfile) -> PromptQuestion {
     PromptQuestion(description: "Confirm that it is you: the PIN of \(profile.shown).", label: "PIN:")
   }

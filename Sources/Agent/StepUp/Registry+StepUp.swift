@@ -74,7 +74,7 @@ extension Registry {
     case .counted:
       guard let lock = record.lock else { throw .destroyed(id, method) }
       try save(record, of: profile)
-      return StepUpTry(account: id, epoch: profile.epoch, lock: lock, place: try place(of: profile, by: method))
+      return StepUpTry(account: id, epoch: profile.epoch, lock: lock, place: try place(of: profile, by: method, lock))
     }
   }
 
@@ -89,6 +89,9 @@ extension Registry {
         throw RPCError(.integrity, account: profile.id)
       }
       changes.append(.unlockData(profile.partition, dataKey))
+      changes += try onVault(account: profile.id) { (vault) throws(VaultFailure) in
+        try vault.takingOver(in: profile.partition, by: dataKey)
+      }
     }
     changes.append(audited(.stepUpVerify, account: profile.id, .attemptsLeft(Int64(record.attempts.left))))
     let all = changes
@@ -252,9 +255,11 @@ extension Registry {
     return record
   }
 
-  private func place(of profile: AccountProfile, by method: StepUpMethod) throws(RPCError) -> StepUpPlace {
+  private func place(
+    of profile: AccountProfile, by method: StepUpMethod, _ lock: StepUpLock? = nil
+  ) throws(RPCError) -> StepUpPlace {
     StepUpPlace(
-      method: method, partition: profile.partition.bytes,
+      method: method, partition: lock?.place ?? profile.partition.bytes,
       pepper: try onVault(account: profile.id) { (vault) throws(VaultFailure) in
         try vault.pepper(for: profile.partition)
       })

@@ -26,6 +26,7 @@ struct StepUpRecord: Sendable {
       writer.member("kept", Base64URL.encode(lock.kept))
       writer.member("commitment", Base64URL.encode(lock.commitment))
       writer.member("wrappedDataKey", Base64URL.encode(lock.wrappedDataKey))
+      writer.member("place", lock.place.map { Base64URL.encode($0) })
     }
   }
 
@@ -48,7 +49,7 @@ struct StepUpRecord: Sendable {
       func bytes(_ name: StaticString) -> [UInt8]? { node[name]?.string.flatMap { Base64URL.decode($0) } }
       guard let kept = bytes("kept"), let commitment = bytes("commitment"), let wrapped = bytes("wrappedDataKey")
       else { return nil }
-      record.lock = StepUpLock(kept: kept, commitment: commitment, wrappedDataKey: wrapped)
+      record.lock = StepUpLock(kept: kept, commitment: commitment, wrappedDataKey: wrapped, place: bytes("place"))
       return record
     }
     guard let read else { return nil }
@@ -62,6 +63,8 @@ struct StepUpLock: Sendable {
   var kept: [UInt8]
   var commitment: [UInt8]
   var wrappedDataKey: [UInt8]
+  /// The incarnation in which it was set, where a backup brought it into another one.
+  var place: [UInt8]?
 }
 
 /// Where a proof belongs, and what it is peppered with: enough to judge it away from the vault.

@@ -54,6 +54,10 @@ extension RecordKind {
   /// What came while the vault was locked, in a partition of its own; and which box is the current one.
   static let drop = RecordKind(rawValue: 28)
   static let dropBox = RecordKind(rawValue: 32)
+  /// A value that a PIN kept when it was backed up, as another store sealed it (`KeptRecord`).
+  static let keptData = RecordKind(rawValue: 29)
+  /// What a backup says of itself.
+  static let backup = RecordKind(rawValue: 33)
   /// What time it was last (DESIGN, Time): the sealed high-water mark.
   static let trustedTime = RecordKind(rawValue: 19)
 
@@ -75,7 +79,7 @@ extension RecordKind {
     case .head: .head
     case .accountKeys, .profile: .directory
     case .callerGrant, .provider, .activeAccount, .trustedTime, .erasure, .policy, .auditChain, .indexKey, .sequence,
-      .logKeys, .mark, .keySlotNotes, .dropBox:
+      .logKeys, .mark, .keySlotNotes, .dropBox, .backup:
       .vault
     case .outbox: .outbox
     // What a person's programs keep: with a PIN, a soft sign-out leaves this key under it alone.

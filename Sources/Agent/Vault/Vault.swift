@@ -177,6 +177,19 @@ final class Vault {
     return opened
   }
 
+  /// The records of one kind as they stand in the store, held against their head: not opened.
+  func sealedRecords(_ partition: PartitionID, _ kind: RecordKind) throws(VaultFailure) -> [SealedRecord] {
+    let head = try open(partition).head
+    return try onStore { () throws(StoreFailure) in try store.records(in: partition, kind: kind) }
+      .filter { head.generations[.init(kind: kind, id: $0.key.id)] == $0.generation }
+  }
+
+  /// What opens a copy of this store, under the same keys and away from this vault's actor.
+  var opensCopies: @Sendable (any Store) -> Vault {
+    let (root, epoch, previous) = (keys.root, keys.epoch, previousKeys)
+    return { Vault(store: $0, root: root, epoch: epoch, previous: previous) }
+  }
+
   // MARK: the ledger
 
   func ledger() throws(VaultFailure) -> VaultLedger {
@@ -295,7 +308,9 @@ final class Vault {
     case .unlockData(let partition, let key): try changeKeys(of: partition, in: &draft) { $0.data = key }
     case .renewData(let partition):
       try changeKeys(of: partition, in: &draft) { $0.data = SealingKey.random() }
-      let sealed = draft.touched[partition]!.head.generations.keys.filter { $0.kind.keyClass == .data }
+      let sealed = draft.touched[partition]!.head.generations.keys.filter {
+        $0.kind.keyClass == .data || $0.kind == .keptData
+      }
       for entry in sealed.sorted(by: { ($0.kind, $0.id.description) < ($1.kind, $1.id.description) }) {
         draft.touched[partition]!.head.generations[entry] = nil
         draft.writes.append(.delete(RecordKey(partition: partition, kind: entry.kind, id: entry.id)))
@@ -426,7 +441,9 @@ final class Vault {
 
   // MARK: seals
 
-  private func context(_ kind: RecordKind, _ partition: PartitionID) -> [UInt8] {
+  private func context(_ kind: RecordKind, _ partition: PartitionID) -> [UInt8] { Self.context(kind, partition) }
+
+  static func context(_ kind: RecordKind, _ partition: PartitionID) -> [UInt8] {
     partition.bytes + withUnsafeBytes(of: kind.rawValue.littleEndian) { Array($0) }
   }
 
@@ -474,9 +491,13 @@ final class Vault {
 
   /// Account and incarnation are the partition: it is random for each incarnation of an account.
   private func additionalData(_ record: SealedRecord) -> [UInt8] {
+    Self.additionalData(record, in: store.databaseID)
+  }
+
+  static func additionalData(_ record: SealedRecord, in databaseID: [UInt8]) -> [UInt8] {
     var fields = LengthPrefixed()
     fields.append(Array("lanyard record 1".utf8))
-    fields.append(store.databaseID)
+    fields.append(databaseID)
     fields.append(record.key.partition.bytes)
     fields.append(UInt64(record.key.kind.rawValue))
     fields.append(record.key.id)

@@ -13,11 +13,14 @@ public enum MethodTable {
     AccountSignOut.info,
     AccountSwitch.info,
     AgentAddKeySlot.info,
+    AgentBackup.info,
+    AgentDiagnose.info,
     AgentHello.info,
     AgentInitialize.info,
     AgentListKeySlots.info,
     AgentLock.info,
     AgentRemoveKeySlot.info,
+    AgentRestore.info,
     AgentRotateRootKey.info,
     AgentShutdown.info,
     AgentStatus.info,
@@ -84,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "178bc262ebc02ee8ac76b56f526ffc85ac5165bb0e95d50ff34a0a673e98cf10"
+  public static let schemaDigest = "b21235ed82e029f3b1ade422e32850fee25e50e331c91d14361a49cb953355da"
 }

@@ -21,7 +21,8 @@ final class SimulatedProcess: Sendable {
       http: ProcessNetwork(network: world.network, life: life), signatures: OpenSSLSignatureVerifier(),
       keys: OpenSSLClientKeySigner(),
       redirects: world.browser, directories: world.directories, browser: world.browser,
-      signals: ProcessSignals(signals: world.signals, process: number), log: world.log)
+      signals: ProcessSignals(signals: world.signals, process: number),
+      backups: StoreBackups(beside: "store", vfs: world.disk.vfsName), log: world.log)
     agent = AgentService(
       store: store, keySource: world.protection == "keyFile" ? world.keys : nil, anchor: world.anchor,
       environment: environment, version: "1.0.0-simulated", ownerGrant: world.ownerGrant.map { Secret(text: $0) },

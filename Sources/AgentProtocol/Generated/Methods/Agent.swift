@@ -560,7 +560,8 @@ public enum AgentBackup: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.backup", since: "1",
     feature: "agent",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .agent,
+    ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.unlockFailed, .storeUnavailable, .integrity])
 
@@ -668,7 +669,8 @@ public enum AgentRestore: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.restore", since: "1",
     feature: "agent",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .agent,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.unlockFailed, .notFound, .storeUnavailable, .integrity])
 
@@ -757,7 +759,8 @@ public enum AgentDiagnose: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.diagnose", since: "1",
     feature: "agent",
-    accountScoped: false, ordering: .concurrent,
+    accountScoped: false, underGrant: .agent,
+    ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [])
 

@@ -1,0 +1,83 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import JSONRPC
+internal import Secrets
+
+/// One account as a backup has it, on its way into the live vault.
+struct BackedUpAccount: Sendable {
+  /// Its partition is the backup's.
+  var profile: AccountProfile
+  var rights: RightsMemory?
+  /// A PIN, and what it was peppered with.
+  var stepUp: (record: StepUpRecord, pepper: Secret)?
+  var kept: [(id: [UInt8], plain: Secret)]
+  var secrets: [(name: String, plain: Secret)]
+  var secretNames: Secret?
+  /// Nil in a backup without refresh tokens.
+  var grant: Secret?
+  var idToken: Secret?
+}
+
+/// Reads a backup that its passphrase has opened.
+struct BackupReader {
+  private let vault: Vault
+
+  init(_ vault: Vault) { self.vault = vault }
+
+  func manifest() throws(VaultFailure) -> BackupManifest {
+    guard let manifest = try vault.read(.vault, .backup).flatMap({ BackupManifest($0) }) else { throw .integrity }
+    return manifest
+  }
+
+  func providers() throws(VaultFailure) -> [Provider] {
+    var all: [Provider] = []
+    for (_, plain) in try vault.readAll(.vault, .provider) {
+      guard let provider = Provider(plain) else { throw .integrity }
+      all.append(provider)
+    }
+    return all.sorted { $0.configuration.name < $1.configuration.name }
+  }
+
+  func policies() throws(VaultFailure) -> [StoredPolicy] { try vault.policies().sorted { $0.name < $1.name } }
+
+  /// Oldest first, as lists show them. Throws if one does not open: such a file is not what was written.
+  func accounts() throws(VaultFailure) -> [PartitionID] {
+    var found: [(PartitionID, Timestamp, AccountID)] = []
+    var isDamaged = false
+    try vault.forEachProfile { partition, plain in
+      guard let profile = plain.flatMap({ AccountProfile($0, partition: partition) }) else {
+        isDamaged = true
+        return
+      }
+      found.append((partition, profile.createdAt, profile.id))
+    }
+    guard !isDamaged else { throw .integrity }
+    return found.sorted { ($0.1, $0.2) < ($1.1, $1.2) }.map(\.0)
+  }
+
+  func account(in partition: PartitionID) throws(VaultFailure) -> BackedUpAccount {
+    guard let plain = try vault.read(partition, .profile),
+      var profile = AccountProfile(plain, partition: partition)
+    else { throw .integrity }
+    var account = BackedUpAccount(
+      profile: profile, kept: try vault.readAll(partition, .keptData), secrets: [],
+      secretNames: try vault.read(partition, .clientSecretNames), grant: try vault.read(partition, .grant),
+      idToken: try vault.read(partition, .idToken))
+    if let plain = try vault.read(partition, .snapshot) {
+      guard let rights = RightsMemory(plain) else { throw .integrity }
+      account.rights = rights
+    }
+    if let plain = try vault.read(partition, .stepUp) {
+      guard let record = StepUpRecord(plain), let pepper = try vault.read(partition, .pepper) else { throw .integrity }
+      account.stepUp = (record, pepper)
+    }
+    for (_, plain) in try vault.readAll(partition, .clientSecret) {
+      guard let name = RecordCoding.read(plain, { $0["name"]?.string }) else { throw .integrity }
+      account.secrets.append((name, plain))
+    }
+    if account.grant == nil, profile.standing == .signedIn { profile.standing = .signedOutSoft }
+    account.profile = profile
+    return account
+  }
+}

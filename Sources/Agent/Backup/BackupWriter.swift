@@ -1,0 +1,132 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+internal import JSONRPC
+internal import Secrets
+
+/// Writes what is to be kept of a vault into another one: who there is, what was configured, and what programs keep. No
+/// token, no journal, nothing that is still to be done, and nothing of this machine's time.
+struct BackupWriter {
+  private let source: Vault
+  private let target: Vault
+  private let includesRefreshTokens: Bool
+
+  private(set) var accounts = 0
+  private(set) var providers = 0
+  private(set) var policies = 0
+  private(set) var skipped: [WireSkippedItem] = []
+
+  /// Accounts that become durable together: more would lie in memory at once.
+  private static let accountsAtOnce = 64
+
+  init(from source: Vault, to target: Vault, includesRefreshTokens: Bool) {
+    self.source = source
+    self.target = target
+    self.includesRefreshTokens = includesRefreshTokens
+  }
+
+  mutating func write(_ manifest: BackupManifest) throws(VaultFailure) {
+    var changes: [VaultChange] = [.put(.vault, .backup, manifest.record)]
+    for (_, plain) in try source.readAll(.vault, .provider) {
+      guard let provider = Provider(plain) else { throw .integrity }
+      changes.append(.put(.vault, .provider, id: try target.index("provider", provider.configuration.name.text), plain))
+      providers += 1
+    }
+    for policy in try source.policies() {
+      changes.append(.put(.vault, .policy, id: try target.place(ofPolicy: policy.name), policy.record))
+      policies += 1
+    }
+    try target.apply(changes)
+    var found: [(PartitionID, AccountID?)] = []
+    try source.forEachProfile { partition, plain in
+      found.append((partition, plain.flatMap { AccountProfile($0, partition: partition) }?.id))
+    }
+    for batch in stride(from: 0, to: found.count, by: Self.accountsAtOnce) {
+      var changes: [VaultChange] = []
+      for (partition, id) in found[batch..<min(batch + Self.accountsAtOnce, found.count)] {
+        do throws(VaultFailure) {
+          changes += try account(in: partition)
+          accounts += 1
+        } catch {
+          // One that was damaged keeps nobody from saving the others.
+          guard error == .integrity else { throw error }
+          skipped.append(
+            WireSkippedItem(kind: .account, name: id?.text ?? "an account", account: id, reason: .damaged))
+        }
+      }
+      try target.apply(changes)
+    }
+  }
+
+  private mutating func account(in partition: PartitionID) throws(VaultFailure) -> [VaultChange] {
+    guard let plain = try source.read(partition, .profile),
+      let profile = AccountProfile(plain, partition: partition)
+    else { throw .integrity }
+    let grant = try grant(of: profile)
+    var kept = profile.backedUp(withGrant: !grant.isEmpty)
+    var changes = grant
+    if let rights = try source.read(partition, .snapshot) { changes.append(.put(partition, .snapshot, rights)) }
+    changes += try data(of: profile, &kept)
+    changes.append(.put(partition, .profile, kept.record))
+    return changes
+  }
+
+  /// Only if asked for, and only a token that nobody is just sending: its outcome decides whether it still lives.
+  private mutating func grant(of profile: AccountProfile) throws(VaultFailure) -> [VaultChange] {
+    guard includesRefreshTokens, profile.standing == .signedIn, let plain = try source.read(profile.partition, .grant)
+    else { return [] }
+    guard try source.read(profile.partition, .intent) == nil, try source.read(profile.partition, .staged) == nil else {
+      skipped.append(
+        WireSkippedItem(kind: .refreshToken, name: profile.id.text, account: profile.id, reason: .inUse))
+      return []
+    }
+    var changes: [VaultChange] = [.put(profile.partition, .grant, plain)]
+    if let idToken = try source.read(profile.partition, .idToken) {
+      changes.append(.put(profile.partition, .idToken, idToken))
+    }
+    return changes
+  }
+
+  /// What a PIN protects goes as it is sealed, with the PIN, and opens by it alone: also whoever has the backup's
+  /// passphrase needs it.
+  private func data(of profile: AccountProfile, _ kept: inout AccountProfile) throws(VaultFailure) -> [VaultChange] {
+    let partition = profile.partition
+    if let plain = try source.read(partition, .stepUp) {
+      guard var record = StepUpRecord(plain) else { throw .integrity }
+      if let lock = record.lock, !record.isDestroyed {
+        record.lock?.place = lock.place ?? partition.bytes
+        kept.hasStepUp = true
+        let pepper = try source.pepper(for: partition)
+        return [.put(partition, .stepUp, record.sealable), .put(partition, .pepper, pepper.secret)]
+          + (try source.keptRecords(of: partition)).map { .put(partition, .keptData, id: $0.id, $0.plain) }
+      }
+    }
+    kept.hasStepUp = false
+    // Under a PIN that is destroyed: nobody can open it any more.
+    guard try !source.isDataLocked(partition) else { return [] }
+    var changes: [VaultChange] = []
+    for (_, plain) in try source.readAll(partition, .clientSecret) {
+      guard let name = RecordCoding.read(plain, { $0["name"]?.string }) else { throw .integrity }
+      changes.append(.put(partition, .clientSecret, id: try target.place(of: name), plain))
+    }
+    if let names = try source.read(partition, .clientSecretNames) {
+      changes.append(.put(partition, .clientSecretNames, names))
+    }
+    return changes
+  }
+}
+
+extension AccountProfile {
+  /// As after a soft sign-out, unless its grant comes along. Neither brings the provider's last confirmation: nobody
+  /// knows what happened since.
+  fileprivate func backedUp(withGrant: Bool) -> AccountProfile {
+    var copy = self
+    copy.lastOnlineAuthAt = nil
+    guard !withGrant else { return copy }
+    if copy.standing == .signedIn { copy.standing = .signedOutSoft }
+    copy.epoch += 1
+    copy.remember(GrantMemory(health: .signedOut))
+    return copy
+  }
+}

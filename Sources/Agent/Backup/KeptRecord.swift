@@ -1,0 +1,96 @@
+internal import AgentModel
+internal import AgentPorts
+internal import JSONRPC
+internal import Secrets
+
+/// A record under an account's data key, as another store sealed it.
+///
+/// Where a PIN protects the data, a backup must not unprotect it, and often can't: the data key is under the PIN. So the
+/// sealed rows travel as they are, with the name of the store that sealed them, and are taken over when the PIN is given.
+struct KeptRecord: Sendable {
+  var databaseID: [UInt8]
+  var record: SealedRecord
+
+  /// Below the account's own keys once more.
+  var sealable: Secret {
+    RecordCoding.write { writer in
+      writer.member("database", Base64URL.encode(databaseID))
+      writer.member("partition", Base64URL.encode(record.key.partition.bytes))
+      writer.member("kind", Int64(record.key.kind.rawValue))
+      writer.member("id", Base64URL.encode(record.key.id))
+      writer.member("schema", Int64(record.schema))
+      writer.member("keyEpoch", Int64(record.keyEpoch))
+      writer.member("generation", Int64(bitPattern: record.generation))
+      writer.member("sealed", Base64URL.encode(record.sealed))
+    }
+  }
+
+  init(databaseID: [UInt8], record: SealedRecord) {
+    self.databaseID = databaseID
+    self.record = record
+  }
+
+  init?(_ plain: Secret) {
+    let read = RecordCoding.read(plain) { node -> KeptRecord? in
+      func bytes(_ name: StaticString) -> [UInt8]? { node[name]?.string.flatMap { Base64URL.decode($0) } }
+      guard let database = bytes("database"), let partition = bytes("partition").flatMap({ PartitionID(bytes: $0) }),
+        let kind = node["kind"]?.integer.flatMap({ UInt16(exactly: $0) }), let id = bytes("id"),
+        let schema = node["schema"]?.integer.flatMap({ UInt16(exactly: $0) }),
+        let keyEpoch = node["keyEpoch"]?.integer.flatMap({ UInt32(exactly: $0) }),
+        let generation = node["generation"]?.integer, let sealed = bytes("sealed")
+      else { return nil }
+      let key = RecordKey(partition: partition, kind: RecordKind(rawValue: kind), id: id)
+      return KeptRecord(
+        databaseID: database,
+        record: SealedRecord(
+          key: key, schema: schema, keyEpoch: keyEpoch, generation: UInt64(bitPattern: generation), sealed: sealed))
+    }
+    guard let read else { return nil }
+    self = read
+  }
+
+  /// Two of one incarnation never have one id.
+  var id: [UInt8] { withUnsafeBytes(of: record.key.kind.rawValue.littleEndian) { Array($0) } + record.key.id }
+
+  func open(by dataKey: SealingKey) throws(VaultFailure) -> Secret {
+    do {
+      return try dataKey.derive("record", Vault.context(record.key.kind, record.key.partition))
+        .open(record.sealed, additionalData: Vault.additionalData(record, in: databaseID))
+    } catch {
+      throw .integrity
+    }
+  }
+}
+
+extension Vault {
+  /// What a backup must carry of a partition whose data a PIN protects.
+  func keptRecords(of partition: PartitionID) throws(VaultFailure) -> [(id: [UInt8], plain: Secret)] {
+    // Restored, and the PIN was not given since.
+    var kept = try readAll(partition, .keptData)
+    for kind in [RecordKind.clientSecret, .clientSecretNames] {
+      for record in try sealedRecords(partition, kind) {
+        let row = KeptRecord(databaseID: store.databaseID, record: record)
+        kept.append((row.id, row.sealable))
+      }
+    }
+    return kept
+  }
+
+  /// The PIN was given: what it kept becomes this store's own, with the data key that it gives back.
+  func takingOver(in partition: PartitionID, by dataKey: SealingKey) throws(VaultFailure) -> [VaultChange] {
+    var changes: [VaultChange] = []
+    for (id, plain) in try readAll(partition, .keptData) {
+      guard let kept = KeptRecord(plain) else { throw .integrity }
+      let opened = try kept.open(by: dataKey)
+      changes.append(.delete(partition, .keptData, id: id))
+      switch kept.record.key.kind {
+      case .clientSecret:
+        guard let name = RecordCoding.read(opened, { $0["name"]?.string }) else { throw .integrity }
+        changes.append(.put(partition, .clientSecret, id: try place(of: name), opened))
+      case .clientSecretNames: changes.append(.put(partition, .clientSecretNames, opened))
+      default: throw .integrity
+      }
+    }
+    return changes
+  }
+}

@@ -1,0 +1,25 @@
+internal import AgentPorts
+internal import AgentProtocol
+
+/// The registry's part of a backup: the moment at which the copy is made, and the entry that says so.
+extension Registry {
+  /// Copies the store as it is now, and returns what opens the copy.
+  func snapshot(to path: String) throws(RPCError) -> @Sendable (any Store) -> Vault {
+    let vault = try unlockedVault()
+    do {
+      try vault.store.snapshot(to: path)
+    } catch {
+      throw .backup(error)
+    }
+    return vault.opensCopies
+  }
+
+  func noteBackup(_ accounts: Int, includesRefreshTokens: Bool, failure: RPCError? = nil) throws(RPCError) {
+    let entry = audited(
+      .agentBackup, outcome: failure.map { $0.code.name.description } ?? "ok", .accounts(Int64(accounts)),
+      .includesRefreshTokens(includesRefreshTokens))
+    try onVault { (vault) throws(VaultFailure) in try vault.apply([entry]) }
+  }
+
+  func requireOpen() throws(RPCError) { _ = try unlockedVault() }
+}

@@ -1,0 +1,20 @@
+internal import AgentProtocol
+
+enum AgentBackupHandler: MethodHandler {
+  typealias Method = AgentBackup
+
+  static func handle(_ params: AgentBackup.Params, _ call: Call) async throws(RPCError) -> AgentBackup.Result {
+    let agent = call.agent
+    // Nobody is asked for a passphrase in vain.
+    try await agent.registry.requireOpen()
+    let passphrase = try await agent.backupPassphrase(params.passphrase, params.prompt, .newBackupPassphrase)
+    // To its end, also if the client goes away: nothing is left lying about.
+    let written = try await agent.background.finish { () async throws(RPCError) in
+      try await agent.backups.backUp(
+        to: params.path, by: passphrase, includesRefreshTokens: params.includeRefreshTokens)
+    }
+    return AgentBackup.Result(
+      path: params.path, accounts: written.accounts, providers: written.providers, policies: written.policies,
+      skipped: written.skipped, bytes: written.bytes, createdAt: written.createdAt)
+  }
+}

@@ -1,0 +1,17 @@
+internal import AgentProtocol
+
+enum AgentRestoreHandler: MethodHandler {
+  typealias Method = AgentRestore
+
+  static func handle(_ params: AgentRestore.Params, _ call: Call) async throws(RPCError) -> AgentRestore.Result {
+    let agent = call.agent
+    try await agent.registry.requireOpen()
+    let passphrase = try await agent.backupPassphrase(params.passphrase, params.prompt, .backupPassphrase)
+    let restored = try await agent.background.finish { () async throws(RPCError) in
+      try await agent.backups.restore(from: params.path, by: passphrase)
+    }
+    return AgentRestore.Result(
+      accounts: restored.accounts.map { WireAccount($0, agent, active: nil) }, skipped: restored.skipped,
+      providers: restored.providers, policies: restored.policies, createdAt: restored.createdAt)
+  }
+}
