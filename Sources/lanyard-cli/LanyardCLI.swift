@@ -37,6 +37,7 @@ import Glibc
           ProviderCommand.self, RevocationsCommand.self, GrantCommand.self, AuditCommand.self, Lock.self, Unlock.self,
           RPC.self,
           Events.self,
+          Backup.self, Restore.self,
         ]),
       CommandGroup(name: "This program", subcommands: [Completion.self, Demo.self]),
     ])

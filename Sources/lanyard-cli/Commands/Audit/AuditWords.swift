@@ -39,6 +39,8 @@ enum AuditWords {
     case "agent.initialize": "vault made"
     case "agent.unlock": "vault unlocked"
     case "agent.lock": "vault locked"
+    case "agent.backup": backup(facts)
+    case "agent.restore": facts?["provider"] == nil ? "a backup restored" : "restored from a backup, at \(provider)"
     case "revocation.confirmed": "token revoked at \(issuer)"
     case "revocation.abandoned": "token not revoked at \(issuer), given up\(reason)"
     case "stepUp.enroll": facts?["new"]?.bool == false ? "PIN changed" : "PIN set"
@@ -49,6 +51,11 @@ enum AuditWords {
     case "grant.revoke": "grant \(fact(facts, "grant") ?? "") of \(fact(facts, "grantee") ?? "a program") ended"
     default: nil
     }
+  }
+
+  private static func backup(_ facts: JSONNode?) -> String {
+    let tokens = facts?["includesRefreshTokens"]?.bool == true ? " with refresh tokens" : ""
+    return "backup written\(tokens), accounts: \(fact(facts, "accounts") ?? "?")"
   }
 
   private static func policySet(_ facts: JSONNode?) -> String {
