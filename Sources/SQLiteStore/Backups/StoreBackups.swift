@@ -53,12 +53,8 @@ public struct StoreBackups: BackupFiles {
     guard let system = sqlite3_vfs_find(vfs) else { return }
     for path in [copyPath, draftPath, fetchedPath] {
       for suffix in Self.suffixes {
-        var exists: Int32 = 0
-        let name = path + suffix
-        guard system.pointee.xAccess(system, name, SQLITE_ACCESS_EXISTS, &exists) == SQLITE_OK, exists != 0 else {
-          continue
-        }
-        _ = system.pointee.xDelete(system, name, 0)
+        // Not asked for first: an empty file is none to SQLite.
+        _ = system.pointee.xDelete(system, path + suffix, 0)
       }
     }
   }

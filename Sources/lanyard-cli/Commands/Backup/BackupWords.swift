@@ -34,6 +34,10 @@ enum SkippedItems {
     }
   }
 
+  static func areAllThere(_ items: JSONNode?) -> Bool {
+    items.map { items in items.elements.allSatisfy { $0["reason"]?.string == "alreadyThere" } } ?? true
+  }
+
   private static func noun(_ kind: String) -> String { kind == "refreshToken" ? "the refresh token of" : "\(kind)" }
 
   private static func reason(_ reason: String, _ kind: String) -> String {

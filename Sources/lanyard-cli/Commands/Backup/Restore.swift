@@ -53,8 +53,11 @@ struct Restore: ParsableCommand {
     let policies = Self.count(result["policies"])
     let when = result["createdAt"]?.string.flatMap { Moment($0) }.map { " of \($0.dateAndTime)" } ?? ""
     if accounts.isEmpty, providers == 0, policies == 0 {
-      Output.answer("All of the backup\(when) is here already. Nothing was changed.")
-      return
+      guard SkippedItems.areAllThere(result["skipped"]) else {
+        Output.answer("Nothing was restored from the backup\(when), and nothing was changed.")
+        return SkippedItems.tell(result["skipped"])
+      }
+      return Output.answer("All of the backup\(when) is here already. Nothing was changed.")
     }
     let counted = [
       Counted.words(Int64(accounts.count), "account"), Counted.words(Int64(providers), "provider"),
