@@ -376,6 +376,9 @@ actor Registry {
     }
   }
 
+  /// The database's own word on itself.
+  func integrityProblems() throws(StoreFailure) -> [String] { try store.integrityProblems() }
+
   func closeStore() {
     stepUps.end()
     lock()

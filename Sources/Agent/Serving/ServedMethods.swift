@@ -13,6 +13,7 @@ struct ServedMethods: Sendable {
     ServedMethod(AccountSwitchHandler.self),
     ServedMethod(AgentAddKeySlotHandler.self),
     ServedMethod(AgentBackupHandler.self),
+    ServedMethod(AgentDiagnoseHandler.self),
     ServedMethod(ordered: AgentHelloHandler.self),
     ServedMethod(AgentInitializeHandler.self),
     ServedMethod(AgentListKeySlotsHandler.self),

@@ -184,6 +184,22 @@ final class Vault {
       .filter { head.generations[.init(kind: kind, id: $0.key.id)] == $0.generation }
   }
 
+  /// Opens every record of an account as it stands in the store now. Of what is under the person's PIN only the head can
+  /// tell.
+  func check(_ partition: PartitionID) throws(VaultFailure) {
+    let opened = try open(partition)
+    let rows = try onStore { () throws(StoreFailure) in try store.records(in: partition) }
+      .filter { $0.key.kind != .head }
+    guard rows.count == opened.head.generations.count else { throw .integrity }
+    for row in rows {
+      guard opened.head.generations[.init(kind: row.key.kind, id: row.key.id)] == row.generation else {
+        throw .integrity
+      }
+      if row.key.kind.keyClass == .data, opened.keys?.data == nil { continue }
+      _ = try unseal(row, sealingKey(row.key.kind, partition, opened))
+    }
+  }
+
   /// What opens a copy of this store, under the same keys and away from this vault's actor.
   var opensCopies: @Sendable (any Store) -> Vault {
     let (root, epoch, previous) = (keys.root, keys.epoch, previousKeys)

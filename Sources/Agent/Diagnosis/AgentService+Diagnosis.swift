@@ -1,0 +1,57 @@
+internal import AgentModel
+internal import AgentProtocol
+internal import JSONRPC
+
+extension AgentService {
+  /// Looks at everything, and changes nothing.
+  func diagnosis() async -> [WireFinding] {
+    var findings = await registry.diagnoseVault().list
+    findings += await registry.diagnoseStore().list
+    guard await registry.vaultIsOpen else { return findings }
+    var isSound = true
+    for account in await registry.diagnosedAccounts() {
+      let found = await registry.diagnose(account).list
+      isSound = isSound && !found.contains { $0.check == "accountRecords" }
+      findings += found
+    }
+    var more = Findings()
+    if isSound, !findings.contains(where: { $0.check == "accountRecords" }) {
+      more.sound("accountRecords", "Every account's records open.")
+    }
+    do throws(RPCError) {
+      let audit = try await registry.verifyAudit()
+      if let broken = audit.firstBroken {
+        more.problem(
+          "auditLog", "The audit log is not as the agent wrote it, from entry \(broken) on.",
+          "Something else than the agent changed the store: ask whoever administers this machine. Accounts and tokens are not touched."
+        )
+      } else {
+        more.sound("auditLog", "The audit log is as the agent wrote it.")
+      }
+    } catch {
+      more.add(error, "auditLog")
+    }
+    return findings + more.list + (await registry.diagnoseWork().list)
+  }
+
+  /// For a look without serving anybody: opens the vault as far as that needs no person, and never makes one. The
+  /// findings as `agent.diagnose` gives them, one line of JSON; `isOpen` is false if a start would fail.
+  public func check(protection: String) async -> (line: [UInt8], isOpen: Bool) {
+    var findings: [WireFinding] = []
+    var isOpen = true
+    do throws(RPCError) {
+      if try await registry.summary().isInitialized { _ = try await registry.open(protection: protection) }
+    } catch {
+      var failed = Findings()
+      failed.add(error, "vault")
+      findings = failed.list
+      isOpen = false
+    }
+    // Why it is closed is said already.
+    findings += await diagnosis().filter { isOpen || $0.check != "vault" }
+    await registry.closeStore()
+    var writer = JSONWriter(capacity: 4096)
+    AgentDiagnose.Result(findings: findings).write(to: &writer)
+    return (writer.withBytes { [UInt8]($0) } + [0x0A], isOpen)
+  }
+}

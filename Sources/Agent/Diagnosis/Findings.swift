@@ -1,0 +1,37 @@
+internal import AgentModel
+internal import AgentProtocol
+
+/// What a look at the agent found, in the words of the contract.
+struct Findings: Sendable {
+  private(set) var list: [WireFinding] = []
+
+  mutating func sound(_ check: String, _ message: String) { add(check, .ok, message, []) }
+
+  mutating func notice(_ check: String, _ message: String, _ remedies: String...) {
+    add(check, .notice, message, remedies)
+  }
+
+  mutating func problem(
+    _ check: String, _ message: String, subject: String? = nil, account: AccountID? = nil, _ remedies: String...
+  ) {
+    list.append(
+      WireFinding(
+        check: check, severity: .problem, subject: subject, account: account, message: message, remedies: remedies))
+  }
+
+  mutating func notice(_ check: String, of account: AccountProfile, _ message: String, _ remedies: String...) {
+    list.append(
+      WireFinding(
+        check: check, severity: .notice, subject: account.name, account: account.id, message: message,
+        remedies: remedies))
+  }
+
+  private mutating func add(_ check: String, _ severity: WireSeverity, _ message: String, _ remedies: [String]) {
+    list.append(WireFinding(check: check, severity: severity, message: message, remedies: remedies))
+  }
+}
+
+extension AccountProfile {
+  /// As a command can name it.
+  var name: String { alias?.text ?? id.text }
+}
