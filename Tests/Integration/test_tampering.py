@@ -78,8 +78,9 @@ class File:
         return self.columns(table)[0] if without else "rowid"
 
     def set(self, cell: Cell, value: Any) -> None:
+        """A row that stands where this one comes to stand is gone."""
         changed = self._connection.execute(
-            f"UPDATE {cell.table} SET {cell.column} = ? WHERE {self.key(cell.table)} = ?", (value, cell.row))
+            f"UPDATE OR REPLACE {cell.table} SET {cell.column} = ? WHERE {self.key(cell.table)} = ?", (value, cell.row))
         assert changed.rowcount == 1, cell
 
     def partitions(self) -> List[bytes]:
@@ -274,15 +275,13 @@ class Tampering(House):
             cells = [cell for cell in file.cells(table, where) if cell.column in (columns or file.sealed_columns(table))]
         self.assertTrue(cells, f"no such rows: {table} {where}")
         for cell in cells:
-            for value in flips(cell.was, self.chance):
+            values = flips(cell.was, self.chance)
+            for value in values if ALL else [self.chance.choice(values)]:
                 with self.subTest(table=table, row=cell.row, column=cell.column, value=value, seed=self.seed):
                     expect(lambda file, cell=cell, value=value: self.change(file, cell, value))
 
     def change(self, file: File, cell: Cell, value: Any) -> None:
-        try:
-            file.set(cell, value)
-        except sqlite3.IntegrityError as error:
-            self.skipTest(f"another row stands there already: {error}")
+        file.set(cell, value)
 
     def kinds(self, person: str) -> List[int]:
         with contextlib.closing(File(self.origin.state)) as file:
@@ -377,6 +376,23 @@ class Tampering(House):
             shutil.copytree(os.path.join(self.agent.directory, name), os.path.join(self.kept, name))
         return old
 
+    def test_all_rows_of_an_account_put_back(self):
+        """Head and all: what a head can't tell, the ledger of the vault does."""
+        old = self.renewed()
+        def attack(file):
+            file.delete(self.place(self.partition["alice"]))
+            for row in old:
+                file.put(row)
+        with self.attacked(attack, since=self.kept) as client:
+            self.assertEqual(self.answers(client, "alice")["token.refresh"], "integrity")
+            for person in ("bob", "carol"):
+                self.assertEqual(self.answers(client, person), self.sound[person])
+
+    def test_all_rows_of_an_account_that_is_gone(self):
+        def attack(file):
+            file.delete(self.place(self.partition["alice"]))
+        self.suffers_alone(attack, "alice", at_least=6)
+
     def test_an_old_row_put_back(self):
         old = self.renewed()
         with contextlib.closing(File(os.path.join(self.kept, "state"))) as file:
@@ -457,11 +473,13 @@ class Tampering(House):
 
     def test_every_column_of_what_the_vault_has_of_itself(self):
         place = f"{self.place(VAULT)} AND kind NOT IN ({PROVIDER}, {POLICY})"
+        if not ALL:
+            place += " AND row IN (SELECT min(row) FROM record GROUP BY partition, kind)"
         self.each(self.closes_the_vault, place)
 
     def test_a_row_of_the_vault_that_is_gone_or_added(self):
         with contextlib.closing(File(self.origin.state)) as file:
-            rows = [row for row in file.rows(VAULT) if row[1] not in (PROVIDER, POLICY)]
+            rows = list({row[1]: row for row in file.rows(VAULT) if row[1] not in (PROVIDER, POLICY)}.values())
         for row in rows:
             with self.subTest(kind=row[1]):
                 self.closes_the_vault(lambda file: file.delete(self.place(VAULT, row[1])))
@@ -551,6 +569,95 @@ class Tampering(House):
             file.ask("UPDATE audit SET sequence = -sequence WHERE sequence IN (2, 3)")
             file.ask("UPDATE audit SET sequence = 5 + sequence WHERE sequence < 0")
         self.assertFalse(self.audit_verified(attack)["intact"])
+
+
+class Costs(House):
+    """The passphrase slot: what a guess costs stands beside it, and somebody may want it to cost less."""
+
+    RIGHT = "correct horse battery staple"
+
+    def setUp(self):
+        self.agent = self.scene("--protection", "passphrase")
+        with self.agent.client(timeout=20) as client:
+            client.call("agent.initialize", {"protection": "passphrase", "passphrase": self.RIGHT})
+        self.agent.end()
+
+    @contextlib.contextmanager
+    def slot(self, *, protection: str = "passphrase"):
+        """The parameters of the slot, to be changed; then the agent is up again, and locked."""
+        with contextlib.closing(File(self.agent.state)) as file:
+            ((number, was),) = file.ask("SELECT number, parameters FROM keySlot WHERE protection = ?", protection)
+            changed = bytearray(was)
+            yield changed
+            file.ask("UPDATE keySlot SET parameters = ? WHERE number = ?", bytes(changed), number)
+        self.agent.start()
+
+    def refuses(self):
+        before = self.resident_kb("VmHWM")
+        with self.agent.client(timeout=20) as client:
+            self.assertTrue(client.call("agent.status")["locked"])
+            began = time.monotonic()
+            with self.assertRaises(LanyardError) as caught:
+                client.call("agent.unlock", {"passphrase": self.RIGHT})
+            self.assertLess(time.monotonic() - began, 2)
+            self.assertIn(caught.exception.code, (INTEGRITY, UNLOCK_FAILED))
+            self.assertTrue(client.call("agent.status")["locked"])
+            self.refused(LOCKED, lambda: client.call("account.list"))
+        self.assertIsNone(self.agent.process.poll())
+        # Nothing was allocated for the sake of a number in a file, much less sixty-four gibibytes.
+        self.assertLess(self.resident_kb("VmHWM") - before, 160 << 10)
+
+    def resident_kb(self, name):
+        with open(f"/proc/{self.agent.pid}/status") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith(name))
+
+    def test_the_right_words_open_what_nobody_touched(self):
+        with self.slot():
+            pass
+        with self.agent.client(timeout=20) as client:
+            self.assertFalse(client.call("agent.unlock", {"passphrase": self.RIGHT})["locked"])
+
+    def test_costs_lowered_and_raised(self):
+        passes, memory = slice(16, 24), slice(24, 32)
+        for part, value in ((passes, 0), (passes, 1), (passes, 2), (passes, 17), (passes, 1 << 63), (passes, 2**64 - 1),
+                            (memory, 0), (memory, 1 << 13), (memory, (64 << 20) - 1), (memory, (1 << 30) + 1),
+                            (memory, 64 << 30), (memory, 1 << 63), (memory, 2**64 - 1), (passes, 4), (memory, 65 << 20)):
+            with self.subTest(part=part, value=value):
+                with self.slot() as parameters:
+                    was, parameters[part] = bytes(parameters), value.to_bytes(8, "little")
+                self.refuses()
+                self.agent.end()
+                with contextlib.closing(File(self.agent.state)) as file:
+                    file.ask("UPDATE keySlot SET parameters = ?", was)
+
+    def test_parameters_of_another_length(self):
+        for length in (0, 1, 16, 31, 33, 4096):
+            with self.subTest(length=length):
+                with self.slot() as parameters:
+                    was = bytes(parameters)
+                    parameters[:] = (was * 200)[:length]
+                self.refuses()
+                self.agent.end()
+                with contextlib.closing(File(self.agent.state)) as file:
+                    file.ask("UPDATE keySlot SET parameters = ?", was)
+
+    def test_slots_of_two_vaults_that_changed_places(self):
+        other = self.scene("--protection", "passphrase")
+        with other.client(timeout=20) as client:
+            client.call("agent.initialize", {"protection": "passphrase", "passphrase": "something else entirely"})
+        other.end()
+        with contextlib.closing(File(other.state)) as file:
+            (theirs,) = file.ask("SELECT * FROM keySlot")
+        with contextlib.closing(File(self.agent.state)) as file:
+            file.ask("DELETE FROM keySlot")
+            file.ask(f"INSERT INTO keySlot VALUES ({', '.join('?' * len(theirs))})", *theirs)
+        self.agent.start()
+        self.refuses()
+        with self.agent.client(timeout=20) as client:
+            with self.assertRaises(LanyardError):
+                # The words are right for the slot; the slot is not this store's.
+                client.call("agent.unlock", {"passphrase": "something else entirely"})
+            self.assertTrue(client.call("agent.status")["locked"])
 
 
 if __name__ == "__main__":

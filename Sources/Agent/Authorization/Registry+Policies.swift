@@ -96,14 +96,17 @@ extension Vault {
   /// The documents for those who decide: nil stands for one that can't be read, under the name that providers use.
   func documents(named names: Set<String>) throws(VaultFailure) -> [String: PolicyDocument?] {
     var documents: [String: PolicyDocument?] = [:]
-    var places: [[UInt8]: String] = [:]
-    for name in names.union([PolicyShelf.defaultName]) { places[try place(ofPolicy: name)] = name }
+    var unreadable: Set<[UInt8]> = []
     for (id, plain) in try readEach(.policy) {
       if let policy = plain.flatMap({ StoredPolicy($0) }) {
         documents.updateValue(policy.parsed, forKey: policy.name)
-      } else if let name = places[id] {
-        documents.updateValue(nil, forKey: name)
+      } else {
+        unreadable.insert(id)
       }
+    }
+    guard !unreadable.isEmpty else { return documents }
+    for name in names.union([PolicyShelf.defaultName]) where unreadable.contains(try place(ofPolicy: name)) {
+      documents.updateValue(nil, forKey: name)
     }
     return documents
   }

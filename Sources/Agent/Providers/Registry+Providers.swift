@@ -15,7 +15,7 @@ extension Registry {
   /// Is there a record of this provider that does not open?
   func isDamaged(_ provider: ProviderName) throws(RPCError) -> Bool {
     guard !damagedProviders.isEmpty else { return false }
-    return try damagedProviders.contains(onVault { (vault) throws(VaultFailure) in try vault.place(of: provider) })
+    return try onVault { (vault) throws(VaultFailure) in try damagedProviders.contains(vault.place(of: provider)) }
   }
 
   /// Those that the caller's accounts belong to; all of them where nothing limits it.
@@ -98,7 +98,9 @@ extension Registry {
 }
 
 extension Vault {
-  fileprivate func place(of provider: ProviderName) throws(VaultFailure) -> [UInt8] { try index("provider", provider.text) }
+  fileprivate func place(of provider: ProviderName) throws(VaultFailure) -> [UInt8] {
+    try index("provider", provider.text)
+  }
 }
 
 extension RPCError {
