@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import json
 import os
+import platform
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -101,6 +105,28 @@ class Scene(Agent):
 
     def kill(self) -> None:
         self.end(signal.SIGKILL)
+
+    def forget_keyring(self) -> None:
+        """Takes the anchor of this state out of the kernel's keyring, which no directory holds (keyctl(2))."""
+        path = os.path.join(self.state, "lanyard.sqlite")
+        keyctl = {"x86_64": 250, "aarch64": 219}.get(platform.machine())
+        if keyctl is None or not os.path.exists(path):
+            return
+        with contextlib.suppress(sqlite3.Error, ValueError):
+            with contextlib.closing(sqlite3.connect(path)) as store:
+                ((database,),) = store.execute("SELECT databaseID FROM store").fetchall()
+            call, user_keyring, link, unlink, search = ctypes.CDLL(None).syscall, -4, 8, 9, 10
+            call(keyctl, link, user_keyring, -2)
+            key = call(keyctl, search, user_keyring, b"user", b"lanyard:" + database.hex().encode(), 0)
+            if key > 0:
+                call(keyctl, unlink, key, user_keyring)
+
+    def __exit__(self, *how: Any) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.forget_keyring()
+        super().__exit__(*how)
 
 
 class House(unittest.TestCase):

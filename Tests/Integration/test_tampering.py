@@ -179,6 +179,8 @@ class Tampering(House):
             shutil.rmtree(to, ignore_errors=True)
             shutil.copytree(os.path.join(since or self.origin.directory, name), to)
         os.chmod(self.agent.state, 0o700)
+        # What the kernel remembers of the time that did not happen; old copies have tests of their own (test_vault.py).
+        self.agent.forget_keyring()
 
     # What there is to ask of an account.
 
@@ -470,6 +472,32 @@ class Tampering(House):
         """A record too many of a kind that must be whole."""
         for kind in (PROVIDER, POLICY):
             self.each(self.closes_the_vault, self.vault_row(kind, 0), columns=["kind"])
+
+    def test_what_is_damaged_is_not_carried_over_to_another_root_key(self):
+        def attack(file):
+            for kind in (PROVIDER, POLICY):
+                (cell,) = [cell for cell in file.cells("record", self.vault_row(kind, 0)) if cell.column == "sealed"]
+                file.set(cell, cell.was[:-1])
+            (cell,) = [cell for cell in file.cells("record", self.place(self.partition["bob"], GRANT))
+                       if cell.column == "sealed"]
+            file.set(cell, cell.was[:-1])
+
+        def looks(client):
+            self.assertEqual(self.answers(client, "carol"), self.sound["carol"])
+            self.assertEqual(self.answers(client, "alice")["token.get"], "integrity")
+            self.refused(INTEGRITY, lambda: client.call("policy.get", {"name": "default"}))
+
+        with self.attacked(attack) as client:
+            looks(client)
+            client.call("agent.rotateRootKey")
+            looks(client)
+            self.agent.kill()
+            os.remove(self.agent.socket)
+            self.agent.start()
+            looks(client)
+            add_provider(client, self.idp)
+            self.assertEqual(self.answers(client, "alice")["token.get"], self.accounts["alice"])
+            self.assertEqual(self.answers(client, "bob")["token.get"], "integrity")
 
     def test_every_column_of_what_the_vault_has_of_itself(self):
         place = f"{self.place(VAULT)} AND kind NOT IN ({PROVIDER}, {POLICY})"

@@ -448,7 +448,14 @@ final class Vault {
     }
     for row in rows where row.key.kind != .head && row.key.kind != .accountKeys && row.key.kind != .pepper {
       if isDataKept, row.key.kind.keyClass == .data { continue }
-      let plain = try unseal(row, sealingKey(row.key.kind, partition, old))
+      // The head was looked at when the partition was opened; a row may have been put back since.
+      guard old.head.generations[.init(kind: row.key.kind, id: row.key.id)] == row.generation,
+        let plain = try? unseal(row, sealingKey(row.key.kind, partition, old))
+      else {
+        // Damaged it is, and damaged it stays; what must be whole can't be carried over.
+        if partition == .vault, row.key.kind.answersForItself { continue }
+        throw .integrity
+      }
       try put(plain, row.key.kind, row.key.id, partition, &state, &batch)
     }
     if let pepper { try put(pepper.secret, .pepper, [], partition, &state, &batch) }
