@@ -74,6 +74,14 @@ struct LanyardAgent {
     ]
     let anchors: [any RollbackAnchor] =
       (options.anchorDirectory.map { [AnchorFile(directory: $0)] } ?? []) + [KeyringAnchor()]
+      // Where the keyring of the session holds the key, it holds how far the store has come, too.
+      + (options.protection != "secretService"
+        ? []
+        : [
+          LaggingAnchor(SecretServiceAnchor(bus: .session)) { work in
+            Task.detached(executorPreference: pool) { work() }
+          }
+        ])
     let transport = TransportHandle()
     // One of an agent that was killed opens nothing.
     let ownerGrant = OwnerGrantFile(stateDirectory: state.path)

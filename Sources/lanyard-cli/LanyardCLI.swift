@@ -35,6 +35,7 @@ import Glibc
         name: "Agent",
         subcommands: [
           ProviderCommand.self, RevocationsCommand.self, GrantCommand.self, AuditCommand.self, Lock.self, Unlock.self,
+          KeyCommand.self,
           RPC.self,
           Events.self,
           Backup.self, Restore.self,

@@ -346,7 +346,7 @@ final class Vault {
   /// The heads of what was touched, and the ledger of the heads. The ledger as it is if the batch lands.
   private func settle(_ draft: inout Draft, isCounted: Bool) throws(VaultFailure) -> VaultLedger {
     var ledger = try ledger()
-    let isFirst = try read(.vault, .sequence) == nil
+    let isFirst = try open(.vault).head.generations[.init(kind: .sequence, id: [])] == nil
     var marks: Set<Int> = isFirst ? Set(0..<VaultLedger.marks) : []
     for partition in draft.touched.keys.sorted() where partition != .vault {
       marks.insert(ledger.set(try raiseHead(of: partition, in: &draft), of: partition))
