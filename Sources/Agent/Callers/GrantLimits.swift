@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentModel
+internal import AgentProtocol
 internal import Synchronization
 
 /// The grants that a connection brought, and what all of them together cover.
@@ -14,6 +15,12 @@ final class GrantLimits: Sendable {
   /// What stood before another grant was brought: requests of then may still be served.
   private let before: GrantLimits?
   private let isOver = Atomic(false)
+  /// Whose tokens it gets, for the reading thread.
+  private let tokensOf: Set<AccountKey>
+
+  private static func tokens(_ permission: Permission) -> Set<AccountKey> {
+    permission.methods.contains(TokenGet.name) ? Set(permission.accounts.map { AccountKey($0) }) : []
+  }
 
   init(permission: Permission, grants: [String], line: Set<String>, until: BootInstant?) {
     self.permission = permission
@@ -21,6 +28,7 @@ final class GrantLimits: Sendable {
     self.line = line
     self.until = until
     before = nil
+    tokensOf = Self.tokens(permission)
   }
 
   /// What both cover, until the first of both ends.
@@ -30,11 +38,14 @@ final class GrantLimits: Sendable {
     line = before.line.union(other.line)
     until = [before.until, other.until].compactMap { $0 }.min()
     self.before = before
+    tokensOf = Self.tokens(permission)
   }
 
   func areOpen(at now: BootInstant) -> Bool {
     !isOver.load(ordering: .acquiring) && until.map { now < $0 } ?? true && before?.areOpen(at: now) ?? true
   }
+
+  func coversToken(of account: AccountKey) -> Bool { tokensOf.contains(account) }
 
   func end() {
     isOver.store(true, ordering: .releasing)

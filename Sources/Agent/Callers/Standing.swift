@@ -6,7 +6,8 @@ internal import AgentProtocol
 /// What a connection may do now (DESIGN, Callers). Every request goes by here before its handler runs, and its answer
 /// goes by here again.
 ///
-/// - C2: a connection's standing only ever gets narrower; what was refused stays refused until it closes.
+/// - C2: a connection's standing only ever gets narrower, but for the first grant where everybody must bring one. What
+///   was refused stays refused until it closes.
 enum Standing: Sendable {
   /// A program of the person's own that nobody limited.
   case trusted
@@ -46,8 +47,7 @@ enum Standing: Sendable {
   /// Whether a token may be answered on the spot; if not, the ordinary way says why.
   func coversToken(of account: AccountKey, at now: BootInstant) -> Bool {
     guard case .limited(let limits) = self, limits.areOpen(at: now) else { return false }
-    return limits.permission.methods.contains(TokenGet.name)
-      && limits.permission.accounts.contains { AccountKey($0) == account }
+    return limits.coversToken(of: account)
   }
 
   /// What the caller is told of a failure: nothing of an account that is not its own, not even that there is one.
