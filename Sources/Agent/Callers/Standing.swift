@@ -35,6 +35,14 @@ enum Standing: Sendable {
     }
   }
 
+  /// False for who may do nothing at all, or not yet.
+  var isServed: Bool {
+    switch self {
+    case .trusted, .limited: true
+    case .unknown, .refused: false
+    }
+  }
+
   /// Whether the caller may know that there is this account.
   func covers(_ account: AccountID) -> Bool {
     switch self {

@@ -12,6 +12,15 @@ extension Registry {
     throw try isDamaged(name) ? .providerDamaged() : .providerNotFound
   }
 
+  /// One that the caller sees; another one is as none.
+  func provider(_ name: ProviderName, for call: Call) throws(RPCError) -> Provider {
+    _ = try unlockedVault()
+    guard call.limits == nil || profiles.values.contains(where: { $0.provider == name && call.sees($0) }) else {
+      throw .providerNotFound
+    }
+    return try provider(named: name.text)
+  }
+
   /// Is there a record of this provider that does not open?
   func isDamaged(_ provider: ProviderName) throws(RPCError) -> Bool {
     guard !damagedProviders.isEmpty else { return false }

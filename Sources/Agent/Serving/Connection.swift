@@ -267,7 +267,8 @@ public final class Connection: Conversation, @unchecked Sendable {
   }
 
   private func serve(_ prepared: PreparedCall, _ name: String, _ id: [UInt8]?, _ slot: AnswerSlot?) {
-    let info = agent.methods[name]?.info
+    // Who is served nothing does not keep the vault open either.
+    let info = standing.isServed ? agent.methods[name]?.info : nil
     if let info { agent.idle.began(info) }
     switch prepared {
     case .ordered(let run, let answered):

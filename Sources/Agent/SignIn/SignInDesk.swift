@@ -198,8 +198,8 @@ actor SignInDesk {
   private func leave(_ id: String, _ waiter: UInt64) { jobs[id]?.waiters.removeValue(forKey: waiter)?.resume() }
 
   /// A sign-in that a limited caller does not see is as none.
-  func requireSeen(_ id: String, by call: Call) throws(RPCError) {
-    guard call.limits == nil || jobs[id]?.wishes.account.map({ call.sees($0) }) ?? false else { throw .signInNotFound }
+  func requireSeen(_ id: String, by call: Call) async throws(RPCError) {
+    guard call.limits == nil || jobs[id]?.wishes.account.map({ call.sees($0) }) ?? false else { throw await notFound() }
   }
 
   func cancel(_ id: String) async throws(RPCError) {

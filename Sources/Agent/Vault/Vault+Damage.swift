@@ -4,7 +4,7 @@ internal import Secrets
 extension RecordKind {
   /// Records of the vault's own that touch nobody but those who hang on them: one that is damaged is told of where it
   /// is used, and the vault opens without it. Whatever else the vault knows of itself holds, or it stays closed.
-  var answersForItself: Bool { self == .provider || self == .policy }
+  var answersForItself: Bool { self == .provider || self == .policy || self == .callerGrant }
 }
 
 extension VaultHead {
