@@ -1,3 +1,4 @@
+import AgentPorts
 import AgentProtocol
 import AgentSimulation
 import Foundation
@@ -140,6 +141,44 @@ import Testing
         let answer = await client.answer(to: id)
         #expect(answer.code == 1007 || !late && answer.code == nil, "\(answer)")
       }
+    }
+  }
+
+  /// A row that was changed, deleted or brought back opens nothing; the other grants and the accounts are not touched.
+  @Test(arguments: ["flipped", "deleted"])
+  func aDamagedGrantOpensNothingAndTouchesNobody(damage: String) throws {
+    let kind = RecordKind(rawValue: 27)
+    let world = SimulatedWorld(seed: 11)
+    let secrets = try world.run { world in
+      _ = try await Self.people(world)
+      let owner = try world.client()
+      var secrets: [String] = []
+      for _ in 0..<2 {
+        let made = await owner.call("grant.create", #"{"client":"c","accounts":["work"],"methods":["token.get"]}"#)
+        secrets.append(try #require(made["secret"]))
+      }
+      world.crash()
+      return secrets
+    }
+    try world.tamper { store in
+      var row = try #require(try store.records(in: .vault, kind: kind).first)
+      row.sealed[row.sealed.count - 1] ^= 1
+      try store.commit([damage == "flipped" ? .put(row) : .delete(row.key)])
+    }
+    try world.run { world in
+      var opened = 0
+      for secret in secrets {
+        let client = try world.client()
+        let hello = await client.call("agent.hello", #"{"client":{"name":"c","version":"1"},"grant":"\#(secret)"}"#)
+        let token = await client.call("token.get", #"{"account":"work"}"#)
+        #expect(hello.code == token.code)
+        if hello.code == nil { opened += 1 } else { #expect(hello.code == 1007) }
+      }
+      #expect(opened == 1)
+      let owner = try world.client()
+      #expect(await owner.call("token.get", #"{"account":"home"}"#).code == nil)
+      let made = await owner.call("grant.create", #"{"client":"c","accounts":["home"],"methods":["token.get"]}"#)
+      #expect(made["secret"] != nil)
     }
   }
 }
