@@ -301,6 +301,37 @@ class RealKeyring(SessionHouse):
         self.refuses(fresh, "Secret Service")
         self.assertEqual([name for name in os.listdir(fresh.state) if name.startswith("key")], [])
 
+    def test_a_slot_more_in_the_keyring_and_no_key_file_any_more(self):
+        session = self.session()
+        process, keyring = self.start_keyring(session)
+        scene = SessionScene(session)
+        self.addCleanup(scene.__exit__)
+        scene.start()
+        client = self.client(scene)
+        self.assertEqual(keyring.items(), [])
+        keyring.lock()
+        add = lambda: client.call("agent.addKeySlot", {"protection": "secretService"})
+        self.assertEqual(self.refused(UNLOCK_FAILED, add).reason, "keyLocked")
+        session.end(process)
+        self.assertEqual(self.refused(INTEGRITY, add).reason, "keyUnavailable")
+        _, keyring = self.start_keyring(session)
+        added = add()
+        self.assertRegex(keyring.secret(keyring.item()), KEY)
+        self.assertEqual(client.call("agent.status")["protection"], "keyFile")
+        slots = client.call("agent.listKeySlots")["slots"]
+        (by_file,) = [slot["slot"] for slot in slots if slot["slot"] != added["slot"]]
+        client.call("agent.removeKeySlot", {"slot": by_file})
+        self.assertFalse(os.path.exists(os.path.join(scene.state, "key")))
+        self.assertEqual(client.call("agent.status")["protection"], "secretService")
+        # However it is started: the slot says where the key is.
+        scene.end()
+        scene.start()
+        self.assertFalse(client.call("agent.status")["locked"])
+        # A slot that goes takes its item with it.
+        client.call("agent.addKeySlot", {"protection": "keyFile"})
+        client.call("agent.removeKeySlot", {"slot": added["slot"]})
+        self.assertEqual(keyring.items(**{"xdg:schema": "org.lanyard.StoreKey"}), [])
+
     def test_two_states_have_two_keys_and_one_that_moves_keeps_its_own(self):
         session, _, keyring, scene = self.prepared()
         scene.end()
