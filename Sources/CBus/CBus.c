@@ -141,7 +141,6 @@ int cbus_next(cbus *bus, cbus_message **message) {
   int result = bus_library.process(bus, message);
   return result > 0 ? 1 : result;
 }
-int cbus_wait(cbus *bus, uint64_t timeout) { return bus_library.wait(bus, timeout); }
 int cbus_descriptor(cbus *bus) { return bus_library.get_fd(bus); }
 int cbus_events(cbus *bus) { return bus_library.get_events(bus); }
 uint64_t cbus_deadline(cbus *bus) {

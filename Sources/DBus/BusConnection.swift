@@ -79,10 +79,18 @@ public final class BusConnection {
     }
   }
 
-  /// Waits until there may be a signal, or for so long.
-  public func wait(_ timeout: Milliseconds) throws(BusFailure) {
-    let result = cbus_wait(bus, timeout.microseconds)
-    guard result >= 0 || result == -EINTR else { throw .unreachable(-result) }
+  /// Waits until there may be a signal, or for so long; false as soon as `cancel` can be read, which ends the waiting.
+  @discardableResult
+  public func wait(_ timeout: Milliseconds, cancel: Int32 = -1) throws(BusFailure) -> Bool {
+    let events = cbus_events(bus)
+    guard events >= 0 else { throw .unreachable(-events) }
+    var awaited = [
+      pollfd(fd: cbus_descriptor(bus), events: Int16(events), revents: 0),
+      pollfd(fd: cancel, events: Int16(POLLIN), revents: 0),
+    ]
+    let result = poll(&awaited, nfds_t(awaited.count), Int32(clamping: max(timeout.count, 0)))
+    guard result >= 0 || errno == EINTR else { throw .unreachable(errno) }
+    return result <= 0 || awaited[1].revents == 0
   }
 
   /// For poll(2) by whoever has other things to wait for too. Signals may have come already while a call was waited

@@ -4,11 +4,13 @@ import hmac
 import os
 import re
 import shutil
+import socket
 import subprocess
 import threading
+import time
 import unittest
 
-from house import PATIENCE_SECONDS, House, Scene, add_provider, import_account
+from house import PATIENCE_SECONDS, House, Scene, add_provider, import_account, request
 from message_bus import BusError, Connection, Session, Variant
 
 UNLOCK_FAILED, LOCKED, INTEGRITY = 1008, 1001, 5002
@@ -507,6 +509,24 @@ class OtherServices(SessionHouse):
         thread.join(PATIENCE_SECONDS)
         self.assertFalse(thread.is_alive())
         self.assertIsInstance(outcome[0], Exception)
+
+    def test_who_asked_and_went_and_an_agent_that_ends_wait_for_nobody(self):
+        scene, service = self.opened()
+        service.locked, service.person_says = True, "nothing"
+        scene.start()
+        for ending in (self.disconnect, lambda scene, waiting: scene.end()):
+            service.asked.clear()
+            with socket.socket(socket.AF_UNIX) as waiting:
+                waiting.connect(scene.socket)
+                waiting.sendall(request("agent.unlock"))
+                self.until(lambda: "Prompt" in service.asked, "the question")
+                began = time.monotonic()
+                ending(scene, waiting)
+                self.until(lambda: service.asked[-1] == "Dismiss" or scene.process.poll() is not None, "its end")
+                self.assertLess(time.monotonic() - began, 10)
+
+    def disconnect(self, scene, waiting):
+        waiting.close()
 
     def test_a_number_that_makes_a_known_key_is_refused(self):
         for number in (0, 1, LyingService.PRIME - 1, LyingService.PRIME, LyingService.PRIME + 1):

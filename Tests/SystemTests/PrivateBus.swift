@@ -107,7 +107,11 @@ final class PrivateKeyring {
       }
       return try reply.bool()
     }
-    while try !isThere() { try connection.wait(.seconds(20)) }
+    while try !isThere() {
+      while try connection.nextSignal() != nil {}
+      guard try !isThere() else { break }
+      _ = try connection.wait(.seconds(20))
+    }
   }
 
   func lock() throws {

@@ -1,27 +1,21 @@
 internal import AgentPorts
-internal import AgentProtocol
 
 /// Keys that are kept under something which only the person can open.
 extension Registry {
-  /// Has them asked, and waits for them; outside of the actor, for others go on meanwhile. What can't be asked for is
-  /// left to `openAgain`, which says what is wrong with it.
+  /// Has them asked, and waits for them; outside of the actor, for others go on meanwhile. Whether it helped shows when
+  /// the key is used, which says what is wrong.
   ///
   /// - Parameter protection: the one that a slot is to be made for; nil for those that have one.
-  nonisolated func askForKeys(for protection: String? = nil) async throws(RPCError) {
+  nonisolated func askForKeys(for protection: String? = nil) async {
     for source in keySources {
-      let isWanted = if let protection { source.protection == protection } else { try await hasSlot(source) }
-      guard isWanted else { continue }
-      do throws(KeySourceFailure) {
-        try await source.unlock()
-      } catch .locked {
-        throw .key(.locked, of: source.protection)
-      } catch {}
+      let isWanted = if let protection { source.protection == protection } else { await hasSlot(source) }
+      if isWanted { try? await source.unlock() }
     }
   }
 
   /// Whether a slot is opened by it, or the vault would be made by it.
-  private func hasSlot(_ source: any KeySource) throws(RPCError) -> Bool {
-    let slots = try keySlotProtections()
+  private func hasSlot(_ source: any KeySource) -> Bool {
+    guard let slots = try? keySlotProtections() else { return false }
     return slots.isEmpty ? source.protection == keySources.first?.protection : slots.contains(source.protection)
   }
 }

@@ -11,7 +11,7 @@ enum AgentAddKeySlotHandler: MethodHandler {
         throw .invalidParams("/protection", expected: "passphrase, since a passphrase is given")
       }
       _ = try await registry.keySlotList()
-      try await registry.askForKeys(for: params.protection.rawValue)
+      await registry.askForKeys(for: params.protection.rawValue)
       return AgentAddKeySlot.Result(
         slot: try await registry.addKeySlot(params.protection), protection: params.protection)
     }

@@ -15,7 +15,7 @@ enum AgentInitializeHandler: MethodHandler {
     case .keyFile, .secretService, .systemdCredential:
       let protection = params.protection.rawValue
       if try await !call.agent.registry.summary().isInitialized {
-        try await call.agent.registry.askForKeys(for: protection)
+        await call.agent.registry.askForKeys(for: protection)
       }
       try await call.agent.unlock(.agentInitialize) { (registry) async throws(RPCError) in
         // Once, whatever protects it: opening one that is there is `agent.unlock`.

@@ -9,7 +9,7 @@ enum AgentUnlockHandler: MethodHandler {
     var passphrase = params.passphrase
     if passphrase == nil, params.prompt != nil { passphrase = try await agent.typedPassphrase() }
     // Whoever holds a key may have to be asked for it, which takes as long as a person does.
-    if passphrase == nil { try await agent.registry.askForKeys() }
+    if passphrase == nil { await agent.registry.askForKeys() }
     let given = passphrase
     try await agent.unlock(.agentUnlock) { (registry) async throws(RPCError) in
       if let given { return try await registry.unlock(passphrase: given) }

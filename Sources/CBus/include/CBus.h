@@ -46,8 +46,6 @@ int cbus_skip(cbus_message *message, const char *types);
 // Signals. Match rules are given to the bus by its own method AddMatch; what they let through comes from here.
 // 1 and a message, 1 and NULL for work of sd-bus's own, 0 when there is no more for now, below 0 when the bus is gone.
 int cbus_next(cbus *bus, cbus_message **message);
-// Waits for something to read or a deadline of sd-bus's own.
-int cbus_wait(cbus *bus, uint64_t timeout);
 // For poll(2): the descriptor, the events, and when to come back even without them (CLOCK_MONOTONIC, in microseconds;
 // UINT64_MAX for never).
 int cbus_descriptor(cbus *bus);

@@ -1,5 +1,6 @@
 public import AgentPorts
 public import DBus
+internal import CPlatform
 internal import Glibc
 public import Secrets
 internal import Synchronization
@@ -82,25 +83,32 @@ public final class SecretService: KeySource {
   public func unlock() async throws(KeySourceFailure) {
     guard !isAsking.exchange(true, ordering: .acquiring) else { throw .locked }
     defer { isAsking.store(false, ordering: .releasing) }
-    let failure = await withCheckedContinuation { continuation in
-      let work = Detached {
-        do throws(KeySourceFailure) {
-          try self.askPerson()
-          continuation.resume(returning: KeySourceFailure?.none)
-        } catch {
-          continuation.resume(returning: error)
+    let cancel = lanyard_eventfd()
+    guard cancel >= 0 else { throw .unavailable }
+    defer { close(cancel) }
+    let failure = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let work = Detached {
+          do throws(KeySourceFailure) {
+            try self.askPerson(until: cancel)
+            continuation.resume(returning: KeySourceFailure?.none)
+          } catch {
+            continuation.resume(returning: error)
+          }
         }
+        if !work.start() { continuation.resume(returning: .unavailable) }
       }
-      if !work.start() { continuation.resume(returning: .unavailable) }
+    } onCancel: {
+      lanyard_eventfd_signal(cancel)
     }
     if let failure { throw failure }
   }
 
-  private func askPerson() throws(KeySourceFailure) {
+  private func askPerson(until cancel: Int32) throws(KeySourceFailure) {
     let known = try attributes()
     let attributes = known ?? Self.attributes("")
     let session = try onService { () throws(BusFailure) in try SecretSession(bus) }
-    _ = try Self.unlockedItems(attributes, session, .allowed)
+    _ = try Self.unlockedItems(attributes, session, .allowed(cancel: cancel))
     granted.withLock { $0 = session }
   }
 

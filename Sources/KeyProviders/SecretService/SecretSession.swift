@@ -75,7 +75,11 @@ final class SecretSession: @unchecked Sendable {
 
   // MARK: the person
 
-  enum Asking: Sendable { case forbidden, allowed }
+  enum Asking: Sendable {
+    case forbidden
+    /// Until this descriptor can be read.
+    case allowed(cancel: Int32)
+  }
 
   /// Unlocks collections or items; false if that takes a person who was not to be asked, or who said no.
   func unlock(_ objects: [String], _ asking: Asking) throws(BusFailure) -> Bool {
@@ -92,12 +96,14 @@ final class SecretSession: @unchecked Sendable {
     case .forbidden:
       dismiss(prompt)
       return false
-    case .allowed: return try show(prompt, until: Self.personsPatience)
+    case .allowed(let cancel): return try show(prompt, until: Self.personsPatience, cancel: cancel)
     }
   }
 
   /// False: dismissed, or nobody came. Throws if the service ends meanwhile.
-  private func show(_ prompt: String, until patience: Milliseconds) throws(BusFailure) -> Bool {
+  private func show(
+    _ prompt: String, until patience: Milliseconds, cancel: Int32 = -1
+  ) throws(BusFailure) -> Bool {
     let interface = "org.freedesktop.Secret.Prompt"
     try bus.watch("type='signal',sender='\(Self.service)',interface='\(interface)',path='\(prompt)'")
     try bus.watch(
@@ -115,7 +121,7 @@ final class SecretSession: @unchecked Sendable {
         return try !signal.bool()
       }
       let left = clock.now.duration(to: end)
-      try bus.wait(Milliseconds(max(1, Int64(left / .milliseconds(1)))))
+      guard try bus.wait(Milliseconds(max(1, Int64(left / .milliseconds(1)))), cancel: cancel) else { break }
     }
     dismiss(prompt)
     return false
