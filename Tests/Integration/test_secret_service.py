@@ -12,6 +12,7 @@ import unittest
 
 from house import PATIENCE_SECONDS, House, Scene, add_provider, import_account, request
 from message_bus import BusError, Connection, Session, Variant
+from test_memory import writable_memory
 
 UNLOCK_FAILED, LOCKED, INTEGRITY = 1008, 1001, 5002
 VAULT_CLOSED = 76
@@ -198,6 +199,26 @@ class RealKeyring(SessionHouse):
         self.assertNotIn(key, heard.lower())
         self.assertNotIn(bytes.fromhex(key.decode()), heard)
         session.end(process)
+
+    @unittest.skipIf(os.geteuid() != 0, "NOT TESTED: nobody but root may read the agent's memory")
+    def test_nothing_of_the_key_stays_in_memory(self):
+        _, _, keyring, scene = self.prepared()
+        client = self.client(scene)
+        digits = KEY.match(keyring.secret(keyring.item())).group(1)
+        key = bytes.fromhex(digits.decode())
+
+        def nowhere():
+            self.assertFalse(client.call("agent.status")["locked"])
+            for spelling in (digits[:32], digits[32:], key[:16], key[16:]):
+                self.assertEqual([where for where, data in writable_memory(scene.pid) if spelling in data], [])
+
+        nowhere()
+        client.call("agent.lock")
+        client.call("agent.unlock")
+        nowhere()
+        scene.end()
+        scene.start()
+        nowhere()
 
     def test_an_item_that_is_gone_is_not_made_anew(self):
         _, _, keyring, scene = self.prepared()
