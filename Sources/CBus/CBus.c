@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
 #include <systemd/sd-bus.h>
@@ -58,13 +59,13 @@ static int await_welcome(sd_bus *bus, uint64_t timeout) {
   }
 }
 
-int cbus_connect(const char *address, uint64_t timeout, cbus **bus) {
+int cbus_connect(const char *address, bool takes_descriptors, uint64_t timeout, cbus **bus) {
   if (!open_library()) return -ELIBACC;
   sd_bus *made = NULL;
   int result = bus_library.new(&made);
   if (result >= 0) result = bus_library.set_address(made, address);
   if (result >= 0) result = bus_library.set_bus_client(made, 1);
-  if (result >= 0) result = bus_library.negotiate_fds(made, 0);
+  if (result >= 0) result = bus_library.negotiate_fds(made, takes_descriptors);
   if (result >= 0) result = bus_library.start(made);
   if (result >= 0) result = await_welcome(made, timeout);
   if (result < 0) {
@@ -153,3 +154,11 @@ const char *cbus_path(cbus_message *message) { return bus_library.message_get_pa
 const char *cbus_interface(cbus_message *message) { return bus_library.message_get_interface(message); }
 const char *cbus_member(cbus_message *message) { return bus_library.message_get_member(message); }
 bool cbus_is_signal(cbus_message *message) { return bus_library.message_is_signal(message, NULL, NULL) > 0; }
+
+int cbus_read_descriptor(cbus_message *message, int *descriptor) {
+  int lent;
+  int result = bus_library.message_read_basic(message, 'h', &lent);
+  if (result <= 0) return result;
+  *descriptor = fcntl(lent, F_DUPFD_CLOEXEC, 3);
+  return *descriptor < 0 ? -errno : 1;
+}

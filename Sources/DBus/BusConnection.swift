@@ -15,10 +15,12 @@ public final class BusConnection {
   private let bus: OpaquePointer
 
   /// Connects, and waits for the bus to welcome us.
-  public init(to address: BusAddress?, timeout: Milliseconds = patience) throws(BusFailure) {
+  public init(
+    to address: BusAddress?, takingDescriptors: Bool = false, timeout: Milliseconds = patience
+  ) throws(BusFailure) {
     guard let address else { throw .unreachable(EDESTADDRREQ) }
     var bus: OpaquePointer?
-    let result = cbus_connect(address.text, timeout.microseconds, &bus)
+    let result = cbus_connect(address.text, takingDescriptors, timeout.microseconds, &bus)
     if result == -ETIMEDOUT { throw .timedOut }
     guard result >= 0, let bus else { throw .unreachable(-result) }
     self.bus = bus

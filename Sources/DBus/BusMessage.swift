@@ -93,6 +93,29 @@ public final class BusMessage {
     }
   }
 
+  /// The caller's to close.
+  public func descriptor() throws(BusFailure) -> Int32 {
+    var descriptor: Int32 = -1
+    try take(cbus_read_descriptor(message, &descriptor))
+    return descriptor
+  }
+
+  /// What `body` reads of each structure, or each entry of a dictionary, of an array.
+  public func elements<Result>(
+    _ kind: ContainerKind = .structure, of contents: String, _ body: () throws(BusFailure) -> Result
+  ) throws(BusFailure) -> [Result] {
+    try inside(.array, of: kind == .dictionaryEntry ? "{\(contents)}" : "(\(contents))") { () throws(BusFailure) in
+      var results: [Result] = []
+      while true {
+        let entered = cbus_enter(message, kind.rawValue.code, contents)
+        try check(entered)
+        guard entered > 0 else { return results }
+        results.append(try body())
+        try check(cbus_leave(message))
+      }
+    }
+  }
+
   /// What `body` reads of a container; all of it.
   public func inside<Result>(
     _ kind: ContainerKind, of contents: String, _ body: () throws(BusFailure) -> Result

@@ -27,7 +27,9 @@ public final class KernelSignals: SystemSignals {
     let clock = available(lanyard_wall_watch(), "clock")
     guard network != nil || clock != nil else { return }
     let watch = Watch(network: network, clock: clock, owner: self, onSignal: onSignal)
-    if !watch.startThread() { log.log(.warning, "no signals of the system", [(.reason, .word("thread"))]) }
+    if !DetachedThread.start({ watch.run() }) {
+      log.log(.warning, "no signals of the system", [(.reason, .word("thread"))])
+    }
   }
 
   public func stop() { if stopping >= 0 { lanyard_eventfd_signal(stopping) } }
@@ -57,25 +59,7 @@ public final class KernelSignals: SystemSignals {
       for descriptor in [network, clock].compactMap({ $0 }) { close(descriptor) }
     }
 
-    func startThread() -> Bool {
-      var thread = pthread_t()
-      var attributes = pthread_attr_t()
-      pthread_attr_init(&attributes)
-      pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-      pthread_attr_setstacksize(&attributes, 256 << 10)
-      let context = Unmanaged.passRetained(self)
-      let failed = pthread_create(
-        &thread, &attributes,
-        { context in
-          Unmanaged<Watch>.fromOpaque(context!).takeRetainedValue().run()
-          return nil
-        }, context.toOpaque())
-      pthread_attr_destroy(&attributes)
-      if failed != 0 { context.release() }
-      return failed == 0
-    }
-
-    private func run() {
+    func run() {
       news = network.map(NetworkNews.init)
       // poll(2) passes over a negative descriptor.
       var descriptors = [owner.stopping, network ?? -1, clock ?? -1].map {

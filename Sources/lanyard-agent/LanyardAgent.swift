@@ -65,7 +65,7 @@ struct LanyardAgent {
       signatures: OpenSSLSignatureVerifier(), keys: OpenSSLClientKeySigner(),
       redirects: LoopbackRedirects(executor: pool),
       directories: DotLanyardFiles(),
-      browser: DesktopBrowser(), prompter: Pinentry(program: options.pinentry), signals: KernelSignals(log: log),
+      browser: DesktopBrowser(), prompter: Pinentry(program: options.pinentry), signals: machineSignals(options, log),
       backups: StoreBackups(beside: state.path + "/lanyard.sqlite"),
       log: log)
     let keys: [any KeySource] = [
@@ -91,6 +91,7 @@ struct LanyardAgent {
       store: store, keySource: keys.first { $0.protection == options.protection },
       otherKeySources: keys.filter { $0.protection != options.protection },
       anchor: Anchors(anchors), environment: environment, version: version, ownerGrant: ownerSecret,
+      locking: options.locking,
       onShutDown: { transport.stop() })
     openVault(agent, options, pool)
     if let ownerSecret, !ownerGrant.write(ownerSecret) {
@@ -127,6 +128,13 @@ struct LanyardAgent {
     ownerGrant.remove()
     withExtendedLifetime(lock) {}
     exit(Exit.done.rawValue)
+  }
+
+  /// Nobody listens to logind for nothing.
+  private static func machineSignals(_ options: Options, _ log: any AgentLog) -> any SystemSignals {
+    let kernel = KernelSignals(log: log)
+    guard options.locking.onSleep || options.locking.onScreenLock else { return kernel }
+    return JoinedSignals([kernel, LoginSignals(delaysSleep: options.locking.onSleep, log: log)])
   }
 
   private static func directory(_ path: String) -> PrivateDirectory {

@@ -1,3 +1,5 @@
+internal import Agent
+internal import AgentModel
 internal import AgentPorts
 internal import Glibc
 
@@ -24,6 +26,7 @@ struct Options {
   var acceptsOldStore = false
   /// Where the service manager hands over credentials; nil where it does not.
   var credentialsDirectory: String?
+  var locking = LockingRules()
 
   /// How reading the command line ends when it is not with options.
   enum Ending: Error {
@@ -68,6 +71,19 @@ struct Options {
           throw .usage("--log-level is one of \(LogLevel.allCases.map(\.rawValue).joined(separator: ", ")).")
         }
         logLevel = level
+      case "--lock-after":
+        guard let seconds = Int64(try value(option, attached)), (1...Self.longestIdle).contains(seconds) else {
+          throw .usage("--lock-after is a number of seconds, from 1 to \(Self.longestIdle).")
+        }
+        locking.idle = .seconds(seconds)
+      case "--lock-on":
+        for word in try value(option, attached).split(separator: ",", omittingEmptySubsequences: false) {
+          switch word {
+          case "sleep": locking.onSleep = true
+          case "screen": locking.onScreenLock = true
+          default: throw .usage("--lock-on is sleep, screen or both, with a comma between.")
+          }
+        }
       case "--strict-grants":
         guard attached == nil else { throw .usage("--strict-grants takes no value.") }
         strictGrants = true
@@ -90,6 +106,9 @@ struct Options {
       transport = .socket(try Self.standardSocket(environment))
     }
   }
+
+  /// A year: whoever wants longer wants never.
+  private static let longestIdle: Int64 = 31_536_000
 
   private static func standardStateDirectory(_ environment: (String) -> String?) throws(Ending) -> String {
     if let directory = environment("LANYARD_STATE_DIR") { return directory }
@@ -122,7 +141,7 @@ struct Options {
 
     USAGE: lanyard-agent [--stdio | --socket PATH] [--state-dir DIR] [--protection KIND]
                          [--passphrase-file PATH] [--accept-old-store] [--pinentry PATH] [--log-level LEVEL]
-                         [--strict-grants]
+                         [--strict-grants] [--lock-after SECONDS] [--lock-on sleep,screen]
 
       --stdio                 Serve one client on standard input and output, and end with its input.
       --socket PATH           Serve on a unix socket. Default: $LANYARD_SOCKET, else $XDG_RUNTIME_DIR/lanyard/agent.sock.
@@ -139,6 +158,10 @@ struct Options {
                               account in it out and sends nothing of it, for its refresh tokens may be spent.
       --pinentry PATH         The program that asks for a PIN or passphrase. Default: pinentry in /usr/local/bin,
                               /usr/bin or /bin.
+      --lock-after SECONDS    Lock the vault when no request has used it for so long; sleep of the machine counts.
+      --lock-on EVENTS        Lock the vault before the machine sleeps (sleep), when the person's screen is locked
+                              (screen), or both: sleep,screen. Told by systemd-logind. Without these two options the
+                              vault stays open until lanyard lock: background programs get no token from a locked one.
       --log-level LEVEL       trace, debug, info, notice (default), warning or error, to standard error. No level
                               shows a token, a name or an address.
       --strict-grants         Serve nobody who brings no grant (`lanyard grant create`). Without it every program of

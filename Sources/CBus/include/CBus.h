@@ -10,8 +10,8 @@ typedef struct sd_bus cbus;
 typedef struct sd_bus_message cbus_message;
 
 // Times are in microseconds. Connects to a bus by its address (D-Bus Specification, Server Addresses) and waits for it
-// to welcome us. No descriptors are taken from it. 0 when `*bus` is ready.
-int cbus_connect(const char *address, uint64_t timeout, cbus **bus);
+// to welcome us. Without `takes_descriptors` none is taken from it. 0 when `*bus` is ready.
+int cbus_connect(const char *address, bool takes_descriptors, uint64_t timeout, cbus **bus);
 void cbus_close(cbus *bus);
 
 // A method call to be filled and sent.
@@ -38,6 +38,8 @@ int cbus_read_text(cbus_message *message, char type, const char **text);
 int cbus_read_bool(cbus_message *message, bool *value);
 int cbus_read_u32(cbus_message *message, uint32_t *value);
 int cbus_read_bytes(cbus_message *message, const void **bytes, size_t *count);
+// The caller's to close.
+int cbus_read_descriptor(cbus_message *message, int *descriptor);
 int cbus_enter(cbus_message *message, char type, const char *contents);
 int cbus_leave(cbus_message *message);
 // Past one or more whole values.

@@ -1,0 +1,174 @@
+internal import AgentModel
+public import AgentPorts
+internal import CPlatform
+public import DBus
+internal import Glibc
+internal import Synchronization
+
+/// `SystemSignals` from logind: before the machine sleeps, and when the person's screen is locked.
+///
+/// One thread blocks on the system's bus. A bus or a logind that goes away is waited for; a machine that has none is
+/// told in the log once, and the agent works on.
+public final class LoginSignals: SystemSignals {
+  private let bus: BusAddress?
+  private let delaysSleep: Bool
+  private let log: any AgentLog
+  private let stopping: Int32
+  private let isStarted = Atomic(false)
+  /// As long as it is open the machine does not sleep.
+  private let inhibitor = Mutex<Inhibitor>(Inhibitor())
+
+  private struct Inhibitor {
+    var descriptor: Int32 = -1
+    /// The machine waits for us.
+    var isAwaited = false
+
+    mutating func release() {
+      if descriptor >= 0 { close(descriptor) }
+      descriptor = -1
+      isAwaited = false
+    }
+  }
+
+  /// `delaysSleep`: the machine waits for `readyToSleep`.
+  public init(bus: BusAddress? = .system, delaysSleep: Bool, log: any AgentLog) {
+    self.bus = bus
+    self.delaysSleep = delaysSleep
+    self.log = log
+    stopping = lanyard_eventfd()
+  }
+
+  deinit {
+    inhibitor.withLock { $0.release() }
+    if stopping >= 0 { close(stopping) }
+  }
+
+  /// Once in the life of this object.
+  public func start(_ onSignal: @escaping @Sendable (SystemSignal) -> Void) {
+    guard stopping >= 0, !isStarted.exchange(true, ordering: .relaxed) else { return }
+    let watch = Watch(owner: self, onSignal: onSignal)
+    if !DetachedThread.start({ watch.run() }) {
+      log.log(.warning, "no signals of logind", [(.reason, .word("thread"))])
+    }
+  }
+
+  public func stop() { if stopping >= 0 { lanyard_eventfd_signal(stopping) } }
+
+  public func readyToSleep() {
+    inhibitor.withLock { if $0.isAwaited { $0.release() } }
+  }
+
+  /// Used by its thread alone.
+  private final class Watch: @unchecked Sendable {
+    private let owner: LoginSignals
+    private let onSignal: @Sendable (SystemSignal) -> Void
+    /// Sessions whose screen was locked when we last looked.
+    private var locked: Set<String> = []
+    private var wasConnected = false
+    private var isTold = false
+    private var pause = Watch.shortest
+
+    private static let shortest: Int32 = 1000
+    private static let longest: Int32 = 300_000
+
+    init(owner: LoginSignals, onSignal: @escaping @Sendable (SystemSignal) -> Void) {
+      (self.owner, self.onSignal) = (owner, onSignal)
+    }
+
+    func run() {
+      repeat {
+        do throws(BusFailure) {
+          try listen(to: LoginManager(owner.bus))
+          return
+        } catch {
+          owner.inhibitor.withLock { $0.release() }
+          tell(error)
+        }
+      } while !isStopped(waiting: pause)
+    }
+
+    /// Returns when it is to stop.
+    private func listen(to manager: LoginManager) throws(BusFailure) {
+      begin(manager)
+      var descriptors = [owner.stopping, manager.descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+      while true {
+        while let news = try manager.next() { happened(news, manager) }
+        _ = poll(&descriptors, nfds_t(descriptors.count), -1)
+        if descriptors[0].revents != 0 { return }
+      }
+    }
+
+    private func happened(_ news: LoginManager.News, _ manager: LoginManager) {
+      switch news {
+      case .began: begin(manager)
+      case .sleeps:
+        owner.inhibitor.withLock { $0.isAwaited = true }
+        onSignal(.sleeps)
+      case .wakes: delaySleep(manager)
+      case .locks(let session): if manager.isOurs(session) { onSignal(.screenLocked) }
+      case .screen(let session, isLocked: false): locked.remove(session)
+      case .screen(let session, isLocked: true):
+        if manager.isOurs(session), locked.insert(session).inserted { onSignal(.screenLocked) }
+      }
+    }
+
+    /// A new connection, or a new logind: what the old one knew of us is gone, and what it said meanwhile we missed.
+    private func begin(_ manager: LoginManager) {
+      let sessions: [String]
+      do throws(BusFailure) { sessions = try manager.sessions() } catch { return tell(error) }
+      delaySleep(manager)
+      pause = Self.shortest
+      isTold = false
+      let now = Set(sessions.filter(manager.isLocked))
+      let hasNews = wasConnected && !now.subtracting(locked).isEmpty
+      (locked, wasConnected) = (now, true)
+      if hasNews { onSignal(.screenLocked) }
+    }
+
+    private func delaySleep(_ manager: LoginManager) {
+      guard owner.delaysSleep else { return }
+      do throws(BusFailure) {
+        let descriptor = try manager.delaySleep()
+        owner.inhibitor.withLock { inhibitor in
+          inhibitor.release()
+          inhibitor.descriptor = descriptor
+        }
+      } catch { tell(error) }
+    }
+
+    /// Once, until it is there again.
+    private func tell(_ failure: BusFailure) {
+      guard !isTold else { return }
+      isTold = true
+      owner.log.log(.notice, "no signals of logind", [(.reason, .name(failure.word))])
+    }
+
+    private func isStopped(waiting milliseconds: Int32) -> Bool {
+      pause = min(pause * 2, Self.longest)
+      var descriptor = pollfd(fd: owner.stopping, events: Int16(POLLIN), revents: 0)
+      return poll(&descriptor, 1, milliseconds) > 0
+    }
+  }
+}
+
+extension BusFailure {
+  fileprivate var word: String {
+    switch self {
+    case .unreachable: "unreachable"
+    case .timedOut: "timedOut"
+    case .refused: isNobody ? "nobody" : "refused"
+    case .malformed: "malformed"
+    }
+  }
+}
+
+/// Several sources as one.
+public struct JoinedSignals: SystemSignals {
+  private let all: [any SystemSignals]
+
+  public init(_ all: [any SystemSignals]) { self.all = all }
+
+  public func start(_ onSignal: @escaping @Sendable (SystemSignal) -> Void) { for one in all { one.start(onSignal) } }
+  public func stop() { for one in all { one.stop() } }
+  public func readyToSleep() { for one in all { one.readyToSleep() } }
+}
