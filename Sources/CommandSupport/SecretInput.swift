@@ -59,6 +59,31 @@ public struct SecretInput: ~Copyable {
     return input
   }
 
+  /// The same from a file that nobody else can read; a pipe has no mode to speak of.
+  public static func privateLine(of path: String, question: String) throws(CommandFailure) -> SecretInput {
+    guard path != "-" else { return try line(of: path, question: question) }
+    let file = open(path, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { throw .usage("\(path) can't be read: \(SystemError.words(errno)).") }
+    defer { close(file) }
+    var status = stat()
+    guard fstat(file, &status) == 0 else { throw .usage("\(path) can't be read: \(SystemError.words(errno)).") }
+    guard status.st_mode & S_IFMT != S_IFREG || status.st_mode & 0o077 == 0 else {
+      throw .usage("Others can read \(path). Nothing was done.", hints: ["Make it yours alone: `chmod 600 \(path)`"])
+    }
+    var input = try read(file, of: path)
+    input.dropLineEnd()
+    guard input.count > 0 else { throw .usage("\(path) is empty; nothing was done.") }
+    return input
+  }
+
+  /// The first line of an open file, which ends; empty if there is none.
+  static func firstLine(from file: Int32, of name: String) throws(CommandFailure) -> SecretInput {
+    var input = try read(file, of: name, atMost: 65_536)
+    if let end = input.memory[..<input.count].firstIndex(of: 0x0A) { input.count = end + 1 }
+    input.dropLineEnd()
+    return input
+  }
+
   /// One line from an open file.
   static func line(from file: Int32, of name: String, atMost bytes: Int) throws(CommandFailure) -> SecretInput {
     var input = try read(file, of: name, atMost: bytes)

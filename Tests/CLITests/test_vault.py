@@ -33,10 +33,70 @@ class VaultTests(Person):
         path = os.path.join(self.place, "passphrase")
         with open(path, "w") as file:
             file.write("right\n")
+        os.chmod(path, 0o600)
         self.vault()
         self.assertEqual(self.answer("unlock", "--passphrase-file", path), "The vault is unlocked.\n")
         self.assertEqual(self.answer("unlock", input="right\n"), "The vault is unlocked.\n")
         self.assertIn("not the passphrase", self.refused(8, "unlock", "--passphrase-file", "-", input="wrong"))
+
+    def test_a_file_of_ones_own(self):
+        path = os.path.join(self.place, "passphrase")
+        with open(path, "w") as file:
+            file.write("right\n")
+        agent = self.vault()
+        for mode in (0o640, 0o604, 0o620):
+            os.chmod(path, mode)
+            self.assertIn("Others can read", self.refused(2, "unlock", "--pw-file", path))
+        self.assertNotIn("agent.unlock", agent.methods())
+        os.chmod(path, 0o600)
+        self.assertEqual(self.answer("unlock", "--pw-file", path), "The vault is unlocked.\n")
+        self.assertEqual(self.answer("unlock", "--pw-file", "-", input="right\n"), "The vault is unlocked.\n")
+        with open(path, "w"):
+            pass
+        self.assertIn("is empty", self.refused(2, "unlock", "--pw-file", path))
+        self.refused(2, "unlock", "--pw-file", path + ".gone")
+
+    def test_a_command_of_ones_own(self):
+        agent = self.vault()
+        for command in ("echo right", "printf right", "printf 'right\\r\\nsecond line\\n'", "yes right | head -1",
+                        "test -n \"$HOME\" && echo right"):
+            self.assertEqual(self.answer("unlock", "--pw-cmd", command), "The vault is unlocked.\n", command)
+            self.assertEqual(agent.params("agent.unlock"), {"passphrase": "right"}, command)
+
+    def test_a_command_that_does_not_help(self):
+        agent = self.vault()
+        self.assertIn("ended with 3", self.refused(1, "unlock", "--pw-cmd", "echo right; exit 3"))
+        self.assertIn("ended with 137", self.refused(1, "unlock", "--pw-cmd", "kill -9 $$"))
+        self.assertIn("ended with 127", self.refused(1, "unlock", "--pw-cmd", "no-such-program-of-mine 2>&-"))
+        self.assertIn("said nothing", self.refused(2, "unlock", "--pw-cmd", "true"))
+        self.assertIn("65536", self.refused(2, "unlock", "--pw-cmd", "yes"))
+        self.assertNotIn("agent.unlock", agent.methods())
+        self.assertIn("not the passphrase", self.refused(8, "unlock", "--pw-cmd", "echo wrong"))
+        self.assertEqual(agent.methods().count("agent.unlock"), 1, "it would say the same again")
+
+    def test_a_command_asks_at_the_terminal(self):
+        agent = self.vault()
+        screen = self.on_terminal(
+            "unlock", "--pw-cmd", "printf 'Which? ' >&2; read word; echo $word", answers=[("Which? ", "right\n")])
+        self.assertEqual(screen.code, 0)
+        self.assertEqual(agent.params("agent.unlock"), {"passphrase": "right"})
+
+    def test_one_way_at_a_time(self):
+        agent = self.vault()
+        self.assertIn("choose one", self.refused(2, "unlock", "--pw-cmd", "echo right", "--pinentry"))
+        self.assertIn("choose one", self.refused(2, "unlock", "--pw-cmd", "echo right", "--pw-file", "-"))
+        self.assertEqual(agent.methods(), [])
+
+    def test_the_first_time_without_a_person(self):
+        agent = self.vault(initialized=False)
+        self.assertEqual(self.answer("unlock", "--pw-cmd", "echo new"), "The vault is unlocked.\n")
+        self.assertEqual(agent.params("agent.initialize"), {"protection": "passphrase", "passphrase": "new"})
+
+    def test_a_passphrase_beside_another_protection(self):
+        agent = self.vault(protection="keyFile")
+        agent.answers["agent.unlock"] = {"locked": False}
+        self.answer("unlock", "--pw-cmd", "echo right")
+        self.assertEqual(agent.params("agent.unlock"), {"passphrase": "right"})
 
     def test_a_person_may_slip(self):
         agent = self.vault()
@@ -63,8 +123,9 @@ class VaultTests(Person):
     def test_pinentry_asks_in_our_place(self):
         agent = self.vault()
         agent.answers["agent.unlock"] = {"locked": False}
-        self.answer("unlock", "--prompt", "pinentry")
-        self.assertEqual(agent.params("agent.unlock"), {"prompt": "pinentry"})
+        for way in (["--pinentry"], ["--prompt", "pinentry"]):
+            self.answer("unlock", *way)
+            self.assertEqual(agent.params("agent.unlock"), {"prompt": "pinentry"})
         self.refused(2, "unlock", "--prompt", "telepathy")
 
     def test_the_first_time_a_passphrase_is_chosen(self):

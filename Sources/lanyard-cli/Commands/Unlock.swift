@@ -9,25 +9,39 @@ struct Unlock: ParsableCommand {
     discussion: """
       Asks for the passphrase, if one protects the vault; the first time, for a new one. A vault that is protected
       otherwise is opened by what protects it.
+
+      --pw-cmd is run by /bin/sh with your environment and your terminal: lanyard unlock --pw-cmd 'pass show lanyard'
       """)
 
-  @Option(name: .long, help: "A file with the passphrase; - reads it from stdin.", completion: .file())
+  @Option(
+    name: [.customLong("pw-file"), .customLong("passphrase-file")],
+    help: "A file with the passphrase, which only you can read; - reads it from stdin.", completion: .file())
   var passphraseFile: String?
+
+  @Option(name: .customLong("pw-cmd"), help: "A command whose first line is the passphrase.")
+  var passphraseCommand: String?
+
+  @Flag(help: "Have the agent ask for the passphrase, where this program does not see it.")
+  var pinentry = false
 
   /// Who asks for the passphrase in this program's place.
   enum Prompt: String, CaseIterable, ExpressibleByArgument { case pinentry }
 
-  @Option(name: .long, help: "Have the agent ask for the passphrase: pinentry.")
+  @Option(name: .long, help: .hidden)
   var prompt: Prompt?
 
   @OptionGroup var common: CommonOptions
+
+  private var isPrompted: Bool { pinentry || prompt != nil }
+  /// The passphrase comes from elsewhere than the person's fingers.
+  private var isGiven: Bool { passphraseFile != nil || passphraseCommand != nil }
 
   /// A slip of the finger or two; the agent slows down who tries more.
   private static let attempts = 3
 
   func validate() throws {
-    if prompt != nil, passphraseFile != nil {
-      throw ValidationError("--prompt and --passphrase-file are two ways; choose one.")
+    guard [passphraseFile != nil, passphraseCommand != nil, isPrompted].count(where: { $0 }) <= 1 else {
+      throw ValidationError("--pw-file, --pw-cmd and --pinentry are different ways; choose one.")
     }
   }
 
@@ -35,13 +49,13 @@ struct Unlock: ParsableCommand {
     var agent = try common.connect()
     let status = try agent.call("agent.status") { AgentInfo($0) }
     guard status.isLocked || !status.isInitialized else { return try unlock(over: &agent) }
-    guard status.protection == "passphrase", prompt == nil else { return try unlock(over: &agent) }
+    guard isGiven || (status.protection == "passphrase" && !isPrompted) else { return try unlock(over: &agent) }
     guard status.isInitialized else { return try initialize(over: &agent) }
     for attempt in 1... {
       do throws(CommandFailure) {
         return try unlock(passphrase(asking: "Passphrase (not shown): "), over: &agent)
       } catch {
-        guard error.name == "unlockFailed", passphraseFile == nil, Terminal.canAsk, attempt < Self.attempts else {
+        guard error.name == "unlockFailed", !isGiven, Terminal.canAsk, attempt < Self.attempts else {
           throw error
         }
         Output.tell(error, json: false)
@@ -50,11 +64,12 @@ struct Unlock: ParsableCommand {
   }
 
   private func passphrase(asking question: String) throws(CommandFailure) -> SecretInput {
-    try SecretInput.line(of: passphraseFile ?? "-", question: question)
+    if let passphraseCommand { return try .firstLine(ofCommand: passphraseCommand) }
+    return try .privateLine(of: passphraseFile ?? "-", question: question)
   }
 
   private func unlock(over agent: inout AgentConnection) throws(CommandFailure) {
-    try agent.call("agent.unlock", params: { $0.member("prompt", prompt?.rawValue) }) {
+    try agent.call("agent.unlock", params: { $0.member("prompt", isPrompted ? Prompt.pinentry.rawValue : nil) }) {
       Lock.show($0, json: common.json)
     }
   }
@@ -71,7 +86,7 @@ struct Unlock: ParsableCommand {
   /// A vault that was never made: the passphrase is chosen now, and typed twice where it can't be seen.
   private func initialize(over agent: inout AgentConnection) throws(CommandFailure) {
     let first = try passphrase(asking: "A new passphrase for the vault (not shown): ")
-    if passphraseFile == nil, Terminal.canAsk {
+    if !isGiven, Terminal.canAsk {
       let second = try SecretInput.ask("Once more: ")
       guard first.equals(second) else { throw .usage("The two are not the same. Nothing was done; try again.") }
     }

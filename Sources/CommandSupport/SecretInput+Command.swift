@@ -1,0 +1,76 @@
+internal import Glibc
+
+extension SecretInput {
+  /// The first line that a command of the person's says: `pass show lanyard`. It runs in their shell's language and in
+  /// their environment, with their terminal for questions of its own; nothing of the secret stands in an argument.
+  public static func firstLine(ofCommand command: String) throws(CommandFailure) -> SecretInput {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { throw unable(errno) }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    let (child, error) = start(command, stdout: ends[1])
+    close(ends[1])
+    guard error == 0 else {
+      close(ends[0])
+      throw unable(error)
+    }
+    let said: Said
+    do throws(CommandFailure) {
+      said = .line(try firstLine(from: ends[0], of: "What the command says"))
+    } catch {
+      said = .failure(error)
+    }
+    // One that still speaks ends by that.
+    close(ends[0])
+    let status = ending(of: child)
+    switch consume said {
+    case .failure(let failure): throw failure
+    case .line(let line):
+      guard status == 0 else {
+        throw CommandFailure(
+          .other, name: "passwordCommand", "The command for the passphrase ended with \(status). Nothing was tried.",
+          hints: ["Run it by itself: its first line must be the passphrase, and its exit code 0."])
+      }
+      guard !line.isEmpty else { throw .usage("The command for the passphrase said nothing; nothing was done.") }
+      return line
+    }
+  }
+
+  private enum Said: ~Copyable {
+    case line(SecretInput)
+    case failure(CommandFailure)
+  }
+
+  private static func start(_ command: String, stdout: Int32) -> (pid_t, Int32) {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_adddup2(&actions, stdout, STDOUT_FILENO)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    // What we ignore, it must not: a pipe in it would never end.
+    var ours = sigset_t()
+    sigemptyset(&ours)
+    sigaddset(&ours, SIGPIPE)
+    posix_spawnattr_setsigdefault(&attributes, &ours)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+    var child: pid_t = 0
+    let error = CStrings.with(["sh", "-c", command]) { arguments in
+      posix_spawn(&child, "/bin/sh", &actions, &attributes, arguments, environ)
+    }
+    return (child, error)
+  }
+
+  /// As a shell tells it: the exit code, or 128 and the signal.
+  private static func ending(of child: pid_t) -> Int32 {
+    var status: Int32 = 0
+    while waitpid(child, &status, 0) < 0, errno == EINTR {}
+    let signal = status & 0x7F
+    return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
+  }
+
+  private static func unable(_ error: Int32) -> CommandFailure {
+    CommandFailure(
+      .other, name: "system", "The command for the passphrase can't be started: \(SystemError.words(error)).")
+  }
+}
