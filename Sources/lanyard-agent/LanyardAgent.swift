@@ -44,6 +44,7 @@ struct LanyardAgent {
     }
     // Before any thread: they inherit the mask.
     let signals = lanyard_signalfd()
+    if options.checksOnly { check(options) }
     serve(options, signals: signals)
   }
 
@@ -60,28 +61,8 @@ struct LanyardAgent {
       end(exit, says: "lanyard-agent: the store in \(state.path) can't be opened: \(error).\n")
     }
     let log = StandardErrorLog(least: options.logLevel)
-    let environment = AgentEnvironment(
-      clock: clock, entropy: SystemEntropy(), http: CurlExchange(clock: clock),
-      signatures: OpenSSLSignatureVerifier(), keys: OpenSSLClientKeySigner(),
-      redirects: LoopbackRedirects(executor: pool),
-      directories: DotLanyardFiles(),
-      browser: DesktopBrowser(), prompter: Pinentry(program: options.pinentry), signals: machineSignals(options, log),
-      backups: StoreBackups(beside: state.path + "/lanyard.sqlite"),
-      log: log)
-    let keys: [any KeySource] = [
-      KeyFile(path: state.path + "/key"), SecretService(bus: .session, nameFile: state.path + "/keyring-item"),
-      SystemdCredential(directory: options.credentialsDirectory),
-    ]
-    let anchors: [any RollbackAnchor] =
-      (options.anchorDirectory.map { [AnchorFile(directory: $0)] } ?? []) + [KeyringAnchor()]
-      // Where the keyring of the session holds the key, it holds how far the store has come, too.
-      + (options.protection != "secretService"
-        ? []
-        : [
-          LaggingAnchor(SecretServiceAnchor(bus: .session)) { work in
-            Task.detached(executorPreference: pool) { work() }
-          }
-        ])
+    let environment = environment(options, state, clock, pool, log)
+    let keys = keySources(options, state)
     let transport = TransportHandle()
     // One of an agent that was killed opens nothing.
     let ownerGrant = OwnerGrantFile(stateDirectory: state.path)
@@ -90,7 +71,7 @@ struct LanyardAgent {
     let agent = AgentService(
       store: store, keySource: keys.first { $0.protection == options.protection },
       otherKeySources: keys.filter { $0.protection != options.protection },
-      anchor: Anchors(anchors), environment: environment, version: version, ownerGrant: ownerSecret,
+      anchor: anchors(options, pool), environment: environment, version: version, ownerGrant: ownerSecret,
       locking: options.locking,
       onShutDown: { transport.stop() })
     openVault(agent, options, pool)
@@ -137,7 +118,38 @@ struct LanyardAgent {
     return JoinedSignals([kernel, LoginSignals(delaysSleep: options.locking.onSleep, log: log)])
   }
 
-  private static func directory(_ path: String) -> PrivateDirectory {
+  static func environment(
+    _ options: Options, _ state: PrivateDirectory, _ clock: SystemClock, _ pool: WorkerPool, _ log: StandardErrorLog
+  ) -> AgentEnvironment {
+    AgentEnvironment(
+      clock: clock, entropy: SystemEntropy(), http: CurlExchange(clock: clock),
+      signatures: OpenSSLSignatureVerifier(), keys: OpenSSLClientKeySigner(),
+      redirects: LoopbackRedirects(executor: pool),
+      directories: DotLanyardFiles(),
+      browser: DesktopBrowser(), prompter: Pinentry(program: options.pinentry), signals: machineSignals(options, log),
+      backups: StoreBackups(beside: state.path + "/lanyard.sqlite"),
+      log: log)
+  }
+
+  /// What may open the vault without a person.
+  static func keySources(_ options: Options, _ state: PrivateDirectory) -> [any KeySource] {
+    [
+      KeyFile(path: state.path + "/key"), SecretService(bus: .session, nameFile: state.path + "/keyring-item"),
+      SystemdCredential(directory: options.credentialsDirectory),
+    ]
+  }
+
+  static func anchors(_ options: Options, _ pool: WorkerPool) -> Anchors {
+    let file = options.anchorDirectory.map { AnchorFile(directory: $0) }
+    // Where the keyring of the session holds the key, it holds how far the store has come, too.
+    let keyring = LaggingAnchor(SecretServiceAnchor(bus: .session)) { work in
+      Task.detached(executorPreference: pool) { work() }
+    }
+    return Anchors(
+      (file.map { [$0] } ?? []) + [KeyringAnchor()] + (options.protection == "secretService" ? [keyring] : []))
+  }
+
+  static func directory(_ path: String) -> PrivateDirectory {
     do throws(PrivateDirectory.Failure) {
       return try PrivateDirectory(path: path)
     } catch {
@@ -145,7 +157,7 @@ struct LanyardAgent {
     }
   }
 
-  private static func takeLock(_ path: String) -> InstanceLock {
+  static func takeLock(_ path: String) -> InstanceLock {
     do throws(InstanceLock.Failure) {
       return try InstanceLock(path: path)
     } catch {
@@ -198,7 +210,7 @@ struct LanyardAgent {
     }
   }
 
-  private static func end(_ status: Exit, says message: String, to fd: Int32 = STDERR_FILENO) -> Never {
+  static func end(_ status: Exit, says message: String, to fd: Int32 = STDERR_FILENO) -> Never {
     var message = message
     message.withUTF8 { _ = write(fd, $0.baseAddress, $0.count) }
     exit(status.rawValue)

@@ -27,6 +27,8 @@ struct Options {
   /// Where the service manager hands over credentials; nil where it does not.
   var credentialsDirectory: String?
   var locking = LockingRules()
+  /// Looks at the store, tells what it found, and ends.
+  var checksOnly = false
 
   /// How reading the command line ends when it is not with options.
   enum Ending: Error {
@@ -66,6 +68,7 @@ struct Options {
         guard path.hasPrefix("/") else { throw .usage("--pinentry needs an absolute path.") }
         pinentry = path
       case "--accept-old-store": acceptsOldStore = true
+      case "--check": checksOnly = true
       case "--log-level":
         guard let level = LogLevel(rawValue: try value(option, attached)) else {
           throw .usage("--log-level is one of \(LogLevel.allCases.map(\.rawValue).joined(separator: ", ")).")
@@ -96,7 +99,7 @@ struct Options {
     credentialsDirectory = environment("CREDENTIALS_DIRECTORY")
     anchorDirectory = Self.anchorDirectory(environment)
     if let state { stateDirectory = state } else { stateDirectory = try Self.standardStateDirectory(environment) }
-    if stdio {
+    if stdio || checksOnly {
       transport = .stdio
     } else if let socket {
       // A bare path means something else in each directory; programs find the socket by one that does not.
@@ -141,7 +144,7 @@ struct Options {
 
     USAGE: lanyard-agent [--stdio | --socket PATH] [--state-dir DIR] [--protection KIND]
                          [--passphrase-file PATH] [--accept-old-store] [--pinentry PATH] [--log-level LEVEL]
-                         [--strict-grants] [--lock-after SECONDS] [--lock-on sleep,screen]
+                         [--strict-grants] [--lock-after SECONDS] [--lock-on sleep,screen] [--check]
 
       --stdio                 Serve one client on standard input and output, and end with its input.
       --socket PATH           Serve on a unix socket. Default: $LANYARD_SOCKET, else $XDG_RUNTIME_DIR/lanyard/agent.sock.
@@ -164,6 +167,9 @@ struct Options {
                               vault stays open until lanyard lock: background programs get no token from a locked one.
       --log-level LEVEL       trace, debug, info, notice (default), warning or error, to standard error. No level
                               shows a token, a name or an address.
+      --check                 Serve nobody: look at the store and what protects it, as far as that needs no person, and
+                              print what was found as JSON. Changes nothing. Ends with 0, or 76 if a start would fail.
+                              `lanyard doctor` runs this where no agent runs.
       --strict-grants         Serve nobody who brings no grant (`lanyard grant create`). Without it every program of
                               yours is trusted. `lanyard` itself comes in by the file owner-grant in the state directory.
       --version, --help

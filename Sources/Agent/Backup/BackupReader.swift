@@ -39,7 +39,14 @@ struct BackupReader {
     return all.sorted { $0.configuration.name < $1.configuration.name }
   }
 
-  func policies() throws(VaultFailure) -> [StoredPolicy] { try vault.policies().sorted { $0.name < $1.name } }
+  func policies() throws(VaultFailure) -> [StoredPolicy] {
+    var all: [StoredPolicy] = []
+    for (_, plain) in try vault.readAll(.vault, .policy) {
+      guard let policy = StoredPolicy(plain) else { throw .integrity }
+      all.append(policy)
+    }
+    return all.sorted { $0.name < $1.name }
+  }
 
   /// Oldest first, as lists show them. Throws if one does not open: such a file is not what was written.
   func accounts() throws(VaultFailure) -> [PartitionID] {

@@ -28,12 +28,20 @@ struct BackupWriter {
 
   mutating func write(_ manifest: BackupManifest) throws(VaultFailure) {
     var changes: [VaultChange] = [.put(.vault, .backup, manifest.record)]
-    for (_, plain) in try source.readAll(.vault, .provider) {
-      guard let provider = Provider(plain) else { throw .integrity }
-      changes.append(.put(.vault, .provider, id: try target.index("provider", provider.configuration.name.text), plain))
+    for (_, plain) in try source.readEach(.provider) {
+      // One that was damaged keeps nobody from saving the others.
+      guard let plain, let provider = Provider(plain) else {
+        skipped.append(WireSkippedItem(kind: .provider, name: "a provider", reason: .damaged))
+        continue
+      }
+      changes.append(.put(.vault, .provider, id: try target.place(of: provider.configuration.name), plain))
       providers += 1
     }
-    for policy in try source.policies() {
+    for (_, plain) in try source.readEach(.policy) {
+      guard let policy = plain.flatMap({ StoredPolicy($0) }) else {
+        skipped.append(WireSkippedItem(kind: .policy, name: "a policy", reason: .damaged))
+        continue
+      }
       changes.append(.put(.vault, .policy, id: try target.place(ofPolicy: policy.name), policy.record))
       policies += 1
     }
@@ -49,7 +57,6 @@ struct BackupWriter {
           changes += try account(in: partition)
           accounts += 1
         } catch {
-          // One that was damaged keeps nobody from saving the others.
           guard error == .integrity else { throw error }
           skipped.append(
             WireSkippedItem(kind: .account, name: id?.text ?? "an account", account: id, reason: .damaged))

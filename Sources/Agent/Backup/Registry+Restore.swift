@@ -39,17 +39,22 @@ extension Registry {
       }
     }
     let (news, entry) = (restored, audited(.agentRestore))
-    try onVault { (vault) throws(VaultFailure) in
+    let places = try onVault { (vault) throws(VaultFailure) -> [[UInt8]] in
       var changes = [entry]
+      var places: [[UInt8]] = []
       for provider in news.providers {
-        changes.append(
-          .put(.vault, .provider, id: try vault.index("provider", provider.configuration.name.text), provider.record))
+        let place = try vault.place(of: provider.configuration.name)
+        changes.append(.put(.vault, .provider, id: place, provider.record))
+        places.append(place)
       }
       for policy in news.policies {
         changes.append(.put(.vault, .policy, id: try vault.place(ofPolicy: policy.name), policy.record))
       }
       try vault.apply(changes)
+      return places
     }
+    // One that was damaged is whole again.
+    damagedProviders.subtract(places)
     for provider in restored.providers {
       self.providers[provider.configuration.name] = provider
       policyShelf.setName(provider.configuration.policy, of: provider.configuration.name)

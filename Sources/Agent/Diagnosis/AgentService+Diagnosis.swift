@@ -1,4 +1,5 @@
 internal import AgentModel
+public import AgentPorts
 internal import AgentProtocol
 internal import JSONRPC
 
@@ -50,8 +51,26 @@ extension AgentService {
     // Why it is closed is said already.
     findings += await diagnosis().filter { isOpen || $0.check != "vault" }
     await registry.closeStore()
+    return (Self.line(findings), isOpen)
+  }
+
+  /// The same for a directory without a store.
+  public static var nothingToCheck: [UInt8] {
+    var findings = Findings()
+    findings.notice("vault", "There is no vault yet.", "Nothing: the first start of the agent makes one.")
+    return line(findings.list)
+  }
+
+  /// The same for a store that can't be opened.
+  public static func check(of failure: StoreFailure) -> [UInt8] {
+    var findings = Findings()
+    findings.add(RPCError(.store(failure)), "store")
+    return line(findings.list)
+  }
+
+  private static func line(_ findings: [WireFinding]) -> [UInt8] {
     var writer = JSONWriter(capacity: 4096)
     AgentDiagnose.Result(findings: findings).write(to: &writer)
-    return (writer.withBytes { [UInt8]($0) } + [0x0A], isOpen)
+    return writer.withBytes { [UInt8]($0) } + [0x0A]
   }
 }

@@ -35,6 +35,7 @@ extension Registry {
     } else if vault.witness.isThere {
       findings.sound("anchor", "An old copy of the store would be noticed.")
     }
+    diagnoseConfiguration(of: vault, &findings)
     if !damagedPartitions.isEmpty {
       let count = damagedPartitions.count
       findings.problem(
@@ -44,6 +45,24 @@ extension Registry {
       )
     }
     return findings
+  }
+
+  private func diagnoseConfiguration(of vault: Vault, _ findings: inout Findings) {
+    if !damagedProviders.isEmpty {
+      let count = damagedProviders.count
+      findings.problem(
+        "providers",
+        "\(count == 1 ? "The configuration of a provider does" : "The configurations of \(count) providers do") not open. Accounts there can't be used.",
+        "`lanyard provider add` sets it anew under its old name, and `lanyard restore` takes it from a backup.")
+    }
+    guard let policies = try? vault.readEach(.policy) else { return }
+    let damaged = policies.count { _, plain in plain.flatMap { StoredPolicy($0) } == nil }
+    if damaged > 0 {
+      findings.problem(
+        "policies",
+        "\(damaged == 1 ? "A policy does" : "\(damaged) policies do") not open. What stands under \(damaged == 1 ? "it" : "them") is denied.",
+        "`lanyard policy set` sets it anew, and `lanyard restore` takes it from a backup.")
+    }
   }
 
   /// The database's own check of itself.
@@ -159,8 +178,16 @@ extension Findings {
         "Put the newest copy of the state directory back.",
         "If there is none: `lanyard-agent --accept-old-store` once. It signs every account in it out, and destroys its refresh tokens without sending any; sign in again then."
       )
-    case .storeUnavailable:
-      problem(check, error.message, "Make room on the disk, or mend it; nothing was lost.")
+    case .storeUnavailable where error.reason == StoreFailure.full.reason:
+      problem(check, "The disk under the store is full. Nothing was lost.", "Make room on it.")
+    case .storeUnavailable where error.reason == "newerSchema":
+      problem(check, "A later version of the agent wrote this store.", "Update Lanyard.")
+    case .storeUnavailable where error.reason == StoreFailure.unsafePermissions.reason:
+      problem(
+        check, "Others could read or replace the store's files, or something else stands in their place.",
+        "Give the state directory to yourself alone: `chmod 700` it, and `chmod 600` what is in it.")
+    case .storeUnavailable where error.reason != StoreFailure.corrupt.reason:
+      problem(check, error.message, "Mend the disk, or make the store writable again.")
     case .agentLocked: notice(check, "The vault is locked.", "`lanyard unlock`")
     default:
       problem(

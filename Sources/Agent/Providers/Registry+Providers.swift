@@ -107,7 +107,7 @@ extension Registry {
 }
 
 extension Vault {
-  fileprivate func place(of provider: ProviderName) throws(VaultFailure) -> [UInt8] {
+  func place(of provider: ProviderName) throws(VaultFailure) -> [UInt8] {
     try index("provider", provider.text)
   }
 }

@@ -1,0 +1,79 @@
+internal import Agent
+internal import AgentPorts
+internal import Glibc
+internal import KeyProviders
+internal import SQLiteStore
+internal import SystemAdapters
+internal import UnixTransport
+
+/// `--check`: what a start would find, told and left as it is.
+extension LanyardAgent {
+  static func check(_ options: Options) -> Never {
+    let path = options.stateDirectory + "/lanyard.sqlite"
+    var status = stat()
+    if lstat(path, &status) != 0, errno == ENOENT { tell((AgentService.nothingToCheck, isOpen: true)) }
+    let state = directory(options.stateDirectory)
+    let lock = takeLock(state.path + "/lock")
+    let files = StoreBackups(beside: path)
+    files.removeAll()
+    let found = check(options, state, files)
+    files.removeAll()
+    withExtendedLifetime(lock) {}
+    tell(found)
+  }
+
+  /// On a copy: opening a vault writes, if only what time it is.
+  private static func check(
+    _ options: Options, _ state: PrivateDirectory, _ files: StoreBackups
+  ) -> (line: [UInt8], isOpen: Bool) {
+    do throws(StoreFailure) {
+      let store = try SQLiteStore(path: state.path + "/lanyard.sqlite")
+      defer { store.close() }
+      try store.snapshot(to: files.copyPath)
+      return look(try SQLiteStore(path: files.copyPath), options, state)
+    } catch {
+      return (AgentService.check(of: error), isOpen: false)
+    }
+  }
+
+  private static func look(
+    _ copy: sending SQLiteStore, _ options: Options, _ state: PrivateDirectory
+  ) -> (line: [UInt8], isOpen: Bool) {
+    let pool = WorkerPool()
+    let keys = keySources(options, state)
+    // What a start by whoever knows this store would name.
+    let protections = ((try? copy.keySlots()) ?? []).map(\.protection)
+    let protection =
+      protections.contains(options.protection)
+      ? options.protection : keys.first { protections.contains($0.protection) }?.protection ?? options.protection
+    let agent = AgentService(
+      store: copy, keySource: keys.first { $0.protection == protection },
+      otherKeySources: keys.filter { $0.protection != protection },
+      anchor: Witness(anchors: anchors(options, pool)),
+      environment: environment(options, state, SystemClock(), pool, StandardErrorLog(least: options.logLevel)),
+      version: version)
+    let (done, found) = (Semaphore(), Box<(line: [UInt8], isOpen: Bool)>())
+    Task.detached(executorPreference: pool) {
+      found.value = await agent.check(protection: protection)
+      done.signal()
+    }
+    done.wait()
+    return found.value ?? ([], isOpen: false)
+  }
+
+  private static func tell(_ found: (line: [UInt8], isOpen: Bool)) -> Never {
+    end(
+      found.isOpen ? .done : .vaultClosed, says: String(decoding: found.line, as: UTF8.self), to: STDOUT_FILENO)
+  }
+}
+
+/// Tells how far the store had come, and hears nothing: what a look writes into its copy is not the store's history.
+private struct Witness: RollbackAnchor {
+  let anchors: Anchors
+
+  func sequence(databaseID: [UInt8]) throws(KeySourceFailure) -> UInt64? {
+    try anchors.sequence(databaseID: databaseID)
+  }
+
+  func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) {}
+}
