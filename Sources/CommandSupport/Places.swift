@@ -23,10 +23,16 @@ public enum Places {
   }
 
   /// The agent's state: `$LANYARD_STATE_DIR`, else `$XDG_STATE_HOME/lanyard`, else `~/.local/state/lanyard`.
-  static var stateDirectory: String? {
+  public static var stateDirectory: String? {
     if let directory = Environment.value("LANYARD_STATE_DIR") { return directory }
     if let home = Environment.value("XDG_STATE_HOME") { return "\(home)/lanyard" }
     return Environment.value("HOME").map { "\($0)/.local/state/lanyard" }
+  }
+
+  /// Where witnesses of how far a store has come stand: `$XDG_CONFIG_HOME/lanyard/anchors`, else below `~/.config`.
+  public static var anchorDirectory: String? {
+    if let home = Environment.value("XDG_CONFIG_HOME") { return "\(home)/lanyard/anchors" }
+    return Environment.value("HOME").map { "\($0)/.config/lanyard/anchors" }
   }
 
   /// The directory part of a path.

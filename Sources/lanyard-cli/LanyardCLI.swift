@@ -38,7 +38,7 @@ import Glibc
           KeyCommand.self,
           RPC.self,
           Events.self,
-          Backup.self, Restore.self,
+          Backup.self, Restore.self, Doctor.self,
         ]),
       CommandGroup(name: "This program", subcommands: [Completion.self, Demo.self]),
     ])

@@ -192,7 +192,7 @@ extension Findings {
     default:
       problem(
         check, error.message,
-        "Put back what belongs here: a copy of the state directory that is newer than the last sign-in.",
+        "Put back what belongs here: the key file, or a copy of the state directory that is newer than the last sign-in.",
         "Without one: move the state directory away, start anew, and `lanyard restore` a backup.")
     }
   }

@@ -1,0 +1,86 @@
+import CommandSupport
+import JSONRPC
+
+/// What the agent says of itself, or what a start of one would find.
+enum AgentFindings {
+  static func ask(_ agent: inout AgentConnection) throws(CommandFailure) -> [Finding] {
+    let version = try agent.call("agent.status") { $0["version"]?.string ?? "?" }
+    var findings: [Finding] = []
+    if version == Version.text {
+      findings.append(Finding(.ok, "agent", "An agent of version \(version) runs."))
+    } else {
+      findings.append(
+        Finding(
+          .notice, "agent", "The agent that runs is of version \(version), and this program of \(Version.text).",
+          remedies: ["`lanyard rpc agent.shutdown` ends it; the next command starts yours."]))
+    }
+    return findings + (try diagnosed(by: &agent))
+  }
+
+  /// An older agent does not know the question; what it did say stands.
+  private static func diagnosed(by agent: inout AgentConnection) throws(CommandFailure) -> [Finding] {
+    let answer: Result<[Finding], CommandFailure> = diagnosis(by: &agent)
+    switch answer {
+    case .success(let findings): return findings
+    case .failure(let failure):
+      guard failure.status == .other || failure.status == .denied else { throw failure }
+      return [Finding(.problem, "agent", failure.message, remedies: failure.hints)]
+    }
+  }
+
+  private static func diagnosis(by agent: inout AgentConnection) -> Result<[Finding], CommandFailure> {
+    do throws(CommandFailure) {
+      let findings = try agent.call("agent.diagnose") { (result) throws(CommandFailure) in
+        result["findings"].map { $0.elements.map { Finding($0) } } ?? []
+      }
+      return .success(findings)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// Where no agent runs.
+  static func check(socket: String) -> [Finding] {
+    var findings = [
+      Finding(
+        .notice, "agent", "No agent runs.", remedies: ["Nothing: the next command that needs one starts it."])
+    ]
+    guard let check = AgentCheck.run() else {
+      findings.append(
+        Finding(
+          .problem, "agent", "The program lanyard-agent is neither beside this one nor in PATH.",
+          remedies: ["Install it, or add it to PATH."]))
+      return findings
+    }
+    if let found = read(check.found) { return findings + found }
+    let words = check.words.split(separator: "\n").last.map(String.init) ?? "It ended with \(check.exitCode)."
+    switch check.exitCode {
+    case 75:
+      return [
+        Finding(
+          .problem, "agent", subject: socket,
+          "An agent holds this state, and does not answer here. \(words)",
+          remedies: ["Set LANYARD_SOCKET to the socket that it listens at, or end it first."])
+      ]
+    case 64:
+      findings.append(
+        Finding(
+          .problem, "agent", "The program lanyard-agent is of another version than this one: it can't be asked.",
+          remedies: ["Install both anew."]))
+    default:
+      findings.append(
+        Finding(
+          .problem, "agent", "The agent can't start. \(words)",
+          remedies: check.exitCode == 73 ? ["`chmod 700` its directories, or name others that are yours."] : []))
+    }
+    return findings
+  }
+
+  private static func read(_ line: [UInt8]) -> [Finding]? {
+    line.withUnsafeBytes { bytes in
+      var tape = JSONTape()
+      guard !bytes.isEmpty, (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return nil }
+      return tape.withRoot(of: bytes) { root in root["findings"].map { $0.elements.map { Finding($0) } } }
+    }
+  }
+}

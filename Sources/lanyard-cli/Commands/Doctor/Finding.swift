@@ -1,0 +1,73 @@
+import CommandSupport
+import JSONRPC
+
+/// Something that was looked at, and what came of it.
+struct Finding {
+  enum Severity: String {
+    case ok, notice, problem
+
+    var style: Style {
+      switch self {
+      case .ok: .good
+      case .notice: .notice
+      case .problem: .bad
+      }
+    }
+  }
+
+  var check: String
+  var severity: Severity
+  var subject: String?
+  var account: String?
+  var message: String
+  var remedies: [String] = []
+
+  init(
+    _ severity: Severity, _ check: String, subject: String? = nil, _ message: String, remedies: [String] = []
+  ) {
+    self.check = check
+    self.severity = severity
+    self.subject = subject
+    self.message = message
+    self.remedies = remedies
+  }
+
+  /// As the agent tells it.
+  init(_ node: JSONNode) {
+    check = node["check"]?.string ?? "agent"
+    // A word that this program does not know is worth a look.
+    severity = node["severity"]?.string.flatMap { Severity(rawValue: $0) } ?? .notice
+    subject = node["subject"]?.string
+    account = node["account"]?.string
+    message = node["message"]?.string ?? ""
+    remedies = node["remedies"].map { $0.elements.compactMap(\.string) } ?? []
+  }
+
+  func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("check", check)
+    writer.member("severity", severity.rawValue)
+    writer.member("subject", subject)
+    writer.member("account", account)
+    writer.member("message", message)
+    writer.key("remedies")
+    writer.beginArray()
+    for remedy in remedies { writer.string(remedy) }
+    writer.endArray()
+    writer.endObject()
+  }
+
+  /// For a person: what was found, and below it what can be done.
+  func show() {
+    let subject = subject.map { "\($0): " } ?? ""
+    let words = severity.rawValue.padded(to: 9) + Text.shown(subject + message)
+    Output.answer(severity.style(String(words.prefix(9))) + words.dropFirst(9))
+    for remedy in remedies { Output.answer("           " + Style.faint("- ") + Text.shown(remedy)) }
+  }
+}
+
+extension String {
+  fileprivate func padded(to width: Int) -> String {
+    self + String(repeating: " ", count: max(1, width - count))
+  }
+}
