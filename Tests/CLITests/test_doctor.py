@@ -1,0 +1,321 @@
+"""doctor: what is wrong is found, said with what can be done, and nothing is changed by looking."""
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import unittest
+
+from people import AGENT
+from person import PATIENCE_SECONDS, Person
+from test_real import MISSING, RealProvider
+
+PROBLEM, NOTICE, OK = "problem", "notice", "ok"
+
+
+class Doctor:
+    """What a test asks of the command."""
+
+    def doctor(self, code):
+        done = self.lanyard("doctor", "--json")
+        self.assertEqual((done.returncode, done.stderr), (code, ""), done)
+        told = json.loads(done.stdout)
+        self.assertEqual(told["ok"], code == 0)
+        self.assertEqual(code != 0, PROBLEM in [finding["severity"] for finding in told["findings"]])
+        return told["findings"]
+
+    def one(self, findings, check, severity):
+        found = [finding for finding in findings if (finding["check"], finding["severity"]) == (check, severity)]
+        self.assertEqual(len(found), 1, findings)
+        if severity == PROBLEM:
+            self.assertTrue(found[0]["remedies"], found)
+        return found[0]
+
+    def problems(self, findings):
+        return [finding["check"] for finding in findings if finding["severity"] == PROBLEM]
+
+
+@unittest.skipIf(MISSING, f"not built: {', '.join(MISSING)}")
+class RealDoctorTests(Doctor, RealProvider):
+    def setUp(self):
+        super().setUp()
+        self.state = os.path.join(self.home, ".local", "state", "lanyard")
+        self.database = os.path.join(self.state, "lanyard.sqlite")
+        self.answer("provider", "add", "idp", "--issuer", self.issuer, "--client-id", "lanyard-demo", "-s", "openid",
+                    "-s", "offline_access")
+        self.sign_in("alice", "--alias", "work")
+
+    def stop(self):
+        self.answer("rpc", "agent.shutdown")
+        self.until_released()
+
+    def until_released(self):
+        """The agent answers before it has ended."""
+        check = [os.path.join(self.programs, "lanyard-agent"), "--check"]
+        for _ in range(500):
+            if subprocess.run(check, env=self.settings(None), capture_output=True).returncode != 75:
+                return
+        self.fail("the agent does not end")
+
+    def kill(self):
+        with open(os.path.join(self.state, "lock")) as lock:
+            os.kill(int(lock.read()), signal.SIGKILL)
+        self.until_released()
+
+    def change(self, sql, *values):
+        """As somebody would who can write the file, and knows no key."""
+        with sqlite3.connect(self.database) as store:
+            changed = store.execute(sql, values).rowcount
+        store.close()
+        self.assertGreater(changed, 0, sql)
+
+    def contents(self):
+        files = {}
+        for top in (self.home, self.runtime):
+            for place, _, names in os.walk(top):
+                for name in names:
+                    path = os.path.join(place, name)
+                    if name != "lock" and not os.path.islink(path) and os.path.isfile(path):
+                        with open(path, "rb") as file:
+                            files[path] = (file.read(), os.stat(path).st_mode)
+        return files
+
+    # All is well
+
+    def test_all_is_well_with_an_agent_and_without(self):
+        findings = self.doctor(0)
+        for check in ("agent", "vault", "anchor", "store", "accountRecords", "auditLog", "clock", "stateFiles",
+                      "socketDirectory", "diskSpace", "anchorFiles"):
+            self.one(findings, check, OK)
+        self.assertIn("not against whoever can read your files", self.one(findings, "protection", NOTICE)["message"])
+        screen = self.on_terminal("doctor")
+        self.assertEqual(screen.code, 0)
+        self.assertIn("All is well", screen.text)
+
+        self.stop()
+        before = self.contents()
+        findings = self.doctor(0)
+        self.one(findings, "agent", NOTICE)
+        for check in ("vault", "anchor", "store", "accountRecords", "auditLog", "clock", "stateFiles"):
+            self.one(findings, check, OK)
+        self.assertEqual(self.contents(), before)
+        # It started none.
+        self.assertIn("No agent runs", self.answer("doctor"))
+
+    def test_before_anything_was_ever_done(self):
+        self.stop()
+        for name in (".local", ".config"):
+            shutil.rmtree(os.path.join(self.home, name))
+        findings = self.doctor(0)
+        self.one(findings, "vault", NOTICE)
+        self.one(findings, "stateDirectory", NOTICE)
+        self.assertFalse(os.path.exists(self.state))
+
+    # Files
+
+    def test_files_that_others_may_touch(self):
+        for path, mode, check in [
+            (os.path.join(self.state, "key"), 0o644, "stateFiles"),
+            (self.database, 0o660, "stateFiles"),
+            (self.state, 0o755, "stateDirectory"),
+            (os.path.join(self.runtime, "lanyard"), 0o711, "socketDirectory"),
+            (os.path.join(self.home, ".config", "lanyard", "anchors"), 0o750, "anchorFiles"),
+        ]:
+            with self.subTest(path):
+                before = os.stat(path).st_mode
+                os.chmod(path, mode)
+                found = self.one(self.doctor(1), check, PROBLEM)
+                self.assertEqual(found["subject"], path)
+                self.assertIn("chmod", found["remedies"][0])
+                os.chmod(path, before)
+                self.doctor(0)
+
+    def test_without_an_agent_too(self):
+        self.stop()
+        os.chmod(self.state, 0o755)
+        self.assertEqual(sorted(self.problems(self.doctor(1))), ["agent", "stateDirectory"])
+        os.chmod(self.state, 0o700)
+        os.chmod(os.path.join(self.state, "key"), 0o644)
+        self.assertEqual(sorted(self.problems(self.doctor(1))), ["stateFiles", "vault"])
+
+    def test_a_symlinked_state_directory(self):
+        self.stop()
+        elsewhere = os.path.join(self.place, "elsewhere")
+        os.rename(self.state, elsewhere)
+        os.symlink(elsewhere, self.state)
+        self.assertIn("symbolic link", self.one(self.doctor(1), "stateDirectory", PROBLEM)["message"])
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root gives files away")
+    def test_files_of_somebody_else(self):
+        path = os.path.join(self.state, "key")
+        os.chown(path, 65534, 65534)
+        self.assertIn("another user", self.one(self.doctor(1), "stateFiles", PROBLEM)["message"])
+
+    def test_what_was_left_behind(self):
+        self.kill()
+        left = os.path.join(self.state, "lanyard.sqlite-draft")
+        with open(left, "w") as file:
+            file.write("x")
+        os.chmod(left, 0o600)
+        findings = self.doctor(0)
+        self.one(findings, "socket", NOTICE)
+        # The look itself has made away with it already, as a start does.
+        self.assertFalse(os.path.exists(left))
+        self.answer("status")
+        self.assertNotIn("socket", [finding["check"] for finding in self.doctor(0)])
+
+    def test_something_else_in_the_sockets_place(self):
+        self.stop()
+        with open(self.socket, "w") as file:
+            file.write("mine")
+        self.one(self.doctor(1), "socket", PROBLEM)
+
+    def test_an_agent_that_listens_elsewhere(self):
+        self.stop()
+        agent = subprocess.Popen(
+            [os.path.join(self.programs, "lanyard-agent"), "--socket", os.path.join(self.runtime, "lanyard", "other")],
+            env=self.settings(None), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(agent.wait)
+        self.addCleanup(agent.kill)
+        while not os.path.exists(os.path.join(self.runtime, "lanyard", "other")):
+            pass
+        found = self.one(self.doctor(1), "agent", PROBLEM)
+        self.assertIn(str(agent.pid), found["message"])
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can mount a small disk")
+    def test_a_disk_that_fills_up(self):
+        self.stop()
+        kept = os.path.join(self.place, "kept")
+        os.rename(self.state, kept)
+        os.mkdir(self.state, 0o700)
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m,mode=0700", "lanyard-test", self.state]).returncode:
+            self.skipTest("no file system can be mounted here")
+        self.addCleanup(subprocess.run, ["umount", "--lazy", self.state])
+        for name in os.listdir(kept):
+            shutil.copy2(os.path.join(kept, name), self.state)
+        self.assertIn("MiB are free", self.one(self.doctor(0), "diskSpace", NOTICE)["message"])
+        with open(os.path.join(self.state, "filler"), "wb") as file:
+            file.write(b"x" * (30 << 20))
+        os.chmod(os.path.join(self.state, "filler"), 0o600)
+        self.one(self.doctor(1), "diskSpace", PROBLEM)
+
+    # The vault
+
+    def test_a_key_file_that_is_gone(self):
+        self.stop()
+        os.rename(os.path.join(self.state, "key"), os.path.join(self.place, "key"))
+        self.assertIn("key file", self.one(self.doctor(1), "vault", PROBLEM)["message"])
+
+    def test_a_locked_vault(self):
+        self.stop()
+        shutil.rmtree(self.state)
+        path = os.path.join(self.place, "passphrase")
+        with open(path, "w") as file:
+            file.write("not-a-real-passphrase")
+        os.chmod(path, 0o600)
+        agent = subprocess.Popen(
+            [os.path.join(self.programs, "lanyard-agent"), "--protection", "passphrase", "--passphrase-file", path],
+            env=self.settings(None), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(agent.wait)
+        self.addCleanup(agent.kill)
+        while self.lanyard("status", "--no-start").returncode == 3:
+            pass
+        self.one(self.doctor(0), "protection", OK)
+        self.answer("lock")
+        self.assertIn("locked", self.one(self.doctor(0), "vault", NOTICE)["message"])
+        agent.kill()
+        agent.wait()
+        self.until_released()
+        self.assertIn("locked", self.one(self.doctor(0), "vault", NOTICE)["message"])
+
+    def test_an_old_copy_of_the_store(self):
+        self.stop()
+        old = os.path.join(self.place, "old")
+        shutil.copytree(self.state, old)
+        self.sign_in("bob", "--alias", "home")
+        self.stop()
+        shutil.rmtree(self.state)
+        shutil.copytree(old, self.state)
+        os.chmod(self.state, 0o700)
+        found = self.one(self.doctor(1), "vault", PROBLEM)
+        self.assertIn("older copy", found["message"])
+        self.assertIn("--accept-old-store", " ".join(found["remedies"]))
+        # What was offered helps.
+        agent = subprocess.Popen(
+            [os.path.join(self.programs, "lanyard-agent"), "--accept-old-store"], env=self.settings(None),
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(agent.wait)
+        self.addCleanup(agent.kill)
+        while self.lanyard("status", "--no-start").returncode == 3:
+            pass
+        self.doctor(0)
+
+    def test_an_account_that_was_tampered_with(self):
+        account = json.loads(self.answer("list", "--json"))["accounts"][0]["id"]
+        self.stop()
+        self.change("UPDATE record SET sealed = zeroblob(length(sealed)) WHERE kind = 4")
+        for _ in range(2):
+            found = self.one(self.doctor(1), "accountRecords", PROBLEM)
+            self.assertEqual((found["account"], found["subject"]), (account, "work"))
+            self.assertIn("lanyard login --account work", found["remedies"][0])
+            self.answer("status", "--json")  # once without an agent, once with one
+        self.sign_in("alice", "--account", "work")
+        self.doctor(0)
+
+    def test_a_provider_that_was_tampered_with(self):
+        self.stop()
+        self.change("UPDATE record SET sealed = zeroblob(length(sealed)) WHERE kind = 16")
+        self.assertIn("lanyard provider add", self.one(self.doctor(1), "providers", PROBLEM)["remedies"][0])
+
+    def test_an_audit_log_that_was_tampered_with(self):
+        self.stop()
+        self.change("DELETE FROM audit WHERE sequence = 1")
+        self.assertIn("from entry 1 on", self.one(self.doctor(1), "auditLog", PROBLEM)["message"])
+
+    def test_a_database_that_is_damaged(self):
+        self.stop()
+        with open(self.database, "r+b") as file:
+            file.seek(100)
+            file.write(b"\xff" * 3_000)
+        self.assertIn("damaged", self.one(self.doctor(1), "store", PROBLEM)["message"])
+        with open(self.database, "wb") as file:
+            file.write(b"something else")
+        os.chmod(self.database, 0o600)
+        self.one(self.doctor(1), "store", PROBLEM)
+
+    def test_a_token_that_waits_to_be_revoked(self):
+        self.answer("logout", "work", "--offline")
+        self.one(self.doctor(0), "revocations", NOTICE)
+
+
+class ToldDoctorTests(Doctor, Person):
+    """What an agent says that is not ours."""
+
+    def setUp(self):
+        super().setUp()
+        for path in (os.path.join(self.home, ".local", "state", "lanyard"), os.path.join(self.runtime, "lanyard")):
+            os.makedirs(path, mode=0o700, exist_ok=True)
+
+    def test_findings_are_shown_as_they_come(self):
+        self.agent({"agent.status": AGENT, "agent.diagnose": {"findings": [
+            {"check": "accountRecords", "severity": "problem", "subject": "work", "message": "It does\u001b[31m not open.",
+             "remedies": ["Sign in again."]},
+            {"check": "future", "severity": "unheardOf", "message": "New.", "remedies": []},
+        ]}})
+        done = self.lanyard("doctor")
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        self.assertNotIn("\u001b", done.stdout)
+        self.assertIn("problem  work: It does", done.stdout)
+        self.assertIn("- Sign in again.", done.stdout)
+        self.assertIn("1 problem", done.stdout)
+        self.assertIn("notice   New.", done.stdout)
+
+    def test_an_agent_of_another_version(self):
+        self.agent({"agent.status": {**AGENT, "version": "0.1.0"}, "agent.diagnose": {"findings": []}})
+        self.assertIn("0.1.0", self.one(self.doctor(0), "agent", NOTICE)["message"])
+
+    def test_an_agent_that_does_not_know_the_question(self):
+        self.agent({"agent.status": AGENT})
+        self.assertIn("agent.diagnose", self.one(self.doctor(1), "agent", PROBLEM)["message"])
