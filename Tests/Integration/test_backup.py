@@ -274,6 +274,16 @@ class Backups(House):
                 self.assertEqual(len(restored["accounts"]), 2)
                 break
 
+    def test_a_vault_that_is_locked_meanwhile_gives_nothing(self):
+        other = self.client(self.agent)
+        outcome = []
+        thread = threading.Thread(target=lambda: outcome.append(self.refused(1001, lambda: backup(self.caller, self.path))))
+        thread.start()
+        self.until(lambda: own_files(self.agent), "the backup has begun")
+        other.call("agent.lock")
+        thread.join()
+        self.assertEqual((len(outcome), os.listdir(self.place), own_files(self.agent)), (1, [], []))
+
     def test_one_at_a_time(self):
         other = self.client(self.agent)
         outcomes = []
@@ -383,6 +393,56 @@ class Cut(Deaths):
                         self.assertEqual(len(restore(again, self.target(scene))["skipped"]), 2)
                     else:
                         self.assertEqual(backup(again, self.target(scene))["accounts"], 1)
+                scene.kill()
+
+    def test_a_restore_killed_at_any_write_is_finished_by_the_next(self):
+        provider = self.provider()
+        source = self.scene()
+        client = self.client(source)
+        add_provider(client, provider)
+        people = ("alice", "bob", "carol")
+        for person in people:
+            import_account(client, provider, person, alias=person)
+            client.call("secret.put", {"account": person, "name": "draft", "value": CANARY})
+        path = os.path.join(self.directory(), "lanyard.backup")
+        backup(client, path)
+
+        def empty():
+            scene = Faulty()
+            self.addCleanup(scene.__exit__)
+            scene.start()
+            return scene, self.client(scene)
+
+        scene, client = empty()
+        scene.arm(Point(0, "count"))
+        restore(client, path)
+        scene.disarm()
+        calls = scene.counted()
+        scene.kill()
+        self.tell(f"{len(calls)} writes of a restore")
+        for point in self.some(kills(calls), 12):
+            with self.subTest(point=point, seed=self.seed):
+                scene, client = empty()
+                scene.arm(point)
+                try:
+                    restore(client, path)
+                except Exception:
+                    pass
+                scene.process.wait(PATIENCE_SECONDS)
+                self.assertTrue(is_sound(scene.state))
+                scene.watched = False
+                scene.start()
+                self.assertEqual(own_files(scene), [])
+                with scene.client(timeout=PATIENCE_SECONDS) as again:
+                    there = [account["alias"] for account in again.call("account.list")["accounts"]]
+                    findings = again.call("agent.diagnose")["findings"]
+                    self.assertEqual([finding for finding in findings if finding["severity"] == "problem"], [])
+                    restored = restore(again, path)
+                    self.assertEqual(
+                        sorted(there + [account["alias"] for account in restored["accounts"]]), sorted(people))
+                    for person in people:
+                        import_account(again, provider, person)
+                        self.assertEqual(again.call("secret.list", {"account": person})["names"], ["draft"])
                 scene.kill()
 
     def test_failing_from_any_write_on(self):
