@@ -85,9 +85,8 @@ let programs: [Target] = [
   program(
     "lanyard-agent",
     [
-      "Agent", "AgentModel", "AgentPorts", "CPlatform", "DBus", "HTTPAdapter", "KeyProviders", "SQLiteStore", "Secrets",
-      "SystemAdapters",
-      "TokenSignatures", "UnixTransport",
+      "Agent", "AgentModel", "AgentPorts", "CHeap", "CPlatform", "DBus", "HTTPAdapter", "KeyProviders", "SQLiteStore",
+      "Secrets", "SystemAdapters", "TokenSignatures", "UnixTransport",
     ]
   ),  // wiring only
   room("CommandSupport", ["CPlatform", "JSONRPC"]),  // what both programs of a person share: the agent, the words
@@ -113,6 +112,7 @@ let foreign: [Target] = [
   system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
   .target(name: "CBus"),  // sd-bus, opened when the first connection needs it (Sources/CBus/README.md)
   .target(name: "CCurl"),  // libcurl, opened when the first exchange needs it (Sources/CCurl/README.md)
+  .target(name: "CHeap"),  // the agent's heap wipes what it frees
   .target(name: "CVerify"),  // libcrypto, opened when it is first needed: signatures, and a key agreed upon
   .target(name: "CPlatform"),  // what `import Glibc` does not reach
   .target(name: "CFaultVFS", dependencies: ["CSQLite"]),  // an SQLite file system that fails and dies on demand

@@ -3,6 +3,7 @@
 
 #include <link.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -25,6 +26,16 @@ static int give_back(struct dl_phdr_info *object, size_t size, void *context) {
   }
   while (count-- > 0) madvise((void *)segments[count].start, segments[count].length, MADV_DONTNEED);
   return 0;
+}
+
+// Deep enough for what the agent's own calls leave behind; every thread's stack is larger.
+enum { wiped_stack_bytes = 48 << 10 };
+
+__attribute__((noinline)) void lanyard_wipe_stack(void) {
+  char below[wiped_stack_bytes];
+  explicit_bzero(below, sizeof below);
+  // It must have an address that somebody could look at.
+  __asm__ volatile("" : : "r"(below) : "memory");
 }
 
 void lanyard_give_back_pages(void) { dl_iterate_phdr(give_back, NULL); }

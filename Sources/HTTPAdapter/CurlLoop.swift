@@ -86,6 +86,7 @@ final class CurlLoop: Sendable {
       _ = ccurl_multi_poll(multi, active.isEmpty ? lingerMilliseconds : Self.longestWaitMilliseconds)
     } while !active.isEmpty || !mayEnd()
     ccurl_multi_cleanup(multi)
+    ccurl_wipe_stack()
     ccurl_give_memory_back()
   }
 
@@ -122,6 +123,7 @@ final class CurlLoop: Sendable {
     let failure = handle.failure(code)
     _ = ccurl_multi_remove_handle(multi, handle.easy)
     active[handle.easy] = nil
+    ccurl_wipe_stack()
     handle.transfer.finish(handle.transfer.outcome(of: failure))
   }
 }

@@ -1,3 +1,4 @@
+internal import CPlatform
 import Glibc
 
 /// The threads of one listener: started here, counted, and waited for.
@@ -84,6 +85,7 @@ private final class Work: Sendable {
     let main: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { argument in
       // The work is let go of on its own thread, after it is done.
       Unmanaged<Work>.fromOpaque(argument!).takeRetainedValue().body()
+      lanyard_wipe_stack()
       return nil
     }
     guard pthread_create(&thread, &attributes, main, reference.toOpaque()) == 0 else {

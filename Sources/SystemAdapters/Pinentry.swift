@@ -169,6 +169,7 @@ private final class Thread: Sendable {
       &thread, &attributes,
       { thread in
         Unmanaged<Thread>.fromOpaque(thread!).takeRetainedValue().work()
+        lanyard_wipe_stack()
         return nil
       }, retained.toOpaque())
     if failed != 0 { retained.release() }

@@ -56,6 +56,7 @@ public final class WorkerPool: TaskExecutor {
   private func run() {
     while true {
       state.withLock { $0.idle += 1 }
+      lanyard_wipe_stack()
       work.wait()
       let job = state.withLock { state -> UnownedJob in
         state.idle -= 1

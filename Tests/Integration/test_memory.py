@@ -27,7 +27,9 @@ def writable_memory(pid):
             for start in range(begin, end, 1 << 20):
                 try:
                     memory.seek(start)
-                    yield line.strip(), memory.read(min(1 << 20, end - start))
+                    data = memory.read(min(1 << 20, end - start))
+                    if data.count(0) != len(data):
+                        yield line.strip(), data
                 except (OSError, OverflowError, ValueError):
                     break
 

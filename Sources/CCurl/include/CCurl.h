@@ -48,3 +48,5 @@ void ccurl_block_signals(void);
 // Gives back to the system what the heap has free and what stands in files anyway: code and constants of libcurl and
 // of all that came with it, 10 MB of them. The next transfer reads them again from the page cache.
 void ccurl_give_memory_back(void);
+// Wipes what a transfer left on this thread's stack.
+void ccurl_wipe_stack(void);

@@ -183,3 +183,7 @@ int lanyard_adopt_orphans(void);
 /// Gives back the pages of program and libraries that only the start needed; those in use come back from the page
 /// cache as they are touched.
 void lanyard_give_back_pages(void);
+
+/// Wipes what calls that have returned left on this thread's stack: libc keeps the stack of a thread that ends for the
+/// next one.
+void lanyard_wipe_stack(void);

@@ -1,0 +1,262 @@
+"""A canary scan: after a whole session and a lock, no secret of it is anywhere, in whatever spelling.
+
+Each secret of the session is the test's own and carries a mark three times, so that also a piece of one is found, and
+so that a search over all memory is a search for a few spellings. What the provider makes (codes, first tokens) has no
+mark and is searched for by itself.
+"""
+
+import base64
+import json
+import os
+import secrets
+import stat
+import subprocess
+import time
+import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
+
+from house import BIN, House, LanyardError, PATIENCE_SECONDS, add_provider, raw, request
+from test_memory import PINENTRY, writable_memory
+
+MARK = "vJ8wqZk3T"
+SETTLED_SECONDS = 8.0
+"""libcurl's thread, with all that it keeps, goes two seconds after the last transfer."""
+
+
+def canary(name: str) -> str:
+    return f"{MARK}{name}{MARK}{secrets.token_hex(6)}{name}{MARK}"
+
+
+def spellings(text: str):
+    """The bytes of a text, and what stands for them in the encodings in which secrets travel."""
+    data = text.encode()
+    yield "raw", data
+    yield "hex", data.hex().encode()
+    yield "HEX", data.hex().upper().encode()
+    yield "UTF-16", text.encode("utf-16-le")
+    yield "UTF-16BE", text.encode("utf-16-be")
+    yield "percent", "".join(f"%{byte:02X}" for byte in data).encode()
+    yield "percent, where it must be", urllib.parse.quote(text, safe="").encode()
+    for before in range(3):
+        # What stands around it shifts its base64; the characters that depend on neighbours are left away.
+        whole = base64.b64encode(b"\0" * before + data)
+        inner = whole[-(-before * 8 // 6):(before + len(data)) * 8 // 6]
+        yield f"base64 at {before}", inner
+        yield f"base64url at {before}", inner.translate(bytes.maketrans(b"+/", b"-_"))
+
+
+class Search:
+    """What is searched for: the mark, and whole secrets that have none."""
+
+    def __init__(self, unmarked):
+        self.needles = {}
+        for text in [MARK, *unmarked]:
+            for how, needle in spellings(text):
+                self.needles.setdefault(needle, (text, how))
+        self.longest = max(map(len, self.needles))
+
+    def within(self, data: bytes, where: str):
+        found = []
+        for needle, (text, how) in self.needles.items():
+            at = data.find(needle)
+            if at >= 0:
+                around = data[max(0, at - 40):at + 90]
+                found.append(f"{where}: {text[:12]}… ({how}): {around!r}")
+        return found
+
+    def memory(self, pid: int):
+        found, place, tail = [], None, b""
+        for where, data in writable_memory(pid):
+            joined = tail + data if where == place else data
+            found += self.within(joined, f"memory {where}")
+            place, tail = where, data[-self.longest:]
+        return found
+
+    def files(self, directory: str):
+        found = []
+        for top, _, names in os.walk(directory):
+            for name in names:
+                path = os.path.join(top, name)
+                if os.path.isfile(path):
+                    with open(path, "rb") as file:
+                        found += self.within(file.read(), path)
+                found += self.within(name.encode(), f"the name {path}")
+        return found
+
+    def process(self, pid: int):
+        found = []
+        for name in ("cmdline", "environ", "comm", "maps", "status"):
+            with open(f"/proc/{pid}/{name}", "rb") as file:
+                found += self.within(file.read(), name)
+        return found
+
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_):
+        return None
+
+
+def answer_of_provider(url: str, person: str) -> str:
+    """Signs a person in at the page, and goes no further: where the provider sends the browser."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirect)
+    url += "&" + urllib.parse.urlencode({"login_hint": person})
+    try:
+        with opener.open(url, timeout=PATIENCE_SECONDS) as page:
+            raise AssertionError(f"no redirect: {page.read()[:200]!r}")
+    except urllib.error.HTTPError as redirect:
+        with redirect:
+            return urllib.parse.urljoin(url, redirect.headers["Location"])
+
+
+@unittest.skipIf(os.geteuid() != 0, "NOT TESTED: nobody but root may read the agent's memory")
+class Canaries(House):
+    def setUp(self):
+        self.words = {
+            name: canary(name)
+            for name in ("passphrase", "wrongPassphrase", "clientSecret", "pin", "wrongPin", "typedPin", "kept", "removed",
+                         "imported", "badImport", "state")
+        }
+        self.unmarked = set()
+        program = os.path.join(self.directory(), "pinentry")
+        with open(program, "w") as file:
+            file.write(PINENTRY)
+        os.chmod(program, stat.S_IRWXU)
+        with open(program + ".pin", "w") as file:
+            file.write(self.words["typedPin"])
+        users = os.path.join(self.directory(), "users.json")
+        with open(users, "w") as file:
+            json.dump({
+                "users": [{"name": name, "tenant": "acme", "password": canary("password"), "roles": ["technician"],
+                           "email": f"{name}@acme.example"} for name in ("alice", "bob")],
+                "clients": [{"client_id": "canary", "client_secret": self.words["clientSecret"],
+                             "redirect_uris": ["http://127.0.0.1/callback"]}],
+            }, file)
+        self.idp = self.provider("--users", users)
+        self.agent = self.scene("--protection", "passphrase", "--pinentry", program, "--log-level", "trace")
+        self.caller = self.client(self.agent)
+
+    def asked(self, method, **params):
+        """On a connection that ends with it."""
+        (answer,) = raw(self.agent.socket, request(method, params))
+        return answer
+
+    def fails(self, method, **params):
+        with self.assertRaises(LanyardError):
+            self.caller.call(method, params)
+
+    def issue(self, effect="changeAnswer", **more):
+        """What the provider answers next, with tokens of ours; only then its own are known."""
+        tokens = {"refresh_token": canary("refresh"), **more}
+        if effect == "answer":
+            tokens = {"token_type": "Bearer", "expires_in": 300, "access_token": canary("access"), **tokens}
+            self.idp.fault("answer", status=200, json=tokens, count=1)
+        else:
+            self.idp.fault("changeAnswer", json=tokens, count=1)
+        return tokens
+
+    def sign_in(self, person, paste):
+        begun = self.caller.call(
+            "signIn.begin", {"provider": "practice", "flow": "browser", "openBrowser": False, "alias": person})
+        redirect = answer_of_provider(begun["authorizationUrl"], person)
+        query = urllib.parse.parse_qs(urllib.parse.urlsplit(redirect).query)
+        self.unmarked |= {query["code"][0], query["state"][0]}
+        self.issue()
+        if paste:
+            self.fails("signIn.complete", signIn=begun["signIn"], redirectUrl=redirect.replace(query["state"][0], self.words["state"]))
+            self.caller.call("signIn.complete", {"signIn": begun["signIn"], "redirectUrl": redirect})
+        else:
+            opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+            with opener.open(redirect, timeout=PATIENCE_SECONDS) as page:
+                page.read()
+        self.caller.call("signIn.wait", {"signIn": begun["signIn"], "timeoutSeconds": 20})
+        self.unmarked.add(self.caller.call("token.get", {"account": person})["accessToken"])
+
+    def session(self):
+        words, call = self.words, self.caller.call
+        call("agent.initialize", {"protection": "passphrase", "passphrase": words["passphrase"]})
+        add_provider(
+            self.caller, self.idp, clientId="canary", clientSecret=words["clientSecret"], tenant={"claim": "tid"},
+            persistAccessTokens=True)
+        self.sign_in("alice", paste=False)
+        self.sign_in("bob", paste=True)
+        for person in ("alice", "bob"):
+            for _ in range(2):
+                issued = self.issue("answer")
+                self.assertEqual(call("token.refresh", {"account": person})["accessToken"], issued["access_token"])
+            token = call("token.get", {"account": person})
+            self.issue("answer")
+            call("token.reject", {"account": person, "fingerprint": token["fingerprint"]})
+        self.issue("answer")
+        self.asked("token.refresh", account="alice")
+        # Answers that are no good are no less secret.
+        self.idp.fault("answer", status=400, json={"error": "invalid_grant", "error_description": canary("told")})
+        self.fails("signIn.import", provider="practice", refreshToken=words["badImport"])
+
+        for name in ("kept", "removed"):
+            call("secret.put", {"account": "alice", "name": name, "value": words[name]})
+            self.asked("secret.put", account="alice", name=name, value=words[name])
+            self.assertEqual(call("secret.get", {"account": "alice", "name": name})["value"], words[name])
+        call("secret.remove", {"account": "alice", "name": "removed"})
+        self.fails("secret.put", account="nobody", name="kept", value=words["kept"])
+
+        call("stepUp.enroll", {"account": "alice", "pin": words["pin"]})
+        call("stepUp.verify", {"account": "alice", "pin": words["pin"]})
+        self.fails("stepUp.verify", account="alice", pin=words["wrongPin"])
+        self.asked("stepUp.verify", account="alice", prompt="pinentry")
+        call("authorization.check", {"account": "alice", "capability": "badge.view"})
+        call("account.signOut", {"account": "bob", "mode": "soft"})
+
+        # Mistakes.
+        for line in (f'{{"{words["kept"]}"', f'{{"jsonrpc":"2.0","id":1,"method":"secret.put","params":"{words["kept"]}"}}',
+                     f'{{"jsonrpc":"2.0","id":1,"method":"{words["kept"]}"}}', f'"{words["kept"]}"'):
+            raw(self.agent.socket, line.encode() + b"\n")
+        self.fails("account.get", account=words["kept"])
+
+        call("agent.lock")
+        self.fails("agent.unlock", passphrase=words["wrongPassphrase"])
+        call("agent.unlock", {"passphrase": words["passphrase"]})
+        self.assertEqual(call("token.get", {"account": "alice"})["account"], call("account.get", {"account": "alice"})["id"])
+
+    def test_after_a_session_and_a_lock_nothing_is_left(self):
+        self.session()
+        search = Search(self.unmarked)
+        there = search.memory(self.agent.pid)
+        self.assertTrue(there, "the search does not find what an open vault must hold")
+
+        listed = json.dumps(self.caller.call("audit.list", {}))
+        self.assertEqual(search.within(listed.encode(), "audit.list"), [])
+        status = json.dumps(self.caller.call("agent.status"))
+        self.assertEqual(search.within(status.encode(), "agent.status"), [])
+        self.caller.call("agent.lock")
+        self.assertEqual(search.files(self.agent.directory), [])
+        self.assertEqual(search.process(self.agent.pid), [])
+        deadline = time.monotonic() + SETTLED_SECONDS
+        while (left := search.memory(self.agent.pid)) and time.monotonic() < deadline:
+            time.sleep(0.5)
+        self.assertEqual(left, [], "\n" + "\n".join(left))
+
+        # And when it has ended.
+        self.agent.end()
+        self.assertEqual(search.files(self.agent.directory), [])
+
+    def test_the_search_finds_every_spelling(self):
+        search = Search(["without-a-mark"])
+        for text in (canary("x"), "without-a-mark"):
+            for padding in ("", "a", "ab"):
+                for how, data in (
+                    ("base64", base64.b64encode((padding + text + "tail").encode())),
+                    ("base64url", base64.urlsafe_b64encode((padding + text).encode())),
+                    ("hex", text.encode().hex().encode()), ("HEX", text.encode().hex().upper().encode()),
+                    ("utf-16", (padding + text).encode("utf-16-le")),
+                    ("percent", "".join(f"%{byte:02X}" for byte in text.encode()).encode()),
+                    ("half", text[: len(text) // 2 + 5].encode() if MARK in text else text.encode()),
+                ):
+                    with self.subTest(how=how, padding=padding, text=text):
+                        self.assertTrue(search.within(b"\0" * 9 + data + b"\0" * 9, "here"))
+        self.assertEqual(search.within(b"nothing of the kind", "here"), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
