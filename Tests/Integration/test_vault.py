@@ -2,9 +2,10 @@
 
 import os
 import shutil
+import threading
 import unittest
 
-from house import House, add_provider, import_account
+from house import PATIENCE_SECONDS, House, add_provider, import_account
 
 LOCKED, UNLOCK_FAILED, INTEGRITY, ROLLED_BACK = 1001, 1008, 5002, 5003
 STORE_FAILED, VAULT_CLOSED = 74, 76
@@ -67,6 +68,44 @@ class Passphrase(House):
         ]
         self.assertGreater(max(pauses), 0, pauses)
         self.assertGreaterEqual(pauses[-1], pauses[0])
+
+    def guesses(self, scene, count):
+        """Wrong ones at once, each on a connection of its own; how long each has to wait, in milliseconds."""
+        pauses = []
+        together = threading.Barrier(count)
+
+        def guess():
+            with scene.client(timeout=PATIENCE_SECONDS) as client:
+                together.wait()
+                error = self.refused(UNLOCK_FAILED, lambda: client.call("agent.unlock", {"passphrase": WRONG}))
+                pauses.append(error.retry_after_ms)
+
+        threads = [threading.Thread(target=guess) for _ in range(count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return sorted(pauses)
+
+    def test_ten_guesses_at_once_are_not_ten_free_ones(self):
+        scene = self.scene("--protection", "passphrase")
+        client = self.client(scene)
+        client.call("agent.initialize", {"protection": "passphrase", "passphrase": RIGHT})
+        client.call("agent.lock")
+        pauses = self.guesses(scene, 10)
+        self.assertEqual(len(pauses), 10)
+        self.assertEqual([pause <= 1 for pause in pauses], [True] * 2 + [False] * 8, "two slips, and then it takes time")
+
+    def test_opening_and_locking_forgives_no_guess(self):
+        scene = self.scene("--protection", "passphrase")
+        client = self.client(scene)
+        client.call("agent.initialize", {"protection": "passphrase", "passphrase": RIGHT})
+        longest = 0
+        for _ in range(3):
+            client.call("agent.lock")
+            longest = max(longest, *self.guesses(scene, 3))
+            self.unlock(client)
+        self.assertGreater(longest, 1500, "each opening gave new free tries")
 
     def test_a_passphrase_from_a_file(self):
         scene = self.scene("--protection", "passphrase", "--passphrase-file", self.passphrase_file(RIGHT), start=False)
