@@ -171,3 +171,46 @@ import Testing
     }
   }
 }
+
+/// Whoever waits for something else than a token when the lock comes.
+@Suite struct WaitingAtTheLockTests {
+  @Test func whoWaitsForASnapshotIsTold() throws {
+    try scenario { world in
+      let more = #","refresh":{"reuse":"strict"},"authorization":{"entitlementsUrl":"https://idp.test/entitlements"}"#
+      let scene = try await Scene.signedIn(world, more: more)
+      await world.clock.sleep(for: .seconds(1))
+      let gate = Gate()
+      world.network.next("/entitlements", .heldAfter(gate))
+      let client = try world.client()
+      let waiting = client.send("snapshot.refresh", #"{"account":"work"}"#)
+      await gate.reached()
+      #expect(await client.call("agent.lock").error == nil)
+      #expect(await client.answer(to: waiting).code == 1001)
+      gate.open()
+      #expect(await client.call("agent.unlock").error == nil)
+      #expect(scene.works(try await scene.token()))
+      #expect(await client.call("snapshot.refresh", #"{"account":"work"}"#).error == nil)
+    }
+  }
+
+  /// It is sent again after the unlocking, and told once.
+  @Test func aRevocationThatIsConfirmedToALockedAgentIsToldOnce() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      let client = try world.client()
+      _ = await client.call("event.subscribe", #"{"types":["revocation.confirmed"]}"#)
+      let gate = Gate()
+      world.network.next("/revoke", .heldAfter(gate))
+      client.send("account.signOut", #"{"account":"work","mode":"hard","revocationTimeoutSeconds":0}"#)
+      await gate.reached()
+      #expect(await client.call("agent.lock").error == nil)
+      gate.open()
+      await world.clock.sleep(for: .seconds(1))
+      #expect(await client.call("agent.unlock").error == nil)
+      await world.clock.sleep(for: .seconds(1))
+      #expect(client.takeLines().count { $0.contains(#""type":"revocation.confirmed""#) } == 1)
+      #expect(scene.idp.activeRefreshTokens().isEmpty)
+      #expect(await client.call("revocation.list").json["result", "revocations"]?.arrayValue?.isEmpty == true)
+    }
+  }
+}

@@ -203,6 +203,7 @@ actor Account {
     around.board.withdraw(id)
     published = nil
     refuseWaiters(error)
+    refuseQuestion(error)
     loaded = nil
     doubt = nil
     tokens = [:]

@@ -56,6 +56,8 @@ final class MetadataDesk: Sendable {
   /// A document that names another issuer is refused, and half of the documents is no reason to forget the other half:
   /// what was known stays.
   private func look(_ provider: Provider) async {
+    // An answer that came to a locked agent is no reason to ask: nothing could be remembered.
+    guard await registry.vaultIsOpen else { return }
     let client = ProviderClient(provider: provider, environment: environment, time: time)
     do throws(ProviderClient.DocumentFailure) {
       let metadata = try await client.discover(wholly: true)

@@ -73,6 +73,13 @@ extension Account {
       })
   }
 
+  /// Whoever waits is told; the question that is on its way comes to its end.
+  func refuseQuestion(_ error: RPCError) {
+    let waiting = question.waiting
+    question.waiting = []
+    for one in waiting { one.caller.resume(returning: error) }
+  }
+
   // MARK: asking
 
   /// After each exchange and each sign-in. Returns at once.

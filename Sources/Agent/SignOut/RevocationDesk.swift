@@ -93,8 +93,13 @@ actor RevocationDesk {
     let jitter = around.environment.entropy.fraction()
     switch RevocationOutbox.verdict(answer, attempts: after.attempts, jitter: jitter) {
     case .confirmed:
-      // If the disk fails now, the entry is sent once more: a second revocation changes nothing (RFC 7009 §2.2).
-      try? await around.registry.remove(current, .revocationConfirmed)
+      // If the disk fails now, the entry is sent once more: a second revocation changes nothing (RFC 7009 §2.2). So it is
+      // after the unlocking, if the vault was locked meanwhile, and that one is told.
+      do throws(RPCError) {
+        try await around.registry.remove(current, .revocationConfirmed)
+      } catch {
+        if error.code == .agentLocked { return .confirmed }
+      }
       around.events.publish(
         RevocationConfirmedEvent(revocation: current.name, issuer: current.issuer),
         about: await around.registry.account(of: current))
@@ -122,7 +127,11 @@ actor RevocationDesk {
   }
 
   private func giveUp(_ entry: OutboxEntry, reason: String) async {
-    try? await around.registry.remove(entry, .revocationAbandoned, reason: reason)
+    do throws(RPCError) {
+      try await around.registry.remove(entry, .revocationAbandoned, reason: reason)
+    } catch {
+      if error.code == .agentLocked { return }
+    }
     await tellAbandoned(entry, reason)
   }
 

@@ -422,6 +422,7 @@ public struct OperationStatusChangedEvent: WireEvent, Sendable {
 /// The vault was locked.
 public struct AgentLockedEvent: WireEvent, Sendable {
   public static let type = EventType.agentLocked
+  /// request, idle, sleep or screen.
   public var reason: String?
 
   public init(

@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "b21235ed82e029f3b1ade422e32850fee25e50e331c91d14361a49cb953355da"
+  public static let schemaDigest = "01af52c79fe1cccbffe57dff0043b2e433985f4d983b21e52d367896d95c7fc3"
 }
