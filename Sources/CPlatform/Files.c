@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,6 +49,11 @@ int lanyard_lock_file(int fd) {
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   if (fcntl(fd, F_OFD_SETLK, &lock) == 0) return 0;
   return errno == EACCES ? -EAGAIN : -errno;
+}
+
+int lanyard_lock_directory(int fd) {
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0) return 0;
+  return errno == EWOULDBLOCK ? -EAGAIN : -errno;
 }
 
 int lanyard_is_same_file(int fd, const char *path) {

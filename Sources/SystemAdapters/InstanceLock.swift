@@ -3,8 +3,11 @@ internal import Glibc
 
 /// One agent a state directory: an exclusive lock on a file, held as long as the value lives and no longer than the
 /// process. The file stays when the lock goes, so that two agents can never lock two files of one name.
+///
+/// The directory is locked too: whoever removes the file under a running agent makes room for no second one.
 public struct InstanceLock: ~Copyable {
   private let descriptor: Int32
+  private let directory: Int32
 
   public enum Failure: Error, Sendable, Equatable {
     /// Another agent has it; its process id if the file tells.
@@ -31,6 +34,11 @@ public struct InstanceLock: ~Copyable {
         throw .unavailable(errno: -result)
       }
       if lanyard_is_same_file(file, path) != 0 {
+        guard let directory = Self.lockDirectory(of: path) else {
+          close(file)
+          throw .held(by: nil)
+        }
+        self.directory = directory
         descriptor = file
         Self.sign(file)
         return
@@ -40,10 +48,24 @@ public struct InstanceLock: ~Copyable {
     throw .unavailable(errno: EAGAIN)
   }
 
-  deinit { close(descriptor) }
+  deinit {
+    close(descriptor)
+    close(directory)
+  }
 
   /// True while the lock file's name still leads to the file that is locked.
   public func isIntact(path: String) -> Bool { lanyard_is_same_file(descriptor, path) != 0 }
+
+  /// The locked directory, or -1 where there are no such locks; nil if another agent has it.
+  private static func lockDirectory(of path: String) -> Int32? {
+    let end = path.lastIndex(of: "/")
+    let name = end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+    let directory = Glibc.open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard directory >= 0 else { return -1 }
+    guard lanyard_lock_directory(directory) == -EAGAIN else { return directory }
+    close(directory)
+    return nil
+  }
 
   private static func open(_ path: String) throws(Failure) -> Int32 {
     let created = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)

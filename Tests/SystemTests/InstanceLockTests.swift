@@ -33,6 +33,7 @@ import Testing
     unlink(path)
     let isIntact = lock.isIntact(path: path)
     #expect(!isIntact)
+    #expect(lockFailure() == .held(by: nil), "the directory is still ours")
   }
 
   @Test func onlyAPlainFileOfOursIsLocked() throws {

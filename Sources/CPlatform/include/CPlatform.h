@@ -136,6 +136,8 @@ int lanyard_open_private_file(const char *path, int flags);
 int lanyard_check_owned(int fd, mode_t allowed);
 /// Takes an exclusive lock that ends with the descriptor (open file description lock); -EAGAIN if another has it.
 int lanyard_lock_file(int fd);
+/// The same of a directory (flock(2)); another errno where its file system has no such locks.
+int lanyard_lock_directory(int fd);
 /// A new file for writing that has no name yet, in the directory behind a descriptor: mode 0600. It is gone with its
 /// descriptor unless it gets a name. -EOPNOTSUPP where the file system has none such.
 int lanyard_open_unnamed(int directory);

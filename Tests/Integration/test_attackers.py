@@ -1,0 +1,469 @@
+"""Others on the machine: another user, the same user with a debugger, whoever starts the agent wrongly or too often,
+and clients that take all there is to take.
+"""
+
+import ctypes
+import json
+import os
+import pwd
+import resource
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import threading
+import time
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+
+from house import AGENT, DEMO, PATIENCE_SECONDS, STATUS, House, LanyardError, add_provider, import_account, raw, request
+
+CANNOT_CREATE, ALREADY_RUNNING = 73, 75
+OVERLOADED = 1003
+IS_ROOT = os.geteuid() == 0
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def as_nobody(work):
+    """Runs `work` in a child of no privileges, and returns what it returned."""
+    nobody = pwd.getpwnam("nobody")
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(reading)
+            os.setgroups([])
+            os.setgid(nobody.pw_gid)
+            os.setuid(nobody.pw_uid)
+            os.write(writing, json.dumps(work()).encode())
+        except BaseException as error:
+            os.write(writing, json.dumps(f"failed: {error!r}").encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        told = pipe.read()
+    os.waitpid(child, 0)
+    return json.loads(told)
+
+
+def reached(path):
+    """What comes of an attempt to ask the agent its status."""
+    try:
+        answers = raw(path, STATUS, seconds=5)
+    except OSError as error:
+        return type(error).__name__
+    return "answered" if answers and "result" in answers[0] else "closed"
+
+
+@unittest.skipUnless(IS_ROOT, "NOT TESTED: only root can be another user")
+class AnotherUser(House):
+    def test_the_directory_keeps_others_out(self):
+        scene = self.scene()
+        os.chmod(scene.directory, 0o755)
+        self.assertEqual(as_nobody(lambda: reached(scene.socket)), "PermissionError")
+        self.assertEqual(reached(scene.socket), "answered")
+
+    def test_so_does_the_agent_where_directory_and_socket_were_opened(self):
+        """The peer's user is asked of the kernel at every accept."""
+        scene = self.scene()
+        for path, mode in ((scene.directory, 0o755), (os.path.dirname(scene.socket), 0o755), (scene.socket, 0o666)):
+            os.chmod(path, mode)
+        self.assertIn(as_nobody(lambda: reached(scene.socket)), ("closed", "ConnectionResetError", "BrokenPipeError"))
+        self.assertEqual(reached(scene.socket), "answered")
+
+
+class Nobodys(House):
+    """An agent and a provider that both run as `nobody`, and an attacker that does."""
+
+    def setUp(self):
+        self.nobody = pwd.getpwnam("nobody")
+        self.agent = self.scene(start=False)
+        environment = self.agent.environment
+        for top, directories, files in os.walk(self.agent.directory):
+            for path in [top, *(os.path.join(top, name) for name in directories + files)]:
+                os.chown(path, self.nobody.pw_uid, self.nobody.pw_gid)
+        self.agent.process = self.started(self.agent.command, environment)
+        self.plain = self.started([DEMO, "provider"], environment)
+        self.until(lambda: os.path.exists(self.agent.socket), "a socket")
+
+    def started(self, command, environment):
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment,
+            user=self.nobody.pw_uid, group=self.nobody.pw_gid, extra_groups=[])
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+
+@unittest.skipUnless(IS_ROOT, "NOT TESTED: the two users of this test are root's to make")
+class SameUser(Nobodys):
+    ATTACH, SEIZE, DETACH = 16, 0x4206, 17
+    PIDFD_OPEN, PIDFD_GETFD, VM_READ = 434, 438, {"x86_64": 310, "aarch64": 270}.get(os.uname().machine, 310)
+
+    def attempts(self, pid):
+        """Each way into another process of one's own: its outcome, 0 or an errno's name or an exception's."""
+        def call(number, *arguments):
+            ctypes.set_errno(0)
+            result = LIBC.syscall(number, *arguments)
+            return 0 if result >= 0 else os.strerror(ctypes.get_errno())
+
+        def traced(how):
+            ctypes.set_errno(0)
+            if LIBC.ptrace(how, pid, 0, 0) != 0:
+                return os.strerror(ctypes.get_errno())
+            os.kill(pid, signal.SIGSTOP)
+            os.waitpid(pid, 0x40000000)  # __WALL
+            LIBC.ptrace(self.DETACH, pid, 0, 0)
+            os.kill(pid, signal.SIGCONT)
+            return 0
+
+        def opened(name):
+            try:
+                if name == "fd":
+                    return 0 if os.listdir(f"/proc/{pid}/fd") else "empty"
+                with open(f"/proc/{pid}/{name}", "rb") as file:
+                    return 0 if file.read(1) or name == "mem" else "empty"
+            except OSError as error:
+                return 0 if name == "mem" and error.errno == 5 else type(error).__name__
+
+        local, remote = ctypes.create_string_buffer(64), ctypes.create_string_buffer(64)
+        vector = (ctypes.c_void_p * 2)(ctypes.addressof(local), 64)
+        other = (ctypes.c_void_p * 2)(0x1000, 64)
+        pidfd = LIBC.syscall(self.PIDFD_OPEN, pid, 0)
+        return {
+            "attach": traced(self.ATTACH), "mem": opened("mem"), "environ": opened("environ"), "maps": opened("maps"),
+            "fd": opened("fd"), "stack": opened("auxv"),
+            "read memory": call(self.VM_READ, pid, ctypes.byref(vector), 1, ctypes.byref(other), 1, 0),
+            "take a descriptor": call(self.PIDFD_GETFD, pidfd, 0, 0),
+        }
+
+    def test_a_debugger_of_the_same_user_gets_nothing(self):
+        control = as_nobody(lambda: self.attempts(self.plain.pid))
+        self.assertIsInstance(control, dict, control)
+        # A program without protection lies open to its own user; else this test would show nothing.
+        for name in ("environ", "maps", "fd"):
+            self.assertEqual(control[name], 0, control)
+        told = as_nobody(lambda: self.attempts(self.agent.pid))
+        self.assertIsInstance(told, dict, told)
+        self.assertTrue(all(told.values()), told)
+        for name in ("mem", "environ", "maps", "fd", "stack"):
+            self.assertEqual(told[name], "PermissionError", name)
+        # It is the same user all the same: what is asked politely is answered.
+        self.assertEqual(as_nobody(lambda: reached(self.agent.socket)), "answered")
+
+    def test_root_by_the_socket_is_another_user(self):
+        self.assertIn(reached(self.agent.socket), ("closed", "ConnectionResetError", "BrokenPipeError"))
+
+    def test_no_core_however_it_dies(self):
+        for how in (signal.SIGSEGV, signal.SIGABRT):
+            scene = self.scene(start=False)
+            process = subprocess.Popen(
+                scene.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                env=scene.environment, cwd=scene.directory,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2))
+            scene.process = process
+            self.until(lambda: os.path.exists(scene.socket), "a socket")
+            process.send_signal(how)
+            ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            with self.subTest(how=how):
+                self.assertEqual((ended.si_status, ended.si_code), (how, os.CLD_KILLED), "it left a core")
+
+
+class Lock(House):
+    def second(self, first, state=None):
+        elsewhere = os.path.join(first.directory, "run2", "agent.sock")
+        return first.once("--socket", elsewhere, "--state-dir", state or first.state)
+
+    def test_a_lock_file_that_was_removed_makes_room_for_nobody(self):
+        first = self.scene()
+        client = self.client(first)
+        add_provider(client, self.provider())
+        lock = os.path.join(first.state, "lock")
+        for change in (os.remove, lambda path: open(path, "w").close(), lambda path: os.rename(path, path + ".away")):
+            with self.subTest(change=change):
+                change(lock)
+                ended = self.second(first)
+                self.assertEqual(ended.returncode, ALREADY_RUNNING, ended.stderr)
+                # The first one goes on, and what it writes is kept.
+                client.call("provider.update", {"provider": "practice", "scopes": ["openid"]})
+                if os.path.exists(lock):
+                    os.chmod(lock, 0o600)
+        first.end()
+        first.start()
+        self.assertEqual(client.call("provider.get", {"provider": "practice"})["provider"]["scopes"], ["openid"])
+
+    def test_ten_at_once_where_the_lock_file_is_taken_away(self):
+        first = self.scene()
+        os.remove(os.path.join(first.state, "lock"))
+        with ThreadPoolExecutor(10) as pool:
+            ended = list(pool.map(lambda number: first.once(
+                "--socket", os.path.join(first.directory, f"run{number}", "agent.sock"), "--state-dir", first.state
+            ).returncode, range(10)))
+        self.assertEqual(ended, [ALREADY_RUNNING] * 10)
+        self.assertEqual(reached(first.socket), "answered")
+
+
+class Handed(House):
+    """What a service manager says it hands over (sd_listen_fds(3)), and does not."""
+
+    def started(self, scene, variables, descriptor=None):
+        script = " ".join(f"{name}={value}" for name, value in variables.items()) + ' exec "$0" "$@"'
+
+        def prepare():
+            if descriptor is not None:
+                os.dup2(descriptor.fileno(), 3, inheritable=True)
+            else:
+                os.closerange(3, 10)
+
+        scene.process = subprocess.Popen(
+            ["/bin/sh", "-c", script, *scene.command], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, env=scene.environment, close_fds=False, preexec_fn=prepare)
+        return scene.process
+
+    def test_what_is_meant_for_somebody_else_is_left_alone(self):
+        for variables in ({"LISTEN_PID": "1", "LISTEN_FDS": "1"}, {"LISTEN_PID": "$$"}, {"LISTEN_FDS": "1"},
+                          {"LISTEN_PID": "$$", "LISTEN_FDS": "0"}, {"LISTEN_PID": "$$", "LISTEN_FDS": "-1"},
+                          {"LISTEN_PID": "$$", "LISTEN_FDS": "one"}, {"LISTEN_PID": "$$", "LISTEN_FDS": "9" * 30}, {"LISTEN_PID": "$$x", "LISTEN_FDS": "1"},
+                          {"LISTEN_PID": "", "LISTEN_FDS": ""}):
+            with self.subTest(variables=variables):
+                scene = self.scene(start=False)
+                with socket.socket(socket.AF_UNIX) as theirs:
+                    theirs.bind(os.path.join(scene.directory, "theirs"))
+                    theirs.listen()
+                    self.started(scene, variables, theirs)
+                    self.until(lambda: os.path.exists(scene.socket), "a socket of its own")
+                    self.assertEqual(reached(scene.socket), "answered")
+
+    def test_what_is_no_listening_stream_is_refused(self):
+        kinds = {
+            "a datagram socket": lambda: socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM),
+            "a sequenced one": lambda: socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET),
+            "one that does not listen": lambda: socket.socket(socket.AF_UNIX),
+            "half of a pair": lambda: socket.socketpair()[0],
+            "a TCP socket": lambda: socket.create_server(("127.0.0.1", 0)),
+            "a file": lambda: open(os.devnull, "rb"),
+        }
+        for name, make in kinds.items():
+            with self.subTest(name):
+                scene = self.scene(start=False)
+                with make() as handed:
+                    process = self.started(scene, {"LISTEN_PID": "$$", "LISTEN_FDS": "1"}, handed)
+                    self.assertEqual(process.wait(PATIENCE_SECONDS), CANNOT_CREATE)
+                    self.assertFalse(os.path.exists(scene.socket))
+
+    def test_numbers_that_hold_nothing_are_refused(self):
+        for count in ("1", "2", "1000000"):
+            with self.subTest(count=count):
+                scene = self.scene(start=False)
+                process = self.started(scene, {"LISTEN_PID": "$$", "LISTEN_FDS": count})
+                self.assertEqual(process.wait(PATIENCE_SECONDS), CANNOT_CREATE)
+
+
+class Greed(House):
+    def signed_in(self, scene):
+        self.idp = self.provider()
+        client = self.client(scene)
+        client.connect(wait_seconds=PATIENCE_SECONDS)
+        add_provider(client, self.idp)
+        import_account(client, self.idp, "alice", alias="alice")
+        return client
+
+    def connected(self, scene):
+        connection = socket.socket(socket.AF_UNIX)
+        self.addCleanup(connection.close)
+        connection.connect(scene.socket)
+        connection.settimeout(PATIENCE_SECONDS)
+        return connection
+
+    def test_an_exchange_without_descriptors_is_no_sign_out(self):
+        for limit in (24, 28, 32, 36):
+            with self.subTest(limit=limit):
+                scene = self.scene(start=False)
+                scene.process = subprocess.Popen(
+                    scene.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                    env=scene.environment, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
+                client = self.signed_in(scene)
+                held = [self.connected(scene) for _ in range(60)]
+                self.assertEqual(client.call("token.get", {"account": "alice"})["source"], "cache")
+                try:
+                    client.call("token.refresh", {"account": "alice"})
+                except LanyardError as error:
+                    # Whatever it lacked a descriptor for: the way to the provider, or to the disk.
+                    self.assertIn(error.code, (3001, 3002, 5001), error)
+                self.assertIn(
+                    client.call("account.get", {"account": "alice"})["state"], ("active", "offlineStale"))
+                self.assertEqual(client.call("token.get", {"account": "alice"})["source"], "cache")
+                for connection in held:
+                    connection.close()
+                self.until(lambda: self.refreshed(client), "an exchange")
+                self.assertEqual(self.idp.ended(), {})
+                scene.kill()
+                os.remove(scene.socket)
+                scene.start()
+                self.assertTrue(client.call("token.get", {"account": "alice"})["accessToken"])
+
+    def refreshed(self, client):
+        try:
+            return client.call("token.refresh", {"account": "alice"})["accessToken"]
+        except LanyardError as error:
+            self.assertIn(error.code, (3001, 3002, 5001), error)
+
+    def test_sixty_clients_that_send_a_byte_a_second_hold_up_nobody(self):
+        scene = self.scene()
+        client = self.signed_in(scene)
+        slow = [self.connected(scene) for _ in range(60)]
+        stop = threading.Event()
+
+        def drip():
+            for byte in STATUS:
+                for connection in slow:
+                    try:
+                        connection.send(bytes([byte]))
+                    except OSError:
+                        pass
+                if stop.wait(1):
+                    return
+
+        dripping = threading.Thread(target=drip)
+        dripping.start()
+        try:
+            until = time.monotonic() + 3
+            slowest = 0.0
+            while time.monotonic() < until:
+                began = time.monotonic()
+                client.call("token.get", {"account": "alice"})
+                slowest = max(slowest, time.monotonic() - began)
+            self.assertLess(slowest, 0.5)
+            # Ten seconds from the first byte of a line to its end.
+            self.until(lambda: self.is_closed(slow[0]), "the slow one is let go")
+        finally:
+            stop.set()
+            dripping.join()
+        self.assertEqual(reached(scene.socket), "answered")
+
+    def is_closed(self, connection):
+        connection.settimeout(0.01)
+        try:
+            return connection.recv(65536) == b""
+        except socket.timeout:
+            return False
+        except OSError:
+            return True
+
+    def test_all_connections_with_all_requests_in_flight(self):
+        scene = self.scene()
+        client = self.signed_in(scene)
+        self.idp.fault("none", delayMilliseconds=1500)
+        lines = b"".join(request("token.refresh", {"account": "alice"}, number) for number in range(129))
+        # One place is the first client's.
+        held = [self.connected(scene) for _ in range(63)]
+        before = self.idp.asked()
+
+        def ask(connection):
+            connection.sendall(lines)
+            with connection.makefile("rb") as reader:
+                return [json.loads(reader.readline()) for _ in range(129)]
+
+        with ThreadPoolExecutor(len(held)) as pool:
+            answered = list(pool.map(ask, held))
+        for answers in answered:
+            self.assertEqual(sorted(answer["id"] for answer in answers), list(range(129)))
+            refused = [answer["error"]["code"] for answer in answers if "error" in answer]
+            self.assertEqual(refused, [OVERLOADED] * len(refused))
+            self.assertGreaterEqual(len(answers) - len(refused), 1)
+        self.assertGreaterEqual(sum("error" in answer for answers in answered for answer in answers), 1)
+        # Forced, and all the same few for eight thousand who asked at once.
+        self.assertLess(self.idp.asked() - before, 70)
+        self.assertEqual(client.call("token.get", {"account": "alice"})["source"], "cache")
+        self.assertEqual(self.idp.ended(), {})
+
+
+HANGING = r"""#!/bin/sh
+tr '\0' '\n' < /proc/$$/environ > "$0.environ"
+ls -l /proc/$$/fd > "$0.fd"
+echo "OK"
+touch "$0.there"
+exec sleep 600
+"""
+
+
+class Children(House):
+    PLANTED = {"CANARY_OF_THE_AGENT": "planted-7Qz", "AWS_SECRET_ACCESS_KEY": "planted-7Qz", "LD_PRELOAD_": "planted-7Qz",
+               "BASH_ENV": "/planted-7Qz", "PYTHONPATH": "/planted-7Qz", "LISTEN_FDS": "planted-7Qz", "DISPLAY": ":77"}
+
+    def program(self):
+        path = os.path.join(self.directory(), "program")
+        with open(path, "w") as file:
+            file.write(HANGING)
+        os.chmod(path, stat.S_IRWXU)
+        return path
+
+    def started(self, command, scene):
+        scene.process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env={**scene.environment, **self.PLANTED})
+        client = self.client(scene)
+        client.connect(wait_seconds=PATIENCE_SECONDS)
+        idp = self.provider()
+        add_provider(client, idp)
+        return client, idp
+
+    def looked_at(self, program, scene, inputs):
+        """The environment is made from nothing, and no file of the agent's is open."""
+        self.until(lambda: os.path.exists(program + ".there"), "the child runs")
+        with open(program + ".environ") as file:
+            environment = file.read()
+        self.assertNotIn("planted-7Qz", environment)
+        self.assertIn("DISPLAY=:77", environment)
+        names = {line.split("=", 1)[0] for line in environment.splitlines() if line}
+        self.assertFalse(names & {"LANYARD_SOCKET", "LANYARD_STATE_DIR", "LISTEN_PID", "LISTEN_FDS"}, names)
+        with open(program + ".fd") as file:
+            files = [line.split(" -> ", 1)[1].strip() for line in file if " -> " in line]
+        for path in files:
+            self.assertNotIn(scene.state, path)
+            self.assertNotIn(".sqlite", path)
+        return files
+
+    def ended(self, pids):
+        for pid in pids:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+    def test_a_pinentry_gets_what_it_needs_and_no_more(self):
+        program = self.program()
+        scene = self.scene("--pinentry", program, start=False)
+        client, idp = self.started(scene.command, scene)
+        import_account(client, idp, "alice", alias="alice")
+        with socket.socket(socket.AF_UNIX) as asking:
+            asking.connect(scene.socket)
+            asking.sendall(request("stepUp.enroll", {"account": "alice", "prompt": "pinentry"}))
+            self.looked_at(program, scene, 3)
+
+    @unittest.skipUnless(IS_ROOT and os.path.exists("/usr/bin/xdg-open") and shutil.which("unshare"),
+                         "NOT TESTED: a browser of one's own needs a mount namespace and xdg-open")
+    def test_so_does_a_browser(self):
+        program = self.program()
+        # Where the test's own program stands in the place of xdg-open, for this agent alone.
+        script = 'mount --bind "$0" /usr/bin/xdg-open && exec "$@"'
+        scene = self.scene(start=False)
+        os.chmod(program, 0o755)
+        client, _ = self.started(["unshare", "-m", "sh", "-c", script, program, *scene.command], scene)
+        begun = client.call("signIn.begin", {"provider": "practice", "flow": "browser", "openBrowser": True})
+        seen = "/usr/bin/xdg-open"
+        self.until(lambda: os.path.exists(f"/proc/{scene.pid}/root{seen}.there"), "the browser runs")
+        try:
+            for name in ("environ", "fd", "there"):
+                os.replace(f"{seen}.{name}", f"{program}.{name}")
+        except OSError:
+            for name in ("environ", "fd", "there"):
+                shutil.move(f"{seen}.{name}", f"{program}.{name}")
+        self.looked_at(program, scene, 3)
+        client.call("signIn.cancel", {"signIn": begun["signIn"]})
+
+
+if __name__ == "__main__":
+    unittest.main()
