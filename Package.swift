@@ -56,7 +56,7 @@ let adapters: [Target] = [
   room("KeyProviders", ["AgentModel", "AgentPorts", "CPlatform", "CVerify", "DBus", "Secrets"]),  // key slots, anchors
   room("LoopbackHTTP", ["CPlatform"]),  // a small HTTP/1.1 listener on loopback
   room("SQLiteStore", ["AgentModel", "AgentPorts", "CPlatform", "CSQLite"]),  // Store on SQLite
-  room("SystemAdapters", ["AgentModel", "AgentPorts", "CPlatform", "DBus", "LoopbackHTTP", "Secrets"]),  // clock, signals
+  room("SystemAdapters", ["AgentModel", "AgentPorts", "CPlatform", "DBus", "LoopbackHTTP", "Secrets"]),  // clock
   room("TokenSignatures", ["AgentModel", "AgentPorts", "CVerify", "Secrets"]),  // signatures of tokens, by OpenSSL
   room("UnixTransport", ["AgentCore", "AgentModel", "AgentPorts", "CPlatform", "JSONRPC"]),  // socket, stdio
 ]

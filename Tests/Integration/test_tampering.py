@@ -235,8 +235,10 @@ class Tampering(House):
             if self.agent.process.poll() is not None:
                 yield None
             else:
-                with self.agent.client(timeout=20) as client:
-                    client.connect(wait_seconds=20)
+                client = self.agent.client(timeout=20)
+                # The socket has its name a moment before it accepts.
+                client.connect(wait_seconds=20)
+                with client:
                     yield client
         finally:
             if self.agent.process.poll() is None:
