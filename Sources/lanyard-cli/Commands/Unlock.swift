@@ -49,7 +49,15 @@ struct Unlock: ParsableCommand {
     var agent = try common.connect()
     let status = try agent.call("agent.status") { AgentInfo($0) }
     guard status.isLocked || !status.isInitialized else { return try unlock(over: &agent) }
-    guard isGiven || (status.protection == "passphrase" && !isPrompted) else { return try unlock(over: &agent) }
+    if isPrompted { return try unlock(over: &agent) }
+    if !isGiven, status.protection != "passphrase" {
+      do throws(CommandFailure) {
+        return try unlock(over: &agent)
+      } catch {
+        // Of several ways to the vault, those that need no person did not open it: a passphrase does.
+        guard error.name == "invalidParams", status.isInitialized else { throw error }
+      }
+    }
     guard status.isInitialized else { return try initialize(over: &agent) }
     for attempt in 1... {
       do throws(CommandFailure) {

@@ -38,7 +38,7 @@ struct KeyAdd: ParsableCommand {
         show($0)
       }
     }
-    let passphrase = try SecretInput.line(
+    let passphrase = try SecretInput.privateLine(
       of: passphraseFile ?? "-", question: "A new passphrase for the vault (not shown): ")
     if passphraseFile == nil, Terminal.canAsk {
       let second = try SecretInput.ask("Once more: ")
