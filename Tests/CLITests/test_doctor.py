@@ -18,8 +18,8 @@ PROBLEM, NOTICE, OK = "problem", "notice", "ok"
 class Doctor:
     """What a test asks of the command."""
 
-    def doctor(self, code):
-        done = self.lanyard("doctor", "--json")
+    def doctor(self, code, *words):
+        done = self.lanyard("doctor", "--json", *words)
         self.assertEqual((done.returncode, done.stderr), (code, ""), done)
         told = json.loads(done.stdout)
         self.assertEqual(told["ok"], code == 0)
@@ -284,6 +284,14 @@ class RealDoctorTests(Doctor, RealProvider):
             file.write(b"something else")
         os.chmod(self.database, 0o600)
         self.one(self.doctor(1), "store", PROBLEM)
+
+    def test_providers_are_asked_where_one_wants_it(self):
+        self.assertIn("idp", self.one(self.doctor(0, "--online"), "providerReach", OK)["message"])
+        self.provider.terminate()
+        self.provider.wait()
+        self.assertNotIn("providerReach", [finding["check"] for finding in self.doctor(0)])
+        found = self.one(self.doctor(1, "--online"), "providerReach", PROBLEM)
+        self.assertEqual(found["subject"], "idp")
 
     def test_a_token_that_waits_to_be_revoked(self):
         self.answer("logout", "work", "--offline")

@@ -17,7 +17,7 @@ struct ContractTests {
     agent.rotateRootKey
     agent.backup path passphrase?! prompt? includeRefreshTokens?
     agent.restore path passphrase?! prompt?
-    agent.diagnose
+    agent.diagnose askProviders?
     agent.shutdown
     provider.add name issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? endpoints? redirect? refresh? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? policy? preset?
     provider.list

@@ -121,6 +121,8 @@ extension Registry {
     return findings
   }
 
+  var allProviders: [Provider] { providers.values.sorted { $0.configuration.name < $1.configuration.name } }
+
   func diagnosedAccounts() -> [AccountID] {
     profiles.values.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }.map(\.id)
   }

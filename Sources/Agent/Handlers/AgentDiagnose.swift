@@ -4,6 +4,8 @@ enum AgentDiagnoseHandler: MethodHandler {
   typealias Method = AgentDiagnose
 
   static func handle(_ params: AgentDiagnose.Params, _ call: Call) async throws(RPCError) -> AgentDiagnose.Result {
-    AgentDiagnose.Result(findings: await call.agent.diagnosis())
+    let findings = await call.agent.diagnosis()
+    return AgentDiagnose.Result(
+      findings: params.askProviders ? findings + (await call.agent.diagnoseProviders()) : findings)
   }
 }

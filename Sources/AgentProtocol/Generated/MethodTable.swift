@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "01af52c79fe1cccbffe57dff0043b2e433985f4d983b21e52d367896d95c7fc3"
+  public static let schemaDigest = "1d262f6f800bd8900714d7546ea34809ae1d5c0c74e5c013f1413faab85a60f9"
 }

@@ -1874,13 +1874,18 @@ class AgentMethods:
 
     def diagnose(
         self,
+        *,
+        ask_providers: Optional[bool] = None,
     ) -> AgentDiagnoseResult:
-        """Looks at what the agent stands on, and says what is wrong and what can be done. Changes nothing and asks
-        no provider. A locked vault is a finding, and what can't be seen without its keys is left out.
+        """Looks at what the agent stands on, and says what is wrong and what can be done. Changes nothing, and asks
+        no provider unless it is told to. A locked vault is a finding, and what can't be seen without its keys is
+        left out.
         """
         return self._caller.invoke(
             "agent.diagnose",
-            {},
+            {
+                "askProviders": ask_providers,
+            },
             AgentDiagnoseResult,
         )
 
@@ -2074,13 +2079,18 @@ class AsyncAgentMethods:
 
     async def diagnose(
         self,
+        *,
+        ask_providers: Optional[bool] = None,
     ) -> AgentDiagnoseResult:
-        """Looks at what the agent stands on, and says what is wrong and what can be done. Changes nothing and asks
-        no provider. A locked vault is a finding, and what can't be seen without its keys is left out.
+        """Looks at what the agent stands on, and says what is wrong and what can be done. Changes nothing, and asks
+        no provider unless it is told to. A locked vault is a finding, and what can't be seen without its keys is
+        left out.
         """
         return await self._caller.invoke(
             "agent.diagnose",
-            {},
+            {
+                "askProviders": ask_providers,
+            },
             AgentDiagnoseResult,
         )
 

@@ -753,8 +753,8 @@ public enum AgentRestore: RPCMethod {
 
 /// Looks at what the agent stands on, and says what is wrong and what can be done.
 ///
-/// Changes nothing and asks no provider. A locked vault is a finding, and what can't be seen without its keys is left
-/// out.
+/// Changes nothing, and asks no provider unless it is told to. A locked vault is a finding, and what can't be seen
+/// without its keys is left out.
 public enum AgentDiagnose: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.diagnose", since: "1",
@@ -765,11 +765,26 @@ public enum AgentDiagnose: RPCMethod {
     errors: [])
 
   public struct Params: WireReadable, Sendable {
-    public init() {}
+    /// Read each provider's public documents, to see whether it answers.
+    public var askProviders: Bool
+
+    public init(
+      askProviders: Bool = false
+    ) {
+      self.askProviders = askProviders
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
-      for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
+      var askProviders: Bool = false
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("askProviders") {
+          askProviders = try reading("askProviders") { () throws(ParamsProblem) in try memberValue.boolean() }
+        } else {
+          throw ParamsProblem.unknownMember(memberName)
+        }
+      }
+      self.askProviders = askProviders
     }
   }
 

@@ -3,7 +3,7 @@ import JSONRPC
 
 /// What the agent says of itself, or what a start of one would find.
 enum AgentFindings {
-  static func ask(_ agent: inout AgentConnection) throws(CommandFailure) -> [Finding] {
+  static func ask(_ agent: inout AgentConnection, online: Bool) throws(CommandFailure) -> [Finding] {
     let version = try agent.call("agent.status") { $0["version"]?.string ?? "?" }
     var findings: [Finding] = []
     if version == Version.text {
@@ -14,12 +14,12 @@ enum AgentFindings {
           .notice, "agent", "The agent that runs is of version \(version), and this program of \(Version.text).",
           remedies: ["`lanyard rpc agent.shutdown` ends it; the next command starts yours."]))
     }
-    return findings + (try diagnosed(by: &agent))
+    return findings + (try diagnosed(by: &agent, online: online))
   }
 
   /// An older agent does not know the question; what it did say stands.
-  private static func diagnosed(by agent: inout AgentConnection) throws(CommandFailure) -> [Finding] {
-    let answer: Result<[Finding], CommandFailure> = diagnosis(by: &agent)
+  private static func diagnosed(by agent: inout AgentConnection, online: Bool) throws(CommandFailure) -> [Finding] {
+    let answer: Result<[Finding], CommandFailure> = diagnosis(by: &agent, online: online)
     switch answer {
     case .success(let findings): return findings
     case .failure(let failure):
@@ -28,9 +28,12 @@ enum AgentFindings {
     }
   }
 
-  private static func diagnosis(by agent: inout AgentConnection) -> Result<[Finding], CommandFailure> {
+  private static func diagnosis(by agent: inout AgentConnection, online: Bool) -> Result<[Finding], CommandFailure> {
     do throws(CommandFailure) {
-      let findings = try agent.call("agent.diagnose") { (result) throws(CommandFailure) in
+      // An older agent knows the question without this.
+      let findings = try agent.call("agent.diagnose") { writer in
+        if online { writer.member("askProviders", true) }
+      } result: { (result) throws(CommandFailure) in
         result["findings"].map { $0.elements.map { Finding($0) } } ?? []
       }
       return .success(findings)

@@ -9,8 +9,8 @@ struct Doctor: ParsableCommand {
     abstract: "Look for what is wrong, and say what can be done.",
     discussion: """
       Looks at the agent, its directories and files, what protects the store, every account's records, the database, the \
-      audit log, the disk, the clock, and what still waits to be revoked. It changes nothing, starts no agent and asks no \
-      provider. Where no agent runs, `lanyard-agent --check` tells what a start would find.
+      audit log, the disk, the clock, and what still waits to be revoked. It changes nothing, starts no agent and, but for --online, \
+      asks no provider. Where no agent runs, `lanyard-agent --check` tells what a start would find.
 
       `ok` was looked at and is sound, `notice` is worth knowing, `problem` wants something done.
 
@@ -22,6 +22,9 @@ struct Doctor: ParsableCommand {
         lanyard doctor --json | jq '.findings[] | select(.severity == "problem")'
       """)
 
+  @Flag(name: .long, help: "Ask each provider whether it answers, too.")
+  var online = false
+
   @OptionGroup var common: CommonOptions
 
   func run() throws {
@@ -29,7 +32,7 @@ struct Doctor: ParsableCommand {
     let socket = try? Places.socket()
     var agentRuns = true
     do throws(CommandFailure) {
-      findings += try Self.askAgent()
+      findings += try askAgent()
     } catch {
       agentRuns = error.name != "noAgent"
       findings +=
@@ -45,9 +48,9 @@ struct Doctor: ParsableCommand {
     try OtherAnswer.end(with: findings.contains { $0.severity == .problem } ? .other : .success)
   }
 
-  private static func askAgent() throws(CommandFailure) -> [Finding] {
+  private func askAgent() throws(CommandFailure) -> [Finding] {
     var agent = try Agent.connect(mayStart: false)
-    return try AgentFindings.ask(&agent)
+    return try AgentFindings.ask(&agent, online: online)
   }
 
   private func show(_ findings: [Finding]) {

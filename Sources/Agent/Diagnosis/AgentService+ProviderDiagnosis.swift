@@ -1,0 +1,44 @@
+internal import AgentModel
+internal import AgentProtocol
+
+/// Whether the providers answer: only where somebody asks for it, since each of them sees that it was asked.
+extension AgentService {
+  /// A provider that hangs must not hold up the others; more than a few at once would look like an attack from here.
+  private static let askedAtOnce = 4
+
+  /// By their public documents, as before a sign-in. Nothing that they say is kept.
+  func diagnoseProviders() async -> [WireFinding] {
+    // Those without documents are asked at a sign-in and not before.
+    let asked = await registry.allProviders.filter { !$0.configuration.knowsItsEndpoints }
+    return await withTaskGroup(of: (Int, Findings).self) { group in
+      var answers = [Findings](repeating: Findings(), count: asked.count)
+      for (number, provider) in asked.enumerated() {
+        if number >= Self.askedAtOnce, let (done, findings) = await group.next() { answers[done] = findings }
+        group.addTask { (number, await self.diagnose(provider)) }
+      }
+      for await (number, findings) in group { answers[number] = findings }
+      return answers.flatMap(\.list)
+    }
+  }
+
+  private func diagnose(_ provider: Provider) async -> Findings {
+    var findings = Findings()
+    let name = provider.configuration.name.text
+    do throws(RPCError) {
+      _ = try await client(of: provider).discoverOrExplain()
+      findings.sound("providerReach", "The provider \(name) answers.")
+    } catch {
+      findings.problem("providerReach", error.message, subject: name, remedy(for: error))
+    }
+    return findings
+  }
+
+  private func remedy(for error: RPCError) -> String {
+    switch error.code {
+    case .offline: "Connect to the network. Meanwhile what is cached is served."
+    case .untrustedServer:
+      "Do not sign in there before whoever administers it has explained this: somebody may stand in between."
+    default: "Try again later; if it stays so, ask whoever administers the provider."
+    }
+  }
+}
