@@ -147,6 +147,21 @@ class Backups(House):
             value = one.call("secret.get", {"account": "alice", "name": "draft"})["value"]
             self.assertEqual(getattr(value, "reveal", lambda: value)(), CANARY)
 
+    def test_another_root_key_before_and_after_changes_nothing_of_it(self):
+        self.caller.call("stepUp.enroll", {"account": "alice", "pin": "2468"})
+        self.caller.call("agent.rotateRootKey")
+        backup(self.caller, self.path)
+        _, client = self.other()
+        restore(client, self.path)
+        client.call("agent.rotateRootKey")
+        self.sign_in(client, "alice")
+        self.refused(DATA_LOCKED, lambda: client.call("secret.get", {"account": "alice", "name": "draft"}))
+        client.call("stepUp.verify", {"account": "alice", "pin": "2468"})
+        value = client.call("secret.get", {"account": "alice", "name": "draft"})["value"]
+        self.assertEqual(getattr(value, "reveal", lambda: value)(), CANARY)
+        findings = client.call("agent.diagnose")["findings"]
+        self.assertEqual([finding for finding in findings if finding["severity"] == "problem"], [])
+
     def test_with_refresh_tokens_the_new_machine_is_signed_in(self):
         backup(self.caller, self.path, includeRefreshTokens=True)
         self.agent.kill()
