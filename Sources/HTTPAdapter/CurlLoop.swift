@@ -86,8 +86,9 @@ final class CurlLoop: Sendable {
       _ = ccurl_multi_poll(multi, active.isEmpty ? lingerMilliseconds : Self.longestWaitMilliseconds)
     } while !active.isEmpty || !mayEnd()
     ccurl_multi_cleanup(multi)
-    ccurl_wipe_stack()
     ccurl_give_memory_back()
+    // Last: what is called for the first time has the vector registers laid on the stack, and what was copied is in them.
+    ccurl_wipe_stack()
   }
 
   private func takeWaiting() -> [Transfer] {
