@@ -35,13 +35,16 @@ class Keyring:
     def collection(self):
         return self.call(ROOT, "Service", "ReadAlias", "s", "default")[0]
 
-    def items(self, **attributes):
-        found = self.call(ROOT, "Service", "SearchItems", "a{ss}", {"application": "lanyard", **attributes})
+    def items(self):
+        """Those with a store's key."""
+        return self.search("org.lanyard.StoreKey")
+
+    def search(self, schema):
+        found = self.call(ROOT, "Service", "SearchItems", "a{ss}", {"application": "lanyard", "xdg:schema": schema})
         return found[0] + found[1]
 
     def item(self):
-        """The one with the store's key."""
-        (item,) = self.items(**{"xdg:schema": "org.lanyard.StoreKey"})
+        (item,) = self.items()
         return item
 
     def secret(self, item):
@@ -160,6 +163,11 @@ class RealKeyring(SessionHouse):
         practice = self.provider()
         add_provider(client, practice)
         import_account(client, practice, "alice", alias="alice")
+
+        # Where the key is, there is the witness of how far the store has come.
+        self.until(lambda: keyring.search("org.lanyard.Anchor"), "the anchor")
+        (anchor,) = keyring.search("org.lanyard.Anchor")
+        self.assertRegex(keyring.secret(anchor), rb"^lanyard-anchor-1 [0-9]+$")
 
         scene.end()
         scene.start()
@@ -353,7 +361,7 @@ class RealKeyring(SessionHouse):
         # A slot that goes takes its item with it.
         client.call("agent.addKeySlot", {"protection": "keyFile"})
         client.call("agent.removeKeySlot", {"slot": added["slot"]})
-        self.assertEqual(keyring.items(**{"xdg:schema": "org.lanyard.StoreKey"}), [])
+        self.assertEqual(keyring.items(), [])
 
     def test_two_states_have_two_keys_and_one_that_moves_keeps_its_own(self):
         session, _, keyring, scene = self.prepared()
@@ -375,14 +383,17 @@ class LyingService:
         "302B0A6DF25F14374FE1356D6D51C245E485B576625E7EC6F44C42E9A637ED6B0BFF5CB6F406B7EDEE386BFB5A899FA5AE9F24117C4B1FE6"
         "49286651ECE65381FFFFFFFFFFFFFFFF", 16)
     COLLECTION, ITEM, PROMPT = ROOT + "/collection/vault", ROOT + "/collection/vault/1", ROOT + "/prompt/1"
+    ANCHOR = ROOT + "/collection/vault/2"
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self.private = int.from_bytes(os.urandom(128), "big") % self.PRIME
         self.public = pow(2, self.private, self.PRIME)
-        self.session_key = b""
+        self.session_keys = {}
         self.text = None
         self.attributes = {}
+        self.anchor = None
+        """What the other item says: how far the store has come."""
         self.locked = False
         self.hides_while_locked = True
         """As KeePassXC does: nothing of a locked database is told."""
@@ -401,18 +412,22 @@ class LyingService:
     def close(self):
         self.connection.close()
 
-    def aes(self, data, vector, decrypt=False):
-        command = ["openssl", "enc", "-aes-128-cbc", "-K", self.session_key.hex(), "-iv", vector.hex()]
+    def aes(self, session, data, vector, decrypt=False):
+        command = ["openssl", "enc", "-aes-128-cbc", "-K", self.session_keys[session].hex(), "-iv", vector.hex()]
         made = subprocess.run(command + ["-d"] * decrypt, input=data, capture_output=True, check=True)
         return made.stdout
 
     def agree(self, theirs):
         shared = pow(int.from_bytes(theirs, "big"), self.private, self.PRIME).to_bytes(128, "big")
         extracted = hmac.digest(bytes(32), shared, "sha256")
-        self.session_key = hmac.digest(extracted, b"\1", "sha256")[:16]
+        # Whoever asks has a session of their own: the key's, and the anchor's.
+        session = f"{ROOT}/session/{len(self.session_keys) + 1}"
+        self.session_keys[session] = hmac.digest(extracted, b"\1", "sha256")[:16]
+        return session
 
     def answer(self, message):
         member, body = message.fields["member"], message.body
+        self.path = message.fields["path"]
         self.asked.append(member)
         if member == self.silent_at:
             return None
@@ -425,11 +440,14 @@ class LyingService:
     def on_OpenSession(self, algorithm, theirs):
         if algorithm != "dh-ietf1024-sha256-aes128-cbc-pkcs7":
             return "vo", (Variant("s", ""), ROOT + "/session/plain")
-        self.agree(theirs.value)
+        session = self.agree(theirs.value)
         size = (self.public.bit_length() + 7) // 8 or 1
-        return "vo", (Variant("ay", self.public.to_bytes(size, "big")), ROOT + "/session/1")
+        return "vo", (Variant("ay", self.public.to_bytes(size, "big")), session)
 
     def on_SearchItems(self, attributes):
+        if attributes.get("xdg:schema") == "org.lanyard.Anchor":
+            found = [self.ANCHOR] if self.anchor is not None else []
+            return "aoao", (([], found) if self.locked else (found, []))
         found = [self.ITEM] if self.text is not None and attributes.items() <= self.attributes.items() else []
         if not self.locked:
             return "aoao", (found, [])
@@ -459,13 +477,25 @@ class LyingService:
         return "", ()
 
     def on_CreateItem(self, properties, secret, replace):
-        self.attributes = properties[INTERFACE + "Item.Attributes"].value
-        self.text = self.aes(secret[2], secret[1], decrypt=True)
+        attributes = properties[INTERFACE + "Item.Attributes"].value
+        if attributes["xdg:schema"] == "org.lanyard.Anchor":
+            self.asked[-1] += " of the anchor"
+            self.anchor = self.aes(secret[0], secret[2], secret[1], decrypt=True)
+            return "oo", (self.ANCHOR, "/")
+        self.attributes = attributes
+        self.text = self.aes(secret[0], secret[2], secret[1], decrypt=True)
         return "oo", (("/", self.PROMPT) if self.prompts_to_create else (self.ITEM, "/"))
 
     def on_GetSecret(self, session):
         vector = os.urandom(16)
-        return "(oayays)", ((session, vector, self.aes(self.text, vector), "text/plain"),)
+        if self.path == self.ANCHOR:
+            return "(oayays)", ((session, vector, self.aes(session, self.anchor, vector), "text/plain"),)
+        return "(oayays)", ((session, vector, self.aes(session, self.text, vector), "text/plain"),)
+
+    def on_SetSecret(self, secret):
+        assert self.path == self.ANCHOR, "a key is never replaced"
+        self.anchor = self.aes(secret[0], secret[2], secret[1], decrypt=True)
+        return "", ()
 
     def on_Delete(self):
         self.text = None
@@ -609,8 +639,9 @@ class OtherServices(SessionHouse):
     def test_without_a_default_keyring_nothing_is_concluded(self):
         scene, service = self.opened()
         text, service.text, service.collections = service.text, None, []
+        asked = len(service.asked)
         self.refuses(scene, "default keyring")
-        self.assertNotIn("CreateItem", service.asked[-5:])
+        self.assertNotIn("CreateItem", service.asked[asked:])
         service.text = text
         scene.start()
         scene.end()
