@@ -54,6 +54,16 @@ NUMBER  WHEN                 ACCOUNT                         WHAT               
         done = self.lanyard("audit", environment={"TZ": "UTC-2"})
         self.assertIn("2030-01-12 11:00:01", done.stdout)
 
+    def test_the_keys_have_words(self):
+        self.assertEqual(
+            self.says("agent.addKeySlot", slot=1, protection="passphrase"),
+            "key slot 1, a passphrase, opens the vault, too")
+        self.assertEqual(
+            self.says("agent.removeKeySlot", slot=0, protection="keyFile"),
+            "key slot 0, the key file beside the store, opens the vault no more")
+        self.assertEqual(self.says("agent.rotateRootKey", keyEpoch=2), "root key changed, the 2.")
+        self.assertIn("every account signed out", self.says("agent.acceptOldStore"))
+
     def test_every_event_has_words(self):
         self.assertEqual(self.says("authorization.check", "allow", capability="a.b", reason="allowed"), "may do a.b")
         self.assertEqual(

@@ -39,6 +39,10 @@ enum AuditWords {
     case "agent.initialize": "vault made"
     case "agent.unlock": "vault unlocked"
     case "agent.lock": "vault locked"
+    case "agent.addKeySlot": "\(slot(facts)) opens the vault, too"
+    case "agent.removeKeySlot": "\(slot(facts)) opens the vault no more"
+    case "agent.rotateRootKey": "root key changed" + (fact(facts, "keyEpoch").map { ", the \($0)." } ?? "")
+    case "agent.acceptOldStore": "an old copy of the store accepted: every account signed out"
     case "agent.backup": backup(facts)
     case "agent.restore": facts?["provider"] == nil ? "a backup restored" : "restored from a backup, at \(provider)"
     case "revocation.confirmed": "token revoked at \(issuer)"
@@ -51,6 +55,11 @@ enum AuditWords {
     case "grant.revoke": "grant \(fact(facts, "grant") ?? "") of \(fact(facts, "grantee") ?? "a program") ended"
     default: nil
     }
+  }
+
+  private static func slot(_ facts: JSONNode?) -> String {
+    let protection = fact(facts, "protection").map { Protection(name: $0)?.words ?? $0 } ?? "something"
+    return "key slot \(fact(facts, "slot") ?? "?"), \(protection),"
   }
 
   private static func backup(_ facts: JSONNode?) -> String {
