@@ -58,4 +58,13 @@ import TranscriptHarness
     }
     #expect(served.subtracting(answered).sorted() == [])
   }
+
+  /// A method that is new must say what it does while the vault is locked.
+  @Test func everyServedMethodIsAskedOfALockedVault() throws {
+    let (_, served) = try Self.answers()
+    let asked = try Library.transcript("agent/locked.transcript").lines.flatMap { line in
+      line.matches(of: /"method":"([A-Za-z.]+)"/).map { String($0.1) }
+    }
+    #expect(served.subtracting(asked).sorted() == [])
+  }
 }
