@@ -20,6 +20,11 @@ func withChildAttributes<Result>(_ flags: Int16, _ body: (UnsafePointer<posix_sp
   var none = sigset_t()
   sigemptyset(&none)
   posix_spawnattr_setsigmask(&attributes, &none)
-  posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK) | flags)
+  // What the agent ignores, a child must not: that would outlast the exec (execve(2)).
+  var ignored = sigset_t()
+  sigemptyset(&ignored)
+  for signal in [SIGPIPE, SIGXFSZ] { sigaddset(&ignored, signal) }
+  posix_spawnattr_setsigdefault(&attributes, &ignored)
+  posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF) | flags)
   return body(&attributes)
 }

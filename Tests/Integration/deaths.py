@@ -42,9 +42,10 @@ class Faulty(Scene):
 
     library = ""
 
-    def __init__(self) -> None:
+    def __init__(self, all_calls: bool = False) -> None:
         super().__init__()
         self.watched = True
+        self.all_calls = all_calls
         self.plan = os.path.join(self.directory, "plan")
         self.count = os.path.join(self.directory, "count")
 
@@ -59,6 +60,7 @@ class Faulty(Scene):
             "LANYARD_FAULT_UNDER": f"{self.state}:{os.path.join(self.directory, 'home')}",
             "LANYARD_FAULT_PLAN": self.plan,
             "LANYARD_FAULT_COUNT": self.count,
+            **({"LANYARD_FAULT_ALL": "1"} if self.all_calls else {}),
         }
 
     def arm(self, point: Point) -> None:

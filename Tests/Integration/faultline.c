@@ -4,7 +4,9 @@
 //     LANYARD_FAULT_UNDER   directories, colon-separated: calls on files elsewhere pass untouched
 //     LANYARD_FAULT_PLAN    a file that a test makes when counting shall begin, and removes when it shall end:
 //                           "12 before", "12 torn", "12 after": SIGKILL at the twelfth call from now;
-//                           "12 ENOSPC", "12 EIO": from the twelfth on, calls fail; "0 count": nothing goes wrong
+//                           "12 ENOSPC", "12 EIO", "12 EROFS", "12 EACCES": from the twelfth on, calls fail; with
+//                           "once" before the name ("12 onceEIO"), the twelfth alone; "0 count": nothing goes wrong
+//     LANYARD_FAULT_ALL     if set, calls are counted too that write nothing: opening, reading, locking, mapping
 //     LANYARD_FAULT_COUNT   a file that gets a line for each call that was counted
 //
 // Only what goes through libc's exported functions is seen; the tests check that this is what happens.
@@ -13,10 +15,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -25,9 +29,18 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static long number;   // of the calls since counting began
 static long planned;  // at which it happens
-static char how[16];  // before, torn, after, ENOSPC, EIO, count; empty: nothing is planned
+static char how[16];  // before, torn, after, an errno's name, count; empty: nothing is planned
 
-enum verdict { PASS, TEAR, DIE_AFTER, FAIL_FULL, FAIL_IO };
+// A verdict below zero is an errno, negative.
+enum verdict { PASS, TEAR, DIE_AFTER };
+
+static int named_error(const char *name) {
+  if (strcmp(name, "ENOSPC") == 0) return ENOSPC;
+  if (strcmp(name, "EIO") == 0) return EIO;
+  if (strcmp(name, "EROFS") == 0) return EROFS;
+  if (strcmp(name, "EACCES") == 0) return EACCES;
+  return 0;
+}
 
 static void die(void) {
   kill(getpid(), SIGKILL);
@@ -47,12 +60,12 @@ static int is_watched(const char *path) {
 static void read_plan(void) {
   char text[64] = {0};
   const char *path = getenv("LANYARD_FAULT_PLAN");
-  int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+  int fd = path ? (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC) : -1;
   if (fd < 0) {
     how[0] = 0;
     return;
   }
-  ssize_t count = read(fd, text, sizeof text - 1);
+  ssize_t count = syscall(SYS_read, fd, text, sizeof text - 1);
   close(fd);
   if (how[0] || count <= 0) return;
   number = 0;
@@ -63,14 +76,14 @@ static void note(const char *call, const char *path) {
   char line[512];
   const char *to = getenv("LANYARD_FAULT_COUNT"), *name = strrchr(path, '/');
   int length = snprintf(line, sizeof line, "%ld %s %s\n", number, call, name ? name + 1 : path);
-  int fd = to ? open(to, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
+  int fd = to ? (int)syscall(SYS_openat, AT_FDCWD, to, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
   if (fd < 0) return;
   syscall(SYS_write, fd, line, (size_t)length);
   close(fd);
 }
 
-static enum verdict judge(const char *call, const char *path) {
-  enum verdict verdict = PASS;
+static int judge(const char *call, const char *path) {
+  int verdict = PASS;
   int saved = errno;
   if (is_watched(path)) {
     pthread_mutex_lock(&lock);
@@ -81,8 +94,9 @@ static enum verdict judge(const char *call, const char *path) {
       if (number == planned && strcmp(how, "before") == 0) die();
       if (number == planned && strcmp(how, "torn") == 0) verdict = TEAR;
       if (number == planned && strcmp(how, "after") == 0) verdict = DIE_AFTER;
-      if (number >= planned && strcmp(how, "ENOSPC") == 0) verdict = FAIL_FULL;
-      if (number >= planned && strcmp(how, "EIO") == 0) verdict = FAIL_IO;
+      // A disk that fails for good fails no locks: those are the kernel's, and SQLite waits ten seconds for each.
+      if (number >= planned && named_error(how) && strcmp(call, "lock")) verdict = -named_error(how);
+      if (number == planned && strncmp(how, "once", 4) == 0) verdict = -named_error(how + 4);
     }
     pthread_mutex_unlock(&lock);
   }
@@ -91,7 +105,7 @@ static enum verdict judge(const char *call, const char *path) {
 }
 
 // A file without a name (O_TMPFILE) has the path of its directory here, too.
-static enum verdict judge_fd(const char *call, int fd) {
+static int judge_fd(const char *call, int fd) {
   char link[40], path[4096];
   int saved = errno;
   snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
@@ -102,7 +116,7 @@ static enum verdict judge_fd(const char *call, int fd) {
   return judge(call, path);
 }
 
-static enum verdict judge_at(const char *call, int directory, const char *name) {
+static int judge_at(const char *call, int directory, const char *name) {
   char link[40], path[8192];
   if (name[0] == '/') return judge(call, name);
   int saved = errno;
@@ -120,13 +134,12 @@ static enum verdict judge_at(const char *call, int directory, const char *name) 
   if (!original) original = (__typeof__(name) *)dlsym(RTLD_NEXT, #name)
 
 #define FAIL_IF_PLANNED(v) \
-  if ((v) == FAIL_FULL) return errno = ENOSPC, -1; \
-  if ((v) == FAIL_IO) return errno = EIO, -1
+  if ((v) < 0) return errno = -(v), -1
 
 // What writes a number of bytes can be torn: half of them, then the end.
 #define WRITING(judged, whole, half) \
   do { \
-    enum verdict v = (judged); \
+    int v = (judged); \
     FAIL_IF_PLANNED(v); \
     if (v == TEAR) { \
       (void)!(half); \
@@ -139,7 +152,7 @@ static enum verdict judge_at(const char *call, int directory, const char *name) 
 
 #define DOING(judged, whole) \
   do { \
-    enum verdict v = (judged); \
+    int v = (judged); \
     FAIL_IF_PLANNED(v); \
     if (v == TEAR) die(); \
     int result = (whole); \
@@ -220,4 +233,97 @@ int unlink(const char *path) {
 int unlinkat(int directory, const char *name, int flags) {
   ORIGINAL(unlinkat);
   DOING(judge_at("unlink", directory, name), original(directory, name, flags));
+}
+
+// What writes nothing. It can fail, and nothing else happens at it.
+
+static int all_are_counted(void) { return getenv("LANYARD_FAULT_ALL") != NULL; }
+
+#define LOOKING(judged, whole) \
+  do { \
+    int v = all_are_counted() ? (judged) : PASS; \
+    FAIL_IF_PLANNED(v); \
+    return (whole); \
+  } while (0)
+
+ssize_t read(int fd, void *bytes, size_t count) {
+  ORIGINAL(read);
+  LOOKING(judge_fd("read", fd), original(fd, bytes, count));
+}
+
+ssize_t pread(int fd, void *bytes, size_t count, off_t at) {
+  ORIGINAL(pread);
+  LOOKING(judge_fd("pread", fd), original(fd, bytes, count, at));
+}
+
+ssize_t pread64(int fd, void *bytes, size_t count, off64_t at) {
+  ORIGINAL(pread64);
+  LOOKING(judge_fd("pread", fd), original(fd, bytes, count, at));
+}
+
+static mode_t mode_of(int flags, va_list list) {
+  return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(list, mode_t) : 0;
+}
+
+#define WITH_MODE(flags) \
+  va_list list; \
+  va_start(list, flags); \
+  mode_t mode = mode_of(flags, list); \
+  va_end(list)
+
+int open(const char *path, int flags, ...) {
+  WITH_MODE(flags);
+  LOOKING(judge_at("open", AT_FDCWD, path), (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+}
+
+int open64(const char *path, int flags, ...) {
+  WITH_MODE(flags);
+  LOOKING(judge_at("open", AT_FDCWD, path), (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+}
+
+int openat(int directory, const char *path, int flags, ...) {
+  WITH_MODE(flags);
+  LOOKING(judge_at("open", directory, path), (int)syscall(SYS_openat, directory, path, flags, mode));
+}
+
+int openat64(int directory, const char *path, int flags, ...) {
+  WITH_MODE(flags);
+  LOOKING(judge_at("open", directory, path), (int)syscall(SYS_openat, directory, path, flags, mode));
+}
+
+static int is_lock(int command) {
+  return command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK || command == F_OFD_SETLKW;
+}
+
+int fcntl(int fd, int command, ...) {
+  va_list list;
+  va_start(list, command);
+  void *argument = va_arg(list, void *);
+  va_end(list);
+  LOOKING(is_lock(command) ? judge_fd("lock", fd) : PASS, (int)syscall(SYS_fcntl, fd, command, argument));
+}
+
+int fcntl64(int fd, int command, ...) {
+  va_list list;
+  va_start(list, command);
+  void *argument = va_arg(list, void *);
+  va_end(list);
+  LOOKING(is_lock(command) ? judge_fd("lock", fd) : PASS, (int)syscall(SYS_fcntl, fd, command, argument));
+}
+
+static void *map(void *at, size_t length, int protection, int flags, int fd, off64_t offset) {
+  int v = all_are_counted() && fd >= 0 ? judge_fd("map", fd) : PASS;
+  if (v < 0) {
+    errno = -v;
+    return MAP_FAILED;
+  }
+  return (void *)syscall(SYS_mmap, at, length, protection, flags, fd, offset);
+}
+
+void *mmap(void *at, size_t length, int protection, int flags, int fd, off_t offset) {
+  return map(at, length, protection, flags, fd, offset);
+}
+
+void *mmap64(void *at, size_t length, int protection, int flags, int fd, off64_t offset) {
+  return map(at, length, protection, flags, fd, offset);
 }
