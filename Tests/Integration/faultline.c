@@ -291,8 +291,10 @@ int openat64(int directory, const char *path, int flags, ...) {
   LOOKING(judge_at("open", directory, path), (int)syscall(SYS_openat, directory, path, flags, mode));
 }
 
-static int is_lock(int command) {
-  return command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK || command == F_OFD_SETLKW;
+// Letting a lock go does not fail.
+static int is_lock(int command, const void *lock) {
+  return (command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK || command == F_OFD_SETLKW) &&
+         ((const struct flock *)lock)->l_type != F_UNLCK;
 }
 
 int fcntl(int fd, int command, ...) {
@@ -300,7 +302,7 @@ int fcntl(int fd, int command, ...) {
   va_start(list, command);
   void *argument = va_arg(list, void *);
   va_end(list);
-  LOOKING(is_lock(command) ? judge_fd("lock", fd) : PASS, (int)syscall(SYS_fcntl, fd, command, argument));
+  LOOKING(is_lock(command, argument) ? judge_fd("lock", fd) : PASS, (int)syscall(SYS_fcntl, fd, command, argument));
 }
 
 int fcntl64(int fd, int command, ...) {
@@ -308,7 +310,7 @@ int fcntl64(int fd, int command, ...) {
   va_start(list, command);
   void *argument = va_arg(list, void *);
   va_end(list);
-  LOOKING(is_lock(command) ? judge_fd("lock", fd) : PASS, (int)syscall(SYS_fcntl, fd, command, argument));
+  LOOKING(is_lock(command, argument) ? judge_fd("lock", fd) : PASS, (int)syscall(SYS_fcntl, fd, command, argument));
 }
 
 static void *map(void *at, size_t length, int protection, int flags, int fd, off64_t offset) {
