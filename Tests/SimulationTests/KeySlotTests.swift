@@ -121,6 +121,35 @@ import Testing
     }
   }
 
+  /// A slot that somebody damaged, or put there, keeps nobody from the others, and makes no guess free.
+  @Test func aBadSlotLeavesTheOthersAlone() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      try await Self.done(world, "agent.addKeySlot", "{\"protection\":\"passphrase\",\(Self.words)}")
+      world.crash()
+      let slots = try world.tamper { try $0.keySlots() }
+      let bogus = slots[1].with {
+        $0.number = 2
+        $0.parameters = []
+      }
+      try world.tamper {
+        try $0.commit([.putKeySlot(slots[0].with { $0.wrappedRootKey[40] ^= 1 }), .putKeySlot(bogus)])
+      }
+      try await world.restart()
+      #expect(try await scene.token().code == 1001)
+      for _ in 1...3 {
+        #expect(try await Self.call(world, "agent.unlock", #"{"passphrase":"wrong horse"}"#).code == 1008)
+      }
+      let slowed = try await Self.call(world, "agent.unlock", "{\(Self.words)}")
+      #expect(slowed.code == 1008 && (slowed.retryAfterMs ?? 0) > 100, "\(slowed)")
+      await world.clock.sleep(for: .seconds(70))
+      try await Self.done(world, "agent.unlock", "{\(Self.words)}")
+      #expect(scene.works(try await scene.token()))
+      for slot in [0, 2] { try await Self.done(world, "agent.removeKeySlot", "{\"slot\":\(slot)}") }
+      #expect(try await Self.call(world, "agent.removeKeySlot", #"{"slot":1}"#).code == -32602)
+    }
+  }
+
   /// Every column of a slot, a byte at a time: it never opens as something else.
   @Test func aChangedSlotOpensNothing() throws {
     try scenario { world in

@@ -45,6 +45,25 @@ import Testing
     }
   }
 
+  /// Opening a slot for the first time after a rotation writes to the store: not before it is known to be no old one.
+  @Test func anOldCopyOfAStoreWhoseKeyWasRotated() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      #expect(try await Self.call(world, "agent.rotateRootKey").error == nil)
+      world.crash()
+      let old = world.disk.snapshot()
+      try await world.restart()
+      try await Self.refresh(scene)
+      world.crash()
+      world.disk.restore(old)
+      await #expect(throws: (any Error).self) { try await world.restart() }
+      await #expect(throws: (any Error).self, "it is told again, and not mended by being looked at") {
+        try await world.restart()
+      }
+      #expect(scene.idp.endOfGrant(scene.grant) == nil)
+    }
+  }
+
   /// What else must not come back: an account that is signed out, a try at a PIN, a policy, a provider's settings.
   @Test(arguments: [
     ("account.signOut", #"{"account":"work","mode":"soft"}"#), ("account.rename", #"{"account":"work","alias":"x"}"#),
@@ -106,6 +125,27 @@ import Testing
       #expect(scene.idp.endOfGrant(scene.grant) == nil, "the lineage that came after the copy is not touched")
       let events = try await Self.call(world, "audit.list").result?["entries"]?.arrayValue ?? []
       #expect(events.contains { $0["event"]?.stringValue == "agent.acceptOldStore" })
+    }
+  }
+
+  /// A row that did not open when the copy was accepted, and is put right afterwards, brings no token back.
+  @Test func whatWasDamagedThenStaysClosed() throws {
+    try scenario { world in
+      let scene = try await Self.putBack(world, after: Self.refresh)
+      let grant = RecordKind(rawValue: 4)
+      let sound = try #require(try world.tamper { try $0.records(kind: grant) }.first)
+      var damaged = sound
+      damaged.sealed[40] ^= 1
+      let row = damaged
+      try world.tamper { try $0.commit([.put(row)]) }
+      let sent = scene.idp.requests(to: nil).count
+      try await world.restart(acceptingOldStore: true)
+      world.crash()
+      try world.tamper { try $0.commit([.put(sound)]) }
+      try await world.restart()
+      let answer = try await scene.token()
+      #expect(answer.code == 2003 || answer.code == 5002, "\(answer)")
+      #expect(scene.idp.requests(to: nil).count == sent)
     }
   }
 

@@ -82,7 +82,9 @@ extension Registry {
         $0.details = [("kind", .text("keySlot"))]
       }
     }
-    guard rows.count > 1 else {
+    let kept = try onVault { (vault) throws(VaultFailure) in try vault.keySlotNotes() } ?? KeySlotNotes()
+    // One that the vault does not know opens nothing: it may go, and does not count.
+    guard !kept.knows(row) || rows.count(where: kept.knows) > 1 else {
       throw .invalidParams("/slot", expected: "a slot that is not the last one").with {
         $0.message = "This is the only way to the vault. Add another one first; nothing was changed."
       }
@@ -103,24 +105,28 @@ extension Registry {
   // MARK: a slot that opened
 
   /// A slot that the vault does not know was put there, or put back, by somebody who had the root key once.
-  func requireOwn(_ row: KeySlotRow, of vault: Vault, holder: SealingKey) throws {
-    let kept = try vault.keySlotNotes()
-    var notes = kept ?? KeySlotNotes()
-    if kept == nil {
-      // A vault from before there were notes: what is there is believed, this once.
-      for row in try keySlotRows() { notes.note(row, at: clock.wall()) }
+  func requireOwn(_ row: KeySlotRow, of vault: Vault) throws {
+    // A vault from before there were notes: what is there is believed, this once.
+    guard let notes = try vault.keySlotNotes(), !notes.knows(row) else { return }
+    throw RPCError.slotFailed(
+      "keySlotUnknown", "A key slot is not one that this vault made. Somebody changed the store; it opened nothing.")
+  }
+
+  /// With its holder's key at hand: a slot that was rewrapped without it is wrapped as usual again.
+  func renewSlot(_ row: KeySlotRow, of vault: Vault, holder: SealingKey) {
+    do {
+      let kept = try vault.keySlotNotes()
+      guard kept == nil || KeySlots.isBoxed(row) || kept?[row.number]?.boxKey.isEmpty != false else { return }
+      var notes = kept ?? KeySlotNotes()
+      if kept == nil { for row in try keySlotRows() { notes.note(row, at: clock.wall()) } }
+      let wrapped = KeySlots.wrap(
+        root: vault.keys.root, epoch: vault.keys.epoch, by: holder, number: row.number, protection: row.protection,
+        parameters: row.parameters, databaseID: store.databaseID)
+      notes.note(wrapped, holder: holder, at: clock.wall())
+      try vault.apply([.put(.vault, .keySlotNotes, notes.record)], with: [.putKeySlot(wrapped)])
+    } catch {
+      // A disk that fails must not keep the vault closed: the slot opens as it is.
     }
-    guard notes.knows(row) else {
-      throw RPCError.vaultDamaged(
-        "A key slot is not one that this vault made. Somebody changed the store; nothing was opened by it.")
-    }
-    guard kept == nil || KeySlots.isBoxed(row) || notes[row.number]?.boxKey.isEmpty != false else { return }
-    let wrapped = KeySlots.wrap(
-      root: vault.keys.root, epoch: vault.keys.epoch, by: holder, number: row.number, protection: row.protection,
-      parameters: row.parameters, databaseID: store.databaseID)
-    notes.note(wrapped, holder: holder, at: clock.wall())
-    // A disk that fails must not keep the vault closed: the slot opens as it is.
-    try? vault.apply([.put(.vault, .keySlotNotes, notes.record)], with: [.putKeySlot(wrapped)])
   }
 
   // MARK: another root key
@@ -134,11 +140,11 @@ extension Registry {
     var notes = try onVault { (vault) throws(VaultFailure) in try vault.keySlotNotes() } ?? KeySlotNotes()
     var rows: [KeySlotRow] = []
     for row in try keySlotRows() {
-      guard let boxKey = notes[row.number]?.boxKey,
+      guard notes.knows(row), let boxKey = notes[row.number]?.boxKey,
         let rewrapped = KeySlots.rewrap(row, root: new.root, epoch: new.epoch, to: boxKey)
       else {
         throw .vaultDamaged(
-          "Key slot \(row.number) was never opened by this version. Open the vault by it once, or remove it first.")
+          "Key slot \(row.number) is not as this vault knows it. Open the vault by it once, or remove it first.")
       }
       notes.note(rewrapped)
       rows.append(rewrapped)
@@ -153,7 +159,7 @@ extension Registry {
     } catch {
       // It may have landed all the same: what the store says now is under a key that this vault may not have.
       let epochs = try? keySlotRows().map(\.keyEpoch)
-      if epochs?.allSatisfy({ $0 == vault.keys.epoch }) != true { lock() }
+      if epochs?.allSatisfy({ $0 == vault.keys.epoch }) != true { lock(isCertain: false) }
       throw error
     }
     return new.epoch
@@ -173,5 +179,12 @@ extension Registry {
 
   private func keySlotRows() throws(RPCError) -> [KeySlotRow] {
     try onStore { () throws(StoreFailure) in try store.keySlots() }
+  }
+}
+
+extension RPCError {
+  /// What is wrong is one slot; another may do.
+  static func slotFailed(_ reason: String, _ message: String) -> RPCError {
+    vaultDamaged(message).with { $0.reason = reason }
   }
 }

@@ -12,9 +12,16 @@ extension Registry {
   /// One transaction, after which the store is newer than what the anchor knew.
   func disarm(_ vault: Vault, above anchored: UInt64) throws(VaultFailure) {
     var changes: [VaultChange] = []
-    for var profile in try profiles(in: vault) where profile.standing == .signedIn {
-      // What does not open can't be sent either; its account says `integrity`.
-      guard (try? vault.open(profile.partition)) != nil else { continue }
+    // What does not open now must not open later, when somebody has mended it: its account says `integrity`, for good.
+    var others = Set(try vault.ledger().partitions)
+    for var profile in try profiles(in: vault) {
+      do throws(VaultFailure) {
+        _ = try vault.open(profile.partition)
+      } catch .integrity {
+        continue
+      }
+      others.remove(profile.partition)
+      guard profile.standing == .signedIn else { continue }
       let isLocked = try vault.isDataLocked(profile.partition)
       profile.epoch += 1
       profile.remember(GrantMemory(health: .signedOut))
@@ -26,7 +33,7 @@ extension Registry {
     }
     changes += try vault.readAll(.vault, .outbox).map { .delete(.vault, .outbox, id: $0.id) }
     changes += [.delete(.vault, .activeAccount), wipePending(for: nil), audited(.agentAcceptOldStore)]
-    try vault.pass(anchored)
+    try vault.pass(anchored, closing: others)
     // What came while the vault was locked is as old as the rest.
     try vault.apply(changes, with: [.deletePartition(.drops)])
   }

@@ -29,6 +29,8 @@ actor Registry {
   /// What came is dropped through this while the vault is locked; nil while it was never open.
   private(set) var slit: DropSlit?
   var dropBoxNumber: UInt64 = 0
+  /// Counts what somebody took back: sign-outs, erasures, PINs that were set.
+  var departures: UInt64 = 0
   /// Counts how often the vault was opened.
   private(set) var openings: UInt64 = 0
   private var unlockThrottle = UnlockThrottle()
@@ -156,23 +158,26 @@ actor Registry {
       throw RPCError(
         .unlockFailed, "No passphrase opens this vault. `agent.initialize` makes a new one where there is none.")
     }
-    var failure = RPCError.unlockFailed(retryAfter: Milliseconds(1))
+    var failure: RPCError?
     for slot in slots {
-      let holder = try Self.holder(of: slot, passphrase: passphrase)
       do throws(RPCError) {
+        let holder = try Self.holder(of: slot, passphrase: passphrase)
         try load(root: try root(in: slot, by: holder), slot: slot, holder: holder)
         return
-      } catch  where error.code == .unlockFailed {
-        failure = error
+      } catch  where error.isOfKey {
+        // A slot that somebody damaged, or put there, keeps nobody from the others. If it was wrong for one of them it
+        // was a guess, and counts as one.
+        if failure?.code != .unlockFailed { failure = error }
       }
     }
-    throw failure
+    throw failure ?? .unlockFailed(retryAfter: Milliseconds(1))
   }
 
   /// The key that a passphrase makes for its slot. Takes some tenths of a second.
   static func holder(of slot: KeySlotRow, passphrase: Secret) throws(RPCError) -> SealingKey {
     guard let parameters = PassphraseParameters(bytes: slot.parameters) else {
-      throw .vaultDamaged("The passphrase slot asks for costs outside the bounds. It is refused, not weakened.")
+      throw .slotFailed(
+        "keySlotDamaged", "The passphrase slot asks for costs outside the bounds. It is refused, not weakened.")
     }
     return try holder(parameters, passphrase: passphrase)
   }
@@ -235,11 +240,14 @@ actor Registry {
   }
 
   /// Forgets every key and everything that was opened with one.
-  func lock() {
+  ///
+  /// - Parameter isCertain: false after a commit of which nobody knows whether it landed: which box is the current one
+  ///   is known at the next opening, and what comes until then stays in memory.
+  func lock(isCertain: Bool = true) {
     rememberTime()
     time.close()
     stepUps.clearAll()
-    if let vault { slit = vault.slit(ofBox: dropBoxNumber) }
+    slit = isCertain ? vault.map { $0.slit(ofBox: dropBoxNumber) } ?? slit : nil
     vault = nil
     openedSlot = nil
     profiles = [:]
@@ -275,7 +283,8 @@ actor Registry {
     } catch {
       switch error {
       case .wrongKey: throw .unlockFailed(retryAfter: Milliseconds(1))
-      case .damaged: throw .vaultDamaged("The key slot is damaged. Open the vault by another, or restore a backup.")
+      case .damaged:
+        throw .slotFailed("keySlotDamaged", "The key slot is damaged. Open the vault by another, or restore a backup.")
       }
     }
   }
@@ -286,10 +295,13 @@ actor Registry {
         store: store, root: root, epoch: slot.keyEpoch,
         previous: try Vault.previousKeys(in: store, root: root, epoch: slot.keyEpoch), witness: witness)
       try vault.checkOwnRecords()
-      try requireOwn(slot, of: vault, holder: holder)
+      // An old copy is told before anything is written to it: each write that counts would make it look newer.
+      try requireOwn(slot, of: vault)
       try requireNewest(vault)
+      renewSlot(slot, of: vault, holder: holder)
       try fill(from: vault)
       openedSlot = slot.number
+      acceptsOldStore = false
     } catch let failure as RPCError {
       throw failure
     } catch let failure as VaultFailure {
@@ -306,7 +318,7 @@ actor Registry {
       try takeInDrops()
     } catch {
       // What came must find its place before anybody asks for a token: without it an old one would be sent.
-      lock()
+      lock(isCertain: false)
       throw error
     }
     board.setDirectory(profiles.values.map { ($0.id, $0.alias) }, active: active, opening: openings)

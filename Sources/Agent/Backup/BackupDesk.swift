@@ -44,9 +44,11 @@ actor BackupDesk {
     defer { end() }
     try onFiles { () throws(BackupFileFailure) in try files.checkTarget(path) }
     let createdAt = clock.wall()
+    let moment = await registry.backupMoment
     let opens = try await registry.snapshot(to: files.copyPath)
     let writer = try write(
       BackupManifest(createdAt: createdAt), by: passphrase, includesRefreshTokens: includesRefreshTokens, opens)
+    try await registry.requireStill(moment)
     // Before the file leaves the agent's hands: none goes without an entry, and none from a vault that was locked.
     try await registry.noteBackup(writer.accounts, includesRefreshTokens: includesRefreshTokens)
     let bytes: Int

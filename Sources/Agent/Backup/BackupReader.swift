@@ -36,6 +36,7 @@ struct BackupReader {
       guard let provider = Provider(plain) else { throw .integrity }
       all.append(provider)
     }
+    guard Set(all.map(\.configuration.name)).count == all.count else { throw .integrity }
     return all.sorted { $0.configuration.name < $1.configuration.name }
   }
 

@@ -1,3 +1,4 @@
+internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
 
@@ -12,6 +13,21 @@ extension Registry {
       throw .backup(error)
     }
     return vault.opensCopies
+  }
+
+  /// What a backup must not outrun: who signed out, was erased or set a PIN since, and whether the vault was closed.
+  struct BackupMoment: Sendable, Equatable { var openings, departures: UInt64 }
+
+  var backupMoment: BackupMoment { BackupMoment(openings: openings, departures: departures) }
+
+  /// Throws if the copy holds what was taken back since it was made.
+  func requireStill(_ moment: BackupMoment) throws(RPCError) {
+    guard backupMoment == moment else {
+      throw RPCError(
+        .overloaded,
+        "While the backup was written somebody signed out, was erased or set a PIN. None was kept; make it again."
+      ).with { $0.retryAfter = .seconds(1) }
+    }
   }
 
   func noteBackup(_ accounts: Int, includesRefreshTokens: Bool, failure: RPCError? = nil) throws(RPCError) {

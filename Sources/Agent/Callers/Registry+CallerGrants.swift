@@ -73,8 +73,9 @@ extension Registry {
         audited(.grantRevoke, .grant(grant.name), .grantee(grant.client)),
       ]
     }
-    try onVault { (vault) throws(VaultFailure) in try vault.apply(changes) }
+    // Ended before it is written down: a disk that fails must not keep it valid.
     grants.remove(family)
+    try onVault { (vault) throws(VaultFailure) in try vault.apply(changes) }
   }
 }
 

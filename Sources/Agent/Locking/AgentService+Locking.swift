@@ -18,16 +18,26 @@ extension AgentService {
   /// provider comes to its end, and finds its place at the next unlocking.
   func lock(because reason: LockReason) async {
     // To its end, also if the caller goes away.
-    try? await background.finish { [self] () async throws(RPCError) in
-      try await door.pass {
-        guard await self.registry.leave(because: reason) else { return }
-        self.idle.closed()
-        await self.accounts.releaseAll()
-        await self.signIns.vaultWasLocked()
-        await self.revocations.vaultWasLocked()
-        self.events.publish(AgentLockedEvent(reason: reason.rawValue))
+    do throws(RPCError) {
+      try await background.finish { [self] () async throws(RPCError) in
+        try await door.pass {
+          guard await self.registry.leave(because: reason) else { return }
+          await self.release()
+          self.events.publish(AgentLockedEvent(reason: reason.rawValue))
+        }
       }
+    } catch {
+      // The agent is ending, and takes on no work: the keys go all the same.
+      _ = await registry.leave(because: reason)
     }
+  }
+
+  /// The registry has forgotten every key: so does everybody else.
+  private func release() async {
+    idle.closed()
+    await accounts.releaseAll()
+    await signIns.vaultWasLocked()
+    await revocations.vaultWasLocked()
   }
 
   /// The machine waits with its sleep until the keys are gone.
@@ -48,7 +58,13 @@ extension AgentService {
         let wasOpen = await self.registry.vaultIsOpen
         try await open(self.registry)
         guard !wasOpen else { return }
-        try await self.registry.enter(event)
+        do throws(RPCError) {
+          try await self.registry.enter(event)
+        } catch {
+          // Somebody may have begun to work in between.
+          await self.release()
+          throw error
+        }
         self.idle.opened()
         self.resumeWork()
         self.events.publish(AgentUnlockedEvent())

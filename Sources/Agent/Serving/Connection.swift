@@ -57,10 +57,15 @@ public final class Connection: Conversation, @unchecked Sendable {
   /// What it may do now.
   var standing: Standing { isTrusted.load(ordering: .acquiring) ? .trusted : known.withLock { $0 } }
 
-  private func set(_ standing: Standing) {
-    known.withLock { $0 = standing }
-    let trusts = if case .trusted = standing { true } else { false }
-    isTrusted.store(trusts, ordering: .releasing)
+  /// False if it is refused already, which it stays: a grant that opens while another one is refused changes nothing.
+  @discardableResult private func set(_ standing: Standing) -> Bool {
+    known.withLock { known in
+      if case .refused = known { return false }
+      known = standing
+      let trusts = if case .trusted = standing { true } else { false }
+      isTrusted.store(trusts, ordering: .releasing)
+      return true
+    }
   }
 
   /// The client says a grant's secret: from now on it may do what the grant covers, and nothing else. Whatever keeps it
@@ -68,7 +73,7 @@ public final class Connection: Conversation, @unchecked Sendable {
   func present(_ secret: Secret) throws(RPCError) {
     do throws(RPCError) {
       let new = try agent.grants.open(secret, on: id, from: standing) { [weak self] in self?.refuseAll() }
-      set(new)
+      guard set(new) else { throw .grantRefused }
       if case .limited(let limits) = new { agent.events.narrow(id, to: limits.permission) }
     } catch {
       refuseAll()

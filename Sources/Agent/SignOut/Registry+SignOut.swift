@@ -80,6 +80,7 @@ extension Registry {
     }
     changes.append(audited(.accountSignOut, account: id, .mode(mode.rawValue)))
     let all = changes + timeRecord
+    departures += 1
     try onVault(account: id) { (vault) throws(VaultFailure) in try vault.apply(all) }
     profiles[id] = profile
     if wasActive {
@@ -106,6 +107,7 @@ extension Registry {
     let changes: [VaultChange] = [
       .destroy(profile.partition), wipePending(for: profile.id), audited(.accountForget, account: profile.id),
     ]
+    departures += 1
     try onVault(account: profile.id) { (vault) throws(VaultFailure) in try vault.apply(changes) }
     profiles[profile.id] = nil
     board.remove(profile.id)

@@ -163,6 +163,7 @@ extension Registry {
     try requireChangeable(previous, of: profile)
     guard place.partition == profile.partition.bytes else { throw .signedOut(id) }
     let entry = audited(.stepUpEnroll, account: id, .isNew(previous == nil))
+    departures += 1
     profile.hasStepUp = true
     let after = profile
     let record = try onVault(account: id) { (vault) throws(VaultFailure) -> StepUpRecord in

@@ -64,6 +64,7 @@ final class Vault {
   private var knownLedger: VaultLedger?
   /// The next change counts, whatever it is.
   private var owesCount = false
+  private var owedMarks: Set<Int> = []
 
   struct Partition {
     var head: VaultHead
@@ -223,10 +224,13 @@ final class Vault {
     return ledger
   }
 
-  /// The next change is counted above what an anchor knows of a store that came after this one.
-  func pass(_ anchored: UInt64) throws(VaultFailure) {
+  /// The next change is counted above what an anchor knows of a store that came after this one, and closes partitions
+  /// for good: no head is ever of the generation that the ledger asks for then.
+  func pass(_ anchored: UInt64, closing closed: Set<PartitionID>) throws(VaultFailure) {
     var ledger = try ledger()
     ledger.pass(anchored)
+    for partition in closed { owedMarks.insert(ledger.set(.max, of: partition)) }
+    forget(closed)
     knownLedger = ledger
     owesCount = true
   }
@@ -294,6 +298,7 @@ final class Vault {
     let isNewer = ledger.sequence != knownLedger?.sequence
     knownLedger = ledger
     owesCount = false
+    owedMarks = []
     if isNewer { witness.advance(store.databaseID, to: ledger.sequence) }
   }
 
@@ -347,7 +352,7 @@ final class Vault {
   private func settle(_ draft: inout Draft, isCounted: Bool) throws(VaultFailure) -> VaultLedger {
     var ledger = try ledger()
     let isFirst = try open(.vault).head.generations[.init(kind: .sequence, id: [])] == nil
-    var marks: Set<Int> = isFirst ? Set(0..<VaultLedger.marks) : []
+    var marks = isFirst ? ledger.usedMarks : owedMarks
     for partition in draft.touched.keys.sorted() where partition != .vault {
       marks.insert(ledger.set(try raiseHead(of: partition, in: &draft), of: partition))
     }

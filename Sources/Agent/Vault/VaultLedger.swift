@@ -19,6 +19,9 @@ struct VaultLedger {
   /// Partitions that there must be.
   var partitions: [PartitionID] { heads.flatMap(\.keys) }
 
+  /// Those that have something to say; what is not written is empty.
+  var usedMarks: Set<Int> { Set(heads.indices.filter { !heads[$0].isEmpty }) }
+
   func generation(of partition: PartitionID) -> UInt64? { heads[Self.mark(of: partition)][partition] }
 
   /// Nil for a partition that is no more. The mark that must be written again.
