@@ -36,6 +36,12 @@ public struct SecretInput: ~Copyable {
     count == other.count && memcmp(memory.baseAddress!, other.memory.baseAddress!, count) == 0
   }
 
+  /// Asks for it once more: a secret that is chosen where nobody sees it, and mistyped, would be lost.
+  public borrowing func confirm() throws(CommandFailure) {
+    let second = try Self.ask("Once more: ")
+    guard equals(second) else { throw .usage("The two are not the same. Nothing was done; try again.") }
+  }
+
   /// For changes in place.
   public mutating func withMutableBytes(_ body: (UnsafeMutableRawBufferPointer) -> Void) {
     body(UnsafeMutableRawBufferPointer(rebasing: memory[..<count]))

@@ -177,7 +177,7 @@ extension Registry {
     }
   }
 
-  private func keySlotRows() throws(RPCError) -> [KeySlotRow] {
+  func keySlotRows() throws(RPCError) -> [KeySlotRow] {
     try onStore { () throws(StoreFailure) in try store.keySlots() }
   }
 }

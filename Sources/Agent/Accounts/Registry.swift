@@ -26,7 +26,8 @@ actor Registry {
   private(set) var vault: Vault?
   /// The slot that opened the vault.
   var openedSlot: Int?
-  /// What came is dropped through this while the vault is locked; nil while it was never open.
+  /// What came is dropped through this while the vault is locked; nil before it was ever open, and where nobody knows
+  /// which box is the current one (`lock`).
   private(set) var slit: DropSlit?
   var dropBoxNumber: UInt64 = 0
   /// Counts what somebody took back: sign-outs, erasures, PINs that were set.
@@ -87,7 +88,7 @@ actor Registry {
   /// fall to something weaker. One that was started for a passphrase waits for it.
   func open(protection wanted: String, acceptingOldStore: Bool = false) throws(RPCError) -> OpenOutcome {
     acceptsOldStore = acceptingOldStore
-    let slots = try onStore { () throws(StoreFailure) in try store.keySlots() }
+    let slots = try keySlotRows()
     guard !slots.isEmpty else {
       guard let source = keySources.first(where: { $0.protection == wanted }) else { return .needsInitialising }
       // The key is durable before the vault that needs it; a key that is there from a start that ended is used.
@@ -125,7 +126,7 @@ actor Registry {
 
   /// Makes the vault under a passphrase. Once: a vault that is there is never made again.
   func initialize(passphrase: Secret) throws(RPCError) {
-    guard try onStore({ () throws(StoreFailure) in try store.keySlots() }).isEmpty else {
+    guard try keySlotRows().isEmpty else {
       throw .invalidParams("", expected: "an agent that has no vault yet").with {
         $0.message = "The vault is there already. Unlock it; nothing was changed."
       }
@@ -152,7 +153,7 @@ actor Registry {
   }
 
   private func tryUnlock(passphrase: Secret) throws(RPCError) {
-    let slots = try onStore { () throws(StoreFailure) in try store.keySlots() }
+    let slots = try keySlotRows()
       .filter { $0.protection == "passphrase" }
     guard !slots.isEmpty else {
       throw RPCError(
@@ -192,12 +193,12 @@ actor Registry {
   var vaultIsOpen: Bool { vault != nil }
 
   func keySlotProtections() throws(RPCError) -> Set<String> {
-    Set(try onStore { () throws(StoreFailure) in try store.keySlots() }.map(\.protection))
+    Set(try keySlotRows().map(\.protection))
   }
 
   /// Opens the vault again as it was opened at the start; false if that takes a person.
   func openAgain() throws(RPCError) -> Bool {
-    let slots = try onStore { () throws(StoreFailure) in try store.keySlots() }
+    let slots = try keySlotRows()
     guard !slots.isEmpty else { return try open(protection: keySources.first?.protection ?? "passphrase") == .open }
     return try openUnattended(slots, wanted: keySources.first?.protection ?? "")
   }
@@ -212,7 +213,7 @@ actor Registry {
   }
 
   func summary() throws(RPCError) -> Summary {
-    let slots = try onStore { () throws(StoreFailure) in try store.keySlots() }
+    let slots = try keySlotRows()
     return Summary(
       isLocked: vault == nil, isInitialized: !slots.isEmpty, protection: protection(by: slots),
       profiles: Array(profiles.values), pendingRevocations: vault == nil ? 0 : try outbox().count)

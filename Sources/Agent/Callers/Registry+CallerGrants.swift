@@ -73,9 +73,10 @@ extension Registry {
         audited(.grantRevoke, .grant(grant.name), .grantee(grant.client)),
       ]
     }
-    // Ended before it is written down: a disk that fails must not keep it valid.
-    grants.remove(family)
+    // Written down first: one that is ended in memory alone would come back with the next start, and could not be
+    // revoked again until then.
     try onVault { (vault) throws(VaultFailure) in try vault.apply(changes) }
+    grants.remove(family)
   }
 }
 

@@ -113,18 +113,8 @@ struct StepUp: ParsableCommand {
   private func enroll(_ selector: String, over agent: inout AgentConnection) throws(CommandFailure) {
     try confirm(selector, over: &agent)
     let pin = try self.pin(asking: "A new PIN (not shown): ")
-    if !pinentry, Terminal.canAsk {
-      let second = try SecretInput.ask("Once more: ")
-      guard Self.isSame(pin, second) else { throw .usage("The two are not the same. Nothing was done; try again.") }
-    }
+    if !pinentry, Terminal.canAsk { try pin?.confirm() }
     try send(pin, to: "stepUp.enroll", of: selector, over: &agent)
-  }
-
-  private static func isSame(_ first: borrowing SecretInput?, _ second: borrowing SecretInput) -> Bool {
-    switch first {
-    case .some(let first): first.equals(second)
-    case .none: false
-    }
   }
 
   /// Where a PIN is set already, changing anything takes it.

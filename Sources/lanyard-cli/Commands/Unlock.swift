@@ -94,10 +94,7 @@ struct Unlock: ParsableCommand {
   /// A vault that was never made: the passphrase is chosen now, and typed twice where it can't be seen.
   private func initialize(over agent: inout AgentConnection) throws(CommandFailure) {
     let first = try passphrase(asking: "A new passphrase for the vault (not shown): ")
-    if !isGiven, Terminal.canAsk {
-      let second = try SecretInput.ask("Once more: ")
-      guard first.equals(second) else { throw .usage("The two are not the same. Nothing was done; try again.") }
-    }
+    if !isGiven, Terminal.canAsk { try first.confirm() }
     try agent.call("agent.initialize") { writer in
       writer.member("protection", "passphrase")
       writer.key("passphrase")

@@ -43,12 +43,7 @@ struct Backup: ParsableCommand {
     var agent = try common.connect()
     let passphrase = try SecretInput.line(
       of: passphraseFile ?? "-", question: "A passphrase for the backup (not shown): ")
-    if passphraseFile == nil, Terminal.canAsk {
-      let second = try SecretInput.ask("Once more: ")
-      guard passphrase.equals(second) else {
-        throw CommandFailure.usage("The two are not the same. Nothing was done; try again.")
-      }
-    }
+    if passphraseFile == nil, Terminal.canAsk { try passphrase.confirm() }
     if withRefreshTokens {
       Output.warning("whoever opens this backup is signed in as you; used in two places, its tokens end both.")
     }

@@ -40,12 +40,7 @@ struct KeyAdd: ParsableCommand {
     }
     let passphrase = try SecretInput.privateLine(
       of: passphraseFile ?? "-", question: "A new passphrase for the vault (not shown): ")
-    if passphraseFile == nil, Terminal.canAsk {
-      let second = try SecretInput.ask("Once more: ")
-      guard passphrase.equals(second) else {
-        throw CommandFailure.usage("The two are not the same. Nothing was done; try again.")
-      }
-    }
+    if passphraseFile == nil, Terminal.canAsk { try passphrase.confirm() }
     try agent.call("agent.addKeySlot") { writer in
       writer.member("protection", protection.name)
       writer.key("passphrase")
