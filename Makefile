@@ -65,17 +65,17 @@ test-python: build ## The Python client, by itself and with the real agent.
 	  LANYARD_DEMO=$(abspath $(DEBUG))/lanyard-demo $(UNITTEST) discover
 
 test-cli: build ## The command line.
-	LANYARD_BIN=$(abspath $(DEBUG)) PYTHONPATH=Clients/python/src $(UNITTEST) discover -s Tests/CLITests
+	LANYARD_BIN=$(abspath $(DEBUG)) PYTHONPATH=Clients/python/src $(UNITTEST) discover -s Tests/Programs/CLITests
 
 # Without a package index its tests say that they skip, unless LANYARD_REQUIRE_REAL=1 (.ci/run) asks for them.
 real-provider: packages ## Install the real provider of the integration tests, by pip into .build, once.
-	@Tests/RealProvider/install || [ $$? -eq 75 -a "$${LANYARD_REQUIRE_REAL:-0}" != 1 ]
+	@Tests/Programs/RealProvider/install || [ $$? -eq 75 -a "$${LANYARD_REQUIRE_REAL:-0}" != 1 ]
 
 test-real: build real-provider ## A part of test-integration alone: the agent with a provider that others wrote.
-	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Integration -p test_real_provider.py
+	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Integration -p test_real_provider.py
 
 test-integration: build real-provider ## The running programs, attacked from outside, and with a real provider.
-	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Integration
+	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Integration
 
 test-fuzz: packages ## A short run of the fuzzers.
 	@if [ -x Tests/Fuzz/run ]; then Tests/Fuzz/run $(FUZZ_SECONDS); else echo 'no fuzzers here'; fi

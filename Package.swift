@@ -1,6 +1,6 @@
 // swift-tools-version: 6.1
-// The map of the house. Arrows point down: a target imports only what stands in its own line.
-// Rings by effect: values, pure decisions, the wire, ports, actors, adapters, programs.
+// The map of the house: a ring a folder of `Sources`. A target imports only what stands in its own line.
+// Rings by effect: values and pure decisions, the wire, the agent, adapters, programs (docs/architecture.md).
 
 import PackageDescription
 
@@ -11,69 +11,99 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// One room of the house: a Swift target under the house rules.
-func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+/// A target under the house rules. Its folder is `Sources/RING/NAME`.
+func module(_ name: String, in ring: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, path: "Sources/\(ring)/\(name)", swiftSettings: strict)
 }
 
-func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-  .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+/// A program of `Sources/Programs`.
+func program(_ name: String, _ dependencies: [Target.Dependency], linker: [LinkerSetting] = []) -> Target {
+  .executableTarget(
+    name: name, dependencies: dependencies, path: "Sources/Programs/\(name)", swiftSettings: strict,
+    linkerSettings: linker)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
-  .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: strict)
+/// Tests stand in the ring of what they test.
+func tests(_ name: String, in ring: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+  .testTarget(
+    name: name, dependencies: dependencies, path: "Tests/\(ring)/\(name)", exclude: exclude, swiftSettings: strict)
 }
 
+/// A library of the system that the linker binds.
 func system(_ name: String, pkgConfig: String, apt: String) -> Target {
-  .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt([apt])])
+  .systemLibrary(name: name, path: "Sources/Foreign/\(name)", pkgConfig: pkgConfig, providers: [.apt([apt])])
+}
+
+/// C of our own: shims over what Swift does not reach.
+func shim(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, path: "Sources/Foreign/\(name)")
 }
 
 /// Values and pure decisions: no async, no I/O.
-let pure: [Target] = [
-  room("AgentModel"),  // parsed values: AccountID, Partition, Scope, Generation, Epoch, Timestamp
-  room("AgentCore", ["AgentModel", "JSONRPC"]),  // machines: TokenMachine, FailureClassifier, TrustedTime, Backoff
-  room("JSONRPC"),  // line framing, strict JSON scanner and writer, envelope
-  room("Secrets", ["CSodium"]),  // secret bytes on guarded memory, seal and open, key derivation
+let domain: [Target] = [
+  module("AgentModel", in: "Domain"),  // parsed values: AccountID, Partition, Scope, Generation, Epoch, Timestamp
+  module("AgentCore", in: "Domain", ["AgentModel", "JSONRPC"]),  // machines: TokenMachine, FailureClassifier, …
+  module("Secrets", in: "Domain", ["CSodium"]),  // secret bytes on guarded memory, seal and open, key derivation
 ]
 
-/// The contract, generated from Schemas/.
-let contract: [Target] = [
-  room("AgentProtocol", ["AgentModel", "JSONRPC", "Secrets"]),  // wire types of every method and event, error codes
-  room("SchemaKit", ["CSodium", "JSONRPC"]),  // the schema dialect: parse, validate, compare, render
-  program("lanyard-schemas", ["SchemaKit"]),  // the generator: Swift, OpenRPC, Python, reference docs
+/// The wire and the contract; what is generated comes from Schemas/.
+let wire: [Target] = [
+  module("JSONRPC", in: "Protocol"),  // line framing, strict JSON scanner and writer, envelope
+  module("AgentProtocol", in: "Protocol", ["AgentModel", "JSONRPC", "Secrets"]),  // wire types, error codes
+  module("SchemaKit", in: "Protocol", ["CSodium", "JSONRPC"]),  // the schema dialect: parse, validate, compare, render
 ]
 
 /// The agent: actors and handlers over ports.
 let agent: [Target] = [
-  room("AgentPorts", ["AgentModel", "JSONRPC", "Secrets"]),  // what the agent needs from outside
-  room("Agent", ["AgentCore", "AgentModel", "AgentPorts", "AgentProtocol", "JSONRPC", "Secrets"]),
+  module("AgentPorts", in: "Agent", ["AgentModel", "JSONRPC", "Secrets"]),  // what the agent needs from outside
+  module(
+    "Agent", in: "Agent", ["AgentCore", "AgentModel", "AgentPorts", "AgentProtocol", "JSONRPC", "Secrets"]),
 ]
 
 /// One outside thing each.
 let adapters: [Target] = [
-  room("DBus", ["AgentModel", "CBus"]),  // connections, calls and signals of a message bus
-  room("HTTPAdapter", ["AgentModel", "AgentPorts", "CCurl", "Secrets"]),  // HTTPExchange on libcurl
-  room("KeyProviders", ["AgentModel", "AgentPorts", "CPlatform", "CVerify", "DBus", "Secrets"]),  // key slots, anchors
-  room("LoopbackHTTP", ["CPlatform"]),  // a small HTTP/1.1 listener on loopback
-  room("SQLiteStore", ["AgentModel", "AgentPorts", "CPlatform", "CSQLite"]),  // Store on SQLite
-  room("SystemAdapters", ["AgentModel", "AgentPorts", "CPlatform", "DBus", "LoopbackHTTP", "Secrets"]),  // clock
-  room("TokenSignatures", ["AgentModel", "AgentPorts", "CVerify", "Secrets"]),  // signatures of tokens, by OpenSSL
-  room("UnixTransport", ["AgentCore", "AgentModel", "AgentPorts", "CPlatform", "JSONRPC"]),  // socket, stdio
+  module("DBus", in: "Adapters", ["AgentModel", "CBus"]),  // connections, calls and signals of a message bus
+  module("HTTPAdapter", in: "Adapters", ["AgentModel", "AgentPorts", "CCurl", "Secrets"]),  // HTTPExchange on libcurl
+  module(
+    "KeyProviders", in: "Adapters", ["AgentModel", "AgentPorts", "CPlatform", "CVerify", "DBus", "Secrets"]
+  ),  // key slots, anchors
+  module("LoopbackHTTP", in: "Adapters", ["CPlatform"]),  // a small HTTP/1.1 listener on loopback
+  module("SQLiteStore", in: "Adapters", ["AgentModel", "AgentPorts", "CPlatform", "CSQLite"]),  // Store on SQLite
+  module(
+    "SystemAdapters", in: "Adapters", ["AgentModel", "AgentPorts", "CPlatform", "DBus", "LoopbackHTTP", "Secrets"]
+  ),  // clock, entropy, browser, prompts, signals of the machine
+  module("TokenSignatures", in: "Adapters", ["AgentModel", "AgentPorts", "CVerify", "Secrets"]),  // by OpenSSL
+  module(
+    "UnixTransport", in: "Adapters", ["AgentCore", "AgentModel", "AgentPorts", "CPlatform", "JSONRPC"]
+  ),  // socket, stdio
+]
+
+/// Libraries of the system, and C of our own.
+let foreign: [Target] = [
+  system("CSodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
+  system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
+  system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
+  shim("CBus"),  // sd-bus, opened when the first connection needs it (Sources/Foreign/CBus/README.md)
+  shim("CCurl"),  // libcurl, opened when the first exchange needs it (Sources/Foreign/CCurl/README.md)
+  shim("CFaultVFS", ["CSQLite"]),  // an SQLite file system that fails and dies on demand
+  shim("CHeap"),  // the agent's heap wipes what it frees
+  shim("CPlatform"),  // what `import Glibc` does not reach
+  shim("CVerify"),  // libcrypto, opened when it is first needed: signatures, and a key agreed upon
 ]
 
 /// For the demo, the tests and client authors.
 let practice: [Target] = [
-  room("StorageFaults", ["CFaultVFS"]),  // disks that fail, fill up and die on demand
-  room("PracticeProvider", ["COpenSSL", "LoopbackHTTP"]),  // an OpenID provider on loopback that can misbehave
-  room(
-    "AgentSimulation",
+  module("StorageFaults", in: "Practice", ["CFaultVFS"]),  // disks that fail, fill up and die on demand
+  module("PracticeProvider", in: "Practice", ["COpenSSL", "LoopbackHTTP"]),  // an OpenID provider that can misbehave
+  module(
+    "AgentSimulation", in: "Practice",
     [
       "Agent", "AgentModel", "AgentPorts", "JSONRPC", "LoopbackHTTP", "PracticeProvider", "SQLiteStore", "Secrets",
       "StorageFaults", "TokenSignatures",
     ]
   ),  // seeded executor, virtual clocks, fault plans over the real store
-  room(
-    "TranscriptHarness",
+  module(
+    "TranscriptHarness", in: "Practice",
     [
       "Agent", "AgentModel", "AgentPorts", "AgentSimulation", "CPlatform", "JSONRPC", "LoopbackHTTP",
       "PracticeProvider", "SchemaKit", "StorageFaults", "UnixTransport",
@@ -82,6 +112,7 @@ let practice: [Target] = [
 ]
 
 let programs: [Target] = [
+  module("CommandSupport", in: "Programs", ["CPlatform", "JSONRPC"]),  // what `lanyard` and `lanyard-cli` share
   program(
     "lanyard-agent",
     [
@@ -89,67 +120,58 @@ let programs: [Target] = [
       "Secrets", "SystemAdapters", "TokenSignatures", "UnixTransport",
     ]
   ),  // wiring only
-  room("CommandSupport", ["CPlatform", "JSONRPC"]),  // what both programs of a person share: the agent, the words
-  .executableTarget(
-    name: "lanyard", dependencies: ["CommandSupport"], swiftSettings: strict,
-    linkerSettings: [.unsafeFlags(["-static-executable"])]
+  program(
+    "lanyard", ["CommandSupport"], linker: [.unsafeFlags(["-static-executable"])]
   ),  // `token` by hand, fast; everything else is lanyard-cli
-  .executableTarget(
-    name: "lanyard-cli",
-    dependencies: ["CommandSupport", "JSONRPC", .product(name: "ArgumentParser", package: "swift-argument-parser")],
-    swiftSettings: strict,
-    linkerSettings: [
+  program(
+    "lanyard-cli",
+    ["CommandSupport", "JSONRPC", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+    linker: [
       // No part of Swift need be installed where it runs; ArgumentParser brings FoundationEssentials, and that these.
       .unsafeFlags(["-static-stdlib", "-l_FoundationCollections", "-l_FoundationCShims", "-lswiftSynchronization"])
     ]
   ),  // argument parsing and one call
   program("lanyard-demo", ["CPlatform", "PracticeProvider"]),  // the practice provider by itself, and the demo
-]
-
-let foreign: [Target] = [
-  system("CSodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
-  system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
-  system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
-  .target(name: "CBus"),  // sd-bus, opened when the first connection needs it (Sources/CBus/README.md)
-  .target(name: "CCurl"),  // libcurl, opened when the first exchange needs it (Sources/CCurl/README.md)
-  .target(name: "CHeap"),  // the agent's heap wipes what it frees
-  .target(name: "CVerify"),  // libcrypto, opened when it is first needed: signatures, and a key agreed upon
-  .target(name: "CPlatform"),  // what `import Glibc` does not reach
-  .target(name: "CFaultVFS", dependencies: ["CSQLite"]),  // an SQLite file system that fails and dies on demand
+  program("lanyard-schemas", ["SchemaKit"]),  // the generator: Swift, OpenRPC, Python, reference docs
 ]
 
 let checks: [Target] = [
-  tests("AgentCoreTests", ["AgentCore", "AgentModel", "JSONRPC"]),
+  tests("AgentCoreTests", in: "Domain", ["AgentCore", "AgentModel", "JSONRPC"]),
+  tests("SecretsTests", in: "Domain", ["Secrets"]),
+  tests("JSONRPCTests", in: "Protocol", ["JSONRPC"]),
   tests(
-    "AgentTests",
+    "SchemaTests", in: "Protocol", ["AgentCore", "AgentModel", "AgentProtocol", "JSONRPC", "SchemaKit", "Secrets"]),
+  tests(
+    "AgentTests", in: "Agent",
     [
       "Agent", "AgentCore", "AgentModel", "AgentPorts", "AgentProtocol", "AgentSimulation", "JSONRPC",
       "PracticeProvider", "SQLiteStore", "SchemaKit", "Secrets", "StorageFaults", "TokenSignatures",
     ]
   ),
   tests(
-    "HTTPAdapterTests",
+    "HTTPAdapterTests", in: "Adapters",
     ["AgentCore", "AgentModel", "AgentPorts", "HTTPAdapter", "JSONRPC", "Secrets", "TokenSignatures"]
   ),
-  tests("JSONRPCTests", ["JSONRPC"]),
-  tests("PracticeProviderTests", ["PracticeProvider", "LoopbackHTTP"]),
-  tests("SchemaTests", ["AgentCore", "AgentModel", "AgentProtocol", "JSONRPC", "SchemaKit", "Secrets"]),
-  tests("SecretsTests", ["Secrets"]),
   tests(
-    "SimulationTests",
-    ["AgentModel", "AgentPorts", "AgentSimulation", "LoopbackHTTP", "PracticeProvider", "StorageFaults"],
-    exclude: ["Scenarios/README.md"]
-  ),
-  tests("SQLiteStoreTests", ["SQLiteStore", "StorageFaults", "AgentPorts", "AgentModel", "CSQLite", "Secrets"]),
-  tests("SystemTests", ["SystemAdapters", "DBus", "KeyProviders", "AgentPorts", "AgentModel", "CPlatform", "Secrets"]),
-  tests("TranscriptTests", ["SchemaKit", "TranscriptHarness"]),
+    "SQLiteStoreTests", in: "Adapters",
+    ["SQLiteStore", "StorageFaults", "AgentPorts", "AgentModel", "CSQLite", "Secrets"]),
   tests(
-    "TransportTests",
+    "SystemTests", in: "Adapters",
+    ["SystemAdapters", "DBus", "KeyProviders", "AgentPorts", "AgentModel", "CPlatform", "Secrets"]),
+  tests(
+    "TransportTests", in: "Adapters",
     [
       "Agent", "AgentModel", "AgentPorts", "AgentProtocol", "CPlatform", "JSONRPC", "KeyProviders", "Secrets",
       "SQLiteStore", "SystemAdapters", "UnixTransport",
     ]
   ),
+  tests("PracticeProviderTests", in: "Practice", ["PracticeProvider", "LoopbackHTTP"]),
+  tests(
+    "SimulationTests", in: "Practice",
+    ["AgentModel", "AgentPorts", "AgentSimulation", "LoopbackHTTP", "PracticeProvider", "StorageFaults"],
+    exclude: ["Scenarios/README.md"]
+  ),
+  tests("TranscriptTests", in: "Practice", ["SchemaKit", "TranscriptHarness"]),
 ]
 
 let package = Package(
@@ -163,5 +185,5 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
   ],
-  targets: pure + contract + agent + adapters + practice + programs + foreign + checks
+  targets: domain + wire + agent + adapters + foreign + practice + programs + checks
 )

@@ -1,0 +1,39 @@
+import CommandSupport
+
+extension TokenRequest {
+  /// From the words after `lanyard`, if they are `token` and options that are plainly right.
+  ///
+  /// Everything else is nil and left to the full program, which has the words to say what is wrong. Both read the same
+  /// options: `Sources/Programs/lanyard-cli/Commands/Token.swift`.
+  init?(arguments: some Sequence<String>) {
+    var words = arguments.makeIterator()
+    guard words.next() == "token" else { return nil }
+    self.init()
+    func value() -> String? {
+      guard let value = words.next(), !value.hasPrefix("-") else { return nil }
+      return value
+    }
+    while let word = words.next() {
+      switch word {
+      case "-t", "--minimum-lifetime":
+        guard let seconds = value().flatMap({ Int($0) }), seconds >= 0 else { return nil }
+        minimumLifetimeSeconds = seconds
+      case "-s", "--scope":
+        guard let scope = value() else { return nil }
+        scopes.append(scope)
+      case "--aud":
+        guard let resource = value() else { return nil }
+        self.resource = resource
+      case "-u", "--account":
+        guard let account = value() else { return nil }
+        option = account
+      case "-f", "--force": forced = true
+      case "--json": json = true
+      case "--no-start": mayStart = false
+      default:
+        guard !word.hasPrefix("-"), account == nil else { return nil }
+        account = word
+      }
+    }
+  }
+}

@@ -1,0 +1,184 @@
+import AgentPorts
+import AgentProtocol
+import AgentSimulation
+import Foundation
+import PracticeProvider
+import SchemaKit
+import Testing
+
+/// What a caller with a grant can find out of what is not its own: nothing.
+@Suite struct CallerTests {
+  private static let contract = Result {
+    let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent()
+    return try Contract(directory: top.appending(path: "Schemas"))
+  }
+
+  /// alice is covered, bob is there, and nobody has the last two names.
+  private static func strangers(_ bob: String) -> [String] {
+    ["home", bob, "nobody", "acc_" + String(repeating: "a", count: 26)]
+  }
+
+  private static func limited(_ world: SimulatedWorld, _ methods: [String]) async throws -> SimulatedClient {
+    let owner = try world.client()
+    defer { owner.disconnect() }
+    let names = methods.map { "\"\($0)\"" }.joined(separator: ",")
+    let made = await owner.call("grant.create", #"{"client":"c","accounts":["work"],"methods":[\#(names)]}"#)
+    let secret = try #require(made["secret"])
+    let client = try world.client()
+    let hello = await client.call("agent.hello", #"{"client":{"name":"c","version":"1"},"grant":"\#(secret)"}"#)
+    #expect(hello.code == nil)
+    return client
+  }
+
+  private static func people(_ world: SimulatedWorld) async throws -> (work: String, home: String) {
+    let idp = try await world.provider("idp")
+    let work = try await world.signIn("alice@acme", at: idp, alias: "work")
+    let home = try await world.signIn("bob", at: idp, alias: "home")
+    return (work, home)
+  }
+
+  /// The params of an example, for another account.
+  private static func params(_ example: JSONValue, account: String) -> String {
+    let members = (example.members ?? []).map { member in
+      "\"\(member.name)\":\(member.name == "account" ? "\"\(account)\"" : member.value.compact)"
+    }
+    return "{\(members.joined(separator: ","))}"
+  }
+
+  @Test func anAccountThatIsNotCoveredAndOneThatIsNotThereAreAnsweredAlike() throws {
+    let methods = try Self.contract.get().methods.filter { $0.accountScoped && !$0.examples.isEmpty }
+    #expect(methods.count > 20)
+    try SimulatedWorld(seed: 7).run { world in
+      let (_, home) = try await Self.people(world)
+      // Whatever the grant says of the method.
+      for grant in [["*"], ["account.list"]] {
+        for method in methods {
+          let owner = try world.client()
+          let known = await owner.call(method.name, #"{"no":"such"}"#)
+          guard known.code != -32601 else { continue }
+          var answers: Set<String> = []
+          for stranger in Self.strangers(home) {
+            // The same id each time: a connection of its own.
+            let client = try await Self.limited(world, grant)
+            let answer = await client.call(method.name, Self.params(method.examples[0].params, account: stranger))
+            #expect(answer.code == 1007, "\(method.name) of \(stranger): \(answer)")
+            answers.insert(answer.line ?? "")
+            client.disconnect()
+          }
+          #expect(answers.count == 1, "\(method.name): \(answers)")
+          owner.disconnect()
+        }
+      }
+    }
+  }
+
+  @Test func nothingIsServedThatTheGrantDoesNotName() throws {
+    let contract = try Self.contract.get()
+    try SimulatedWorld(seed: 8).run { world in
+      let (work, _) = try await Self.people(world)
+      let client = try await Self.limited(world, ["token.get"])
+      for method in contract.methods where method.underGrant != .always && method.name != "token.get" {
+        let answer = await client.call(method.name, Self.params(method.examples[0].params, account: work))
+        #expect([1007, -32601].contains(answer.code), "\(method.name): \(answer)")
+      }
+      let token = await client.call("token.get", #"{"account":"work"}"#)
+      #expect(token["account"] == work)
+    }
+  }
+
+  /// A method that nobody has thought about is one of the whole agent.
+  @Test func everyMethodIsInTheTable() throws {
+    for method in try Self.contract.get().methods {
+      let info = try #require(MethodTable.byName[method.name])
+      switch info.underGrant {
+      case .account: #expect(info.accountScoped)
+      case .always: #expect(["agent.hello", "rpc.discover"].contains(info.name))
+      case .covered, .shared, .agent: #expect(!info.accountScoped)
+      }
+    }
+  }
+
+  @Test func whatALimitedCallerIsToldNamesNoOtherAccount() throws {
+    let contract = try Self.contract.get()
+    try SimulatedWorld(seed: 9).run { world in
+      let (_, home) = try await Self.people(world)
+      let owner = try world.client()
+      let client = try await Self.limited(world, ["*"])
+      _ = await client.call("event.subscribe")
+      // Things happen to the other account, and the caller asks for all that it may.
+      _ = await owner.call("account.switch", #"{"account":"home"}"#)
+      _ = await owner.call("account.rename", #"{"account":"home","alias":"house"}"#)
+      _ = await owner.call("account.signOut", #"{"account":"house","mode":"offline"}"#)
+      for method in contract.methods where method.underGrant != .always {
+        for account in ["work", "house", "@active"] {
+          let answer = await client.call(method.name, Self.params(method.examples[0].params, account: account))
+          #expect(!answer.description.contains(home), "\(method.name): \(answer)")
+          #expect(!answer.description.contains("house"), "\(method.name): \(answer)")
+          #expect(!answer.description.contains("bob"), "\(method.name): \(answer)")
+        }
+      }
+      let told = client.takeLines().joined()
+      #expect(!told.contains(home) && !told.contains("house"), "\(told)")
+    }
+  }
+
+  /// Grants come and go while a client asks: it is never told more than its grant covers, and nothing at all afterwards.
+  @Test(arguments: 1...20)
+  func aRevokedGrantServesNothingMore(seed: Int) throws {
+    try SimulatedWorld(seed: UInt64(seed)).run { world in
+      _ = try await Self.people(world)
+      let owner = try world.client()
+      let client = try await Self.limited(world, ["token.*", "account.list"])
+      let asked = (0..<8).map { number in
+        client.send(number % 2 == 0 ? "token.refresh" : "account.list", number % 2 == 0 ? #"{"account":"work"}"# : "{}")
+      }
+      let grants = await owner.call("grant.list")
+      let name = try #require(grants.result?["grants"]?.arrayValue?.first?["grant"]?.stringValue)
+      let revoked = await owner.call("grant.revoke", #"{"grant":"\#(name)"}"#)
+      #expect(revoked.code == nil)
+      for (id, late) in asked.map({ ($0, false) }) + (0..<4).map({ _ in (client.send("account.list"), true) }) {
+        let answer = await client.answer(to: id)
+        #expect(answer.code == 1007 || !late && answer.code == nil, "\(answer)")
+      }
+    }
+  }
+
+  /// A row that was changed, deleted or brought back opens nothing; the other grants and the accounts are not touched.
+  @Test(arguments: ["flipped", "deleted"])
+  func aDamagedGrantOpensNothingAndTouchesNobody(damage: String) throws {
+    let kind = RecordKind(rawValue: 27)
+    let world = SimulatedWorld(seed: 11)
+    let secrets = try world.run { world in
+      _ = try await Self.people(world)
+      let owner = try world.client()
+      var secrets: [String] = []
+      for _ in 0..<2 {
+        let made = await owner.call("grant.create", #"{"client":"c","accounts":["work"],"methods":["token.get"]}"#)
+        secrets.append(try #require(made["secret"]))
+      }
+      world.crash()
+      return secrets
+    }
+    try world.tamper { store in
+      var row = try #require(try store.records(in: .vault, kind: kind).first)
+      row.sealed[row.sealed.count - 1] ^= 1
+      try store.commit([damage == "flipped" ? .put(row) : .delete(row.key)])
+    }
+    try world.run { world in
+      var opened = 0
+      for secret in secrets {
+        let client = try world.client()
+        let hello = await client.call("agent.hello", #"{"client":{"name":"c","version":"1"},"grant":"\#(secret)"}"#)
+        let token = await client.call("token.get", #"{"account":"work"}"#)
+        #expect(hello.code == token.code)
+        if hello.code == nil { opened += 1 } else { #expect(hello.code == 1007) }
+      }
+      #expect(opened == 1)
+      let owner = try world.client()
+      #expect(await owner.call("token.get", #"{"account":"home"}"#).code == nil)
+      let made = await owner.call("grant.create", #"{"client":"c","accounts":["home"],"methods":["token.get"]}"#)
+      #expect(made["secret"] != nil)
+    }
+  }
+}

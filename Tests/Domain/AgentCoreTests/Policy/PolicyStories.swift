@@ -1,0 +1,55 @@
+import AgentCore
+import AgentModel
+import Foundation
+
+/// Facts as words, and the example that stands beside the schema.
+enum PolicyStories {
+  static let fieldService: PolicyDocument = {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    let file = root.appendingPathComponent("Schemas/examples/field-service.policy.json")
+    return try! PolicyDocument(parsing: [UInt8](Data(contentsOf: file)))
+  }()
+
+  static func document(_ capability: String, more: String = "") throws(PolicyProblems) -> PolicyDocument {
+    try PolicyDocument(
+      parsing: Array(#"{"name":"p","version":1,"capabilities":{"c":\#(capability)}\#(more)}"#.utf8))
+  }
+
+  static func problems(_ text: String) -> [PolicyProblem] {
+    do throws(PolicyProblems) {
+      _ = try PolicyDocument(parsing: Array(text.utf8))
+      return []
+    } catch { return error.list }
+  }
+}
+
+extension PolicyFacts {
+  /// Confirmed just now, a technician, at work.
+  static func technician(_ change: (inout PolicyFacts) -> Void = { _ in }) -> PolicyFacts {
+    var facts = PolicyFacts(
+      state: .active, isOnline: true, confirmationAge: .zero, token: .unexpired(remaining: .seconds(300)),
+      snapshot: Snapshot(
+        roles: ["technician"], scopes: ["workorders:read", "workorders:write"], entitlements: ["north"], age: .zero,
+        version: 3))
+    change(&facts)
+    return facts
+  }
+
+  /// The same person, so long after the way to the provider broke.
+  static func offline(for duration: Milliseconds, stepUp: Milliseconds? = nil) -> PolicyFacts {
+    technician {
+      $0.isOnline = false
+      $0.confirmationAge = duration
+      $0.snapshot?.age = duration
+      $0.token = duration < .seconds(300) ? .unexpired(remaining: .seconds(300) - duration) : .expired
+      $0.state = duration < .seconds(300) ? .active : .offlineStale
+      $0.stepUpAges[.pin] = stepUp
+    }
+  }
+}
+
+extension Milliseconds {
+  static func hours(_ hours: Int64) -> Milliseconds { .seconds(hours * 3600) }
+  static func days(_ days: Int64) -> Milliseconds { .hours(days * 24) }
+}

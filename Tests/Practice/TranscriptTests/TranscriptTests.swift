@@ -1,0 +1,94 @@
+import Foundation
+import SchemaKit
+import Testing
+import TranscriptHarness
+
+/// Every transcript holds on every transport, however its bytes are cut.
+///
+///     LANYARD_UPDATE_TRANSCRIPTS=1 swift test --filter TranscriptTests
+///
+/// rewrites the expectations that do not hold, for review with `git diff`; `LANYARD_TRANSCRIPT=token/` plays only
+/// those whose name contains it.
+@Suite struct TranscriptTests {
+  @Test(arguments: Library.names)
+  func holds(_ name: String) throws {
+    let transcript = try Library.transcript(name)
+    if Library.isUpdating {
+      let player = try Player(
+        transcript, contract: Library.contract.get(), transport: .inProcess, chunking: .whole, updating: true)
+      if let text = try player.play() { try Library.write(text, to: name) }
+      return
+    }
+    // Each way has a schedule of its own: what a script says must hold whoever goes first.
+    var seed = Library.seed
+    for transport in Transport.allCases {
+      for chunking in Chunking.allCases {
+        seed += 1
+        do {
+          try Player(
+            transcript, contract: Library.contract.get(), transport: transport, chunking: chunking, seed: seed
+          ).play()
+        } catch {
+          Issue.record("\(transport.rawValue), \(chunking.rawValue), seed \(seed): \(error)")
+          return
+        }
+      }
+    }
+  }
+}
+
+/// The transcripts as they lie in the repository.
+enum Library {
+  static let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+  static let folder = top.appending(path: "Tests/Transcripts")
+  static let isUpdating = ProcessInfo.processInfo.environment["LANYARD_UPDATE_TRANSCRIPTS"] == "1"
+  /// Before the first of the nine: `LANYARD_TRANSCRIPT_SEED=1000` plays other schedules.
+  static let seed = ProcessInfo.processInfo.environment["LANYARD_TRANSCRIPT_SEED"].flatMap { UInt64($0) } ?? 0
+  static let contract = Result { try Contract(directory: top.appending(path: "Schemas")) }
+
+  static let all: [String] = {
+    let files = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
+    return files.filter { $0.hasSuffix(".transcript") }.sorted()
+  }()
+
+  /// Those that are to be played.
+  static let names: [String] = {
+    let only = ProcessInfo.processInfo.environment["LANYARD_TRANSCRIPT"]
+    return all.filter { only.map($0.contains) ?? true }
+  }()
+
+  static func transcript(_ name: String) throws -> Transcript {
+    try Transcript(name: name, text: String(contentsOf: folder.appending(path: name), encoding: .utf8))
+  }
+
+  static func write(_ text: String, to name: String) throws {
+    try Data(text.utf8).write(to: folder.appending(path: name))
+  }
+}
+
+/// Seeds for fuzzers: `LANYARD_TRANSCRIPT_CORPUS=/tmp/seeds swift test --filter CorpusExport` writes each thing that a
+/// script sends, byte for byte, into a file of its own.
+@Suite struct CorpusExport {
+  static let target = ProcessInfo.processInfo.environment["LANYARD_TRANSCRIPT_CORPUS"]
+
+  @Test(.enabled(if: target != nil))
+  func writesEachSentLineIntoAFile() throws {
+    let folder = URL(filePath: try #require(Self.target))
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    var seeds: Set<[UInt8]> = []
+    for name in Library.all {
+      for step in try Library.transcript(name).steps {
+        switch step.action {
+        case .send(_, let text): seeds.insert(Array(text.utf8))
+        case .sendRaw(_, let bytes): seeds.insert(bytes)
+        default: break
+        }
+      }
+    }
+    for (number, seed) in seeds.enumerated() {
+      try Data(seed).write(to: folder.appending(path: "seed-\(number)"))
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count >= seeds.count)
+  }
+}
