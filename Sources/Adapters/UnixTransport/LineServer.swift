@@ -96,7 +96,7 @@ public final class LineServer: Sendable {
     /// Clients with a line that has begun: as long as there is none, nothing is due.
     var unfinishedLines = 0
     var someAreDone = false
-    var departures = Departures()
+    var departures = LingeringCloses()
     var stopsAt: BootInstant?
     /// No descriptor is left, not even to refuse a client: nobody is accepted before this.
     var acceptsAt: BootInstant?
@@ -163,7 +163,7 @@ public final class LineServer: Sendable {
             takeAnnounced()
           case Self.signal: onSignal(lanyard_signalfd_read(signals))
           case Self.listening: someoneWaits = true
-          case let token where token & Departures.mark != 0: departures.serve(token: token, buffer: buffer)
+          case let token where token & LingeringCloses.mark != 0: departures.serve(token: token, buffer: buffer)
           case let token: serve(Int(token - Self.first) / 2, event.events)
           }
         }
@@ -315,7 +315,7 @@ public final class LineServer: Sendable {
     /// The client has been told everything; `isKnown` says that its socket is in the set.
     private mutating func depart(_ fd: Int32, isKnown: Bool) {
       guard departures.add(fd, now: server.clock.boot()) else { return }
-      let token = Departures.mark | UInt64(fd)
+      let token = LingeringCloses.mark | UInt64(fd)
       isKnown ? readiness.change(fd, Int16(POLLIN), token: token) : readiness.add(fd, Int16(POLLIN), token: token)
     }
 

@@ -1,28 +1,78 @@
 /// `acc_` and 26 characters of base32: names one identity for ever, also after it signed out.
+///
+/// Stored as numbers, so that the reading thread finds an account without a `String`. Two texts are one id only if they
+/// are equal byte by byte.
 public struct AccountID: Hashable, Comparable, Sendable {
+  /// The random bytes of a new id.
   public static let byteCount = 16
   static let prefix = "acc_"
+  private static let textBytes = 30
 
-  public let text: String
+  /// The 26 digits of base 32, five bits each: twelve, twelve and two.
+  private let first, second: UInt64
+  private let last: UInt16
 
   /// From 16 random bytes.
   public init?(bytes: [UInt8]) {
     guard bytes.count == Self.byteCount else { return nil }
-    text = Self.prefix + Base32.encode(bytes)
+    self.init(Self.prefix + Base32.encode(bytes))
   }
 
   /// Parses the text of the wire.
   public init?(_ text: String) {
-    guard text.hasPrefix(Self.prefix), text.utf8.count == Self.prefix.utf8.count + 26,
-      text.utf8.dropFirst(Self.prefix.utf8.count).allSatisfy(Self.isBase32Digit)
-    else { return nil }
-    self.text = text
+    var text = text
+    let parsed = text.withUTF8 { AccountID(utf8: UnsafeRawBufferPointer($0)) }
+    guard let parsed else { return nil }
+    self = parsed
   }
 
+  /// Parses the UTF-8 text of the wire.
+  public init?(utf8 text: UnsafeRawBufferPointer) {
+    guard text.count == Self.textBytes, text[0] == UInt8(ascii: "a"), text[1] == UInt8(ascii: "c"),
+      text[2] == UInt8(ascii: "c"), text[3] == UInt8(ascii: "_"), let first = Self.number(text[4..<16]),
+      let second = Self.number(text[16..<28]), let last = Self.number(text[28..<30])
+    else { return nil }
+    self.first = first
+    self.second = second
+    self.last = UInt16(truncatingIfNeeded: last)
+  }
+
+  /// The text of the wire.
+  public var text: String {
+    String(unsafeUninitializedCapacity: Self.textBytes) { buffer in
+      for (index, byte) in Self.prefix.utf8.enumerated() { buffer[index] = byte }
+      Self.write(first, count: 12, to: buffer, at: 4)
+      Self.write(second, count: 12, to: buffer, at: 16)
+      Self.write(UInt64(last), count: 2, to: buffer, at: 28)
+      return Self.textBytes
+    }
+  }
+
+  /// Ids are random: a part of one is as good a hash as the whole.
+  public func hash(into hasher: inout Hasher) { hasher.combine(first) }
+
+  /// The order of the texts.
   public static func < (a: AccountID, b: AccountID) -> Bool { a.text < b.text }
 
-  private static func isBase32Digit(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "2")...UInt8(ascii: "7")).contains(byte)
+  private static func number(_ digits: Slice<UnsafeRawBufferPointer>) -> UInt64? {
+    var number: UInt64 = 0
+    for byte in digits {
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"): number = number << 5 | UInt64(byte - UInt8(ascii: "a"))
+      case UInt8(ascii: "2")...UInt8(ascii: "7"): number = number << 5 | UInt64(byte - UInt8(ascii: "2") + 26)
+      default: return nil
+      }
+    }
+    return number
+  }
+
+  private static func write(
+    _ number: UInt64, count: Int, to buffer: UnsafeMutableBufferPointer<UInt8>, at start: Int
+  ) {
+    for index in 0..<count {
+      let digit = UInt8(truncatingIfNeeded: number >> (5 * UInt64(count - 1 - index)) & 31)
+      buffer[start + index] = digit < 26 ? UInt8(ascii: "a") + digit : UInt8(ascii: "2") + (digit - 26)
+    }
   }
 }
 

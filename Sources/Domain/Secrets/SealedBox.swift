@@ -38,15 +38,16 @@ public struct BoxKey: Sendable {
   }
 
   /// Opens into guarded memory, or says that the seal is broken.
-  public func open(_ sealed: [UInt8]) throws(SealBroken) -> Secret {
-    guard sealed.count >= Self.overheadBytes else { throw SealBroken() }
-    let bytes = try SecretBytes(capacity: sealed.count - Self.overheadBytes) { (target) throws(SealBroken) -> Int in
+  public func open(_ sealed: [UInt8]) throws(DecryptionFailed) -> Secret {
+    guard sealed.count >= Self.overheadBytes else { throw DecryptionFailed() }
+    let bytes = try SecretBytes(capacity: sealed.count - Self.overheadBytes) {
+      (target) throws(DecryptionFailed) -> Int in
       let result = secretKey.withBytes { secretKey in
         crypto_box_seal_open(
           target.baseAddress?.assumingMemoryBound(to: UInt8.self), sealed, UInt64(sealed.count), publicKey,
           secretKey.baseAddress!.assumingMemoryBound(to: UInt8.self))
       }
-      guard result == 0 else { throw SealBroken() }
+      guard result == 0 else { throw DecryptionFailed() }
       return target.count
     }
     return Secret(bytes)

@@ -1,7 +1,7 @@
 internal import CSodium
 
 /// What the seal says when a record does not open: moved, edited, replayed, or sealed under another key.
-public struct SealBroken: Error, Sendable { public init() {} }
+public struct DecryptionFailed: Error, Sendable { public init() {} }
 
 /// A 32 byte key in guarded memory, and what may be done with it.
 public struct SealingKey: Sendable {
@@ -98,12 +98,12 @@ public struct SealingKey: Sendable {
   }
 
   /// Opens into guarded memory, or says that the seal is broken.
-  public func open(_ sealed: [UInt8], additionalData: [UInt8]) throws(SealBroken) -> Secret {
+  public func open(_ sealed: [UInt8], additionalData: [UInt8]) throws(DecryptionFailed) -> Secret {
     let nonceBytes = Int(crypto_aead_xchacha20poly1305_ietf_NPUBBYTES)
     let tagBytes = Int(crypto_aead_xchacha20poly1305_ietf_ABYTES)
-    guard sealed.count >= nonceBytes + tagBytes else { throw SealBroken() }
+    guard sealed.count >= nonceBytes + tagBytes else { throw DecryptionFailed() }
     let plainBytes = sealed.count - nonceBytes - tagBytes
-    let bytes = try SecretBytes(capacity: plainBytes) { (target) throws(SealBroken) -> Int in
+    let bytes = try SecretBytes(capacity: plainBytes) { (target) throws(DecryptionFailed) -> Int in
       var written: UInt64 = 0
       let result = secret.withBytes { key in
         sealed.withUnsafeBufferPointer { sealed in
@@ -113,7 +113,7 @@ public struct SealingKey: Sendable {
             key.baseAddress!.assumingMemoryBound(to: UInt8.self))
         }
       }
-      guard result == 0 else { throw SealBroken() }
+      guard result == 0 else { throw DecryptionFailed() }
       return Int(written)
     }
     return Secret(bytes)

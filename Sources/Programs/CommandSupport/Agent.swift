@@ -6,12 +6,12 @@ public enum Agent {
   /// Connects to the agent, and starts one if there is none, unless `mayStart` is false or `LANYARD_NO_START` says no.
   public static func connect(mayStart: Bool) throws(CommandFailure) -> AgentConnection {
     var connection = try find(mayStart: mayStart)
-    if try Introduction.make(on: &connection) { return connection }
+    if try GrantHandshake.make(on: &connection) { return connection }
     return try find(mayStart: mayStart)
   }
 
   private static func find(mayStart: Bool) throws(CommandFailure) -> AgentConnection {
-    let path = try Places.socket()
+    let path = try AgentPaths.socket()
     if let connection = try connection(to: path) { return connection }
     guard mayStart, !Environment.flag("LANYARD_NO_START") else {
       throw CommandFailure(

@@ -14,7 +14,7 @@ public struct AgentCheck: Sendable {
 
   /// Nil if there is no such program.
   public static func run() -> AgentCheck? {
-    guard let program = Places.companion("lanyard-agent") ?? Places.program("lanyard-agent") else { return nil }
+    guard let program = AgentPaths.companion("lanyard-agent") ?? AgentPaths.program("lanyard-agent") else { return nil }
     guard let (out, err) = pipes() else { return nil }
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)

@@ -10,7 +10,7 @@ struct AgentLog {
   private let startsAt: Int
 
   init() {
-    guard let directory = Places.stateDirectory, Self.makeDirectories(directory) else {
+    guard let directory = AgentPaths.stateDirectory, Self.makeDirectories(directory) else {
       (path, descriptor, startsAt) = (nil, -1, 0)
       return
     }
@@ -40,6 +40,6 @@ struct AgentLog {
   private static func makeDirectories(_ path: String) -> Bool {
     if mkdir(path, 0o700) == 0 || errno == EEXIST { return true }
     guard errno == ENOENT, path != "/", path != "." else { return false }
-    return makeDirectories(Places.directory(of: path)) && (mkdir(path, 0o700) == 0 || errno == EEXIST)
+    return makeDirectories(AgentPaths.directory(of: path)) && (mkdir(path, 0o700) == 0 || errno == EEXIST)
   }
 }

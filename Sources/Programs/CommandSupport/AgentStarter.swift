@@ -46,7 +46,7 @@ struct AgentStarter {
   }
 
   private func openLock() throws(CommandFailure) -> Int32 {
-    let directory = Places.directory(of: socket)
+    let directory = AgentPaths.directory(of: socket)
     if mkdir(directory, 0o700) != 0, errno != EEXIST {
       throw failure("The directory \(directory) for its socket can't be made: \(SystemError.words(errno)).")
     }
@@ -58,7 +58,7 @@ struct AgentStarter {
   }
 
   private func launch(_ log: AgentLog) throws(CommandFailure) {
-    guard let program = Places.companion("lanyard-agent") ?? Places.program("lanyard-agent") else {
+    guard let program = AgentPaths.companion("lanyard-agent") ?? AgentPaths.program("lanyard-agent") else {
       throw failure(
         "The program lanyard-agent is neither beside this one nor in PATH.", hints: ["Install it, or add it to PATH."])
     }

@@ -46,7 +46,7 @@ public struct CommandFailure: Error, Sendable {
         "It may be older than this program: `lanyard rpc agent.shutdown` ends it, the next command starts yours."
       ]
     } else {
-      hints = ErrorWords.hints(name: name, data: data)
+      hints = ErrorMessages.hints(name: name, data: data)
     }
   }
 }

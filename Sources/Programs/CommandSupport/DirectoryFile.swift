@@ -22,7 +22,7 @@ public struct DirectoryFile: Sendable {
       let path = directory == "/" ? "/.lanyard" : "\(directory)/.lanyard"
       if let text = read(path) { return DirectoryFile(path: path, account: try account(in: text, of: path)) }
       if directory == "/" { return nil }
-      directory = Places.directory(of: directory)
+      directory = AgentPaths.directory(of: directory)
     }
   }
 

@@ -142,7 +142,7 @@ struct LanyardAgent {
   static func anchors(_ options: Options, _ pool: WorkerPool) -> Anchors {
     let file = options.anchorDirectory.map { AnchorFile(directory: $0) }
     // Where the keyring of the session holds the key, it holds how far the store has come, too.
-    let keyring = LaggingAnchor(SecretServiceAnchor(bus: .session)) { work in
+    let keyring = AsyncRollbackAnchor(SecretServiceAnchor(bus: .session)) { work in
       Task.detached(executorPreference: pool) { work() }
     }
     return Anchors(

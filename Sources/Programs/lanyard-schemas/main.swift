@@ -15,7 +15,7 @@ guard let command = arguments.first, arguments.count <= 2 else { stop(usage, cod
 let top = URL(filePath: arguments.dropFirst().first ?? FileManager.default.currentDirectoryPath)
 
 do {
-  let workshop = try Workshop(top: top)
+  let workshop = try ContractRepository(top: top)
   switch command {
   case "generate":
     for path in try workshop.generate() { print("wrote \(path)") }

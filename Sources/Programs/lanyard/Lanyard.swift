@@ -5,7 +5,7 @@ import CommandSupport
 @main enum Lanyard {
   static func main() {
     let arguments = CommandLine.arguments
-    guard let request = TokenRequest(arguments: arguments.dropFirst()) else { Handover.toFullProgram(arguments) }
+    guard let request = TokenRequest(arguments: arguments.dropFirst()) else { ExecReplacement.toFullProgram(arguments) }
     Interruption.prepare()
     let status = run(request)
     Process.exit(status)

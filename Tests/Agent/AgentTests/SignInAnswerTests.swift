@@ -54,7 +54,7 @@ import Testing
     let device = try #require(
       read(#"{"device_code":"d","user_code":"u","verification_url":"https://example.com/device"}"#))
     #expect(device.verificationURIComplete == nil)
-    #expect(device.lifetime == SignInDesk.lifetime)
+    #expect(device.lifetime == SignInCoordinator.lifetime)
     #expect(device.interval == .seconds(5))
   }
 

@@ -34,7 +34,7 @@ private struct Badge: StepUpMethodProving {
 @Suite struct StepUpMethodTests {
   private struct Badges {
     let agent: AgentService
-    let desk: StepUpDesk
+    let desk: StepUpCoordinator
     let account: AccountID
 
     func verify(_ number: String, by method: StepUpMethod = .badge, for duration: Milliseconds? = nil) async
@@ -46,7 +46,7 @@ private struct Badge: StepUpMethodProving {
       } catch { return error }
     }
 
-    func left() async throws -> Int { try await agent.registry.stepUpStanding(.id(account)).attemptsLeft }
+    func left() async throws -> Int { try await agent.vault.stepUpStatus(.id(account)).attemptsLeft }
 
     func decide(_ rule: Capability.StepUpRule) async throws -> Decision {
       let facts = try await agent.accounts.actor(.id(account)).authorizationFacts().facts
@@ -61,7 +61,7 @@ private struct Badge: StepUpMethodProving {
     try SimulatedWorld(seed: 1).run { world in
       let provider = try await world.provider("idp")
       let account = try #require(AccountID(try await world.signIn("alice", at: provider, alias: "work")))
-      let desk = StepUpDesk(registry: world.agent.registry, methods: [PINMethod(), Badge()])
+      let desk = StepUpCoordinator(vault: world.agent.vault, methods: [PINMethod(), Badge()])
       let standing = try await desk.enroll(secret("4711"), by: .badge, for: account)
       #expect(standing.isEnrolled && standing.attemptsLeft == 10)
       try await body(world, Badges(agent: world.agent, desk: desk, account: account))

@@ -39,17 +39,17 @@ import Testing
       (200, #"{"access_token":"at","token_type":"Bearer",}"#, .damaged), (200, deep, .damaged),
       (200, "{\"x\":\"\u{0}\"}", .damaged), (200, #"{"access_token":"a","access_token":"b"}"#, .damaged),
       (200, "\u{FEFF}{", .damaged), (200, "\u{0}{", .damaged),
-    ] as [(Int, String, TokenAnswerSorter.Kind)])
-  func whoSpeaks(status: Int, body: String, kind: TokenAnswerSorter.Kind) {
-    #expect(TokenAnswerSorter.sort(response(status, Array(body.utf8))) == kind)
+    ] as [(Int, String, TokenResponseClassifier.Kind)])
+  func whoSpeaks(status: Int, body: String, kind: TokenResponseClassifier.Kind) {
+    #expect(TokenResponseClassifier.sort(response(status, Array(body.utf8))) == kind)
   }
 
   @Test(arguments: [true, false]) func utf16MayHaveBeenTokens(hasMark: Bool) {
     let text = #"{"access_token":"at"}"#.utf16
     let little = text.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
     let big = text.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
-    #expect(TokenAnswerSorter.sort(response(200, (hasMark ? [0xFF, 0xFE] : []) + little)) == .damaged)
-    #expect(TokenAnswerSorter.sort(response(200, (hasMark ? [0xFE, 0xFF] : []) + big)) == .damaged)
+    #expect(TokenResponseClassifier.sort(response(200, (hasMark ? [0xFF, 0xFE] : []) + little)) == .damaged)
+    #expect(TokenResponseClassifier.sort(response(200, (hasMark ? [0xFE, 0xFF] : []) + big)) == .damaged)
   }
 
   // MARK: refusals

@@ -42,26 +42,26 @@ import Testing
     for bit in 0..<(sealed.count * 8) {
       var changed = sealed
       changed[bit / 8] ^= 1 << UInt8(bit % 8)
-      #expect(throws: SealBroken.self) { try key.open(changed, additionalData: context) }
+      #expect(throws: DecryptionFailed.self) { try key.open(changed, additionalData: context) }
     }
   }
 
   @Test func anyOtherLengthBreaksTheSeal() {
     let sealed = seal(Array("token".utf8), with: key, context)
     for count in 0..<sealed.count {
-      #expect(throws: SealBroken.self) { try key.open(Array(sealed.prefix(count)), additionalData: context) }
-      #expect(throws: SealBroken.self) { try key.open(Array(sealed.suffix(count)), additionalData: context) }
+      #expect(throws: DecryptionFailed.self) { try key.open(Array(sealed.prefix(count)), additionalData: context) }
+      #expect(throws: DecryptionFailed.self) { try key.open(Array(sealed.suffix(count)), additionalData: context) }
     }
-    #expect(throws: SealBroken.self) { try key.open(sealed + [0], additionalData: context) }
+    #expect(throws: DecryptionFailed.self) { try key.open(sealed + [0], additionalData: context) }
   }
 
   @Test func anotherPlaceOrKeyBreaksTheSeal() {
     let sealed = seal([1], with: key, context)
     for data in [[], Array("alic".utf8), Array("alicf".utf8), Array("alice\u{0}".utf8)] as [[UInt8]] {
-      #expect(throws: SealBroken.self) { try key.open(sealed, additionalData: data) }
+      #expect(throws: DecryptionFailed.self) { try key.open(sealed, additionalData: data) }
     }
-    #expect(throws: SealBroken.self) { try SealingKey.random().open(sealed, additionalData: context) }
-    #expect(throws: SealBroken.self) { try key.derive("token").open(sealed, additionalData: context) }
+    #expect(throws: DecryptionFailed.self) { try SealingKey.random().open(sealed, additionalData: context) }
+    #expect(throws: DecryptionFailed.self) { try key.derive("token").open(sealed, additionalData: context) }
   }
 
   @Test func theSealHidesThePlainText() {

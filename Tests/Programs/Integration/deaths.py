@@ -11,7 +11,7 @@ import tempfile
 import time
 from typing import List, NamedTuple
 
-from house import House, Scene
+from agent_fixture import AgentFixture, Scene
 
 ALL = os.environ.get("LANYARD_KILLS") == "all"
 SAMPLE = 30
@@ -89,7 +89,7 @@ def is_sound(state: str) -> bool:
             return store.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
-class Deaths(House):
+class Deaths(AgentFixture):
     """Tests that kill at some of the points, by a seed that is told on failure; LANYARD_KILLS=all takes all."""
 
     @classmethod

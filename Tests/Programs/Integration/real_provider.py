@@ -19,7 +19,7 @@ import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Dict, List, NamedTuple, Optional
 
-from house import PATIENCE_SECONDS, ROOT
+from agent_fixture import PATIENCE_SECONDS, ROOT
 
 FOLDER = os.path.join(ROOT, "Tests", "Programs", "RealProvider")
 PASSWORD = "correct horse"

@@ -17,7 +17,7 @@ import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from house import AGENT, DEMO, PATIENCE_SECONDS, STATUS, House, LanyardError, add_provider, import_account, raw, request
+from agent_fixture import AGENT, DEMO, PATIENCE_SECONDS, STATUS, AgentFixture, LanyardError, add_provider, import_account, raw, request
 
 CANNOT_CREATE, ALREADY_RUNNING = 73, 75
 OVERLOADED = 1003
@@ -58,7 +58,7 @@ def reached(path):
 
 
 @unittest.skipUnless(IS_ROOT, "NOT TESTED: only root can be another user")
-class AnotherUser(House):
+class AnotherUser(AgentFixture):
     def test_the_directory_keeps_others_out(self):
         scene = self.scene()
         os.chmod(scene.directory, 0o755)
@@ -74,7 +74,7 @@ class AnotherUser(House):
         self.assertEqual(reached(scene.socket), "answered")
 
 
-class Nobodys(House):
+class Nobodys(AgentFixture):
     """An agent and a provider that both run as `nobody`, and an attacker that does."""
 
     def setUp(self):
@@ -171,7 +171,7 @@ class SameUser(Nobodys):
                 self.assertEqual((ended.si_status, ended.si_code), (how, os.CLD_KILLED), "it left a core")
 
 
-class Lock(House):
+class Lock(AgentFixture):
     def second(self, first, state=None):
         elsewhere = os.path.join(first.directory, "run2", "agent.sock")
         return first.once("--socket", elsewhere, "--state-dir", state or first.state)
@@ -205,7 +205,7 @@ class Lock(House):
         self.assertEqual(reached(first.socket), "answered")
 
 
-class Handed(House):
+class Handed(AgentFixture):
     """What a service manager says it hands over (sd_listen_fds(3)), and does not."""
 
     def started(self, scene, variables, descriptor=None):
@@ -261,7 +261,7 @@ class Handed(House):
                 self.assertEqual(process.wait(PATIENCE_SECONDS), CANNOT_CREATE)
 
 
-class Greed(House):
+class Greed(AgentFixture):
     def signed_in(self, scene):
         self.idp = self.provider()
         client = self.client(scene)
@@ -389,7 +389,7 @@ exec sleep 600
 """
 
 
-class Children(House):
+class Children(AgentFixture):
     PLANTED = {"CANARY_OF_THE_AGENT": "planted-7Qz", "AWS_SECRET_ACCESS_KEY": "planted-7Qz", "LD_PRELOAD_": "planted-7Qz",
                "BASH_ENV": "/planted-7Qz", "PYTHONPATH": "/planted-7Qz", "LISTEN_FDS": "planted-7Qz", "DISPLAY": ":77"}
 

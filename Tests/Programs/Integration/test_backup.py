@@ -9,7 +9,7 @@ import threading
 import unittest
 
 from deaths import Deaths, Faulty, Point, is_sound, kills
-from house import BIN, PATIENCE_SECONDS, House, LanyardError, add_provider, import_account
+from agent_fixture import BIN, PATIENCE_SECONDS, AgentFixture, LanyardError, add_provider, import_account
 
 PASSPHRASE = "not-a-real-passphrase-of-a-backup"
 INVALID, INTEGRITY, UNLOCK_FAILED, UNAVAILABLE = -32602, 5002, 1008, 5001
@@ -32,7 +32,7 @@ def own_files(scene):
         name for name in os.listdir(scene.state) if any(part in name for part in ("-copy", "-draft", "-fetched")))
 
 
-class Backups(House):
+class Backups(AgentFixture):
     def setUp(self):
         self.practice = self.provider()
         self.agent = self.scene()

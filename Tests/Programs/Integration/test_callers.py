@@ -7,12 +7,12 @@ import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from house import PATIENCE_SECONDS, STATUS, ConnectionLost, House, add_provider, import_account, raw, request
+from agent_fixture import PATIENCE_SECONDS, STATUS, ConnectionLost, AgentFixture, add_provider, import_account, raw, request
 
 OFFLINE, UNAVAILABLE, OVERLOADED, TIMED_OUT = 3001, 3002, 1003, 1006
 
 
-class Signed(House):
+class Signed(AgentFixture):
     """alice and bob at a provider of the test's own."""
 
     options = ()
@@ -106,7 +106,7 @@ class DeadProvider(Signed):
             return None
 
 
-class Lines(House):
+class Lines(AgentFixture):
     def test_half_a_line_is_waited_for_ten_seconds(self):
         scene = self.scene()
         with socket.socket(socket.AF_UNIX) as connection:
@@ -184,7 +184,7 @@ class Lines(House):
         self.until(lambda: "result" in (raw(scene.socket, STATUS) or [{}])[0], "a free place")
 
 
-class FewDescriptors(House):
+class FewDescriptors(AgentFixture):
     def test_with_32_descriptors_it_serves_on(self):
         scene = self.scene(start=False)
         process = subprocess.Popen(
@@ -217,7 +217,7 @@ class FewDescriptors(House):
             return None
 
 
-class Stdio(House):
+class Stdio(AgentFixture):
     def test_it_serves_and_ends_with_its_input(self):
         scene = self.scene(start=False)
         ended = scene.once("--stdio", "--state-dir", scene.state, input=STATUS + request("account.list", identity=2))

@@ -17,7 +17,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from house import BIN, House, LanyardError, PATIENCE_SECONDS, add_provider, raw, request
+from agent_fixture import BIN, AgentFixture, LanyardError, PATIENCE_SECONDS, add_provider, raw, request
 from test_memory import PINENTRY, writable_memory
 
 MARK = "vJ8wqZk3T"
@@ -111,7 +111,7 @@ def answer_of_provider(url: str, person: str) -> str:
 
 
 @unittest.skipIf(os.geteuid() != 0, "NOT TESTED: nobody but root may read the agent's memory")
-class Canaries(House):
+class Canaries(AgentFixture):
     def setUp(self):
         self.words = {
             name: canary(name)

@@ -8,7 +8,7 @@ import tempfile
 import time
 import unittest
 
-from house import PATIENCE_SECONDS, House, Scene, add_provider, import_account
+from agent_fixture import PATIENCE_SECONDS, AgentFixture, Scene, add_provider, import_account
 
 DAY = 86_400
 WINDOW_SECONDS = 4
@@ -53,7 +53,7 @@ class Shifted(Scene):
 
 
 @unittest.skipUnless(shutil.which("cc"), "NOT RUN: no C compiler here, so no clock can be shifted")
-class ClockIsSet(House):
+class ClockIsSet(AgentFixture):
     @classmethod
     def setUpClass(cls):
         directory = tempfile.TemporaryDirectory()

@@ -6,7 +6,7 @@ import threading
 import time
 import unittest
 
-from house import ConnectionLost, House, LanyardError, add_provider, import_account
+from agent_fixture import ConnectionLost, AgentFixture, LanyardError, add_provider, import_account
 
 # `all` is for those who can be counted (test_kill_points.py); a moment in a storm can not.
 KILLS = int(os.environ.get("LANYARD_KILLS", "20").replace("all", "200"))
@@ -47,7 +47,7 @@ class Storm:
         return self.unexpected
 
 
-class Kills(House):
+class Kills(AgentFixture):
     def setUp(self):
         self.seed = int(os.environ.get("LANYARD_SEED", time.time_ns() % 1_000_000))
         self.random = random.Random(self.seed)

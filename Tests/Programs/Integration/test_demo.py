@@ -8,12 +8,12 @@ import tempfile
 import time
 import unittest
 
-from house import DEMO, PATIENCE_SECONDS, House
+from agent_fixture import DEMO, PATIENCE_SECONDS, AgentFixture
 
 SECONDS = 60
 
 
-class Demo(House):
+class Demo(AgentFixture):
     def setUp(self):
         self.place = self.directory()
         self.environment = {**os.environ, "TMPDIR": self.place, "LC_ALL": "C.UTF-8"}

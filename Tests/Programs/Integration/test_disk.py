@@ -5,7 +5,7 @@ import subprocess
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from house import House, LanyardError, Scene, add_provider, import_account
+from agent_fixture import AgentFixture, LanyardError, Scene, add_provider, import_account
 
 STORE_UNAVAILABLE = 5001
 DISK = "4m"
@@ -37,7 +37,7 @@ class SmallDisk:
 
 
 @unittest.skipUnless(os.geteuid() == 0, "only root can mount a small disk")
-class FullDisk(House):
+class FullDisk(AgentFixture):
     def setUp(self):
         self.practice = self.provider()
         self.agent = Scene()

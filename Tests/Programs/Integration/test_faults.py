@@ -17,7 +17,7 @@ import unittest
 from typing import List
 
 from deaths import Deaths, Faulty, Point, is_sound
-from house import LanyardError, PATIENCE_SECONDS, Scene, add_provider, import_account
+from agent_fixture import LanyardError, PATIENCE_SECONDS, Scene, add_provider, import_account
 from test_disk import SmallDisk
 
 STORE_UNAVAILABLE = 5001

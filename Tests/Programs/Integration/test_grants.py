@@ -8,13 +8,13 @@ import subprocess
 import sys
 import unittest
 
-from house import BIN, PATIENCE_SECONDS, Client, House, LanyardError, add_provider, import_account
+from agent_fixture import BIN, PATIENCE_SECONDS, Client, AgentFixture, LanyardError, add_provider, import_account
 
 NOT_PERMITTED, LOCKED = 1007, 1001
 LANYARD = os.path.join(BIN, "lanyard")
 
 
-class Callers(House):
+class Callers(AgentFixture):
     """alice and bob, on an agent with these options."""
 
     options = ()
@@ -210,7 +210,7 @@ class StrictTests(Callers):
             again.wait()
 
 
-class LostFileTests(House):
+class LostFileTests(AgentFixture):
     def test_a_file_that_can_not_be_made_is_told(self):
         scene = self.scene("--strict-grants", start=False)
         os.mkdir(scene.state, 0o700)

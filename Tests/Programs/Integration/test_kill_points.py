@@ -13,7 +13,7 @@ import unittest
 from typing import List
 
 from deaths import Deaths, Faulty, Point, is_sound, kills
-from house import LanyardError, PATIENCE_SECONDS, add_provider, import_account
+from agent_fixture import LanyardError, PATIENCE_SECONDS, add_provider, import_account
 
 STORE_UNAVAILABLE = 5001
 REAUTHENTICATE = 2004

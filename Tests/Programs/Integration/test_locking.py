@@ -11,7 +11,7 @@ import unittest
 import unittest.mock
 from typing import Any, Callable, List, Optional
 
-from house import PATIENCE_SECONDS, House, Provider, Scene, add_provider, import_account
+from agent_fixture import PATIENCE_SECONDS, AgentFixture, Provider, Scene, add_provider, import_account
 from test_canary import SETTLED_SECONDS, Search, canary
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -76,7 +76,7 @@ class Machine:
                 stream.close()
 
 
-class Locking(House):
+class Locking(AgentFixture):
     def reasons(self, scene: Scene) -> Callable[[], str]:
         """Why the vault was locked, as subscribers are told, one after the other."""
         stream = self.client(scene).events(types=["agent.locked"])

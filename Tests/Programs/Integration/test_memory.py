@@ -4,7 +4,7 @@ import os
 import stat
 import unittest
 
-from house import House, add_provider, import_account, raw, request
+from agent_fixture import AgentFixture, add_provider, import_account, raw, request
 
 PINENTRY = r"""#!/usr/bin/python3 -u
 import sys
@@ -35,7 +35,7 @@ def writable_memory(pid):
 
 
 @unittest.skipIf(os.geteuid() != 0, "NOT TESTED: nobody but root may read the agent's memory")
-class Memory(House):
+class Memory(AgentFixture):
     def found(self, scene, canary):
         """Where it stands, or its first or second half does."""
         half = len(canary) // 2

@@ -9,7 +9,7 @@ import sys
 import time
 import unittest
 
-from house import House, LanyardError, add_provider, import_account
+from agent_fixture import AgentFixture, LanyardError, add_provider, import_account
 
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), "..", "..", "Bench")]
 from measure import wake_ups  # noqa: E402
@@ -39,7 +39,7 @@ class NetworkOfItsOwn(unittest.TestCase):
 
 
 @unittest.skipUnless(os.environ.get(APART), "run by the test above")
-class Signals(House):
+class Signals(AgentFixture):
     def setUp(self):
         ip("link", "set", "lo", "up")
         ip("link", "add", "v0", "type", "veth", "peer", "name", "v1")

@@ -13,7 +13,7 @@ import time
 import unittest
 from unittest import mock
 
-from house import PATIENCE_SECONDS, Client, House, add_provider, import_account, raw, request
+from agent_fixture import PATIENCE_SECONDS, Client, AgentFixture, add_provider, import_account, raw, request
 
 FAILED = 4003
 
@@ -56,7 +56,7 @@ class Terminal:
 
 
 @unittest.skipIf(MISSING, f"NOT TESTED: {', '.join(MISSING)} not installed (apt-get install pinentry-tty pinentry-curses)")
-class RealPinentry(House):
+class RealPinentry(AgentFixture):
     def prepare(self, program, in_the_foreground=False):
         self.terminal = Terminal()
         self.addCleanup(self.terminal.close)

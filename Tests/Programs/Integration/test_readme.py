@@ -9,7 +9,7 @@ import threading
 import unittest
 import urllib.request
 
-from house import BIN, ROOT, House
+from agent_fixture import BIN, ROOT, AgentFixture
 
 SECONDS = 60
 PORT_OF_THE_PAGE = "127.0.0.1:52745"
@@ -44,7 +44,7 @@ def pattern(shown):
 
 
 @unittest.skipUnless(shutil.which("socat") and shutil.which("curl"), "the tour uses curl and socat")
-class Tour(House):
+class Tour(AgentFixture):
     def setUp(self):
         self.place = self.directory()
         self.app = os.path.join(self.place, "home", "src", "app")

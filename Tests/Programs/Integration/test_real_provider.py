@@ -5,7 +5,7 @@ import os
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from house import House, LanyardError
+from agent_fixture import AgentFixture, LanyardError
 from real_provider import FOLDER, PASSWORD, Browser, Form, RealProvider
 
 REAUTHENTICATE, SIGN_IN_FAILED = 2004, 2007
@@ -40,7 +40,7 @@ def tearDownModule():
             file.write(table)
 
 
-class Real(House):
+class Real(AgentFixture):
     client_id = "public"
     reuse = {"reuse": "strict"}
 

@@ -5,12 +5,12 @@ import socket
 import unittest
 import urllib.parse
 
-from house import House, PATIENCE_SECONDS, add_provider
+from agent_fixture import AgentFixture, PATIENCE_SECONDS, add_provider
 
 FAILED = 2007
 
 
-class RedirectTests(House):
+class RedirectTests(AgentFixture):
     def setUp(self):
         self.idp = self.provider("--auto-approve", "alice")
         self.agent = self.client(self.scene())

@@ -8,7 +8,7 @@ import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from house import PATIENCE_SECONDS, House, LanyardError, add_provider, import_account, request
+from agent_fixture import PATIENCE_SECONDS, AgentFixture, LanyardError, add_provider, import_account, request
 
 LOCKED, CANCELLED = 1001, 1004
 SIGNED_OUT, REAUTHENTICATE, UNAVAILABLE = 2003, 2004, 3002
@@ -38,7 +38,7 @@ def cancel(identity):
     return json.dumps({"jsonrpc": "2.0", "method": "$/cancel", "params": {"id": identity}}).encode() + b"\n"
 
 
-class Refreshes(House):
+class Refreshes(AgentFixture):
     rotation = "strict"
     lifetime_seconds = 300
 

@@ -7,13 +7,13 @@ import signal
 import subprocess
 import unittest
 
-from house import AGENT, BIN, PATIENCE_SECONDS, House, LanyardError, add_provider, import_account, raw, request
+from agent_fixture import AGENT, BIN, PATIENCE_SECONDS, AgentFixture, LanyardError, add_provider, import_account, raw, request
 
 CLIENT_SECRET = "practice-secret"
 PEOPLE = {"alice": "alice@acme.example", "bob": "bob@globex.example"}
 
 
-class Secrecy(House):
+class Secrecy(AgentFixture):
     """An agent at its most talkative, after a day's work."""
 
     def setUp(self):
@@ -151,7 +151,7 @@ class Secrecy(House):
         self.assertTrue(any(path.endswith(".sqlite") for path in files.values()))
 
 
-class Commands(House):
+class Commands(AgentFixture):
     def test_a_token_is_never_an_argument(self):
         """`lanyard` passes nothing secret to another program by its arguments: strings of them are for all to see."""
         practice = self.provider()

@@ -10,7 +10,7 @@ import threading
 import time
 import unittest
 
-from house import PATIENCE_SECONDS, House, Scene, add_provider, import_account, request
+from agent_fixture import PATIENCE_SECONDS, AgentFixture, Scene, add_provider, import_account, request
 from message_bus import BusError, Connection, Session, Variant
 from test_memory import writable_memory
 
@@ -107,7 +107,7 @@ class SessionScene(Scene):
         return {**super().environment, "DBUS_SESSION_BUS_ADDRESS": self.session.address}
 
 
-class SessionHouse(House):
+class SessionHouse(AgentFixture):
     def session(self):
         session = Session()
         self.addCleanup(session.close)

@@ -15,7 +15,7 @@ import tempfile
 import unittest
 
 from deaths import Deaths, Faulty, Point, is_sound, kills
-from house import LanyardError, PATIENCE_SECONDS, add_provider
+from agent_fixture import LanyardError, PATIENCE_SECONDS, add_provider
 
 SIGNED_OUT = 2003
 PERSON, EMAIL = "alice", "alice@acme.example"

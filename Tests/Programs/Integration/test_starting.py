@@ -9,12 +9,12 @@ import stat
 import subprocess
 import unittest
 
-from house import AGENT, PATIENCE_SECONDS, STATUS, House, Scene, raw
+from agent_fixture import AGENT, PATIENCE_SECONDS, STATUS, AgentFixture, Scene, raw
 
 CANNOT_CREATE, STORE_FAILED, ALREADY_RUNNING, VAULT_CLOSED, USAGE = 73, 74, 75, 76, 64
 
 
-class OneAgent(House):
+class OneAgent(AgentFixture):
     def test_a_second_agent_says_who_holds_the_state(self):
         first = self.scene()
         elsewhere = os.path.join(first.directory, "run2", "agent.sock")
@@ -57,7 +57,7 @@ class OneAgent(House):
         self.assertIn("result", raw(scene.socket, STATUS)[0])
 
 
-class Sockets(House):
+class Sockets(AgentFixture):
     def test_a_stale_socket_is_taken_over(self):
         scene = self.scene()
         scene.kill()
@@ -100,7 +100,7 @@ class Sockets(House):
             self.assertFalse([line for line in table if "@" in line and scene.directory in line])
 
 
-class Directories(House):
+class Directories(AgentFixture):
     def place(self, scene, kind):
         return scene.state if kind == "state" else os.path.dirname(scene.socket)
 
@@ -178,7 +178,7 @@ class Directories(House):
         self.assertIn("result", raw(f"/proc/self/fd/{descriptor}/agent.sock", STATUS)[0])
 
 
-class Words(House):
+class Words(AgentFixture):
     def test_mistakes_are_usage_and_start_nothing(self):
         scene = self.scene(start=False)
         for options in (
@@ -206,7 +206,7 @@ class Words(House):
         self.assertFalse(os.path.exists(scene.state))
 
 
-class Ending(House):
+class Ending(AgentFixture):
     def test_signals_end_it_with_0(self):
         scene = self.scene()
         for how in (signal.SIGTERM, signal.SIGINT):
@@ -230,7 +230,7 @@ class Ending(House):
         self.assertEqual(process.communicate(timeout=PATIENCE_SECONDS)[0], b"")
 
 
-class Activation(House):
+class Activation(AgentFixture):
     """Socket activation, by the protocol of sd_listen_fds(3)."""
 
     def start_with(self, scene: Scene, listener: socket.socket) -> subprocess.Popen:

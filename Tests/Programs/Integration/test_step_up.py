@@ -6,7 +6,7 @@ import threading
 import time
 import unittest
 
-from house import ConnectionLost, House, LanyardError, add_provider, import_account
+from agent_fixture import ConnectionLost, AgentFixture, LanyardError, add_provider, import_account
 
 UNLOCK_FAILED, DATA_LOCKED, SIGNED_OUT, FAILED, THROTTLED = 1008, 2008, 2003, 4003, 4004
 
@@ -37,7 +37,7 @@ for line in sys.stdin:
 """
 
 
-class StepUp(House):
+class StepUp(AgentFixture):
     def prepare(self, *options):
         self.idp = self.provider()
         scene = self.scene(*options)

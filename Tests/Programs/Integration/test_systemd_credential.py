@@ -3,7 +3,7 @@
 import os
 import unittest
 
-from house import House, Scene, add_provider, import_account
+from agent_fixture import AgentFixture, Scene, add_provider, import_account
 
 VAULT_CLOSED = 76
 
@@ -19,7 +19,7 @@ class ServiceScene(Scene):
         return {**super().environment, **own}
 
 
-class Credential(House):
+class Credential(AgentFixture):
     def prepared(self, content=None):
         scene = ServiceScene("--protection", "systemd-credential")
         self.addCleanup(scene.__exit__)

@@ -16,7 +16,7 @@ import time
 import unittest
 from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
-from house import Client, House, LanyardError, Provider, Scene, add_provider, import_account
+from agent_fixture import Client, AgentFixture, LanyardError, Provider, Scene, add_provider, import_account
 
 INVALID_PARAMS, LOCKED, UNLOCK_FAILED, INTEGRITY = -32602, 1001, 1008, 5002
 STORE_FAILED, VAULT_CLOSED = 74, 76
@@ -119,7 +119,7 @@ def flips(was: Any, chance: random.Random) -> List[Any]:
     return [was ^ 1, was + 1000, -1, 1 << 40, (1 << 63) - 1]
 
 
-class Tampering(House):
+class Tampering(AgentFixture):
     """alice (with a PIN and a kept secret) and bob at one provider, carol at another; one policy for each.
 
     The directories are kept as they were, and every attack begins with them.
@@ -601,7 +601,7 @@ class Tampering(House):
         self.assertFalse(self.audit_verified(attack)["intact"])
 
 
-class Costs(House):
+class Costs(AgentFixture):
     """The passphrase slot: what a guess costs stands beside it, and somebody may want it to cost less."""
 
     RIGHT = "correct horse battery staple"

@@ -5,14 +5,14 @@ import shutil
 import threading
 import unittest
 
-from house import PATIENCE_SECONDS, House, add_provider, import_account
+from agent_fixture import PATIENCE_SECONDS, AgentFixture, add_provider, import_account
 
 LOCKED, UNLOCK_FAILED, INTEGRITY, ROLLED_BACK = 1001, 1008, 5002, 5003
 STORE_FAILED, VAULT_CLOSED = 74, 76
 RIGHT, WRONG = "correct horse battery staple", "correct horse battery stable"
 
 
-class Passphrase(House):
+class Passphrase(AgentFixture):
     def passphrase_file(self, words, mode=0o600):
         path = os.path.join(self.directory(), "passphrase")
         with open(path, "w") as file:
@@ -139,7 +139,7 @@ class Passphrase(House):
         self.unlock(client)
 
 
-class KeyFile(House):
+class KeyFile(AgentFixture):
     def prepared(self):
         practice = self.provider()
         scene = self.scene()

@@ -17,7 +17,7 @@ struct CompatibilityTests {
 
     func contract() throws -> Contract {
       let edits = try edits.map { ($0.pointer, try $0.value.map { try JSONValue(parsing: $0) }) }
-      return try House.contract(changing: path) { document in
+      return try RepositoryFixture.contract(changing: path) { document in
         for (pointer, value) in edits { document[at: pointer] = value }
       }
     }
@@ -65,10 +65,10 @@ struct CompatibilityTests {
 
   @Test(arguments: breaking)
   func breakingAClientIsFound(_ change: Change) throws {
-    let old = House.contract
+    let old = RepositoryFixture.contract
     let new: Contract
     if change.testDescription == "an error tells less" {
-      new = try House.contract(changing: change.path) { value in
+      new = try RepositoryFixture.contract(changing: change.path) { value in
         for index in value["errors"]!.elements!.indices { value[at: "/errors/\(index)/data"] = .array([]) }
       }
     } else {
@@ -78,7 +78,7 @@ struct CompatibilityTests {
   }
 
   @Test func aMethodAnEventAndAnErrorThatAreGoneAreFound() throws {
-    let old = House.contract
+    let old = RepositoryFixture.contract
     var new = old
     new.methods.removeAll { $0.name == "token.reject" }
     new.events.removeAll { $0.name == "clock.suspect" }
@@ -108,6 +108,6 @@ struct CompatibilityTests {
 
   @Test(arguments: growing)
   func growthIsNoProblem(_ change: Change) throws {
-    #expect(Compatibility.problems(from: House.contract, to: try change.contract()) == [])
+    #expect(Compatibility.problems(from: RepositoryFixture.contract, to: try change.contract()) == [])
   }
 }

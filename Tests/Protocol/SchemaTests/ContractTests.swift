@@ -80,7 +80,7 @@ struct ContractTests {
     """
 
   @Test func everyMethodHasTheParamsOfItsRow() {
-    let contract = House.contract
+    let contract = RepositoryFixture.contract
     let told = contract.methods.map { method in
       let members = contract.resolved(method.params).object?.members ?? []
       let words = members.map { member in
@@ -132,7 +132,7 @@ struct ContractTests {
     ("audit.verify", "intact entries head"), ("grant.create", "secret!"),
   ])
   func resultsHaveTheMembersOfTheirRow(_ name: String, _ members: String) throws {
-    let contract = House.contract
+    let contract = RepositoryFixture.contract
     let method = try #require(contract.method(name))
     let shape = try #require(contract.resolved(method.result).object)
     for wanted in members.split(separator: " ") {
@@ -167,7 +167,7 @@ struct ContractTests {
     ),
   ])
   func wordsAreThoseOfTheContract(_ name: String, _ words: String) {
-    guard case .enumeration(let known)? = House.contract.type(name)?.kind else {
+    guard case .enumeration(let known)? = RepositoryFixture.contract.type(name)?.kind else {
       Issue.record("types/\(name).json is no set of words")
       return
     }
@@ -184,13 +184,13 @@ struct ContractTests {
       4001 denied 4002 stepUpRequired 4003 stepUpFailed 4004 stepUpThrottled 4005 policyInvalid
       5001 storeUnavailable 5002 integrity 5003 rolledBack 6001 originNotAllowed 6002 operationNotFound 6003 notFound
       """
-    let told = House.contract.errors.flatMap { ["\($0.code)", $0.name] }
+    let told = RepositoryFixture.contract.errors.flatMap { ["\($0.code)", $0.name] }
     #expect(told == table.split { $0.isWhitespace }.map(String.init))
   }
 
   @Test func defaultsAreThoseOfTheContract() {
     func value(_ method: String, _ member: String) -> JSONValue? {
-      let shape = House.contract.resolved(House.contract.method(method)!.params).object
+      let shape = RepositoryFixture.contract.resolved(RepositoryFixture.contract.method(method)!.params).object
       return shape?.members.first { $0.name == member }?.schema.defaultValue
     }
     #expect(value("token.get", "minimumLifetimeSeconds") == .number("60"))
@@ -199,7 +199,7 @@ struct ContractTests {
   }
 
   @Test func onlyTheMethodsOfTheContractCarryBodies() {
-    let bodies = House.contract.methods.filter(\.carriesBody).map(\.name)
+    let bodies = RepositoryFixture.contract.methods.filter(\.carriesBody).map(\.name)
     #expect(
       bodies == [
         "request.send", "policy.get", "policy.set", "policy.validate", "policy.list", "policy.explain", "secret.put",

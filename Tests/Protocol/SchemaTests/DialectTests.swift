@@ -32,7 +32,7 @@ struct DialectTests {
     let value = try JSONValue(parsing: json)
     let path = "methods/account.rename.json"
     do {
-      _ = try House.contract(changing: path) { $0[at: pointer] = value }
+      _ = try RepositoryFixture.contract(changing: path) { $0[at: pointer] = value }
       Issue.record("nobody refused \(pointer)")
     } catch let error as ContractProblems {
       #expect(error.problems.contains { $0.pointer.hasPrefix(path) && $0.description.contains(word) }, "\(error)")
@@ -42,7 +42,7 @@ struct DialectTests {
   @Test func aTypeThatContainsItselfIsRefused() {
     let items = #"{"type":"array","maxItems":2,"items":{"$ref":"../types/decision.json"}}"#
     #expect(throws: ContractProblems.self) {
-      try House.contract(changing: "types/policyUse.json") { value in
+      try RepositoryFixture.contract(changing: "types/policyUse.json") { value in
         value[at: "/properties/others"] = try! JSONValue(parsing: items)
       }
     }
@@ -50,7 +50,9 @@ struct DialectTests {
 
   @Test func anExampleNeverShowsWhatLooksLikeARealSecret() {
     #expect(throws: ContractProblems.self) {
-      try House.contract(changing: "methods/token.get.json") { $0[at: "/examples/0/result/accessToken"] = "eyJhbGciOi" }
+      try RepositoryFixture.contract(changing: "methods/token.get.json") {
+        $0[at: "/examples/0/result/accessToken"] = "eyJhbGciOi"
+      }
     }
   }
 

@@ -5,11 +5,11 @@ import Testing
 /// What is generated is what the schemas say now.
 struct DriftTests {
   @Test func nothingDrifted() {
-    #expect(House.workshop.drift() == [])
+    #expect(RepositoryFixture.workshop.drift() == [])
   }
 
   @Test func noPromiseOfAFrozenVersionIsBroken() throws {
-    #expect(try House.workshop.incompatibilities() == [])
+    #expect(try RepositoryFixture.workshop.incompatibilities() == [])
   }
 
   @Test func aStaleAMissingAndALeftoverFileAreTold() throws {
@@ -17,17 +17,18 @@ struct DriftTests {
       path: "lanyard-drift-\(ProcessInfo.processInfo.processIdentifier)")
     defer { try? FileManager.default.removeItem(at: top) }
     try FileManager.default.createDirectory(at: top, withIntermediateDirectories: true)
-    try FileManager.default.copyItem(at: House.top.appending(path: "Schemas"), to: top.appending(path: "Schemas"))
-    let workshop = try Workshop(top: top)
+    try FileManager.default.copyItem(
+      at: RepositoryFixture.top.appending(path: "Schemas"), to: top.appending(path: "Schemas"))
+    let workshop = try ContractRepository(top: top)
     #expect(try workshop.generate().isEmpty == false)
     #expect(workshop.drift() == [])
     let generated = top.appending(path: "Sources/Protocol/AgentProtocol/Generated")
-    try Data("// by hand".utf8).write(to: generated.appending(path: "Words.swift"))
+    try Data("// by hand".utf8).write(to: generated.appending(path: "Enums.swift"))
     try FileManager.default.removeItem(at: generated.appending(path: "Methods/Token.swift"))
     try Data("// of a method that is gone".utf8).write(to: generated.appending(path: "Methods/Gone.swift"))
     let drift = workshop.drift()
     #expect(drift.count == 3)
-    for name in ["Words.swift", "Methods/Token.swift", "Methods/Gone.swift"] {
+    for name in ["Enums.swift", "Methods/Token.swift", "Methods/Gone.swift"] {
       #expect(drift.contains { $0.contains(name) }, "\(name)")
     }
     #expect(try workshop.generate().count == 3)
@@ -35,12 +36,12 @@ struct DriftTests {
   }
 
   @Test func theDigestDoesNotDependOnTheOrderOfMembers() throws {
-    let reordered = try House.contract(changing: "types/decision.json") { value in
+    let reordered = try RepositoryFixture.contract(changing: "types/decision.json") { value in
       value = .object(value.members!.reversed())
     }
-    let changed = try House.contract(changing: "types/decision.json") { $0[at: "/title"] = "Another" }
-    #expect(reordered.digest == House.contract.digest)
-    #expect(changed.digest != House.contract.digest)
-    #expect(House.contract.digest.count == 64)
+    let changed = try RepositoryFixture.contract(changing: "types/decision.json") { $0[at: "/title"] = "Another" }
+    #expect(reordered.digest == RepositoryFixture.contract.digest)
+    #expect(changed.digest != RepositoryFixture.contract.digest)
+    #expect(RepositoryFixture.contract.digest.count == 64)
   }
 }

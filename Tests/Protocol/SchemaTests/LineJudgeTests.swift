@@ -7,7 +7,7 @@ struct LineJudgeTests {
   private static let get = #"{"jsonrpc":"2.0","id":"a","method":"token.get","params":{"account":"work"}}"#
 
   private func problems(_ sent: [String], _ received: String) -> [String] {
-    var judge = LineJudge(House.contract)
+    var judge = LineJudge(RepositoryFixture.contract)
     for line in sent { judge.sent([UInt8](line.utf8)) }
     return judge.received([UInt8](received.utf8)).map(\.pointer)
   }
@@ -52,7 +52,7 @@ struct LineJudgeTests {
   }
 
   @Test func anAnswerComesOnce() {
-    var judge = LineJudge(House.contract)
+    var judge = LineJudge(RepositoryFixture.contract)
     judge.sent([UInt8](Self.lock.utf8))
     let answer = [UInt8](#"{"jsonrpc":"2.0","id":1,"result":{"locked":true}}"#.utf8)
     #expect(judge.received(answer).isEmpty)

@@ -31,15 +31,15 @@ struct PolicyLoaderTests {
   }
 
   private static func compare(_ document: JSONValue) {
-    let schemas = House.contract.problems(inPolicy: document).map { "\($0)" }
+    let schemas = RepositoryFixture.contract.problems(inPolicy: document).map { "\($0)" }
     let readers = readersProblems(document)
     #expect(schemas.isEmpty == readers.isEmpty, "schema: \(schemas), reader: \(readers)")
   }
 
   @Test func theReaderAndTheSchemaTakeTheSame() throws {
     let whole = try JSONValue(parsing: Self.whole)
-    #expect(Self.readersProblems(whole) == [] && House.contract.problems(inPolicy: whole).isEmpty)
-    let schema = House.contract.policy
+    #expect(Self.readersProblems(whole) == [] && RepositoryFixture.contract.problems(inPolicy: whole).isEmpty)
+    let schema = RepositoryFixture.contract.policy
     let shape = try #require(schema.shape)
     var compared = 0
     func compare(_ document: JSONValue) {
@@ -76,22 +76,22 @@ struct PolicyLoaderTests {
   }
 
   @Test func theExampleIsReadByBoth() throws {
-    let file = House.top.appending(path: "Schemas/examples/field-service.policy.json")
+    let file = RepositoryFixture.top.appending(path: "Schemas/examples/field-service.policy.json")
     let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
     let example = try JSONValue(parsing: text)
-    #expect(Self.readersProblems(example) == [] && House.contract.problems(inPolicy: example).isEmpty)
+    #expect(Self.readersProblems(example) == [] && RepositoryFixture.contract.problems(inPolicy: example).isEmpty)
     #expect(example == (try JSONValue(parsing: PolicyTests.fieldService)), "it is the design's own")
   }
 }
 
 extension Schema {
-  fileprivate var shape: ObjectShape? { House.contract.resolved(self).object }
+  fileprivate var shape: ObjectShape? { RepositoryFixture.contract.resolved(self).object }
 
   fileprivate var values: Schema? {
-    if case .map(let shape) = House.contract.resolved(self).kind { shape.values } else { nil }
+    if case .map(let shape) = RepositoryFixture.contract.resolved(self).kind { shape.values } else { nil }
   }
 
   fileprivate var items: Schema? {
-    if case .array(let shape) = House.contract.resolved(self).kind { shape.items } else { nil }
+    if case .array(let shape) = RepositoryFixture.contract.resolved(self).kind { shape.items } else { nil }
   }
 }

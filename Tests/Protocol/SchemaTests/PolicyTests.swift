@@ -29,7 +29,7 @@ struct PolicyTests {
     """
 
   @Test func theExampleOfTheDesignIsAPolicy() throws {
-    #expect(House.contract.problems(inPolicy: try JSONValue(parsing: Self.fieldService)) == [])
+    #expect(RepositoryFixture.contract.problems(inPolicy: try JSONValue(parsing: Self.fieldService)) == [])
   }
 
   @Test(arguments: [
@@ -41,6 +41,6 @@ struct PolicyTests {
   func aMistakeIsFoundAtItsPlace(_ pointer: String, _ json: String) throws {
     var document = try JSONValue(parsing: Self.fieldService)
     document[at: pointer] = try JSONValue(parsing: json)
-    #expect(House.contract.problems(inPolicy: document).map(\.pointer) == [pointer])
+    #expect(RepositoryFixture.contract.problems(inPolicy: document).map(\.pointer) == [pointer])
   }
 }

@@ -8,15 +8,15 @@ import Testing
 /// The generated Swift reads params as the schemas say.
 struct ReadingTests {
   @Test func thereIsSwiftForEveryMethod() {
-    #expect(EveryMethod.types.map { $0.info.name } == House.contract.methods.map(\.name))
-    #expect(MethodTable.all.map(\.name) == House.contract.methods.map(\.name).sorted())
+    #expect(EveryMethod.types.map { $0.info.name } == RepositoryFixture.contract.methods.map(\.name))
+    #expect(MethodTable.all.map(\.name) == RepositoryFixture.contract.methods.map(\.name).sorted())
     #expect(MethodTable.byName.count == MethodTable.all.count)
-    #expect(AgentContract.schemaDigest == House.contract.digest)
+    #expect(AgentContract.schemaDigest == RepositoryFixture.contract.digest)
   }
 
   @Test func everyExampleIsRead() throws {
     for type in EveryMethod.types {
-      for example in House.contract.method(type.info.name)!.examples {
+      for example in RepositoryFixture.contract.method(type.info.name)!.examples {
         #expect(try EveryMethod.problem(type, params: example.params.compact) == nil, "\(type.info.name)")
       }
     }
@@ -27,11 +27,11 @@ struct ReadingTests {
   @Test func theReaderAndTheValidatorAgree() throws {
     var spoiledCount = 0
     for type in EveryMethod.types {
-      let method = House.contract.method(type.info.name)!
+      let method = RepositoryFixture.contract.method(type.info.name)!
       for example in method.examples {
         for params in Spoiling.variants(of: example.params, by: method.params) {
           spoiledCount += 1
-          let expected = House.contract.validate(params, against: method.params)
+          let expected = RepositoryFixture.contract.validate(params, against: method.params)
           let found = try EveryMethod.problem(type, params: params.compact)
           #expect((found == nil) == expected.isEmpty, "\(method.name) \(params.compact) \(expected)")
           if let found {

@@ -3,7 +3,7 @@ import SchemaKit
 /// Variants of good params, each spoiled, or stretched to a bound, in one place.
 enum Spoiling {
   static func variants(of value: JSONValue, by schema: Schema) -> [JSONValue] {
-    let schema = House.contract.resolved(schema)
+    let schema = RepositoryFixture.contract.resolved(schema)
     var spoiled: [JSONValue] = []
     switch schema.kind {
     case .object(let shape):
@@ -57,7 +57,7 @@ enum Spoiling {
       "url": "https://idp.example",
     ]
     if let name = schema.reference, let sample = named[name] { return sample }
-    let schema = House.contract.resolved(schema)
+    let schema = RepositoryFixture.contract.resolved(schema)
     return switch schema.kind {
     case .object(let shape):
       .object(shape.members.filter(\.isRequired).map { JSONMember($0.name, sample($0.schema)) })

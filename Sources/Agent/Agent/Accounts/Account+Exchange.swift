@@ -19,47 +19,47 @@ extension Account {
   }
 
   /// What a request came to while the vault was locked, so that the journal could not be told.
-  struct Unsettled {
+  struct UnreportedOutcome {
     var intent: ExchangeIntent
     /// Nil if nothing was sent.
     var failure: ExchangeFailure?
   }
 
   func exchange(_ attempt: TokenMachine.Attempt) async {
-    guard let start = loaded, start.machine.exchange == attempt, underWay == nil else { return }
+    guard let start = loaded, start.machine.exchange == attempt, currentExchange == nil else { return }
     runs += 1
     let run = Run(
-      number: runs, key: attempt.key, startedAt: attempt.startedAt, ticket: around.gate.ticket())
-    underWay = run
+      number: runs, key: attempt.key, startedAt: attempt.startedAt, ticket: dependencies.gate.ticket())
+    currentExchange = run
     await carryOut(run, issuer: start.profile.identity.issuer)
     end(run)
   }
 
   private func end(_ run: Run) {
-    guard underWay == run else { return }  // a sign-in took its place
-    underWay = nil
+    guard currentExchange == run else { return }  // a sign-in took its place
+    currentExchange = nil
     if loaded == nil { replacements += 1 }  // who is loading has read what was before
     // An attempt that began meanwhile has waited for the end of this one.
-    if let waiting = loaded?.machine.exchange { around.background.start { await self.exchange(waiting) } }
+    if let waiting = loaded?.machine.exchange { dependencies.background.start { await self.exchange(waiting) } }
     watchRenewal()
   }
 
   /// What is in the agent's own hands needs no place in line; whatever is sent does.
   private func carryOut(_ run: Run, issuer: String) async {
-    if let held = unkept {
+    if let held = pendingResponse {
       // An answer that came earlier is kept before anything new is asked: the token in it is the only one that lives.
       if held.intent.epoch == loaded?.profile.epoch { return await keep(held, run) }
       // Somebody signed in since: it is nobody's any more.
-      unkept = nil
+      pendingResponse = nil
       await quarantine(held)
     }
-    if let ended = unsettled {
-      unsettled = nil
+    if let ended = unreportedOutcome {
+      unreportedOutcome = nil
       if let failure = ended.failure { return await fail(run, failure, intent: ended.intent) }
     }
     let isWanted = loaded?.machine.isWanted ?? false
-    guard await around.gate.enter(run.ticket, issuer: issuer, isWanted: isWanted) else { return }
-    defer { around.gate.leave(run.ticket) }
+    guard await dependencies.gate.enter(run.ticket, issuer: issuer, isWanted: isWanted) else { return }
+    defer { dependencies.gate.leave(run.ticket) }
     guard let attempt = current(run), let start = loaded else { return }
     await send(run, start, attempt)
   }
@@ -75,11 +75,12 @@ extension Account {
     let intent = ExchangeIntent(
       attempt: attempt.number, epoch: start.profile.epoch, generation: start.grant.generation,
       fingerprint: Fingerprint.of(refreshToken), wall: clock.wall(), bootID: clock.bootID, boot: clock.boot(),
-      key: attempt.key, isReplay: attempt.isReplay, nonce: around.environment.entropy.bytes(ExchangeIntent.nonceBytes))
+      key: attempt.key, isReplay: attempt.isReplay,
+      nonce: dependencies.environment.entropy.bytes(ExchangeIntent.nonceBytes))
     let provider: Provider
     do {
-      provider = try await around.registry.provider(named: start.profile.provider.text)
-      guard try await around.registry.begin(intent, of: id) else { return }
+      provider = try await dependencies.vault.provider(named: start.profile.provider.text)
+      guard try await dependencies.vault.begin(intent, of: id) else { return }
     } catch {
       return await fail(run, store: error)
     }
@@ -87,43 +88,43 @@ extension Account {
       if loaded == nil { await leave(nil, intent) }
       return
     }
-    let client = around.client(of: provider)
+    let client = dependencies.client(of: provider)
     switch await client.refresh(refreshToken, key: attempt.key) {
     case .failed(let failure):
       await fail(run, failure, intent: intent)
     case .answered(let body, let sentAt):
       var answered = intent
       answered.boot = sentAt
-      await keep(Registry.StagedAnswer(intent: answered, body: body), run)
+      await keep(VaultActor.StagedAnswer(intent: answered, body: body), run)
     }
   }
 
   /// The attempt that this run ends, if it still counts.
   private func current(_ run: Run, epoch: UInt64? = nil) -> TokenMachine.Attempt? {
-    guard underWay == run, let loaded, epoch == nil || loaded.profile.epoch == epoch else { return nil }
+    guard currentExchange == run, let loaded, epoch == nil || loaded.profile.epoch == epoch else { return nil }
     return loaded.machine.exchange
   }
 
   /// The account was signed out while the provider answered, or the answer is somebody else's: its token is nobody's
   /// here, and is revoked.
-  private func quarantine(_ answer: Registry.StagedAnswer) async {
+  private func quarantine(_ answer: VaultActor.StagedAnswer) async {
     guard let token = TokenResponse(body: answer.body)?.refreshToken else { return }
     await quarantine(token)
   }
 
   private func quarantine(_ token: Secret) async {
-    if let entry = try? await around.registry.quarantine(token, of: id) { around.revoke(entry) }
+    if let entry = try? await dependencies.vault.quarantine(token, of: id) { dependencies.revoke(entry) }
   }
 
   /// Steps 3 and 4: the raw answer is durable before it is judged, the new grant before anybody is told.
-  private func keep(_ answer: Registry.StagedAnswer, _ run: Run) async {
+  private func keep(_ answer: VaultActor.StagedAnswer, _ run: Run) async {
     let intent = answer.intent
     do {
-      switch try await around.registry.stage(answer.body, for: intent, of: id) {
+      switch try await dependencies.vault.stage(answer.body, for: intent, of: id) {
       case .staged: break
       case .dropped: return giveUp(answer)
       case .overtaken:
-        if unkept?.intent.epoch == intent.epoch { unkept = nil }
+        if pendingResponse?.intent.epoch == intent.epoch { pendingResponse = nil }
         return await quarantine(answer)
       }
     } catch {
@@ -133,11 +134,11 @@ extension Account {
     }
     guard current(run, epoch: intent.epoch) != nil, let now = loaded else { return }  // it is on the disk
     guard let response = TokenResponse(body: answer.body) else {
-      unkept = nil
+      pendingResponse = nil
       return await fail(run, .unknownOutcome("unreadableAnswer"), intent: intent)
     }
     guard response.accessToken != nil || response.refreshToken != nil else {
-      unkept = nil
+      pendingResponse = nil
       return await fail(run, .transient("notAnOAuthAnswer", retryAfter: nil), intent: intent)
     }
     if let change = change(in: response.idToken, of: now) {
@@ -145,7 +146,7 @@ extension Account {
       await quarantine(answer)
       if let spent = now.grant.refreshToken { await quarantine(spent) }
       loaded?.grant.refreshToken = nil
-      unkept = nil
+      pendingResponse = nil
       return await fail(run, .reauthenticate(reason: change.rawValue), intent: intent)
     }
     var grant = now.grant
@@ -154,7 +155,7 @@ extension Account {
     grant.memory = GrantMemory(
       now.machine.memory(afterSuccessFor: intent.key), boot: clock.boot(), wall: clock.wall())
     if let lifetime = response.refreshTokenExpiresIn {
-      grant.refreshTokenExpiresAt = around.time.now(for: now.profile.provider) + lifetime
+      grant.refreshTokenExpiresAt = dependencies.time.now(for: now.profile.provider) + lifetime
     }
     let narrowed = intent.key == .standard ? narrow(&grant, to: response.scope) : nil
     // What was recovered after a reboot has no time that can be trusted: its refresh token is kept, and used again.
@@ -162,13 +163,13 @@ extension Account {
       intent.bootID == clock.bootID
       ? AccessToken(
         response, for: intent.key, of: grant, sentAt: intent.boot, clock: clock,
-        now: around.time.now(for: now.profile.provider)) : nil
+        now: dependencies.time.now(for: now.profile.provider)) : nil
     let kept: AccountProfile
-    let heard: Registry.Heard?
+    let heard: VaultActor.RightsChange?
     do {
       let tokens = keepsake(with: fresh)
       guard
-        let end = try await around.registry.finish(intent, of: id, grant: grant, answer: response, tokens: tokens)
+        let end = try await dependencies.vault.finish(intent, of: id, grant: grant, answer: response, tokens: tokens)
       else { return }
       (kept, heard) = end
     } catch {
@@ -177,8 +178,8 @@ extension Account {
       return await fail(run, store: error)
     }
     guard let attempt = current(run, epoch: intent.epoch) else { return }
-    unkept = nil
-    doubt = nil
+    pendingResponse = nil
+    uncertainIntent = nil
     loaded?.grant = grant
     loaded?.lastFailure = nil
     loaded?.storeError = nil
@@ -194,10 +195,10 @@ extension Account {
     // Published before the callers are told: whoever asks after an answer gets no older token than it named.
     publish()
     if let narrowed {
-      around.events.publish(TokenScopesNarrowedEvent(scopes: grant.scopes.names, lost: narrowed), account: id)
+      dependencies.events.publish(TokenScopesNarrowedEvent(scopes: grant.scopes.names, lost: narrowed), account: id)
     }
     tell(heard)
-    around.events.publish(
+    dependencies.events.publish(
       TokenRefreshedEvent(
         generation: Int(grant.generation), expiresAt: token.expiresAt(on: clock), scopes: token.scopes.names,
         resource: intent.key.resource), account: id)
@@ -205,18 +206,18 @@ extension Account {
   }
 
   /// The vault was locked, and the answer is on the disk: the memory of before is of no use, if it is still there.
-  private func giveUp(_ answer: Registry.StagedAnswer) {
+  private func giveUp(_ answer: VaultActor.StagedAnswer) {
     // Unlocked again, and loaded with that answer: the attempt that waits goes on with it.
-    if loaded != nil, let unkept, unkept.intent.nonce == answer.intent.nonce { return }
+    if loaded != nil, let pendingResponse, pendingResponse.intent.nonce == answer.intent.nonce { return }
     release(.locked)
-    if unkept?.intent.nonce == answer.intent.nonce { unkept = nil }
+    if pendingResponse?.intent.nonce == answer.intent.nonce { pendingResponse = nil }
   }
 
   /// The disk can't take the answer now: it stays in guarded memory, and with it nothing is in doubt.
-  private func hold(_ answer: Registry.StagedAnswer, _ run: Run) {
+  private func hold(_ answer: VaultActor.StagedAnswer, _ run: Run) {
     // One that a sign-in has overtaken must not take the place of the new grant's.
-    if let unkept, unkept.intent.epoch > answer.intent.epoch { return }
-    unkept = answer
+    if let pendingResponse, pendingResponse.intent.epoch > answer.intent.epoch { return }
+    pendingResponse = answer
     guard let attempt = current(run, epoch: answer.intent.epoch) else { return }
     perform(loaded?.machine.answerIsHeld(attempt: attempt.number) ?? [])
   }
@@ -246,13 +247,13 @@ extension Account {
   /// The attempt brought no token: the machine decides what that means, and the journal keeps what is in doubt.
   private func fail(_ run: Run, _ failure: ExchangeFailure, intent: ExchangeIntent?) async {
     guard var attempt = current(run, epoch: intent?.epoch) else { return await leave(failure, intent) }
-    around.environment.log.log(
+    dependencies.environment.log.log(
       .notice, "exchange failed",
       [
         (.account, .hashed(id.text)), (.attempt, .number(Int64(attempt.number))),
         (.reason, .name(failure.code.name.description)),
       ])
-    let jitter = around.environment.entropy.fraction()
+    let jitter = dependencies.environment.entropy.fraction()
     if let intent {
       // Committed before anybody is told: after a crash the same failure is known.
       var grant = loaded!.grant
@@ -260,7 +261,7 @@ extension Account {
       _ = machine.exchangeFailed(attempt: attempt.number, failure, at: clock.boot(), jitter: jitter)
       grant.memory = GrantMemory(machine.memory, boot: clock.boot(), wall: clock.wall())
       do {
-        try await around.registry.settle(
+        try await dependencies.vault.settle(
           epoch: intent.epoch, of: id, grant: grant, journal: journal(after: failure, of: intent))
       } catch {
         // The intent stays on the disk: after a crash the outcome would be in doubt, which is never less careful.
@@ -275,12 +276,13 @@ extension Account {
   }
 
   /// What stays in the journal: what is in doubt, and if a replay never left, what was in doubt before it.
-  private func journal(after failure: ExchangeFailure, of intent: ExchangeIntent) -> Registry.JournalEnd {
+  private func journal(after failure: ExchangeFailure, of intent: ExchangeIntent) -> VaultActor.JournalEnd {
     switch failure {
     case .unknownOutcome:
-      if !intent.isReplay { doubt = intent }
+      if !intent.isReplay { uncertainIntent = intent }
       return .inDoubt(intent)
-    case .offline, .untrustedServer, .store: return intent.isReplay ? doubt.map { .inDoubt($0) } ?? .done : .done
+    case .offline, .untrustedServer, .store:
+      return intent.isReplay ? uncertainIntent.map { .inDoubt($0) } ?? .done : .done
     case .reauthenticate: return .done
     // A replay that was answered, and not with what became of the first request: the doubt stands.
     default: return intent.isReplay ? .inDoubt(intent) : .done
@@ -291,23 +293,23 @@ extension Account {
   /// before that, a token that was not spent must not be taken for one that was.
   private func leave(_ failure: ExchangeFailure?, _ intent: ExchangeIntent?) async {
     guard loaded == nil, let intent else { return }
-    unsettled = Unsettled(intent: intent, failure: failure)
+    unreportedOutcome = UnreportedOutcome(intent: intent, failure: failure)
     guard !intent.isReplay, failure?.leavesTheTokenUnspent ?? true else { return }
-    try? await around.registry.dropUnspent(intent, of: id)
+    try? await dependencies.vault.dropUnspent(intent, of: id)
   }
 
   /// The vault was locked: what is in memory is given up, and what could not be kept until now is dropped.
   func vaultWasLocked() async {
     release(.locked)
-    guard underWay == nil, let held = unkept else { return }
+    guard currentExchange == nil, let held = pendingResponse else { return }
     // Who asks after the unlocking waits for this as for an exchange.
     runs += 1
     let run = Run(
-      number: runs, key: held.intent.key, startedAt: held.intent.boot, ticket: around.gate.ticket())
-    underWay = run
-    let kept = try? await around.registry.stage(held.body, for: held.intent, of: id)
+      number: runs, key: held.intent.key, startedAt: held.intent.boot, ticket: dependencies.gate.ticket())
+    currentExchange = run
+    let kept = try? await dependencies.vault.stage(held.body, for: held.intent, of: id)
     if kept == .overtaken { await quarantine(held) }
-    if kept != nil, loaded == nil, unkept?.intent.nonce == held.intent.nonce { unkept = nil }
+    if kept != nil, loaded == nil, pendingResponse?.intent.nonce == held.intent.nonce { pendingResponse = nil }
     end(run)
   }
 }

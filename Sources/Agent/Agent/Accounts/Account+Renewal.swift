@@ -22,7 +22,7 @@ extension Account {
   private func planRenewal(at moment: BootInstant) {
     if let nextLook, nextLook <= moment { return }
     nextLook = moment
-    around.renewals.plan(self, at: moment)
+    dependencies.renewals.plan(self, at: moment)
   }
 
   func look(planned: BootInstant) {
@@ -37,16 +37,16 @@ extension Account {
 
   /// The way to the provider may be open again: what is in use and due comes soon, whoever asks comes at once.
   func reconnected() {
-    noticeOpening()
+    noticeReachability()
     retryRights()
     guard let next = loaded?.machine.nextRenewal(at: clock.boot()) else { return }
     planRenewal(at: max(next, clock.boot() + herdPause))
   }
 
-  func noticeOpening() {
-    let openings = around.connectivity.openings
-    guard heardOpenings != openings else { return }
-    heardOpenings = openings
+  func noticeReachability() {
+    let reachabilityGeneration = dependencies.connectivity.reachabilityGeneration
+    guard noticedReachability != reachabilityGeneration else { return }
+    noticedReachability = reachabilityGeneration
     loaded?.machine.reconnected()
   }
 
@@ -56,6 +56,6 @@ extension Account {
   }
 
   private var herdPause: Milliseconds {
-    Milliseconds(Int64(Double(Self.herdSpread.count) * around.environment.entropy.fraction()))
+    Milliseconds(Int64(Double(Self.herdSpread.count) * dependencies.environment.entropy.fraction()))
   }
 }

@@ -5,18 +5,18 @@ internal import AgentProtocol
 internal import Secrets
 
 /// What an account's actor needs of the agent around it.
-struct AccountSurroundings: Sendable {
-  let registry: Registry
+struct AccountDependencies: Sendable {
+  let vault: VaultActor
   let background: BackgroundWork
   let gate: ExchangeGate
   let renewals: RenewalTimer
-  let board: TokenBoard
+  let tokenCache: TokenCache
   let events: EventHub
   let connectivity: ConnectivityState
   let time: TimeKeeper
-  let policies: PolicyShelf
+  let policies: PolicyCache
   let stepUps: StepUps
-  let metadata: MetadataDesk
+  let metadata: MetadataRefresher
   let environment: AgentEnvironment
   /// Sends an entry of the outbox, in its own time.
   let revoke: @Sendable (OutboxEntry) -> Void
@@ -35,24 +35,24 @@ struct AccountSurroundings: Sendable {
 /// in `Account+Exchange.swift`, what is done without being asked in `Account+Renewal.swift`.
 actor Account {
   let id: AccountID
-  let around: AccountSurroundings
+  let dependencies: AccountDependencies
   var loaded: Loaded?
   /// An answer that is not in the store yet, because the disk failed while it came, or that is to be gone on with. It
   /// holds the only refresh token that lives, so it stays here, in guarded memory, until it is kept.
-  var unkept: Registry.StagedAnswer?
+  var pendingResponse: VaultActor.StagedAnswer?
   /// Counts what replaces the grant from outside, so that a slow load shows itself as out of date.
   var replacements = 0
-  var underWay: Run?
+  var currentExchange: Run?
   var runs: UInt64 = 0
-  var unsettled: Unsettled?
+  var unreportedOutcome: UnreportedOutcome?
   /// The request whose outcome is unknown, as the journal has it.
-  var doubt: ExchangeIntent?
+  var uncertainIntent: ExchangeIntent?
   /// When it is looked next whether a token is to be renewed.
   var nextLook: BootInstant?
   /// Up to which opening of the way the machine has heard.
-  var heardOpenings: UInt64 = 0
+  var noticedReachability: UInt64 = 0
   /// What is asked of the person's rights beside exchanges.
-  var question = RightsQuestion()
+  var question = RightsFetch()
   /// What the reading thread answers with.
   var published: PublishedToken?
   private var tokens: [UInt64: IssuedToken] = [:]
@@ -84,12 +84,12 @@ actor Account {
     var rights: RightsMemory?
   }
 
-  init(id: AccountID, around: AccountSurroundings) {
+  init(id: AccountID, dependencies: AccountDependencies) {
     self.id = id
-    self.around = around
+    self.dependencies = dependencies
   }
 
-  var clock: any AgentClock { around.environment.clock }
+  var clock: any AgentClock { dependencies.environment.clock }
 
   // MARK: what callers ask
 
@@ -103,15 +103,15 @@ actor Account {
       await withCheckedContinuation { continuation in
         // A cancellation that came first found nobody to tell, so it is looked for here.
         guard !Task.isCancelled else { return continuation.resume(returning: .failure(RPCError.cancelled)) }
-        noticeOpening()
+        noticeReachability()
         waiting[waiter] = Waiting(key: key, caller: continuation)
         perform(loaded?.machine.wanted(by: waiter, key: key, demand: demand, at: clock.boot()) ?? [])
         if loaded == nil { answer(waiter, .failure(.locked)) }
-        if let underWay, loaded?.machine.isWanted == true { around.gate.want(underWay.ticket) }
+        if let currentExchange, loaded?.machine.isWanted == true { dependencies.gate.want(currentExchange.ticket) }
         watchRenewal()
       }
     } onCancel: {
-      around.background.start { await self.leave(waiter) }
+      dependencies.background.start { await self.leave(waiter) }
     }
     return try result.get()
   }
@@ -143,20 +143,20 @@ actor Account {
   /// The account's state as a user interface shows it.
   func session() async throws(RPCError) -> SessionFacts {
     try await load()
-    noticeOpening()
+    noticeReachability()
     guard let loaded else { throw .locked }
     let now = clock.boot()
     let (machine, provider) = (loaded.machine, loaded.profile.provider)
     let state = machine.state(at: now)
     return SessionFacts(
-      profile: loaded.profile, time: around.time.reading(for: provider), state: state,
-      since: (state == loaded.toldState ? loaded.stateSince : around.time.now(for: provider)).map {
-        around.time.wall($0, of: provider)
+      profile: loaded.profile, time: dependencies.time.reading(for: provider), state: state,
+      since: (state == loaded.toldState ? loaded.stateSince : dependencies.time.now(for: provider)).map {
+        dependencies.time.wall($0, of: provider)
       }, remedies: machine.remedies(for: state),
       freshness: machine.freshness(at: now),
       accessTokenExpiresAt: machine.standardToken.map { clock.wall() + ($0.expiresAt - now) },
-      refreshTokenExpiresAt: loaded.grant.refreshTokenExpiresAt.map { around.time.wall($0, of: provider) },
-      lastOnlineAuthAt: loaded.profile.lastOnlineAuthAt.map { around.time.wall($0.time, of: provider) },
+      refreshTokenExpiresAt: loaded.grant.refreshTokenExpiresAt.map { dependencies.time.wall($0, of: provider) },
+      lastOnlineAuthAt: loaded.profile.lastOnlineAuthAt.map { dependencies.time.wall($0.time, of: provider) },
       offlineGraceUntil: offlineGraceUntil(loaded.profile), scopes: loaded.grant.scopes,
       roles: loaded.rights?.snapshot.roles.sorted() ?? [], phase: machine.phase(at: now), attempts: machine.failures,
       nextAttemptAt: machine.nextAttemptAt.flatMap { $0 > now ? clock.wall() + ($0 - now) : nil },
@@ -168,16 +168,16 @@ actor Account {
   /// A sign-in brought a new grant; it is on the disk already.
   func signedIn(
     _ profile: AccountProfile, _ grant: GrantRecord, rule: ProviderConfiguration.RefreshRule,
-    _ token: AccessToken?, idToken: Secret?, rights: RightsMemory?, opening: UInt64
+    _ token: AccessToken?, idToken: Secret?, rights: RightsMemory?, unlockGeneration: UInt64
   ) {
     replacements += 1
     // The vault was locked since: nothing of it stays in memory.
-    guard around.board.opening == opening else { return }
+    guard dependencies.tokenCache.unlockGeneration == unlockGeneration else { return }
     tokens = [:]
-    unkept = nil
-    unsettled = nil
-    underWay = nil
-    doubt = nil
+    pendingResponse = nil
+    unreportedOutcome = nil
+    currentExchange = nil
+    uncertainIntent = nil
     var machine = TokenMachine(health: .ok, rule: rule)
     if let token = token.flatMap({ take($0, from: profile.provider) }) {
       _ = machine.adopt(token.facts, for: .standard)
@@ -185,7 +185,7 @@ actor Account {
     loaded = Loaded(
       profile: profile, machine: machine, grant: grant, toldState: .active,
       stateSince: profile.stateSince, idTokenIdentity: idToken.flatMap(IDTokenIdentity.read), rights: rights)
-    around.board.setState(.active, of: id)
+    dependencies.tokenCache.setState(.active, of: id)
     publish()
     // Who waited for the old grant gets the new one's token.
     for waiter in waiting.keys.sorted() {
@@ -200,12 +200,12 @@ actor Account {
   /// finds that its attempt is no longer the current one.
   func release(_ error: RPCError) {
     replacements += 1
-    around.board.withdraw(id)
+    dependencies.tokenCache.withdraw(id)
     published = nil
     refuseWaiters(error)
     refuseQuestion(error)
     loaded = nil
-    doubt = nil
+    uncertainIntent = nil
     tokens = [:]
     nextLook = nil
   }
@@ -213,20 +213,20 @@ actor Account {
   /// With a sign-out: an answer that could not be kept has the only refresh token that lives. Its place in the outbox;
   /// nil if there is none, or an exchange is about to see to it.
   func surrender() async -> OutboxEntry? {
-    guard underWay == nil, let held = unkept else { return nil }
-    unkept = nil
+    guard currentExchange == nil, let held = pendingResponse else { return nil }
+    pendingResponse = nil
     guard let token = TokenResponse(body: held.body)?.refreshToken else { return nil }
     do {
-      return try await around.registry.quarantine(token, of: id)
+      return try await dependencies.vault.quarantine(token, of: id)
     } catch {
-      if unkept == nil { unkept = held }
+      if pendingResponse == nil { pendingResponse = held }
       return nil
     }
   }
 
   /// The provider was configured anew: what it refused before is asked again.
   func configurationChanged() async {
-    guard let rule = try? await around.registry.open(id).2 else { return }
+    guard let rule = try? await dependencies.vault.open(id).2 else { return }
     perform(loaded?.machine.reconfigured(rule: rule) ?? [])
   }
 
@@ -243,7 +243,7 @@ actor Account {
   func load() async throws(RPCError) {
     while loaded == nil {
       let asked = replacements
-      let (profile, found, rule) = try await around.registry.open(id)
+      let (profile, found, rule) = try await dependencies.vault.open(id)
       guard loaded == nil else { return }
       guard asked == replacements else { continue }  // a sign-in or sign-out came first: what was read is old
       let grant =
@@ -251,7 +251,7 @@ actor Account {
         ?? GrantRecord(
           refreshToken: nil, generation: 0, memory: GrantMemory(health: .signedOut), scopes: ScopeSet([]),
           refreshTokenExpiresAt: nil)
-      let signedOut = profile.standing != .signedIn
+      let signedOut = profile.signInStatus != .signedIn
       let now = clock.boot()
       var memory = grant.memory.memory(boot: now, wall: clock.wall())
       // A configuration may have been mended since: it is judged anew, at the price of one request.
@@ -261,9 +261,9 @@ actor Account {
       let state = machine.state(at: now)
       loaded = Loaded(
         profile: profile, machine: machine, grant: grant, toldState: state,
-        stateSince: state == profile.restingState ? profile.stateSince : around.time.now(for: profile.provider),
+        stateSince: state == profile.restingState ? profile.stateSince : dependencies.time.now(for: profile.provider),
         idTokenIdentity: found?.idToken.flatMap(IDTokenIdentity.read), rights: found?.rights)
-      around.board.setState(state, of: id)
+      dependencies.tokenCache.setState(state, of: id)
       if let found, !signedOut {
         restore(found.tokens)
         recover(found)
@@ -281,21 +281,21 @@ actor Account {
   }
 
   /// The agent ended during an exchange: what was staged is gone on with, what was only intended is in doubt.
-  private func recover(_ found: Registry.LoadedGrant) {
-    if let underWay {
+  private func recover(_ found: VaultActor.LoadedGrant) {
+    if let currentExchange {
       // Asked before the vault was locked. If it was answered meanwhile, the attempt that waits for it goes on with that.
-      if let staged = found.staged, staged.intent.epoch == loaded?.profile.epoch { unkept = staged }
-      return perform(loaded?.machine.recoveredWithAnswer(for: underWay.key, at: underWay.startedAt) ?? [])
+      if let staged = found.staged, staged.intent.epoch == loaded?.profile.epoch { pendingResponse = staged }
+      return perform(loaded?.machine.recoveredWithAnswer(for: currentExchange.key, at: currentExchange.startedAt) ?? [])
     }
-    if let ended = unsettled, unkept == nil, found.staged == nil, isStillOf(ended.intent, found) {
+    if let ended = unreportedOutcome, pendingResponse == nil, found.staged == nil, isStillOf(ended.intent, found) {
       return perform(loaded?.machine.recoveredWithAnswer(for: ended.intent.key, at: ended.intent.boot) ?? [])
     }
-    unsettled = nil
-    if let staged = unkept ?? found.staged, staged.intent.epoch == loaded?.profile.epoch {
-      unkept = staged
+    unreportedOutcome = nil
+    if let staged = pendingResponse ?? found.staged, staged.intent.epoch == loaded?.profile.epoch {
+      pendingResponse = staged
       perform(loaded?.machine.recoveredWithAnswer(for: staged.intent.key, at: clock.boot()) ?? [])
     } else if let intent = found.intent {
-      doubt = intent.isReplay ? nil : intent
+      uncertainIntent = intent.isReplay ? nil : intent
       let sentAt = intent.bootID == clock.bootID ? intent.boot : nil
       perform(
         loaded?.machine.recoveredWithoutAnswer(sentAt: sentAt, wasReplay: intent.isReplay, at: clock.boot()) ?? [])
@@ -303,7 +303,7 @@ actor Account {
   }
 
   /// True if nothing was sent since: the journal has this request, or was told that it spent nothing.
-  private func isStillOf(_ intent: ExchangeIntent, _ found: Registry.LoadedGrant) -> Bool {
+  private func isStillOf(_ intent: ExchangeIntent, _ found: VaultActor.LoadedGrant) -> Bool {
     if let journal = found.intent { return journal == intent }
     return intent.epoch == loaded?.profile.epoch && intent.generation == found.grant.generation
   }
@@ -311,7 +311,7 @@ actor Account {
   /// A doubt that was found is told once, and not at each start: so it is durable from now on.
   private func rememberDoubt(_ known: TokenMachine.Health, _ intent: ExchangeIntent?) async {
     guard let loaded, loaded.machine.health == .unknown, known != .unknown, let intent else { return }
-    try? await around.registry.settle(
+    try? await dependencies.vault.settle(
       epoch: intent.epoch, of: id, grant: loaded.grant, journal: .inDoubt(intent))
   }
 
@@ -322,7 +322,7 @@ actor Account {
       switch effect {
       case .exchange(let attempt):
         // When the agent ends nothing is begun any more, and whoever would wait for it is told.
-        if !around.background.start({ await self.exchange(attempt) }) { refuseWaiters(.shuttingDown) }
+        if !dependencies.background.start({ await self.exchange(attempt) }) { refuseWaiters(.shuttingDown) }
       case .answer(let waiter, let serial, let source):
         guard let token = tokens[serial], let issuer = loaded?.profile.identity.issuer else {
           answer(waiter, .failure(.shuttingDown))
@@ -343,7 +343,7 @@ actor Account {
         guard let loaded else { continue }
         self.loaded?.grant.memory = GrantMemory(loaded.machine.memory, boot: clock.boot(), wall: clock.wall())
       case .sessionExpired(let reason):
-        around.events.publish(SessionExpiredEvent(reason: reason, remedies: [.reauthenticate]), account: id)
+        dependencies.events.publish(SessionExpiredEvent(reason: reason, remedies: [.reauthenticate]), account: id)
       case .stateChanged:
         tellState()
       }
@@ -353,11 +353,11 @@ actor Account {
   private func tellState() {
     guard let loaded else { return }
     let state = loaded.machine.state(at: clock.boot())
-    around.board.setState(state, of: id)
+    dependencies.tokenCache.setState(state, of: id)
     guard state != loaded.toldState else { return }
     self.loaded?.toldState = state
-    self.loaded?.stateSince = around.time.now(for: loaded.profile.provider)
-    around.events.publish(SessionStateChangedEvent(state: state, previous: loaded.toldState), account: id)
+    self.loaded?.stateSince = dependencies.time.now(for: loaded.profile.provider)
+    dependencies.events.publish(SessionStateChangedEvent(state: state, previous: loaded.toldState), account: id)
   }
 
   // MARK: tokens
@@ -370,7 +370,7 @@ actor Account {
 
   private func take(_ token: AccessToken, from provider: ProviderName) -> IssuedToken? {
     let now = clock.boot()
-    let sentAt = token.sentAt(on: clock, now: around.time.now(for: provider))
+    let sentAt = token.sentAt(on: clock, now: dependencies.time.now(for: provider))
     let expiresAt = sentAt + token.lifetime
     guard expiresAt > now else { return nil }
     serials += 1
@@ -378,7 +378,8 @@ actor Account {
     let facts = TokenMachine.TokenFacts(
       serial: serials, lifetime: token.lifetime, refreshAt: refreshAt, expiresAt: expiresAt,
       renewAt: RenewalTime.of(
-        issuedAt: sentAt, refreshAt: refreshAt, expiresAt: expiresAt, jitter: around.environment.entropy.fraction()),
+        issuedAt: sentAt, refreshAt: refreshAt, expiresAt: expiresAt,
+        jitter: dependencies.environment.entropy.fraction()),
       fingerprint: Fingerprint.of(token.secret))
     let issued = IssuedToken(issued: token, facts: facts)
     tokens[serials] = issued
@@ -422,13 +423,13 @@ actor Account {
     tokens = tokens.filter { live.contains($0.key) }
     guard let facts = loaded.machine.standardToken, let token = tokens[facts.serial] else {
       published = nil
-      return around.board.withdraw(id)
+      return dependencies.tokenCache.withdraw(id)
     }
     guard published?.serial != facts.serial else { return }
     noteUse()
     let fresh = PublishedToken(
       token, account: id, issuer: loaded.profile.identity.issuer, expiresAt: token.expiresAt(on: clock))
     published = fresh
-    around.board.publish(fresh)
+    dependencies.tokenCache.publish(fresh)
   }
 }

@@ -4,15 +4,15 @@ internal import Synchronization
 
 /// The actors of the accounts that somebody asked for since the start; each begins to exist when it is asked for.
 final class AccountDirectory: Sendable {
-  private let around: AccountSurroundings
+  private let dependencies: AccountDependencies
   private let actors = Mutex<[AccountID: Account]>([:])
 
-  init(around: AccountSurroundings) { self.around = around }
+  init(dependencies: AccountDependencies) { self.dependencies = dependencies }
 
   func account(_ id: AccountID) -> Account {
     actors.withLock { actors in
       if let known = actors[id] { return known }
-      let account = Account(id: id, around: around)
+      let account = Account(id: id, dependencies: dependencies)
       actors[id] = account
       return account
     }
@@ -21,26 +21,26 @@ final class AccountDirectory: Sendable {
   /// The actor of the account that a selector names now, without asking the registry where that can be: it may be
   /// writing for another account.
   func actor(_ selector: AccountSelector) async throws(RPCError) -> Account {
-    if let id = around.board.account(selector: selector).flatMap({ AccountID($0) }) { return account(id) }
+    if let id = dependencies.tokenCache.account(selector: selector) { return account(id) }
     return try await account(selector).1
   }
 
   /// The account that a selector names now, with its actor.
   func account(_ selector: AccountSelector) async throws(RPCError) -> (AccountProfile, Account) {
-    let profile = try await around.registry.profile(selector)
+    let profile = try await dependencies.vault.profile(selector)
     return (profile, account(profile.id))
   }
 
   /// A client says that the way to the providers is open again.
   func reconnected() {
     for account in actors.withLock({ $0.values.sorted { $0.id < $1.id } }) {
-      around.background.start { await account.reconnected() }
+      dependencies.background.start { await account.reconnected() }
     }
   }
 
   func clockChanged() {
     for account in actors.withLock({ $0.values.sorted { $0.id < $1.id } }) {
-      around.background.start { await account.clockChanged() }
+      dependencies.background.start { await account.clockChanged() }
     }
   }
 
@@ -62,7 +62,7 @@ final class AccountDirectory: Sendable {
   func releaseAll() async {
     // The actors stay: one may hold an answer that could not be kept yet.
     for account in actors.withLock({ $0.values.sorted { $0.id < $1.id } }) { await account.vaultWasLocked() }
-    around.renewals.clear()
+    dependencies.renewals.clear()
   }
 
   /// The agent ends: whoever waits is told, exchanges in flight go on to their end.

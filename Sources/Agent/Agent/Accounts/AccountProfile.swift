@@ -8,7 +8,7 @@ internal import Secrets
 /// Who an account is: what lists show and look-ups need. Kept apart from its tokens, so that it stays readable when
 /// they are gone or sealed.
 struct AccountProfile: Sendable, Hashable {
-  enum Standing: String, Sendable { case signedIn, signedOutSoft, signedOutHard }
+  enum SignInStatus: String, Sendable { case signedIn, signedOutSoft, signedOutHard }
 
   var id: AccountID
   /// Where this incarnation's records are; a new incarnation gets new keys.
@@ -18,7 +18,7 @@ struct AccountProfile: Sendable, Hashable {
   var alias: Alias?
   var displayName: String?
   var email: String?
-  var standing: Standing
+  var signInStatus: SignInStatus
   /// A proof of presence is enrolled, which keeps the data sealed after a soft sign-out (DESIGN, Sign-out).
   var hasStepUp = false
   /// As the grant was last known: lists need no grant to be opened.
@@ -43,7 +43,7 @@ struct AccountProfile: Sendable, Hashable {
       writer.member("alias", alias?.text)
       writer.member("displayName", displayName)
       writer.member("email", email)
-      writer.member("standing", standing.rawValue)
+      writer.member("standing", signInStatus.rawValue)
       let (word, detail) = health.words
       writer.member("health", word)
       writer.member("healthDetail", detail)
@@ -65,7 +65,7 @@ struct AccountProfile: Sendable, Hashable {
     self.identity = identity
     self.provider = provider
     self.createdAt = createdAt
-    standing = .signedIn
+    signInStatus = .signedIn
     health = .ok
     needsInteraction = false
     epoch = 1
@@ -75,7 +75,7 @@ struct AccountProfile: Sendable, Hashable {
     let read = RecordCoding.read(plain) { node -> AccountProfile? in
       guard let id = node["id"]?.string.flatMap({ AccountID($0) }), let issuer = node["issuer"]?.string,
         let subject = node["subject"]?.string, let provider = node["provider"]?.string.flatMap({ ProviderName($0) }),
-        let standing = node["standing"]?.string.flatMap({ Standing(rawValue: $0) }),
+        let signInStatus = node["standing"]?.string.flatMap({ SignInStatus(rawValue: $0) }),
         let epoch = node["epoch"]?.integer, let createdAt = node["createdAt"]?.timestamp
       else { return nil }
       var profile = AccountProfile(
@@ -85,7 +85,7 @@ struct AccountProfile: Sendable, Hashable {
       profile.alias = node["alias"]?.string.flatMap { Alias($0) }
       profile.displayName = node["displayName"]?.string
       profile.email = node["email"]?.string
-      profile.standing = standing
+      profile.signInStatus = signInStatus
       profile.health =
         node["health"]?.string.flatMap { .init(word: $0, detail: node["healthDetail"]?.string) } ?? .ok
       profile.needsInteraction = node["needsInteraction"] != nil
@@ -116,13 +116,13 @@ extension AccountProfile {
 
   /// What keeps the account's data sealed while it is signed out. Nil where it was erased.
   var dataProtection: WireDataProtection? {
-    guard standing != .signedOutHard else { return nil }
+    guard signInStatus != .signedOutHard else { return nil }
     return hasStepUp ? .pin : .vault
   }
 
   /// The state as it is known without opening the grant.
   var restingState: WireAccountState {
-    guard standing == .signedIn else { return .signedOut }
+    guard signInStatus == .signedIn else { return .signedOut }
     switch health {
     case .ok, .misconfigured: return needsInteraction ? .interactionRequired : .active
     case .unknown, .reauthenticate: return .reauthenticationRequired

@@ -15,20 +15,20 @@ extension Account {
   /// Everything is in memory once the account was asked for; nobody is asked, and nothing is begun.
   func authorizationFacts() async throws(RPCError) -> AccountFacts {
     try await load()
-    noticeOpening()
+    noticeReachability()
     guard let loaded else { throw .locked }
     let now = clock.boot()
     let (profile, machine) = (loaded.profile, loaded.machine)
-    let age = profile.lastOnlineAuthAt.map { around.time.elapsed(since: $0, by: profile.provider) }
-    let time = around.time.reading(for: profile.provider)
-    let stepUps = around.stepUps.known(id)
-    let isOnline = around.connectivity.isWayOpen(to: profile.provider) && !machine.lacksAnswer
+    let age = profile.lastOnlineAuthAt.map { dependencies.time.elapsed(since: $0, by: profile.provider) }
+    let time = dependencies.time.reading(for: profile.provider)
+    let stepUps = dependencies.stepUps.known(id)
+    let isOnline = dependencies.connectivity.isWayOpen(to: profile.provider) && !machine.lacksAnswer
     var facts = PolicyFacts(
       state: PolicyFacts.State(rawValue: machine.state(at: now).rawValue) ?? .signedOut, isOnline: isOnline,
       confirmationAge: age, token: token(at: now),
       snapshot: nil, stepUpAges: stepUps.ages, stepUpsLeft: stepUps.left, clock: time.clock)
     // Signed out, the data is sealed or gone, and a token is not there.
-    guard profile.standing == .signedIn else {
+    guard profile.signInStatus == .signedIn else {
       facts.state = .signedOut
       facts.token = .none
       return AccountFacts(account: id, provider: profile.provider, facts: facts, time: time)
@@ -41,11 +41,11 @@ extension Account {
 
   /// Until when anything is allowed without the provider; nil if nothing is, as the wall clock will show it.
   func offlineGraceUntil(_ profile: AccountProfile) -> Timestamp? {
-    guard profile.standing == .signedIn, let confirmed = profile.lastOnlineAuthAt,
-      case .document(let policy) = around.policies.policy(of: profile.provider),
+    guard profile.signInStatus == .signedIn, let confirmed = profile.lastOnlineAuthAt,
+      case .document(let policy) = dependencies.policies.policy(of: profile.provider),
       let window = policy.longestOfflineWindow
     else { return nil }
-    return clock.wall() + (window - around.time.elapsed(since: confirmed, by: profile.provider))
+    return clock.wall() + (window - dependencies.time.elapsed(since: confirmed, by: profile.provider))
   }
 
   private func token(at now: BootInstant) -> PolicyFacts.Token {

@@ -84,7 +84,7 @@ struct BackupReader {
       guard let name = RecordCoding.read(plain, { $0["name"]?.string }) else { throw .integrity }
       account.secrets.append((name, plain))
     }
-    if account.grant == nil, profile.standing == .signedIn { profile.standing = .signedOutSoft }
+    if account.grant == nil, profile.signInStatus == .signedIn { profile.signInStatus = .signedOutSoft }
     account.profile = profile
     return account
   }

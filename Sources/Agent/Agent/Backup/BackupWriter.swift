@@ -81,7 +81,8 @@ struct BackupWriter {
 
   /// Only if asked for, and only a token that nobody is just sending: its outcome decides whether it still lives.
   private mutating func grant(of profile: AccountProfile) throws(VaultFailure) -> [VaultChange] {
-    guard includesRefreshTokens, profile.standing == .signedIn, let plain = try source.read(profile.partition, .grant)
+    guard includesRefreshTokens, profile.signInStatus == .signedIn,
+      let plain = try source.read(profile.partition, .grant)
     else { return [] }
     guard try source.read(profile.partition, .intent) == nil, try source.read(profile.partition, .staged) == nil else {
       skipped.append(
@@ -131,7 +132,7 @@ extension AccountProfile {
     var copy = self
     copy.lastOnlineAuthAt = nil
     guard !withGrant else { return copy }
-    if copy.standing == .signedIn { copy.standing = .signedOutSoft }
+    if copy.signInStatus == .signedIn { copy.signInStatus = .signedOutSoft }
     copy.epoch += 1
     copy.remember(GrantMemory(health: .signedOut))
     return copy

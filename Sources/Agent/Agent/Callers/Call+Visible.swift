@@ -9,20 +9,20 @@ extension Call {
   var now: BootInstant { agent.environment.clock.boot() }
 
   func requireOpen() throws(RPCError) {
-    guard case .limited(let limits) = standing, !limits.areOpen(at: now) else { return }
+    guard case .limited(let limits) = access, !limits.areOpen(at: now) else { return }
     throw .grantRefused
   }
 
-  func sees(_ account: AccountID) -> Bool { standing.covers(account) }
+  func sees(_ account: AccountID) -> Bool { access.covers(account) }
 
-  func sees(_ profile: AccountProfile) -> Bool { standing.covers(profile.id) }
+  func sees(_ profile: AccountProfile) -> Bool { access.covers(profile.id) }
 
   /// What limits the caller; nil if nothing does.
-  var limits: GrantLimits? { if case .limited(let limits) = standing { limits } else { nil } }
+  var limits: EffectiveGrant? { if case .limited(let limits) = access { limits } else { nil } }
 
   /// A selector as the caller means it: among the accounts that it sees.
   func pinned(_ selector: AccountSelector) throws(RPCError) -> AccountSelector {
     guard let limits else { return selector }
-    return .id(try limits.account(selector, agent.board))
+    return .id(try limits.account(selector, agent.tokenCache))
   }
 }

@@ -6,12 +6,12 @@ internal import JSONRPC
 extension AgentService {
   /// Looks at everything, and changes nothing.
   func diagnosis() async -> [WireFinding] {
-    var findings = await registry.diagnoseVault().list
-    findings += await registry.diagnoseStore().list
-    guard await registry.vaultIsOpen else { return findings }
+    var findings = await vault.diagnoseVault().list
+    findings += await vault.diagnoseStore().list
+    guard await vault.vaultIsOpen else { return findings }
     var isSound = true
-    for account in await registry.diagnosedAccounts() {
-      let found = await registry.diagnose(account).list
+    for account in await vault.diagnosedAccounts() {
+      let found = await vault.diagnose(account).list
       isSound = isSound && !found.contains { $0.check == "accountRecords" }
       findings += found
     }
@@ -20,7 +20,7 @@ extension AgentService {
       more.sound("accountRecords", "Every account's records open.")
     }
     do throws(RPCError) {
-      let audit = try await registry.verifyAudit()
+      let audit = try await vault.verifyAudit()
       if let broken = audit.firstBroken {
         more.problem(
           "auditLog", "The audit log is not as the agent wrote it, from entry \(broken) on.",
@@ -32,7 +32,7 @@ extension AgentService {
     } catch {
       more.add(error, "auditLog")
     }
-    return findings + more.list + (await registry.diagnoseWork().list)
+    return findings + more.list + (await vault.diagnoseWork().list)
   }
 
   /// For a look without serving anybody: opens the vault as far as that needs no person, and never makes one. The
@@ -41,7 +41,7 @@ extension AgentService {
     var findings: [WireFinding] = []
     var isOpen = true
     do throws(RPCError) {
-      if try await registry.summary().isInitialized { _ = try await registry.open(protection: protection) }
+      if try await vault.summary().isInitialized { _ = try await vault.open(protection: protection) }
     } catch {
       var failed = Findings()
       failed.add(error, "vault")
@@ -50,7 +50,7 @@ extension AgentService {
     }
     // Why it is closed is said already.
     findings += await diagnosis().filter { isOpen || $0.check != "vault" }
-    await registry.closeStore()
+    await vault.closeStore()
     return (Self.line(findings), isOpen)
   }
 

@@ -9,7 +9,7 @@ extension AgentService {
   /// By their public documents, as before a sign-in. Nothing that they say is kept.
   func diagnoseProviders() async -> [WireFinding] {
     // Those without documents are asked at a sign-in and not before.
-    let asked = await registry.allProviders.filter { !$0.configuration.knowsItsEndpoints }
+    let asked = await vault.allProviders.filter { !$0.configuration.knowsItsEndpoints }
     return await withTaskGroup(of: (Int, Findings).self) { group in
       var answers = [Findings](repeating: Findings(), count: asked.count)
       for (number, provider) in asked.enumerated() {

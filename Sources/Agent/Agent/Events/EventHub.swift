@@ -15,7 +15,7 @@ final class EventHub: Sendable {
   fileprivate struct Event {
     var sequence: Int64
     var type: EventType
-    var account: String?
+    var account: AccountID?
     /// Whose it is, also where its members do not say so.
     var about: AccountID?
     /// The members after `subscription`, as JSON.
@@ -34,7 +34,7 @@ final class EventHub: Sendable {
     var connection: UInt64
     var output: any ConnectionOutput
     var types: Set<EventType>?
-    var accounts: Set<String>?
+    var accounts: Set<AccountID>?
     /// What a limited caller may know of; nil if nothing limits it.
     var covered: Set<AccountID>?
     /// Events before this one were given or are not wanted.
@@ -82,22 +82,22 @@ final class EventHub: Sendable {
       let sequence = state.next
       state.next += 1
       let event = Event(
-        sequence: sequence, type: Data.type, account: account?.text, about: account ?? about,
-        body: body(sequence, data, account?.text), mentions: mentions,
-        discreet: mentions == nil ? nil : otherwise.map { body(sequence, $0, account?.text) })
+        sequence: sequence, type: Data.type, account: account, about: account ?? about,
+        body: body(sequence, data, account), mentions: mentions,
+        discreet: mentions == nil ? nil : otherwise.map { body(sequence, $0, account) })
       state.keep(event)
       for name in state.order { state.deliver(event, to: name, self) }
     }
   }
 
   private func body(
-    _ sequence: Int64, _ data: some WireEvent, _ account: String?
+    _ sequence: Int64, _ data: some WireEvent, _ account: AccountID?
   ) -> WireBytes {
     var writer = JSONWriter(capacity: 256)
     writer.member("epoch", epoch)
     writer.member("sequence", sequence)
     writer.member("type", Swift.type(of: data).type.rawValue)
-    writer.member("account", account)
+    writer.member("account", account?.text)
     writer.member("at", clock.wall().rfc3339)
     writer.key("data")
     data.write(to: &writer)
@@ -125,7 +125,7 @@ final class EventHub: Sendable {
 
   /// Registers; nothing is delivered until `start`. Nil if the connection has its bound of subscriptions.
   func subscribe(
-    connection: UInt64, output: any ConnectionOutput, types: Set<EventType>?, accounts: Set<String>?,
+    connection: UInt64, output: any ConnectionOutput, types: Set<EventType>?, accounts: Set<AccountID>?,
     covered: Set<AccountID>? = nil, since: (epoch: String, sequence: Int64)?
   ) -> Started? {
     state.withLock { (state) -> Started? in

@@ -8,30 +8,30 @@ enum AccountResolveHandler: MethodHandler {
   typealias Method = AccountResolve
 
   static func handle(_ params: AccountResolve.Params, _ call: Call) async throws(RPCError) -> AccountResolve.Result {
-    let registry = call.agent.registry
+    let vault = call.agent.vault
     if let selector = params.selector {
       let account: AccountID
       if case .alias(let word) = selector {
-        account = try await only(registry.matches(word).filter(call.sees))
+        account = try await only(vault.matches(word).filter(call.sees))
       } else {
-        account = try await registry.profile(call.pinned(selector)).id
+        account = try await vault.profile(call.pinned(selector)).id
       }
       return AccountResolve.Result(account: account, because: .selector)
     }
     if let directory = params.workingDirectory, let word = call.agent.environment.directories.account(for: directory) {
       return AccountResolve.Result(
-        account: try await only(registry.matches(word).filter(call.sees)), because: .directory)
+        account: try await only(vault.matches(word).filter(call.sees)), because: .directory)
     }
     if let issuer = params.issuer {
-      let (profiles, active) = try await registry.listing()
-      let matching = profiles.filter(call.sees).filter { $0.identity.issuer == issuer && $0.standing == .signedIn }
+      let (profiles, active) = try await vault.listing()
+      let matching = profiles.filter(call.sees).filter { $0.identity.issuer == issuer && $0.signInStatus == .signedIn }
       // Of several at one issuer the active one is meant.
       if let one = matching.first(where: { $0.id == active }) {
         return AccountResolve.Result(account: one.id, because: .issuer)
       }
       return AccountResolve.Result(account: try only(matching), because: .issuer)
     }
-    return AccountResolve.Result(account: try await registry.profile(call.pinned(.active)).id, because: .active)
+    return AccountResolve.Result(account: try await vault.profile(call.pinned(.active)).id, because: .active)
   }
 
   private static func only(_ profiles: [AccountProfile]) throws(RPCError) -> AccountID {

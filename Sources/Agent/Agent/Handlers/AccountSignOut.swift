@@ -9,7 +9,7 @@ enum AccountSignOutHandler: MethodHandler {
 
   static func handle(_ params: AccountSignOut.Params, _ call: Call) async throws(RPCError) -> AccountSignOut.Result {
     let agent = call.agent
-    let profile = try await agent.registry.profile(params.account)
+    let profile = try await agent.vault.profile(params.account)
     // From here on it is the agent's work: a caller that goes away leaves no account half signed out.
     return try await agent.background.finish { () async throws(RPCError) in
       try await signOut(profile.id, params, agent)
@@ -20,9 +20,9 @@ enum AccountSignOutHandler: MethodHandler {
     _ id: AccountID, _ params: AccountSignOut.Params, _ agent: AgentService
   ) async throws(RPCError) -> AccountSignOut.Result {
     let account = agent.accounts.account(id)
-    let done = try await agent.registry.signOut(id, params.mode, accessTokens: await account.liveTokens)
+    let done = try await agent.vault.signOut(id, params.mode, accessTokens: await account.liveTokens)
     await account.release(RPCError(TokenMachine.Refusal.signedOut, account: id))
-    agent.board.setState(.signedOut, of: id)
+    agent.tokenCache.setState(.signedOut, of: id)
     // Who watches hears of it now; what became of the token is told when that is known.
     agent.events.publish(SessionStateChangedEvent(state: .signedOut, previous: done.previousState), account: id)
     if done.wasActive { agent.events.publish(AccountSwitchedEvent(active: nil, previous: id), account: id) }
@@ -44,37 +44,37 @@ enum AccountSignOutHandler: MethodHandler {
     }
     var later = held
     later.nextAttemptAt = held.createdAt + RevocationOutbox.longest
-    try? await agent.registry.save(later)
+    try? await agent.vault.save(later)
     await agent.revocations.schedule(later)
   }
 
   private static func revoke(
-    _ done: Registry.SignedOut, _ params: AccountSignOut.Params, _ agent: AgentService
+    _ done: VaultActor.SignedOut, _ params: AccountSignOut.Params, _ agent: AgentService
   ) async -> WireRevocationOutcome {
     guard let entry = done.entry ?? done.others.first else { return .notNeeded }
-    let desk = agent.revocations
+    let revocations = agent.revocations
     guard params.mode != .offline else {
       // No network is touched now.
-      for entry in [done.entry].compactMap({ $0 }) + done.others { await desk.schedule(entry) }
+      for entry in [done.entry].compactMap({ $0 }) + done.others { await revocations.schedule(entry) }
       return .queued
     }
     // The refresh token first: whoever has it can make more of the others.
     defer {
       for other in done.others where other.id != entry.id {
-        agent.background.start { _ = await desk.send(other) }
+        agent.background.start { _ = await revocations.send(other) }
       }
     }
     // The try itself goes on past the caller's budget; only the answer does not wait for it.
     let outcome = try? await withDeadline(
       seconds: params.revocationTimeoutSeconds, clock: agent.environment.clock
     ) { () async throws(RPCError) -> WireRevocationOutcome in
-      await agent.background.race { await desk.send(entry) } ?? .queued
+      await agent.background.race { await revocations.send(entry) } ?? .queued
     }
     return (outcome ?? nil) ?? .queued
   }
 }
 
-extension Registry.SignedOut {
+extension VaultActor.SignedOut {
   /// OpenID Connect RP-Initiated Logout §2: the browser ends the provider's own session there.
   var endSessionURL: String? {
     guard let provider, let endpoint = provider.endpoints.endSession.flatMap(HTTPURL.init) else { return nil }

@@ -4,7 +4,7 @@ enum AccountSwitchHandler: MethodHandler {
   typealias Method = AccountSwitch
 
   static func handle(_ params: AccountSwitch.Params, _ call: Call) async throws(RPCError) -> AccountSwitch.Result {
-    let (profile, previous) = try await call.agent.registry.activate(params.account)
+    let (profile, previous) = try await call.agent.vault.activate(params.account)
     if previous != profile.id {
       call.agent.events.publish(
         AccountSwitchedEvent(active: profile.id, previous: previous), account: profile.id, mentions: previous,

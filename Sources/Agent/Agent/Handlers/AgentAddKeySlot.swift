@@ -5,18 +5,18 @@ enum AgentAddKeySlotHandler: MethodHandler {
   typealias Method = AgentAddKeySlot
 
   static func handle(_ params: AgentAddKeySlot.Params, _ call: Call) async throws(RPCError) -> AgentAddKeySlot.Result {
-    let registry = call.agent.registry
+    let vault = call.agent.vault
     guard params.protection == .passphrase else {
       guard params.passphrase == nil, params.prompt == nil else {
         throw .invalidParams("/protection", expected: "passphrase, since a passphrase is given")
       }
-      _ = try await registry.keySlotList()
-      await registry.askForKeys(for: params.protection.rawValue)
+      _ = try await vault.keySlotList()
+      await vault.askForKeys(for: params.protection.rawValue)
       return AgentAddKeySlot.Result(
-        slot: try await registry.addKeySlot(params.protection), protection: params.protection)
+        slot: try await vault.addKeySlot(params.protection), protection: params.protection)
     }
     // Nobody is asked for the passphrase of a vault that is closed.
-    _ = try await registry.keySlotList()
+    _ = try await vault.keySlotList()
     let passphrase: Secret
     switch (params.passphrase, params.prompt) {
     case (let given?, nil): passphrase = given
@@ -26,8 +26,8 @@ enum AgentAddKeySlotHandler: MethodHandler {
     }
     // Here and not in the registry, which serves others meanwhile.
     let parameters = PassphraseParameters.new()
-    let holder = try Registry.holder(parameters, passphrase: passphrase)
+    let holder = try VaultActor.holder(parameters, passphrase: passphrase)
     return AgentAddKeySlot.Result(
-      slot: try await registry.addKeySlot(parameters, holder: holder), protection: .passphrase)
+      slot: try await vault.addKeySlot(parameters, holder: holder), protection: .passphrase)
   }
 }

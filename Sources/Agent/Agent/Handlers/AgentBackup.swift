@@ -6,7 +6,7 @@ enum AgentBackupHandler: MethodHandler {
   static func handle(_ params: AgentBackup.Params, _ call: Call) async throws(RPCError) -> AgentBackup.Result {
     let agent = call.agent
     // Nobody is asked for a passphrase in vain.
-    try await agent.registry.requireOpen()
+    try await agent.vault.requireOpen()
     let passphrase = try await agent.backupPassphrase(params.passphrase, params.prompt, .newBackupPassphrase)
     // To its end, also if the client goes away: nothing is left lying about.
     let written = try await agent.background.finish { () async throws(RPCError) in

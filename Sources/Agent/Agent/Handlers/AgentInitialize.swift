@@ -9,20 +9,20 @@ enum AgentInitializeHandler: MethodHandler {
       guard let passphrase = params.passphrase else {
         throw .invalidParams("/passphrase", expected: "a passphrase, since it protects the vault")
       }
-      try await call.agent.unlock(.agentInitialize) { (registry) async throws(RPCError) in
-        try await registry.initialize(passphrase: passphrase)
+      try await call.agent.unlock(.agentInitialize) { (vault) async throws(RPCError) in
+        try await vault.initialize(passphrase: passphrase)
       }
     case .keyFile, .secretService, .systemdCredential:
       let protection = params.protection.rawValue
-      if try await !call.agent.registry.summary().isInitialized {
-        await call.agent.registry.askForKeys(for: protection)
+      if try await !call.agent.vault.summary().isInitialized {
+        await call.agent.vault.askForKeys(for: protection)
       }
-      try await call.agent.unlock(.agentInitialize) { (registry) async throws(RPCError) in
+      try await call.agent.unlock(.agentInitialize) { (vault) async throws(RPCError) in
         // Once, whatever protects it: opening one that is there is `agent.unlock`.
-        guard try await !registry.summary().isInitialized else {
+        guard try await !vault.summary().isInitialized else {
           throw .invalidParams("", expected: "a vault that is not made yet")
         }
-        guard try await registry.open(protection: protection) == .open else {
+        guard try await vault.open(protection: protection) == .open else {
           throw .invalidParams("/protection", expected: "the protection that this agent was started with")
         }
       }

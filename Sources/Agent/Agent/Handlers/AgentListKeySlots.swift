@@ -6,11 +6,11 @@ enum AgentListKeySlotsHandler: MethodHandler {
   static func handle(
     _ params: AgentListKeySlots.Params, _ call: Call
   ) async throws(RPCError) -> AgentListKeySlots.Result {
-    AgentListKeySlots.Result(slots: try await call.agent.registry.keySlotList().map(\.wire))
+    AgentListKeySlots.Result(slots: try await call.agent.vault.keySlotList().map(\.wire))
   }
 }
 
-extension Registry.KeySlot {
+extension VaultActor.KeySlot {
   var wire: WireKeySlot {
     WireKeySlot(slot: number, protection: protection, createdAt: createdAt, opened: isOpened)
   }

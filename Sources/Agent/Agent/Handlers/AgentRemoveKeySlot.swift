@@ -6,7 +6,7 @@ enum AgentRemoveKeySlotHandler: MethodHandler {
   static func handle(
     _ params: AgentRemoveKeySlot.Params, _ call: Call
   ) async throws(RPCError) -> AgentRemoveKeySlot.Result {
-    try await call.agent.registry.removeKeySlot(params.slot)
-    return AgentRemoveKeySlot.Result(slots: try await call.agent.registry.keySlotList().map(\.wire))
+    try await call.agent.vault.removeKeySlot(params.slot)
+    return AgentRemoveKeySlot.Result(slots: try await call.agent.vault.keySlotList().map(\.wire))
   }
 }

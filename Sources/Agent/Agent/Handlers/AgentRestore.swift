@@ -5,7 +5,7 @@ enum AgentRestoreHandler: MethodHandler {
 
   static func handle(_ params: AgentRestore.Params, _ call: Call) async throws(RPCError) -> AgentRestore.Result {
     let agent = call.agent
-    try await agent.registry.requireOpen()
+    try await agent.vault.requireOpen()
     let passphrase = try await agent.backupPassphrase(params.passphrase, params.prompt, .backupPassphrase)
     let restored = try await agent.background.finish { () async throws(RPCError) in
       try await agent.backups.restore(from: params.path, by: passphrase)

@@ -5,7 +5,7 @@ enum AgentStatusHandler: MethodHandler {
 
   static func handle(_ params: AgentStatus.Params, _ call: Call) async throws(RPCError) -> AgentStatus.Result {
     let agent = call.agent
-    let summary = try await agent.registry.summary(for: call)
+    let summary = try await agent.vault.summary(for: call)
     var counts: [WireAccountState: Int] = [:]
     for profile in summary.profiles { counts[agent.state(of: profile), default: 0] += 1 }
     return AgentStatus.Result(
@@ -19,6 +19,6 @@ enum AgentStatusHandler: MethodHandler {
           })),
       pendingRevocations: summary.pendingRevocations, pendingOperations: 0, connections: agent.connectionCount,
       startedAt: agent.startedAt,
-      version: agent.version, callersAreTrusted: !agent.grants.isStrict)
+      version: agent.version, callersAreTrusted: !agent.callerGrants.isStrict)
   }
 }

@@ -5,15 +5,15 @@ enum AgentUnlockHandler: MethodHandler {
 
   static func handle(_ params: AgentUnlock.Params, _ call: Call) async throws(RPCError) -> AgentUnlock.Result {
     let agent = call.agent
-    if await agent.registry.vaultIsOpen { return AgentUnlock.Result(locked: false) }
+    if await agent.vault.vaultIsOpen { return AgentUnlock.Result(locked: false) }
     var passphrase = params.passphrase
     if passphrase == nil, params.prompt != nil { passphrase = try await agent.typedPassphrase() }
     // Whoever holds a key may have to be asked for it, which takes as long as a person does.
-    if passphrase == nil { await agent.registry.askForKeys() }
+    if passphrase == nil { await agent.vault.askForKeys() }
     let given = passphrase
-    try await agent.unlock(.agentUnlock) { (registry) async throws(RPCError) in
-      if let given { return try await registry.unlock(passphrase: given) }
-      guard try await registry.openAgain() else {
+    try await agent.unlock(.agentUnlock) { (vault) async throws(RPCError) in
+      if let given { return try await vault.unlock(passphrase: given) }
+      guard try await vault.openAgain() else {
         throw .invalidParams("/passphrase", expected: "the passphrase of the vault")
       }
     }

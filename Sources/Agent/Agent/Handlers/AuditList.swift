@@ -5,13 +5,13 @@ enum AuditListHandler: MethodHandler {
   typealias Method = AuditList
 
   static func handle(_ params: AuditList.Params, _ call: Call) async throws(RPCError) -> AuditList.Result {
-    let registry = call.agent.registry
-    let account = try await registry.auditedAccount(params.account.map(call.pinned))
+    let vault = call.agent.vault
+    let account = try await vault.auditedAccount(params.account.map(call.pinned))
     var found: [WireAuditEntry] = []
     // Between two pages others have their turn: one account's entries may be far apart.
     var position: Int64? = Int64(params.after ?? 0)
     while let after = position {
-      let page = try await registry.auditPage(after: after)
+      let page = try await vault.auditPage(after: after)
       for entry in page.entries where account == nil || entry.account == account {
         guard call.limits == nil || entry.account.map({ call.sees($0) }) ?? false else { continue }
         // There is more, and so the last one that fits says where it goes on.
@@ -24,7 +24,7 @@ enum AuditListHandler: MethodHandler {
   }
 }
 
-extension Registry {
+extension VaultActor {
   /// Whose entries are asked for. An account that was forgotten still has some: its id is enough.
   func auditedAccount(_ selector: AccountSelector?) throws(RPCError) -> AccountID? {
     switch selector {

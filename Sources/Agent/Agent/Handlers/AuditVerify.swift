@@ -6,9 +6,9 @@ enum AuditVerifyHandler: MethodHandler {
   typealias Method = AuditVerify
 
   static func handle(_ params: AuditVerify.Params, _ call: Call) async throws(RPCError) -> AuditVerify.Result {
-    let registry = call.agent.registry
-    _ = try await registry.auditedAccount(params.account.map(call.pinned))
-    let found = try await registry.verifyAudit()
+    let vault = call.agent.vault
+    _ = try await vault.auditedAccount(params.account.map(call.pinned))
+    let found = try await vault.verifyAudit()
     return AuditVerify.Result(
       intact: found.firstBroken == nil, entries: count(found.checked, from: found.chain.first, params),
       head: Base64URL.encode(found.chain.link), firstBroken: found.firstBroken.map { Int($0) })

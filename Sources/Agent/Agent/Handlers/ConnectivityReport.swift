@@ -5,7 +5,7 @@ enum ConnectivityReportHandler: OrderedMethodHandler {
 
   static func handle(_ params: ConnectivityReport.Params, _ call: Call) throws(RPCError) -> ConnectivityReport.Result {
     call.agent.connectivity.reported(isOnline: params.online)
-    if params.online { call.agent.wayMayBeOpen() }
+    if params.online { call.agent.connectivityMayHaveReturned() }
     return call.agent.connectivity.current
   }
 }

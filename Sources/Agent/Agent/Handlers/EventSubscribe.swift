@@ -1,15 +1,18 @@
 internal import AgentCore
+internal import AgentModel
 internal import AgentProtocol
 
 enum EventSubscribeHandler: OrderedMethodHandler {
   typealias Method = EventSubscribe
 
   static func handle(_ params: EventSubscribe.Params, _ call: Call) throws(RPCError) -> EventSubscribe.Result {
-    var accounts: Set<String>?
+    var accounts: Set<AccountID>?
     if let selectors = params.accounts {
       accounts = []
       for selector in selectors {
-        guard let id = call.agent.board.account(selector: try call.pinned(selector)) else { throw .accountNotFound }
+        guard let id = call.agent.tokenCache.account(selector: try call.pinned(selector)) else {
+          throw .accountNotFound
+        }
         accounts?.insert(id)
       }
     }

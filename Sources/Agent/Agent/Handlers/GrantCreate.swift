@@ -16,7 +16,7 @@ enum GrantCreateHandler: MethodHandler {
       }
       if !patterns.contains(pattern) { patterns.append(pattern) }
     }
-    let (grant, secret) = try await call.agent.registry.createGrant(params, patterns: patterns, for: call)
+    let (grant, secret) = try await call.agent.vault.createGrant(params, patterns: patterns, for: call)
     return GrantCreate.Result(
       grant: grant.name, secret: secret, client: grant.client, accounts: grant.accounts,
       methods: grant.patterns.map(\.text), createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)

@@ -5,6 +5,6 @@ enum GrantListHandler: MethodHandler {
   typealias Method = GrantList
 
   static func handle(_ params: GrantList.Params, _ call: Call) async throws(RPCError) -> GrantList.Result {
-    GrantList.Result(grants: try await call.agent.registry.grants(for: call).map { WireGrant($0) })
+    GrantList.Result(grants: try await call.agent.vault.grants(for: call).map { WireGrant($0) })
   }
 }

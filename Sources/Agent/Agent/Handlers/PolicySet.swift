@@ -6,7 +6,7 @@ enum PolicySetHandler: MethodHandler {
 
   static func handle(_ params: PolicySet.Params, _ call: Call) async throws(RPCError) -> PolicySet.Result {
     let document = try PolicyDocument(judging: params.policy, as: params.name)
-    let previous = try await call.agent.registry.setPolicy(document, as: params.policy)
+    let previous = try await call.agent.vault.setPolicy(document, as: params.policy)
     call.agent.events.publish(PolicyChangedEvent(name: document.name, version: Int(document.version)))
     return PolicySet.Result(
       name: document.name, version: Int(document.version), previousVersion: previous.map { Int($0) })

@@ -11,7 +11,7 @@ enum ProviderAddHandler: MethodHandler {
       throw .invalidParams("/clientId", expected: "the id of the client whose secret or key is given")
     }
     let preset = try params.preset.map { name throws(RPCError) in try ProviderPreset.asked(name) }
-    try await call.agent.registry.requireFreeProvider(params.name)
+    try await call.agent.vault.requireFreeProvider(params.name)
     var configuration = ProviderConfiguration(
       name: params.name, issuer: try ProviderPreset.issuer(params.issuer, of: preset),
       clientID: params.clientId ?? "")
@@ -39,7 +39,7 @@ enum ProviderAddHandler: MethodHandler {
     }
     if params.clientId == nil { try await call.agent.register(&provider) }
     do throws(RPCError) {
-      try await call.agent.registry.add(provider)
+      try await call.agent.vault.add(provider)
     } catch {
       call.agent.takeBackRegistration(of: provider)
       throw error

@@ -4,6 +4,6 @@ enum ProviderListHandler: MethodHandler {
   typealias Method = ProviderList
 
   static func handle(_ params: ProviderList.Params, _ call: Call) async throws(RPCError) -> ProviderList.Result {
-    ProviderList.Result(providers: try await call.agent.registry.sortedProviders(for: call).map { WireProvider($0) })
+    ProviderList.Result(providers: try await call.agent.vault.sortedProviders(for: call).map { WireProvider($0) })
   }
 }

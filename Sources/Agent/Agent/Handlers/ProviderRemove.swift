@@ -5,7 +5,7 @@ enum ProviderRemoveHandler: MethodHandler {
   typealias Method = ProviderRemove
 
   static func handle(_ params: ProviderRemove.Params, _ call: Call) async throws(RPCError) -> ProviderRemove.Result {
-    let removed = try await call.agent.registry.removeProvider(named: params.provider.text)
+    let removed = try await call.agent.vault.removeProvider(named: params.provider.text)
     call.agent.takeBackRegistration(of: removed)
     return ProviderRemove.Result(removed: params.provider)
   }

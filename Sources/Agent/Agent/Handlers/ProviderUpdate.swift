@@ -8,7 +8,7 @@ enum ProviderUpdateHandler: MethodHandler {
 
   static func handle(_ params: ProviderUpdate.Params, _ call: Call) async throws(RPCError) -> ProviderUpdate.Result {
     let preset = try params.preset.map { name throws(RPCError) in try ProviderPreset.asked(name) }
-    var provider = try await call.agent.registry.provider(named: params.provider.text)
+    var provider = try await call.agent.vault.provider(named: params.provider.text)
     let (before, known) = (provider.configuration, provider)
     provider.configuration.issuer = params.issuer ?? provider.configuration.issuer
     provider.configuration.clientID = params.clientId ?? provider.configuration.clientID
@@ -35,9 +35,9 @@ enum ProviderUpdateHandler: MethodHandler {
     if !provider.configuration.knowsItsEndpoints, provider.metadata == nil {
       try await call.agent.discover(&provider)
     }
-    try await call.agent.registry.update(provider)
+    try await call.agent.vault.update(provider)
     if provider.registration == nil { call.agent.takeBackRegistration(of: known) }
-    await call.agent.accounts.configurationChanged(try await call.agent.registry.accounts(of: params.provider))
+    await call.agent.accounts.configurationChanged(try await call.agent.vault.accounts(of: params.provider))
     return ProviderUpdate.Result(provider: WireProvider(provider))
   }
 }

@@ -6,7 +6,7 @@ enum RevocationAbandonHandler: MethodHandler {
   static func handle(
     _ params: RevocationAbandon.Params, _ call: Call
   ) async throws(RPCError) -> RevocationAbandon.Result {
-    guard let entry = try await call.agent.registry.outbox(for: call).first(where: { $0.name == params.revocation })
+    guard let entry = try await call.agent.vault.outbox(for: call).first(where: { $0.name == params.revocation })
     else {
       throw .revocationNotFound
     }

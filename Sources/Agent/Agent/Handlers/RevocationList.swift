@@ -5,7 +5,7 @@ enum RevocationListHandler: MethodHandler {
 
   static func handle(_ params: RevocationList.Params, _ call: Call) async throws(RPCError) -> RevocationList.Result {
     RevocationList.Result(
-      revocations: try await call.agent.registry.outbox(for: call).map { WireRevocation($0, call.agent.time) })
+      revocations: try await call.agent.vault.outbox(for: call).map { WireRevocation($0, call.agent.time) })
   }
 }
 

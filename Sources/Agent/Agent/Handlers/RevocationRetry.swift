@@ -5,14 +5,14 @@ enum RevocationRetryHandler: MethodHandler {
   typealias Method = RevocationRetry
 
   static func handle(_ params: RevocationRetry.Params, _ call: Call) async throws(RPCError) -> RevocationRetry.Result {
-    let registry = call.agent.registry
-    let entries = try await registry.outbox(for: call).filter {
+    let vault = call.agent.vault
+    let entries = try await vault.outbox(for: call).filter {
       params.revocation == nil || $0.name == params.revocation
     }
     guard params.revocation == nil || !entries.isEmpty else { throw .revocationNotFound }
     for entry in entries { _ = await call.agent.revocations.send(entry) }
     return RevocationRetry.Result(
-      revocations: try await registry.outbox(for: call).map { WireRevocation($0, call.agent.time) })
+      revocations: try await vault.outbox(for: call).map { WireRevocation($0, call.agent.time) })
   }
 }
 

@@ -4,7 +4,7 @@ enum SecretGetHandler: MethodHandler {
   typealias Method = SecretGet
 
   static func handle(_ params: SecretGet.Params, _ call: Call) async throws(RPCError) -> SecretGet.Result {
-    let (account, value) = try await call.agent.registry.secret(params.name, of: params.account)
+    let (account, value) = try await call.agent.vault.secret(params.name, of: params.account)
     return SecretGet.Result(account: account, name: params.name, value: value)
   }
 }

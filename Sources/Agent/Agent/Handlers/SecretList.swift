@@ -4,7 +4,7 @@ enum SecretListHandler: MethodHandler {
   typealias Method = SecretList
 
   static func handle(_ params: SecretList.Params, _ call: Call) async throws(RPCError) -> SecretList.Result {
-    let (account, names) = try await call.agent.registry.secretNames(of: params.account)
+    let (account, names) = try await call.agent.vault.secretNames(of: params.account)
     return SecretList.Result(account: account, names: names)
   }
 }

@@ -4,7 +4,7 @@ enum SecretPutHandler: MethodHandler {
   typealias Method = SecretPut
 
   static func handle(_ params: SecretPut.Params, _ call: Call) async throws(RPCError) -> SecretPut.Result {
-    let account = try await call.agent.registry.putSecret(params.name, params.value, of: params.account)
+    let account = try await call.agent.vault.putSecret(params.name, params.value, of: params.account)
     return SecretPut.Result(account: account, name: params.name)
   }
 }

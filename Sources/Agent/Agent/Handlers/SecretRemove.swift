@@ -4,7 +4,7 @@ enum SecretRemoveHandler: MethodHandler {
   typealias Method = SecretRemove
 
   static func handle(_ params: SecretRemove.Params, _ call: Call) async throws(RPCError) -> SecretRemove.Result {
-    let account = try await call.agent.registry.removeSecret(params.name, of: params.account)
+    let account = try await call.agent.vault.removeSecret(params.name, of: params.account)
     return SecretRemove.Result(account: account, name: params.name)
   }
 }

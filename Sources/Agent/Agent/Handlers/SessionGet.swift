@@ -8,7 +8,7 @@ enum SessionGetHandler: MethodHandler {
     var session = WireSession(try await account.session())
     session.stepUpValidUntil = call.agent.stepUps.validUntil(session.account)
     // Signed in again, and the PIN not said yet: tokens flow, and what the account's programs keep does not open.
-    if session.state != .signedOut, await call.agent.registry.isDataUnderPIN(session.account) {
+    if session.state != .signedOut, await call.agent.vault.isDataUnderPIN(session.account) {
       session.remedies.insert(.stepUp, at: session.remedies.first == .connect ? 1 : 0)
     }
     return session

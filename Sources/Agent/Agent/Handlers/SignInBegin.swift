@@ -14,7 +14,7 @@ enum SignInBeginHandler: MethodHandler {
     // Nobody new is let in by a caller that is limited to some accounts.
     guard params.account != nil || call.limits == nil else { throw .notCovered }
     if let selector = params.account {
-      let profile = try await call.agent.registry.profile(call.pinned(selector))
+      let profile = try await call.agent.vault.profile(call.pinned(selector))
       guard profile.provider == params.provider else {
         throw .invalidParams("/provider", expected: "the provider of the account that signs in again")
       }

@@ -6,7 +6,7 @@ enum SnapshotGetHandler: MethodHandler {
   typealias Method = SnapshotGet
 
   static func handle(_ params: SnapshotGet.Params, _ call: Call) async throws(RPCError) -> SnapshotGet.Result {
-    let profile = try await call.agent.registry.readable(params.account)
+    let profile = try await call.agent.vault.readable(params.account)
     return try await snapshot(of: profile, call)
   }
 

@@ -4,6 +4,6 @@ enum StepUpClearHandler: MethodHandler {
   typealias Method = StepUpClear
 
   static func handle(_ params: StepUpClear.Params, _ call: Call) async throws(RPCError) -> StepUpClear.Result {
-    WireStepUpStatus(try await call.agent.registry.clearStepUp(params.account), call.agent)
+    WireStepUpStatus(try await call.agent.vault.clearStepUp(params.account), call.agent)
   }
 }

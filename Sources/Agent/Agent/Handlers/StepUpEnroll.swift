@@ -6,13 +6,13 @@ enum StepUpEnrollHandler: MethodHandler {
 
   static func handle(_ params: StepUpEnroll.Params, _ call: Call) async throws(RPCError) -> StepUpEnroll.Result {
     let agent = call.agent
-    let profile = try await agent.registry.profile(params.account)
+    let profile = try await agent.vault.profile(params.account)
     // Refused before the person is asked for anything.
-    _ = try await agent.registry.placeForNew(.pin, of: profile.id)
+    _ = try await agent.vault.placeForNew(.pin, of: profile.id)
     let pin = try await agent.pin(params.pin, params.prompt, .newPIN(for: profile), of: profile.id)
-    let standing = try await agent.background.finish { () async throws(RPCError) in
-      try await agent.stepUpDesk.enroll(pin, by: .pin, for: profile.id)
+    let status = try await agent.background.finish { () async throws(RPCError) in
+      try await agent.stepUpCoordinator.enroll(pin, by: .pin, for: profile.id)
     }
-    return WireStepUpStatus(standing, agent)
+    return WireStepUpStatus(status, agent)
   }
 }

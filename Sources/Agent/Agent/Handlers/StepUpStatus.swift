@@ -4,14 +4,14 @@ enum StepUpStatusHandler: MethodHandler {
   typealias Method = StepUpStatus
 
   static func handle(_ params: StepUpStatus.Params, _ call: Call) async throws(RPCError) -> StepUpStatus.Result {
-    WireStepUpStatus(try await call.agent.registry.stepUpStanding(params.account), call.agent)
+    WireStepUpStatus(try await call.agent.vault.stepUpStatus(params.account), call.agent)
   }
 }
 
 extension WireStepUpStatus {
-  init(_ standing: Registry.StepUpStanding, _ agent: AgentService) {
+  init(_ status: VaultActor.StepUpStatus, _ agent: AgentService) {
     self.init(
-      account: standing.account, enrolled: standing.isEnrolled,
-      validUntil: agent.stepUps.validUntil(standing.account), attemptsLeft: standing.attemptsLeft)
+      account: status.account, enrolled: status.isEnrolled,
+      validUntil: agent.stepUps.validUntil(status.account), attemptsLeft: status.attemptsLeft)
   }
 }

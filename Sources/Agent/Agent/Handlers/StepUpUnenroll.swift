@@ -4,7 +4,7 @@ enum StepUpUnenrollHandler: MethodHandler {
   typealias Method = StepUpUnenroll
 
   static func handle(_ params: StepUpUnenroll.Params, _ call: Call) async throws(RPCError) -> StepUpUnenroll.Result {
-    let id = try await call.agent.registry.profile(params.account).id
-    return WireStepUpStatus(try await call.agent.registry.unenroll(id), call.agent)
+    let id = try await call.agent.vault.profile(params.account).id
+    return WireStepUpStatus(try await call.agent.vault.unenroll(id), call.agent)
   }
 }

@@ -7,12 +7,12 @@ enum StepUpVerifyHandler: MethodHandler {
   static func handle(_ params: StepUpVerify.Params, _ call: Call) async throws(RPCError) -> StepUpVerify.Result {
     let agent = call.agent
     // Refused before the person is asked for anything.
-    let profile = try await agent.registry.requireTriable(params.account, by: .pin)
+    let profile = try await agent.vault.requireTriable(params.account, by: .pin)
     let pin = try await agent.pin(params.pin, params.prompt, .pin(of: profile), of: profile.id)
     let duration = params.durationSeconds.map { Milliseconds.seconds(Int64($0)) }
     // A guess that was counted is judged, whether its caller still waits or not.
     let validUntil = try await agent.background.finish { () async throws(RPCError) in
-      try await agent.stepUpDesk.verify(pin, by: .pin, of: profile.id, for: duration)
+      try await agent.stepUpCoordinator.verify(pin, by: .pin, of: profile.id, for: duration)
     }
     return StepUpVerify.Result(account: profile.id, validUntil: validUntil)
   }

@@ -5,7 +5,9 @@ internal import AgentProtocol
 /// From the agent's values to those of the wire.
 extension AgentService {
   /// As the account's actor sees it, or as it was when the grant was last open.
-  func state(of profile: AccountProfile) -> WireAccountState { board.state(of: profile.id) ?? profile.restingState }
+  func state(of profile: AccountProfile) -> WireAccountState {
+    tokenCache.state(of: profile.id) ?? profile.restingState
+  }
 }
 
 extension WireAccount {

@@ -21,14 +21,14 @@ extension AgentService {
     do throws(RPCError) {
       try await background.finish { [self] () async throws(RPCError) in
         try await door.pass {
-          guard await self.registry.leave(because: reason) else { return }
+          guard await self.vault.leave(because: reason) else { return }
           await self.release()
           self.events.publish(AgentLockedEvent(reason: reason.rawValue))
         }
       }
     } catch {
       // The agent is ending, and takes on no work: the keys go all the same.
-      _ = await registry.leave(because: reason)
+      _ = await vault.leave(because: reason)
     }
   }
 
@@ -51,15 +51,15 @@ extension AgentService {
 
   /// Opens the vault as `open` does it, and goes on with what waited for that.
   func unlock(
-    _ event: AuditEntry.Event, by open: @escaping @Sendable (Registry) async throws(RPCError) -> Void
+    _ event: AuditEntry.Event, by open: @escaping @Sendable (VaultActor) async throws(RPCError) -> Void
   ) async throws(RPCError) {
     try await background.finish { [self] () async throws(RPCError) in
       try await door.pass { () async throws(RPCError) in
-        let wasOpen = await self.registry.vaultIsOpen
-        try await open(self.registry)
+        let wasOpen = await self.vault.vaultIsOpen
+        try await open(self.vault)
         guard !wasOpen else { return }
         do throws(RPCError) {
-          try await self.registry.enter(event)
+          try await self.vault.enter(event)
         } catch {
           // Somebody may have begun to work in between.
           await self.release()

@@ -45,7 +45,7 @@ extension ProviderClient {
     form.append("grant_type", "urn:ietf:params:oauth:grant-type:device_code")
     form.append("device_code", deviceCode)
     let outcome = await exchange(form)
-    if case .response(let response) = outcome, TokenAnswerSorter.sort(response) == .refusal,
+    if case .response(let response) = outcome, TokenResponseClassifier.sort(response) == .refusal,
       let error = TokenEndpointRefusal(response, now: environment.clock.wall()).error,
       let answer = DevicePolling.Answer(error: error)
     {

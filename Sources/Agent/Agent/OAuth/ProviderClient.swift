@@ -14,7 +14,7 @@ struct ProviderClient: Sendable {
   /// fingers says nothing of it.
   var connectivity: ConnectivityState?
   /// Who reads again what the provider says of itself. Nil while that is what is being read.
-  var metadata: MetadataDesk?
+  var metadata: MetadataRefresher?
 
   private var clock: any AgentClock { environment.clock }
   var signatures: any SignatureVerifier { environment.signatures }
@@ -72,7 +72,7 @@ struct ProviderClient: Sendable {
   func judge(_ outcome: HTTPOutcome) -> TokenAnswer {
     switch outcome {
     case .response(let response):
-      switch TokenAnswerSorter.sort(response) {
+      switch TokenResponseClassifier.sort(response) {
       case .tokens: return .answered(body: response.body, sentAt: response.sentAt)
       case .refusal: return .failed(meaning(of: TokenEndpointRefusal(response, now: clock.wall())))
       case .damaged: return .failed(.unknownOutcome("unreadableAnswer"))

@@ -43,7 +43,7 @@ struct TokenResponse: Sendable {
       self = read
       return
     }
-    guard let refreshToken = TokenSalvage.refreshToken(in: body) else { return nil }
+    guard let refreshToken = LenientTokenReader.refreshToken(in: body) else { return nil }
     self.init(
       accessToken: nil, issuedAccessToken: false, tokenType: "", expiresIn: nil, refreshIn: nil,
       refreshToken: refreshToken, refreshTokenExpiresIn: nil, scope: nil, idToken: nil)

@@ -10,7 +10,7 @@ internal import Secrets
 /// address, is asked for afterwards, in the background: no token waits for it, and no refresh fails by it. One question
 /// at a time; until it is answered the old snapshot stays, with its age.
 extension Account {
-  struct RightsQuestion {
+  struct RightsFetch {
     var isAsking = false
     /// An exchange came meanwhile: it is asked once more.
     var isDue = false
@@ -36,7 +36,7 @@ extension Account {
   func snapshot(of loaded: Loaded) -> (snapshot: AuthorizationSnapshot, age: Milliseconds)? {
     loaded.rights.map { rights in
       let snapshot = rights.snapshot
-      return (snapshot, around.time.elapsed(since: snapshot.fetchedAt, by: loaded.profile.provider))
+      return (snapshot, dependencies.time.elapsed(since: snapshot.fetchedAt, by: loaded.profile.provider))
     }
   }
 
@@ -48,15 +48,15 @@ extension Account {
     let asked = question.begun
     if start.grant.refreshToken != nil || start.machine.health != .ok {
       // One that a death interrupted is gone on with first: what it brings was told before anybody asked.
-      if unkept != nil { _ = try? await token(.standard, .usable(minimumLifetime: .zero)) }
+      if pendingResponse != nil { _ = try? await token(.standard, .usable(minimumLifetime: .zero)) }
       _ = try await token(.standard, .forced)
     } else {
       // Nothing can be exchanged for it, so that only they can tell anew who are asked with the token that there is.
       _ = try await token(.standard, .usable(minimumLifetime: .zero))
-      let provider = try await around.registry.provider(named: start.profile.provider.text)
+      let provider = try await dependencies.vault.provider(named: start.profile.provider.text)
       guard provider.tellsBesideTokens else { throw .onlySignInTells(id) }
     }
-    let ended = await around.background.race { await self.nextRights(after: asked) }
+    let ended = await dependencies.background.race { await self.nextRights(after: asked) }
     guard let ended else { throw Task.isCancelled ? .cancelled : .shuttingDown }
     if let failure = ended.failure { throw failure.with { $0.account = self.id } }
   }
@@ -94,7 +94,7 @@ extension Account {
       return
     }
     question.isAsking = true
-    if !around.background.start({ await self.askUntilAnswered() }) { endQuestion(.shuttingDown) }
+    if !dependencies.background.start({ await self.askUntilAnswered() }) { endQuestion(.shuttingDown) }
   }
 
   private func askUntilAnswered() async {
@@ -120,7 +120,7 @@ extension Account {
     guard let start = loaded else { return .locked }
     let provider: Provider
     do {
-      provider = try await around.registry.provider(named: start.profile.provider.text)
+      provider = try await dependencies.vault.provider(named: start.profile.provider.text)
     } catch { return error }
     let asksUserInfo =
       provider.rightsRule.rolesClaim != nil && provider.endpoints.userinfo != nil
@@ -128,7 +128,7 @@ extension Account {
     let asksEntitlements = provider.rightsRule.hasEntitlementsURL
     guard asksUserInfo || asksEntitlements else { return nil }
     guard let token = standardToken else { return .noTokenToAskWith }
-    let client = around.client(of: provider)
+    let client = dependencies.client(of: provider)
     let subject = start.profile.identity.subject
     var failure: RPCError?
     if asksUserInfo {
@@ -146,16 +146,16 @@ extension Account {
   }
 
   private func hear(
-    _ epoch: UInt64, _ question: () async throws(RPCError) -> (RightsTold, BootInstant)
+    _ epoch: UInt64, _ question: () async throws(RPCError) -> (RightsUpdate, BootInstant)
   ) async -> RPCError? {
     do throws(RPCError) {
       let (told, sentAt) = try await question()
-      tell(try await around.registry.keep(told, sentAt: sentAt, epoch: epoch, of: id))
+      tell(try await dependencies.vault.keep(told, sentAt: sentAt, epoch: epoch, of: id))
       return nil
     } catch {
       // With its session its tokens end, so that what was refused may be that.
-      if let gone = await around.registry.hasGone(id, since: epoch) { return gone }
-      around.environment.log.log(
+      if let gone = await dependencies.vault.hasGone(id, since: epoch) { return gone }
+      dependencies.environment.log.log(
         .notice, "snapshot not refreshed",
         [(.account, .hashed(id.text)), (.reason, .name(error.code.name.description))])
       return error
@@ -163,12 +163,12 @@ extension Account {
   }
 
   /// Takes over what the registry heard, and tells subscribers. Of two that come in the other order, the later stands.
-  func tell(_ heard: Registry.Heard?) {
+  func tell(_ heard: VaultActor.RightsChange?) {
     guard let heard, let known = loaded else { return }
     if let rights = known.rights, rights.revision >= heard.rights.revision { return }
     loaded?.rights = heard.rights
     if heard.rights.version != known.rights?.version {
-      around.events.publish(SnapshotChangedEvent(heard.rights.snapshot), account: id)
+      dependencies.events.publish(SnapshotChangedEvent(heard.rights.snapshot), account: id)
     }
   }
 
@@ -184,11 +184,11 @@ extension Account {
       question.retries < Self.mostRetries
     else { return }
     question.retries += 1
-    let jitter = around.environment.entropy.fraction()
+    let jitter = dependencies.environment.entropy.fraction()
     let pause = max(
       failure.retryAfter ?? .zero, Backoff.shortest, Backoff.pause(failures: question.retries, jitter: jitter))
     let (clock, due, number) = (clock, clock.boot() + pause, question.begun)
-    around.background.startTimer {
+    dependencies.background.startTimer {
       await clock.sleep(until: due)
       guard !Task.isCancelled else { return }
       await self.retryRights(ifStillAt: number)

@@ -13,7 +13,7 @@ extension Provider {
   /// What the answer to an exchange tells. An access token for one audience speaks of that audience alone.
   func rights(
     in response: TokenResponse, for key: TokenKey, scopes: ScopeSet, source: AuthorizationSnapshot.Source
-  ) -> RightsTold {
+  ) -> RightsUpdate {
     let isStandard = key == .standard
     return rightsRule.told(
       idToken: response.idToken.flatMap(claims), accessToken: isStandard ? response.accessToken.flatMap(claims) : nil,

@@ -14,11 +14,11 @@ extension ProviderClient {
   private static let rightsBytes = 1 << 20
 
   /// Of this person, or nothing: userinfo whose subject is another must not be used (§5.3.2).
-  func userInfoRights(_ accessToken: Secret, subject: String) async throws(RPCError) -> (RightsTold, BootInstant) {
+  func userInfoRights(_ accessToken: Secret, subject: String) async throws(RPCError) -> (RightsUpdate, BootInstant) {
     guard let url = provider.endpoints.userinfo else { throw .rightsRefused("noUserInfo") }
     let rule = provider.rightsRule
     let (answer, sentAt) = try await rightsDocument(url, accessToken)
-    let told = RecordCoding.read(answer) { node -> RightsTold? in
+    let told = RecordCoding.read(answer) { node -> RightsUpdate? in
       guard node.kind == .object, !node.hasDuplicateKeys, node["sub"].map({ $0.string == subject }) ?? true else {
         return nil
       }
@@ -28,7 +28,7 @@ extension ProviderClient {
     return (told, sentAt)
   }
 
-  func entitlements(_ accessToken: Secret, subject: String) async throws(RPCError) -> (RightsTold, BootInstant) {
+  func entitlements(_ accessToken: Secret, subject: String) async throws(RPCError) -> (RightsUpdate, BootInstant) {
     guard let url = provider.configuration.authorization.entitlementsURL else {
       throw .rightsRefused("noEntitlementsUrl")
     }

@@ -4,7 +4,7 @@ internal import AgentProtocol
 extension AgentService {
   /// Another root key for the vault. Ends when everything is under it; a caller that goes away does not stop it.
   func rotateRootKey() async throws(RPCError) -> UInt32 {
-    let epoch = try await registry.beginRotation()
+    let epoch = try await vault.beginRotation()
     try await background.finish { [self] () throws(RPCError) in try await finishRotation() }
     return epoch
   }
@@ -12,6 +12,6 @@ extension AgentService {
   /// What a rotation that is on its way has not reached yet; one account after the other, others are served in between.
   func finishRotation() async throws(RPCError) {
     var last: PartitionID?
-    while let next = try await registry.rotateNext(after: last) { last = next }
+    while let next = try await vault.rotateNext(after: last) { last = next }
   }
 }

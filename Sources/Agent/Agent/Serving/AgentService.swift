@@ -16,26 +16,26 @@ public final class AgentService: ConversationHost {
   /// New at each start: a client that sees another one knows that the agent was away.
   let instance: String
   let startedAt: Timestamp
-  let board = TokenBoard()
+  let tokenCache = TokenCache()
   let background = BackgroundWork()
   let events: EventHub
-  let registry: Registry
-  let door = VaultDoor()
+  let vault: VaultActor
+  let door = AsyncMutex()
   let idle: IdleWatch
   let locking: LockingRules
   let accounts: AccountDirectory
-  let signIns: SignInDesk
-  let revocations: RevocationDesk
-  let erasures: ErasureDesk
+  let signIns: SignInCoordinator
+  let revocations: RevocationWorker
+  let erasures: ErasureWorker
   let stepUps: StepUps
-  let stepUpDesk: StepUpDesk
+  let stepUpCoordinator: StepUpCoordinator
   let connectivity: ConnectivityState
   let time: TimeKeeper
   let gate: ExchangeGate
-  let policyShelf = PolicyShelf()
-  let audit: AuditDesk
-  let grants: GrantBook
-  let backups: BackupDesk
+  let policyCache = PolicyCache()
+  let audit: AuditWriter
+  let callerGrants: CallerGrantTable
+  let backups: BackupCoordinator
   let methods = ServedMethods.all
   private let onShutDown: @Sendable () -> Void
 
@@ -64,39 +64,40 @@ public final class AgentService: ConversationHost {
     instance = "run_" + Base32.encode(environment.entropy.bytes(16))
     startedAt = environment.clock.wall()
     events = EventHub(epoch: instance, clock: environment.clock)
-    let owner = Handle<Registry>()
+    let owner = Handle<VaultActor>()
     time = TimeKeeper(clock: environment.clock, events: events) { [background] in
       background.start { await owner.value?.rememberTime() }
     }
     stepUps = StepUps(clock: environment.clock, events: events, background: background)
-    grants = GrantBook(clock: environment.clock, time: time, background: background, owner: ownerGrant)
-    registry = Registry(
+    callerGrants = CallerGrantTable(clock: environment.clock, time: time, background: background, owner: ownerGrant)
+    vault = VaultActor(
       store: store, keySources: (keySource.map { [$0] } ?? []) + otherKeySources, anchor: anchor,
-      clock: environment.clock, entropy: environment.entropy, board: board, time: time, policyShelf: policyShelf,
-      stepUps: stepUps, grants: grants)
-    stepUpDesk = StepUpDesk(registry: registry, methods: [PINMethod()] + environment.stepUpMethods)
-    owner.value = registry
-    audit = AuditDesk(registry: registry, background: background)
+      clock: environment.clock, entropy: environment.entropy, tokenCache: tokenCache, time: time,
+      policyCache: policyCache,
+      stepUps: stepUps, callerGrants: callerGrants)
+    stepUpCoordinator = StepUpCoordinator(vault: vault, methods: [PINMethod()] + environment.stepUpMethods)
+    owner.value = vault
+    audit = AuditWriter(vault: vault, background: background)
     connectivity = ConnectivityState(events: events, clock: environment.clock)
     gate = ExchangeGate(clock: environment.clock, background: background)
-    let desk = Handle<RevocationDesk>()
-    let around = AccountSurroundings(
-      registry: registry, background: background, gate: gate,
-      renewals: RenewalTimer(clock: environment.clock, background: background), board: board, events: events,
+    let revocationWorker = Handle<RevocationWorker>()
+    let dependencies = AccountDependencies(
+      vault: vault, background: background, gate: gate,
+      renewals: RenewalTimer(clock: environment.clock, background: background), tokenCache: tokenCache, events: events,
       connectivity: connectivity,
-      time: time, policies: policyShelf, stepUps: stepUps,
-      metadata: MetadataDesk(registry: registry, background: background, environment: environment, time: time),
+      time: time, policies: policyCache, stepUps: stepUps,
+      metadata: MetadataRefresher(vault: vault, background: background, environment: environment, time: time),
       environment: environment,
       revoke: { [background] entry in
-        background.start { _ = await desk.value?.send(entry) }
-      }, drain: { await desk.value?.drain($0, of: $1) })
-    accounts = AccountDirectory(around: around)
-    signIns = SignInDesk(around: around, accounts: accounts)
-    backups = BackupDesk(
-      registry: registry, accounts: accounts, events: events, files: environment.backups, clock: environment.clock)
-    revocations = RevocationDesk(around: around)
-    erasures = ErasureDesk(around: around)
-    desk.value = revocations
+        background.start { _ = await revocationWorker.value?.send(entry) }
+      }, drain: { await revocationWorker.value?.drain($0, of: $1) })
+    accounts = AccountDirectory(dependencies: dependencies)
+    signIns = SignInCoordinator(dependencies: dependencies, accounts: accounts)
+    backups = BackupCoordinator(
+      vault: vault, accounts: accounts, events: events, files: environment.backups, clock: environment.clock)
+    revocations = RevocationWorker(dependencies: dependencies)
+    erasures = ErasureWorker(dependencies: dependencies)
+    revocationWorker.value = revocations
     let whole = Handle<AgentService>()
     idle = IdleWatch(after: locking.idle, clock: environment.clock, background: background) {
       await whole.value?.lock(because: .idle)
@@ -120,19 +121,19 @@ public final class AgentService: ConversationHost {
   public func open(
     protection: String, passphrase: Secret? = nil, acceptingOldStore: Bool = false
   ) async throws(StartFailure) -> Opening {
-    defer { if board.opening != nil { idle.opened() } }
+    defer { if tokenCache.unlockGeneration != nil { idle.opened() } }
     // Whatever cut off a backup of before.
     environment.backups.removeAll()
     do throws(RPCError) {
-      switch try await registry.open(protection: protection, acceptingOldStore: acceptingOldStore) {
+      switch try await vault.open(protection: protection, acceptingOldStore: acceptingOldStore) {
       case .open: return .open
       case .needsInitialising:
         guard let passphrase else { return .locked }
-        try await registry.initialize(passphrase: passphrase)
+        try await vault.initialize(passphrase: passphrase)
         return .open
       case .needsPassphrase:
         guard let passphrase else { return .locked }
-        try await registry.unlock(passphrase: passphrase)
+        try await vault.unlock(passphrase: passphrase)
         return .open
       }
     } catch  where error.isOfLockedKey {
@@ -154,8 +155,8 @@ public final class AgentService: ConversationHost {
     environment.signals.start { [weak self] in self?.happened($0) }
     await background.run()
     // Before the machine goes down: how long it ran counts in every window (DESIGN, Time).
-    await registry.rememberTime()
-    await registry.closeStore()
+    await vault.rememberTime()
+    await vault.closeStore()
   }
 
   /// What was left when the agent ended, or the vault was locked.
@@ -165,9 +166,9 @@ public final class AgentService: ConversationHost {
     background.start { [self] in try? await finishRotation() }
   }
 
-  var decisions: DecisionDesk {
-    DecisionDesk(
-      accounts: accounts, shelf: policyShelf, audit: audit, clock: environment.clock, entropy: environment.entropy)
+  var decisions: PolicyDecisionPoint {
+    PolicyDecisionPoint(
+      accounts: accounts, shelf: policyCache, audit: audit, clock: environment.clock, entropy: environment.entropy)
   }
 
   var isShuttingDown: Bool { shuttingDown.load(ordering: .relaxed) }
@@ -191,7 +192,7 @@ public final class AgentService: ConversationHost {
     switch signal {
     case .networkChanged:
       connectivity.networkChanged()
-      wayMayBeOpen()
+      connectivityMayHaveReturned()
     case .clockChanged: clockMayHaveChanged()
     case .sleeps: if locking.onSleep { lockedByTheMachine(.sleep) } else { environment.signals.readyToSleep() }
     case .screenLocked: if locking.onScreenLock { lockedByTheMachine(.screen) }
@@ -199,8 +200,8 @@ public final class AgentService: ConversationHost {
   }
 
   /// A client or the machine says so: nobody need ask for what waited for a way.
-  func wayMayBeOpen() {
-    connectivity.wayMayBeOpen()
+  func connectivityMayHaveReturned() {
+    connectivity.connectivityMayHaveReturned()
     accounts.reconnected()
     background.start { [revocations] in await revocations.resume(.unreached) }
   }
@@ -209,9 +210,9 @@ public final class AgentService: ConversationHost {
   /// be another one now.
   func clockMayHaveChanged() {
     time.clockMayHaveChanged()
-    grants.endWhoHasNone()
+    callerGrants.endWhoHasNone()
     accounts.clockChanged()
-    wayMayBeOpen()
+    connectivityMayHaveReturned()
   }
 
   /// For a provider that is being configured: its address was typed a moment ago, so that a request that finds no way

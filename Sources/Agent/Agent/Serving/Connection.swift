@@ -29,7 +29,7 @@ public final class Connection: Conversation, @unchecked Sendable {
   private let introduced = Mutex<String??>(nil)
   private let gate = OrderingGate()
   private let agent: AgentService
-  private let known: Mutex<Standing>
+  private let known: Mutex<CallerAccess>
   /// Nobody limits it: one look instead of a lock.
   private let isTrusted: Atomic<Bool>
 
@@ -37,8 +37,8 @@ public final class Connection: Conversation, @unchecked Sendable {
     self.id = id
     self.output = output
     self.agent = agent
-    known = Mutex(agent.grants.isStrict ? .unknown : .trusted)
-    isTrusted = Atomic(!agent.grants.isStrict)
+    known = Mutex(agent.callerGrants.isStrict ? .unknown : .trusted)
+    isTrusted = Atomic(!agent.callerGrants.isStrict)
   }
 
   /// As the client named itself in `agent.hello`; before that as its program is called, if the transport can tell.
@@ -55,14 +55,14 @@ public final class Connection: Conversation, @unchecked Sendable {
   // MARK: what it may do
 
   /// What it may do now.
-  var standing: Standing { isTrusted.load(ordering: .acquiring) ? .trusted : known.withLock { $0 } }
+  var access: CallerAccess { isTrusted.load(ordering: .acquiring) ? .trusted : known.withLock { $0 } }
 
   /// False if it is refused already, which it stays: a grant that opens while another one is refused changes nothing.
-  @discardableResult private func set(_ standing: Standing) -> Bool {
+  @discardableResult private func set(_ access: CallerAccess) -> Bool {
     known.withLock { known in
       if case .refused = known { return false }
-      known = standing
-      let trusts = if case .trusted = standing { true } else { false }
+      known = access
+      let trusts = if case .trusted = access { true } else { false }
       isTrusted.store(trusts, ordering: .releasing)
       return true
     }
@@ -72,7 +72,7 @@ public final class Connection: Conversation, @unchecked Sendable {
   /// from being taken refuses the connection: whoever asked to be limited is never served without a limit.
   func present(_ secret: Secret) throws(RPCError) {
     do throws(RPCError) {
-      let new = try agent.grants.open(secret, on: id, from: standing) { [weak self] in self?.refuseAll() }
+      let new = try agent.callerGrants.open(secret, on: id, from: access) { [weak self] in self?.refuseAll() }
       guard set(new) else { throw .grantRefused }
       if case .limited(let limits) = new { agent.events.narrow(id, to: limits.permission) }
     } catch {
@@ -83,9 +83,9 @@ public final class Connection: Conversation, @unchecked Sendable {
 
   /// Nothing is done on this connection any more; what was begun under a limit ends without its answer.
   private func refuseAll() {
-    if case .limited = standing { requests.cancelAll() }
+    if case .limited = access { requests.cancelAll() }
     set(.refused)
-    agent.grants.connectionEnded(id)
+    agent.callerGrants.connectionEnded(id)
     agent.events.connectionEnded(id)
   }
 
@@ -151,7 +151,7 @@ public final class Connection: Conversation, @unchecked Sendable {
     end.withLock { $0 = .gone }
     requests.cancelAll()
     agent.events.connectionEnded(id)
-    agent.grants.connectionEnded(id)
+    agent.callerGrants.connectionEnded(id)
     agent.connectionEnded()
   }
 
@@ -273,13 +273,13 @@ public final class Connection: Conversation, @unchecked Sendable {
 
   private func serve(_ prepared: PreparedCall, _ name: String, _ id: [UInt8]?, _ slot: AnswerSlot?) {
     // Who is served nothing does not keep the vault open either.
-    let info = standing.isServed ? agent.methods[name]?.info : nil
+    let info = access.isServed ? agent.methods[name]?.info : nil
     if let info { agent.idle.began(info) }
     switch prepared {
     case .ordered(let run, let answered):
       gate.submit(isBarrier: false) { [self] in
         defer { if let info { agent.idle.ended(info) } }
-        let call = Call(agent: agent, connection: self, standing: standing)
+        let call = Call(agent: agent, connection: self, access: access)
         do throws(RPCError) {
           let result = try run(call)
           requests.release(id)
@@ -295,7 +295,7 @@ public final class Connection: Conversation, @unchecked Sendable {
       }
     case .concurrent(let run, let isBarrier):
       gate.submit(isBarrier: isBarrier) { [self] in
-        let call = Call(agent: agent, connection: self, standing: standing)
+        let call = Call(agent: agent, connection: self, access: access)
         let finish: @Sendable (Result<any WireWritable, RPCError>) -> Void = { [self] result in
           requests.release(id)
           answer(name, id, slot, result)
@@ -368,8 +368,8 @@ public final class Connection: Conversation, @unchecked Sendable {
     guard let selector, let account = account(selector) else { return false }
     let now = chunkTime ?? agent.environment.clock.boot()
     chunkTime = now
-    guard isTrusted.load(ordering: .acquiring) || standing.coversToken(of: account, at: now) else { return false }
-    let isAnswered = agent.board.withFresh(account, minimum: minimum, at: now) { token in
+    guard isTrusted.load(ordering: .acquiring) || access.coversToken(of: account, at: now) else { return false }
+    let isAnswered = agent.tokenCache.withFresh(account, minimum: minimum, at: now) { token in
       scratch.verbatim("{\"jsonrpc\":\"2.0\",\"id\":")
       scratch.verbatim(id)
       scratch.verbatim(",\"result\":")
@@ -385,21 +385,20 @@ public final class Connection: Conversation, @unchecked Sendable {
 
   /// An id is read as it is. For an alias there is more to look up, and most programs ask for one account: whose it is
   /// is kept until anything on the board changes.
-  private func account(_ selector: UnsafeRawBufferPointer) -> AccountKey? {
-    if let account = AccountKey(selector) { return account }
-    let version = agent.board.version
+  private func account(_ selector: UnsafeRawBufferPointer) -> AccountID? {
+    if let account = AccountID(utf8: selector) { return account }
+    let version = agent.tokenCache.version
     if let found, found.version == version, found.selector.elementsEqual(selector) { return found.account }
     let named = AccountSelector(String(decoding: selector, as: UTF8.self))
-    guard let id = agent.board.account(selector: named).flatMap({ AccountID($0) }) else { return nil }
-    let account = AccountKey(id)
-    found = Found(version: version, selector: Array(selector), account: account)
-    return account
+    guard let id = agent.tokenCache.account(selector: named) else { return nil }
+    found = Found(version: version, selector: Array(selector), account: id)
+    return id
   }
 
   private struct Found {
     var version: UInt64
     var selector: [UInt8]
-    var account: AccountKey
+    var account: AccountID
   }
 
   /// `minimumLifetimeSeconds` when it is not given (API.md).

@@ -41,7 +41,7 @@ final class ConnectivityState: Sendable {
   private let events: EventHub
   private let clock: any AgentClock
   private let state: Mutex<State>
-  private let openingCount = Atomic<UInt64>(0)
+  private let generationCount = Atomic<UInt64>(0)
 
   init(events: EventHub, clock: any AgentClock) {
     self.events = events
@@ -51,8 +51,8 @@ final class ConnectivityState: Sendable {
 
   /// How often a closed way may have opened: what an account was told under an earlier count no longer holds it back.
   /// Known at once to whoever asks next, before the accounts have heard of it.
-  var openings: UInt64 { openingCount.load(ordering: .acquiring) }
-  func wayMayBeOpen() { openingCount.add(1, ordering: .releasing) }
+  var reachabilityGeneration: UInt64 { generationCount.load(ordering: .acquiring) }
+  func connectivityMayHaveReturned() { generationCount.add(1, ordering: .releasing) }
 
   var current: WireConnectivity { state.withLock { $0.told } }
 

@@ -7,7 +7,7 @@ struct Call: Sendable {
   let agent: AgentService
   let connection: Connection
   /// What the caller might do when the request was begun.
-  let standing: Standing
+  let access: CallerAccess
 }
 
 /// Serves one method. One file each in `Handlers/`.
@@ -64,7 +64,7 @@ struct ServedMethod: Sendable {
         do throws(RPCError) {
           return try Handler.handle(params, call)
         } catch {
-          throw call.standing.told(error, at: call.now)
+          throw call.access.told(error, at: call.now)
         }
       }
       let answered: @Sendable (any WireWritable, Call) -> Void = { result, call in
@@ -81,9 +81,9 @@ struct ServedMethod: Sendable {
   private static func admit<Method: RPCMethod>(
     _ method: Method.Type, _ params: Method.Params, _ call: Call
   ) throws(RPCError) -> Method.Params {
-    if case .trusted = call.standing { return params }
+    if case .trusted = call.access { return params }
     var scoped = params as? any AccountScopedParams
-    guard let account = try call.standing.admit(Method.info, scoped?.account, call.agent) else { return params }
+    guard let account = try call.access.admit(Method.info, scoped?.account, call.agent) else { return params }
     scoped?.account = .id(account)
     return scoped as? Method.Params ?? params
   }
@@ -99,7 +99,7 @@ struct ServedMethod: Sendable {
       try call.requireOpen()
       return result
     } catch {
-      throw call.standing.told(error, at: call.now)
+      throw call.access.told(error, at: call.now)
     }
   }
 

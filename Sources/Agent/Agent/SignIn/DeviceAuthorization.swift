@@ -27,7 +27,7 @@ struct DeviceAuthorization: Sendable {
         let page = (node["verification_uri"] ?? node["verification_url"])?.string.flatMap(Self.page)
       else { return nil }
       let complete = (node["verification_uri_complete"] ?? node["verification_url_complete"])?.string
-      let lifetime = node["expires_in"]?.seconds ?? SignInDesk.lifetime
+      let lifetime = node["expires_in"]?.seconds ?? SignInCoordinator.lifetime
       guard lifetime > .zero else { return nil }
       return DeviceAuthorization(
         deviceCode: deviceCode, userCode: userCode, verificationURI: page,

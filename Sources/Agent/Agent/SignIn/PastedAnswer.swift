@@ -35,9 +35,9 @@ extension String {
   /// Without what a terminal or a mail puts around a copied line: blanks, quotes, the angle brackets of RFC 3986
   /// Appendix C.
   fileprivate var trimmed: String {
-    let around: Set<Character> = [" ", "\t", "\r", "\n", "\r\n", "\"", "'", "<", ">"]
-    let beginning = drop { around.contains($0) }
-    let end = beginning.lastIndex { !around.contains($0) }
+    let dependencies: Set<Character> = [" ", "\t", "\r", "\n", "\r\n", "\"", "'", "<", ">"]
+    let beginning = drop { dependencies.contains($0) }
+    let end = beginning.lastIndex { !dependencies.contains($0) }
     return end.map { String(beginning[...$0]) } ?? ""
   }
 

@@ -15,7 +15,7 @@ extension AgentService {
     case (nil, .some): break
     }
     func refused(_ reason: String, _ message: String) async -> RPCError {
-      let left = try? await registry.stepUpStanding(.id(id)).attemptsLeft
+      let left = try? await vault.stepUpStatus(.id(id)).attemptsLeft
       return .stepUpFailed(id, reason, left: left ?? 0, message)
     }
     switch await environment.prompter.ask(question) {

@@ -13,14 +13,14 @@ extension PartitionID {
 }
 
 /// All that is left of the vault while it is locked.
-struct DropSlit: Sendable {
-  let box: DropBox
+struct LockedInboxWriter: Sendable {
+  let box: InboxPublicKey
   let number: UInt64
   let keyEpoch: UInt32
   let databaseID: [UInt8]
 
   /// For the store: a drop under a random name.
-  func seal(_ dropped: Dropped, name: [UInt8]) -> SealedRecord {
+  func seal(_ dropped: PendingRecord, name: [UInt8]) -> SealedRecord {
     var row = SealedRecord(
       key: RecordKey(partition: .drops, kind: .drop, id: name), schema: Vault.dropSchema, keyEpoch: keyEpoch,
       generation: number, sealed: [])
@@ -39,19 +39,19 @@ extension Vault {
     return UInt64(clamping: number)
   }
 
-  func slit(ofBox number: UInt64) -> DropSlit {
-    DropSlit(box: dropBoxKey(number).box, number: number, keyEpoch: keys.epoch, databaseID: store.databaseID)
+  func inboxWriter(ofBox number: UInt64) -> LockedInboxWriter {
+    LockedInboxWriter(box: dropBoxKey(number).box, number: number, keyEpoch: keys.epoch, databaseID: store.databaseID)
   }
 
   /// Everything that lies in a box, in no order that means something; nil for what was not dropped by this agent, or
   /// was dropped into another box.
-  func drops(inBox number: UInt64) throws(VaultFailure) -> [(name: [UInt8], dropped: Dropped?)] {
+  func drops(inBox number: UInt64) throws(VaultFailure) -> [(name: [UInt8], dropped: PendingRecord?)] {
     let rows = try onStore { () throws(StoreFailure) in try store.records(in: .drops) }
     guard !rows.isEmpty else { return [] }
     let key = dropBoxKey(number)
     return rows.filter { $0.key.kind == .drop }.map { row in
       let plain = try? key.open(row.sealed, additionalData: Self.additionalData(ofDrop: row, in: store.databaseID))
-      return (row.key.id, plain.flatMap { Dropped($0) })
+      return (row.key.id, plain.flatMap { PendingRecord($0) })
     }
   }
 
@@ -63,8 +63,8 @@ extension Vault {
       with: names.map { .delete(RecordKey(partition: .drops, kind: .drop, id: $0)) })
   }
 
-  private func dropBoxKey(_ number: UInt64) -> DropBoxKey {
-    DropBoxKey(keys.drops.derive("box", withUnsafeBytes(of: number.littleEndian) { Array($0) }))
+  private func dropBoxKey(_ number: UInt64) -> InboxKey {
+    InboxKey(keys.drops.derive("box", withUnsafeBytes(of: number.littleEndian) { Array($0) }))
   }
 
   fileprivate static func additionalData(ofDrop row: SealedRecord, in databaseID: [UInt8]) -> [UInt8] {

@@ -59,7 +59,7 @@ final class Vault {
   private(set) var knownAuditChain: AuditChain?
   let auditBound: AuditChain.Bound
   /// Tells how far the store has come to a witness outside of it.
-  let witness: VaultWitness
+  let witness: RollbackGuard
   private var partitions: [PartitionID: Partition] = [:]
   private var knownLedger: VaultLedger?
   /// The next change counts, whatever it is.
@@ -76,7 +76,7 @@ final class Vault {
 
   init(
     store: any Store, root: SealingKey, epoch: UInt32, previous: VaultKeys? = nil,
-    witness: VaultWitness = VaultWitness(), auditBound: AuditChain.Bound = .standard
+    witness: RollbackGuard = RollbackGuard(), auditBound: AuditChain.Bound = .standard
   ) {
     self.store = store
     keys = VaultKeys(root: root, epoch: epoch)

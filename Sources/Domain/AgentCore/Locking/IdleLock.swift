@@ -14,7 +14,7 @@ public struct IdleLock: Sendable {
   private var isOpen = false
   private var lastUse = BootInstant(milliseconds: 0)
   /// Requests that use the vault and are not answered yet: nobody is idle who waits for an answer.
-  private var underWay = 0
+  private var currentExchange = 0
   private var wakesAt: BootInstant?
 
   /// At least a millisecond.
@@ -32,12 +32,12 @@ public struct IdleLock: Sendable {
   public mutating func used(at now: BootInstant) { lastUse = max(lastUse, now) }
 
   public mutating func began(at now: BootInstant) {
-    underWay += 1
+    currentExchange += 1
     used(at: now)
   }
 
   public mutating func ended(at now: BootInstant) -> Effect? {
-    underWay -= 1
+    currentExchange -= 1
     used(at: now)
     return plan(at: now)
   }
@@ -46,13 +46,13 @@ public struct IdleLock: Sendable {
   public mutating func woke(planned: BootInstant, at now: BootInstant) -> Effect? {
     guard wakesAt == planned else { return nil }
     wakesAt = nil
-    guard isOpen, underWay == 0 else { return nil }
+    guard isOpen, currentExchange == 0 else { return nil }
     guard lastUse + limit <= now else { return plan(at: now) }
     return .lock
   }
 
   private mutating func plan(at now: BootInstant) -> Effect? {
-    guard isOpen, underWay == 0 else { return nil }
+    guard isOpen, currentExchange == 0 else { return nil }
     let due = lastUse + limit
     if let wakesAt, wakesAt <= due { return nil }
     wakesAt = due

@@ -18,10 +18,10 @@ public struct RightsClaims: Hashable, Sendable {
 
   public init(_ claims: JSONNode, rolesClaim: String?) {
     roles = rolesClaim.flatMap { claims.claim(at: $0[...]) }?.names.map {
-      RightsTold.bounded($0, atMost: RightsTold.mostRoles)
+      RightsUpdate.bounded($0, atMost: RightsUpdate.mostRoles)
     }
     entitlements = claims.claim(at: "entitlements")?.names.map {
-      RightsTold.bounded($0, atMost: RightsTold.mostEntitlements)
+      RightsUpdate.bounded($0, atMost: RightsUpdate.mostEntitlements)
     }
   }
 
@@ -49,15 +49,15 @@ public struct EntitlementsDocument: Hashable, Sendable {
   public init?(_ document: JSONNode) {
     switch document.kind {
     case .array:
-      guard let names = Self.names(document, atMost: RightsTold.mostEntitlements) else { return nil }
+      guard let names = Self.names(document, atMost: RightsUpdate.mostEntitlements) else { return nil }
       entitlements = names
     case .object:
       guard !document.hasDuplicateKeys, let list = document["entitlements"],
-        let names = Self.names(list, atMost: RightsTold.mostEntitlements)
+        let names = Self.names(list, atMost: RightsUpdate.mostEntitlements)
       else { return nil }
       entitlements = names
       if let list = document["roles"] {
-        guard let names = Self.names(list, atMost: RightsTold.mostRoles) else { return nil }
+        guard let names = Self.names(list, atMost: RightsUpdate.mostRoles) else { return nil }
         roles = names
       }
       if let subject = document["sub"] {
@@ -72,7 +72,7 @@ public struct EntitlementsDocument: Hashable, Sendable {
     guard list.kind == .array else { return nil }
     var names: Set<String> = []
     for element in list.elements {
-      guard let name = element.string, !name.isEmpty, name.unicodeScalars.count <= RightsTold.longestName else {
+      guard let name = element.string, !name.isEmpty, name.unicodeScalars.count <= RightsUpdate.longestName else {
         return nil
       }
       names.insert(name)

@@ -41,7 +41,7 @@ public struct RightsMemory: Hashable, Sendable {
   }
 
   /// The first that is known of an account.
-  public init(_ told: RightsTold, at instant: TrustedInstant) {
+  public init(_ told: RightsUpdate, at instant: TrustedInstant) {
     scopes = Part(told.scopes ?? ScopeSet([]), toldAt: instant)
     roles = told.roles.map { Part($0, toldAt: instant) }
     entitlements = told.entitlements.map { Part($0, toldAt: instant) }
@@ -61,7 +61,7 @@ public struct RightsMemory: Hashable, Sendable {
   /// Takes in an answer. `instant` is nil where nobody knows any more when it came: what it says counts, and makes
   /// nothing younger. Returns true if the snapshot says something else now.
   @discardableResult
-  public mutating func hear(_ told: RightsTold, at instant: TrustedInstant?) -> Bool {
+  public mutating func hear(_ told: RightsUpdate, at instant: TrustedInstant?) -> Bool {
     let before = snapshot
     if told.confirmsGrant || told.scopes != nil {
       scopes = Part(told.scopes ?? scopes.value, toldAt: instant ?? scopes.toldAt)

@@ -76,6 +76,6 @@ extension TokenMachine {
 
   private func renewal(of key: TokenKey, at now: BootInstant) -> BootInstant? {
     guard let renewAt = cache[key]?.renewAt, !isRefused(key, at: now) else { return nil }
-    return [renewAt, pause?.until, refusedWishes[key]?.pause.until].compactMap { $0 }.max()
+    return [renewAt, pause?.until, rejectedRequests[key]?.pause.until].compactMap { $0 }.max()
   }
 }

@@ -6,7 +6,7 @@ extension TokenMachine {
   public mutating func adopt(_ token: TokenFacts, for key: TokenKey) -> [Effect] {
     cache[key] = token
     interactions = [:]
-    refusedWishes = [:]
+    rejectedRequests = [:]
     forgetFailures()
     return setHealth(.ok)
   }
@@ -20,7 +20,7 @@ extension TokenMachine {
     cache = [:]
     lastWanted = [:]
     interactions = [:]
-    refusedWishes = [:]
+    rejectedRequests = [:]
     forgetFailures()
     return setHealth(.signedOut) + takeWaiters().map { .refuse($0.id, .signedOut) }
   }
@@ -28,7 +28,7 @@ extension TokenMachine {
   /// The provider was configured anew: a refusal of the old configuration stands no longer.
   public mutating func reconfigured(rule: ProviderConfiguration.RefreshRule) -> [Effect] {
     self.rule = rule
-    refusedWishes = [:]
+    rejectedRequests = [:]
     switch health {
     case .misconfigured: return setHealth(.ok)
     case .unknown where rule.reuse == .none: return setHealth(.ok)

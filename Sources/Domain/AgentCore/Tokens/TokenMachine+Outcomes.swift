@@ -15,10 +15,10 @@ extension TokenMachine {
   public mutating func exchangeSucceeded(attempt number: UInt64, token: TokenFacts, at now: BootInstant) -> [Effect] {
     guard let attempt = exchange, attempt.number == number else { return [] }  // I3
     exchange = nil
-    barren = 0
+    emptyExchanges = 0
     forgetFailures()
     interactions[attempt.key] = nil
-    refusedWishes[attempt.key] = nil
+    rejectedRequests[attempt.key] = nil
     retire(attempt.key)
     cache[attempt.key] = token
     forgetOldAudiences(but: attempt.key, at: now)
@@ -54,7 +54,7 @@ extension TokenMachine {
       effects += [.persistHealth, .stateChanged]
     case .unexplained where attempt.key != .standard:
       // Whether the wish is odd or the grant dead shows itself at what the sign-in was given.
-      let times = (refusedWishes[attempt.key]?.times ?? 0) + 1
+      let times = (rejectedRequests[attempt.key]?.times ?? 0) + 1
       refuseWish(attempt.key, failure, for: Self.patience(times + 1, jitter), at: now)
       if times > 2, refusal(for: .standard, nil, at: now) == nil { effects += begin(.standard, at: now) }
     case .unexplained:
@@ -97,9 +97,9 @@ extension TokenMachine {
     guard let attempt = exchange, attempt.number == number else { return [] }  // I3
     exchange = nil
     lost = nil
-    barren += 1
+    emptyExchanges += 1
     var effects = setHealth(.ok) + [.stateChanged]
-    if barren > 1 {
+    if emptyExchanges > 1 {
       let failure = ExchangeFailure.transient("noUsableToken", retryAfter: nil)
       let wait = Backoff.pause(failures: failures + 1, jitter: 1)
       hold(failure, until: now + wait)
@@ -150,10 +150,10 @@ extension TokenMachine {
   private mutating func refuseWish(
     _ key: TokenKey, _ failure: ExchangeFailure, for pause: Milliseconds, at now: BootInstant
   ) {
-    let times = (refusedWishes[key]?.times ?? 0) + 1
+    let times = (rejectedRequests[key]?.times ?? 0) + 1
     // How often it was refused is remembered for a while beyond the pause.
-    refusedWishes = refusedWishes.filter { now < $0.value.pause.until + Self.wishMemory }
-    refusedWishes[key] = RefusedWish(pause: Pause(until: now + pause, refusal: failure), times: times)
+    rejectedRequests = rejectedRequests.filter { now < $0.value.pause.until + Self.wishMemory }
+    rejectedRequests[key] = RejectedRequest(pause: Pause(until: now + pause, refusal: failure), times: times)
   }
 
   /// Never nothing: who can't be understood is not asked again at once.

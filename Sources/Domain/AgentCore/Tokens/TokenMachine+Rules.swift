@@ -34,7 +34,7 @@ extension TokenMachine {
     if let interaction = interactions[key], !mayAskAgain(demand, since: interaction.heardAt, at: now) {
       return .interaction(claims: interaction.claims)
     }
-    if let wish = refusedWishes[key]?.pause, now < wish.until {
+    if let wish = rejectedRequests[key]?.pause, now < wish.until {
       return Self.refusal(wish.refusal, pause: wish.until - now)
     }
     if let pause, now < pause.until { return Self.refusal(pause.refusal, pause: pause.until - now) }

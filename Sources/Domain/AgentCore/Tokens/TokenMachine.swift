@@ -36,7 +36,7 @@ public struct TokenMachine: Sendable {
   }
 
   /// A wish that the provider does not grant, or answers so that nobody understands it.
-  struct RefusedWish: Hashable {
+  struct RejectedRequest: Hashable {
     var pause: Pause
     var times = 1
   }
@@ -49,14 +49,14 @@ public struct TokenMachine: Sendable {
   var pause: Pause?
   var interactions: [TokenKey: Interaction] = [:]
   /// What the provider does not grant, by what was asked.
-  var refusedWishes: [TokenKey: RefusedWish] = [:]
+  var rejectedRequests: [TokenKey: RejectedRequest] = [:]
   var cache: [TokenKey: TokenFacts] = [:]
   var waiters: [Waiter] = []
   var attempts: UInt64 = 0
   /// The request whose answer is lost; nil if none is, or if nothing is known of it any more.
   var lost: LostRequest?
   /// Exchanges in a row that renewed the grant and brought no token that could be used.
-  var barren = 0
+  var emptyExchanges = 0
   /// When the token of this key was made because the one before was rejected.
   var replacements: [TokenKey: BootInstant] = [:]
   /// Whose the tokens were that others have replaced, the newest last.

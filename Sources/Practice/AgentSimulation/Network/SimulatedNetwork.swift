@@ -35,7 +35,7 @@ public final class SimulatedNetwork: HTTPExchange {
     var planned: [Planned] = []
     var sent: [Sent] = []
     /// By host and path, now and at most.
-    var underWay: [String: (now: Int, most: Int)] = [:]
+    var currentExchange: [String: (now: Int, most: Int)] = [:]
     var latency: ClosedRange<Int64>
     var isOnline = true
   }
@@ -82,10 +82,12 @@ public final class SimulatedNetwork: HTTPExchange {
   }
 
   /// How many requests were on their way to a path at the same time, at most.
-  public func mostAtOnce(_ path: String, host: String) -> Int { state.withLock { $0.underWay[host + path]?.most ?? 0 } }
+  public func mostAtOnce(_ path: String, host: String) -> Int {
+    state.withLock { $0.currentExchange[host + path]?.most ?? 0 }
+  }
 
   /// To this path of all hosts together.
-  public func mostAtOnce(_ path: String) -> Int { state.withLock { $0.underWay[path]?.most ?? 0 } }
+  public func mostAtOnce(_ path: String) -> Int { state.withLock { $0.currentExchange[path]?.most ?? 0 } }
 
   // MARK: carrying
 
@@ -185,13 +187,13 @@ public final class SimulatedNetwork: HTTPExchange {
 extension SimulatedNetwork.State {
   fileprivate mutating func depart(_ places: [String]) {
     for place in places {
-      let now = (underWay[place]?.now ?? 0) + 1
-      underWay[place] = (now, max(now, underWay[place]?.most ?? 0))
+      let now = (currentExchange[place]?.now ?? 0) + 1
+      currentExchange[place] = (now, max(now, currentExchange[place]?.most ?? 0))
     }
   }
 
   fileprivate mutating func arrive(_ places: [String]) {
-    for place in places { underWay[place]?.now -= 1 }
+    for place in places { currentExchange[place]?.now -= 1 }
   }
 
   fileprivate mutating func takeIncident(_ url: HTTPURL) -> Incident? {

@@ -20,7 +20,7 @@ struct SignInPage {
         <h1>\(isSignedIn ? "Welcome back" : "Sign in")</h1>
         <p class="lead">to continue to <b>\(Page.escape(clientID))</b></p>
         <h2>It asks to</h2>
-        <ul class="scopes">\(scopes.map { "<li>\(Page.escape(ScopeWords.text($0)))</li>" }.joined())</ul>
+        <ul class="scopes">\(scopes.map { "<li>\(Page.escape(ScopeDescriptions.text($0)))</li>" }.joined())</ul>
         """,
       form: """
         <form method="post" autocomplete="off">
@@ -92,7 +92,7 @@ struct PersonFields {
 }
 
 /// Scopes as a person would say them.
-enum ScopeWords {
+enum ScopeDescriptions {
   static func text(_ scope: String) -> String {
     switch scope {
     case "openid": "Know who you are"

@@ -10,5 +10,5 @@ struct Demo: ParsableCommand {
   @Argument(parsing: .captureForPassthrough, help: "What lanyard-demo is told.")
   var words: [String] = []
 
-  func run() { Handover.become("lanyard-demo", ["lanyard-demo"] + words) }
+  func run() { ExecReplacement.become("lanyard-demo", ["lanyard-demo"] + words) }
 }

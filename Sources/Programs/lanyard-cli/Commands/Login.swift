@@ -78,12 +78,12 @@ struct Login: ParsableCommand {
   }
 
   private func signIn(at provider: String, over agent: inout AgentConnection) throws(CommandFailure) -> String {
-    let job = SignIn.Wish(
+    let job = SignIn.SignInRequest(
       provider: provider, flow: device ? .device : paste ? .paste : .browser,
       opensBrowser: !noBrowser, isForPrograms: common.json,
       scopes: scope.flatMap { $0.split(separator: " ").map(String.init) },
       account: common.account, alias: alias)
-    return try SignIn(wish: job).run(over: &agent)
+    return try SignIn(request: job).run(over: &agent)
   }
 
   private func chosenProvider(over agent: inout AgentConnection) throws(CommandFailure) -> String {

@@ -19,20 +19,20 @@ struct BegunSignIn {
   }
 
   /// Tells the person what to do, on stderr, and opens the browser where that is wanted and possible.
-  func show(_ wish: SignIn.Wish) {
-    if wish.isForPrograms {
-      _ = opensBrowser(wish)
+  func show(_ request: SignIn.SignInRequest) {
+    if request.isForPrograms {
+      _ = opensBrowser(request)
       Output.note(json)
     } else if let device {
       device.show()
     } else if let authorizationURL {
-      if opensBrowser(wish) {
+      if opensBrowser(request) {
         Output.note("Your browser was asked to open this page; if it did not, open it yourself:")
       } else {
-        Output.note("Open this page in a browser\(wish.flow == .browser ? " on this machine" : ", on any machine"):")
+        Output.note("Open this page in a browser\(request.flow == .browser ? " on this machine" : ", on any machine"):")
       }
       Output.note("\n  \(Text.shown(authorizationURL))\n")
-      if wish.flow == .paste {
+      if request.flow == .paste {
         Output.note(
           "Once you have signed in, the browser says that it can't reach the next page: that is as it should be.\n"
             + "Copy the address that it shows then, or only the code in it.\n")
@@ -43,8 +43,8 @@ struct BegunSignIn {
     }
   }
 
-  private func opensBrowser(_ wish: SignIn.Wish) -> Bool {
-    wish.flow == .browser && wish.opensBrowser && authorizationURL.map { Browser.open($0) } ?? false
+  private func opensBrowser(_ request: SignIn.SignInRequest) -> Bool {
+    request.flow == .browser && request.opensBrowser && authorizationURL.map { Browser.open($0) } ?? false
   }
 
   /// On a terminal the time is counted down; elsewhere the words are said once.

@@ -10,7 +10,7 @@ struct SignIn {
   }
 
   /// What is asked of `signIn.begin`.
-  struct Wish {
+  struct SignInRequest {
     var provider: String
     var flow: Flow
     var opensBrowser: Bool
@@ -24,7 +24,7 @@ struct SignIn {
   /// Each wait is one call; a new one is made until the sign-in ends.
   private static let waitSeconds = 60
 
-  let wish: Wish
+  let request: SignInRequest
 
   /// The id of the account that was signed in. Interrupted, it cancels the sign-in first.
   func run(over agent: inout AgentConnection) throws(CommandFailure) -> String {
@@ -33,26 +33,26 @@ struct SignIn {
       begun = try begin(over: &agent)
     } catch {
       let known = (try? ProviderInfo.all(over: &agent).map(\.name)) ?? []
-      throw error.explaining(provider: wish.provider, known: known)
+      throw error.explaining(provider: request.provider, known: known)
     }
-    begun.show(wish)
+    begun.show(request)
     do throws(CommandFailure) {
-      if wish.flow == .paste { return try complete(begun, over: &agent) }
+      if request.flow == .paste { return try complete(begun, over: &agent) }
       return try wait(begun, over: &agent)
     } catch {
       // Nobody goes on with it; one that has ended by itself stays as it ended.
-      if error.status == .interrupted || wish.flow == .paste { cancel(begun, over: &agent) }
+      if error.status == .interrupted || request.flow == .paste { cancel(begun, over: &agent) }
       throw error
     }
   }
 
   private func begin(over agent: inout AgentConnection) throws(CommandFailure) -> BegunSignIn {
     try agent.call("signIn.begin") { writer in
-      writer.member("provider", wish.provider)
-      writer.member("flow", wish.flow.rawValue)
-      writer.member("scopes", wish.scopes)
-      writer.member("account", wish.account)
-      writer.member("alias", wish.alias)
+      writer.member("provider", request.provider)
+      writer.member("flow", request.flow.rawValue)
+      writer.member("scopes", request.scopes)
+      writer.member("account", request.account)
+      writer.member("alias", request.alias)
     } result: {
       BegunSignIn($0)
     }
@@ -69,7 +69,7 @@ struct SignIn {
       case .pending?: call = try sendWait(begun, over: &agent)
       case nil: break
       }
-      if !wish.isForPrograms { line.show(begun.waitingWords) }
+      if !request.isForPrograms { line.show(begun.waitingWords) }
       if try agent.wait(interruption: interruption, milliseconds: line.rhythm) == .interrupted {
         throw Interruption.failure
       }

@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// The frozen copies: what each released version of the protocol promised.
-extension Workshop {
+extension ContractRepository {
   private var frozenFolder: URL { top.appending(path: "Schemas/frozen/\(contract.protocolVersion)") }
 
   /// What would break a client of the frozen copy of this protocol; a problem of its own if there is no copy.

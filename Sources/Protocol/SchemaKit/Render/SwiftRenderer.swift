@@ -34,7 +34,7 @@ struct SwiftRenderer {
       }
     }
     files.append(file("Types") { writeObjects(&$0) })
-    files.append(file("Words") { writeWords(&$0) })
+    files.append(file("Enums") { writeWords(&$0) })
     files.append(file("Rules") { writeRules(&$0) })
     files.append(file("Events") { writeEvents(&$0) })
     files.append(file("Errors") { writeErrors(&$0) })

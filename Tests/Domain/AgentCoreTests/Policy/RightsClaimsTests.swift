@@ -56,7 +56,7 @@ enum RightsJSON {
     let names = (0..<300).map { "\"role\($0)\"" }.joined(separator: ",")
     let token = RightsJSON.token("{\"roles\":[\(names),\"\(String(repeating: "x", count: 257))\"]}")
     let roles = token.withUnsafeBytes { RightsClaims(token: $0, rolesClaim: "roles") }?.roles
-    #expect(roles?.count == RightsTold.mostRoles)
+    #expect(roles?.count == RightsUpdate.mostRoles)
     #expect(roles?.allSatisfy { $0.hasPrefix("role") } == true)
   }
 
@@ -79,7 +79,7 @@ enum RightsJSON {
   }
 
   @Test func oneThatIsTooLongIsRefusedAsAWhole() throws {
-    let names = (0...RightsTold.mostEntitlements).map { "\"e\($0)\"" }.joined(separator: ",")
+    let names = (0...RightsUpdate.mostEntitlements).map { "\"e\($0)\"" }.joined(separator: ",")
     #expect(try RightsJSON.document("[\(names)]") == nil)
     #expect(try RightsJSON.document("[\"\(String(repeating: "x", count: 257))\"]") == nil)
   }

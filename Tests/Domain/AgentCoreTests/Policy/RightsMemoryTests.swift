@@ -10,15 +10,15 @@ import Testing
 
   static func signIn(roles: Set<String>? = ["technician"], entitlements: Set<String>? = nil) -> RightsMemory {
     RightsMemory(
-      RightsTold(
+      RightsUpdate(
         roles: roles, scopes: ScopeSet(["openid", "orders"]), entitlements: entitlements, source: .signIn,
         confirmsGrant: true), at: moment(0))
   }
 
   static func exchange(
     roles: Set<String>? = nil, scopes: ScopeSet? = nil, entitlements: Set<String>? = nil
-  ) -> RightsTold {
-    RightsTold(roles: roles, scopes: scopes, entitlements: entitlements, source: .refresh, confirmsGrant: true)
+  ) -> RightsUpdate {
+    RightsUpdate(roles: roles, scopes: scopes, entitlements: entitlements, source: .refresh, confirmsGrant: true)
   }
 
   @Test func theSameWordsMakeItYoungerAndNoOtherVersion() {
@@ -44,7 +44,7 @@ import Testing
     #expect(rights.snapshot.roles == ["technician"])
     #expect(rights.snapshot.fetchedAt == Self.moment(0), "as old as what was said of the roles")
     #expect(rights.rolesAreOwed)
-    rights.hear(RightsTold(roles: ["technician"], source: .refresh), at: Self.moment(61))
+    rights.hear(RightsUpdate(roles: ["technician"], source: .refresh), at: Self.moment(61))
     #expect(!rights.rolesAreOwed && rights.snapshot.fetchedAt == Self.moment(60))
   }
 
@@ -57,7 +57,7 @@ import Testing
 
   @Test func whatIsNotAnExchangeConfirmsNoScopes() {
     var rights = Self.signIn(roles: nil)
-    rights.hear(RightsTold(entitlements: ["offline"], source: .entitlements), at: Self.moment(60))
+    rights.hear(RightsUpdate(entitlements: ["offline"], source: .entitlements), at: Self.moment(60))
     #expect(rights.snapshot.entitlements == ["offline"])
     #expect(rights.snapshot.fetchedAt == Self.moment(0))
   }
@@ -86,7 +86,7 @@ import Testing
     var rights = Self.signIn()
     // The server's clock was set back: later by what was lived, earlier by its own time.
     let odd = TrustedInstant(time: Timestamp(milliseconds: 500_000), lived: .seconds(60))
-    rights.hear(RightsTold(entitlements: ["offline"], source: .entitlements), at: odd)
+    rights.hear(RightsUpdate(entitlements: ["offline"], source: .entitlements), at: odd)
     #expect(rights.snapshot.fetchedAt == TrustedInstant(time: odd.time, lived: .zero))
   }
 }
@@ -95,7 +95,7 @@ import Testing
 @Suite struct RightsRuleTests {
   static let claims = RightsRule(rolesClaim: "roles", hasUserInfo: false, hasEntitlementsURL: false)
 
-  static func told(_ rule: RightsRule, id: RightsClaims? = nil, access: RightsClaims? = nil) -> RightsTold {
+  static func told(_ rule: RightsRule, id: RightsClaims? = nil, access: RightsClaims? = nil) -> RightsUpdate {
     rule.told(idToken: id, accessToken: access, scopes: nil, source: .refresh)
   }
 

@@ -20,7 +20,7 @@ struct Document {
     `swift test` fails when it is not what the machine does.
 
     How to read it. A grant has two axes: what goes on with it (the first diagram) and how old the access token is that
-    it keeps in memory (the second). An arrow is something that happens. Words in brackets tell for which `refresh.reuse`
+    it keeps in memory (the second). An arrow is something that happens. Labels in brackets tell for which `refresh.reuse`
     of the provider it is so, where that matters; `replayOnce` is `strict` with `onUnknownOutcome` so, and `one audience`
     is a token for a `resource` or fewer scopes, whose trouble stays its own. Two arrows with the same words out of one
     state depend on what the diagram does not show: how many failures came before, how long ago the request was sent, who
@@ -35,7 +35,7 @@ struct Document {
 
     \(everywhere(\.phase))
 
-    \(table(["state", ""], phases.map { ["`\($0)`", Words.phase($0)] }))
+    \(table(["state", ""], phases.map { ["`\($0)`", Labels.phase($0)] }))
 
     ## Freshness of the token in memory
 
@@ -102,9 +102,9 @@ struct Document {
       + ways.map { way in
         let inputs = moves.filter { axis($0.from) == way.from && axis($0.to) == way.to }.map(\.input).withoutRepetition
         let told = inputs.map { input in
-          (input, Words.variants(of: input, from: way.from, to: way.to, in: steps, by: axis))
+          (input, Labels.variants(of: input, from: way.from, to: way.to, in: steps, by: axis))
         }
-        return "\(way.from) --> \(way.to) : \(Words.label(told))"
+        return "\(way.from) --> \(way.to) : \(Labels.label(told))"
       }
   }
 
@@ -144,9 +144,9 @@ struct Document {
       let ways = steps.filter { $0.input == input }.map { Way(from: $0.from.phase, to: $0.to.phase) }.withoutRepetition
       let told = ways.map { way -> (from: String, rest: [String]) in
         let of = steps.filter { $0.input == input && $0.from.phase == way.from && $0.to.phase == way.to }
-        let variants = Words.variants(of: input, from: way.from, to: way.to, in: steps) { $0.phase }
+        let variants = Labels.variants(of: input, from: way.from, to: way.to, in: steps) { $0.phase }
         let to = way.from == way.to ? "stays" : "`\(way.to)`"
-        return (way.from, [to + (variants.isEmpty ? "" : " [\(variants)]"), Words.joined(of.map(\.effects))])
+        return (way.from, [to + (variants.isEmpty ? "" : " [\(variants)]"), Labels.joined(of.map(\.effects))])
       }
       let rests = told.map(\.rest).withoutRepetition
       return rests.map { rest in

@@ -55,7 +55,7 @@ struct Explorer {
         var after = subject
         guard let effects = input.apply(&after) else { continue }
         let step = Step(
-          variant: variant, input: input.name, from: subject.look, to: after.look, effects: effects.map(Words.effect))
+          variant: variant, input: input.name, from: subject.look, to: after.look, effects: effects.map(Labels.effect))
         if known.insert(step).inserted { steps.append(step) }
         if seen.insert(after.sight).inserted { waiting.append(after) }
       }
@@ -137,7 +137,7 @@ struct Subject {
 
   private func told(_ demand: Demand) -> [String] {
     var copy = self
-    let effects = copy.wants(demand).map(Words.effect)
+    let effects = copy.wants(demand).map(Labels.effect)
     return copy.waiting.count > waiting.count ? effects + ["wait"] : effects
   }
 
@@ -168,7 +168,7 @@ struct Subject {
     switch machine.health {
     case .ok: break
     case .unknown: return mayAsk || mayAskAfterThePause ? "replayable" : "unknown"
-    default: return Words.caseName(machine.health)
+    default: return Labels.caseName(machine.health)
     }
     if machine.hasInteraction { return "interaction" }
     if mayAsk { return "ok" }
@@ -202,7 +202,7 @@ struct Subject {
 
   var sight: Sight {
     Sight(
-      look: look, health: Words.caseName(machine.health), waiting: Set(waiting.values.map(Self.kind)), told: told,
+      look: look, health: Labels.caseName(machine.health), waiting: Set(waiting.values.map(Self.kind)), told: told,
       failures: min(failures, 4),
       moments: moments.map(\.name))
   }

@@ -66,7 +66,7 @@ struct Input: Sendable {
       },
     ]
     + failures.map { failure in
-      Input(.exchange, Words.failure(failure)) { subject in
+      Input(.exchange, Labels.failure(failure)) { subject in
         guard subject.machine.exchange != nil else { return nil }
         subject.failures += 1
         return subject.meets { $0.fails(failure) }

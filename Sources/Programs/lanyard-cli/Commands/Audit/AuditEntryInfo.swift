@@ -19,7 +19,7 @@ struct AuditEntryInfo {
     when = node["at"]?.string.flatMap { Moment($0) }?.dateAndTime ?? "-"
     let event = node["event"]?.string ?? "-"
     let outcome = node["outcome"]?.string ?? "-"
-    words = AuditWords.sentence(event, outcome: outcome, node["facts"])
+    words = AuditMessages.sentence(event, outcome: outcome, node["facts"])
     style =
       switch outcome {
       case "ok", "allow": nil

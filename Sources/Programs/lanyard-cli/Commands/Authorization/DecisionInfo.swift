@@ -28,7 +28,7 @@ struct DecisionInfo {
     reason = node["reason"]?.string ?? ""
     failures = (node["failed"].map { Array($0.elements) } ?? []).map { failure in
       let reason = failure["reason"]?.string ?? ""
-      return Failure(reason: reason, words: ReasonWords.sentence(reason, ReasonFacts(failure["facts"])))
+      return Failure(reason: reason, words: ReasonMessages.sentence(reason, ReasonFacts(failure["facts"])))
     }
     obligations = node["obligations"]?.elements.compactMap(\.string) ?? []
     remedies = node["remedies"]?.elements.compactMap(\.string) ?? []
@@ -61,10 +61,10 @@ struct DecisionInfo {
   private var hasNoPolicy: Bool { policyName.isEmpty && reason == "unknownCapability" }
 
   private func help(for label: String) -> [String] {
-    guard hasNoPolicy else { return remedies.map { ReasonWords.remedy($0, account: label) } }
+    guard hasNoPolicy else { return remedies.map { ReasonMessages.remedy($0, account: label) } }
     return [
       "Set one: `lanyard policy set FILE --provider PROVIDER`. One of the name `default` is for all that name no other."
-    ] + remedies.filter { $0 != "administrator" }.map { ReasonWords.remedy($0, account: label) }
+    ] + remedies.filter { $0 != "administrator" }.map { ReasonMessages.remedy($0, account: label) }
   }
 
   /// For a person: allowed or not, why, until when, what would help.

@@ -29,7 +29,7 @@ struct Doctor: ParsableCommand {
 
   func run() throws {
     var findings: [Finding] = []
-    let socket = try? Places.socket()
+    let socket = try? AgentPaths.socket()
     var agentRuns = true
     do throws(CommandFailure) {
       findings += try askAgent()
@@ -40,9 +40,9 @@ struct Doctor: ParsableCommand {
         ? [Finding(.problem, "agent", error.message, remedies: error.hints)] : AgentFindings.check(socket: socket ?? "")
     }
     var files = FileFindings()
-    files.lookAtState(Places.stateDirectory, agentRuns: agentRuns)
+    files.lookAtState(AgentPaths.stateDirectory, agentRuns: agentRuns)
     if let socket { files.lookAtSocket(socket, agentRuns: agentRuns) }
-    files.lookAtAnchors(Places.anchorDirectory)
+    files.lookAtAnchors(AgentPaths.anchorDirectory)
     findings += files.list
     show(findings)
     try OtherAnswer.end(with: findings.contains { $0.severity == .problem } ? .other : .success)

@@ -52,7 +52,7 @@ struct FileFindings {
   }
 
   mutating func lookAtSocket(_ path: String, agentRuns: Bool) {
-    let directory = Places.directory(of: path)
+    let directory = AgentPaths.directory(of: path)
     guard exists(directory) else { return }
     guard lookAtDirectory("socketDirectory", directory) else { return }
     list.append(Finding(.ok, "socketDirectory", subject: directory, "Only you can reach the agent's socket."))

@@ -54,7 +54,7 @@ struct StatusReport {
       facts.add("Clock", styled: Style.bad("suspect: this machine's time went backwards"))
     }
     for (number, remedy) in session.remedies.enumerated() {
-      facts.add(number == 0 ? "Next" : " ", ReasonWords.remedy(remedy, account: account.label))
+      facts.add(number == 0 ? "Next" : " ", ReasonMessages.remedy(remedy, account: account.label))
     }
     if session.remedies.isEmpty, let next = Self.next(state, account: account) { facts.add("Next", next) }
   }

@@ -1,0 +1,48 @@
+public import AgentPorts
+internal import Synchronization
+
+/// An anchor that takes its time, told behind the back of whoever commits: the newest count, when it has taken the last.
+///
+/// What it is not told any more when the agent ends makes it a witness of a little less, and never a false one.
+public final class AsyncRollbackAnchor: RollbackAnchor {
+  private let anchor: any RollbackAnchor
+  private let start: @Sendable (@escaping @Sendable () -> Void) -> Void
+
+  private struct State {
+    var isBusy = false
+    var newest: (databaseID: [UInt8], sequence: UInt64)?
+  }
+  private let state = Mutex(State())
+
+  /// - Parameter start: does a piece of work that may block for some seconds, soon and elsewhere.
+  public init(_ anchor: any RollbackAnchor, start: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
+    self.anchor = anchor
+    self.start = start
+  }
+
+  public func sequence(databaseID: [UInt8]) throws(KeySourceFailure) -> UInt64? {
+    try anchor.sequence(databaseID: databaseID)
+  }
+
+  /// Never throws: whether it could be told is known too late.
+  public func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) {
+    let mustStart = state.withLock { state -> Bool in
+      state.newest = (databaseID, sequence)
+      defer { state.isBusy = true }
+      return !state.isBusy
+    }
+    if mustStart { start { [self] in tell() } }
+  }
+
+  private func tell() {
+    while let next = next() { try? anchor.advance(databaseID: next.databaseID, to: next.sequence) }
+  }
+
+  private func next() -> (databaseID: [UInt8], sequence: UInt64)? {
+    state.withLock { state in
+      defer { state.newest = nil }
+      if state.newest == nil { state.isBusy = false }
+      return state.newest
+    }
+  }
+}

@@ -1,0 +1,117 @@
+internal import AgentModel
+internal import AgentProtocol
+internal import Synchronization
+
+/// What the reading thread may know without asking an actor: who is called what, and whose token is fresh.
+///
+/// Written by the registry and the accounts, in the order of their commits; every entry is immutable.
+final class TokenCache: Sendable {
+  fileprivate struct State {
+    private var tokens: [AccountID: PublishedToken] = [:]
+    private(set) var shown: [AccountID: PublishedToken.Shown] = [:]
+    /// The alias of every account of the directory; nil inside for an account without one.
+    var aliases: [AccountID: Alias?] = [:]
+    var accountsOfAlias: [String: Set<AccountID>] = [:]
+    var active: AccountID?
+    /// Which opening of the vault this is of; nil while it is locked.
+    var unlockGeneration: UInt64?
+    /// Of the accounts whose grant is open.
+    var states: [AccountID: WireAccountState] = [:]
+
+    mutating func show(_ token: PublishedToken?, of account: AccountID) {
+      shown[account] = token?.shown
+      tokens[account] = token  // the one before goes, after what pointed into it
+    }
+  }
+  private let state = Mutex(State())
+  private let changes = Atomic<UInt64>(0)
+
+  /// Grows with every change: what was looked up under one version is right as long as it stays.
+  var version: UInt64 { changes.load(ordering: .acquiring) }
+
+  private func change(_ body: (inout State) -> Void) {
+    state.withLock { body(&$0) }
+    changes.add(1, ordering: .releasing)
+  }
+
+  /// Lends an account's token if it is fresh and serves that long; false sends the caller to the actors.
+  func withFresh(
+    _ account: AccountID, minimum: Milliseconds, at now: BootInstant, _ body: (PublishedToken.Shown) -> Void
+  ) -> Bool {
+    state.withLock { state in
+      guard let shown = state.shown[account], shown.serves(minimum, at: now) else { return false }
+      body(shown)
+      return true
+    }
+  }
+
+  /// The account that a selector names now, for event filters.
+  func account(selector: AccountSelector) -> AccountID? {
+    let accounts = accounts(selector: selector)
+    return accounts.count == 1 ? accounts.first : nil
+  }
+
+  /// All that a selector may mean.
+  func accounts(selector: AccountSelector) -> Set<AccountID> {
+    state.withLock { state in
+      switch selector {
+      case .active: return Set([state.active].compactMap { $0 })
+      case .id(let id): return state.aliases[id] == nil ? [] : [id]
+      case .alias(let alias): return state.accountsOfAlias[alias] ?? []
+      }
+    }
+  }
+
+  /// False while the vault is locked: nobody is known here then.
+  var isOpen: Bool { state.withLock { $0.unlockGeneration != nil } }
+
+  func state(of account: AccountID) -> WireAccountState? { state.withLock { $0.states[account] } }
+
+  func setState(_ new: WireAccountState, of account: AccountID) { state.withLock { $0.states[account] = new } }
+
+  func publish(_ token: PublishedToken) {
+    change { $0.show(token, of: token.account) }
+  }
+
+  func withdraw(_ account: AccountID) {
+    change { $0.show(nil, of: account) }
+  }
+
+  var unlockGeneration: UInt64? { state.withLock { $0.unlockGeneration } }
+
+  func setDirectory(_ accounts: [(AccountID, Alias?)], active: AccountID?, unlockGeneration: UInt64) {
+    change { state in
+      state = State()
+      state.aliases.reserveCapacity(accounts.count)
+      for (id, alias) in accounts { state.set(id, alias: alias) }
+      state.active = active
+      state.unlockGeneration = unlockGeneration
+    }
+  }
+
+  func setAccount(_ id: AccountID, alias: Alias?) { change { $0.set(id, alias: alias) } }
+  func setActive(_ id: AccountID?) { change { $0.active = id } }
+
+  func remove(_ id: AccountID) {
+    change { state in
+      state.set(id, alias: nil)
+      state.aliases.removeValue(forKey: id)
+      state.show(nil, of: id)
+      state.states[id] = nil
+      if state.active == id { state.active = nil }
+    }
+  }
+
+  func clear() { change { $0 = State() } }
+}
+
+extension TokenCache.State {
+  fileprivate mutating func set(_ id: AccountID, alias: Alias?) {
+    if let old = aliases[id]??.text {
+      accountsOfAlias[old]?.remove(id)
+      if accountsOfAlias[old]?.isEmpty == true { accountsOfAlias[old] = nil }
+    }
+    aliases.updateValue(alias, forKey: id)
+    if let alias { accountsOfAlias[alias.text, default: []].insert(id) }
+  }
+}

@@ -1,0 +1,65 @@
+internal import Synchronization
+
+/// Writes down what was decided before it is answered (DESIGN, Callers: if it can't be written, the call fails).
+///
+/// Decisions that come while a commit is under way share the next one: as many as ask at once cost one write to the
+/// disk, and each waits for its own.
+final class AuditWriter: Sendable {
+  private struct Waiting {
+    var entries: [AuditEntry]
+    var caller: CheckedContinuation<Result<Void, RPCError>, Never>
+  }
+  private struct State {
+    var queue: [Waiting] = []
+    var isWriting = false
+  }
+  private let state = Mutex(State())
+  private let vault: VaultActor
+  private let background: BackgroundWork
+
+  init(vault: VaultActor, background: BackgroundWork) {
+    self.vault = vault
+    self.background = background
+  }
+
+  /// Durable when it returns.
+  func record(_ entries: [AuditEntry]) async throws(RPCError) {
+    let result = await withCheckedContinuation { caller in
+      let leads = state.withLock { state in
+        state.queue.append(Waiting(entries: entries, caller: caller))
+        defer { state.isWriting = true }
+        return !state.isWriting
+      }
+      if leads, !background.start({ await self.write() }) { refuse(.shuttingDown) }
+    }
+    try result.get()
+  }
+
+  private func write() async {
+    while let group = next() {
+      var result: Result<Void, RPCError> = .success(())
+      do throws(RPCError) {
+        try await vault.append(group.flatMap(\.entries))
+      } catch {
+        result = .failure(error)
+      }
+      for waiting in group { waiting.caller.resume(returning: result) }
+    }
+  }
+
+  private func next() -> [Waiting]? {
+    state.withLock { state in
+      let group = state.queue
+      state.queue = []
+      state.isWriting = !group.isEmpty
+      return group.isEmpty ? nil : group
+    }
+  }
+
+  /// Nobody writes: who has come meanwhile is told, too, and the last look into the queue lets the next one try.
+  private func refuse(_ error: RPCError) {
+    while let group = next() {
+      for waiting in group { waiting.caller.resume(returning: .failure(error)) }
+    }
+  }
+}

@@ -1,0 +1,39 @@
+internal import AgentCore
+internal import AgentModel
+internal import Synchronization
+
+/// The policies as they are read, for whoever decides: no decision waits for the store. Filled while the vault is open.
+final class PolicyCache: Sendable {
+  /// The policy of providers that name none, if there is one of this name.
+  static let defaultName = "default"
+
+  private struct State {
+    /// Nil stands for one whose document can't be read any more.
+    var documents: [String: PolicyDocument?] = [:]
+    /// What each provider names.
+    var names: [ProviderName: String] = [:]
+  }
+  private let state = Mutex(State())
+
+  func fill(_ documents: [String: PolicyDocument?], named names: [ProviderName: String]) {
+    state.withLock { $0 = State(documents: documents, names: names) }
+  }
+
+  func clear() { state.withLock { $0 = State() } }
+
+  func put(_ document: PolicyDocument) { state.withLock { $0.documents[document.name] = .some(document) } }
+
+  func setName(_ name: String?, of provider: ProviderName) { state.withLock { $0.names[provider] = name } }
+
+  /// The policy that a provider's accounts stand under: the one that it names, else the default one.
+  func policy(of provider: ProviderName) -> PolicyEngine.Policy {
+    state.withLock { state in
+      let named = state.names[provider]
+      guard let found = state.documents[named ?? Self.defaultName] else {
+        // A name that leads nowhere is an error in the configuration, and nothing to fall back from.
+        return named.map { .unreadable(name: $0) } ?? .none
+      }
+      return found.map { .document($0) } ?? .unreadable(name: named ?? Self.defaultName)
+    }
+  }
+}

@@ -1,0 +1,200 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+internal import Secrets
+
+/// Makes backups and takes them in, one at a time and away from the registry: a passphrase costs a second, ten thousand
+/// accounts some more, and nobody else waits for it.
+actor BackupCoordinator {
+  private let vault: VaultActor
+  private let accounts: AccountDirectory
+  private let events: EventHub
+  private let files: any BackupFiles
+  private let clock: any AgentClock
+  private var isBusy = false
+  private var throttle = UnlockThrottle()
+
+  init(
+    vault: VaultActor, accounts: AccountDirectory, events: EventHub, files: any BackupFiles, clock: any AgentClock
+  ) {
+    self.vault = vault
+    self.accounts = accounts
+    self.events = events
+    self.files = files
+    self.clock = clock
+  }
+
+  // MARK: backup
+
+  struct Written: Sendable {
+    var accounts: Int
+    var providers: Int
+    var policies: Int
+    var skipped: [WireSkippedItem]
+    var bytes: Int
+    var createdAt: Timestamp
+  }
+
+  /// The file gets its name when it is whole; whatever cuts this off, there is nothing under it before.
+  func backUp(
+    to path: String, by passphrase: Secret, includesRefreshTokens: Bool
+  ) async throws(RPCError) -> Written {
+    try begin()
+    defer { end() }
+    try onFiles { () throws(BackupFileFailure) in try files.checkTarget(path) }
+    let createdAt = clock.wall()
+    let moment = await vault.backupMoment
+    let opens = try await vault.snapshot(to: files.copyPath)
+    let writer = try write(
+      BackupManifest(createdAt: createdAt), by: passphrase, includesRefreshTokens: includesRefreshTokens, opens)
+    try await vault.requireStill(moment)
+    // Before the file leaves the agent's hands: none goes without an entry, and none from a vault that was locked.
+    try await vault.noteBackup(writer.accounts, includesRefreshTokens: includesRefreshTokens)
+    let bytes: Int
+    do throws(RPCError) {
+      bytes = try onFiles { () throws(BackupFileFailure) in try files.publish(to: path) }
+    } catch {
+      try await vault.noteBackup(0, includesRefreshTokens: includesRefreshTokens, failure: error)
+      throw error
+    }
+    return Written(
+      accounts: writer.accounts, providers: writer.providers, policies: writer.policies, skipped: writer.skipped,
+      bytes: bytes, createdAt: createdAt)
+  }
+
+  private func write(
+    _ manifest: BackupManifest, by passphrase: Secret, includesRefreshTokens: Bool, _ opens: (any Store) -> Vault
+  ) throws(RPCError) -> BackupWriter {
+    let copy = try onStore { () throws(StoreFailure) in try files.openCopy() }
+    defer { copy.close() }
+    let draft = try onStore { () throws(StoreFailure) in try files.makeDraft() }
+    defer { draft.close() }
+    let target: Vault
+    do throws(BackupFormat.Failure) {
+      target = try BackupFormat.seal(draft, by: passphrase)
+    } catch {
+      throw .backup(error)
+    }
+    var writer = BackupWriter(from: opens(copy), to: target, includesRefreshTokens: includesRefreshTokens)
+    do throws(VaultFailure) {
+      try writer.write(manifest)
+    } catch {
+      if case .store(let failure) = error { throw .backup(failure) }
+      throw RPCError(error)
+    }
+    // All of it in the one file, and readable.
+    try onStore { () throws(StoreFailure) in
+      guard try draft.truncateLog() else { throw .busy }
+      guard try draft.integrityProblems().isEmpty else { throw .inputOutput }
+    }
+    return writer
+  }
+
+  // MARK: restore
+
+  struct Restored: Sendable {
+    var accounts: [AccountProfile] = []
+    var providers: [ProviderName] = []
+    var policies: [String] = []
+    var skipped: [WireSkippedItem] = []
+    var createdAt: Timestamp
+  }
+
+  func restore(from path: String, by passphrase: Secret) async throws(RPCError) -> Restored {
+    try begin()
+    defer { end() }
+    _ = try await vault.requireOpen()
+    let store = try onFiles { () throws(BackupFileFailure) in try files.fetch(from: path) }
+    defer { store.close() }
+    let reader = BackupReader(try open(store, by: passphrase))
+    // Before anything is changed: a file that does not open whole is not what was written.
+    let (createdAt, providers, policies, partitions) = try onBackup {
+      () throws(VaultFailure) -> (Timestamp, [Provider], [StoredPolicy], [PartitionID]) in
+      let partitions = try reader.accounts()
+      for partition in partitions { _ = try reader.account(in: partition) }
+      return (try reader.manifest().createdAt, try reader.providers(), try reader.policies(), partitions)
+    }
+    var restored = Restored(createdAt: createdAt)
+    let configuration = try await vault.restore(providers, policies)
+    restored.providers = configuration.providers.map(\.configuration.name)
+    restored.policies = configuration.policies.map(\.name)
+    restored.skipped = configuration.skipped
+    for policy in configuration.policies {
+      events.publish(PolicyChangedEvent(name: policy.name, version: Int(policy.version)))
+    }
+    let ofBackup = Dictionary(uniqueKeysWithValues: providers.map { ($0.configuration.name, $0) })
+    for partition in partitions {
+      let account = try onBackup { () throws(VaultFailure) in try reader.account(in: partition) }
+      let outcome = try await vault.restore(account, of: ofBackup[account.profile.provider])
+      restored.skipped += outcome.skipped
+      guard let profile = outcome.profile else { continue }
+      restored.accounts.append(profile)
+      await accounts.replaced(profile.id)
+      events.publish(
+        AccountAddedEvent(alias: profile.alias, provider: profile.provider, issuer: profile.identity.issuer),
+        account: profile.id)
+    }
+    return restored
+  }
+
+  /// A wrong passphrase costs what one of the vault's own does.
+  private func open(_ store: any Store, by passphrase: Secret) throws(RPCError) -> Vault {
+    if let pause = throttle.begin(at: clock.boot()) { throw .wrongBackupPassphrase(retryAfter: pause) }
+    do throws(BackupFormat.Failure) {
+      _ = try BackupFormat.slot(of: store)
+      do throws(StoreFailure) {
+        guard try store.integrityProblems().isEmpty else { throw StoreFailure.corrupt }
+      } catch {
+        throw .store(error)
+      }
+      let vault = try BackupFormat.open(store, by: passphrase)
+      throttle.wasNotWrong()
+      return vault
+    } catch {
+      guard case .wrongPassphrase = error else {
+        throttle.wasNotWrong()
+        throw .backup(error)
+      }
+      throw .wrongBackupPassphrase(retryAfter: throttle.wasWrong(at: clock.boot()))
+    }
+  }
+
+  // MARK: one at a time
+
+  private func begin() throws(RPCError) {
+    guard !isBusy else { throw .overloaded("backups and restores at a time") }
+    isBusy = true
+    files.removeAll()
+  }
+
+  private func end() {
+    files.removeAll()
+    isBusy = false
+  }
+
+  private func onFiles<Result>(_ body: () throws(BackupFileFailure) -> Result) throws(RPCError) -> Result {
+    do {
+      return try body()
+    } catch {
+      throw .backup(error)
+    }
+  }
+
+  private func onStore<Result>(_ body: () throws(StoreFailure) -> Result) throws(RPCError) -> Result {
+    do {
+      return try body()
+    } catch {
+      throw .backup(error)
+    }
+  }
+
+  private func onBackup<Result>(_ body: () throws(VaultFailure) -> Result) throws(RPCError) -> Result {
+    do {
+      return try body()
+    } catch {
+      if case .store(let failure) = error { throw .backup(failure) }
+      throw .damagedBackup
+    }
+  }
+}

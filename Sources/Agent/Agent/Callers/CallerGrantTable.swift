@@ -1,0 +1,199 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import Secrets
+internal import Synchronization
+
+/// The grants as they stand, for the reading thread, and who uses them. Filled while the vault is open.
+final class CallerGrantTable: Sendable {
+  fileprivate struct User {
+    var limits: EffectiveGrant
+    /// Tells the connection that it has no grant any more.
+    var end: @Sendable () -> Void
+  }
+  fileprivate struct State {
+    /// Nil while the vault is locked: who uses a grant keeps what it covers, a new one can't be judged.
+    var grants: [String: CallerGrant]?
+    /// By their connections.
+    var users: [UInt64: User] = [:]
+    var nextLook: BootInstant?
+  }
+  private let state = Mutex(State())
+  private let clock: any AgentClock
+  private let time: TimeKeeper
+  private let background: BackgroundWork
+  /// Of the secret that the person's own programs find beside the store; nil if the agent trusts them anyway.
+  private let ownerHash: [UInt8]?
+
+  init(clock: any AgentClock, time: TimeKeeper, background: BackgroundWork, owner: Secret?) {
+    self.clock = clock
+    self.time = time
+    self.background = background
+    ownerHash = owner.map { CallerGrant.hash(of: $0) }
+  }
+
+  /// Everybody must bring a grant.
+  var isStrict: Bool { ownerHash != nil }
+
+  // MARK: the vault
+
+  func fill(_ grants: [CallerGrant]) {
+    state.withLock { $0.grants = Dictionary(grants.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first }) }
+    endWhoHasNone()
+  }
+
+  func close() { state.withLock { $0.grants = nil } }
+
+  func put(_ grant: CallerGrant) { state.withLock { $0.grants?[grant.name] = grant } }
+
+  /// They are revoked: whoever uses one has none from now on.
+  func remove(_ names: Set<String>) {
+    state.withLock { state in
+      for name in names { state.grants?[name] = nil }
+    }
+    endWhoHasNone()
+  }
+
+  // MARK: opening
+
+  /// The access of a connection that says a grant's secret: narrower than before. Throws if there is no such grant, or
+  /// if that can't be told now. `end` is called when it has ended.
+  func open(
+    _ secret: Secret, on connection: UInt64, from access: CallerAccess, end: @escaping @Sendable () -> Void
+  ) throws(RPCError) -> CallerAccess {
+    switch access {
+    case .refused: throw .grantRefused
+    case .limited(let limits) where !limits.areOpen(at: clock.boot()): throw .grantRefused
+    case .trusted, .limited, .unknown: break
+    }
+    let hash = CallerGrant.hash(of: secret)
+    if let ownerHash, equalInConstantTime(hash, ownerHash) {
+      // The person's own programs may do everything; who is limited already stays so.
+      if case .unknown = access { return .trusted }
+      return access
+    }
+    let limits = try state.withLock { (state) throws(RPCError) -> EffectiveGrant in
+      guard let grants = state.grants else { throw .locked }
+      var found: CallerGrant?
+      // All of them, whichever it is: how long this takes tells nothing.
+      for grant in grants.values where equalInConstantTime(hash, grant.hash) { found = grant }
+      guard let found, var limits = state.limits(of: found, left, at: clock.boot()) else { throw .grantRefused }
+      if case .limited(let before) = access {
+        // Said again it changes nothing, however often.
+        if before.grants.contains(found.name) { return before }
+        limits = EffectiveGrant(before, and: limits)
+      }
+      state.users[connection] = User(limits: limits, end: end)
+      return limits
+    }
+    watch()
+    return .limited(limits)
+  }
+
+  func connectionEnded(_ connection: UInt64) { state.withLock { $0.users[connection] = nil } }
+
+  /// Nil if it never ends by itself; zero or less if it has.
+  private func left(_ grant: CallerGrant) -> Milliseconds? {
+    grant.lifetime.map { $0 - time.elapsed(since: grant.createdAt) }
+  }
+
+  // MARK: questions
+
+  /// Those that stand, oldest first; of `makers`, if any are given, only what they made.
+  func current(madeBy makers: [String]? = nil) -> [CallerGrant] {
+    state.withLock { state in
+      let names = makers.map { Set(state.descendants(of: $0)) }
+      return (state.grants ?? [:]).values
+        .filter { names?.contains($0.name) ?? true && state.limits(of: $0, left, at: clock.boot()) != nil }
+        .sorted { ($0.createdAt.time, $0.name) < ($1.createdAt.time, $1.name) }
+    }
+  }
+
+  /// A grant and all that it made, and what those made.
+  func family(of name: String) -> Set<String> { state.withLock { Set([name] + $0.descendants(of: [name])) } }
+
+  /// Those that will never open again.
+  var over: [CallerGrant] {
+    state.withLock { state in
+      (state.grants ?? [:]).values.filter { state.limits(of: $0, left, at: clock.boot()) == nil }
+    }
+  }
+
+  // MARK: time
+
+  /// One timer for all that are in use, set for the next that ends.
+  private func watch() {
+    let moment = state.withLock { state -> BootInstant? in
+      guard let moment = state.users.values.compactMap(\.limits.until).min() else { return nil }
+      if let nextLook = state.nextLook, nextLook <= moment { return nil }
+      state.nextLook = moment
+      return moment
+    }
+    guard let moment else { return }
+    background.startTimer { [self, clock] in
+      await clock.sleep(until: moment)
+      guard !Task.isCancelled else { return }
+      state.withLock { if $0.nextLook == moment { $0.nextLook = nil } }
+      endWhoHasNone()
+      watch()
+    }
+  }
+
+  /// Ends the connections whose grants are gone, or have no time left: also when the wall clock was set forward.
+  func endWhoHasNone() {
+    let now = clock.boot()
+    let over = state.withLock { state -> [User] in
+      let over = state.users.filter { _, user in
+        guard user.limits.areOpen(at: now) else { return true }
+        guard let grants = state.grants else { return false }
+        return !user.limits.line.allSatisfy { grants[$0].map { left($0).map { $0 > .zero } ?? true } ?? false }
+      }
+      for connection in over.keys { state.users[connection] = nil }
+      return over.sorted { $0.key < $1.key }.map(\.value)
+    }
+    for user in over {
+      user.limits.end()
+      user.end()
+    }
+  }
+}
+
+extension CallerGrantTable.State {
+  /// A grant and those that made it, up to those that a person made.
+  private func line(of grant: CallerGrant) -> Set<String> {
+    var line: Set<String> = [grant.name]
+    var open = grant.makers
+    while let next = open.popLast() {
+      if line.insert(next).inserted { open += grants?[next]?.makers ?? [] }
+    }
+    return line
+  }
+
+  /// What a grant covers within all that made it; nil if one of them is gone or has no time left.
+  fileprivate func limits(
+    of grant: CallerGrant, _ left: (CallerGrant) -> Milliseconds?, at now: BootInstant
+  ) -> EffectiveGrant? {
+    let line = line(of: grant)
+    var permission = grant.permission
+    var until: BootInstant?
+    for name in line {
+      guard let one = grants?[name] else { return nil }
+      permission = permission.narrowed(by: one.permission)
+      guard let left = left(one) else { continue }
+      guard left > .zero else { return nil }
+      until = min(until ?? now + left, now + left)
+    }
+    return EffectiveGrant(permission: permission, grants: [grant.name], line: line, until: until)
+  }
+
+  fileprivate func descendants(of names: [String]) -> [String] {
+    var found: [String] = []
+    var open = Set(names)
+    while !open.isEmpty {
+      let next = (grants ?? [:]).values.filter { !found.contains($0.name) && !open.isDisjoint(with: $0.makers) }
+      open = Set(next.map(\.name))
+      found += open
+    }
+    return found
+  }
+}

@@ -1,0 +1,54 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentProtocol
+internal import Synchronization
+
+/// The grants that a connection brought, and what all of them together cover.
+final class EffectiveGrant: Sendable {
+  let permission: Permission
+  /// Those that it brought: what it makes is theirs.
+  let grants: [String]
+  /// Those, and whatever made them: when one of these ends, this ends.
+  let line: Set<String>
+  /// When the first of them ends by itself.
+  let until: BootInstant?
+  /// What stood before another grant was brought: requests of then may still be served.
+  private let before: EffectiveGrant?
+  private let isOver = Atomic(false)
+  /// Whose tokens it gets, for the reading thread.
+  private let tokensOf: Set<AccountID>
+
+  private static func tokens(_ permission: Permission) -> Set<AccountID> {
+    permission.methods.contains(TokenGet.name) ? permission.accounts : []
+  }
+
+  init(permission: Permission, grants: [String], line: Set<String>, until: BootInstant?) {
+    self.permission = permission
+    self.grants = grants
+    self.line = line
+    self.until = until
+    before = nil
+    tokensOf = Self.tokens(permission)
+  }
+
+  /// What both cover, until the first of both ends.
+  init(_ before: EffectiveGrant, and other: EffectiveGrant) {
+    permission = before.permission.narrowed(by: other.permission)
+    grants = before.grants + other.grants.filter { !before.grants.contains($0) }
+    line = before.line.union(other.line)
+    until = [before.until, other.until].compactMap { $0 }.min()
+    self.before = before
+    tokensOf = Self.tokens(permission)
+  }
+
+  func areOpen(at now: BootInstant) -> Bool {
+    !isOver.load(ordering: .acquiring) && until.map { now < $0 } ?? true && before?.areOpen(at: now) ?? true
+  }
+
+  func coversToken(of account: AccountID) -> Bool { tokensOf.contains(account) }
+
+  func end() {
+    isOver.store(true, ordering: .releasing)
+    before?.end()
+  }
+}

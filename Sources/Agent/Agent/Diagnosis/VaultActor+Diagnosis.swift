@@ -1,0 +1,224 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+
+/// What the registry can tell of what it stands on. Each call looks at a piece, so that nobody waits long.
+extension VaultActor {
+  /// The vault as a whole, locked or not.
+  func diagnoseVault() -> Findings {
+    var findings = Findings()
+    let summary: Summary
+    do throws(RPCError) {
+      summary = try self.summary()
+    } catch {
+      findings.add(error, "vault")
+      return findings
+    }
+    findings.describe(summary.protection)
+    guard summary.isInitialized else {
+      findings.notice("vault", "There is no vault yet.", "`lanyard unlock` makes it.")
+      return findings
+    }
+    guard let vault else {
+      findings.notice(
+        "vault", "The vault is locked. What needs its keys was not looked at.",
+        "`lanyard unlock`, then `lanyard doctor` again.")
+      return findings
+    }
+    findings.sound("vault", "The vault is open.")
+    if vault.witness.isBehind {
+      findings.problem(
+        "anchor",
+        "The anchor outside the store can't be written. An old copy that somebody puts back would not be noticed.",
+        "Make room and make sure that ~/.config/lanyard is yours, with mode 0700.")
+    } else if vault.witness.isThere {
+      findings.sound("anchor", "An old copy of the store would be noticed.")
+    }
+    diagnoseConfiguration(of: vault, &findings)
+    if !damagedPartitions.isEmpty {
+      let count = damagedPartitions.count
+      findings.problem(
+        "accountRecords",
+        "\(count == 1 ? "An account" : "\(count) accounts") can't be read at all: who it is does not open.",
+        "Sign in again as whom you miss: `lanyard login` makes a new account. What programs kept with it is lost, unless a backup has it (`lanyard restore`)."
+      )
+    }
+    return findings
+  }
+
+  private func diagnoseConfiguration(of vault: Vault, _ findings: inout Findings) {
+    if !damagedProviders.isEmpty {
+      let count = damagedProviders.count
+      findings.problem(
+        "providers",
+        "\(count == 1 ? "The configuration of a provider does" : "The configurations of \(count) providers do") not open. Accounts there can't be used.",
+        "`lanyard provider add` sets it anew under its old name, and `lanyard restore` takes it from a backup.")
+    }
+    guard let policies = try? vault.readEach(.policy) else { return }
+    let damaged = policies.count { _, plain in plain.flatMap { StoredPolicy($0) } == nil }
+    if damaged > 0 {
+      findings.problem(
+        "policies",
+        "\(damaged == 1 ? "A policy does" : "\(damaged) policies do") not open. What stands under \(damaged == 1 ? "it" : "them") is denied.",
+        "`lanyard policy set` sets it anew, and `lanyard restore` takes it from a backup.")
+    }
+  }
+
+  /// The database's own check of itself.
+  func diagnoseStore() -> Findings {
+    var findings = Findings()
+    do throws(StoreFailure) {
+      let problems = try integrityProblems()
+      guard let first = problems.first else {
+        findings.sound("store", "The database is sound.")
+        return findings
+      }
+      findings.problem(
+        "store",
+        "The database is damaged in \(problems.count == 1 ? "one place" : "\(problems.count) places"): \(first)",
+        "End the agent, and put back a copy of the whole state directory that is newer than the last sign-in.",
+        "Without one: move the state directory away, start anew, and `lanyard restore` a backup.")
+    } catch {
+      findings.add(RPCError(.store(error)), "store")
+    }
+    return findings
+  }
+
+  func diagnose(_ id: AccountID) -> Findings {
+    var findings = Findings()
+    guard let profile = profiles[id] else { return findings }
+    do throws(RPCError) {
+      try onVault(account: id) { (vault) throws(VaultFailure) in try vault.check(profile.partition) }
+    } catch {
+      guard error.code == .integrity else {
+        findings.add(error, "accountRecords")
+        return findings
+      }
+      findings.problem(
+        "accountRecords",
+        "Something sealed for this account does not open, or is not what was written. Other accounts are not touched.",
+        subject: profile.name, account: id,
+        "Sign in again: `lanyard login --account \(profile.name)`. What programs kept with it is lost, unless a backup has it.",
+        "Or remove it: `lanyard logout \(profile.name)`, then `lanyard forget \(profile.name)`; `lanyard restore` brings it back from a backup."
+      )
+      return findings
+    }
+    switch tokenCache.state(of: id) ?? profile.restingState {
+    case .reauthenticationRequired:
+      findings.notice(
+        "session", of: profile, "The provider wants a new sign-in.", "`lanyard login --account \(profile.name)`")
+    case .interactionRequired:
+      findings.notice(
+        "session", of: profile, "The provider wants to ask the person something.",
+        "`lanyard login --account \(profile.name)`")
+    case .locked:
+      findings.notice(
+        "session", of: profile, "The provider says that this account is disabled.",
+        "Ask whoever administers the provider.")
+    default: break
+    }
+    return findings
+  }
+
+  var allProviders: [Provider] { providers.values.sorted { $0.configuration.name < $1.configuration.name } }
+
+  func diagnosedAccounts() -> [AccountID] {
+    profiles.values.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }.map(\.id)
+  }
+
+  /// What waits to be done, and what the time is.
+  func diagnoseWork() -> Findings {
+    var findings = Findings()
+    guard vaultIsOpen else { return findings }
+    let suspect = providers.keys.sorted().filter { time.reading(for: $0).clock == .suspect }
+    if let first = suspect.first {
+      findings.problem(
+        "clock",
+        "This machine's clock stands before a time that is known to be over. Offline windows do not grow meanwhile.",
+        subject: first.text, "Set the clock, or connect to the network: any answer of the provider sets this right.")
+    } else {
+      findings.sound("clock", "The clock has not gone back.")
+    }
+    do throws(RPCError) {
+      let waiting = try outbox()
+      let old = waiting.filter { clock.wall() - $0.createdAt > Self.oldRevocation }
+      if let oldest = old.min(by: { $0.createdAt < $1.createdAt }) {
+        findings.problem(
+          "revocations",
+          "\(old.count == 1 ? "A token" : "\(old.count) tokens") of signed-out accounts could not be revoked for more than a day: the provider may still take \(old.count == 1 ? "it" : "them").",
+          subject: oldest.accountLabel, "`lanyard revocations` says why; `lanyard revocations retry` tries again now.")
+      } else if !waiting.isEmpty {
+        findings.notice(
+          "revocations",
+          "\(waiting.count == 1 ? "A token waits" : "\(waiting.count) tokens wait") to be revoked at the provider.",
+          "Nothing: it is tried again by itself. `lanyard revocations` shows when.")
+      }
+      if try hasErasures() {
+        findings.notice(
+          "erasures", "Something that was erased may still stand in the database's log.",
+          "Nothing: it is wiped when no other program reads the database.")
+      }
+    } catch {
+      findings.add(error, "revocations")
+    }
+    return findings
+  }
+
+  /// By then a provider was out of reach in every way, or refuses.
+  private static let oldRevocation = Milliseconds.seconds(24 * 60 * 60)
+}
+
+extension Findings {
+  /// What could not be looked at, as its error says.
+  mutating func add(_ error: RPCError, _ check: String) {
+    switch error.code {
+    case .rolledBack:
+      problem(
+        "vault",
+        "The store is an older copy of itself. Its refresh tokens may be spent, so nothing of it was used or sent.",
+        "Put the newest copy of the state directory back.",
+        "If there is none: `lanyard-agent --accept-old-store` once. It signs every account in it out, and destroys its refresh tokens without sending any; sign in again then."
+      )
+    case .storeUnavailable where error.reason == StoreFailure.full.reason:
+      problem(check, "The disk under the store is full. Nothing was lost.", "Make room on it.")
+    case .storeUnavailable where error.reason == "newerSchema":
+      problem(check, "A later version of the agent wrote this store.", "Update Lanyard.")
+    case .storeUnavailable where error.reason == StoreFailure.unsafePermissions.reason:
+      problem(
+        check, "Others could read or replace the store's files, or something else stands in their place.",
+        "Give the state directory to yourself alone: `chmod 700` it, and `chmod 600` what is in it.")
+    case .storeUnavailable where error.reason != StoreFailure.corrupt.reason:
+      problem(check, error.message, "Mend the disk, or make the store writable again.")
+    case .agentLocked: notice(check, "The vault is locked.", "`lanyard unlock`")
+    default:
+      problem(
+        check, error.message,
+        "Put back what belongs here: the key file, or a copy of the state directory that is newer than the last sign-in.",
+        "Without one: move the state directory away, start anew, and `lanyard restore` a backup.")
+    }
+  }
+
+  /// What protects the store, and against what it does not.
+  mutating func describe(_ protection: WireProtection) {
+    switch protection {
+    case .keyFile:
+      notice(
+        "protection",
+        "A key file beside the store protects it: against copies of the database alone, not against whoever can read your files.",
+        "`lanyard rpc agent.addKeySlot` adds a passphrase, after which the key file can be removed.")
+    case .passphrase:
+      sound(
+        "protection",
+        "A passphrase protects the store while it is locked; not against programs of yours while it is open.")
+    case .secretService:
+      sound(
+        "protection",
+        "Your keyring protects the store; not against programs of yours while you are logged in.")
+    case .systemdCredential:
+      sound(
+        "protection",
+        "A credential of the service manager protects the store; not against root, nor against programs of yours.")
+    }
+  }
+}

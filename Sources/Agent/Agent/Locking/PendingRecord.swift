@@ -1,0 +1,63 @@
+internal import AgentModel
+internal import JSONRPC
+internal import Secrets
+
+/// What work that was on its way leaves for the next unlocking.
+enum PendingRecord: Sendable {
+  /// A provider's answer to a refresh, as it came.
+  case answer(VaultActor.StagedAnswer, of: AccountID)
+  /// A refresh that was begun and spent nothing.
+  case unspent(ExchangeIntent, of: AccountID)
+  /// A refresh token of an account that has gone on without it.
+  case overtaken(Secret, of: AccountID)
+  /// A refresh token that a sign-in brought, and no account could be made of it.
+  case unclaimed(Secret, at: ProviderName, label: String)
+
+  private enum Word: String { case answer, unspent, overtaken, unclaimed }
+
+  var record: Secret {
+    RecordCoding.write { writer in
+      switch self {
+      case .answer(let answer, let account):
+        writer.member("what", Word.answer.rawValue)
+        writer.member("account", account.text)
+        writer.member("intent", answer.intent.record)
+        writer.member("body", answer.body)
+      case .unspent(let intent, let account):
+        writer.member("what", Word.unspent.rawValue)
+        writer.member("account", account.text)
+        writer.member("intent", intent.record)
+      case .overtaken(let token, let account):
+        writer.member("what", Word.overtaken.rawValue)
+        writer.member("account", account.text)
+        writer.member("token", token)
+      case .unclaimed(let token, let provider, let label):
+        writer.member("what", Word.unclaimed.rawValue)
+        writer.member("provider", provider.text)
+        writer.member("label", label)
+        writer.member("token", token)
+      }
+    }
+  }
+
+  init?(_ plain: Secret) {
+    let read = RecordCoding.read(plain) { node -> PendingRecord? in
+      let account = node["account"]?.string.flatMap { AccountID($0) }
+      let intent = node["intent"]?.secret.flatMap { ExchangeIntent($0) }
+      switch (node["what"]?.string.flatMap { Word(rawValue: $0) }, account, intent) {
+      case (.answer, let account?, let intent?):
+        return node["body"]?.secret.map { .answer(VaultActor.StagedAnswer(intent: intent, body: $0), of: account) }
+      case (.unspent, let account?, let intent?): return .unspent(intent, of: account)
+      case (.overtaken, let account?, _): return node["token"]?.secret.map { .overtaken($0, of: account) }
+      case (.unclaimed, _, _):
+        guard let token = node["token"]?.secret, let label = node["label"]?.string,
+          let provider = node["provider"]?.string.flatMap({ ProviderName($0) })
+        else { return nil }
+        return .unclaimed(token, at: provider, label: label)
+      default: return nil
+      }
+    }
+    guard let read else { return nil }
+    self = read
+  }
+}

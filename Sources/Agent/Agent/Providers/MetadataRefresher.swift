@@ -1,0 +1,90 @@
+internal import AgentModel
+internal import AgentPorts
+internal import Secrets
+internal import Synchronization
+
+/// Keeps what providers say of themselves from growing old.
+///
+/// Nothing waits for it: documents are read in the background, when a provider was asked something anyway and what is
+/// known of it is older than a day, or when an endpoint turned out to be gone. No timer wakes the agent for it, and the
+/// agent serves from what it knows for as long as it must.
+final class MetadataRefresher: Sendable {
+  /// Servers change their endpoints rarely, and announce it.
+  static let freshFor = Milliseconds.seconds(86_400)
+  /// Between two looks, whatever is wrong with a provider: neither a server that is down nor one that answers 404 on
+  /// purpose has us ask without end.
+  static let pause = Milliseconds.seconds(3600)
+
+  private let vault: VaultActor
+  private let background: BackgroundWork
+  private let environment: AgentEnvironment
+  private let time: TimeKeeper
+  private let nextLooks = Mutex<[ProviderName: BootInstant]>([:])
+
+  init(vault: VaultActor, background: BackgroundWork, environment: AgentEnvironment, time: TimeKeeper) {
+    self.vault = vault
+    self.background = background
+    self.environment = environment
+    self.time = time
+  }
+
+  /// The provider answered something, by this status. Cheap: to be told of every answer.
+  func heard(_ status: Int, of provider: Provider) {
+    guard provider.metadata != nil else { return }  // all that is known was given by hand
+    guard Self.isGone(status) || !isFresh(provider), mayLook(provider.configuration.name) else { return }
+    background.start { await self.look(provider) }
+  }
+
+  private static func isGone(_ status: Int) -> Bool { status == 404 || status == 410 }
+
+  private func isFresh(_ provider: Provider) -> Bool {
+    guard let readAt = provider.metadataReadAt else { return false }
+    let age = time.now(for: provider.configuration.name) - readAt
+    // A clock that was set back says nothing of the age.
+    return age >= .zero && age < Self.freshFor
+  }
+
+  private func mayLook(_ name: ProviderName) -> Bool {
+    let now = environment.clock.boot()
+    return nextLooks.withLock { looks in
+      if let next = looks[name], now < next { return false }
+      looks[name] = now + Self.pause
+      return true
+    }
+  }
+
+  /// A document that names another issuer is refused, and half of the documents is no reason to forget the other half:
+  /// what was known stays.
+  private func look(_ provider: Provider) async {
+    // An answer that came to a locked agent is no reason to ask: nothing could be remembered.
+    guard await vault.vaultIsOpen else { return }
+    let client = ProviderClient(provider: provider, environment: environment, time: time)
+    do throws(ProviderClient.DocumentFailure) {
+      let metadata = try await client.discover(wholly: true)
+      try? await vault.remember(metadata, of: provider.configuration)
+    } catch {
+      environment.log.log(.notice, "metadata not refreshed", [(.reason, .name(error.word))])
+    }
+  }
+}
+
+extension ProviderClient.DocumentFailure {
+  /// For the log.
+  fileprivate var word: String {
+    switch self {
+    case .offline: "offline"
+    case .untrusted: "untrusted"
+    case .unavailable: "unavailable"
+    case .malformed: "malformed"
+    }
+  }
+
+  /// Nobody answered, so nobody knows what the document says.
+  var isInconclusive: Bool {
+    switch self {
+    case .offline, .untrusted: true
+    case .unavailable(let status): status == 0 || status == 429 || status >= 500
+    case .malformed: false
+    }
+  }
+}

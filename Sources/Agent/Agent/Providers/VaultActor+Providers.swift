@@ -1,0 +1,125 @@
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+internal import Secrets
+
+/// The configured providers.
+extension VaultActor {
+  func provider(named name: String) throws(RPCError) -> Provider {
+    _ = try unlockedVault()
+    guard let name = ProviderName(name) else { throw .providerNotFound }
+    if let provider = providers[name] { return provider }
+    throw try isDamaged(name) ? .providerDamaged() : .providerNotFound
+  }
+
+  /// One that the caller sees; another one is as none.
+  func provider(_ name: ProviderName, for call: Call) throws(RPCError) -> Provider {
+    _ = try unlockedVault()
+    guard call.limits == nil || profiles.values.contains(where: { $0.provider == name && call.sees($0) }) else {
+      throw .providerNotFound
+    }
+    return try provider(named: name.text)
+  }
+
+  /// Is there a record of this provider that does not open?
+  func isDamaged(_ provider: ProviderName) throws(RPCError) -> Bool {
+    guard !damagedProviders.isEmpty else { return false }
+    return try onVault { (vault) throws(VaultFailure) in try damagedProviders.contains(vault.place(of: provider)) }
+  }
+
+  /// Those that the caller's accounts belong to; all of them where nothing limits it.
+  func sortedProviders(for call: Call) throws(RPCError) -> [Provider] {
+    _ = try unlockedVault()
+    let all = providers.values.sorted { $0.configuration.name < $1.configuration.name }
+    guard call.limits != nil else { return all }
+    let seen = Set(profiles.values.filter(call.sees).map(\.provider))
+    return all.filter { seen.contains($0.configuration.name) }
+  }
+
+  /// Adds a provider; a name that is taken is refused, since accounts hang on it. One whose record does not open is
+  /// replaced, if it is the one that its accounts signed in to: their tokens go nowhere else.
+  func add(_ provider: Provider) throws(RPCError) {
+    try requireFreeProvider(provider.configuration.name)
+    guard try !isDamaged(provider.configuration.name) || isOfItsAccounts(provider) else {
+      throw .invalidParams("/issuer", expected: "the issuer of the accounts that this provider has")
+    }
+    try save(provider, [audited(.providerAdd, .provider(provider.configuration.name))])
+  }
+
+  private func isOfItsAccounts(_ provider: Provider) -> Bool {
+    profiles.values.allSatisfy {
+      $0.provider != provider.configuration.name || provider.isItself($0.identity.issuer)
+    }
+  }
+
+  func requireFreeProvider(_ name: ProviderName) throws(RPCError) {
+    _ = try unlockedVault()
+    guard providers[name] == nil else {
+      throw .invalidParams("/name", expected: "a name that no provider has yet")
+    }
+  }
+
+  func update(_ provider: Provider) throws(RPCError) {
+    guard providers[provider.configuration.name] != nil else { throw .providerNotFound }
+    try save(provider, [audited(.providerUpdate, .provider(provider.configuration.name))])
+  }
+
+  /// What a provider said of itself since, if it is still there.
+  func remember(_ metadata: ServerMetadata, of asked: ProviderConfiguration) throws(RPCError) {
+    // Another issuer may have the name by now.
+    guard var provider = providers[asked.name], provider.configuration.issuer == asked.issuer else { return }
+    provider.learn(metadata, at: time.now(for: asked.name))
+    try save(provider)
+  }
+
+  /// Removes a provider that no account uses any more, and returns what it was.
+  func removeProvider(named name: String) throws(RPCError) -> Provider {
+    let provider = try provider(named: name)
+    let users = profiles.values.filter { $0.provider == provider.configuration.name }.map(\.id).sorted()
+    guard users.isEmpty else {
+      throw .invalidParams("/provider", expected: "a provider that no account uses any more").with {
+        $0.message = "Accounts still belong to this provider. Sign them out and forget them first; nothing was changed."
+        $0.details.append(("accounts", .texts(users.map(\.text))))
+      }
+    }
+    let entry = audited(.providerRemove, .provider(provider.configuration.name))
+    try onVault { (vault) throws(VaultFailure) in
+      try vault.apply([
+        .delete(.vault, .provider, id: vault.place(of: provider.configuration.name)), entry,
+      ])
+    }
+    providers[provider.configuration.name] = nil
+    policyCache.setName(nil, of: provider.configuration.name)
+    time.forget(provider.configuration.name)
+    return provider
+  }
+
+  private func save(_ provider: Provider, _ entry: [VaultChange] = []) throws(RPCError) {
+    let place = try onVault { (vault) throws(VaultFailure) in
+      let place = try vault.place(of: provider.configuration.name)
+      try vault.apply([.put(.vault, .provider, id: place, provider.record)] + entry)
+      return place
+    }
+    providers[provider.configuration.name] = provider
+    damagedProviders.remove(place)
+    policyCache.setName(provider.configuration.policy, of: provider.configuration.name)
+  }
+}
+
+extension Vault {
+  func place(of provider: ProviderName) throws(VaultFailure) -> [UInt8] {
+    try index("provider", provider.text)
+  }
+}
+
+extension RPCError {
+  static func providerDamaged(_ account: AccountID? = nil) -> RPCError {
+    RPCError(
+      .integrity,
+      "The record of this provider does not open. Its accounts wait for it; others are not touched. Add the provider again under its name, or restore the store from a backup."
+    ).with {
+      $0.account = account
+      $0.remedies = [.administrator]
+    }
+  }
+}

@@ -1,0 +1,169 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+internal import Secrets
+
+/// From the token endpoint's answer to an account that is on the disk, whichever way the person came.
+extension SignInCoordinator {
+  /// A token endpoint's answer to a sign-in, and what was asked for.
+  struct IssuedAnswer: Sendable {
+    let body: Secret
+    let sentAt: BootInstant
+    let nonce: IDTokenPolicy.Nonce
+    let scopes: [String]
+    /// The account that is signed in again.
+    var expected: AccountID?
+    var alias: Alias?
+    /// The token that an import came with: it is still the one where the provider does not rotate.
+    var imported: Secret?
+    /// The sign-in that asked; nil for an import, which nobody can give up.
+    var job: String?
+
+    init(_ body: Secret, _ sentAt: BootInstant, of job: SignInJob, nonce: IDTokenPolicy.Nonce) {
+      (self.body, self.sentAt, self.nonce, self.job) = (body, sentAt, nonce, job.id)
+      (scopes, expected, alias) = (job.scopes, job.wishes.account, job.wishes.alias)
+    }
+
+    init(_ body: Secret, _ sentAt: BootInstant, importing token: Secret, scopes: [String], alias: Alias?) {
+      (self.body, self.sentAt, self.scopes, self.alias) = (body, sentAt, scopes, alias)
+      (nonce, imported) = (.unasked, token)
+    }
+  }
+
+  // MARK: import
+
+  /// Takes over a refresh token from elsewhere: it is used at once, so that the agent owns its lineage. If that fails,
+  /// nothing is kept. Whatever can stand in the way is looked for first, since the token may be good only once.
+  func takeOver(
+    _ refreshToken: Secret, provider name: String, alias: Alias?
+  ) async throws(RPCError) -> VaultActor.Admitted {
+    let provider = try await provider(name) { $0.authorization != nil && $0.token != nil }
+    if let alias { try await dependencies.vault.requirePossible(alias, at: provider.configuration.name) }
+    try await dependencies.vault.requireWritable()
+    let client = client(provider)
+    switch await client.refresh(refreshToken, key: .standard) {
+    case .failed(let failure): throw .signInFailed(failure)
+    case .answered(let body, let sentAt):
+      return try await admit(
+        IssuedAnswer(body, sentAt, importing: refreshToken, scopes: provider.configuration.scopes, alias: alias),
+        client)
+    }
+  }
+
+  // MARK: admission
+
+  /// An account of the answer, or nothing: what was issued and belongs to nobody is revoked.
+  func admit(_ answer: IssuedAnswer, _ client: ProviderClient) async throws(RPCError) -> VaultActor.Admitted {
+    var person: IdentityProof.Person?
+    do throws(RPCError) {
+      return try await admit(answer, client, &person)
+    } catch {
+      // Such a commit may have landed, and only the next start tells: the account may own the token then.
+      if error.code == .storeUnavailable, error.reason == StoreFailure.inputOutput.reason { throw error }
+      let wasSpent = await disown(answer, at: client.provider, of: person?.identity)
+      guard answer.imported != nil, wasSpent else { throw error }
+      throw error.with { $0.message += " The token that was given is used up." }
+    }
+  }
+
+  private func admit(
+    _ answer: IssuedAnswer, _ client: ProviderClient, _ found: inout IdentityProof.Person?
+  ) async throws(RPCError) -> VaultActor.Admitted {
+    guard let response = TokenResponse(body: answer.body), response.accessToken != nil else {
+      throw .signInFailed("invalidTokenResponse", "The provider's answer is no token response. Nothing was kept.")
+    }
+    let configuration = client.provider.configuration
+    // The answer told the time before its ID token is judged by it: a machine whose clock is hours off signs in all the
+    // same. Of a provider that sends no `Date`, and never did, the wall clock is all there is.
+    let now = dependencies.time.now(for: configuration.name)
+    let person = try await IdentityProof(client: client, now: now).identify(response, nonce: answer.nonce)
+    found = person
+    if configuration.revocationScope != .grant { await dependencies.drain(configuration.name, person.identity) }
+    // The last await before the disk is behind us.
+    if let ended = ended(answer.job) { throw ended }
+    let grant = GrantRecord(
+      refreshToken: response.refreshToken ?? answer.imported, generation: 1, memory: GrantMemory(health: .ok),
+      scopes: response.scope ?? ScopeSet(answer.scopes),
+      refreshTokenExpiresAt: response.refreshTokenExpiresIn.map { dependencies.time.now(for: configuration.name) + $0 })
+    let token = AccessToken(
+      response, for: .standard, of: grant, sentAt: answer.sentAt, clock: clock,
+      now: dependencies.time.now(for: configuration.name))
+    var told = client.provider.rights(in: response, for: .standard, scopes: grant.scopes, source: .signIn)
+    told.roles = told.roles ?? person.roles
+    let admitted = try await dependencies.vault.admit(
+      VaultActor.Admission(
+        identity: person.identity, provider: configuration.name, alias: answer.alias, displayName: person.displayName,
+        email: person.email, grant: grant, idToken: response.idToken,
+        tokens: AccessTokens(token.map { [$0] } ?? []), told: told, sentAt: answer.sentAt, expected: answer.expected))
+    let account = accounts.account(admitted.profile.id)
+    await account.signedIn(
+      admitted.profile, admitted.grant, rule: configuration.refresh, admitted.tokens.all.first,
+      idToken: response.idToken, rights: admitted.heard?.rights, unlockGeneration: admitted.unlockGeneration)
+    tell(admitted)
+    await account.askAboutRights()
+    return admitted
+  }
+
+  /// Why nobody wants the answer any more; nil if they do.
+  private func ended(_ id: String?) -> RPCError? {
+    guard let id else { return nil }
+    switch jobs[id]?.status {
+    case .pending?: return nil
+    case .failed(let error)?: return error
+    case .completed?, nil: return .signInCancelled
+    }
+  }
+
+  /// A refresh token that was issued and no account may have: it goes to the outbox, so that it does not live on with
+  /// nobody to own it. True if one was issued.
+  private func disown(_ answer: IssuedAnswer, at provider: Provider, of identity: Identity?) async -> Bool {
+    guard let token = TokenResponse(body: answer.body)?.refreshToken else { return false }
+    // Where the provider does not rotate, it is the person's own still.
+    if let imported = answer.imported, imported.equals(token) { return false }
+    do throws(RPCError) {
+      let entry = try await dependencies.vault.quarantine(
+        token, at: provider, of: identity, label: answer.alias?.text ?? provider.configuration.name.text)
+      if let entry { dependencies.revoke(entry) }
+    } catch {
+      // The disk is full: once, without a memory of it.
+      let client = client(provider)
+      dependencies.background.start { _ = await client.revoke(token, .refreshToken) }
+    }
+    return true
+  }
+
+  /// Where a revocation ends all that a person granted, it must come before the new tokens are made, or it would reach
+  /// them too.
+  func drainBeforeIssue(_ job: SignInJob) async {
+    guard job.provider.configuration.revocationScope == .grant else { return }
+    var expected: Identity?
+    if let account = job.wishes.account {
+      guard let profile = try? await dependencies.vault.profile(.id(account)) else { return }
+      expected = profile.identity
+    }
+    await dependencies.drain(job.provider.configuration.name, expected)
+  }
+
+  private func tell(_ admitted: VaultActor.Admitted) {
+    let profile = admitted.profile
+    for entry in admitted.superseded {
+      dependencies.events.publish(
+        RevocationAbandonedEvent(revocation: entry.name, issuer: entry.issuer, reason: "superseded"))
+    }
+    if admitted.isNew {
+      dependencies.events.publish(
+        AccountAddedEvent(alias: profile.alias, provider: profile.provider, issuer: profile.identity.issuer),
+        account: profile.id)
+    } else if admitted.previousState != .active {
+      dependencies.events.publish(
+        SessionStateChangedEvent(state: .active, previous: admitted.previousState), account: profile.id)
+    }
+    if !admitted.isNew, let heard = admitted.heard, heard.isChanged {
+      dependencies.events.publish(SnapshotChangedEvent(heard.rights.snapshot), account: profile.id)
+    }
+    if admitted.becameActive {
+      dependencies.events.publish(AccountSwitchedEvent(active: profile.id, previous: nil), account: profile.id)
+    }
+  }
+}

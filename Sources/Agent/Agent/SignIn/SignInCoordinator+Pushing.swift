@@ -1,0 +1,42 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentProtocol
+
+/// Sign-ins at providers that are told of them before the browser comes (RFC 9126).
+extension SignInCoordinator {
+  /// The parameters that the browser carries instead; nil at a provider that is not told before.
+  ///
+  /// Who offers it is told so, also where it is not required: what goes by the browser can be read and changed there. So
+  /// a push that fails ends the sign-in, or whoever can disturb it could choose the weaker way. Only an endpoint that the
+  /// provider itself says is not there, and does not require, counts as not offered.
+  func push(
+    _ parameters: [(String, String)], to provider: Provider
+  ) async throws(RPCError) -> [(String, String)]? {
+    let isRequired = provider.metadata?.requiresPushedAuthorization == true
+    guard let endpoint = provider.endpoints.pushedAuthorizationRequest else {
+      guard isRequired else { return nil }
+      throw RPCError(
+        .providerMisconfigured,
+        "This provider takes only pushed authorization requests and does not say where. Give the endpoint "
+          + "pushedAuthorizationRequest by `provider.update`.")
+    }
+    switch await client(provider).push(parameters, to: endpoint) {
+    case .pushed(let requestURI):
+      // RFC 9126 §4: all the rest was pushed.
+      return [("client_id", provider.configuration.clientID), ("request_uri", requestURI)]
+    case .notThere:
+      guard isRequired else { return nil }
+      throw RPCError(
+        .providerMisconfigured,
+        "This provider takes only pushed authorization requests, and there is no such endpoint where it says. "
+          + "Give the endpoint pushedAuthorizationRequest by `provider.update`.")
+    case .refused(let error):
+      throw RPCError(
+        .providerMisconfigured,
+        "The provider does not take this sign-in: what is asked for is not what it knows of this client. "
+          + "Mend it by `provider.update`."
+      ).with { $0.details = [("providerError", .text(AuthorizationAnswer.known(error ?? "other")))] }
+    case .failed(let failure): throw .signInFailed(failure)
+    }
+  }
+}

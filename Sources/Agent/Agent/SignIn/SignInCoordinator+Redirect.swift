@@ -1,0 +1,163 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+internal import Secrets
+
+/// The authorization code flow: the browser comes back by itself, or a person brings what it was sent back with.
+extension SignInCoordinator {
+  /// Where the browser goes, and how its answer will come.
+  func redirection(
+    _ id: String, _ flow: WireSignInFlow, to provider: Provider, scopes: [String], wishes: SignInJob.Wishes
+  ) async throws(RPCError) -> (SignInJob.Way, url: String) {
+    guard let endpoint = provider.endpoints.authorization.flatMap(HTTPURL.init) else {
+      throw RPCError(.providerMisconfigured, "This provider has no authorization endpoint.")
+    }
+    let redirect = provider.configuration.redirect
+    let entropy = dependencies.environment.entropy
+    let request: AuthorizationRequest
+    let way: SignInJob.Way
+    if flow == .paste {
+      request = AuthorizationRequest(redirectURI: redirect.unattendedURI(entropy), entropy: entropy)
+      way = .paste(request)
+    } else {
+      do throws(RedirectFailure) {
+        let listener = try dependencies.environment.redirects.listen(
+          host: redirect.host, port: redirect.port, path: redirect.path
+        ) { query in await self.redirected(id, query) }
+        request = AuthorizationRequest(redirectURI: listener.redirectURI, entropy: entropy)
+        way = .browser(request, listener)
+      } catch {
+        throw RPCError(error)
+      }
+    }
+    let parameters = request.parameters(of: provider.configuration, scopes: scopes, wishes: wishes)
+    do throws(RPCError) {
+      guard let pushed = try await push(parameters, to: provider) else { return (way, endpoint.adding(parameters)) }
+      return (way, endpoint.adding(pushed))
+    } catch {
+      if case .browser(_, let listener) = way { listener.stop() }
+      throw error
+    }
+  }
+
+  /// Judges the browser's answer, redeems the code, and says in a page what came of it.
+  private func redirected(_ id: String, _ query: String) async -> RedirectPage {
+    guard let job = jobs[id], job.isPending, !job.isAnswered, let request = job.request else {
+      return SignInPage.over()
+    }
+    jobs[id]?.isAnswered = true
+    let failure: RPCError
+    switch AuthorizationAnswer(query: query, to: request, of: job.provider) {
+    case .code(let code):
+      do throws(RedemptionFailure) {
+        let admitted = try await redeem(code, request, job)
+        finish(id, .completed(admitted.profile.id))
+        return SignInPage.signedIn(admitted.profile)
+      } catch {
+        failure = error.told
+      }
+    // The listener is good for one answer, whoever sent it.
+    case .refused(let error), .foreign(let error): failure = error
+    }
+    finish(id, .failed(failure))
+    return SignInPage.failed(failure, provider: job.provider.configuration.name.text)
+  }
+
+  // MARK: by hand
+
+  /// What a person brings instead of the browser. Something that is no answer to this sign-in leaves it as it is, so
+  /// that the right one can still be brought; the error then has `attemptsLeft`, or is one that passes.
+  func complete(_ id: String, with pasted: Secret) async throws(RPCError) -> SignInJob.Status {
+    guard let job = jobs[id] else { throw await notFound() }
+    guard job.isPending else { return job.status }
+    guard let request = job.request else {
+      throw .invalidParams(
+        "/signIn", expected: "a sign-in by browser or paste; one by device ends by itself, once the person has agreed")
+    }
+    guard !job.isAnswered else { return try await wait(id) }
+    let code: Secret
+    let hasState: Bool
+    switch PastedAnswer(pasted) {
+    case .query(let query)?:
+      hasState = true
+      switch AuthorizationAnswer(query: query, to: request, of: job.provider) {
+      case .code(let found): code = found
+      case .foreign(let error): throw tryAgain(id, error)
+      case .refused(let error):
+        finish(id, .failed(error))
+        throw error
+      }
+    case .code(let found)?: (code, hasState) = (Secret(text: found), false)
+    case nil:
+      throw tryAgain(
+        id,
+        .signInFailed(
+          "malformedAnswer",
+          "This is neither the address to which the browser was sent back, nor the code in it. Nothing was kept."))
+    }
+    jobs[id]?.isAnswered = true
+    do throws(RedemptionFailure) {
+      let admitted = try await redeem(code, request, job)
+      finish(id, .completed(admitted.profile.id))
+      return .completed(admitted.profile.id)
+    } catch {
+      switch error {
+      case .exchange(.offline), .exchange(.transient):
+        // Nothing was redeemed: the code is as good as before.
+        jobs[id]?.isAnswered = false
+        throw error.told
+      // Without a state nobody knows whose code it was: perhaps it was mistyped.
+      case .exchange(.reauthenticate) where !hasState, .exchange(.unexplained) where !hasState:
+        throw tryAgain(id, error.told)
+      case .exchange, .admission: throw over(id, error.told)
+      }
+    }
+  }
+
+  private func over(_ id: String, _ error: RPCError) -> RPCError {
+    finish(id, .failed(error))
+    return error
+  }
+
+  /// The sign-in goes on, unless this was one try too many.
+  private func tryAgain(_ id: String, _ error: RPCError) -> RPCError {
+    jobs[id]?.isAnswered = false
+    let left = (jobs[id]?.answersLeft ?? 1) - 1
+    jobs[id]?.answersLeft = left
+    guard left > 0, jobs[id]?.isPending == true else { return over(id, error) }
+    return error.with { $0.details.append(("attemptsLeft", .number(Int64(left)))) }
+  }
+
+  // MARK: redeeming
+
+  enum RedemptionFailure: Error {
+    /// The token endpoint gave nothing.
+    case exchange(ExchangeFailure)
+    /// It did, and no account could be made of it.
+    case admission(RPCError)
+
+    var told: RPCError {
+      switch self {
+      case .exchange(let failure): .signInFailed(failure)
+      case .admission(let error): error
+      }
+    }
+  }
+
+  private func redeem(
+    _ code: Secret, _ request: AuthorizationRequest, _ job: SignInJob
+  ) async throws(RedemptionFailure) -> VaultActor.Admitted {
+    let client = client(job.provider)
+    await drainBeforeIssue(job)
+    switch await client.exchange(code: code, redirectURI: request.redirectURI, verifier: request.verifier) {
+    case .failed(let failure): throw .exchange(failure)
+    case .answered(let body, let sentAt):
+      do throws(RPCError) {
+        return try await admit(IssuedAnswer(body, sentAt, of: job, nonce: .required(request.nonce)), client)
+      } catch {
+        throw .admission(error)
+      }
+    }
+  }
+}

@@ -1,0 +1,240 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+internal import Secrets
+
+/// Sign-ins in progress. A failure of any kind leaves no account, no listener and no file behind.
+actor SignInCoordinator {
+  /// Pending at one time: a person signs in to a few things at once; more is a program that went wrong.
+  static let capacity = 16
+  /// How long a person may take.
+  static let lifetime = Milliseconds.seconds(600)
+  /// How long the outcome can be asked for.
+  private static let memory = Milliseconds.seconds(600)
+  /// Ended sign-ins that are remembered at most.
+  private static let remembered = 64
+
+  let dependencies: AccountDependencies
+  let accounts: AccountDirectory
+  var jobs: [String: SignInJob] = [:]
+  /// Sign-ins that wait for a provider's first answer: they take a place already.
+  private var beginning = 0
+  private var waiterIDs: UInt64 = 0
+  private var nextLook: BootInstant?
+  /// The agent ends: nothing is begun any more.
+  private var isOver = false
+
+  init(dependencies: AccountDependencies, accounts: AccountDirectory) {
+    self.dependencies = dependencies
+    self.accounts = accounts
+  }
+
+  var clock: any AgentClock { dependencies.environment.clock }
+
+  // MARK: beginning
+
+  struct Begun: Sendable {
+    var id: String
+    var page: Page
+    var expiresAt: Timestamp
+
+    /// What the person is shown.
+    enum Page: Sendable {
+      case authorization(url: String)
+      case device(DeviceAuthorization)
+
+      /// What a browser opens.
+      var url: String {
+        switch self {
+        case .authorization(let url): url
+        case .device(let device): device.verificationURIComplete ?? device.verificationURI
+        }
+      }
+    }
+  }
+
+  func begin(
+    _ flow: WireSignInFlow, provider name: String, wishes: SignInJob.Wishes
+  ) async throws(RPCError) -> Begun {
+    let provider = try await provider(name, for: flow)
+    try await requireAlias(wishes, at: provider)
+    guard jobs.values.count(where: \.isPending) + beginning < Self.capacity else {
+      throw .overloaded("sign-ins in progress", retryAfter: .seconds(10))
+    }
+    guard !isOver else { throw .shuttingDown }
+    beginning += 1
+    defer { beginning -= 1 }
+    let id = "sgn_" + Base32.encode(dependencies.environment.entropy.bytes(16))
+    let scopes = wishes.scopes ?? provider.configuration.scopes
+    let way: SignInJob.Way
+    let page: Begun.Page
+    var expiresAt = clock.boot() + Self.lifetime
+    switch flow {
+    case .browser, .paste:
+      let url: String
+      (way, url) = try await redirection(id, flow, to: provider, scopes: scopes, wishes: wishes)
+      page = .authorization(url: url)
+    case .device:
+      let device: DeviceAuthorization
+      (device, expiresAt) = try await authorizeDevice(provider, scopes: scopes)
+      way = .device(device, DevicePolling(interval: device.interval), asksAt: clock.boot() + device.interval)
+      page = .device(device)
+    }
+    guard !isOver, dependencies.tokenCache.unlockGeneration != nil else {
+      if case .browser(_, let listener) = way { listener.stop() }
+      throw isOver ? .shuttingDown : .locked
+    }
+    forgetOldest()
+    jobs[id] = SignInJob(
+      id: id, provider: provider, wishes: wishes, scopes: scopes, expiresAt: expiresAt, way: way)
+    if case .device = way { drainWhileThePersonTypes(id) }
+    watch()
+    return Begun(id: id, page: page, expiresAt: clock.wall() + (expiresAt - clock.boot()))
+  }
+
+  private func requireAlias(_ wishes: SignInJob.Wishes, at provider: Provider) async throws(RPCError) {
+    guard let alias = wishes.alias else { return }
+    if let account = wishes.account {
+      try await dependencies.vault.requireFree(alias, for: account)
+    } else {
+      try await dependencies.vault.requirePossible(alias, at: provider.configuration.name)
+    }
+  }
+
+  // MARK: time
+
+  /// One timer for all sign-ins, so that who begins and gives up in a loop leaves none behind. It is set for what is due
+  /// next: a question, an end, a forgetting.
+  func watch() {
+    guard !isOver, let moment = jobs.values.map({ $0.due(Self.memory) }).min() else { return }
+    if let nextLook, nextLook <= moment { return }
+    nextLook = moment
+    dependencies.background.startTimer { [clock] in
+      await clock.sleep(until: moment)
+      guard !Task.isCancelled else { return }
+      await self.look(planned: moment)
+    }
+  }
+
+  private func look(planned: BootInstant) {
+    // One that was planned before it is not meant any more.
+    guard nextLook == planned else { return }
+    nextLook = nil
+    let now = clock.boot()
+    guard now >= planned else { return }  // the sleep was cut short: the agent ends
+    for job in jobs.values.sorted(by: { $0.id < $1.id }) where job.due(Self.memory) <= now {
+      if !job.isPending {
+        jobs[job.id] = nil
+      } else if job.expiresAt <= now {
+        finish(job.id, .failed(.signInExpired))
+      } else {
+        ask(job.id)
+      }
+    }
+    watch()
+  }
+
+  // MARK: the provider
+
+  /// The provider, with what this flow needs of it.
+  private func provider(_ name: String, for flow: WireSignInFlow) async throws(RPCError) -> Provider {
+    switch flow {
+    case .browser, .paste:
+      let provider = try await provider(name) { $0.authorization != nil && $0.token != nil }
+      guard provider.endpoints.authorization.flatMap(HTTPURL.init) != nil, provider.endpoints.token != nil else {
+        throw RPCError(
+          .providerMisconfigured,
+          "This provider has no authorization or token endpoint. Give them by `provider.update`.")
+      }
+      return provider
+    case .device: return try await providerWithDeviceFlow(name)
+    }
+  }
+
+  /// The provider, with what it says of itself: asked now if what is known of it does not suffice.
+  func provider(
+    _ name: String, with suffices: (ServerMetadata.Endpoints) -> Bool
+  ) async throws(RPCError) -> Provider {
+    var provider = try await dependencies.vault.provider(named: name)
+    if !suffices(provider.endpoints) {
+      let metadata = try await client(provider).discoverOrExplain()
+      try await dependencies.vault.remember(metadata, of: provider.configuration)
+      provider.learn(metadata, at: dependencies.time.now(for: provider.configuration.name))
+    }
+    return provider
+  }
+
+  func client(_ provider: Provider) -> ProviderClient { dependencies.client(of: provider) }
+
+  // MARK: waiting
+
+  /// Returns when the sign-in has ended; a caller with a deadline is cancelled at it and asks `progress` afterwards.
+  func wait(_ id: String) async throws(RPCError) -> SignInJob.Status {
+    guard let job = jobs[id] else { throw await notFound() }
+    guard job.isPending else { return job.status }
+    waiterIDs += 1
+    let waiter = waiterIDs
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        guard !Task.isCancelled, jobs[id]?.isPending == true else { return continuation.resume() }
+        jobs[id]?.waiters[waiter] = continuation
+      }
+    } onCancel: {
+      dependencies.background.start { await self.leave(id, waiter) }
+    }
+    guard let status = jobs[id]?.status else { throw await notFound() }
+    return status
+  }
+
+  /// A locked vault has forgotten all sign-ins.
+  func notFound() async -> RPCError { await dependencies.vault.vaultIsOpen ? .signInNotFound : .locked }
+
+  func progress(_ id: String) async throws(RPCError) -> SignInJob.Status {
+    guard let job = jobs[id] else { throw await notFound() }
+    return job.status
+  }
+
+  private func leave(_ id: String, _ waiter: UInt64) { jobs[id]?.waiters.removeValue(forKey: waiter)?.resume() }
+
+  /// A sign-in that a limited caller does not see is as none.
+  func requireSeen(_ id: String, by call: Call) async throws(RPCError) {
+    guard call.limits == nil || jobs[id]?.wishes.account.map({ call.sees($0) }) ?? false else { throw await notFound() }
+  }
+
+  func cancel(_ id: String) async throws(RPCError) {
+    guard jobs[id] != nil else { throw await notFound() }
+    finish(id, .failed(.signInCancelled))
+  }
+
+  /// The agent ends: nobody waits any longer.
+  func closeAll() {
+    isOver = true
+    for id in jobs.keys { finish(id, .failed(.shuttingDown)) }
+  }
+
+  /// No account could be made now: the person begins again after the unlocking. A provider's answer that is on its way
+  /// is nobody's, and is revoked then.
+  func vaultWasLocked() {
+    for id in jobs.keys.sorted() { finish(id, .failed(.locked)) }
+    // Each one has its provider with it, and that its secret.
+    jobs = [:]
+  }
+
+  func finish(_ id: String, _ status: SignInJob.Status) {
+    guard jobs[id]?.isPending == true else { return }
+    jobs[id]?.status = status
+    if case .browser(_, let listener)? = jobs[id]?.way { listener.stop() }
+    jobs[id]?.way = .over
+    let waiters = jobs[id]?.waiters ?? [:]
+    jobs[id]?.waiters = [:]
+    for waiter in waiters.values { waiter.resume() }
+  }
+
+  /// Outcomes can be asked for a while; a client that begins and cancels in a loop gets no more memory for it.
+  private func forgetOldest() {
+    let ended = jobs.values.filter { !$0.isPending }.sorted { ($0.expiresAt, $0.id) < ($1.expiresAt, $1.id) }
+    for job in ended.dropLast(Self.remembered) { jobs[job.id] = nil }
+  }
+
+}

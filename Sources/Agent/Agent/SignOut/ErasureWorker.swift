@@ -1,0 +1,41 @@
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+
+/// Finishes what an open reader of the store prevented: when it is gone, at the latest at the next start.
+actor ErasureWorker {
+  private let dependencies: AccountDependencies
+  private var isWaiting = false
+  private var pause = ErasureWorker.shortest
+
+  private static let shortest = Milliseconds.seconds(30)
+  private static let longest = Milliseconds.seconds(600)
+
+  init(dependencies: AccountDependencies) { self.dependencies = dependencies }
+
+  /// After a start, an unlocking, and a sign-out that left something.
+  func resume() async {
+    guard !isWaiting else { return }
+    for id in (try? await dependencies.vault.finishErasures()) ?? [] {
+      dependencies.events.publish(AccountErasedEvent(), account: id)
+    }
+    guard (try? await dependencies.vault.hasErasures()) == true, !isWaiting else {
+      pause = Self.shortest
+      return
+    }
+    isWaiting = true
+    let clock = dependencies.environment.clock
+    let due = clock.boot() + pause
+    pause = min(pause * 2, Self.longest)
+    dependencies.background.startTimer {
+      await clock.sleep(until: due)
+      guard !Task.isCancelled else { return }
+      await self.lookAgain()
+    }
+  }
+
+  private func lookAgain() async {
+    isWaiting = false
+    await resume()
+  }
+}

@@ -1,0 +1,178 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+internal import Secrets
+
+/// Revokes what is in the outbox: at once where there is a way, later and by itself where there is none.
+actor RevocationWorker {
+  private let dependencies: AccountDependencies
+  /// Entries that are being sent now: one request each at a time.
+  private var inFlight: Set<[UInt8]> = []
+  /// Who waits for the end of such a request.
+  private var waiting: [[UInt8]: [CheckedContinuation<Void, Never>]] = [:]
+  private var timers: [[UInt8]: Timestamp] = [:]
+
+  init(dependencies: AccountDependencies) { self.dependencies = dependencies }
+
+  private var clock: any AgentClock { dependencies.environment.clock }
+
+  enum Resumption {
+    /// After a start or an unlock: what is due is tried.
+    case due
+    /// The way may be open again: so is what was never answered. Who was answered was asked for patience (503, 401),
+    /// and a network that comes and goes is no reason to have less.
+    case unreached
+  }
+
+  /// Tries what may be tried now; the rest waits for its time.
+  func resume(_ resumption: Resumption) async {
+    guard let entries = try? await dependencies.vault.outbox() else { return }
+    for entry in entries {
+      let wasUnreached = entry.lastError.map { $0 == Self.word(.none) } ?? true
+      // What was never tried was put aside by somebody without a network: a start is the next occasion.
+      let isUntried = resumption == .due && entry.attempts == 0
+      if entry.nextAttemptAt <= now(for: entry) || isUntried || resumption == .unreached && wasUnreached {
+        dependencies.background.start { _ = await self.send(entry) }
+      } else {
+        schedule(entry)
+      }
+    }
+  }
+
+  /// When somebody signs in: what is to be revoked of this person's at this provider is tried now, so that it does not
+  /// come after the new login. `identity` nil: nobody knows yet who comes.
+  func drain(_ provider: ProviderName, of identity: Identity?) async {
+    guard let all = try? await dependencies.vault.outbox() else { return }
+    let entries = all.filter { $0.provider == provider && (identity == nil || $0.identity == identity) }
+    guard !entries.isEmpty else { return }
+    let background = dependencies.background
+    _ = try? await withDeadline(seconds: Self.drainSeconds, clock: clock) { () async throws(RPCError) in
+      await withDiscardingTaskGroup { group in
+        for entry in entries {
+          group.addTask { _ = await background.race { await self.settle(entry) } }
+        }
+      }
+    }
+  }
+
+  /// Tries an entry, or waits for the try that is on its way: where it ends whole grants, the new one must come after.
+  private func settle(_ entry: OutboxEntry) async {
+    guard inFlight.contains(entry.id) else { return _ = await send(entry) }
+    await withCheckedContinuation { waiting[entry.id, default: []].append($0) }
+  }
+
+  private func ended(_ id: [UInt8]) {
+    inFlight.remove(id)
+    for caller in waiting.removeValue(forKey: id) ?? [] { caller.resume() }
+  }
+
+  /// A person waits in front of the browser (DESIGN, Sign-out: Outbox).
+  static let drainSeconds = 5
+
+  /// Tries one entry. The result says what is known of the token now.
+  func send(_ entry: OutboxEntry) async -> WireRevocationOutcome {
+    guard inFlight.insert(entry.id).inserted else { return .queued }
+    defer { ended(entry.id) }
+    // Another try may have ended it since it was read.
+    guard let current = try? await dependencies.vault.outbox().first(where: { $0.id == entry.id }) else {
+      return .queued
+    }
+    guard current.expiresAt > now(for: current) else {
+      await giveUp(current, reason: "expired")
+      return .queued
+    }
+    guard let provider = try? await dependencies.vault.provider(named: current.provider.text),
+      provider.endpoints.revocation != nil
+    else {
+      await giveUp(current, reason: "unsupported")
+      return .unsupported
+    }
+    let client = dependencies.client(of: provider)
+    let answer = await client.revoke(current.token, current.kind)
+    var after = current
+    after.attempts += 1
+    let jitter = dependencies.environment.entropy.fraction()
+    switch RevocationOutbox.verdict(answer, attempts: after.attempts, jitter: jitter) {
+    case .confirmed:
+      // If the disk fails now, the entry is sent once more: a second revocation changes nothing (RFC 7009 §2.2). So it is
+      // after the unlocking, if the vault was locked meanwhile, and that one is told.
+      do throws(RPCError) {
+        try await dependencies.vault.remove(current, .revocationConfirmed)
+      } catch {
+        if error.code == .agentLocked { return .confirmed }
+      }
+      dependencies.events.publish(
+        RevocationConfirmedEvent(revocation: current.name, issuer: current.issuer),
+        about: await dependencies.vault.account(of: current))
+      return .confirmed
+    case .unsupported:
+      await giveUp(current, reason: "unsupported")
+      return .unsupported
+    case .again(let pause):
+      after.nextAttemptAt = now(for: current) + pause
+      after.lastError = Self.word(answer)
+      after.lastErrorAt = now(for: current)
+      // Given up or superseded while it was on its way: it does not come back.
+      guard (try? await dependencies.vault.reschedule(after)) != false else { return .queued }
+      schedule(after)
+      return .queued
+    }
+  }
+
+  private static func word(_ answer: RevocationOutbox.Answer) -> String {
+    switch answer {
+    case .none: ErrorCode.offline.name.description
+    case .response(401, _, _), .response(403, _, _): ErrorCode.providerMisconfigured.name.description
+    case .response: ErrorCode.providerUnavailable.name.description
+    }
+  }
+
+  private func giveUp(_ entry: OutboxEntry, reason: String) async {
+    do throws(RPCError) {
+      try await dependencies.vault.remove(entry, .revocationAbandoned, reason: reason)
+    } catch {
+      if error.code == .agentLocked { return }
+    }
+    await tellAbandoned(entry, reason)
+  }
+
+  private func tellAbandoned(_ entry: OutboxEntry, _ reason: String) async {
+    dependencies.events.publish(
+      RevocationAbandonedEvent(revocation: entry.name, issuer: entry.issuer, reason: reason),
+      about: await dependencies.vault.account(of: entry))
+  }
+
+  /// Trusted time: a wall clock that is set a year ahead must not end the patience with a provider (DESIGN, Time).
+  private func now(for entry: OutboxEntry) -> Timestamp { dependencies.time.now(for: entry.provider) }
+
+  /// A person gives up.
+  func abandon(_ entry: OutboxEntry) async throws(RPCError) {
+    try await dependencies.vault.remove(entry, .revocationAbandoned, reason: "requested")
+    await tellAbandoned(entry, "requested")
+  }
+
+  /// An entry that nobody tries now is tried when its time has come.
+  func schedule(_ entry: OutboxEntry) {
+    let (id, moment) = (entry.id, entry.nextAttemptAt)
+    guard timers[id] != moment else { return }
+    timers[id] = moment
+    let due = clock.boot() + (moment - now(for: entry))
+    // It sleeps without the token: the vault may be locked meanwhile.
+    dependencies.background.startTimer { [clock] in
+      await clock.sleep(until: due)
+      guard !Task.isCancelled else { return }
+      await self.fire(id, planned: moment)
+    }
+  }
+
+  private func fire(_ id: [UInt8], planned: Timestamp) async {
+    guard timers[id] == planned else { return }
+    timers[id] = nil
+    guard let entry = try? await dependencies.vault.outbox().first(where: { $0.id == id }) else { return }
+    dependencies.background.start { _ = await self.send(entry) }
+  }
+
+  /// Nothing is due until the unlocking, which looks at all of them.
+  func vaultWasLocked() { timers = [:] }
+}

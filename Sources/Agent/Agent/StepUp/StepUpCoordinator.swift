@@ -1,0 +1,60 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+internal import Secrets
+
+/// Judges proofs, one after another: a PIN costs 64 MiB and some tenths of a second, and two guesses at once would be
+/// judged by one count. The registry is free meanwhile, and with it everybody who only wants a token.
+actor StepUpCoordinator {
+  private let vault: VaultActor
+  private let methods: [StepUpMethod: any StepUpMethodProving]
+  private var isBusy = false
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+
+  /// Each method once.
+  init(vault: VaultActor, methods: [any StepUpMethodProving]) {
+    self.vault = vault
+    self.methods = Dictionary(uniqueKeysWithValues: methods.map { ($0.method, $0) })
+  }
+
+  /// Counted first, then judged. Until when the step-up counts, on the wall clock.
+  func verify(
+    _ given: Secret, by method: StepUpMethod, of id: AccountID, for duration: Milliseconds?
+  ) async throws(RPCError) -> Timestamp {
+    await enter()
+    defer { leave() }
+    guard let proving = methods[method] else { throw .notEnrolled(id, method) }
+    let attempt = try await vault.beginTry(id, by: method)
+    switch await proving.judge(given, kept: attempt.lock.kept, pepper: attempt.place.pepper) {
+    case .key(let key) where attempt.place.isRight(key, for: attempt.lock):
+      return try await vault.wasRight(attempt, key: key, for: duration)
+    case .key, .wrong: throw try await vault.wasWrong(attempt)
+    case .unavailable: throw .stepUpUnavailable(id, method)
+    }
+  }
+
+  func enroll(
+    _ given: Secret, by method: StepUpMethod, for id: AccountID
+  ) async throws(RPCError) -> VaultActor.StepUpStatus {
+    await enter()
+    defer { leave() }
+    let place = try await vault.placeForNew(method, of: id)
+    guard let proving = methods[method], let enrolment = await proving.enroll(given, pepper: place.pepper) else {
+      throw .stepUpUnavailable(id, method)
+    }
+    return try await vault.enroll(id, enrolment, at: place)
+  }
+
+  private func enter() async {
+    guard isBusy else {
+      isBusy = true
+      return
+    }
+    await withCheckedContinuation { waiting.append($0) }
+  }
+
+  private func leave() {
+    if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() }
+  }
+}

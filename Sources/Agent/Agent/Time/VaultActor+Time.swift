@@ -1,0 +1,68 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import JSONRPC
+internal import Secrets
+
+/// The sealed high-water mark (DESIGN, Time). It rides on transactions that are made anyway.
+extension VaultActor {
+  /// Beside every change of an account, so that what was confirmed is never later than what is remembered of the time.
+  var timeRecord: [VaultChange] {
+    time.record().map { $0.lines.isEmpty ? [] : [.put(.vault, .trustedTime, $0.sealable)] } ?? []
+  }
+
+  /// A transaction of its own, for the rare moments when the mark moved and nothing else did. If it can't be written,
+  /// the mark of before stands, which is what a restart would find.
+  func rememberTime() {
+    guard let vault, !timeRecord.isEmpty else { return }
+    try? vault.apply(timeRecord)
+  }
+
+  static func timeRecord(in vault: Vault) throws(VaultFailure) -> TrustedTime.Record? {
+    guard let plain = try vault.read(.vault, .trustedTime) else { return nil }
+    guard let record = TrustedTime.Record(plain) else { throw .integrity }
+    return record
+  }
+}
+
+extension TrustedTime.Record {
+  var sealable: Secret {
+    RecordCoding.write { writer in
+      writer.member("bootID", bootID)
+      writer.member("boot", boot.milliseconds)
+      writer.member("lived", lived.count)
+      writer.key("lines")
+      writer.beginArray()
+      for line in lines {
+        writer.beginObject()
+        writer.member("provider", line.provider.text)
+        writer.member("mark", line.mark.milliseconds)
+        writer.member("wallOffset", line.wallOffset.count)
+        writer.key("isAnchored")
+        writer.bool(line.isAnchored)
+        writer.endObject()
+      }
+      writer.endArray()
+    }
+  }
+
+  init?(_ plain: Secret) {
+    let read = RecordCoding.read(plain) { node -> TrustedTime.Record? in
+      guard let bootID = node["bootID"]?.string, let boot = node["boot"]?.integer, let lived = node["lived"]?.integer,
+        let lines = node["lines"]?.elements
+      else { return nil }
+      return TrustedTime.Record(
+        bootID: bootID, boot: BootInstant(milliseconds: boot), lived: Milliseconds(lived),
+        lines: lines.compactMap { line in
+          guard let provider = line["provider"]?.string.flatMap({ ProviderName($0) }),
+            let mark = line["mark"]?.timestamp, let wallOffset = line["wallOffset"]?.integer
+          else { return nil }
+          return Line(
+            provider: provider, mark: mark, wallOffset: Milliseconds(wallOffset),
+            isAnchored: line["isAnchored"]?.bool ?? false)
+        })
+    }
+    guard let read else { return nil }
+    self = read
+  }
+}

@@ -1,0 +1,89 @@
+import JSONRPC
+
+/// The events of the audit log in plain words.
+enum AuditMessages {
+  static func sentence(_ event: String, outcome: String, _ facts: JSONNode?) -> String {
+    if event == "authorization.check" { return decision(outcome, facts) }
+    let words = done(event, facts) ?? known(event, facts)
+    return outcome == "ok" ? words : "\(words): \(outcome)"
+  }
+
+  private static func fact(_ facts: JSONNode?, _ name: StaticString) -> String? { facts?[name]?.words }
+
+  private static func decision(_ outcome: String, _ facts: JSONNode?) -> String {
+    let capability = fact(facts, "capability") ?? "something"
+    let reason = fact(facts, "reason").map { " (\($0))" } ?? ""
+    switch outcome {
+    case "allow": return "may do \(capability)"
+    case "allowReadOnly": return "may only read for \(capability)\(reason)"
+    case "deny": return "may not do \(capability)\(reason)"
+    default: return "\(capability): \(outcome)\(reason)"
+    }
+  }
+
+  private static func done(_ event: String, _ facts: JSONNode?) -> String? {
+    let provider = fact(facts, "provider") ?? "a provider"
+    let issuer = fact(facts, "issuer") ?? "the provider"
+    let reason = fact(facts, "reason").map { " (\($0))" } ?? ""
+    return switch event {
+    case "signIn": facts?["new"]?.bool == false ? "signed in again at \(provider)" : "signed in at \(provider)"
+    case "account.signOut": "signed out" + (fact(facts, "mode").map { " (\($0))" } ?? "")
+    case "account.forget": "account forgotten"
+    case "account.switch": "made the active account"
+    case "account.rename": "account renamed"
+    case "provider.add": "provider \(provider) added"
+    case "provider.update": "provider \(provider) changed"
+    case "provider.remove": "provider \(provider) removed"
+    case "policy.set": policySet(facts)
+    case "session.stateChanged": stateChanged(facts)
+    case "agent.initialize": "vault made"
+    case "agent.unlock": "vault unlocked"
+    case "agent.lock": "vault locked"
+    case "agent.addKeySlot": "\(slot(facts)) opens the vault, too"
+    case "agent.removeKeySlot": "\(slot(facts)) opens the vault no more"
+    case "agent.rotateRootKey": "root key changed" + (fact(facts, "keyEpoch").map { ", the \($0)." } ?? "")
+    case "agent.acceptOldStore": "an old copy of the store accepted: every account signed out"
+    case "agent.backup": backup(facts)
+    case "agent.restore": facts?["provider"] == nil ? "a backup restored" : "restored from a backup, at \(provider)"
+    case "revocation.confirmed": "token revoked at \(issuer)"
+    case "revocation.abandoned": "token not revoked at \(issuer), given up\(reason)"
+    case "stepUp.enroll": facts?["new"]?.bool == false ? "PIN changed" : "PIN set"
+    case "stepUp.verify": "PIN checked" + (attempts(facts).map { ", \($0)" } ?? "")
+    case "stepUp.unenroll": "PIN removed"
+    case "stepUp.clear": "step-up ended"
+    case "grant.create": "\(fact(facts, "grantee") ?? "a program") was given grant \(fact(facts, "grant") ?? "")"
+    case "grant.revoke": "grant \(fact(facts, "grant") ?? "") of \(fact(facts, "grantee") ?? "a program") ended"
+    default: nil
+    }
+  }
+
+  private static func slot(_ facts: JSONNode?) -> String {
+    let protection = fact(facts, "protection").map { Protection(name: $0)?.words ?? $0 } ?? "something"
+    return "key slot \(fact(facts, "slot") ?? "?"), \(protection),"
+  }
+
+  private static func backup(_ facts: JSONNode?) -> String {
+    let tokens = facts?["includesRefreshTokens"]?.bool == true ? " with refresh tokens" : ""
+    return "backup written\(tokens), accounts: \(fact(facts, "accounts") ?? "?")"
+  }
+
+  private static func policySet(_ facts: JSONNode?) -> String {
+    let version = fact(facts, "policyVersion").map { ", version \($0)" } ?? ""
+    return "policy \(fact(facts, "policy") ?? "") set\(version)"
+  }
+
+  private static func stateChanged(_ facts: JSONNode?) -> String {
+    let before = fact(facts, "previous").map { ", was \($0)" } ?? ""
+    return "session is \(fact(facts, "state") ?? "another")\(before)"
+  }
+
+  private static func attempts(_ facts: JSONNode?) -> String? {
+    fact(facts, "attemptsLeft").map { "\($0) \($0 == "1" ? "try" : "tries") left" }
+  }
+
+  /// What a newer agent writes down: its own word, and what it says of it.
+  private static func known(_ event: String, _ facts: JSONNode?) -> String {
+    guard let facts, !facts.words.isEmpty else { return event }
+    return "\(event) (\(facts.words))"
+  }
+}

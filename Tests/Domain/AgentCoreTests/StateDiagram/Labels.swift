@@ -1,0 +1,97 @@
+import AgentCore
+
+/// What the machine says, in words that a diagram can carry: letters, digits, commas, dots and brackets.
+enum Labels {
+  /// The name of an enum's case, without what it carries. By reflection, so that a case that comes later has a name.
+  static func caseName<Value>(_ value: Value) -> String {
+    String(String(describing: value).prefix { $0 != "(" })
+  }
+
+  static func effect(_ effect: TokenMachine.Effect) -> String {
+    switch effect {
+    case .answer(_, _, let source): source.rawValue
+    case .refuse(_, let refusal): "refuse \(caseName(refusal))"
+    case .sessionExpired: "tell the person"
+    case .persistHealth: "keep the health"
+    case .stateChanged: "tell the state"
+    default: caseName(effect)
+    }
+  }
+
+  /// How an exchange ended without a token. One that is new belongs into `Input.failures`, too.
+  static func failure(_ failure: ExchangeFailure) -> String {
+    switch failure {
+    case .offline: "offline"
+    case .untrustedServer: "untrusted server"
+    case .transient(_, retryAfter: nil): "transient failure"
+    case .transient: "throttled"
+    case .unexplained: "unexplained refusal"
+    case .unknownOutcome: "answer lost"
+    case .reauthenticate: "grant refused"
+    case .locked: "account disabled"
+    case .interaction: "interaction wanted"
+    case .misconfigured("invalid_scope"): "scope refused"
+    case .misconfigured: "client refused"
+    case .store: "store failed"
+    }
+  }
+
+  /// What a state means, where somebody wrote it down.
+  static func phase(_ phase: String) -> String {
+    switch phase {
+    case "ok": "nothing goes on; whoever needs a token begins an exchange"
+    case "refreshing": "one exchange is in flight, and all who need a token wait for it"
+    case "backoff": "the provider, the way to it or our disk failed; nothing is asked before the pause is over"
+    case "interaction": "the provider wants the person, for this audience"
+    case "wishRefused": "the provider does not grant this scope or audience; the account goes on"
+    case "unknown": "a request was sent and its answer lost; the refresh token is not sent again (I4)"
+    case "replayable": "an answer was lost, and the rule allows one replay, once no pause is in the way"
+    case "replaying": "the one replay is in flight"
+    case "reauthenticate": "the grant is gone, as far as is known: the person has to sign in"
+    case "locked": "the provider said that the account is disabled"
+    case "misconfigured": "the provider refuses this client, or what it asks"
+    case "rechecking": "the provider is asked whether such a refusal still stands (I5)"
+    case "signedOut": "the person signed out"
+    default: "a health that this table has no words for yet"
+    }
+  }
+
+  /// For which of the rules an input leads this way, if not for all of those that have it: "" means all.
+  static func variants(
+    of input: Input.Name, from: String, to: String, in steps: [Explorer.Step], by axis: (Look) -> String
+  ) -> String {
+    let leaving = steps.filter { $0.input == input && axis($0.from) == from }
+    let going = Set(leaving.filter { axis($0.to) == to }.map(\.variant))
+    guard going != Set(leaving.map(\.variant)) else { return "" }
+    let names = Explorer.Variant.all.filter(going.contains).map(\.name)
+    // One audience of a strict provider: of interest only where it differs from `strict`.
+    let rules = names.filter { $0 != "one audience" }
+    if rules.isEmpty || rules.count == Explorer.Variant.all.count - 1 {
+      return rules.isEmpty ? "one audience" : "the whole grant"
+    }
+    return rules.joined(separator: ", ")
+  }
+
+  /// The label of an arrow: what leads that way, by the rules for which it does, a few to a line.
+  static func label(_ inputs: [(input: Input.Name, variants: String)]) -> String {
+    inputs.map(\.variants).withoutRepetition.map { variants in
+      let names = inputs.filter { $0.variants == variants }.map(\.input)
+      let asked = names.filter { $0.group == .demand }
+      let texts =
+        (asked.count == Subject.demands.count ? ["asked"] : asked.map(\.text))
+        + names.filter { $0.group != .demand }.map(\.text)
+      return broken(texts) + (variants.isEmpty ? "" : " [\(variants)]")
+    }.joined(separator: "<br/>")
+  }
+
+  private static func broken(_ texts: [String]) -> String {
+    stride(from: 0, to: texts.count, by: 3).map { texts[$0..<min($0 + 3, texts.count)].joined(separator: ", ") }
+      .joined(separator: ",<br/>")
+  }
+
+  /// What several cases have in common, and with a question mark what only some have.
+  static func joined(_ cases: [[String]]) -> String {
+    cases.joined().withoutRepetition.map { word in cases.allSatisfy { $0.contains(word) } ? word : "\(word)?" }
+      .joined(separator: ", ")
+  }
+}

@@ -1,0 +1,216 @@
+"""The running programs and what they stand on: agents with directories of their own, a provider, and its scripts."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import platform
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.request
+from typing import Any, Callable, Dict, List, Optional
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+sys.path[:0] = [os.path.join(ROOT, "Clients", "python", "src"), os.path.join(ROOT, "Tests", "Bench")]
+
+from harness import SCOPES, Agent, Practice  # noqa: E402
+from lanyard import Client, ConnectionLost, LanyardError  # noqa: E402
+
+# A test run that a shell started in the background has SIGINT ignored, and so would all that it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+BIN = os.path.abspath(os.environ.get("LANYARD_BIN", os.path.join(ROOT, ".build", "debug")))
+AGENT = os.path.join(BIN, "lanyard-agent")
+DEMO = os.path.join(BIN, "lanyard-demo")
+
+PATIENCE_SECONDS = 20.0
+"""For what takes milliseconds; whoever waits so long waits for nothing."""
+
+
+class Provider(Practice):
+    """The practice provider, with its scripts."""
+
+    def __init__(self, *options: str) -> None:
+        super().__init__(DEMO, options=options)
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def _ask(self, request: Any) -> Any:
+        with self._opener.open(request, timeout=PATIENCE_SECONDS) as answer:
+            return json.load(answer)
+
+    def post(self, path: str, /, **body: Any) -> Any:
+        return self._ask(
+            urllib.request.Request(
+                f"{self.issuer}/practice/{path}", json.dumps(body).encode(), {"Content-Type": "application/json"}
+            )
+        )
+
+    def get(self, path: str) -> Any:
+        return self._ask(f"{self.issuer}/practice/{path}")
+
+    def fault(self, effect: str, path: str = "/token", **members: Any) -> None:
+        self.post("faults", path=path, effect=effect, **members)
+
+    def clear_faults(self) -> None:
+        self._ask(urllib.request.Request(f"{self.issuer}/practice/faults", method="DELETE"))
+
+    def asked(self, path: str = "/token") -> int:
+        """How many requests came to a path since the beginning."""
+        count: int = self.get("requests")["counts"].get(path, 0)
+        return count
+
+    def stop(self) -> None:
+        super().stop()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+    def refreshes(self) -> List[Dict[str, Any]]:
+        """The refresh token exchanges among the latest requests (it remembers some thousands), oldest first."""
+        asked = self.get("requests")["requests"]
+        return [request for request in asked if request.get("grant_type") == "refresh_token"]
+
+    def ended(self) -> Dict[str, str]:
+        """The sign-ins that are over, and why."""
+        return {grant["id"]: grant["ended"] for grant in self.get("grants")["grants"] if grant["ended"]}
+
+    def refresh_token(self, person: str) -> str:
+        """As from a sign-in a moment ago."""
+        token: str = self.post("sign-in", user=person)["refresh_token"]
+        return token
+
+
+class Scene(Agent):
+    """An agent that a test may start, kill and start again; its directories go with the test."""
+
+    def __init__(self, *options: str) -> None:
+        super().__init__(AGENT, options)
+
+    def once(self, *options: str, input: bytes = b"", **more: Any) -> "subprocess.CompletedProcess[bytes]":
+        """Runs the program with these options alone, until it ends by itself."""
+        return subprocess.run(
+            [AGENT, *options], input=input, capture_output=True, env=self.environment, timeout=PATIENCE_SECONDS, **more
+        )
+
+    def run(self, **more: Any) -> "subprocess.CompletedProcess[bytes]":
+        """The same with the options of this scene, where it is expected to end by itself."""
+        return self.once(*self.command[1:], **more)
+
+    def kill(self) -> None:
+        self.end(signal.SIGKILL)
+
+    def forget_keyring(self) -> None:
+        """Takes the anchor of this state out of the kernel's keyring, which no directory holds (keyctl(2))."""
+        path = os.path.join(self.state, "lanyard.sqlite")
+        keyctl = {"x86_64": 250, "aarch64": 219}.get(platform.machine())
+        if keyctl is None or not os.path.exists(path):
+            return
+        with contextlib.suppress(sqlite3.Error, ValueError):
+            with contextlib.closing(sqlite3.connect(path)) as store:
+                ((database,),) = store.execute("SELECT databaseID FROM store").fetchall()
+            call, user_keyring, link, unlink, search = ctypes.CDLL(None).syscall, -4, 8, 9, 10
+            call(keyctl, link, user_keyring, -2)
+            key = call(keyctl, search, user_keyring, b"user", b"lanyard:" + database.hex().encode(), 0)
+            if key > 0:
+                call(keyctl, unlink, key, user_keyring)
+
+    def __exit__(self, *how: Any) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.forget_keyring()
+        super().__exit__(*how)
+
+
+class AgentFixture(unittest.TestCase):
+    """Tests with agents that end with them."""
+
+    def scene(self, *options: str, start: bool = True) -> Scene:
+        scene = Scene(*options)
+        self.addCleanup(scene.__exit__)
+        if start:
+            scene.start()
+        return scene
+
+    def provider(self, *options: str) -> Provider:
+        provider = Provider(*options)
+        self.addCleanup(provider.stop)
+        return provider
+
+    def client(self, scene: Scene) -> Client:
+        client = scene.client(timeout=PATIENCE_SECONDS)
+        self.addCleanup(client.close)
+        return client
+
+    def directory(self) -> str:
+        directory = tempfile.mkdtemp(prefix="lanyard-integration-")
+        self.addCleanup(shutil.rmtree, directory, ignore_errors=True)
+        return directory
+
+    def refused(self, code: int, call: Callable[[], Any]) -> LanyardError:
+        """The call is answered with this error."""
+        with self.assertRaises(LanyardError) as caught:
+            call()
+        self.assertEqual(caught.exception.code, code, caught.exception)
+        return caught.exception
+
+    def until(self, condition: Callable[[], Any], what: str) -> Any:
+        """Waits for what has no event to wait for."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            if found := condition():
+                return found
+            if time.monotonic() > deadline:
+                self.fail(f"in vain: {what}")
+            time.sleep(0.005)
+
+
+def add_provider(client: Client, provider: Provider, **members: Any) -> None:
+    client.call(
+        "provider.add",
+        {"name": "practice", "issuer": provider.issuer, "clientId": "lanyard-demo", "scopes": SCOPES, **members},
+    )
+
+
+def import_account(client: Client, provider: Provider, person: str, alias: str = "") -> str:
+    """Signs a person in without a page, and returns the id of the account."""
+    params = {"provider": "practice", "refreshToken": provider.refresh_token(person)}
+    imported = client.call("signIn.import", {**params, "alias": alias} if alias else params)
+    account: str = imported["account"]
+    return account
+
+
+def raw(socket_path: str, data: bytes, lines: int = 1, seconds: float = PATIENCE_SECONDS) -> List[Any]:
+    """Sends bytes and reads so many lines; fewer if the agent closes."""
+    import socket
+
+    with socket.socket(socket.AF_UNIX) as connection:
+        # A connection waits for its turn; with a timeout set, Python would not let it.
+        connection.connect(socket_path)
+        connection.settimeout(seconds)
+        connection.sendall(data)
+        with connection.makefile("rb") as reader:
+            read = [reader.readline() for _ in range(lines)]
+            return [json.loads(line) for line in read if line]
+
+
+def request(method: str, params: Optional[Dict[str, Any]] = None, identity: int = 1) -> bytes:
+    message: Dict[str, Any] = {"jsonrpc": "2.0", "id": identity, "method": method}
+    if params is not None:
+        message["params"] = params
+    return json.dumps(message).encode() + b"\n"
+
+
+STATUS = request("agent.status")
+
+__all__ = [
+    "AGENT", "BIN", "Client", "ConnectionLost", "DEMO", "AgentFixture", "LanyardError", "PATIENCE_SECONDS", "Provider", "ROOT",
+    "STATUS", "Scene", "add_provider", "import_account", "raw", "request",
+]
