@@ -239,7 +239,7 @@ extension Account {
   }
 
   /// Our own store said no: whoever waits is told what it said.
-  private func fail(_ run: Run, store error: RPCError) async {
+  private func fail(_ run: Run, store error: AgentFailure) async {
     loaded?.storeError = error.with { $0.account = id }
     await fail(run, .store, intent: nil)
   }

@@ -61,7 +61,7 @@ actor Account {
 
   private struct Waiting {
     var key: TokenKey
-    var caller: CheckedContinuation<Result<TokenAnswer, RPCError>, Never>
+    var caller: CheckedContinuation<Result<TokenAnswer, AgentFailure>, Never>
   }
 
   private var waiterIDs: UInt64 = 0
@@ -77,7 +77,7 @@ actor Account {
     var stateSince: Timestamp?
     var lastFailure: WireLastFailure?
     /// What the store said when it last failed.
-    var storeError: RPCError?
+    var storeError: AgentFailure?
     /// What the ID token of the sign-in said, and every later one must say again.
     var idTokenIdentity: IDTokenIdentity?
     /// What the snapshot is read off.
@@ -94,15 +94,15 @@ actor Account {
   // MARK: what callers ask
 
   /// Answers from memory, or after the one exchange that all who ask share.
-  func token(_ key: TokenKey, _ demand: TokenMachine.Demand) async throws(RPCError) -> TokenAnswer {
+  func token(_ key: TokenKey, _ demand: TokenMachine.Demand) async throws(AgentFailure) -> TokenAnswer {
     try await load()
     let key = standardized(key)
     waiterIDs += 1
     let waiter = waiterIDs
-    let result: Result<TokenAnswer, RPCError> = await withTaskCancellationHandler {
+    let result: Result<TokenAnswer, AgentFailure> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         // A cancellation that came first found nobody to tell, so it is looked for here.
-        guard !Task.isCancelled else { return continuation.resume(returning: .failure(RPCError.cancelled)) }
+        guard !Task.isCancelled else { return continuation.resume(returning: .failure(AgentFailure.cancelled)) }
         noticeReachability()
         waiting[waiter] = Waiting(key: key, caller: continuation)
         perform(loaded?.machine.wanted(by: waiter, key: key, demand: demand, at: clock.boot()) ?? [])
@@ -117,7 +117,7 @@ actor Account {
   }
 
   /// A resource refused the token with this fingerprint: whichever audience it was for.
-  func replacement(of fingerprint: String) async throws(RPCError) -> TokenAnswer {
+  func replacement(of fingerprint: String) async throws(AgentFailure) -> TokenAnswer {
     try await load()
     let key = loaded?.machine.key(ofFingerprint: fingerprint) ?? .standard
     return try await token(key, .replacing(fingerprint: fingerprint))
@@ -136,12 +136,12 @@ actor Account {
     answer(waiter, .failure(.cancelled))
   }
 
-  private func answer(_ waiter: UInt64, _ result: Result<TokenAnswer, RPCError>) {
+  private func answer(_ waiter: UInt64, _ result: Result<TokenAnswer, AgentFailure>) {
     waiting.removeValue(forKey: waiter)?.caller.resume(returning: result)
   }
 
   /// The account's state as a user interface shows it.
-  func session() async throws(RPCError) -> SessionFacts {
+  func session() async throws(AgentFailure) -> SessionFacts {
     try await load()
     noticeReachability()
     guard let loaded else { throw .locked }
@@ -198,7 +198,7 @@ actor Account {
 
   /// Gives up what is in memory: the grant was replaced on the disk, or the vault was locked. An exchange in flight
   /// finds that its attempt is no longer the current one.
-  func release(_ error: RPCError) {
+  func release(_ error: AgentFailure) {
     replacements += 1
     dependencies.tokenCache.withdraw(id)
     published = nil
@@ -231,7 +231,7 @@ actor Account {
   }
 
   /// Tells everybody who waits; exchanges go on.
-  func refuseWaiters(_ error: RPCError) {
+  func refuseWaiters(_ error: AgentFailure) {
     for waiter in waiting.keys.sorted() {
       loaded?.machine.waiterLeft(waiter)
       answer(waiter, .failure(error))
@@ -240,7 +240,7 @@ actor Account {
 
   // MARK: loading
 
-  func load() async throws(RPCError) {
+  func load() async throws(AgentFailure) {
     while loaded == nil {
       let asked = replacements
       let (profile, found, rule) = try await dependencies.vault.open(id)
@@ -338,7 +338,7 @@ actor Account {
       case .refuse(let waiter, .store) where loaded?.storeError != nil:
         answer(waiter, .failure(loaded!.storeError!))
       case .refuse(let waiter, let refusal):
-        answer(waiter, .failure(RPCError(refusal, account: id)))
+        answer(waiter, .failure(AgentFailure(refusal, account: id)))
       case .persistHealth:
         guard let loaded else { continue }
         self.loaded?.grant.memory = GrantMemory(loaded.machine.memory, boot: clock.boot(), wall: clock.wall())

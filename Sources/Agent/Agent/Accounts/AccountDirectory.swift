@@ -20,13 +20,13 @@ final class AccountDirectory: Sendable {
 
   /// The actor of the account that a selector names now, without asking the registry where that can be: it may be
   /// writing for another account.
-  func actor(_ selector: AccountSelector) async throws(RPCError) -> Account {
+  func actor(_ selector: AccountSelector) async throws(AgentFailure) -> Account {
     if let id = dependencies.tokenCache.account(selector: selector) { return account(id) }
     return try await account(selector).1
   }
 
   /// The account that a selector names now, with its actor.
-  func account(_ selector: AccountSelector) async throws(RPCError) -> (AccountProfile, Account) {
+  func account(_ selector: AccountSelector) async throws(AgentFailure) -> (AccountProfile, Account) {
     let profile = try await dependencies.vault.profile(selector)
     return (profile, account(profile.id))
   }

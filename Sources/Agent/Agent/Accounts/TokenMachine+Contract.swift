@@ -64,52 +64,53 @@ extension ExchangeFailure {
   }
 }
 
-extension RPCError {
+extension AgentFailure {
   /// Why no token can be given, told to whoever asked.
   init(_ refusal: TokenMachine.Refusal, account: AccountID) {
     switch refusal {
     case .signedOut:
-      self = RPCError(.signedOut, "This account is signed out. Sign in again to use it.")
+      self = AgentFailure(.signedOut, "This account is signed out. Sign in again to use it.")
       remedies = [.reauthenticate]
     case .reauthenticate(let reason):
-      self = RPCError(
+      self = AgentFailure(
         .reauthenticationRequired,
         "The provider no longer takes this account's refresh token. Sign in again; the account and its data are kept.")
       self.reason = reason
       remedies = [.reauthenticate]
     case .locked:
-      self = RPCError(
+      self = AgentFailure(
         .accountLocked,
         "The provider says that this account is disabled. Its administrator can tell more; nothing was deleted.")
       remedies = [.administrator]
     case .interaction(let claims):
-      self = RPCError(
+      self = AgentFailure(
         .interactionRequired,
         "The provider wants the person for this: sign in once more to go on. Other tokens still work.")
       if let claims { details = [("claims", .text(claims))] }
       remedies = [.interact, .reauthenticate]
     case .misconfigured(let error):
-      self = RPCError(
+      self = AgentFailure(
         .providerMisconfigured,
         "The provider refuses this client's configuration. Mend it by `provider.update`; nothing was deleted.")
       reason = error
       details = [("providerError", .text(error))]
       remedies = [.administrator]
     case .offline(let pause):
-      self = RPCError(
+      self = AgentFailure(
         .offline, "There is no way to the provider, and no token that is still good. The session is kept.")
       retryAfter = pause
       remedies = [.connect]
     case .untrustedServer:
-      self = RPCError(
+      self = AgentFailure(
         .untrustedServer,
         "The server could not be trusted: TLS failed, or no pinned key matched. Nothing was sent to it.")
       remedies = [.administrator]
     case .unavailable(let pause):
-      self = RPCError(.providerUnavailable, "The provider could not answer now. The session is kept; try again later.")
+      self = AgentFailure(
+        .providerUnavailable, "The provider could not answer now. The session is kept; try again later.")
       retryAfter = pause
     case .store:
-      self = RPCError(VaultFailure.store(.inputOutput))
+      self = AgentFailure(VaultFailure.store(.inputOutput))
     }
     self.account = account
   }

@@ -7,13 +7,13 @@ internal import Secrets
 /// The directory: who there is, what they are called, who is active.
 extension VaultActor {
   var sortedProfiles: [AccountProfile] {
-    get throws(RPCError) {
+    get throws(AgentFailure) {
       _ = try unlockedVault()
       return profiles.values.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     }
   }
 
-  func profile(_ selector: AccountSelector) throws(RPCError) -> AccountProfile {
+  func profile(_ selector: AccountSelector) throws(AgentFailure) -> AccountProfile {
     _ = try unlockedVault()
     switch selector {
     case .active:
@@ -36,25 +36,25 @@ extension VaultActor {
   }
 
   /// What to say of a name that nobody has. Where a profile does not open, it may be that one's.
-  private var notFound: RPCError { damagedPartitions.isEmpty ? .accountNotFound : RPCError(.integrity) }
+  private var notFound: AgentFailure { damagedPartitions.isEmpty ? .accountNotFound : AgentFailure(.integrity) }
 
   /// Every account that a person's word may mean: its id, its alias, or a mail address.
-  func matches(_ word: String) throws(RPCError) -> [AccountProfile] {
+  func matches(_ word: String) throws(AgentFailure) -> [AccountProfile] {
     let all = try sortedProfiles
     let exact = all.filter { $0.id.text == word || $0.alias?.text == word }
     return exact.isEmpty ? all.filter { $0.email == word } : exact
   }
 
-  func listing() throws(RPCError) -> ([AccountProfile], active: AccountID?) { (try sortedProfiles, active) }
+  func listing() throws(AgentFailure) -> ([AccountProfile], active: AccountID?) { (try sortedProfiles, active) }
 
   /// The accounts that hang on a provider.
-  func accounts(of provider: ProviderName) throws(RPCError) -> [AccountID] {
+  func accounts(of provider: ProviderName) throws(AgentFailure) -> [AccountID] {
     try sortedProfiles.filter { $0.provider == provider }.map(\.id)
   }
 
   func rename(
     _ selector: AccountSelector, to alias: Alias
-  ) throws(RPCError) -> (AccountProfile, previous: Alias?) {
+  ) throws(AgentFailure) -> (AccountProfile, previous: Alias?) {
     var profile = try profile(selector)
     let previous = profile.alias
     try requireFree(alias, for: profile.id)
@@ -63,7 +63,7 @@ extension VaultActor {
     return (profile, previous)
   }
 
-  func requireFree(_ alias: Alias, for id: AccountID?) throws(RPCError) {
+  func requireFree(_ alias: Alias, for id: AccountID?) throws(AgentFailure) {
     if let other = profiles.values.first(where: { $0.alias == alias && $0.id != id }) {
       throw .accountAmbiguous([other.id])
     }
@@ -71,22 +71,23 @@ extension VaultActor {
 
   /// As far as it can be told before anybody has signed in: an account of the same provider may be the very one that
   /// signs in again under its name, and is looked at when it is known who came.
-  func requirePossible(_ alias: Alias, at provider: ProviderName) throws(RPCError) {
+  func requirePossible(_ alias: Alias, at provider: ProviderName) throws(AgentFailure) {
     if let other = profiles.values.first(where: { $0.alias == alias && $0.provider != provider }) {
       throw .accountAmbiguous([other.id])
     }
   }
 
   /// The vault is open and the disk takes writes, as far as that can be told before.
-  func requireWritable() throws(RPCError) {
+  func requireWritable() throws(AgentFailure) {
     try onVault { (vault) throws(VaultFailure) in try vault.checkWritable() }
   }
 
   /// Moves `@active`, and tells who it was before.
-  func activate(_ selector: AccountSelector) throws(RPCError) -> (active: AccountProfile, previous: AccountID?) {
+  func activate(_ selector: AccountSelector) throws(AgentFailure) -> (active: AccountProfile, previous: AccountID?) {
     let profile = try profile(selector)
     guard profile.signInStatus == .signedIn else {
-      throw RPCError(.signedOut, "This account is signed out. Sign in again before it can be the active one.").with {
+      throw AgentFailure(.signedOut, "This account is signed out. Sign in again before it can be the active one.").with
+      {
         $0.account = profile.id
         $0.remedies = [.reauthenticate]
       }
@@ -118,7 +119,7 @@ extension VaultActor {
     .put(.vault, .activeAccount, RecordCoding.write { $0.member("account", id.text) })
   }
 
-  func save(_ profile: AccountProfile, _ entry: VaultChange) throws(RPCError) {
+  func save(_ profile: AccountProfile, _ entry: VaultChange) throws(AgentFailure) {
     try onVault(account: profile.id) { (vault) throws(VaultFailure) in
       try vault.apply([.put(profile.partition, .profile, profile.record), entry])
     }
@@ -162,7 +163,7 @@ extension VaultActor {
 
   /// One durable transaction: the account is there with its grant, or nothing is. The same identity lands on the same
   /// account id, also after it was signed out.
-  func admit(_ admission: Admission) throws(RPCError) -> Admitted {
+  func admit(_ admission: Admission) throws(AgentFailure) -> Admitted {
     let known = profile(of: admission.identity, at: admission.provider)
     if let expected = admission.expected, known?.id != expected {
       throw .signInFailed(

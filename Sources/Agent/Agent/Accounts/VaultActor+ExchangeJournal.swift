@@ -24,14 +24,14 @@ extension VaultActor {
   /// Everything that an account's actor begins with, as one moment of the store.
   func open(
     _ id: AccountID
-  ) throws(RPCError) -> (AccountProfile, LoadedGrant?, ProviderConfiguration.RefreshRule) {
+  ) throws(AgentFailure) -> (AccountProfile, LoadedGrant?, ProviderConfiguration.RefreshRule) {
     let profile = try profile(.id(id))
     if try isDamaged(profile.provider) { throw .providerDamaged(profile.id) }
     let rule = providers[profile.provider]?.configuration.refresh ?? .init()
     return (profile, try loadGrant(of: profile), rule)
   }
 
-  func loadGrant(of profile: AccountProfile) throws(RPCError) -> LoadedGrant? {
+  func loadGrant(of profile: AccountProfile) throws(AgentFailure) -> LoadedGrant? {
     try onVault(account: profile.id) { (vault) throws(VaultFailure) in
       guard let plain = try vault.read(profile.partition, .grant) else { return nil }
       guard let grant = GrantRecord(plain) else { throw .integrity }
@@ -47,7 +47,7 @@ extension VaultActor {
   }
 
   /// 1: durable before anything is sent, and only if the answer could be kept too. False if the account has gone on.
-  func begin(_ intent: ExchangeIntent, of id: AccountID) throws(RPCError) -> Bool {
+  func begin(_ intent: ExchangeIntent, of id: AccountID) throws(AgentFailure) -> Bool {
     guard let profile = current(id, epoch: intent.epoch) else { return false }
     try onVault(account: id) { (vault) throws(VaultFailure) in
       try vault.checkWritable()
@@ -67,7 +67,7 @@ extension VaultActor {
   }
 
   /// 3: the raw answer, before anything in it is judged.
-  func stage(_ body: Secret, for intent: ExchangeIntent, of id: AccountID) throws(RPCError) -> Kept {
+  func stage(_ body: Secret, for intent: ExchangeIntent, of id: AccountID) throws(AgentFailure) -> Kept {
     guard vaultIsOpen else {
       try drop(.answer(StagedAnswer(intent: intent, body: body), of: id))
       return .dropped
@@ -85,7 +85,7 @@ extension VaultActor {
   /// answer says of its rights; nil if it has gone on.
   func finish(
     _ intent: ExchangeIntent, of id: AccountID, grant: GrantRecord, answer: TokenResponse, tokens: AccessTokens
-  ) throws(RPCError) -> (AccountProfile, RightsChange?)? {
+  ) throws(AgentFailure) -> (AccountProfile, RightsChange?)? {
     _ = try unlockedVault()
     guard var profile = current(id, epoch: intent.epoch) else { return nil }
     if intent.bootID == clock.bootID {
@@ -129,7 +129,7 @@ extension VaultActor {
   }
 
   /// The exchange brought no token: what is known of the grant, and whether the journal is done with it.
-  func settle(epoch: UInt64, of id: AccountID, grant: GrantRecord, journal: JournalEnd) throws(RPCError) {
+  func settle(epoch: UInt64, of id: AccountID, grant: GrantRecord, journal: JournalEnd) throws(AgentFailure) {
     guard var profile = current(id, epoch: epoch) else { return }
     profile.remember(grant.memory)
     profile.noteState(after: profiles[id]?.restingState, at: time.now(for: profile.provider))
@@ -157,7 +157,7 @@ extension VaultActor {
   }
 
   /// Nothing left this machine: the intent is taken back.
-  func withdraw(_ intent: ExchangeIntent, of id: AccountID) throws(RPCError) {
+  func withdraw(_ intent: ExchangeIntent, of id: AccountID) throws(AgentFailure) {
     guard let profile = current(id, epoch: intent.epoch) else { return }
     try onVault(account: id) { (vault) throws(VaultFailure) in
       try vault.apply([.delete(profile.partition, .intent)])

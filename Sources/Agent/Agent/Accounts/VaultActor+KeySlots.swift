@@ -12,7 +12,7 @@ extension VaultActor {
     var isOpened: Bool
   }
 
-  func keySlotList() throws(RPCError) -> [KeySlot] {
+  func keySlotList() throws(AgentFailure) -> [KeySlot] {
     let notes = try onVault { (vault) throws(VaultFailure) in try vault.keySlotNotes() } ?? KeySlotNotes()
     return try keySlotRows().map { row in
       KeySlot(
@@ -32,12 +32,12 @@ extension VaultActor {
   // MARK: adding and removing
 
   /// A slot for a passphrase, whose key was made elsewhere: that takes its time.
-  func addKeySlot(_ parameters: PassphraseParameters, holder: SealingKey) throws(RPCError) -> Int {
+  func addKeySlot(_ parameters: PassphraseParameters, holder: SealingKey) throws(AgentFailure) -> Int {
     try add("passphrase", parameters: parameters.bytes, holder: holder)
   }
 
   /// A slot whose key needs no person. Its source has one such slot at most.
-  func addKeySlot(_ protection: WireProtection) throws(RPCError) -> Int {
+  func addKeySlot(_ protection: WireProtection) throws(AgentFailure) -> Int {
     _ = try unlockedVault()
     guard let source = keySources.first(where: { $0.protection == protection.rawValue }) else {
       throw .invalidParams("/protection", expected: "a protection that this agent has a key source for")
@@ -54,7 +54,7 @@ extension VaultActor {
     return try add(source.protection, parameters: [], holder: holder)
   }
 
-  private func add(_ protection: String, parameters: [UInt8], holder: SealingKey) throws(RPCError) -> Int {
+  private func add(_ protection: String, parameters: [UInt8], holder: SealingKey) throws(AgentFailure) -> Int {
     let vault = try unlockedVault()
     let rows = try keySlotRows()
     let numbers = Set(rows.map(\.number))
@@ -74,11 +74,12 @@ extension VaultActor {
   }
 
   /// Never the last one. What the slot was opened with is removed too, where the agent made it.
-  func removeKeySlot(_ number: Int) throws(RPCError) {
+  func removeKeySlot(_ number: Int) throws(AgentFailure) {
     _ = try unlockedVault()
     let rows = try keySlotRows()
     guard let row = rows.first(where: { $0.number == number }) else {
-      throw RPCError(.notFound, "There is no such key slot. `agent.listKeySlots` names those that are there.").with {
+      throw AgentFailure(.notFound, "There is no such key slot. `agent.listKeySlots` names those that are there.").with
+      {
         $0.details = [("kind", .text("keySlot"))]
       }
     }
@@ -108,7 +109,7 @@ extension VaultActor {
   func requireOwn(_ row: KeySlotRow, of vault: Vault) throws {
     // A vault from before there were notes: what is there is believed, this once.
     guard let notes = try vault.keySlotNotes(), !notes.knows(row) else { return }
-    throw RPCError.slotFailed(
+    throw AgentFailure.slotFailed(
       "keySlotUnknown", "A key slot is not one that this vault made. Somebody changed the store; it opened nothing.")
   }
 
@@ -133,7 +134,7 @@ extension VaultActor {
 
   /// From the answer on everything new is under another root key; what is there follows (`rotateNext`). One that is on
   /// its way is gone on with.
-  func beginRotation() throws(RPCError) -> UInt32 {
+  func beginRotation() throws(AgentFailure) -> UInt32 {
     let vault = try unlockedVault()
     guard !vault.isRotating else { return vault.keys.epoch }
     let new = VaultKeys(root: SealingKey.random(), epoch: vault.keys.epoch + 1)
@@ -152,7 +153,7 @@ extension VaultActor {
     let slots = rows
     let known = notes
     let entry = audited(.agentRotateRootKey, .keyEpoch(Int64(new.epoch)))
-    do throws(RPCError) {
+    do throws(AgentFailure) {
       try onVault { (vault) throws(VaultFailure) in
         try vault.beginRotation(to: new, slots: slots, notes: known, writing: entry)
       }
@@ -166,7 +167,7 @@ extension VaultActor {
   }
 
   /// One partition more; nil when none is left, and the old root key is gone.
-  func rotateNext(after last: PartitionID?) throws(RPCError) -> PartitionID? {
+  func rotateNext(after last: PartitionID?) throws(AgentFailure) -> PartitionID? {
     try onVault { (vault) throws(VaultFailure) in
       guard vault.isRotating else { return nil }
       if let next = try vault.rotate(after: last) { return next }
@@ -177,14 +178,14 @@ extension VaultActor {
     }
   }
 
-  func keySlotRows() throws(RPCError) -> [KeySlotRow] {
+  func keySlotRows() throws(AgentFailure) -> [KeySlotRow] {
     try onStore { () throws(StoreFailure) in try store.keySlots() }
   }
 }
 
-extension RPCError {
+extension AgentFailure {
   /// What is wrong is one slot; another may do.
-  static func slotFailed(_ reason: String, _ message: String) -> RPCError {
+  static func slotFailed(_ reason: String, _ message: String) -> AgentFailure {
     vaultDamaged(message).with { $0.reason = reason }
   }
 }

@@ -47,8 +47,8 @@ extension VaultActor {
   }
 }
 
-extension RPCError {
-  static let rolledBack = RPCError(
+extension AgentFailure {
+  static let rolledBack = AgentFailure(
     .rolledBack,
     """
     This store is an older copy of itself: what was written after it is missing, and its refresh tokens may be spent. \

@@ -13,7 +13,7 @@ extension VaultActor {
   /// As the schema of `secret.list` bounds it.
   static let mostSecrets = 4096
 
-  func putSecret(_ name: String, _ value: Secret, of selector: AccountSelector) throws(RPCError) -> AccountID {
+  func putSecret(_ name: String, _ value: Secret, of selector: AccountSelector) throws(AgentFailure) -> AccountID {
     let profile = try readable(selector)
     var names = try onVault(account: profile.id) { (vault) throws(VaultFailure) in try vault.secretNames(of: profile) }
     let isNew = names.insert(name).inserted
@@ -27,7 +27,7 @@ extension VaultActor {
     return profile.id
   }
 
-  func secret(_ name: String, of selector: AccountSelector) throws(RPCError) -> (AccountID, Secret) {
+  func secret(_ name: String, of selector: AccountSelector) throws(AgentFailure) -> (AccountID, Secret) {
     let profile = try readable(selector)
     let found = try onVault(account: profile.id) { (vault) throws(VaultFailure) -> Secret? in
       guard let plain = try vault.read(profile.partition, .clientSecret, id: vault.place(of: name)) else { return nil }
@@ -40,13 +40,13 @@ extension VaultActor {
     return (profile.id, found)
   }
 
-  func secretNames(of selector: AccountSelector) throws(RPCError) -> (AccountID, [String]) {
+  func secretNames(of selector: AccountSelector) throws(AgentFailure) -> (AccountID, [String]) {
     let profile = try readable(selector)
     let names = try onVault(account: profile.id) { (vault) throws(VaultFailure) in try vault.secretNames(of: profile) }
     return (profile.id, names.sorted())
   }
 
-  func removeSecret(_ name: String, of selector: AccountSelector) throws(RPCError) -> AccountID {
+  func removeSecret(_ name: String, of selector: AccountSelector) throws(AgentFailure) -> AccountID {
     let profile = try readable(selector)
     let wasThere = try onVault(account: profile.id) { (vault) throws(VaultFailure) in
       var names = try vault.secretNames(of: profile)
@@ -62,7 +62,7 @@ extension VaultActor {
   }
 
   /// The account, if its data may be read now.
-  func readable(_ selector: AccountSelector) throws(RPCError) -> AccountProfile {
+  func readable(_ selector: AccountSelector) throws(AgentFailure) -> AccountProfile {
     let profile = try profile(selector)
     switch profile.signInStatus {
     case .signedIn:
@@ -72,7 +72,7 @@ extension VaultActor {
       guard !isUnderPIN else { throw .dataUnderPIN(profile.id) }
       return profile
     case .signedOutSoft:
-      throw RPCError(
+      throw AgentFailure(
         .dataLocked,
         "This account is signed out, and its data is kept sealed. Sign in again as the same person to open it."
       ).with {
@@ -80,7 +80,7 @@ extension VaultActor {
         $0.remedies = [.reauthenticate]
       }
     case .signedOutHard:
-      throw RPCError(.signedOut, "This account is signed out, and its data was erased.").with {
+      throw AgentFailure(.signedOut, "This account is signed out, and its data was erased.").with {
         $0.account = profile.id
         $0.remedies = [.reauthenticate]
       }
@@ -109,9 +109,9 @@ extension Vault {
   }
 }
 
-extension RPCError {
-  fileprivate static func secretNotFound(_ account: AccountID) -> RPCError {
-    RPCError(.notFound, "This account keeps no value under that name.").with {
+extension AgentFailure {
+  fileprivate static func secretNotFound(_ account: AccountID) -> AgentFailure {
+    AgentFailure(.notFound, "This account keeps no value under that name.").with {
       $0.account = account
       $0.details = [("kind", .text("secret"))]
     }

@@ -61,19 +61,19 @@ actor VaultActor {
     self.callerGrants = callerGrants
   }
 
-  func unlockedVault() throws(RPCError) -> Vault {
+  func unlockedVault() throws(AgentFailure) -> Vault {
     guard let vault else { throw .locked }
     return vault
   }
 
   func onVault<Result>(
     account: AccountID? = nil, _ body: (Vault) throws(VaultFailure) -> Result
-  ) throws(RPCError) -> Result {
+  ) throws(AgentFailure) -> Result {
     let vault = try unlockedVault()
     do {
       return try body(vault)
     } catch {
-      throw RPCError(error, account: account)
+      throw AgentFailure(error, account: account)
     }
   }
 
@@ -86,7 +86,7 @@ actor VaultActor {
   ///
   /// A vault that is there is opened by the slots that it has, the wanted one first: what a person added is no silent
   /// fall to something weaker. One that was started for a passphrase waits for it.
-  func open(protection wanted: String, acceptingOldStore: Bool = false) throws(RPCError) -> OpenOutcome {
+  func open(protection wanted: String, acceptingOldStore: Bool = false) throws(AgentFailure) -> OpenOutcome {
     acceptsOldStore = acceptingOldStore
     let slots = try keySlotRows()
     guard !slots.isEmpty else {
@@ -104,11 +104,11 @@ actor VaultActor {
   }
 
   /// False where only a person can open it.
-  private func openUnattended(_ slots: [KeySlotRow], wanted: String) throws(RPCError) -> Bool {
-    var failure: RPCError?
+  private func openUnattended(_ slots: [KeySlotRow], wanted: String) throws(AgentFailure) -> Bool {
+    var failure: AgentFailure?
     for source in keySources.filter({ $0.protection == wanted }) + keySources.filter({ $0.protection != wanted }) {
       guard let slot = slots.first(where: { $0.protection == source.protection }) else { continue }
-      do throws(RPCError) {
+      do throws(AgentFailure) {
         guard let holder = try onKey(source, { () throws(KeySourceFailure) in try source.key() }) else {
           throw .keyGone(of: source.protection)
         }
@@ -125,7 +125,7 @@ actor VaultActor {
   }
 
   /// Makes the vault under a passphrase. Once: a vault that is there is never made again.
-  func initialize(passphrase: Secret) throws(RPCError) {
+  func initialize(passphrase: Secret) throws(AgentFailure) {
     guard try keySlotRows().isEmpty else {
       throw .invalidParams("", expected: "an agent that has no vault yet").with {
         $0.message = "The vault is there already. Unlock it; nothing was changed."
@@ -137,10 +137,10 @@ actor VaultActor {
   }
 
   /// Unlocks by a passphrase; the wrong one changes nothing, and after a few of them the next has to wait.
-  func unlock(passphrase: Secret) throws(RPCError) {
+  func unlock(passphrase: Secret) throws(AgentFailure) {
     guard vault == nil else { return }
     if let wait = unlockThrottle.begin(at: clock.boot()) { throw .unlockFailed(retryAfter: wait) }
-    do throws(RPCError) {
+    do throws(AgentFailure) {
       try tryUnlock(passphrase: passphrase)
       unlockThrottle.wasNotWrong()
     } catch {
@@ -152,16 +152,16 @@ actor VaultActor {
     }
   }
 
-  private func tryUnlock(passphrase: Secret) throws(RPCError) {
+  private func tryUnlock(passphrase: Secret) throws(AgentFailure) {
     let slots = try keySlotRows()
       .filter { $0.protection == "passphrase" }
     guard !slots.isEmpty else {
-      throw RPCError(
+      throw AgentFailure(
         .unlockFailed, "No passphrase opens this vault. `agent.initialize` makes a new one where there is none.")
     }
-    var failure: RPCError?
+    var failure: AgentFailure?
     for slot in slots {
-      do throws(RPCError) {
+      do throws(AgentFailure) {
         let holder = try Self.holder(of: slot, passphrase: passphrase)
         try load(root: try root(in: slot, by: holder), slot: slot, holder: holder)
         return
@@ -175,7 +175,7 @@ actor VaultActor {
   }
 
   /// The key that a passphrase makes for its slot. Takes some tenths of a second.
-  static func holder(of slot: KeySlotRow, passphrase: Secret) throws(RPCError) -> SealingKey {
+  static func holder(of slot: KeySlotRow, passphrase: Secret) throws(AgentFailure) -> SealingKey {
     guard let parameters = PassphraseParameters(bytes: slot.parameters) else {
       throw .slotFailed(
         "keySlotDamaged", "The passphrase slot asks for costs outside the bounds. It is refused, not weakened.")
@@ -183,21 +183,21 @@ actor VaultActor {
     return try holder(parameters, passphrase: passphrase)
   }
 
-  static func holder(_ parameters: PassphraseParameters, passphrase: Secret) throws(RPCError) -> SealingKey {
+  static func holder(_ parameters: PassphraseParameters, passphrase: Secret) throws(AgentFailure) -> SealingKey {
     guard let holder = parameters.stretching.key(from: passphrase, salt: parameters.salt) else {
-      throw RPCError(.storeUnavailable, "There was not enough memory to make a key from the passphrase.")
+      throw AgentFailure(.storeUnavailable, "There was not enough memory to make a key from the passphrase.")
     }
     return holder
   }
 
   var vaultIsOpen: Bool { vault != nil }
 
-  func keySlotProtections() throws(RPCError) -> Set<String> {
+  func keySlotProtections() throws(AgentFailure) -> Set<String> {
     Set(try keySlotRows().map(\.protection))
   }
 
   /// Opens the vault again as it was opened at the start; false if that takes a person.
-  func openAgain() throws(RPCError) -> Bool {
+  func openAgain() throws(AgentFailure) -> Bool {
     let slots = try keySlotRows()
     guard !slots.isEmpty else { return try open(protection: keySources.first?.protection ?? "passphrase") == .open }
     return try openUnattended(slots, wanted: keySources.first?.protection ?? "")
@@ -212,7 +212,7 @@ actor VaultActor {
     var pendingRevocations: Int
   }
 
-  func summary() throws(RPCError) -> Summary {
+  func summary() throws(AgentFailure) -> Summary {
     let slots = try keySlotRows()
     return Summary(
       isLocked: vault == nil, isInitialized: !slots.isEmpty, protection: protection(by: slots),
@@ -220,9 +220,9 @@ actor VaultActor {
   }
 
   /// Somebody opened or made the vault: written down before it is answered. If it can't be, it is closed again.
-  func enter(_ event: AuditEntry.Event) throws(RPCError) {
+  func enter(_ event: AuditEntry.Event) throws(AgentFailure) {
     let entry = audited(event)
-    do throws(RPCError) {
+    do throws(AgentFailure) {
       try onVault { (vault) throws(VaultFailure) in try vault.apply([entry]) }
     } catch {
       lock()
@@ -262,7 +262,7 @@ actor VaultActor {
   }
 
   /// The slot and what the vault notes of it are one transaction: there is never one without the other.
-  private func create(protection: String, parameters: [UInt8], holder: SealingKey) throws(RPCError) {
+  private func create(protection: String, parameters: [UInt8], holder: SealingKey) throws(AgentFailure) {
     let root = SealingKey.random()
     let slot = KeySlots.wrap(
       root: root, epoch: 1, by: holder, number: 0, protection: protection, parameters: parameters,
@@ -273,12 +273,12 @@ actor VaultActor {
       try Vault(store: store, root: root, epoch: 1, witness: witness).apply(
         [.put(.vault, .keySlotNotes, notes.record)], with: [.putKeySlot(slot)])
     } catch {
-      throw RPCError(error)
+      throw AgentFailure(error)
     }
     try load(root: root, slot: slot, holder: holder)
   }
 
-  func root(in slot: KeySlotRow, by holder: SealingKey) throws(RPCError) -> SealingKey {
+  func root(in slot: KeySlotRow, by holder: SealingKey) throws(AgentFailure) -> SealingKey {
     do throws(KeySlots.Failure) {
       return try KeySlots.unwrap(slot, by: holder, databaseID: store.databaseID)
     } catch {
@@ -290,7 +290,7 @@ actor VaultActor {
     }
   }
 
-  private func load(root: SealingKey, slot: KeySlotRow, holder: SealingKey) throws(RPCError) {
+  private func load(root: SealingKey, slot: KeySlotRow, holder: SealingKey) throws(AgentFailure) {
     do {
       let vault = Vault(
         store: store, root: root, epoch: slot.keyEpoch,
@@ -303,19 +303,19 @@ actor VaultActor {
       try fill(from: vault)
       openedSlot = slot.number
       acceptsOldStore = false
-    } catch let failure as RPCError {
+    } catch let failure as AgentFailure {
       throw failure
     } catch let failure as VaultFailure {
       if failure == .integrity {
         throw .vaultDamaged("The vault's own records do not open. Restore the store from a backup.")
       }
-      throw RPCError(failure)
+      throw AgentFailure(failure)
     } catch {
       throw .vaultDamaged("The vault can't be read.")
     }
     inboxWriter = nil
     unlockGeneration += 1
-    do throws(RPCError) {
+    do throws(AgentFailure) {
       try drainInbox()
     } catch {
       // What came must find its place before anybody asks for a token: without it an old one would be sent.
@@ -330,7 +330,7 @@ actor VaultActor {
   /// out: nothing of it is used unless the person says that there is no other.
   private func requireNewest(_ vault: Vault) throws {
     guard let anchored = witness.sequence(of: store.databaseID), try vault.ledger().sequence < anchored else { return }
-    guard acceptsOldStore else { throw RPCError.rolledBack }
+    guard acceptsOldStore else { throw AgentFailure.rolledBack }
     try disarm(vault, above: anchored)
   }
 
@@ -372,17 +372,17 @@ actor VaultActor {
     if isOfAnotherBoot { rememberTime() }
   }
 
-  func onStore<Result>(_ body: () throws(StoreFailure) -> Result) throws(RPCError) -> Result {
+  func onStore<Result>(_ body: () throws(StoreFailure) -> Result) throws(AgentFailure) -> Result {
     do {
       return try body()
     } catch {
-      throw RPCError(.store(error))
+      throw AgentFailure(.store(error))
     }
   }
 
   func onKey<Result>(
     _ source: any KeySource, _ body: () throws(KeySourceFailure) -> Result
-  ) throws(RPCError) -> Result {
+  ) throws(AgentFailure) -> Result {
     do {
       return try body()
     } catch {
@@ -400,15 +400,15 @@ actor VaultActor {
   }
 }
 
-extension RPCError {
-  static func unlockFailed(retryAfter: Milliseconds) -> RPCError {
-    RPCError(.unlockFailed, "This does not open the vault. Nothing was changed; try again.").with {
+extension AgentFailure {
+  static func unlockFailed(retryAfter: Milliseconds) -> AgentFailure {
+    AgentFailure(.unlockFailed, "This does not open the vault. Nothing was changed; try again.").with {
       $0.retryAfter = retryAfter
     }
   }
 
-  static func vaultDamaged(_ message: String) -> RPCError {
-    RPCError(.integrity, message).with { $0.remedies = [.administrator] }
+  static func vaultDamaged(_ message: String) -> AgentFailure {
+    AgentFailure(.integrity, message).with { $0.remedies = [.administrator] }
   }
 
   /// What is wrong is the key, and not the store.

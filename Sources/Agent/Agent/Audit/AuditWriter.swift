@@ -7,7 +7,7 @@ internal import Synchronization
 final class AuditWriter: Sendable {
   private struct Waiting {
     var entries: [AuditEntry]
-    var caller: CheckedContinuation<Result<Void, RPCError>, Never>
+    var caller: CheckedContinuation<Result<Void, AgentFailure>, Never>
   }
   private struct State {
     var queue: [Waiting] = []
@@ -23,7 +23,7 @@ final class AuditWriter: Sendable {
   }
 
   /// Durable when it returns.
-  func record(_ entries: [AuditEntry]) async throws(RPCError) {
+  func record(_ entries: [AuditEntry]) async throws(AgentFailure) {
     let result = await withCheckedContinuation { caller in
       let leads = state.withLock { state in
         state.queue.append(Waiting(entries: entries, caller: caller))
@@ -37,8 +37,8 @@ final class AuditWriter: Sendable {
 
   private func write() async {
     while let group = next() {
-      var result: Result<Void, RPCError> = .success(())
-      do throws(RPCError) {
+      var result: Result<Void, AgentFailure> = .success(())
+      do throws(AgentFailure) {
         try await vault.append(group.flatMap(\.entries))
       } catch {
         result = .failure(error)
@@ -57,7 +57,7 @@ final class AuditWriter: Sendable {
   }
 
   /// Nobody writes: who has come meanwhile is told, too, and the last look into the queue lets the next one try.
-  private func refuse(_ error: RPCError) {
+  private func refuse(_ error: AgentFailure) {
     while let group = next() {
       for waiting in group { waiting.caller.resume(returning: .failure(error)) }
     }

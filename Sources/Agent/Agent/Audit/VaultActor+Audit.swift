@@ -18,13 +18,13 @@ extension VaultActor {
 
   /// Entries of what changes nothing else: decisions. One transaction for all of them, with the time: a window that
   /// somebody uses is never taken back by a reboot with an earlier clock.
-  func append(_ entries: [AuditEntry]) throws(RPCError) {
+  func append(_ entries: [AuditEntry]) throws(AgentFailure) {
     let all = entries.map { VaultChange.audit($0) } + timeRecord
     try onVault { (vault) throws(VaultFailure) in try vault.apply(all) }
   }
 
   /// The chain's ends; `isLonger`: there are rows past its end, which nobody wrote.
-  func auditChain() throws(RPCError) -> (chain: AuditChain, isLonger: Bool) {
+  func auditChain() throws(AgentFailure) -> (chain: AuditChain, isLonger: Bool) {
     try onVault { (vault) throws(VaultFailure) in
       let chain = try vault.auditChain()
       return (chain, try !vault.auditRows(after: chain.last, limit: 1).isEmpty)
@@ -32,9 +32,9 @@ extension VaultActor {
   }
 
   /// Some entries after a number, oldest first; `through` is the last one looked at, nil if there are no more.
-  func auditPage(after: Int64) throws(RPCError) -> (entries: [WireAuditEntry], through: Int64?) {
+  func auditPage(after: Int64) throws(AgentFailure) -> (entries: [WireAuditEntry], through: Int64?) {
     let rows = try onVault { (vault) throws(VaultFailure) in try vault.auditRows(after: after, limit: Self.pageRows) }
-    let entries = try rows.map { (row, plain) throws(RPCError) in
+    let entries = try rows.map { (row, plain) throws(AgentFailure) in
       guard let entry = plain.flatMap({ WireAuditEntry($0, sequence: row.sequence) }) else { throw .auditDamaged }
       return entry
     }
@@ -44,7 +44,7 @@ extension VaultActor {
   /// Checks a page of the log on the way. `through` is the last entry looked at, nil if there are no more.
   func auditWalk(
     _ walk: AuditWalk, after: Int64, through last: Int64
-  ) throws(RPCError) -> (walk: AuditWalk, through: Int64?) {
+  ) throws(AgentFailure) -> (walk: AuditWalk, through: Int64?) {
     try onVault { (vault) throws(VaultFailure) in
       var walk = walk
       let rows = try vault.auditRows(after: after, limit: Self.pageRows).filter { $0.row.sequence <= last }
@@ -74,8 +74,8 @@ extension WireAuditEntry {
   }
 }
 
-extension RPCError {
-  fileprivate static let auditDamaged = RPCError(
+extension AgentFailure {
+  fileprivate static let auditDamaged = AgentFailure(
     .integrity,
     "An entry of the audit log does not open. `audit.verify` says where; accounts and tokens are not touched."
   ).with { $0.remedies = [.administrator] }

@@ -12,7 +12,7 @@ struct AuditVerification: Sendable {
 
 extension VaultActor {
   /// Walks the whole log, page by page, so that nobody waits for it.
-  nonisolated func verifyAudit() async throws(RPCError) -> AuditVerification {
+  nonisolated func verifyAudit() async throws(AgentFailure) -> AuditVerification {
     while true {
       let chain = try await auditChain().chain
       var walk = AuditWalk(chain)

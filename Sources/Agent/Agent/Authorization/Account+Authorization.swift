@@ -13,7 +13,7 @@ struct AccountFacts: Sendable {
 
 extension Account {
   /// Everything is in memory once the account was asked for; nobody is asked, and nothing is begun.
-  func authorizationFacts() async throws(RPCError) -> AccountFacts {
+  func authorizationFacts() async throws(AgentFailure) -> AccountFacts {
     try await load()
     noticeReachability()
     guard let loaded else { throw .locked }

@@ -15,7 +15,7 @@ struct PolicyDecisionPoint: Sendable {
   /// Several decisions at one moment: all from the same facts.
   func decide(
     _ selector: AccountSelector, _ capabilities: [String], context: PolicyContext = PolicyContext()
-  ) async throws(RPCError) -> (AccountID, [WireDecision]) {
+  ) async throws(AgentFailure) -> (AccountID, [WireDecision]) {
     let found = try await accounts.actor(selector).authorizationFacts()
     let policy = shelf.policy(of: found.provider)
     let decisions = capabilities.map { capability in
@@ -40,7 +40,7 @@ struct PolicyDecisionPoint: Sendable {
   /// What would be said then, without any effect.
   func explain(
     _ selector: AccountSelector, _ capability: String, at instant: Timestamp?, assuming assumption: WireAssumption?
-  ) async throws(RPCError) -> WireDecision {
+  ) async throws(AgentFailure) -> WireDecision {
     var found = try await accounts.actor(selector).authorizationFacts()
     let later = instant.map { $0 - clock.wall() } ?? .zero
     found.facts.pass(later)

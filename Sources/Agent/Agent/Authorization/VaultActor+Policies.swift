@@ -45,15 +45,15 @@ extension VaultActor {
   /// Each may hold a line's 1 MiB, and all are in memory.
   static let mostPolicies = 64
 
-  func policies() throws(RPCError) -> [StoredPolicy] {
+  func policies() throws(AgentFailure) -> [StoredPolicy] {
     let all = try onVault { (vault) throws(VaultFailure) in try vault.policies() }
     return all.sorted { $0.name < $1.name }
   }
 
-  func policy(named name: String) throws(RPCError) -> StoredPolicy {
+  func policy(named name: String) throws(AgentFailure) -> StoredPolicy {
     let found = try onVault { (vault) throws(VaultFailure) -> StoredPolicy? in try vault.policy(named: name) }
     guard let found else {
-      throw RPCError(.notFound, "There is no policy of this name. `policy.list` names those that are there.").with {
+      throw AgentFailure(.notFound, "There is no policy of this name. `policy.list` names those that are there.").with {
         $0.details = [("kind", .text("policy"))]
       }
     }
@@ -63,7 +63,7 @@ extension VaultActor {
   /// Durable when it returns, and in force. Returns the version that was there before.
   ///
   /// A version never decreases: whoever puts back an old document would widen what was narrowed since.
-  func setPolicy(_ document: PolicyDocument, as written: RawJSON) throws(RPCError) -> Int64? {
+  func setPolicy(_ document: PolicyDocument, as written: RawJSON) throws(AgentFailure) -> Int64? {
     let all = try onVault { (vault) throws(VaultFailure) in try vault.policies() }
     let previous = all.first { $0.name == document.name }
     if let previous, document.version < previous.version {
@@ -120,9 +120,9 @@ extension Vault {
   func place(ofPolicy name: String) throws(VaultFailure) -> [UInt8] { try index("policy", name) }
 }
 
-extension RPCError {
-  static func policyInvalid(_ problems: PolicyProblems) -> RPCError {
-    RPCError(
+extension AgentFailure {
+  static func policyInvalid(_ problems: PolicyProblems) -> AgentFailure {
+    AgentFailure(
       .policyInvalid, "The policy is not as its schema wants it; data.problems says where. Nothing was changed."
     ).with {
       $0.details = [

@@ -39,7 +39,7 @@ actor BackupCoordinator {
   /// The file gets its name when it is whole; whatever cuts this off, there is nothing under it before.
   func backUp(
     to path: String, by passphrase: Secret, includesRefreshTokens: Bool
-  ) async throws(RPCError) -> Written {
+  ) async throws(AgentFailure) -> Written {
     try begin()
     defer { end() }
     try onFiles { () throws(BackupFileFailure) in try files.checkTarget(path) }
@@ -52,7 +52,7 @@ actor BackupCoordinator {
     // Before the file leaves the agent's hands: none goes without an entry, and none from a vault that was locked.
     try await vault.noteBackup(writer.accounts, includesRefreshTokens: includesRefreshTokens)
     let bytes: Int
-    do throws(RPCError) {
+    do throws(AgentFailure) {
       bytes = try onFiles { () throws(BackupFileFailure) in try files.publish(to: path) }
     } catch {
       try await vault.noteBackup(0, includesRefreshTokens: includesRefreshTokens, failure: error)
@@ -65,7 +65,7 @@ actor BackupCoordinator {
 
   private func write(
     _ manifest: BackupManifest, by passphrase: Secret, includesRefreshTokens: Bool, _ opens: (any Store) -> Vault
-  ) throws(RPCError) -> BackupWriter {
+  ) throws(AgentFailure) -> BackupWriter {
     let copy = try onStore { () throws(StoreFailure) in try files.openCopy() }
     defer { copy.close() }
     let draft = try onStore { () throws(StoreFailure) in try files.makeDraft() }
@@ -81,7 +81,7 @@ actor BackupCoordinator {
       try writer.write(manifest)
     } catch {
       if case .store(let failure) = error { throw .backup(failure) }
-      throw RPCError(error)
+      throw AgentFailure(error)
     }
     // All of it in the one file, and readable.
     try onStore { () throws(StoreFailure) in
@@ -101,7 +101,7 @@ actor BackupCoordinator {
     var createdAt: Timestamp
   }
 
-  func restore(from path: String, by passphrase: Secret) async throws(RPCError) -> Restored {
+  func restore(from path: String, by passphrase: Secret) async throws(AgentFailure) -> Restored {
     try begin()
     defer { end() }
     _ = try await vault.requireOpen()
@@ -139,7 +139,7 @@ actor BackupCoordinator {
   }
 
   /// A wrong passphrase costs what one of the vault's own does.
-  private func open(_ store: any Store, by passphrase: Secret) throws(RPCError) -> Vault {
+  private func open(_ store: any Store, by passphrase: Secret) throws(AgentFailure) -> Vault {
     if let pause = throttle.begin(at: clock.boot()) { throw .wrongBackupPassphrase(retryAfter: pause) }
     do throws(BackupFormat.Failure) {
       _ = try BackupFormat.slot(of: store)
@@ -162,7 +162,7 @@ actor BackupCoordinator {
 
   // MARK: one at a time
 
-  private func begin() throws(RPCError) {
+  private func begin() throws(AgentFailure) {
     guard !isBusy else { throw .overloaded("backups and restores at a time") }
     isBusy = true
     files.removeAll()
@@ -173,7 +173,7 @@ actor BackupCoordinator {
     isBusy = false
   }
 
-  private func onFiles<Result>(_ body: () throws(BackupFileFailure) -> Result) throws(RPCError) -> Result {
+  private func onFiles<Result>(_ body: () throws(BackupFileFailure) -> Result) throws(AgentFailure) -> Result {
     do {
       return try body()
     } catch {
@@ -181,7 +181,7 @@ actor BackupCoordinator {
     }
   }
 
-  private func onStore<Result>(_ body: () throws(StoreFailure) -> Result) throws(RPCError) -> Result {
+  private func onStore<Result>(_ body: () throws(StoreFailure) -> Result) throws(AgentFailure) -> Result {
     do {
       return try body()
     } catch {
@@ -189,7 +189,7 @@ actor BackupCoordinator {
     }
   }
 
-  private func onBackup<Result>(_ body: () throws(VaultFailure) -> Result) throws(RPCError) -> Result {
+  private func onBackup<Result>(_ body: () throws(VaultFailure) -> Result) throws(AgentFailure) -> Result {
     do {
       return try body()
     } catch {

@@ -5,7 +5,7 @@ internal import AgentProtocol
 /// The registry's part of a backup: the moment at which the copy is made, and the entry that says so.
 extension VaultActor {
   /// Copies the store as it is now, and returns what opens the copy.
-  func snapshot(to path: String) throws(RPCError) -> @Sendable (any Store) -> Vault {
+  func snapshot(to path: String) throws(AgentFailure) -> @Sendable (any Store) -> Vault {
     let vault = try unlockedVault()
     do {
       try vault.store.snapshot(to: path)
@@ -21,21 +21,21 @@ extension VaultActor {
   var backupMoment: BackupMoment { BackupMoment(unlockGeneration: unlockGeneration, withdrawalCount: withdrawalCount) }
 
   /// Throws if the copy holds what was taken back since it was made.
-  func requireStill(_ moment: BackupMoment) throws(RPCError) {
+  func requireStill(_ moment: BackupMoment) throws(AgentFailure) {
     guard backupMoment == moment else {
-      throw RPCError(
+      throw AgentFailure(
         .overloaded,
         "While the backup was written somebody signed out, was erased or set a PIN. None was kept; make it again."
       ).with { $0.retryAfter = .seconds(1) }
     }
   }
 
-  func noteBackup(_ accounts: Int, includesRefreshTokens: Bool, failure: RPCError? = nil) throws(RPCError) {
+  func noteBackup(_ accounts: Int, includesRefreshTokens: Bool, failure: AgentFailure? = nil) throws(AgentFailure) {
     let entry = audited(
       .agentBackup, outcome: failure.map { $0.code.name.description } ?? "ok", .accounts(Int64(accounts)),
       .includesRefreshTokens(includesRefreshTokens))
     try onVault { (vault) throws(VaultFailure) in try vault.apply([entry]) }
   }
 
-  func requireOpen() throws(RPCError) { _ = try unlockedVault() }
+  func requireOpen() throws(AgentFailure) { _ = try unlockedVault() }
 }

@@ -16,7 +16,7 @@ extension VaultActor {
     var skipped: [WireSkippedItem] = []
   }
 
-  func restore(_ providers: [Provider], _ policies: [StoredPolicy]) throws(RPCError) -> RestoredConfiguration {
+  func restore(_ providers: [Provider], _ policies: [StoredPolicy]) throws(AgentFailure) -> RestoredConfiguration {
     _ = try unlockedVault()
     var restored = RestoredConfiguration()
     for provider in providers {
@@ -73,7 +73,7 @@ extension VaultActor {
   }
 
   /// `issuer`: the one that the backup's provider of that name has.
-  func restore(_ account: BackedUpAccount, of provider: Provider?) throws(RPCError) -> RestoredAccount {
+  func restore(_ account: BackedUpAccount, of provider: Provider?) throws(AgentFailure) -> RestoredAccount {
     var profile = account.profile
     func leaveOut(_ reason: WireSkippedReason, _ there: AccountID? = nil) -> RestoredAccount {
       RestoredAccount(skipped: [

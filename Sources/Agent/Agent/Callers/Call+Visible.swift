@@ -8,7 +8,7 @@ internal import AgentProtocol
 extension Call {
   var now: BootInstant { agent.environment.clock.boot() }
 
-  func requireOpen() throws(RPCError) {
+  func requireOpen() throws(AgentFailure) {
     guard case .limited(let limits) = access, !limits.areOpen(at: now) else { return }
     throw .grantRefused
   }
@@ -21,7 +21,7 @@ extension Call {
   var limits: EffectiveGrant? { if case .limited(let limits) = access { limits } else { nil } }
 
   /// A selector as the caller means it: among the accounts that it sees.
-  func pinned(_ selector: AccountSelector) throws(RPCError) -> AccountSelector {
+  func pinned(_ selector: AccountSelector) throws(AgentFailure) -> AccountSelector {
     guard let limits else { return selector }
     return .id(try limits.account(selector, agent.tokenCache))
   }

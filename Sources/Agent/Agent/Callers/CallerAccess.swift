@@ -21,7 +21,7 @@ enum CallerAccess: Sendable {
   /// limits. What is judged here is what is served: the handler gets the id, and not the word that led to it.
   func admit(
     _ method: MethodInfo, _ selector: AccountSelector?, _ agent: AgentService
-  ) throws(RPCError) -> AccountID? {
+  ) throws(AgentFailure) -> AccountID? {
     switch self {
     case .trusted: return nil
     case .refused: throw .grantRefused
@@ -31,7 +31,7 @@ enum CallerAccess: Sendable {
     case .limited(let limits):
       guard limits.areOpen(at: agent.environment.clock.boot()) else { throw .grantRefused }
       guard method.underGrant == .always || limits.permission.methods.contains(method.name) else { throw .notCovered }
-      return try selector.map { (selector) throws(RPCError) in try limits.account(selector, agent.tokenCache) }
+      return try selector.map { (selector) throws(AgentFailure) in try limits.account(selector, agent.tokenCache) }
     }
   }
 
@@ -59,7 +59,7 @@ enum CallerAccess: Sendable {
   }
 
   /// What the caller is told of a failure: nothing of an account that is not its own, not even that there is one.
-  func told(_ error: RPCError, at now: BootInstant) -> RPCError {
+  func told(_ error: AgentFailure, at now: BootInstant) -> AgentFailure {
     guard case .limited(let limits) = self else { return error }
     guard limits.areOpen(at: now) else { return .grantRefused }
     if error.code == .accountNotFound { return .notCovered }
@@ -76,7 +76,7 @@ enum CallerAccess: Sendable {
 
 extension EffectiveGrant {
   /// The covered account that a selector means. One that is not covered and one that is not there are the same.
-  func account(_ selector: AccountSelector, _ tokenCache: TokenCache) throws(RPCError) -> AccountID {
+  func account(_ selector: AccountSelector, _ tokenCache: TokenCache) throws(AgentFailure) -> AccountID {
     if case .id(let id) = selector {
       guard permission.accounts.contains(id) else { throw .notCovered }
       return id
@@ -90,18 +90,18 @@ extension EffectiveGrant {
   }
 }
 
-extension RPCError {
+extension AgentFailure {
   /// The same for a method, an account that is there, and one that is not.
-  static let notCovered = RPCError(
+  static let notCovered = AgentFailure(
     .notPermitted,
     "The grant of this connection does not cover this. Nothing was done; whoever made it may make another.")
 
-  static let grantNeeded = RPCError(
+  static let grantNeeded = AgentFailure(
     .notPermitted,
     "This agent takes nobody without a grant. Say yours in `agent.hello`; the person makes one by `lanyard grant create`."
   ).with { $0.reason = "grantNeeded" }
 
-  static let grantRefused = RPCError(
+  static let grantRefused = AgentFailure(
     .notPermitted,
     "This connection's grant was not taken, has ended, or was revoked. Nothing is done on it any more: connect again."
   ).with { $0.reason = "grantRefused" }

@@ -60,7 +60,7 @@ final class CallerGrantTable: Sendable {
   /// if that can't be told now. `end` is called when it has ended.
   func open(
     _ secret: Secret, on connection: UInt64, from access: CallerAccess, end: @escaping @Sendable () -> Void
-  ) throws(RPCError) -> CallerAccess {
+  ) throws(AgentFailure) -> CallerAccess {
     switch access {
     case .refused: throw .grantRefused
     case .limited(let limits) where !limits.areOpen(at: clock.boot()): throw .grantRefused
@@ -72,7 +72,7 @@ final class CallerGrantTable: Sendable {
       if case .unknown = access { return .trusted }
       return access
     }
-    let limits = try state.withLock { (state) throws(RPCError) -> EffectiveGrant in
+    let limits = try state.withLock { (state) throws(AgentFailure) -> EffectiveGrant in
       guard let grants = state.grants else { throw .locked }
       var found: CallerGrant?
       // All of them, whichever it is: how long this takes tells nothing.

@@ -11,7 +11,7 @@ extension VaultActor {
   /// caller has itself; without a lifetime it ends with that.
   func createGrant(
     _ params: GrantCreate.Params, patterns: [MethodPattern], for call: Call
-  ) throws(RPCError) -> (CallerGrant, Secret) {
+  ) throws(AgentFailure) -> (CallerGrant, Secret) {
     let vault = try unlockedVault()
     var accounts: [AccountID] = []
     for selector in params.accounts {
@@ -38,14 +38,14 @@ extension VaultActor {
     do {
       try vault.apply(changes)
     } catch {
-      throw RPCError(error)
+      throw AgentFailure(error)
     }
     callerGrants.remove(Set(over.map(\.name)))
     callerGrants.put(grant)
     return (grant, secret)
   }
 
-  private func lifetime(_ wanted: Milliseconds?, within limits: EffectiveGrant?) throws(RPCError) -> Milliseconds? {
+  private func lifetime(_ wanted: Milliseconds?, within limits: EffectiveGrant?) throws(AgentFailure) -> Milliseconds? {
     guard let until = limits?.until else { return wanted }
     let left = until - clock.boot()
     guard wanted ?? left <= left else { throw .notCovered }
@@ -53,15 +53,15 @@ extension VaultActor {
   }
 
   /// Those that stand, oldest first; for a limited caller, what its own grants made.
-  func grants(for call: Call) throws(RPCError) -> [CallerGrant] {
+  func grants(for call: Call) throws(AgentFailure) -> [CallerGrant] {
     _ = try unlockedVault()
     return callerGrants.current(madeBy: call.limits?.grants)
   }
 
   /// Ends a grant and all that it made: durable when it returns, and connections that use them have none any more.
-  func revokeGrant(_ name: String, for call: Call) throws(RPCError) {
+  func revokeGrant(_ name: String, for call: Call) throws(AgentFailure) {
     guard try grants(for: call).contains(where: { $0.name == name }) else {
-      throw RPCError(.notFound, "There is no such grant: it was revoked, has ended, or was never made.").with {
+      throw AgentFailure(.notFound, "There is no such grant: it was revoked, has ended, or was never made.").with {
         $0.details = [("kind", .text("grant"))]
       }
     }
@@ -83,7 +83,7 @@ extension VaultActor {
 
 extension VaultActor {
   /// The summary, of the accounts that the caller sees.
-  func summary(for call: Call) throws(RPCError) -> Summary {
+  func summary(for call: Call) throws(AgentFailure) -> Summary {
     var summary = try summary()
     guard call.limits != nil else { return summary }
     summary.profiles = summary.profiles.filter(call.sees)

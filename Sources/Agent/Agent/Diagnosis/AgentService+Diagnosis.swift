@@ -19,7 +19,7 @@ extension AgentService {
     if isSound, !findings.contains(where: { $0.check == "accountRecords" }) {
       more.sound("accountRecords", "Every account's records open.")
     }
-    do throws(RPCError) {
+    do throws(AgentFailure) {
       let audit = try await vault.verifyAudit()
       if let broken = audit.firstBroken {
         more.problem(
@@ -40,7 +40,7 @@ extension AgentService {
   public func check(protection: String) async -> (line: [UInt8], isOpen: Bool) {
     var findings: [WireFinding] = []
     var isOpen = true
-    do throws(RPCError) {
+    do throws(AgentFailure) {
       if try await vault.summary().isInitialized { _ = try await vault.open(protection: protection) }
     } catch {
       var failed = Findings()
@@ -64,7 +64,7 @@ extension AgentService {
   /// The same for a store that can't be opened.
   public static func check(of failure: StoreFailure) -> [UInt8] {
     var findings = Findings()
-    findings.add(RPCError(.store(failure)), "store")
+    findings.add(AgentFailure(.store(failure)), "store")
     return line(findings.list)
   }
 

@@ -24,7 +24,7 @@ extension AgentService {
   private func diagnose(_ provider: Provider) async -> Findings {
     var findings = Findings()
     let name = provider.configuration.name.text
-    do throws(RPCError) {
+    do throws(AgentFailure) {
       _ = try await client(of: provider).discoverOrExplain()
       findings.sound("providerReach", "The provider \(name) answers.")
     } catch {
@@ -33,7 +33,7 @@ extension AgentService {
     return findings
   }
 
-  private func remedy(for error: RPCError) -> String {
+  private func remedy(for error: AgentFailure) -> String {
     switch error.code {
     case .offline: "Connect to the network. Meanwhile what is cached is served."
     case .untrustedServer:

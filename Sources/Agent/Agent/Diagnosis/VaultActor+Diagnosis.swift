@@ -9,7 +9,7 @@ extension VaultActor {
   func diagnoseVault() -> Findings {
     var findings = Findings()
     let summary: Summary
-    do throws(RPCError) {
+    do throws(AgentFailure) {
       summary = try self.summary()
     } catch {
       findings.add(error, "vault")
@@ -80,7 +80,7 @@ extension VaultActor {
         "End the agent, and put back a copy of the whole state directory that is newer than the last sign-in.",
         "Without one: move the state directory away, start anew, and `lanyard restore` a backup.")
     } catch {
-      findings.add(RPCError(.store(error)), "store")
+      findings.add(AgentFailure(.store(error)), "store")
     }
     return findings
   }
@@ -88,7 +88,7 @@ extension VaultActor {
   func diagnose(_ id: AccountID) -> Findings {
     var findings = Findings()
     guard let profile = profiles[id] else { return findings }
-    do throws(RPCError) {
+    do throws(AgentFailure) {
       try onVault(account: id) { (vault) throws(VaultFailure) in try vault.check(profile.partition) }
     } catch {
       guard error.code == .integrity else {
@@ -140,7 +140,7 @@ extension VaultActor {
     } else {
       findings.sound("clock", "The clock has not gone back.")
     }
-    do throws(RPCError) {
+    do throws(AgentFailure) {
       let waiting = try outbox()
       let old = waiting.filter { clock.wall() - $0.createdAt > Self.oldRevocation }
       if let oldest = old.min(by: { $0.createdAt < $1.createdAt }) {
@@ -171,7 +171,7 @@ extension VaultActor {
 
 extension Findings {
   /// What could not be looked at, as its error says.
-  mutating func add(_ error: RPCError, _ check: String) {
+  mutating func add(_ error: AgentFailure, _ check: String) {
     switch error.code {
     case .rolledBack:
       problem(

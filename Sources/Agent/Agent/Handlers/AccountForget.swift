@@ -3,7 +3,7 @@ internal import AgentProtocol
 enum AccountForgetHandler: MethodHandler {
   typealias Method = AccountForget
 
-  static func handle(_ params: AccountForget.Params, _ call: Call) async throws(RPCError) -> AccountForget.Result {
+  static func handle(_ params: AccountForget.Params, _ call: Call) async throws(AgentFailure) -> AccountForget.Result {
     let agent = call.agent
     let (profile, erased) = try await agent.vault.forget(params.account)
     for id in erased { agent.events.publish(AccountErasedEvent(), account: id) }

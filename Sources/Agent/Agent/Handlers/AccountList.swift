@@ -3,7 +3,7 @@ internal import AgentProtocol
 enum AccountListHandler: MethodHandler {
   typealias Method = AccountList
 
-  static func handle(_ params: AccountList.Params, _ call: Call) async throws(RPCError) -> AccountList.Result {
+  static func handle(_ params: AccountList.Params, _ call: Call) async throws(AgentFailure) -> AccountList.Result {
     let (profiles, active) = try await call.agent.vault.listing()
     return AccountList.Result(
       accounts: profiles.filter(call.sees).map { WireAccount($0, call.agent, active: active) },

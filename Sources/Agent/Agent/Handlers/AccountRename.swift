@@ -3,7 +3,7 @@ internal import AgentProtocol
 enum AccountRenameHandler: MethodHandler {
   typealias Method = AccountRename
 
-  static func handle(_ params: AccountRename.Params, _ call: Call) async throws(RPCError) -> AccountRename.Result {
+  static func handle(_ params: AccountRename.Params, _ call: Call) async throws(AgentFailure) -> AccountRename.Result {
     let (profile, previous) = try await call.agent.vault.rename(params.account, to: params.alias)
     if previous != params.alias {
       call.agent.events.publish(AccountRenamedEvent(alias: params.alias, previous: previous), account: profile.id)

@@ -7,7 +7,8 @@ internal import AgentProtocol
 enum AccountResolveHandler: MethodHandler {
   typealias Method = AccountResolve
 
-  static func handle(_ params: AccountResolve.Params, _ call: Call) async throws(RPCError) -> AccountResolve.Result {
+  static func handle(_ params: AccountResolve.Params, _ call: Call) async throws(AgentFailure) -> AccountResolve.Result
+  {
     let vault = call.agent.vault
     if let selector = params.selector {
       let account: AccountID
@@ -34,7 +35,7 @@ enum AccountResolveHandler: MethodHandler {
     return AccountResolve.Result(account: try await vault.profile(call.pinned(.active)).id, because: .active)
   }
 
-  private static func only(_ profiles: [AccountProfile]) throws(RPCError) -> AccountID {
+  private static func only(_ profiles: [AccountProfile]) throws(AgentFailure) -> AccountID {
     guard let first = profiles.first else { throw .accountNotFound }
     guard profiles.count == 1 else { throw .accountAmbiguous(profiles.map(\.id)) }
     return first.id

@@ -7,21 +7,22 @@ internal import Secrets
 enum AccountSignOutHandler: MethodHandler {
   typealias Method = AccountSignOut
 
-  static func handle(_ params: AccountSignOut.Params, _ call: Call) async throws(RPCError) -> AccountSignOut.Result {
+  static func handle(_ params: AccountSignOut.Params, _ call: Call) async throws(AgentFailure) -> AccountSignOut.Result
+  {
     let agent = call.agent
     let profile = try await agent.vault.profile(params.account)
     // From here on it is the agent's work: a caller that goes away leaves no account half signed out.
-    return try await agent.background.finish { () async throws(RPCError) in
+    return try await agent.background.finish { () async throws(AgentFailure) in
       try await signOut(profile.id, params, agent)
     }
   }
 
   private static func signOut(
     _ id: AccountID, _ params: AccountSignOut.Params, _ agent: AgentService
-  ) async throws(RPCError) -> AccountSignOut.Result {
+  ) async throws(AgentFailure) -> AccountSignOut.Result {
     let account = agent.accounts.account(id)
     let done = try await agent.vault.signOut(id, params.mode, accessTokens: await account.liveTokens)
-    await account.release(RPCError(TokenMachine.Refusal.signedOut, account: id))
+    await account.release(AgentFailure(TokenMachine.Refusal.signedOut, account: id))
     agent.tokenCache.setState(.signedOut, of: id)
     // Who watches hears of it now; what became of the token is told when that is known.
     agent.events.publish(SessionStateChangedEvent(state: .signedOut, previous: done.previousState), account: id)
@@ -67,7 +68,7 @@ enum AccountSignOutHandler: MethodHandler {
     // The try itself goes on past the caller's budget; only the answer does not wait for it.
     let outcome = try? await withDeadline(
       seconds: params.revocationTimeoutSeconds, clock: agent.environment.clock
-    ) { () async throws(RPCError) -> WireRevocationOutcome in
+    ) { () async throws(AgentFailure) -> WireRevocationOutcome in
       await agent.background.race { await revocations.send(entry) } ?? .queued
     }
     return (outcome ?? nil) ?? .queued

@@ -3,7 +3,7 @@ internal import AgentProtocol
 enum AccountSwitchHandler: MethodHandler {
   typealias Method = AccountSwitch
 
-  static func handle(_ params: AccountSwitch.Params, _ call: Call) async throws(RPCError) -> AccountSwitch.Result {
+  static func handle(_ params: AccountSwitch.Params, _ call: Call) async throws(AgentFailure) -> AccountSwitch.Result {
     let (profile, previous) = try await call.agent.vault.activate(params.account)
     if previous != profile.id {
       call.agent.events.publish(

@@ -4,7 +4,9 @@ internal import Secrets
 enum AgentAddKeySlotHandler: MethodHandler {
   typealias Method = AgentAddKeySlot
 
-  static func handle(_ params: AgentAddKeySlot.Params, _ call: Call) async throws(RPCError) -> AgentAddKeySlot.Result {
+  static func handle(_ params: AgentAddKeySlot.Params, _ call: Call) async throws(AgentFailure)
+    -> AgentAddKeySlot.Result
+  {
     let vault = call.agent.vault
     guard params.protection == .passphrase else {
       guard params.passphrase == nil, params.prompt == nil else {

@@ -3,13 +3,13 @@ internal import AgentProtocol
 enum AgentBackupHandler: MethodHandler {
   typealias Method = AgentBackup
 
-  static func handle(_ params: AgentBackup.Params, _ call: Call) async throws(RPCError) -> AgentBackup.Result {
+  static func handle(_ params: AgentBackup.Params, _ call: Call) async throws(AgentFailure) -> AgentBackup.Result {
     let agent = call.agent
     // Nobody is asked for a passphrase in vain.
     try await agent.vault.requireOpen()
     let passphrase = try await agent.backupPassphrase(params.passphrase, params.prompt, .newBackupPassphrase)
     // To its end, also if the client goes away: nothing is left lying about.
-    let written = try await agent.background.finish { () async throws(RPCError) in
+    let written = try await agent.background.finish { () async throws(AgentFailure) in
       try await agent.backups.backUp(
         to: params.path, by: passphrase, includesRefreshTokens: params.includeRefreshTokens)
     }

@@ -3,11 +3,11 @@ internal import AgentProtocol
 enum AgentHelloHandler: OrderedMethodHandler {
   typealias Method = AgentHello
 
-  static func handle(_ params: AgentHello.Params, _ call: Call) throws(RPCError) -> AgentHello.Result {
+  static func handle(_ params: AgentHello.Params, _ call: Call) throws(AgentFailure) -> AgentHello.Result {
     // First: whatever else is wrong with this hello, who asked to be limited is.
     if let grant = params.grant { try call.connection.present(grant) }
     if let wanted = params.`protocol`, wanted != AgentContract.protocolVersion {
-      throw RPCError(.unsupportedProtocol, "This agent speaks another version of the protocol. See data.supported.")
+      throw AgentFailure(.unsupportedProtocol, "This agent speaks another version of the protocol. See data.supported.")
         .with {
           $0.details = [("supported", .texts([AgentContract.protocolVersion]))]
         }

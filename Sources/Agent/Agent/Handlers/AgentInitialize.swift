@@ -3,13 +3,15 @@ internal import AgentProtocol
 enum AgentInitializeHandler: MethodHandler {
   typealias Method = AgentInitialize
 
-  static func handle(_ params: AgentInitialize.Params, _ call: Call) async throws(RPCError) -> AgentInitialize.Result {
+  static func handle(_ params: AgentInitialize.Params, _ call: Call) async throws(AgentFailure)
+    -> AgentInitialize.Result
+  {
     switch params.protection {
     case .passphrase:
       guard let passphrase = params.passphrase else {
         throw .invalidParams("/passphrase", expected: "a passphrase, since it protects the vault")
       }
-      try await call.agent.unlock(.agentInitialize) { (vault) async throws(RPCError) in
+      try await call.agent.unlock(.agentInitialize) { (vault) async throws(AgentFailure) in
         try await vault.initialize(passphrase: passphrase)
       }
     case .keyFile, .secretService, .systemdCredential:
@@ -17,7 +19,7 @@ enum AgentInitializeHandler: MethodHandler {
       if try await !call.agent.vault.summary().isInitialized {
         await call.agent.vault.askForKeys(for: protection)
       }
-      try await call.agent.unlock(.agentInitialize) { (vault) async throws(RPCError) in
+      try await call.agent.unlock(.agentInitialize) { (vault) async throws(AgentFailure) in
         // Once, whatever protects it: opening one that is there is `agent.unlock`.
         guard try await !vault.summary().isInitialized else {
           throw .invalidParams("", expected: "a vault that is not made yet")

@@ -5,7 +5,7 @@ enum AgentListKeySlotsHandler: MethodHandler {
 
   static func handle(
     _ params: AgentListKeySlots.Params, _ call: Call
-  ) async throws(RPCError) -> AgentListKeySlots.Result {
+  ) async throws(AgentFailure) -> AgentListKeySlots.Result {
     AgentListKeySlots.Result(slots: try await call.agent.vault.keySlotList().map(\.wire))
   }
 }

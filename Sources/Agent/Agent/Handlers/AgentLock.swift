@@ -3,7 +3,7 @@ internal import AgentProtocol
 enum AgentLockHandler: MethodHandler {
   typealias Method = AgentLock
 
-  static func handle(_ params: AgentLock.Params, _ call: Call) async throws(RPCError) -> AgentLock.Result {
+  static func handle(_ params: AgentLock.Params, _ call: Call) async throws(AgentFailure) -> AgentLock.Result {
     await call.agent.lock(because: .request)
     return AgentLock.Result(locked: true)
   }

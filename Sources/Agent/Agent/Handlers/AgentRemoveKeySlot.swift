@@ -5,7 +5,7 @@ enum AgentRemoveKeySlotHandler: MethodHandler {
 
   static func handle(
     _ params: AgentRemoveKeySlot.Params, _ call: Call
-  ) async throws(RPCError) -> AgentRemoveKeySlot.Result {
+  ) async throws(AgentFailure) -> AgentRemoveKeySlot.Result {
     try await call.agent.vault.removeKeySlot(params.slot)
     return AgentRemoveKeySlot.Result(slots: try await call.agent.vault.keySlotList().map(\.wire))
   }

@@ -3,11 +3,11 @@ internal import AgentProtocol
 enum AgentRestoreHandler: MethodHandler {
   typealias Method = AgentRestore
 
-  static func handle(_ params: AgentRestore.Params, _ call: Call) async throws(RPCError) -> AgentRestore.Result {
+  static func handle(_ params: AgentRestore.Params, _ call: Call) async throws(AgentFailure) -> AgentRestore.Result {
     let agent = call.agent
     try await agent.vault.requireOpen()
     let passphrase = try await agent.backupPassphrase(params.passphrase, params.prompt, .backupPassphrase)
-    let restored = try await agent.background.finish { () async throws(RPCError) in
+    let restored = try await agent.background.finish { () async throws(AgentFailure) in
       try await agent.backups.restore(from: params.path, by: passphrase)
     }
     return AgentRestore.Result(

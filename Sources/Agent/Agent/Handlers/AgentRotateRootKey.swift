@@ -5,7 +5,7 @@ enum AgentRotateRootKeyHandler: MethodHandler {
 
   static func handle(
     _ params: AgentRotateRootKey.Params, _ call: Call
-  ) async throws(RPCError) -> AgentRotateRootKey.Result {
+  ) async throws(AgentFailure) -> AgentRotateRootKey.Result {
     AgentRotateRootKey.Result(keyEpoch: Int(try await call.agent.rotateRootKey()))
   }
 }

@@ -3,7 +3,7 @@ internal import AgentProtocol
 enum AgentShutdownHandler: OrderedMethodHandler {
   typealias Method = AgentShutdown
 
-  static func handle(_ params: AgentShutdown.Params, _ call: Call) throws(RPCError) -> AgentShutdown.Result {
+  static func handle(_ params: AgentShutdown.Params, _ call: Call) throws(AgentFailure) -> AgentShutdown.Result {
     AgentShutdown.Result()
   }
 

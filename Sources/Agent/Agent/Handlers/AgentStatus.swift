@@ -3,7 +3,7 @@ internal import AgentProtocol
 enum AgentStatusHandler: MethodHandler {
   typealias Method = AgentStatus
 
-  static func handle(_ params: AgentStatus.Params, _ call: Call) async throws(RPCError) -> AgentStatus.Result {
+  static func handle(_ params: AgentStatus.Params, _ call: Call) async throws(AgentFailure) -> AgentStatus.Result {
     let agent = call.agent
     let summary = try await agent.vault.summary(for: call)
     var counts: [WireAccountState: Int] = [:]

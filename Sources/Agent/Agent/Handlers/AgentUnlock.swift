@@ -3,7 +3,7 @@ internal import AgentProtocol
 enum AgentUnlockHandler: MethodHandler {
   typealias Method = AgentUnlock
 
-  static func handle(_ params: AgentUnlock.Params, _ call: Call) async throws(RPCError) -> AgentUnlock.Result {
+  static func handle(_ params: AgentUnlock.Params, _ call: Call) async throws(AgentFailure) -> AgentUnlock.Result {
     let agent = call.agent
     if await agent.vault.vaultIsOpen { return AgentUnlock.Result(locked: false) }
     var passphrase = params.passphrase
@@ -11,7 +11,7 @@ enum AgentUnlockHandler: MethodHandler {
     // Whoever holds a key may have to be asked for it, which takes as long as a person does.
     if passphrase == nil { await agent.vault.askForKeys() }
     let given = passphrase
-    try await agent.unlock(.agentUnlock) { (vault) async throws(RPCError) in
+    try await agent.unlock(.agentUnlock) { (vault) async throws(AgentFailure) in
       if let given { return try await vault.unlock(passphrase: given) }
       guard try await vault.openAgain() else {
         throw .invalidParams("/passphrase", expected: "the passphrase of the vault")

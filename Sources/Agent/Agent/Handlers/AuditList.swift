@@ -4,7 +4,7 @@ internal import AgentProtocol
 enum AuditListHandler: MethodHandler {
   typealias Method = AuditList
 
-  static func handle(_ params: AuditList.Params, _ call: Call) async throws(RPCError) -> AuditList.Result {
+  static func handle(_ params: AuditList.Params, _ call: Call) async throws(AgentFailure) -> AuditList.Result {
     let vault = call.agent.vault
     let account = try await vault.auditedAccount(params.account.map(call.pinned))
     var found: [WireAuditEntry] = []
@@ -26,7 +26,7 @@ enum AuditListHandler: MethodHandler {
 
 extension VaultActor {
   /// Whose entries are asked for. An account that was forgotten still has some: its id is enough.
-  func auditedAccount(_ selector: AccountSelector?) throws(RPCError) -> AccountID? {
+  func auditedAccount(_ selector: AccountSelector?) throws(AgentFailure) -> AccountID? {
     switch selector {
     case nil: return nil
     case .id(let id)?: return id

@@ -5,7 +5,7 @@ internal import AgentProtocol
 enum AuditVerifyHandler: MethodHandler {
   typealias Method = AuditVerify
 
-  static func handle(_ params: AuditVerify.Params, _ call: Call) async throws(RPCError) -> AuditVerify.Result {
+  static func handle(_ params: AuditVerify.Params, _ call: Call) async throws(AgentFailure) -> AuditVerify.Result {
     let vault = call.agent.vault
     _ = try await vault.auditedAccount(params.account.map(call.pinned))
     let found = try await vault.verifyAudit()

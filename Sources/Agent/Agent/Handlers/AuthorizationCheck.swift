@@ -4,7 +4,7 @@ internal import AgentProtocol
 enum AuthorizationCheckHandler: MethodHandler {
   typealias Method = AuthorizationCheck
 
-  static func handle(_ params: AuthorizationCheck.Params, _ call: Call) async throws(RPCError) -> WireDecision {
+  static func handle(_ params: AuthorizationCheck.Params, _ call: Call) async throws(AgentFailure) -> WireDecision {
     let (_, decisions) = try await call.agent.decisions.decide(
       params.account, [params.capability], context: PolicyContext(params.context))
     return decisions[0]

@@ -5,7 +5,7 @@ enum AuthorizationCheckManyHandler: MethodHandler {
 
   static func handle(
     _ params: AuthorizationCheckMany.Params, _ call: Call
-  ) async throws(RPCError) -> AuthorizationCheckMany.Result {
+  ) async throws(AgentFailure) -> AuthorizationCheckMany.Result {
     let (account, decisions) = try await call.agent.decisions.decide(params.account, params.capabilities)
     return AuthorizationCheckMany.Result(account: account, decisions: decisions)
   }

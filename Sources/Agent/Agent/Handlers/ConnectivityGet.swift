@@ -3,7 +3,9 @@ internal import AgentProtocol
 enum ConnectivityGetHandler: MethodHandler {
   typealias Method = ConnectivityGet
 
-  static func handle(_ params: ConnectivityGet.Params, _ call: Call) async throws(RPCError) -> ConnectivityGet.Result {
+  static func handle(_ params: ConnectivityGet.Params, _ call: Call) async throws(AgentFailure)
+    -> ConnectivityGet.Result
+  {
     call.agent.connectivity.current
   }
 }

@@ -3,7 +3,9 @@ internal import AgentProtocol
 enum ConnectivityReportHandler: OrderedMethodHandler {
   typealias Method = ConnectivityReport
 
-  static func handle(_ params: ConnectivityReport.Params, _ call: Call) throws(RPCError) -> ConnectivityReport.Result {
+  static func handle(_ params: ConnectivityReport.Params, _ call: Call) throws(AgentFailure)
+    -> ConnectivityReport.Result
+  {
     call.agent.connectivity.reported(isOnline: params.online)
     if params.online { call.agent.connectivityMayHaveReturned() }
     return call.agent.connectivity.current

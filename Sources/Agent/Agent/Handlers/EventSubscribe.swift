@@ -5,7 +5,7 @@ internal import AgentProtocol
 enum EventSubscribeHandler: OrderedMethodHandler {
   typealias Method = EventSubscribe
 
-  static func handle(_ params: EventSubscribe.Params, _ call: Call) throws(RPCError) -> EventSubscribe.Result {
+  static func handle(_ params: EventSubscribe.Params, _ call: Call) throws(AgentFailure) -> EventSubscribe.Result {
     var accounts: Set<AccountID>?
     if let selectors = params.accounts {
       accounts = []

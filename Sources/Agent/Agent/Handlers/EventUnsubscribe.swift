@@ -3,9 +3,9 @@ internal import AgentProtocol
 enum EventUnsubscribeHandler: OrderedMethodHandler {
   typealias Method = EventUnsubscribe
 
-  static func handle(_ params: EventUnsubscribe.Params, _ call: Call) throws(RPCError) -> EventUnsubscribe.Result {
+  static func handle(_ params: EventUnsubscribe.Params, _ call: Call) throws(AgentFailure) -> EventUnsubscribe.Result {
     guard call.agent.events.unsubscribe(params.subscription, connection: call.connection.id) else {
-      throw RPCError(.notFound, "This connection has no such subscription.").with {
+      throw AgentFailure(.notFound, "This connection has no such subscription.").with {
         $0.details = [("kind", .text("subscription"))]
       }
     }

@@ -5,7 +5,7 @@ internal import AgentProtocol
 enum GrantCreateHandler: MethodHandler {
   typealias Method = GrantCreate
 
-  static func handle(_ params: GrantCreate.Params, _ call: Call) async throws(RPCError) -> GrantCreate.Result {
+  static func handle(_ params: GrantCreate.Params, _ call: Call) async throws(AgentFailure) -> GrantCreate.Result {
     var patterns: [MethodPattern] = []
     for (index, text) in params.methods.enumerated() {
       // A name that nothing has is a typing error, and a grant that does not work is found out too late.

@@ -4,7 +4,7 @@ internal import AgentProtocol
 enum GrantListHandler: MethodHandler {
   typealias Method = GrantList
 
-  static func handle(_ params: GrantList.Params, _ call: Call) async throws(RPCError) -> GrantList.Result {
+  static func handle(_ params: GrantList.Params, _ call: Call) async throws(AgentFailure) -> GrantList.Result {
     GrantList.Result(grants: try await call.agent.vault.grants(for: call).map { WireGrant($0) })
   }
 }

@@ -3,7 +3,7 @@ internal import AgentProtocol
 enum GrantRevokeHandler: MethodHandler {
   typealias Method = GrantRevoke
 
-  static func handle(_ params: GrantRevoke.Params, _ call: Call) async throws(RPCError) -> GrantRevoke.Result {
+  static func handle(_ params: GrantRevoke.Params, _ call: Call) async throws(AgentFailure) -> GrantRevoke.Result {
     try await call.agent.vault.revokeGrant(params.grant, for: call)
     return GrantRevoke.Result(grant: params.grant)
   }

@@ -3,7 +3,7 @@ internal import AgentProtocol
 enum PolicyExplainHandler: MethodHandler {
   typealias Method = PolicyExplain
 
-  static func handle(_ params: PolicyExplain.Params, _ call: Call) async throws(RPCError) -> WireDecision {
+  static func handle(_ params: PolicyExplain.Params, _ call: Call) async throws(AgentFailure) -> WireDecision {
     try await call.agent.decisions.explain(
       params.account, params.capability, at: params.at, assuming: params.assume)
   }

@@ -3,7 +3,7 @@ internal import AgentProtocol
 enum PolicyGetHandler: MethodHandler {
   typealias Method = PolicyGet
 
-  static func handle(_ params: PolicyGet.Params, _ call: Call) async throws(RPCError) -> PolicyGet.Result {
+  static func handle(_ params: PolicyGet.Params, _ call: Call) async throws(AgentFailure) -> PolicyGet.Result {
     let policy = try await call.agent.vault.policy(named: params.name)
     return PolicyGet.Result(name: policy.name, version: Int(policy.version), policy: policy.document)
   }

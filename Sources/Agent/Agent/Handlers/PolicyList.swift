@@ -3,7 +3,7 @@ internal import AgentProtocol
 enum PolicyListHandler: MethodHandler {
   typealias Method = PolicyList
 
-  static func handle(_ params: PolicyList.Params, _ call: Call) async throws(RPCError) -> PolicyList.Result {
+  static func handle(_ params: PolicyList.Params, _ call: Call) async throws(AgentFailure) -> PolicyList.Result {
     let policies = try await call.agent.vault.policies()
     return PolicyList.Result(policies: policies.map { WirePolicyReference(name: $0.name, version: Int($0.version)) })
   }

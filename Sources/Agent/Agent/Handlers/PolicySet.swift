@@ -4,7 +4,7 @@ internal import AgentProtocol
 enum PolicySetHandler: MethodHandler {
   typealias Method = PolicySet
 
-  static func handle(_ params: PolicySet.Params, _ call: Call) async throws(RPCError) -> PolicySet.Result {
+  static func handle(_ params: PolicySet.Params, _ call: Call) async throws(AgentFailure) -> PolicySet.Result {
     let document = try PolicyDocument(judging: params.policy, as: params.name)
     let previous = try await call.agent.vault.setPolicy(document, as: params.policy)
     call.agent.events.publish(PolicyChangedEvent(name: document.name, version: Int(document.version)))
@@ -15,7 +15,7 @@ enum PolicySetHandler: MethodHandler {
 
 extension PolicyDocument {
   /// Reads a document of a client's; `policyInvalid` tells everything that is wrong with it.
-  init(judging document: RawJSON, as name: String?) throws(RPCError) {
+  init(judging document: RawJSON, as name: String?) throws(AgentFailure) {
     do throws(PolicyProblems) {
       self = try PolicyDocument(parsing: document.withBytes { [UInt8]($0) }, expectedName: name)
     } catch {

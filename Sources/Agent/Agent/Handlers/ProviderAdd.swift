@@ -6,11 +6,11 @@ internal import AgentProtocol
 enum ProviderAddHandler: MethodHandler {
   typealias Method = ProviderAdd
 
-  static func handle(_ params: ProviderAdd.Params, _ call: Call) async throws(RPCError) -> ProviderAdd.Result {
+  static func handle(_ params: ProviderAdd.Params, _ call: Call) async throws(AgentFailure) -> ProviderAdd.Result {
     if params.clientId == nil, params.clientSecret != nil || params.clientKey != nil {
       throw .invalidParams("/clientId", expected: "the id of the client whose secret or key is given")
     }
-    let preset = try params.preset.map { name throws(RPCError) in try ProviderPreset.asked(name) }
+    let preset = try params.preset.map { name throws(AgentFailure) in try ProviderPreset.asked(name) }
     try await call.agent.vault.requireFreeProvider(params.name)
     var configuration = ProviderConfiguration(
       name: params.name, issuer: try ProviderPreset.issuer(params.issuer, of: preset),
@@ -29,7 +29,7 @@ enum ProviderAddHandler: MethodHandler {
       configuration: configuration, clientSecret: params.clientSecret, clientKey: params.clientKey)
     try provider.authenticate(by: params.tokenEndpointAuthMethod, signer: call.agent.environment.keys)
     if !configuration.knowsItsEndpoints {
-      do throws(RPCError) {
+      do throws(AgentFailure) {
         try await call.agent.discover(&provider)
       } catch {
         // Who forgot it hears that first.
@@ -38,7 +38,7 @@ enum ProviderAddHandler: MethodHandler {
       }
     }
     if params.clientId == nil { try await call.agent.register(&provider) }
-    do throws(RPCError) {
+    do throws(AgentFailure) {
       try await call.agent.vault.add(provider)
     } catch {
       call.agent.takeBackRegistration(of: provider)

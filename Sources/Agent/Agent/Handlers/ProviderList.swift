@@ -3,7 +3,7 @@ internal import AgentProtocol
 enum ProviderListHandler: MethodHandler {
   typealias Method = ProviderList
 
-  static func handle(_ params: ProviderList.Params, _ call: Call) async throws(RPCError) -> ProviderList.Result {
+  static func handle(_ params: ProviderList.Params, _ call: Call) async throws(AgentFailure) -> ProviderList.Result {
     ProviderList.Result(providers: try await call.agent.vault.sortedProviders(for: call).map { WireProvider($0) })
   }
 }

@@ -4,7 +4,8 @@ internal import AgentProtocol
 enum ProviderRemoveHandler: MethodHandler {
   typealias Method = ProviderRemove
 
-  static func handle(_ params: ProviderRemove.Params, _ call: Call) async throws(RPCError) -> ProviderRemove.Result {
+  static func handle(_ params: ProviderRemove.Params, _ call: Call) async throws(AgentFailure) -> ProviderRemove.Result
+  {
     let removed = try await call.agent.vault.removeProvider(named: params.provider.text)
     call.agent.takeBackRegistration(of: removed)
     return ProviderRemove.Result(removed: params.provider)

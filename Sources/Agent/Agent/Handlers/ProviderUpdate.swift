@@ -6,8 +6,9 @@ internal import AgentProtocol
 enum ProviderUpdateHandler: MethodHandler {
   typealias Method = ProviderUpdate
 
-  static func handle(_ params: ProviderUpdate.Params, _ call: Call) async throws(RPCError) -> ProviderUpdate.Result {
-    let preset = try params.preset.map { name throws(RPCError) in try ProviderPreset.asked(name) }
+  static func handle(_ params: ProviderUpdate.Params, _ call: Call) async throws(AgentFailure) -> ProviderUpdate.Result
+  {
+    let preset = try params.preset.map { name throws(AgentFailure) in try ProviderPreset.asked(name) }
     var provider = try await call.agent.vault.provider(named: params.provider.text)
     let (before, known) = (provider.configuration, provider)
     provider.configuration.issuer = params.issuer ?? provider.configuration.issuer

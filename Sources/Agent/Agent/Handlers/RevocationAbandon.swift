@@ -5,7 +5,7 @@ enum RevocationAbandonHandler: MethodHandler {
 
   static func handle(
     _ params: RevocationAbandon.Params, _ call: Call
-  ) async throws(RPCError) -> RevocationAbandon.Result {
+  ) async throws(AgentFailure) -> RevocationAbandon.Result {
     guard let entry = try await call.agent.vault.outbox(for: call).first(where: { $0.name == params.revocation })
     else {
       throw .revocationNotFound

@@ -3,7 +3,8 @@ internal import AgentProtocol
 enum RevocationListHandler: MethodHandler {
   typealias Method = RevocationList
 
-  static func handle(_ params: RevocationList.Params, _ call: Call) async throws(RPCError) -> RevocationList.Result {
+  static func handle(_ params: RevocationList.Params, _ call: Call) async throws(AgentFailure) -> RevocationList.Result
+  {
     RevocationList.Result(
       revocations: try await call.agent.vault.outbox(for: call).map { WireRevocation($0, call.agent.time) })
   }

@@ -4,7 +4,9 @@ internal import AgentProtocol
 enum RevocationRetryHandler: MethodHandler {
   typealias Method = RevocationRetry
 
-  static func handle(_ params: RevocationRetry.Params, _ call: Call) async throws(RPCError) -> RevocationRetry.Result {
+  static func handle(_ params: RevocationRetry.Params, _ call: Call) async throws(AgentFailure)
+    -> RevocationRetry.Result
+  {
     let vault = call.agent.vault
     let entries = try await vault.outbox(for: call).filter {
       params.revocation == nil || $0.name == params.revocation
@@ -16,8 +18,8 @@ enum RevocationRetryHandler: MethodHandler {
   }
 }
 
-extension RPCError {
-  static let revocationNotFound = RPCError(
+extension AgentFailure {
+  static let revocationNotFound = AgentFailure(
     .notFound, "There is no such revocation: it was confirmed, abandoned, or never queued."
   ).with { $0.details = [("kind", .text("revocation"))] }
 }

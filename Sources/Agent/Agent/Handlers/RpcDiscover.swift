@@ -3,7 +3,7 @@ internal import AgentProtocol
 enum RpcDiscoverHandler: MethodHandler {
   typealias Method = RpcDiscover
 
-  static func handle(_ params: RpcDiscover.Params, _ call: Call) async throws(RPCError) -> RpcDiscover.Result {
+  static func handle(_ params: RpcDiscover.Params, _ call: Call) async throws(AgentFailure) -> RpcDiscover.Result {
     RawJSON(OpenRPCDocument.text)
   }
 }

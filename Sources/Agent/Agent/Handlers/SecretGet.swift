@@ -3,7 +3,7 @@ internal import AgentProtocol
 enum SecretGetHandler: MethodHandler {
   typealias Method = SecretGet
 
-  static func handle(_ params: SecretGet.Params, _ call: Call) async throws(RPCError) -> SecretGet.Result {
+  static func handle(_ params: SecretGet.Params, _ call: Call) async throws(AgentFailure) -> SecretGet.Result {
     let (account, value) = try await call.agent.vault.secret(params.name, of: params.account)
     return SecretGet.Result(account: account, name: params.name, value: value)
   }

@@ -3,7 +3,7 @@ internal import AgentProtocol
 enum SecretListHandler: MethodHandler {
   typealias Method = SecretList
 
-  static func handle(_ params: SecretList.Params, _ call: Call) async throws(RPCError) -> SecretList.Result {
+  static func handle(_ params: SecretList.Params, _ call: Call) async throws(AgentFailure) -> SecretList.Result {
     let (account, names) = try await call.agent.vault.secretNames(of: params.account)
     return SecretList.Result(account: account, names: names)
   }

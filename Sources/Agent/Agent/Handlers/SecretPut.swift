@@ -3,7 +3,7 @@ internal import AgentProtocol
 enum SecretPutHandler: MethodHandler {
   typealias Method = SecretPut
 
-  static func handle(_ params: SecretPut.Params, _ call: Call) async throws(RPCError) -> SecretPut.Result {
+  static func handle(_ params: SecretPut.Params, _ call: Call) async throws(AgentFailure) -> SecretPut.Result {
     let account = try await call.agent.vault.putSecret(params.name, params.value, of: params.account)
     return SecretPut.Result(account: account, name: params.name)
   }

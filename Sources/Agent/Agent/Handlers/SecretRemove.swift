@@ -3,7 +3,7 @@ internal import AgentProtocol
 enum SecretRemoveHandler: MethodHandler {
   typealias Method = SecretRemove
 
-  static func handle(_ params: SecretRemove.Params, _ call: Call) async throws(RPCError) -> SecretRemove.Result {
+  static func handle(_ params: SecretRemove.Params, _ call: Call) async throws(AgentFailure) -> SecretRemove.Result {
     let account = try await call.agent.vault.removeSecret(params.name, of: params.account)
     return SecretRemove.Result(account: account, name: params.name)
   }

@@ -5,7 +5,7 @@ internal import AgentProtocol
 enum SignInBeginHandler: MethodHandler {
   typealias Method = SignInBegin
 
-  static func handle(_ params: SignInBegin.Params, _ call: Call) async throws(RPCError) -> SignInBegin.Result {
+  static func handle(_ params: SignInBegin.Params, _ call: Call) async throws(AgentFailure) -> SignInBegin.Result {
     var wishes = SignInJob.Wishes(alias: params.alias, scopes: params.scopes, prompt: params.prompt)
     if params.prompt != nil, params.flow == .device {
       // RFC 8628 has no such parameter. Whoever asks for a new login must not believe that there was one.

@@ -3,7 +3,7 @@ internal import AgentProtocol
 enum SignInCancelHandler: MethodHandler {
   typealias Method = SignInCancel
 
-  static func handle(_ params: SignInCancel.Params, _ call: Call) async throws(RPCError) -> SignInCancel.Result {
+  static func handle(_ params: SignInCancel.Params, _ call: Call) async throws(AgentFailure) -> SignInCancel.Result {
     try await call.agent.signIns.requireSeen(params.signIn, by: call)
     try await call.agent.signIns.cancel(params.signIn)
     return SignInCancel.Result(signIn: params.signIn)

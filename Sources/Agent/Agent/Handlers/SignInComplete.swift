@@ -3,11 +3,12 @@ internal import AgentProtocol
 enum SignInCompleteHandler: MethodHandler {
   typealias Method = SignInComplete
 
-  static func handle(_ params: SignInComplete.Params, _ call: Call) async throws(RPCError) -> SignInComplete.Result {
+  static func handle(_ params: SignInComplete.Params, _ call: Call) async throws(AgentFailure) -> SignInComplete.Result
+  {
     try await call.agent.signIns.requireSeen(params.signIn, by: call)
     let agent = call.agent
     // The work is the agent's: a caller that goes away must not lose what the provider has issued.
-    let status = try await agent.background.finish { () async throws(RPCError) in
+    let status = try await agent.background.finish { () async throws(AgentFailure) in
       try await agent.signIns.complete(params.signIn, with: params.redirectUrl)
     }
     return try WireSignInProgress(params.signIn, status)
@@ -16,7 +17,7 @@ enum SignInCompleteHandler: MethodHandler {
 
 extension WireSignInProgress {
   /// A sign-in that failed is an error of whoever asks about it.
-  init(_ id: String, _ status: SignInJob.Status) throws(RPCError) {
+  init(_ id: String, _ status: SignInJob.Status) throws(AgentFailure) {
     switch status {
     case .pending: self.init(signIn: id, status: .pending)
     case .completed(let account): self.init(signIn: id, status: .completed, account: account)

@@ -4,13 +4,13 @@ internal import AgentProtocol
 enum SignInWaitHandler: MethodHandler {
   typealias Method = SignInWait
 
-  static func handle(_ params: SignInWait.Params, _ call: Call) async throws(RPCError) -> SignInWait.Result {
+  static func handle(_ params: SignInWait.Params, _ call: Call) async throws(AgentFailure) -> SignInWait.Result {
     try await call.agent.signIns.requireSeen(params.signIn, by: call)
     let desk = call.agent.signIns
     let id = params.signIn
     // The end of the caller's patience is an answer here: `pending`.
     let status = try await withDeadline(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
-      () async throws(RPCError) in try await desk.wait(id)
+      () async throws(AgentFailure) in try await desk.wait(id)
     }
     if status == nil { _ = try await desk.progress(id) }
     let known = status ?? .pending

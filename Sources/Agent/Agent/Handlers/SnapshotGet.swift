@@ -5,12 +5,12 @@ internal import AgentProtocol
 enum SnapshotGetHandler: MethodHandler {
   typealias Method = SnapshotGet
 
-  static func handle(_ params: SnapshotGet.Params, _ call: Call) async throws(RPCError) -> SnapshotGet.Result {
+  static func handle(_ params: SnapshotGet.Params, _ call: Call) async throws(AgentFailure) -> SnapshotGet.Result {
     let profile = try await call.agent.vault.readable(params.account)
     return try await snapshot(of: profile, call)
   }
 
-  static func snapshot(of profile: AccountProfile, _ call: Call) async throws(RPCError) -> WireSnapshot {
+  static func snapshot(of profile: AccountProfile, _ call: Call) async throws(AgentFailure) -> WireSnapshot {
     guard let (snapshot, _) = try await call.agent.accounts.account(profile.id).snapshot() else {
       throw .snapshotNotFound(profile.id)
     }
@@ -22,13 +22,13 @@ enum SnapshotGetHandler: MethodHandler {
   }
 }
 
-extension RPCError {
-  fileprivate static func snapshotNotFound(_ account: AccountID) -> RPCError {
-    RPCError(.notFound, "Nothing is known yet of what this account may do. `snapshot.refresh` asks its provider.").with
-    {
-      $0.account = account
-      $0.remedies = [.connect]
-      $0.details = [("kind", .text("snapshot"))]
-    }
+extension AgentFailure {
+  fileprivate static func snapshotNotFound(_ account: AccountID) -> AgentFailure {
+    AgentFailure(.notFound, "Nothing is known yet of what this account may do. `snapshot.refresh` asks its provider.")
+      .with {
+        $0.account = account
+        $0.remedies = [.connect]
+        $0.details = [("kind", .text("snapshot"))]
+      }
   }
 }

@@ -4,13 +4,13 @@ internal import AgentProtocol
 enum StepUpEnrollHandler: MethodHandler {
   typealias Method = StepUpEnroll
 
-  static func handle(_ params: StepUpEnroll.Params, _ call: Call) async throws(RPCError) -> StepUpEnroll.Result {
+  static func handle(_ params: StepUpEnroll.Params, _ call: Call) async throws(AgentFailure) -> StepUpEnroll.Result {
     let agent = call.agent
     let profile = try await agent.vault.profile(params.account)
     // Refused before the person is asked for anything.
     _ = try await agent.vault.placeForNew(.pin, of: profile.id)
     let pin = try await agent.pin(params.pin, params.prompt, .newPIN(for: profile), of: profile.id)
-    let status = try await agent.background.finish { () async throws(RPCError) in
+    let status = try await agent.background.finish { () async throws(AgentFailure) in
       try await agent.stepUpCoordinator.enroll(pin, by: .pin, for: profile.id)
     }
     return WireStepUpStatus(status, agent)

@@ -3,7 +3,7 @@ internal import AgentProtocol
 enum StepUpStatusHandler: MethodHandler {
   typealias Method = StepUpStatus
 
-  static func handle(_ params: StepUpStatus.Params, _ call: Call) async throws(RPCError) -> StepUpStatus.Result {
+  static func handle(_ params: StepUpStatus.Params, _ call: Call) async throws(AgentFailure) -> StepUpStatus.Result {
     WireStepUpStatus(try await call.agent.vault.stepUpStatus(params.account), call.agent)
   }
 }

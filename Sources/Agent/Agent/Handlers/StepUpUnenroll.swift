@@ -3,7 +3,8 @@ internal import AgentProtocol
 enum StepUpUnenrollHandler: MethodHandler {
   typealias Method = StepUpUnenroll
 
-  static func handle(_ params: StepUpUnenroll.Params, _ call: Call) async throws(RPCError) -> StepUpUnenroll.Result {
+  static func handle(_ params: StepUpUnenroll.Params, _ call: Call) async throws(AgentFailure) -> StepUpUnenroll.Result
+  {
     let id = try await call.agent.vault.profile(params.account).id
     return WireStepUpStatus(try await call.agent.vault.unenroll(id), call.agent)
   }

@@ -4,14 +4,14 @@ internal import AgentProtocol
 enum StepUpVerifyHandler: MethodHandler {
   typealias Method = StepUpVerify
 
-  static func handle(_ params: StepUpVerify.Params, _ call: Call) async throws(RPCError) -> StepUpVerify.Result {
+  static func handle(_ params: StepUpVerify.Params, _ call: Call) async throws(AgentFailure) -> StepUpVerify.Result {
     let agent = call.agent
     // Refused before the person is asked for anything.
     let profile = try await agent.vault.requireTriable(params.account, by: .pin)
     let pin = try await agent.pin(params.pin, params.prompt, .pin(of: profile), of: profile.id)
     let duration = params.durationSeconds.map { Milliseconds.seconds(Int64($0)) }
     // A guess that was counted is judged, whether its caller still waits or not.
-    let validUntil = try await agent.background.finish { () async throws(RPCError) in
+    let validUntil = try await agent.background.finish { () async throws(AgentFailure) in
       try await agent.stepUpCoordinator.verify(pin, by: .pin, of: profile.id, for: duration)
     }
     return StepUpVerify.Result(account: profile.id, validUntil: validUntil)

@@ -6,20 +6,20 @@ internal import AgentProtocol
 enum TokenGetHandler: MethodHandler {
   typealias Method = TokenGet
 
-  static func handle(_ params: TokenGet.Params, _ call: Call) async throws(RPCError) -> TokenGet.Result {
+  static func handle(_ params: TokenGet.Params, _ call: Call) async throws(AgentFailure) -> TokenGet.Result {
     let minimum = Milliseconds.seconds(Int64(params.minimumLifetimeSeconds))
     return try await token(params, .usable(minimumLifetime: minimum), call)
   }
 
   static func token(
     _ params: WireTokenRequest, _ demand: TokenMachine.Demand, _ call: Call
-  ) async throws(RPCError) -> WireToken {
+  ) async throws(AgentFailure) -> WireToken {
     let account = try await call.agent.accounts.actor(params.account)
     let key = TokenKey(resource: params.resource, scopes: params.scopes.map { ScopeSet($0) })
     let answer = try await withDeadline(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
-      () async throws(RPCError) in try await account.token(key, demand)
+      () async throws(AgentFailure) in try await account.token(key, demand)
     }
-    guard let answer else { throw RPCError.timedOut.with { $0.account = account.id } }
+    guard let answer else { throw AgentFailure.timedOut.with { $0.account = account.id } }
     return WireToken(answer)
   }
 }

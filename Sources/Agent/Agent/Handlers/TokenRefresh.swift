@@ -4,7 +4,7 @@ internal import AgentProtocol
 enum TokenRefreshHandler: MethodHandler {
   typealias Method = TokenRefresh
 
-  static func handle(_ params: TokenRefresh.Params, _ call: Call) async throws(RPCError) -> TokenRefresh.Result {
+  static func handle(_ params: TokenRefresh.Params, _ call: Call) async throws(AgentFailure) -> TokenRefresh.Result {
     try await TokenGetHandler.token(params, .forced, call)
   }
 }

@@ -6,11 +6,11 @@ internal import AgentProtocol
 enum TokenRejectHandler: MethodHandler {
   typealias Method = TokenReject
 
-  static func handle(_ params: TokenReject.Params, _ call: Call) async throws(RPCError) -> TokenReject.Result {
+  static func handle(_ params: TokenReject.Params, _ call: Call) async throws(AgentFailure) -> TokenReject.Result {
     let account = try await call.agent.accounts.actor(params.account)
     if let challenge = params.challenge, let claims = StepUpChallenge.claims(in: challenge) {
       // No exchange can answer this: the provider wants the person (RFC 9470 §3).
-      throw RPCError(TokenMachine.Refusal.interaction(claims: claims.isEmpty ? nil : claims), account: account.id)
+      throw AgentFailure(TokenMachine.Refusal.interaction(claims: claims.isEmpty ? nil : claims), account: account.id)
     }
     return WireToken(try await account.replacement(of: params.fingerprint))
   }

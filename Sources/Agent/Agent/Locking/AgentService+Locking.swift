@@ -18,8 +18,8 @@ extension AgentService {
   /// provider comes to its end, and finds its place at the next unlocking.
   func lock(because reason: LockReason) async {
     // To its end, also if the caller goes away.
-    do throws(RPCError) {
-      try await background.finish { [self] () async throws(RPCError) in
+    do throws(AgentFailure) {
+      try await background.finish { [self] () async throws(AgentFailure) in
         try await door.pass {
           guard await self.vault.leave(because: reason) else { return }
           await self.release()
@@ -51,14 +51,14 @@ extension AgentService {
 
   /// Opens the vault as `open` does it, and goes on with what waited for that.
   func unlock(
-    _ event: AuditEntry.Event, by open: @escaping @Sendable (VaultActor) async throws(RPCError) -> Void
-  ) async throws(RPCError) {
-    try await background.finish { [self] () async throws(RPCError) in
-      try await door.pass { () async throws(RPCError) in
+    _ event: AuditEntry.Event, by open: @escaping @Sendable (VaultActor) async throws(AgentFailure) -> Void
+  ) async throws(AgentFailure) {
+    try await background.finish { [self] () async throws(AgentFailure) in
+      try await door.pass { () async throws(AgentFailure) in
         let wasOpen = await self.vault.vaultIsOpen
         try await open(self.vault)
         guard !wasOpen else { return }
-        do throws(RPCError) {
+        do throws(AgentFailure) {
           try await self.vault.enter(event)
         } catch {
           // Somebody may have begun to work in between.

@@ -5,8 +5,8 @@ actor AsyncMutex {
   private var waiting: [CheckedContinuation<Void, Never>] = []
 
   func pass<Result: Sendable>(
-    _ body: @Sendable () async throws(RPCError) -> Result
-  ) async throws(RPCError) -> Result {
+    _ body: @Sendable () async throws(AgentFailure) -> Result
+  ) async throws(AgentFailure) -> Result {
     if isBusy { await withCheckedContinuation { waiting.append($0) } }
     isBusy = true
     defer { if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() } }

@@ -6,19 +6,19 @@ internal import Secrets
 /// What came while the vault was locked: durable then, attributed when it is opened.
 extension VaultActor {
   /// Keeps what work that was on its way brought to a locked vault.
-  func drop(_ dropped: PendingRecord) throws(RPCError) {
+  func drop(_ dropped: PendingRecord) throws(AgentFailure) {
     guard let inboxWriter else { throw .locked }
     let row = inboxWriter.seal(dropped, name: entropy.bytes(16))
     do throws(StoreFailure) {
       try store.commit([.put(row)])
     } catch {
-      throw RPCError(.store(error))
+      throw AgentFailure(.store(error))
     }
   }
 
   /// The journal hears at the next unlocking that this request spent nothing. With the vault open it will hear of it
   /// from whoever knows more.
-  func dropUnspent(_ intent: ExchangeIntent, of id: AccountID) throws(RPCError) {
+  func dropUnspent(_ intent: ExchangeIntent, of id: AccountID) throws(AgentFailure) {
     if !vaultIsOpen { try drop(.unspent(intent, of: id)) }
   }
 
@@ -27,7 +27,7 @@ extension VaultActor {
   /// An answer belongs to the journal's request or to none: its nonce says which, and of two with the same one the
   /// second is a copy. What belongs to no request of now came to an account that was signed out, or in again: its token
   /// is nobody's, and is revoked. A drop that does not open was not made by this agent, or is of an earlier box.
-  func drainInbox() throws(RPCError) {
+  func drainInbox() throws(AgentFailure) {
     let number = dropBoxNumber
     let drops = try onVault { (vault) throws(VaultFailure) in try vault.drops(inBox: number) }
     guard !drops.isEmpty else { return }

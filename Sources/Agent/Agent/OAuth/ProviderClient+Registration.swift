@@ -8,21 +8,23 @@ internal import Secrets
 /// The agent registers itself where that is offered (RFC 7591), and takes its registration back (RFC 7592).
 extension ProviderClient {
   /// A public, native client that listens on loopback (RFC 8252): nothing is asked for that needs an administrator.
-  func register(at endpoint: String) async throws(RPCError) -> ClientRegistration.Answer {
+  func register(at endpoint: String) async throws(AgentFailure) -> ClientRegistration.Answer {
     let fields = [HTTPField("Content-Type", "application/json"), HTTPField("Accept", "application/json")]
     switch await send(request("POST", endpoint, fields: fields, body: registrationRequest)) {
     case .response(let response) where (200...299).contains(response.status):
       if let answer = ClientRegistration.Answer(body: response.body) { return answer }
-      throw RPCError(
+      throw AgentFailure(
         .providerMisconfigured, "The provider registered a client that this agent can't be. " + Self.byHand
       ).with { $0.reason = "registrationRefused" }
     case .response(let response):
       let refusal = TokenEndpointRefusal(response, now: environment.clock.wall())
       if refusal.status == 429 || refusal.status >= 500 {
-        throw RPCError(.providerUnavailable, "The provider could not answer now. Nothing was changed; try again later.")
-          .with { $0.retryAfter = refusal.retryAfter.map { min($0, FailureClassifier.longestPause) } }
+        throw AgentFailure(
+          .providerUnavailable, "The provider could not answer now. Nothing was changed; try again later."
+        )
+        .with { $0.retryAfter = refusal.retryAfter.map { min($0, FailureClassifier.longestPause) } }
       }
-      throw RPCError(.providerMisconfigured, "The provider does not let this agent register itself. " + Self.byHand)
+      throw AgentFailure(.providerMisconfigured, "The provider does not let this agent register itself. " + Self.byHand)
         .with {
           $0.reason = "registrationRefused"
           if let error = refusal.error, Self.errors.contains(error) {

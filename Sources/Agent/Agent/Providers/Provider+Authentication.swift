@@ -29,7 +29,7 @@ extension Provider {
   /// Takes the choice, or says what is missing for it.
   mutating func authenticate(
     by chosen: WireClientAuthMethod?, signer: any ClientKeySigner
-  ) throws(RPCError) {
+  ) throws(AgentFailure) {
     if let clientKey {
       guard let key = ClientKey(clientKey), let own = signer.algorithm(of: key.material),
         signer.sign([], by: key.material, algorithm: key.algorithm ?? own) != nil

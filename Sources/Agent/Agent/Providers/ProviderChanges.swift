@@ -21,7 +21,7 @@ struct ProviderChanges {
 
 extension ProviderConfiguration {
   /// Applies the changes, or says which one can't be. What the schema can't say is judged here.
-  mutating func apply(_ changes: ProviderChanges) throws(RPCError) {
+  mutating func apply(_ changes: ProviderChanges) throws(AgentFailure) {
     guard let url = HTTPURL(issuer), url.scheme == .https || url.isLoopback, url.query == nil else {
       throw .invalidParams("/issuer", expected: "an https URL without a query; http only on a loopback host")
     }
@@ -73,7 +73,7 @@ extension ProviderConfiguration {
 }
 
 extension ServerMetadata.Endpoints {
-  init(_ wire: WireEndpoints) throws(RPCError) {
+  init(_ wire: WireEndpoints) throws(AgentFailure) {
     self.init()
     authorization = try Self.url("authorization", wire.authorization)
     token = try Self.url("token", wire.token)
@@ -87,7 +87,7 @@ extension ServerMetadata.Endpoints {
     pushedAuthorizationRequest = try Self.url("pushedAuthorizationRequest", wire.pushedAuthorizationRequest)
   }
 
-  private static func url(_ name: String, _ text: String?) throws(RPCError) -> String? {
+  private static func url(_ name: String, _ text: String?) throws(AgentFailure) -> String? {
     guard let text else { return nil }
     guard let url = HTTPURL(text), url.scheme == .https || url.isLoopback else {
       throw .invalidParams("/endpoints/" + name, expected: "an https URL; http only on a loopback host")
@@ -97,7 +97,7 @@ extension ServerMetadata.Endpoints {
 }
 
 extension ProviderConfiguration.Redirect {
-  init(_ wire: WireRedirect) throws(RPCError) {
+  init(_ wire: WireRedirect) throws(AgentFailure) {
     self.init()
     if let host = wire.host {
       guard let url = HTTPURL("http://\(host)/"), url.isLoopback else {
@@ -114,7 +114,7 @@ extension ProviderConfiguration.Redirect {
 }
 
 extension ProviderConfiguration.RefreshRule {
-  init(_ wire: WireRefreshRules) throws(RPCError) {
+  init(_ wire: WireRefreshRules) throws(AgentFailure) {
     self.init()
     reuse = Reuse(rawValue: wire.reuse.rawValue) ?? .strict
     if let seconds = wire.graceSeconds { graceSeconds = Int64(seconds) }

@@ -5,7 +5,7 @@ internal import AgentProtocol
 /// Presets in `provider.add` and `provider.update`: what was said explicitly wins.
 extension ProviderPreset {
   /// The preset that was asked for; the error tells which there are.
-  static func asked(_ name: String) throws(RPCError) -> ProviderPreset {
+  static func asked(_ name: String) throws(AgentFailure) -> ProviderPreset {
     guard let preset = named(name) else {
       throw .invalidParams("/preset", expected: "one of " + all.map(\.name).joined(separator: ", "))
     }
@@ -13,7 +13,7 @@ extension ProviderPreset {
   }
 
   /// The issuer that was given, or the one that all customers of the preset share.
-  static func issuer(_ given: String?, of preset: ProviderPreset?) throws(RPCError) -> String {
+  static func issuer(_ given: String?, of preset: ProviderPreset?) throws(AgentFailure) -> String {
     if let issuer = given ?? preset?.issuer { return issuer }
     let looks = preset?.issuerTemplate.map { ", which looks like \($0)" } ?? ""
     throw .invalidParams("/issuer", expected: "the provider's issuer" + looks)

@@ -5,7 +5,7 @@ internal import Secrets
 
 /// The configured providers.
 extension VaultActor {
-  func provider(named name: String) throws(RPCError) -> Provider {
+  func provider(named name: String) throws(AgentFailure) -> Provider {
     _ = try unlockedVault()
     guard let name = ProviderName(name) else { throw .providerNotFound }
     if let provider = providers[name] { return provider }
@@ -13,7 +13,7 @@ extension VaultActor {
   }
 
   /// One that the caller sees; another one is as none.
-  func provider(_ name: ProviderName, for call: Call) throws(RPCError) -> Provider {
+  func provider(_ name: ProviderName, for call: Call) throws(AgentFailure) -> Provider {
     _ = try unlockedVault()
     guard call.limits == nil || profiles.values.contains(where: { $0.provider == name && call.sees($0) }) else {
       throw .providerNotFound
@@ -22,13 +22,13 @@ extension VaultActor {
   }
 
   /// Is there a record of this provider that does not open?
-  func isDamaged(_ provider: ProviderName) throws(RPCError) -> Bool {
+  func isDamaged(_ provider: ProviderName) throws(AgentFailure) -> Bool {
     guard !damagedProviders.isEmpty else { return false }
     return try onVault { (vault) throws(VaultFailure) in try damagedProviders.contains(vault.place(of: provider)) }
   }
 
   /// Those that the caller's accounts belong to; all of them where nothing limits it.
-  func sortedProviders(for call: Call) throws(RPCError) -> [Provider] {
+  func sortedProviders(for call: Call) throws(AgentFailure) -> [Provider] {
     _ = try unlockedVault()
     let all = providers.values.sorted { $0.configuration.name < $1.configuration.name }
     guard call.limits != nil else { return all }
@@ -38,7 +38,7 @@ extension VaultActor {
 
   /// Adds a provider; a name that is taken is refused, since accounts hang on it. One whose record does not open is
   /// replaced, if it is the one that its accounts signed in to: their tokens go nowhere else.
-  func add(_ provider: Provider) throws(RPCError) {
+  func add(_ provider: Provider) throws(AgentFailure) {
     try requireFreeProvider(provider.configuration.name)
     guard try !isDamaged(provider.configuration.name) || isOfItsAccounts(provider) else {
       throw .invalidParams("/issuer", expected: "the issuer of the accounts that this provider has")
@@ -52,20 +52,20 @@ extension VaultActor {
     }
   }
 
-  func requireFreeProvider(_ name: ProviderName) throws(RPCError) {
+  func requireFreeProvider(_ name: ProviderName) throws(AgentFailure) {
     _ = try unlockedVault()
     guard providers[name] == nil else {
       throw .invalidParams("/name", expected: "a name that no provider has yet")
     }
   }
 
-  func update(_ provider: Provider) throws(RPCError) {
+  func update(_ provider: Provider) throws(AgentFailure) {
     guard providers[provider.configuration.name] != nil else { throw .providerNotFound }
     try save(provider, [audited(.providerUpdate, .provider(provider.configuration.name))])
   }
 
   /// What a provider said of itself since, if it is still there.
-  func remember(_ metadata: ServerMetadata, of asked: ProviderConfiguration) throws(RPCError) {
+  func remember(_ metadata: ServerMetadata, of asked: ProviderConfiguration) throws(AgentFailure) {
     // Another issuer may have the name by now.
     guard var provider = providers[asked.name], provider.configuration.issuer == asked.issuer else { return }
     provider.learn(metadata, at: time.now(for: asked.name))
@@ -73,7 +73,7 @@ extension VaultActor {
   }
 
   /// Removes a provider that no account uses any more, and returns what it was.
-  func removeProvider(named name: String) throws(RPCError) -> Provider {
+  func removeProvider(named name: String) throws(AgentFailure) -> Provider {
     let provider = try provider(named: name)
     let users = profiles.values.filter { $0.provider == provider.configuration.name }.map(\.id).sorted()
     guard users.isEmpty else {
@@ -94,7 +94,7 @@ extension VaultActor {
     return provider
   }
 
-  private func save(_ provider: Provider, _ entry: [VaultChange] = []) throws(RPCError) {
+  private func save(_ provider: Provider, _ entry: [VaultChange] = []) throws(AgentFailure) {
     let place = try onVault { (vault) throws(VaultFailure) in
       let place = try vault.place(of: provider.configuration.name)
       try vault.apply([.put(.vault, .provider, id: place, provider.record)] + entry)
@@ -112,9 +112,9 @@ extension Vault {
   }
 }
 
-extension RPCError {
-  static func providerDamaged(_ account: AccountID? = nil) -> RPCError {
-    RPCError(
+extension AgentFailure {
+  static func providerDamaged(_ account: AccountID? = nil) -> AgentFailure {
+    AgentFailure(
       .integrity,
       "The record of this provider does not open. Its accounts wait for it; others are not touched. Add the provider again under its name, or restore the store from a backup."
     ).with {

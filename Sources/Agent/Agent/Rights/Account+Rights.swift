@@ -16,8 +16,8 @@ extension Account {
     var isDue = false
     var begun: UInt64 = 0
     /// What the last one came to; nil is good.
-    var last: (number: UInt64, failure: RPCError?) = (0, nil)
-    var waiting: [(after: UInt64, caller: CheckedContinuation<RPCError?, Never>)] = []
+    var last: (number: UInt64, failure: AgentFailure?) = (0, nil)
+    var waiting: [(after: UInt64, caller: CheckedContinuation<AgentFailure?, Never>)] = []
     /// Since the last exchange.
     var retries = 0
   }
@@ -26,7 +26,7 @@ extension Account {
   private static let mostRetries = 5
 
   /// The snapshot and its age on the provider's timeline; nil if there is none. Without I/O once the account is loaded.
-  func snapshot() async throws(RPCError) -> (snapshot: AuthorizationSnapshot, age: Milliseconds)? {
+  func snapshot() async throws(AgentFailure) -> (snapshot: AuthorizationSnapshot, age: Milliseconds)? {
     try await load()
     guard let loaded else { throw .locked }
     return snapshot(of: loaded)
@@ -42,7 +42,7 @@ extension Account {
 
   /// An exchange, whose tokens tell, and then whoever else is to be asked. Of a grant that can't be exchanged, only the
   /// others.
-  func refreshSnapshot() async throws(RPCError) {
+  func refreshSnapshot() async throws(AgentFailure) {
     try await load()
     guard let start = loaded else { throw .locked }
     let asked = question.begun
@@ -61,7 +61,7 @@ extension Account {
     if let failure = ended.failure { throw failure.with { $0.account = self.id } }
   }
 
-  private struct Ended: Sendable { var failure: RPCError? }
+  private struct Ended: Sendable { var failure: AgentFailure? }
 
   /// The end of a question that was begun after this one.
   private func nextRights(after number: UInt64) async -> Ended {
@@ -74,7 +74,7 @@ extension Account {
   }
 
   /// Whoever waits is told; the question that is on its way comes to its end.
-  func refuseQuestion(_ error: RPCError) {
+  func refuseQuestion(_ error: AgentFailure) {
     let waiting = question.waiting
     question.waiting = []
     for one in waiting { one.caller.resume(returning: error) }
@@ -107,7 +107,7 @@ extension Account {
     planRetry()
   }
 
-  private func endQuestion(_ failure: RPCError?) {
+  private func endQuestion(_ failure: AgentFailure?) {
     question.isAsking = false
     question.last = (question.begun, failure)
     let waiting = question.waiting
@@ -116,7 +116,7 @@ extension Account {
   }
 
   /// Asks whoever tells rights beside the tokens. Both are asked, whatever the first one says.
-  private func ask() async -> RPCError? {
+  private func ask() async -> AgentFailure? {
     guard let start = loaded else { return .locked }
     let provider: Provider
     do {
@@ -130,14 +130,14 @@ extension Account {
     guard let token = standardToken else { return .noTokenToAskWith }
     let client = dependencies.client(of: provider)
     let subject = start.profile.identity.subject
-    var failure: RPCError?
+    var failure: AgentFailure?
     if asksUserInfo {
-      failure = await hear(start.profile.epoch) { () async throws(RPCError) in
+      failure = await hear(start.profile.epoch) { () async throws(AgentFailure) in
         try await client.userInfoRights(token, subject: subject)
       }
     }
     if asksEntitlements {
-      let second = await hear(start.profile.epoch) { () async throws(RPCError) in
+      let second = await hear(start.profile.epoch) { () async throws(AgentFailure) in
         try await client.entitlements(token, subject: subject)
       }
       failure = failure ?? second
@@ -146,9 +146,9 @@ extension Account {
   }
 
   private func hear(
-    _ epoch: UInt64, _ question: () async throws(RPCError) -> (RightsUpdate, BootInstant)
-  ) async -> RPCError? {
-    do throws(RPCError) {
+    _ epoch: UInt64, _ question: () async throws(AgentFailure) -> (RightsUpdate, BootInstant)
+  ) async -> AgentFailure? {
+    do throws(AgentFailure) {
       let (told, sentAt) = try await question()
       tell(try await dependencies.vault.keep(told, sentAt: sentAt, epoch: epoch, of: id))
       return nil
@@ -213,11 +213,11 @@ extension SnapshotChangedEvent {
   }
 }
 
-extension RPCError {
-  fileprivate static let noTokenToAskWith = RPCError(
+extension AgentFailure {
+  fileprivate static let noTokenToAskWith = AgentFailure(
     .providerUnavailable, "There is no access token to ask with now. The last snapshot is kept; try again later.")
 
-  fileprivate static func onlySignInTells(_ account: AccountID) -> RPCError {
-    RPCError(TokenMachine.Refusal.reauthenticate(reason: "noRefreshToken"), account: account)
+  fileprivate static func onlySignInTells(_ account: AccountID) -> AgentFailure {
+    AgentFailure(TokenMachine.Refusal.reauthenticate(reason: "noRefreshToken"), account: account)
   }
 }

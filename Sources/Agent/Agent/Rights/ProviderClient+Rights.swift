@@ -14,7 +14,8 @@ extension ProviderClient {
   private static let rightsBytes = 1 << 20
 
   /// Of this person, or nothing: userinfo whose subject is another must not be used (§5.3.2).
-  func userInfoRights(_ accessToken: Secret, subject: String) async throws(RPCError) -> (RightsUpdate, BootInstant) {
+  func userInfoRights(_ accessToken: Secret, subject: String) async throws(AgentFailure) -> (RightsUpdate, BootInstant)
+  {
     guard let url = provider.endpoints.userinfo else { throw .rightsRefused("noUserInfo") }
     let rule = provider.rightsRule
     let (answer, sentAt) = try await rightsDocument(url, accessToken)
@@ -28,7 +29,7 @@ extension ProviderClient {
     return (told, sentAt)
   }
 
-  func entitlements(_ accessToken: Secret, subject: String) async throws(RPCError) -> (RightsUpdate, BootInstant) {
+  func entitlements(_ accessToken: Secret, subject: String) async throws(AgentFailure) -> (RightsUpdate, BootInstant) {
     guard let url = provider.configuration.authorization.entitlementsURL else {
       throw .rightsRefused("noEntitlementsUrl")
     }
@@ -40,7 +41,8 @@ extension ProviderClient {
   }
 
   /// The body of a 200 that is JSON.
-  private func rightsDocument(_ url: String, _ accessToken: Secret) async throws(RPCError) -> (Secret, BootInstant) {
+  private func rightsDocument(_ url: String, _ accessToken: Secret) async throws(AgentFailure) -> (Secret, BootInstant)
+  {
     guard let parsed = HTTPURL(url), parsed.scheme == .https || parsed.isLoopback else {
       throw .rightsRefused("invalidURL")
     }
@@ -63,7 +65,7 @@ extension ProviderClient {
   }
 
   /// A redirect is somebody else on the way; other refusals are for an administrator to look at.
-  private func refusal(_ response: HTTPResponse) -> RPCError {
+  private func refusal(_ response: HTTPResponse) -> AgentFailure {
     let reason = "status\(response.status)"
     switch response.status {
     case 408, 425, 429, 300..<400, 500...:
@@ -74,14 +76,14 @@ extension ProviderClient {
   }
 }
 
-extension RPCError {
-  fileprivate static let rightsUntrusted = RPCError(
+extension AgentFailure {
+  fileprivate static let rightsUntrusted = AgentFailure(
     .untrustedServer,
     "The server could not be trusted: TLS failed, or no pinned key matched. Nothing was sent to it; the last snapshot is kept."
   ).with { $0.remedies = [.administrator] }
 
-  fileprivate static func rightsOffline(_ reason: String) -> RPCError {
-    RPCError(
+  fileprivate static func rightsOffline(_ reason: String) -> AgentFailure {
+    AgentFailure(
       .offline, "There is no way to where the provider tells what the person may do. The last snapshot is kept."
     ).with {
       $0.reason = reason
@@ -89,8 +91,8 @@ extension RPCError {
     }
   }
 
-  fileprivate static func rightsUnavailable(_ reason: String, retryAfter: Milliseconds? = nil) -> RPCError {
-    RPCError(
+  fileprivate static func rightsUnavailable(_ reason: String, retryAfter: Milliseconds? = nil) -> AgentFailure {
+    AgentFailure(
       .providerUnavailable,
       "The provider could not tell what the person may do. The last snapshot is kept; try again later."
     ).with {
@@ -99,8 +101,8 @@ extension RPCError {
     }
   }
 
-  fileprivate static func rightsRefused(_ reason: String) -> RPCError {
-    RPCError(
+  fileprivate static func rightsRefused(_ reason: String) -> AgentFailure {
+    AgentFailure(
       .providerMisconfigured,
       "The provider's answer does not tell what this person may do. The last snapshot is kept; mend the provider's `authorization` by `provider.update`."
     ).with {

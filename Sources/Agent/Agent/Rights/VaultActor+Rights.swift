@@ -17,7 +17,7 @@ extension VaultActor {
   /// when it came. Nil if there is nothing to keep: of an account that was never heard of, undated words say nothing.
   func hear(
     _ told: RightsUpdate, at instant: TrustedInstant?, of profile: AccountProfile
-  ) throws(RPCError) -> (RightsChange, VaultChange)? {
+  ) throws(AgentFailure) -> (RightsChange, VaultChange)? {
     let known = try onVault(account: profile.id) { (vault) throws(VaultFailure) in
       try vault.rights(of: profile)
     }
@@ -36,7 +36,7 @@ extension VaultActor {
   /// What was asked for beside an exchange, as one durable transaction. Of an account that has gone on, nothing is kept.
   func keep(
     _ told: RightsUpdate, sentAt: BootInstant, epoch: UInt64, of id: AccountID
-  ) throws(RPCError) -> RightsChange? {
+  ) throws(AgentFailure) -> RightsChange? {
     if let gone = hasGone(id, since: epoch) { throw gone }
     guard let profile = current(id, epoch: epoch),
       let (heard, change) = try hear(told, at: time.confirmed(by: profile.provider, sentAt: sentAt), of: profile)
@@ -47,9 +47,9 @@ extension VaultActor {
   }
 
   /// Why nothing of this epoch is wanted any more; nil if it is.
-  func hasGone(_ id: AccountID, since epoch: UInt64) -> RPCError? {
+  func hasGone(_ id: AccountID, since epoch: UInt64) -> AgentFailure? {
     guard vaultIsOpen else { return .locked }
-    return current(id, epoch: epoch) == nil ? RPCError(TokenMachine.Refusal.signedOut, account: id) : nil
+    return current(id, epoch: epoch) == nil ? AgentFailure(TokenMachine.Refusal.signedOut, account: id) : nil
   }
 }
 

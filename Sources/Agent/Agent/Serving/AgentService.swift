@@ -124,7 +124,7 @@ public final class AgentService: ConversationHost {
     defer { if tokenCache.unlockGeneration != nil { idle.opened() } }
     // Whatever cut off a backup of before.
     environment.backups.removeAll()
-    do throws(RPCError) {
+    do throws(AgentFailure) {
       switch try await vault.open(protection: protection, acceptingOldStore: acceptingOldStore) {
       case .open: return .open
       case .needsInitialising:

@@ -24,20 +24,20 @@ final class BackgroundWork: Sendable {
 
   /// Does work that must come to its end also if the caller goes away: its result goes to whoever still waits.
   func finish<Success: Sendable>(
-    _ work: @escaping @Sendable () async throws(RPCError) -> Success
-  ) async throws(RPCError) -> Success {
-    let result: Result<Success, RPCError> = await withCheckedContinuation { continuation in
+    _ work: @escaping @Sendable () async throws(AgentFailure) -> Success
+  ) async throws(AgentFailure) -> Success {
+    let result: Result<Success, AgentFailure> = await withCheckedContinuation { continuation in
       let client = Caller.client
       let started = add.yield {
         await Caller.$client.withValue(client) {
-          do throws(RPCError) {
+          do throws(AgentFailure) {
             continuation.resume(returning: .success(try await work()))
           } catch {
             continuation.resume(returning: .failure(error))
           }
         }
       }
-      if case .terminated = started { continuation.resume(returning: .failure(RPCError.shuttingDown)) }
+      if case .terminated = started { continuation.resume(returning: .failure(AgentFailure.shuttingDown)) }
     }
     return try result.get()
   }

@@ -70,8 +70,8 @@ public final class Connection: Conversation, @unchecked Sendable {
 
   /// The client says a grant's secret: from now on it may do what the grant covers, and nothing else. Whatever keeps it
   /// from being taken refuses the connection: whoever asked to be limited is never served without a limit.
-  func present(_ secret: Secret) throws(RPCError) {
-    do throws(RPCError) {
+  func present(_ secret: Secret) throws(AgentFailure) {
+    do throws(AgentFailure) {
       let new = try agent.callerGrants.open(secret, on: id, from: access) { [weak self] in self?.refuseAll() }
       guard set(new) else { throw .grantRefused }
       if case .limited(let limits) = new { agent.events.narrow(id, to: limits.permission) }
@@ -280,7 +280,7 @@ public final class Connection: Conversation, @unchecked Sendable {
       gate.submit(isBarrier: false) { [self] in
         defer { if let info { agent.idle.ended(info) } }
         let call = Call(agent: agent, connection: self, access: access)
-        do throws(RPCError) {
+        do throws(AgentFailure) {
           let result = try run(call)
           requests.release(id)
           answer(name, id, slot, .success(result))
@@ -307,7 +307,7 @@ public final class Connection: Conversation, @unchecked Sendable {
           finish(
             await requests.run(id) { [self] in
               await Caller.$client.withValue(clientName) {
-                do throws(RPCError) {
+                do throws(AgentFailure) {
                   return .success(try await run(call))
                 } catch {
                   return .failure(error)

@@ -4,13 +4,13 @@ internal import AgentPorts
 /// Runs `body` for at most the seconds that a request allows; nil if they ran out, after `body` was cancelled and has
 /// returned. What an account does goes on: only the caller stops waiting.
 func withDeadline<Success: Sendable>(
-  seconds: Int?, clock: any AgentClock, _ body: @escaping @Sendable () async throws(RPCError) -> Success
-) async throws(RPCError) -> Success? {
+  seconds: Int?, clock: any AgentClock, _ body: @escaping @Sendable () async throws(AgentFailure) -> Success
+) async throws(AgentFailure) -> Success? {
   guard let seconds else { return try await body() }
   let deadline = clock.boot() + .seconds(Int64(seconds))
-  let first = await withTaskGroup(of: Result<Success, RPCError>?.self) { group in
+  let first = await withTaskGroup(of: Result<Success, AgentFailure>?.self) { group in
     group.addTask {
-      do throws(RPCError) {
+      do throws(AgentFailure) {
         return .success(try await body())
       } catch {
         return .failure(error)

@@ -13,13 +13,13 @@ struct Call: Sendable {
 /// Serves one method. One file each in `Handlers/`.
 protocol MethodHandler: SendableMetatype {
   associatedtype Method: RPCMethod & SendableMetatype
-  static func handle(_ params: Method.Params, _ call: Call) async throws(RPCError) -> Method.Result
+  static func handle(_ params: Method.Params, _ call: Call) async throws(AgentFailure) -> Method.Result
 }
 
 /// Serves a method whose calls are ordered on their connection: on the reading thread, in the order of the lines.
 protocol OrderedMethodHandler: SendableMetatype {
   associatedtype Method: RPCMethod & SendableMetatype
-  static func handle(_ params: Method.Params, _ call: Call) throws(RPCError) -> Method.Result
+  static func handle(_ params: Method.Params, _ call: Call) throws(AgentFailure) -> Method.Result
   /// Called when the answer stands in the connection's queue.
   static func answered(_ result: Method.Result, _ call: Call)
 }
@@ -31,9 +31,9 @@ extension OrderedMethodHandler {
 /// A request whose parameters are good.
 enum PreparedCall: Sendable {
   case ordered(
-    @Sendable (Call) throws(RPCError) -> any WireWritable, answered: @Sendable (any WireWritable, Call) -> Void)
+    @Sendable (Call) throws(AgentFailure) -> any WireWritable, answered: @Sendable (any WireWritable, Call) -> Void)
   /// `isBarrier`: later requests of the connection begin only when this one has been answered.
-  case concurrent(@Sendable (Call) async throws(RPCError) -> any WireWritable, isBarrier: Bool)
+  case concurrent(@Sendable (Call) async throws(AgentFailure) -> any WireWritable, isBarrier: Bool)
 }
 
 /// A method of this agent: how its params are read and who serves it.
@@ -45,8 +45,8 @@ struct ServedMethod: Sendable {
     let isBarrier = Handler.Method.info.ordering == .connection
     let prepare: @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall = { (node) throws(ParamsProblem) in
       let params = try Self.params(Handler.Method.self, node)
-      let run: @Sendable (Call) async throws(RPCError) -> any WireWritable = { (call) async throws(RPCError) in
-        try await Self.admitted(Handler.Method.self, params, call) { (params) async throws(RPCError) in
+      let run: @Sendable (Call) async throws(AgentFailure) -> any WireWritable = { (call) async throws(AgentFailure) in
+        try await Self.admitted(Handler.Method.self, params, call) { (params) async throws(AgentFailure) in
           try await Handler.handle(params, call)
         }
       }
@@ -59,9 +59,9 @@ struct ServedMethod: Sendable {
   init<Handler: OrderedMethodHandler>(ordered handler: Handler.Type) {
     let prepare: @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall = { (node) throws(ParamsProblem) in
       let params = try Self.params(Handler.Method.self, node)
-      let run: @Sendable (Call) throws(RPCError) -> any WireWritable = { (call) throws(RPCError) in
+      let run: @Sendable (Call) throws(AgentFailure) -> any WireWritable = { (call) throws(AgentFailure) in
         let params = try Self.admit(Handler.Method.self, params, call)
-        do throws(RPCError) {
+        do throws(AgentFailure) {
           return try Handler.handle(params, call)
         } catch {
           throw call.access.told(error, at: call.now)
@@ -80,7 +80,7 @@ struct ServedMethod: Sendable {
   /// caller's account is served by the id that was judged.
   private static func admit<Method: RPCMethod>(
     _ method: Method.Type, _ params: Method.Params, _ call: Call
-  ) throws(RPCError) -> Method.Params {
+  ) throws(AgentFailure) -> Method.Params {
     if case .trusted = call.access { return params }
     var scoped = params as? any AccountScopedParams
     guard let account = try call.access.admit(Method.info, scoped?.account, call.agent) else { return params }
@@ -90,10 +90,10 @@ struct ServedMethod: Sendable {
 
   private static func admitted<Method: RPCMethod>(
     _ method: Method.Type, _ params: Method.Params, _ call: Call,
-    _ serve: (Method.Params) async throws(RPCError) -> Method.Result
-  ) async throws(RPCError) -> Method.Result {
+    _ serve: (Method.Params) async throws(AgentFailure) -> Method.Result
+  ) async throws(AgentFailure) -> Method.Result {
     let params = try admit(method, params, call)
-    do throws(RPCError) {
+    do throws(AgentFailure) {
       let result = try await serve(params)
       // What ended meanwhile ended at once.
       try call.requireOpen()

@@ -7,9 +7,9 @@ enum AuthorizationAnswer {
   /// It belongs to this sign-in, and the provider agreed.
   case code(Secret)
   /// It belongs to this sign-in, which is over.
-  case refused(RPCError)
+  case refused(AgentFailure)
   /// It is no answer to this sign-in: the right one may still come.
-  case foreign(RPCError)
+  case foreign(AgentFailure)
 
   init(query: String, to request: AuthorizationRequest, of provider: Provider) {
     guard let answer = HTTPQuery(query), answer.duplicates.isEmpty else {
@@ -44,7 +44,7 @@ enum AuthorizationAnswer {
     self = error.map { .refused(Self.meaning(of: $0)) } ?? .code(Secret(text: code))
   }
 
-  private static func meaning(of error: String) -> RPCError {
+  private static func meaning(of error: String) -> AgentFailure {
     guard error != "access_denied" else {
       return .signInFailed("denied", "The sign-in was denied at the provider. Nothing was changed.")
     }

@@ -6,7 +6,7 @@ internal import Secrets
 
 extension IdentityProof {
   /// For servers without ID tokens and without userinfo: what the provider says of the access token (RFC 7662 §2.2).
-  func fromIntrospection(_ accessToken: Secret, at endpoint: String) async throws(RPCError) -> Person {
+  func fromIntrospection(_ accessToken: Secret, at endpoint: String) async throws(AgentFailure) -> Person {
     let names = claimNames
     let clientID = client.provider.configuration.clientID
     typealias Found = (subject: String, tenant: String?, name: String?)

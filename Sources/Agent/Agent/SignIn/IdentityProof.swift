@@ -18,7 +18,7 @@ struct IdentityProof {
     var roles: Set<String>?
   }
 
-  func identify(_ response: TokenResponse, nonce: IDTokenPolicy.Nonce) async throws(RPCError) -> Person {
+  func identify(_ response: TokenResponse, nonce: IDTokenPolicy.Nonce) async throws(AgentFailure) -> Person {
     if let idToken = response.idToken {
       return try await fromIDToken(idToken, beside: response.accessToken, nonce: nonce)
     }
@@ -38,7 +38,7 @@ struct IdentityProof {
 
   private func fromIDToken(
     _ token: Secret, beside accessToken: Secret?, nonce: IDTokenPolicy.Nonce
-  ) async throws(RPCError) -> Person {
+  ) async throws(AgentFailure) -> Person {
     let configuration = client.provider.configuration
     let claims: IDTokenClaims
     do throws(IDTokenFailure) {
@@ -96,7 +96,7 @@ struct IdentityProof {
 
   // MARK: userinfo, for servers without ID tokens
 
-  private func fromUserInfo(_ accessToken: Secret) async throws(RPCError) -> Person {
+  private func fromUserInfo(_ accessToken: Secret) async throws(AgentFailure) -> Person {
     guard let url = client.provider.endpoints.userinfo else {
       throw .signInFailed("noIdentity", "The provider says nowhere who signed in. Nothing was kept.")
     }
@@ -115,7 +115,7 @@ struct IdentityProof {
       var known = try person(issuer: nil, subject: found.0, tenant: found.1, name: found.2, email: found.3)
       if rolesClaim != nil { known.roles = found.4.roles ?? [] }
       return known
-    } catch let failure as RPCError {
+    } catch let failure as AgentFailure {
       throw failure
     } catch {
       throw .signInFailed("noIdentity", "The provider did not say who signed in. Nothing was kept.")
@@ -124,7 +124,7 @@ struct IdentityProof {
 
   func person(
     issuer: String?, subject: String?, tenant: String?, name: String?, email: String?
-  ) throws(RPCError) -> Person {
+  ) throws(AgentFailure) -> Person {
     guard let subject, (1...IDTokenPolicy.maximumSubjectBytes).contains(subject.utf8.count) else {
       throw .signInFailed("invalidIdToken", "The provider did not say who signed in. Nothing was kept.")
     }

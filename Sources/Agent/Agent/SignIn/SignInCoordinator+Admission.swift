@@ -37,7 +37,7 @@ extension SignInCoordinator {
   /// nothing is kept. Whatever can stand in the way is looked for first, since the token may be good only once.
   func takeOver(
     _ refreshToken: Secret, provider name: String, alias: Alias?
-  ) async throws(RPCError) -> VaultActor.Admitted {
+  ) async throws(AgentFailure) -> VaultActor.Admitted {
     let provider = try await provider(name) { $0.authorization != nil && $0.token != nil }
     if let alias { try await dependencies.vault.requirePossible(alias, at: provider.configuration.name) }
     try await dependencies.vault.requireWritable()
@@ -54,9 +54,9 @@ extension SignInCoordinator {
   // MARK: admission
 
   /// An account of the answer, or nothing: what was issued and belongs to nobody is revoked.
-  func admit(_ answer: IssuedAnswer, _ client: ProviderClient) async throws(RPCError) -> VaultActor.Admitted {
+  func admit(_ answer: IssuedAnswer, _ client: ProviderClient) async throws(AgentFailure) -> VaultActor.Admitted {
     var person: IdentityProof.Person?
-    do throws(RPCError) {
+    do throws(AgentFailure) {
       return try await admit(answer, client, &person)
     } catch {
       // Such a commit may have landed, and only the next start tells: the account may own the token then.
@@ -69,7 +69,7 @@ extension SignInCoordinator {
 
   private func admit(
     _ answer: IssuedAnswer, _ client: ProviderClient, _ found: inout IdentityProof.Person?
-  ) async throws(RPCError) -> VaultActor.Admitted {
+  ) async throws(AgentFailure) -> VaultActor.Admitted {
     guard let response = TokenResponse(body: answer.body), response.accessToken != nil else {
       throw .signInFailed("invalidTokenResponse", "The provider's answer is no token response. Nothing was kept.")
     }
@@ -106,7 +106,7 @@ extension SignInCoordinator {
   }
 
   /// Why nobody wants the answer any more; nil if they do.
-  private func ended(_ id: String?) -> RPCError? {
+  private func ended(_ id: String?) -> AgentFailure? {
     guard let id else { return nil }
     switch jobs[id]?.status {
     case .pending?: return nil
@@ -121,7 +121,7 @@ extension SignInCoordinator {
     guard let token = TokenResponse(body: answer.body)?.refreshToken else { return false }
     // Where the provider does not rotate, it is the person's own still.
     if let imported = answer.imported, imported.equals(token) { return false }
-    do throws(RPCError) {
+    do throws(AgentFailure) {
       let entry = try await dependencies.vault.quarantine(
         token, at: provider, of: identity, label: answer.alias?.text ?? provider.configuration.name.text)
       if let entry { dependencies.revoke(entry) }

@@ -7,8 +7,8 @@ internal import Secrets
 extension SignInCoordinator {
   /// The provider, with a place that gives device codes. Real servers name it only in the second document, and one may
   /// have grown it since it was looked at, so its absence is looked into once.
-  func providerWithDeviceFlow(_ name: String) async throws(RPCError) -> Provider {
-    do throws(RPCError) {
+  func providerWithDeviceFlow(_ name: String) async throws(AgentFailure) -> Provider {
+    do throws(AgentFailure) {
       let provider = try await provider(name) { $0.deviceAuthorization != nil && $0.token != nil }
       if provider.endpoints.deviceAuthorization != nil, provider.endpoints.token != nil { return provider }
     } catch {
@@ -23,7 +23,7 @@ extension SignInCoordinator {
 
   func authorizeDevice(
     _ provider: Provider, scopes: [String]
-  ) async throws(RPCError) -> (DeviceAuthorization, expiresAt: BootInstant) {
+  ) async throws(AgentFailure) -> (DeviceAuthorization, expiresAt: BootInstant) {
     guard let endpoint = provider.endpoints.deviceAuthorization else { throw .providerNotFound }
     switch await client(provider).authorizeDevice(at: endpoint, scopes: scopes) {
     case .begun(let device, let sentAt): return (device, sentAt + device.lifetime)
@@ -52,7 +52,7 @@ extension SignInCoordinator {
     let client = client(job.provider)
     switch await client.ask(about: device.deviceCode) {
     case .answered(let body, let sentAt):
-      do throws(RPCError) {
+      do throws(AgentFailure) {
         // RFC 8628 has no nonce: nothing of ours went through a browser, and the ID token comes from the endpoint.
         let admitted = try await admit(IssuedAnswer(body, sentAt, of: job, nonce: .unasked), client)
         finish(id, .completed(admitted.profile.id))
@@ -65,7 +65,7 @@ extension SignInCoordinator {
       case .ask(let pause):
         jobs[id]?.way = .device(device, polling, asksAt: clock.boot() + pause)
         watch()
-      case .over(let end): finish(id, .failed(RPCError(end)))
+      case .over(let end): finish(id, .failed(AgentFailure(end)))
       }
     }
   }

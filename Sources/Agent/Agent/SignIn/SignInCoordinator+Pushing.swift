@@ -11,11 +11,11 @@ extension SignInCoordinator {
   /// provider itself says is not there, and does not require, counts as not offered.
   func push(
     _ parameters: [(String, String)], to provider: Provider
-  ) async throws(RPCError) -> [(String, String)]? {
+  ) async throws(AgentFailure) -> [(String, String)]? {
     let isRequired = provider.metadata?.requiresPushedAuthorization == true
     guard let endpoint = provider.endpoints.pushedAuthorizationRequest else {
       guard isRequired else { return nil }
-      throw RPCError(
+      throw AgentFailure(
         .providerMisconfigured,
         "This provider takes only pushed authorization requests and does not say where. Give the endpoint "
           + "pushedAuthorizationRequest by `provider.update`.")
@@ -26,12 +26,12 @@ extension SignInCoordinator {
       return [("client_id", provider.configuration.clientID), ("request_uri", requestURI)]
     case .notThere:
       guard isRequired else { return nil }
-      throw RPCError(
+      throw AgentFailure(
         .providerMisconfigured,
         "This provider takes only pushed authorization requests, and there is no such endpoint where it says. "
           + "Give the endpoint pushedAuthorizationRequest by `provider.update`.")
     case .refused(let error):
-      throw RPCError(
+      throw AgentFailure(
         .providerMisconfigured,
         "The provider does not take this sign-in: what is asked for is not what it knows of this client. "
           + "Mend it by `provider.update`."

@@ -9,9 +9,9 @@ extension SignInCoordinator {
   /// Where the browser goes, and how its answer will come.
   func redirection(
     _ id: String, _ flow: WireSignInFlow, to provider: Provider, scopes: [String], wishes: SignInJob.Wishes
-  ) async throws(RPCError) -> (SignInJob.Way, url: String) {
+  ) async throws(AgentFailure) -> (SignInJob.Way, url: String) {
     guard let endpoint = provider.endpoints.authorization.flatMap(HTTPURL.init) else {
-      throw RPCError(.providerMisconfigured, "This provider has no authorization endpoint.")
+      throw AgentFailure(.providerMisconfigured, "This provider has no authorization endpoint.")
     }
     let redirect = provider.configuration.redirect
     let entropy = dependencies.environment.entropy
@@ -28,11 +28,11 @@ extension SignInCoordinator {
         request = AuthorizationRequest(redirectURI: listener.redirectURI, entropy: entropy)
         way = .browser(request, listener)
       } catch {
-        throw RPCError(error)
+        throw AgentFailure(error)
       }
     }
     let parameters = request.parameters(of: provider.configuration, scopes: scopes, wishes: wishes)
-    do throws(RPCError) {
+    do throws(AgentFailure) {
       guard let pushed = try await push(parameters, to: provider) else { return (way, endpoint.adding(parameters)) }
       return (way, endpoint.adding(pushed))
     } catch {
@@ -47,7 +47,7 @@ extension SignInCoordinator {
       return SignInPage.over()
     }
     jobs[id]?.isAnswered = true
-    let failure: RPCError
+    let failure: AgentFailure
     switch AuthorizationAnswer(query: query, to: request, of: job.provider) {
     case .code(let code):
       do throws(RedemptionFailure) {
@@ -68,7 +68,7 @@ extension SignInCoordinator {
 
   /// What a person brings instead of the browser. Something that is no answer to this sign-in leaves it as it is, so
   /// that the right one can still be brought; the error then has `attemptsLeft`, or is one that passes.
-  func complete(_ id: String, with pasted: Secret) async throws(RPCError) -> SignInJob.Status {
+  func complete(_ id: String, with pasted: Secret) async throws(AgentFailure) -> SignInJob.Status {
     guard let job = jobs[id] else { throw await notFound() }
     guard job.isPending else { return job.status }
     guard let request = job.request else {
@@ -115,13 +115,13 @@ extension SignInCoordinator {
     }
   }
 
-  private func over(_ id: String, _ error: RPCError) -> RPCError {
+  private func over(_ id: String, _ error: AgentFailure) -> AgentFailure {
     finish(id, .failed(error))
     return error
   }
 
   /// The sign-in goes on, unless this was one try too many.
-  private func tryAgain(_ id: String, _ error: RPCError) -> RPCError {
+  private func tryAgain(_ id: String, _ error: AgentFailure) -> AgentFailure {
     jobs[id]?.isAnswered = false
     let left = (jobs[id]?.answersLeft ?? 1) - 1
     jobs[id]?.answersLeft = left
@@ -135,9 +135,9 @@ extension SignInCoordinator {
     /// The token endpoint gave nothing.
     case exchange(ExchangeFailure)
     /// It did, and no account could be made of it.
-    case admission(RPCError)
+    case admission(AgentFailure)
 
-    var told: RPCError {
+    var told: AgentFailure {
       switch self {
       case .exchange(let failure): .signInFailed(failure)
       case .admission(let error): error
@@ -153,7 +153,7 @@ extension SignInCoordinator {
     switch await client.exchange(code: code, redirectURI: request.redirectURI, verifier: request.verifier) {
     case .failed(let failure): throw .exchange(failure)
     case .answered(let body, let sentAt):
-      do throws(RPCError) {
+      do throws(AgentFailure) {
         return try await admit(IssuedAnswer(body, sentAt, of: job, nonce: .required(request.nonce)), client)
       } catch {
         throw .admission(error)

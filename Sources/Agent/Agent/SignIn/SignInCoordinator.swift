@@ -56,7 +56,7 @@ actor SignInCoordinator {
 
   func begin(
     _ flow: WireSignInFlow, provider name: String, wishes: SignInJob.Wishes
-  ) async throws(RPCError) -> Begun {
+  ) async throws(AgentFailure) -> Begun {
     let provider = try await provider(name, for: flow)
     try await requireAlias(wishes, at: provider)
     guard jobs.values.count(where: \.isPending) + beginning < Self.capacity else {
@@ -93,7 +93,7 @@ actor SignInCoordinator {
     return Begun(id: id, page: page, expiresAt: clock.wall() + (expiresAt - clock.boot()))
   }
 
-  private func requireAlias(_ wishes: SignInJob.Wishes, at provider: Provider) async throws(RPCError) {
+  private func requireAlias(_ wishes: SignInJob.Wishes, at provider: Provider) async throws(AgentFailure) {
     guard let alias = wishes.alias else { return }
     if let account = wishes.account {
       try await dependencies.vault.requireFree(alias, for: account)
@@ -138,12 +138,12 @@ actor SignInCoordinator {
   // MARK: the provider
 
   /// The provider, with what this flow needs of it.
-  private func provider(_ name: String, for flow: WireSignInFlow) async throws(RPCError) -> Provider {
+  private func provider(_ name: String, for flow: WireSignInFlow) async throws(AgentFailure) -> Provider {
     switch flow {
     case .browser, .paste:
       let provider = try await provider(name) { $0.authorization != nil && $0.token != nil }
       guard provider.endpoints.authorization.flatMap(HTTPURL.init) != nil, provider.endpoints.token != nil else {
-        throw RPCError(
+        throw AgentFailure(
           .providerMisconfigured,
           "This provider has no authorization or token endpoint. Give them by `provider.update`.")
       }
@@ -155,7 +155,7 @@ actor SignInCoordinator {
   /// The provider, with what it says of itself: asked now if what is known of it does not suffice.
   func provider(
     _ name: String, with suffices: (ServerMetadata.Endpoints) -> Bool
-  ) async throws(RPCError) -> Provider {
+  ) async throws(AgentFailure) -> Provider {
     var provider = try await dependencies.vault.provider(named: name)
     if !suffices(provider.endpoints) {
       let metadata = try await client(provider).discoverOrExplain()
@@ -170,7 +170,7 @@ actor SignInCoordinator {
   // MARK: waiting
 
   /// Returns when the sign-in has ended; a caller with a deadline is cancelled at it and asks `progress` afterwards.
-  func wait(_ id: String) async throws(RPCError) -> SignInJob.Status {
+  func wait(_ id: String) async throws(AgentFailure) -> SignInJob.Status {
     guard let job = jobs[id] else { throw await notFound() }
     guard job.isPending else { return job.status }
     waiterIDs += 1
@@ -188,9 +188,9 @@ actor SignInCoordinator {
   }
 
   /// A locked vault has forgotten all sign-ins.
-  func notFound() async -> RPCError { await dependencies.vault.vaultIsOpen ? .signInNotFound : .locked }
+  func notFound() async -> AgentFailure { await dependencies.vault.vaultIsOpen ? .signInNotFound : .locked }
 
-  func progress(_ id: String) async throws(RPCError) -> SignInJob.Status {
+  func progress(_ id: String) async throws(AgentFailure) -> SignInJob.Status {
     guard let job = jobs[id] else { throw await notFound() }
     return job.status
   }
@@ -198,11 +198,11 @@ actor SignInCoordinator {
   private func leave(_ id: String, _ waiter: UInt64) { jobs[id]?.waiters.removeValue(forKey: waiter)?.resume() }
 
   /// A sign-in that a limited caller does not see is as none.
-  func requireSeen(_ id: String, by call: Call) async throws(RPCError) {
+  func requireSeen(_ id: String, by call: Call) async throws(AgentFailure) {
     guard call.limits == nil || jobs[id]?.wishes.account.map({ call.sees($0) }) ?? false else { throw await notFound() }
   }
 
-  func cancel(_ id: String) async throws(RPCError) {
+  func cancel(_ id: String) async throws(AgentFailure) {
     guard jobs[id] != nil else { throw await notFound() }
     finish(id, .failed(.signInCancelled))
   }

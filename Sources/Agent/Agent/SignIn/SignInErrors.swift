@@ -3,28 +3,28 @@ internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
 
-extension RPCError {
+extension AgentFailure {
   static let signInExpired = signInFailed("expired", "Nobody signed in in time. Begin again; nothing was changed.")
   static let signInCancelled = signInFailed("cancelled", "The sign-in was cancelled. Nothing was changed.")
 
   /// Why the token endpoint gave no tokens for a sign-in. A way that is closed says so with its own code.
-  static func signInFailed(_ failure: ExchangeFailure) -> RPCError {
+  static func signInFailed(_ failure: ExchangeFailure) -> AgentFailure {
     switch failure {
     case .offline:
-      RPCError(.offline, "There is no way to the provider. Nothing was kept; try again when you are online.").with {
+      AgentFailure(.offline, "There is no way to the provider. Nothing was kept; try again when you are online.").with {
         $0.remedies = [.connect]
       }
     case .untrustedServer:
-      RPCError(
+      AgentFailure(
         .untrustedServer,
         "The provider could not be trusted: TLS failed, or no pinned key matched. Nothing was sent to it.")
     case .transient(let reason, let pause):
-      RPCError(.providerUnavailable, "The provider could not answer now. Nothing was kept; try again later.").with {
+      AgentFailure(.providerUnavailable, "The provider could not answer now. Nothing was kept; try again later.").with {
         $0.reason = reason
         $0.retryAfter = pause
       }
     case .misconfigured(let error):
-      RPCError(
+      AgentFailure(
         .providerMisconfigured, "The provider refuses this client's configuration. Mend it by `provider.update`."
       ).with { $0.details = [("providerError", .text(error))] }
     case .unexplained(let status):
@@ -54,7 +54,7 @@ extension RPCError {
         "portBusy",
         "Port \(port), where this provider's answers come back, is used by another program. Free it and try again.")
     case .notLoopback:
-      self = RPCError(
+      self = AgentFailure(
         .providerMisconfigured, "The redirect host is not a loopback address. Mend it by `provider.update`.")
     case .unavailable:
       self = .signInFailed("noListener", "No address could be opened for the browser to come back to.")
@@ -64,7 +64,7 @@ extension RPCError {
 
 extension ProviderClient {
   /// Discovery, or why there is none in the words of the contract.
-  func discoverOrExplain() async throws(RPCError) -> ServerMetadata {
+  func discoverOrExplain() async throws(AgentFailure) -> ServerMetadata {
     do throws(DocumentFailure) {
       return try await discover()
     } catch {
@@ -74,18 +74,19 @@ extension ProviderClient {
 }
 
 extension ProviderClient.DocumentFailure {
-  var explained: RPCError {
+  var explained: AgentFailure {
     switch self {
     case .offline:
-      RPCError(.offline, "There is no way to the provider. Nothing was changed; try again when you are online.").with {
-        $0.remedies = [.connect]
-      }
+      AgentFailure(.offline, "There is no way to the provider. Nothing was changed; try again when you are online.")
+        .with {
+          $0.remedies = [.connect]
+        }
     case .untrusted:
-      RPCError(.untrustedServer, "The provider could not be trusted: TLS failed, or no pinned key matched.")
+      AgentFailure(.untrustedServer, "The provider could not be trusted: TLS failed, or no pinned key matched.")
     case .unavailable(let status) where status == 0 || status == 429 || status >= 500:
-      RPCError(.providerUnavailable, "The provider could not answer now. Nothing was changed; try again later.")
+      AgentFailure(.providerUnavailable, "The provider could not answer now. Nothing was changed; try again later.")
     case .unavailable, .malformed:
-      RPCError(
+      AgentFailure(
         .providerMisconfigured,
         "There is no discovery document of this issuer. Check the issuer, or give the endpoints yourself."
       ).with { $0.reason = "noDiscovery" }

@@ -8,7 +8,7 @@ struct SignInJob: Sendable {
   enum Status: Sendable {
     case pending
     case completed(AccountID)
-    case failed(RPCError)
+    case failed(AgentFailure)
   }
 
   /// How the provider's answer comes back.

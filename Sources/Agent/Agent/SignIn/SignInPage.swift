@@ -15,7 +15,7 @@ enum SignInPage {
       closing: "You can close this page and go back to your program.")
   }
 
-  static func failed(_ error: RPCError, provider: String) -> RedirectPage {
+  static func failed(_ error: AgentFailure, provider: String) -> RedirectPage {
     page(
       400, title: "You are not signed in", sign: "!", tone: "bad", rows: [("Provider", provider)],
       closing: error.message + " You can close this page.")

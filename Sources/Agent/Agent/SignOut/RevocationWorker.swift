@@ -47,7 +47,7 @@ actor RevocationWorker {
     let entries = all.filter { $0.provider == provider && (identity == nil || $0.identity == identity) }
     guard !entries.isEmpty else { return }
     let background = dependencies.background
-    _ = try? await withDeadline(seconds: Self.drainSeconds, clock: clock) { () async throws(RPCError) in
+    _ = try? await withDeadline(seconds: Self.drainSeconds, clock: clock) { () async throws(AgentFailure) in
       await withDiscardingTaskGroup { group in
         for entry in entries {
           group.addTask { _ = await background.race { await self.settle(entry) } }
@@ -97,7 +97,7 @@ actor RevocationWorker {
     case .confirmed:
       // If the disk fails now, the entry is sent once more: a second revocation changes nothing (RFC 7009 §2.2). So it is
       // after the unlocking, if the vault was locked meanwhile, and that one is told.
-      do throws(RPCError) {
+      do throws(AgentFailure) {
         try await dependencies.vault.remove(current, .revocationConfirmed)
       } catch {
         if error.code == .agentLocked { return .confirmed }
@@ -129,7 +129,7 @@ actor RevocationWorker {
   }
 
   private func giveUp(_ entry: OutboxEntry, reason: String) async {
-    do throws(RPCError) {
+    do throws(AgentFailure) {
       try await dependencies.vault.remove(entry, .revocationAbandoned, reason: reason)
     } catch {
       if error.code == .agentLocked { return }
@@ -147,7 +147,7 @@ actor RevocationWorker {
   private func now(for entry: OutboxEntry) -> Timestamp { dependencies.time.now(for: entry.provider) }
 
   /// A person gives up.
-  func abandon(_ entry: OutboxEntry) async throws(RPCError) {
+  func abandon(_ entry: OutboxEntry) async throws(AgentFailure) {
     try await dependencies.vault.remove(entry, .revocationAbandoned, reason: "requested")
     await tellAbandoned(entry, "requested")
   }

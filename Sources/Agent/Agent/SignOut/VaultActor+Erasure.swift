@@ -12,7 +12,7 @@ extension VaultActor {
   }
 
   /// Empties the log, if nobody prevents it. The accounts whose last trace is gone with it.
-  func finishErasures() throws(RPCError) -> [AccountID] {
+  func finishErasures() throws(AgentFailure) -> [AccountID] {
     try onVault { (vault) throws(VaultFailure) -> [AccountID] in
       let pending = try vault.readAll(.vault, .erasure)
       guard !pending.isEmpty, try vault.truncateLog() else { return [] }
@@ -23,7 +23,7 @@ extension VaultActor {
     }
   }
 
-  func hasErasures() throws(RPCError) -> Bool {
+  func hasErasures() throws(AgentFailure) -> Bool {
     try onVault { (vault) throws(VaultFailure) in try !vault.readAll(.vault, .erasure).isEmpty }
   }
 }

@@ -25,11 +25,11 @@ extension VaultActor {
   /// `accessTokens` are those in memory, with their remaining lifetimes.
   func signOut(
     _ id: AccountID, _ mode: WireSignOutMode, accessTokens: [(token: Secret, lives: Milliseconds)] = []
-  ) throws(RPCError) -> SignedOut {
+  ) throws(AgentFailure) -> SignedOut {
     var profile = try profile(.id(id))
     // What a soft sign-out kept can still be erased; anything else was done already.
     guard profile.signInStatus == .signedIn || (profile.signInStatus == .signedOutSoft && mode == .hard) else {
-      throw RPCError(.signedOut, "This account is signed out already. Nothing was changed.").with {
+      throw AgentFailure(.signedOut, "This account is signed out already. Nothing was changed.").with {
         $0.account = id
         $0.remedies = [.reauthenticate]
       }
@@ -99,7 +99,7 @@ extension VaultActor {
 
   /// Removes the last trace of an account that is signed out. The accounts that are erased now: not this one, if a
   /// reader of the store holds it up.
-  func forget(_ selector: AccountSelector) throws(RPCError) -> (AccountProfile, erased: [AccountID]) {
+  func forget(_ selector: AccountSelector) throws(AgentFailure) -> (AccountProfile, erased: [AccountID]) {
     let profile = try profile(selector)
     guard profile.signInStatus != .signedIn else {
       throw .invalidParams("/account", expected: "an account that is signed out")
@@ -117,7 +117,7 @@ extension VaultActor {
   // MARK: outbox
 
   /// A token that came too late for its account: nobody may use it, so it is revoked.
-  func quarantine(_ token: Secret, of id: AccountID) throws(RPCError) -> OutboxEntry? {
+  func quarantine(_ token: Secret, of id: AccountID) throws(AgentFailure) -> OutboxEntry? {
     guard vaultIsOpen else {
       try drop(.overtaken(token, of: id))
       return nil
@@ -140,7 +140,7 @@ extension VaultActor {
   /// grant of an account that is signed in.
   func quarantine(
     _ token: Secret, at provider: Provider, of identity: Identity?, label: String
-  ) throws(RPCError) -> OutboxEntry? {
+  ) throws(AgentFailure) -> OutboxEntry? {
     guard vaultIsOpen else {
       try drop(.unclaimed(token, at: provider.configuration.name, label: label))
       return nil
@@ -183,11 +183,11 @@ extension VaultActor {
   }
 
   /// What the caller sees of it.
-  func outbox(for call: Call) throws(RPCError) -> [OutboxEntry] {
+  func outbox(for call: Call) throws(AgentFailure) -> [OutboxEntry] {
     try outbox().filter { call.limits == nil || account(of: $0).map { call.sees($0) } ?? false }
   }
 
-  func outbox() throws(RPCError) -> [OutboxEntry] {
+  func outbox() throws(AgentFailure) -> [OutboxEntry] {
     try onVault { (vault) throws(VaultFailure) in
       var entries: [OutboxEntry] = []
       for (id, plain) in try vault.readAll(.vault, .outbox) {
@@ -199,19 +199,19 @@ extension VaultActor {
   }
 
   /// What a new sign-in of this person takes out of the outbox: revocations that would end it, too.
-  func superseded(by identity: Identity, at provider: ProviderName) throws(RPCError) -> [OutboxEntry] {
+  func superseded(by identity: Identity, at provider: ProviderName) throws(AgentFailure) -> [OutboxEntry] {
     guard providers[provider]?.configuration.revocationScope == .grant else { return [] }
     return try outbox().filter { $0.provider == provider && $0.identity == identity }
   }
 
   /// Remembers a try that failed; false if the entry is gone, since nobody wants it revoked any more.
-  func reschedule(_ entry: OutboxEntry) throws(RPCError) -> Bool {
+  func reschedule(_ entry: OutboxEntry) throws(AgentFailure) -> Bool {
     let isThere = try onVault { (vault) throws(VaultFailure) in try vault.read(.vault, .outbox, id: entry.id) != nil }
     if isThere { try save(entry) }
     return isThere
   }
 
-  func save(_ entry: OutboxEntry) throws(RPCError) {
+  func save(_ entry: OutboxEntry) throws(AgentFailure) {
     try onVault { (vault) throws(VaultFailure) in
       try vault.apply([.put(.vault, .outbox, id: entry.id, entry.record)])
     }
@@ -220,7 +220,7 @@ extension VaultActor {
   /// The token is shredded, not only unlisted.
   func remove(
     _ entry: OutboxEntry, _ event: AuditEntry.Event, reason: String? = nil
-  ) throws(RPCError) {
+  ) throws(AgentFailure) {
     let account = entry.identity.flatMap { profile(of: $0, at: entry.provider) }?.id
     let audit =
       reason.map { audited(event, account: account, .issuer(entry.issuer), .reason($0)) }

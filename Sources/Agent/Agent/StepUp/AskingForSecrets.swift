@@ -7,14 +7,14 @@ extension AgentService {
   /// The PIN that the caller gave, or that the person types where the caller does not see it.
   func pin(
     _ given: Secret?, _ prompt: WirePrompt?, _ question: PromptQuestion, of id: AccountID
-  ) async throws(RPCError) -> Secret {
+  ) async throws(AgentFailure) -> Secret {
     switch (given, prompt) {
     case (let given?, nil): return given
     case (nil, nil): throw .invalidParams("/pin", expected: "a PIN, or a prompt that asks for it")
     case (.some, .some): throw .invalidParams("/prompt", expected: "a PIN or a prompt, not both")
     case (nil, .some): break
     }
-    func refused(_ reason: String, _ message: String) async -> RPCError {
+    func refused(_ reason: String, _ message: String) async -> AgentFailure {
       let left = try? await vault.stepUpStatus(.id(id)).attemptsLeft
       return .stepUpFailed(id, reason, left: left ?? 0, message)
     }
@@ -37,9 +37,9 @@ extension AgentService {
 
 extension AgentService {
   /// For `agent.unlock`: the passphrase, typed where the caller does not see it.
-  func typedPassphrase(_ question: PromptQuestion = .passphrase) async throws(RPCError) -> Secret {
-    func refused(_ reason: String, _ message: String) -> RPCError {
-      RPCError(.unlockFailed, message).with { $0.reason = reason }
+  func typedPassphrase(_ question: PromptQuestion = .passphrase) async throws(AgentFailure) -> Secret {
+    func refused(_ reason: String, _ message: String) -> AgentFailure {
+      AgentFailure(.unlockFailed, message).with { $0.reason = reason }
     }
     switch await environment.prompter.ask(question) {
     case .typed(let passphrase): return passphrase
@@ -58,7 +58,7 @@ extension AgentService {
   /// The passphrase of a backup, given or typed.
   func backupPassphrase(
     _ given: Secret?, _ prompt: WirePrompt?, _ question: PromptQuestion
-  ) async throws(RPCError) -> Secret {
+  ) async throws(AgentFailure) -> Secret {
     switch (given, prompt) {
     case (let given?, nil): return given
     case (.some, .some): throw .invalidParams("/prompt", expected: "a passphrase or a prompt, not both")
@@ -68,7 +68,7 @@ extension AgentService {
     let typed = try await typedPassphrase(question)
     // As the contract bounds one that is given.
     guard (1...1024).contains(typed.count) else {
-      throw RPCError(.unlockFailed, "A passphrase has 1 to 1024 bytes. Nothing was changed.").with {
+      throw AgentFailure(.unlockFailed, "A passphrase has 1 to 1024 bytes. Nothing was changed.").with {
         $0.reason = "notAPassphrase"
       }
     }

@@ -21,7 +21,7 @@ actor StepUpCoordinator {
   /// Counted first, then judged. Until when the step-up counts, on the wall clock.
   func verify(
     _ given: Secret, by method: StepUpMethod, of id: AccountID, for duration: Milliseconds?
-  ) async throws(RPCError) -> Timestamp {
+  ) async throws(AgentFailure) -> Timestamp {
     await enter()
     defer { leave() }
     guard let proving = methods[method] else { throw .notEnrolled(id, method) }
@@ -36,7 +36,7 @@ actor StepUpCoordinator {
 
   func enroll(
     _ given: Secret, by method: StepUpMethod, for id: AccountID
-  ) async throws(RPCError) -> VaultActor.StepUpStatus {
+  ) async throws(AgentFailure) -> VaultActor.StepUpStatus {
     await enter()
     defer { leave() }
     let place = try await vault.placeForNew(method, of: id)

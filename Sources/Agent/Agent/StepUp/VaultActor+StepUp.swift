@@ -15,7 +15,7 @@ extension VaultActor {
     var attemptsLeft: Int
   }
 
-  func stepUpStatus(_ selector: AccountSelector) throws(RPCError) -> StepUpStatus {
+  func stepUpStatus(_ selector: AccountSelector) throws(AgentFailure) -> StepUpStatus {
     let profile = try profile(selector)
     return status(of: profile, try stepUp(of: profile))
   }
@@ -53,7 +53,7 @@ extension VaultActor {
   }
 
   /// Refuses without counting what would be refused anyway: before a person is asked.
-  func requireTriable(_ selector: AccountSelector, by method: StepUpMethod) throws(RPCError) -> AccountProfile {
+  func requireTriable(_ selector: AccountSelector, by method: StepUpMethod) throws(AgentFailure) -> AccountProfile {
     let profile = try signedIn(selector)
     let record = try enrolled(method, of: profile)
     guard !record.isDestroyed else { throw .destroyed(profile.id, method) }
@@ -62,7 +62,7 @@ extension VaultActor {
     return profile
   }
 
-  func beginTry(_ id: AccountID, by method: StepUpMethod) throws(RPCError) -> StepUpTry {
+  func beginTry(_ id: AccountID, by method: StepUpMethod) throws(AgentFailure) -> StepUpTry {
     let profile = try signedIn(.id(id))
     var record = try enrolled(method, of: profile)
     switch record.attempts.begin(at: clock.boot(), bootID: clock.bootID) {
@@ -79,14 +79,14 @@ extension VaultActor {
   }
 
   /// The proof was right: its try is taken back, the data comes back if it was under it, and the step-up begins.
-  func wasRight(_ attempt: StepUpTry, key: SealingKey, for duration: Milliseconds?) throws(RPCError) -> Timestamp {
+  func wasRight(_ attempt: StepUpTry, key: SealingKey, for duration: Milliseconds?) throws(AgentFailure) -> Timestamp {
     let profile = try unchanged(since: attempt)
     var record = try enrolled(attempt.place.method, of: profile)
     record.attempts.wasRight()
     var changes: [VaultChange] = [.put(profile.partition, .stepUp, record.sealable)]
     if try onVault(account: profile.id, { (vault) throws(VaultFailure) in try vault.isDataLocked(profile.partition) }) {
       guard let dataKey = attempt.place.dataKey(in: attempt.lock, by: key) else {
-        throw RPCError(.integrity, account: profile.id)
+        throw AgentFailure(.integrity, account: profile.id)
       }
       changes.append(.unlockData(profile.partition, dataKey))
       changes += try onVault(account: profile.id) { (vault) throws(VaultFailure) in
@@ -100,7 +100,7 @@ extension VaultActor {
   }
 
   /// The proof was wrong, and is counted already; the last one destroys it.
-  func wasWrong(_ attempt: StepUpTry) throws(RPCError) -> RPCError {
+  func wasWrong(_ attempt: StepUpTry) throws(AgentFailure) -> AgentFailure {
     let profile = try unchanged(since: attempt)
     let record = try enrolled(attempt.place.method, of: profile)
     guard record.attempts.left > 0 else {
@@ -118,14 +118,14 @@ extension VaultActor {
       .attemptsLeft(Int64(record.attempts.left)))
   }
 
-  private func unchanged(since attempt: StepUpTry) throws(RPCError) -> AccountProfile {
+  private func unchanged(since attempt: StepUpTry) throws(AgentFailure) -> AccountProfile {
     let profile = try signedIn(.id(attempt.account))
     guard profile.epoch == attempt.epoch else { throw .signedOut(profile.id) }
     return profile
   }
 
   /// The data that is under the proof alone goes with it: there is no key to it any more.
-  private func destroy(_ record: StepUpRecord, of profile: AccountProfile) throws(RPCError) {
+  private func destroy(_ record: StepUpRecord, of profile: AccountProfile) throws(AgentFailure) {
     let tombstone = StepUpRecord(method: record.method, attempts: record.attempts, lock: nil)
     let entry = auditedFailure("destroyed", profile, record)
     var profile = profile
@@ -147,7 +147,7 @@ extension VaultActor {
   // MARK: setting and removing
 
   /// Where a new one would belong, if one may be set now.
-  func placeForNew(_ method: StepUpMethod, of id: AccountID) throws(RPCError) -> StepUpPlace {
+  func placeForNew(_ method: StepUpMethod, of id: AccountID) throws(AgentFailure) -> StepUpPlace {
     let profile = try signedIn(.id(id))
     try requireChangeable(try stepUp(of: profile), of: profile)
     return try place(of: profile, by: method)
@@ -156,7 +156,7 @@ extension VaultActor {
   /// Sets it, with as many tries as a new one has.
   func enroll(
     _ id: AccountID, _ enrolment: StepUpEnrolment, at place: StepUpPlace
-  ) throws(RPCError) -> StepUpStatus {
+  ) throws(AgentFailure) -> StepUpStatus {
     var profile = try signedIn(.id(id))
     let previous = try stepUp(of: profile)
     // Making it took its time: what it hung on may be over.
@@ -183,7 +183,7 @@ extension VaultActor {
   }
 
   /// One that is destroyed stays so until the person has signed in again; there is nothing to remove.
-  func unenroll(_ id: AccountID) throws(RPCError) -> StepUpStatus {
+  func unenroll(_ id: AccountID) throws(AgentFailure) -> StepUpStatus {
     var profile = try signedIn(.id(id))
     guard let record = try stepUp(of: profile), !record.isDestroyed else { return try stepUpStatus(.id(id)) }
     try requireChangeable(record, of: profile)
@@ -200,7 +200,7 @@ extension VaultActor {
   }
 
   /// Ends the step-up of now. Ended before it is written down: a disk that fails must not keep it valid.
-  func clearStepUp(_ selector: AccountSelector) throws(RPCError) -> StepUpStatus {
+  func clearStepUp(_ selector: AccountSelector) throws(AgentFailure) -> StepUpStatus {
     let status = try stepUpStatus(selector)
     guard stepUps.isValid(status.account) else { return status }
     stepUps.clear(status.account)
@@ -210,7 +210,7 @@ extension VaultActor {
   }
 
   /// Whoever can't give the proof of now can't put another in its place, nor take it away.
-  private func requireChangeable(_ record: StepUpRecord?, of profile: AccountProfile) throws(RPCError) {
+  private func requireChangeable(_ record: StepUpRecord?, of profile: AccountProfile) throws(AgentFailure) {
     guard let record else { return }
     guard !record.isDestroyed else { throw .destroyed(profile.id, record.method) }
     guard stepUps.isValid(profile.id) else { throw .stepUpRequired(profile.id, record.method) }
@@ -219,7 +219,7 @@ extension VaultActor {
   // MARK: signing out and in
 
   /// With a soft sign-out: from here on the data key is under the proof alone. Its old wrapping may still stand in the log.
-  func lockingData(of profile: AccountProfile) throws(RPCError) -> [VaultChange] {
+  func lockingData(of profile: AccountProfile) throws(AgentFailure) -> [VaultChange] {
     guard let record = try stepUp(of: profile), !record.isDestroyed else { return [] }
     return [.lockData(profile.partition), wipePending(for: nil)]
   }
@@ -234,7 +234,7 @@ extension VaultActor {
 
   // MARK: records
 
-  private func stepUp(of profile: AccountProfile) throws(RPCError) -> StepUpRecord? {
+  private func stepUp(of profile: AccountProfile) throws(AgentFailure) -> StepUpRecord? {
     try onVault(account: profile.id) { (vault) throws(VaultFailure) in
       guard let plain = try vault.read(profile.partition, .stepUp) else { return nil }
       guard let record = StepUpRecord(plain) else { throw .integrity }
@@ -242,14 +242,14 @@ extension VaultActor {
     }
   }
 
-  private func save(_ record: StepUpRecord, of profile: AccountProfile) throws(RPCError) {
+  private func save(_ record: StepUpRecord, of profile: AccountProfile) throws(AgentFailure) {
     try onVault(account: profile.id) { (vault) throws(VaultFailure) in
       try vault.apply([.put(profile.partition, .stepUp, record.sealable)])
     }
   }
 
   /// What is set, and by this method.
-  private func enrolled(_ method: StepUpMethod, of profile: AccountProfile) throws(RPCError) -> StepUpRecord {
+  private func enrolled(_ method: StepUpMethod, of profile: AccountProfile) throws(AgentFailure) -> StepUpRecord {
     guard let record = try stepUp(of: profile), record.method == method else {
       throw .notEnrolled(profile.id, method)
     }
@@ -258,7 +258,7 @@ extension VaultActor {
 
   private func place(
     of profile: AccountProfile, by method: StepUpMethod, _ lock: StepUpLock? = nil
-  ) throws(RPCError) -> StepUpPlace {
+  ) throws(AgentFailure) -> StepUpPlace {
     StepUpPlace(
       method: method, partition: lock?.place ?? profile.partition.bytes,
       pepper: try onVault(account: profile.id) { (vault) throws(VaultFailure) in
@@ -266,7 +266,7 @@ extension VaultActor {
       })
   }
 
-  private func signedIn(_ selector: AccountSelector) throws(RPCError) -> AccountProfile {
+  private func signedIn(_ selector: AccountSelector) throws(AgentFailure) -> AccountProfile {
     let profile = try profile(selector)
     guard profile.signInStatus == .signedIn else { throw .signedOut(profile.id) }
     return profile
