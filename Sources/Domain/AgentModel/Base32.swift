@@ -1,8 +1,9 @@
-/// Base 32 in lower case without padding (RFC 4648 §6): ids that survive a person, a shell and a file name.
+/// Lower-case Base32 without padding (RFC 4648 §6), for ids that are read aloud, typed in a shell or used in file
+/// names.
 public enum Base32 {
   private static let alphabet = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
 
-  /// The text of these bytes: 16 bytes make 26 characters.
+  /// Encodes bytes: 16 bytes give 26 characters.
   public static func encode(_ bytes: some Sequence<UInt8>) -> String {
     var text = ""
     var bits: UInt32 = 0

@@ -1,6 +1,7 @@
-/// base64url without padding (RFC 4648 §5, RFC 7515 §2), strict both ways: one sequence of bytes has one spelling.
+/// base64url without padding (RFC 4648 §5, RFC 7515 §2). Decoding is strict: each byte sequence has exactly one
+/// spelling.
 public enum Base64URL {
-  /// The text of these bytes.
+  /// Encodes bytes that are not secret.
   public static func encode(_ bytes: some Sequence<UInt8>) -> String {
     var text = ""
     var bits: UInt32 = 0
@@ -17,8 +18,9 @@ public enum Base64URL {
     return text
   }
 
-  /// Writes the text of these bytes into memory of the caller's, which holds at least four characters for three bytes:
-  /// the way for secrets. Returns how many there are.
+  /// Encodes `bytes` into `target`, so that a secret stays in guarded memory.
+  ///
+  /// `target` holds at least four characters for every three bytes. Returns the number of characters written.
   public static func encode(_ bytes: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer) -> Int {
     var bits: UInt32 = 0
     var held = 0
@@ -37,12 +39,13 @@ public enum Base64URL {
     return written + 1
   }
 
-  /// The bytes of this text; nil for padding, white space, a foreign character, or bits left over that are not zero.
+  /// Decodes `text`; nil for padding, white space, a character outside the alphabet, or unused bits that are not zero.
   public static func decode(_ text: String) -> [UInt8]? {
     var text = text
     return text.withUTF8 { decode(UnsafeRawBufferPointer($0)) }
   }
 
+  /// Decodes ASCII text; nil as for `decode(_: String)`.
   public static func decode(_ text: UnsafeRawBufferPointer) -> [UInt8]? {
     var valid = false
     let bytes = [UInt8](unsafeUninitializedCapacity: text.count * 3 / 4) { buffer, count in
@@ -52,7 +55,10 @@ public enum Base64URL {
     return valid ? bytes : nil
   }
 
-  /// Decodes into memory of the caller's, which holds at least three bytes for four characters: the way for secrets.
+  /// Decodes `text` into `target`, so that a secret stays in guarded memory.
+  ///
+  /// `target` holds at least three bytes for every four characters. Returns the number of bytes written; nil as for
+  /// `decode(_: String)`.
   public static func decode(_ text: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer) -> Int? {
     guard text.count % 4 != 1 else { return nil }
     var bits: UInt32 = 0

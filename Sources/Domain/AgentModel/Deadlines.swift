@@ -1,7 +1,7 @@
-/// Who waits until when: a binary heap by deadline, then by order of coming.
+/// A priority queue of elements by deadline, then by id: a binary heap with lazy removal.
 ///
-/// With a deadline for each of ten thousand accounts a look through all of them at every wake would be felt. Whoever is
-/// cancelled stays in the heap until its turn comes, or until most of the heap is such.
+/// Ten thousand accounts have a deadline each, so a linear search at every wake would be slow. A removed element leaves
+/// its heap entry behind until the deadline passes or half of the heap is such entries.
 public struct Deadlines<Sleeper> {
   private struct Entry {
     var deadline: BootInstant
@@ -15,12 +15,14 @@ public struct Deadlines<Sleeper> {
 
   public init() {}
 
+  /// True if the queue holds no element.
   public var isEmpty: Bool { sleepers.isEmpty }
+  /// Number of elements in the queue.
   public var count: Int { sleepers.count }
-  /// With those who were cancelled and are still in the heap.
+  /// Number of heap entries, including those of removed elements.
   public var entryCount: Int { heap.count }
 
-  /// The next deadline of somebody who still waits.
+  /// The earliest deadline of an element in the queue; nil if the queue is empty.
   public var earliest: BootInstant? {
     mutating get {
       while let first = heap.first, sleepers[first.id] == nil { removeFirst() }
@@ -28,21 +30,21 @@ public struct Deadlines<Sleeper> {
     }
   }
 
-  /// `id` grows with each sleeper, and is never used twice.
+  /// Adds an element. `id` must be greater than every id before it.
   public mutating func insert(_ id: UInt64, _ sleeper: Sleeper, until deadline: BootInstant) {
     sleepers[id] = sleeper
     heap.append(Entry(deadline: deadline, id: id))
     rise(heap.count - 1)
   }
 
-  /// Nil if nobody of this number waits.
+  /// Removes and returns the element with this id; nil if there is none.
   public mutating func remove(_ id: UInt64) -> Sleeper? {
     let sleeper = sleepers.removeValue(forKey: id)
     if heap.count > 64, heap.count > 2 * sleepers.count { compact() }
     return sleeper
   }
 
-  /// Takes out all whose time has come, the longest due first.
+  /// Removes and returns all elements whose deadline is at or before `now`, earliest deadline first.
   public mutating func removeDue(at now: BootInstant) -> [Sleeper] {
     var due: [Sleeper] = []
     while let first = heap.first, first.deadline <= now {

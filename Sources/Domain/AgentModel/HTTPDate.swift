@@ -1,8 +1,7 @@
 extension Timestamp {
-  /// A moment as HTTP writes it, in any of the three forms of RFC 9110 §5.6.7; nil for anything else.
+  /// Parses an HTTP date in any of the three formats of RFC 9110 §5.6.7; nil for any other text.
   ///
-  /// `now` is needed for the two-digit years of the second form: one that seems to lie more than 50 years ahead is
-  /// meant to lie in the past.
+  /// `now` resolves the two-digit year of the RFC 850 format: a year more than 50 years ahead means the century before.
   public init?(httpDate text: String, now: Timestamp) {
     let words = text.split(separator: " ", omittingEmptySubsequences: true).map(String.init)
     switch words.count {

@@ -1,13 +1,13 @@
-/// The parameters of a query string, in order and with those that came twice: a redirect that names `code` or
-/// `state` twice is an attack or an accident (RFC 6749 §3.1), so nobody should see only the first.
+/// The parameters of a query string, in order and with duplicates kept: a redirect that repeats `code` or `state` must
+/// be refused (RFC 6749 §3.1), which needs both values.
 public struct HTTPQuery: Sendable {
-  /// As they came, decoded.
+  /// Decoded names and values, in the order of the query string.
   public let items: [(name: String, value: String)]
 
-  /// No more parameters than this are read: a redirect has a handful.
+  /// Upper bound for the number of parameters; a redirect has fewer than ten.
   public static let maximumItems = 64
 
-  /// Reads what stands after the `?`; nil for a broken escape, for what is not UTF-8, for too many parameters.
+  /// Parses the text after `?`; nil for an incomplete escape, invalid UTF-8 or more than `maximumItems` parameters.
   public init?(_ query: String) {
     var items: [(name: String, value: String)] = []
     for pair in query.utf8.split(separator: UInt8(ascii: "&")) {
@@ -21,15 +21,16 @@ public struct HTTPQuery: Sendable {
     self.items = items
   }
 
-  /// The value of a parameter that came exactly once; nil if it is missing or came twice.
+  /// The value of a parameter that occurs exactly once; nil if it is missing or repeated.
   public subscript(name: String) -> String? {
     let values = values(name)
     return values.count == 1 ? values[0] : nil
   }
 
+  /// All values of a parameter, in order.
   public func values(_ name: String) -> [String] { items.filter { $0.name == name }.map(\.value) }
 
-  /// Names that came more than once, in order.
+  /// Names that occur more than once, sorted.
   public var duplicates: [String] {
     var seen: Set<String> = []
     var twice: Set<String> = []
@@ -37,7 +38,7 @@ public struct HTTPQuery: Sendable {
     return twice.sorted()
   }
 
-  /// The query string of these parameters, without a `?`.
+  /// Encodes parameters as a query string without `?`.
   public static func encode(_ items: some Sequence<(String, String)>) -> String {
     items.map { PercentCoding.encode($0, form: true) + "=" + PercentCoding.encode($1, form: true) }
       .joined(separator: "&")

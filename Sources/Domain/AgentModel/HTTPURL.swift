@@ -1,27 +1,31 @@
-/// An `http` or `https` URL, taken apart strictly (RFC 3986, RFC 9110 §4.2) and put in one normal form: what is
-/// checked here is what is sent.
+/// An absolute `http` or `https` URL, parsed strictly (RFC 3986, RFC 9110 §4.2) and kept in one normal form, so that
+/// the URL that is checked is the URL that is requested.
 ///
-/// Refused: user information (it hides the host from a reader and leaks in logs), fragments (they are not sent; RFC
-/// 6749 §3.1 forbids them on endpoints), and every second spelling of an address (`127.1`, `0x7f000001`).
+/// Parsing refuses user information (it disguises the host and leaks into logs), fragments (RFC 6749 §3.1 forbids them
+/// on endpoints) and alternative spellings of an IPv4 address (`127.1`, `0x7f000001`).
 public struct HTTPURL: Hashable, Sendable {
+  /// The URL scheme.
   public enum Scheme: String, Sendable {
     case http, https
-    /// RFC 9110 §4.2.1 and §4.2.2.
+    /// The port of the scheme (RFC 9110 §4.2.1 and §4.2.2).
     public var defaultPort: UInt16 { self == .http ? 80 : 443 }
   }
 
+  /// `http` or `https`.
   public let scheme: Scheme
-  /// In lower case; an IPv6 address without its brackets, in the form of RFC 5952.
+  /// The host in lower case. An IPv6 address has no brackets and is in the form of RFC 5952.
   public let host: String
+  /// The port, the scheme's default if the URL names none.
   public let port: UInt16
-  /// Begins with `/`, has no dot segments, escapes as they came.
+  /// The path: starts with `/`, has no dot segments, and keeps escapes as written.
   public let path: String
-  /// What stood after the `?`, escapes as they came; nil if there was none.
+  /// The text after `?`, escapes as written; nil if there is no `?`.
   public let query: String?
 
-  /// Longer ones are refused: RFC 9110 §4.1 asks for 8000 octets at least.
+  /// Upper bound for the length of a URL in bytes. RFC 9110 §4.1 recommends support for at least 8000.
   public static let maximumBytes = 8192
 
+  /// Parses an absolute URL; nil if it is malformed, refused (see above) or longer than `maximumBytes`.
   public init?(_ text: String) {
     let bytes = Array(text.utf8)
     guard bytes.count <= Self.maximumBytes, bytes.allSatisfy(URLSyntax.isURLByte) else { return nil }
@@ -44,23 +48,23 @@ public struct HTTPURL: Hashable, Sendable {
     self.query = pathEnd == target.endIndex ? nil : String(decoding: query, as: UTF8.self)
   }
 
-  /// `127.0.0.0/8`, `::1` or `localhost`: what never leaves this machine, and where `http` is allowed.
+  /// True for `127.0.0.0/8`, `::1` and `localhost`. Requests to them never leave this machine, so `http` is allowed.
   public var isLoopback: Bool {
     host == "localhost" || host == "::1" || host.hasPrefix("127.") && URLSyntax.ipv4(Array(host.utf8)) != nil
   }
 
-  /// Host as it stands in a URL, with the brackets of an IPv6 address.
+  /// The host as written in a URL: an IPv6 address in brackets.
   public var hostText: String { host.contains(":") ? "[" + host + "]" : host }
 
-  /// Scheme, host and, unless it is the scheme's own, port (RFC 6454 §6.2): `https://idp.example`.
+  /// The origin (RFC 6454 §6.2): scheme, host and, unless it is the default, the port, such as `https://idp.example`.
   public var origin: String {
     scheme.rawValue + "://" + hostText + (port == scheme.defaultPort ? "" : ":" + String(port))
   }
 
-  /// The whole URL in normal form.
+  /// The URL in normal form.
   public var text: String { origin + path + (query.map { "?" + $0 } ?? "") }
 
-  /// This URL with more parameters after those that it has (RFC 6749 §3.1: an endpoint's own query is kept).
+  /// The URL with parameters appended to its own query, which is kept (RFC 6749 §3.1).
   public func adding(_ items: some Sequence<(String, String)>) -> String {
     let more = HTTPQuery.encode(items)
     guard !more.isEmpty else { return text }

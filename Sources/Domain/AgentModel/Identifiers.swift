@@ -1,24 +1,24 @@
-/// `acc_` and 26 characters of base32: names one identity for ever, also after it signed out.
+/// The id of an account: `acc_` and 26 characters of Base32. It is never reused, also after the account signed out.
 ///
-/// Stored as numbers, so that the reading thread finds an account without a `String`. Two texts are one id only if they
-/// are equal byte by byte.
+/// It is stored as integers, so that the reading thread compares ids without allocating a `String`. Two ids are equal
+/// only if their texts are equal byte by byte.
 public struct AccountID: Hashable, Comparable, Sendable {
-  /// The random bytes of a new id.
+  /// Number of random bytes in a new id.
   public static let byteCount = 16
   static let prefix = "acc_"
   private static let textBytes = 30
 
-  /// The 26 digits of base 32, five bits each: twelve, twelve and two.
+  /// The 26 Base32 digits, five bits each: twelve digits, twelve digits and two digits.
   private let first, second: UInt64
   private let last: UInt16
 
-  /// From 16 random bytes.
+  /// Makes an id from 16 random bytes; nil for any other count.
   public init?(bytes: [UInt8]) {
     guard bytes.count == Self.byteCount else { return nil }
     self.init(Self.prefix + Base32.encode(bytes))
   }
 
-  /// Parses the text of the wire.
+  /// Parses the text of the wire; nil if it is no account id.
   public init?(_ text: String) {
     var text = text
     let parsed = text.withUTF8 { AccountID(utf8: UnsafeRawBufferPointer($0)) }
@@ -26,7 +26,7 @@ public struct AccountID: Hashable, Comparable, Sendable {
     self = parsed
   }
 
-  /// Parses the UTF-8 text of the wire.
+  /// Parses the UTF-8 text of the wire without copying it; nil if it is no account id.
   public init?(utf8 text: UnsafeRawBufferPointer) {
     guard text.count == Self.textBytes, text[0] == UInt8(ascii: "a"), text[1] == UInt8(ascii: "c"),
       text[2] == UInt8(ascii: "c"), text[3] == UInt8(ascii: "_"), let first = Self.number(text[4..<16]),
@@ -37,7 +37,7 @@ public struct AccountID: Hashable, Comparable, Sendable {
     self.last = UInt16(truncatingIfNeeded: last)
   }
 
-  /// The text of the wire.
+  /// The id as written on the wire.
   public var text: String {
     String(unsafeUninitializedCapacity: Self.textBytes) { buffer in
       for (index, byte) in Self.prefix.utf8.enumerated() { buffer[index] = byte }
@@ -48,10 +48,10 @@ public struct AccountID: Hashable, Comparable, Sendable {
     }
   }
 
-  /// Ids are random: a part of one is as good a hash as the whole.
+  /// Ids are random, so `first` alone is a good hash.
   public func hash(into hasher: inout Hasher) { hasher.combine(first) }
 
-  /// The order of the texts.
+  /// Orders ids as their texts are ordered.
   public static func < (a: AccountID, b: AccountID) -> Bool { a.text < b.text }
 
   private static func number(_ digits: Slice<UnsafeRawBufferPointer>) -> UInt64? {
@@ -78,9 +78,11 @@ public struct AccountID: Hashable, Comparable, Sendable {
 
 /// A short name that a person gives to an account.
 public struct Alias: Hashable, Comparable, Sendable {
+  /// The name as the person wrote it.
   public let text: String
 
-  /// One to 64 letters, digits, `.`, `_`, `@`, `-`, beginning with a letter or digit, and not looking like an id.
+  /// Parses a name; nil unless it has 1 to 64 letters, digits, `.`, `_`, `@` or `-`, starts with a letter or digit, and
+  /// does not start like an account id.
   public init?(_ text: String) {
     guard (1...64).contains(text.utf8.count), !text.hasPrefix(AccountID.prefix),
       let first = text.utf8.first, Self.isAlphanumeric(first),
@@ -101,12 +103,14 @@ public struct Alias: Hashable, Comparable, Sendable {
   public static func < (a: Alias, b: Alias) -> Bool { a.text < b.text }
 }
 
-/// How a caller names an account. There is no default and no wildcard.
+/// How a request names an account: by id, by alias, or `@active`. There is no default and no wildcard.
 public enum AccountSelector: Hashable, Sendable {
   case id(AccountID)
   case alias(String)
+  /// `@active`: the account that the person switched to.
   case active
 
+  /// Parses the text of the wire. A text that is neither `@active` nor an id is an alias.
   public init(_ text: String) {
     if text == "@active" {
       self = .active
@@ -120,9 +124,11 @@ public enum AccountSelector: Hashable, Sendable {
 
 /// The name under which a provider is configured.
 public struct ProviderName: Hashable, Comparable, Sendable {
+  /// The name as the person wrote it.
   public let text: String
 
-  /// One to 64 lower-case letters, digits, `.`, `_`, `-`, beginning with a letter or digit.
+  /// Parses a name; nil unless it has 1 to 64 lower-case letters, digits, `.`, `_` or `-` and starts with a letter or
+  /// digit.
   public init?(_ text: String) {
     func plain(_ byte: UInt8) -> Bool {
       Alias.isAlphanumeric(byte) && !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
@@ -136,10 +142,13 @@ public struct ProviderName: Hashable, Comparable, Sendable {
   public static func < (a: ProviderName, b: ProviderName) -> Bool { a.text < b.text }
 }
 
-/// Whom an account is, to its provider: the key by which secrets and snapshots are parted.
+/// The person behind an account as the provider names them. Secrets and snapshots are kept by this key.
 public struct Identity: Hashable, Sendable {
+  /// `iss` of the ID token (OpenID Connect Core §2).
   public var issuer: String
+  /// The tenant, for providers that serve several (`ProviderConfiguration.TenantRule`).
   public var tenant: String?
+  /// `sub` of the ID token, unique within the issuer.
   public var subject: String
 
   public init(issuer: String, tenant: String?, subject: String) {
@@ -149,26 +158,32 @@ public struct Identity: Hashable, Sendable {
   }
 }
 
-/// Scopes as a set with one spelling: sorted, without doubles (RFC 6749 §3.3: order does not matter).
+/// A set of OAuth scopes (RFC 6749 §3.3: order carries no meaning).
 public struct ScopeSet: Hashable, Sendable {
+  /// The scopes, sorted and without duplicates.
   public let names: [String]
 
   public init(_ names: some Sequence<String>) { self.names = Set(names).sorted() }
 
-  /// From the space-delimited form of the wire.
+  /// Parses the space-delimited form of the wire.
   public init(spaceDelimited text: String) {
     self.init(text.split(separator: " ").map(String.init))
   }
 
+  /// The space-delimited form of the wire.
   public var spaceDelimited: String { names.joined(separator: " ") }
+  /// True if there are no scopes.
   public var isEmpty: Bool { names.isEmpty }
 
+  /// True if `other` contains all of these scopes.
   public func isSubset(of other: ScopeSet) -> Bool { Set(names).isSubset(of: other.names) }
 }
 
-/// Which access token of a grant: the default one, or one asked for a resource or with fewer scopes.
+/// Identifies an access token of a grant: the default token, or one requested for a resource or with fewer scopes.
 public struct TokenKey: Hashable, Sendable {
+  /// The resource indicator (RFC 8707 §2); nil for the default audience.
   public var resource: String?
+  /// The requested scopes; nil for all granted scopes.
   public var scopes: ScopeSet?
 
   public init(resource: String? = nil, scopes: ScopeSet? = nil) {
@@ -176,5 +191,6 @@ public struct TokenKey: Hashable, Sendable {
     self.scopes = scopes
   }
 
+  /// The token for the default audience and all granted scopes.
   public static let standard = TokenKey()
 }

@@ -1,7 +1,9 @@
 /// Percent-encoding (RFC 3986 §2.1) and its form variant (`application/x-www-form-urlencoded`).
 public enum PercentCoding {
-  /// Lends the encoded bytes one by one, so that a secret can be encoded from guarded memory into guarded memory.
-  /// In the form variant a space is `+`; all but unreserved characters are escaped in both.
+  /// Encodes `bytes` and passes the result to `emit` byte by byte, so that a secret can be encoded from guarded memory
+  /// into guarded memory.
+  ///
+  /// Every byte but the unreserved ones is escaped. With `form` a space becomes `+`.
   public static func encode(_ bytes: some Sequence<UInt8>, form: Bool = false, _ emit: (UInt8) -> Void) {
     for byte in bytes {
       switch byte {
@@ -15,14 +17,14 @@ public enum PercentCoding {
     }
   }
 
-  /// The encoded text.
+  /// Encodes the UTF-8 bytes of `text`.
   public static func encode(_ text: String, form: Bool = false) -> String {
     var encoded = ""
     encode(text.utf8, form: form) { encoded.unicodeScalars.append(Unicode.Scalar($0)) }
     return encoded
   }
 
-  /// The text that was encoded; nil for an escape that is cut short and for what is not UTF-8.
+  /// Decodes `text`; nil for an incomplete escape or invalid UTF-8. With `form` a `+` becomes a space.
   public static func decode(_ text: some Sequence<UInt8>, form: Bool = false) -> String? {
     var bytes: [UInt8] = []
     var characters = text.makeIterator()

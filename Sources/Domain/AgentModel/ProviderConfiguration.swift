@@ -1,29 +1,44 @@
-/// A provider as the person configured it. What the provider says of itself is `ServerMetadata`.
+/// A provider as the person configured it. `ServerMetadata` holds what the provider publishes about itself.
 public struct ProviderConfiguration: Hashable, Sendable {
+  /// The name that requests and commands use.
   public var name: ProviderName
-  /// An https URL, or http on a loopback host (API.md, "The programs").
+  /// The issuer URL: `https`, or `http` on a loopback host (API.md, "The programs").
   public var issuer: String
+  /// `client_id` (RFC 6749 §2.2).
   public var clientID: String
-  /// How the client says who it is; nil: as the provider says it may.
+  /// The client authentication method; nil: chosen from the methods that the provider's metadata lists.
   public var tokenEndpointAuthMethod: ClientAuthMethod?
+  /// The scopes that a sign-in requests.
   public var scopes: [String]
+  /// The resource indicators that a sign-in requests (RFC 8707).
   public var resources: [String]
+  /// Configured endpoints, which override discovered ones.
   public var endpoints: ServerMetadata.Endpoints
   public var redirect: Redirect
+  /// How the provider treats refresh tokens.
   public var refresh: RefreshRule
+  /// The meaning of this provider's error codes, which overrides the built-in tables.
   public var errorCodes: [String: FailureClass]
+  /// How the tenant of an account is determined; nil: accounts have no tenant.
   public var tenant: TenantRule?
+  /// Where the provider names roles, tenant and entitlements.
   public var authorization: AuthorizationClaims
+  /// What one revocation request ends at this provider.
   public var revocationScope: RevocationScope
-  /// Where the browser comes back to after the provider has ended its session; registered there.
+  /// `post_logout_redirect_uri` (OpenID Connect RP-Initiated Logout §2), as registered at the provider.
   public var postLogoutRedirectURI: String?
+  /// True to store access tokens; otherwise they stay in memory.
   public var persistAccessTokens: Bool
+  /// Origins that `request.send` may send this provider's tokens to.
   public var allowedOrigins: [String]
+  /// Public key pins (`sha256/BASE64`) by host name.
   public var pins: [String: [String]]
+  /// The name of the authorization policy for this provider's accounts; nil: none.
   public var policy: String?
-  /// The name of the preset that filled in what was not said.
+  /// The name of the `ProviderPreset` that filled in members which the person left out.
   public var preset: String?
 
+  /// A configuration with the defaults of the contract.
   public init(name: ProviderName, issuer: String, clientID: String) {
     self.name = name
     self.issuer = issuer
@@ -41,53 +56,66 @@ public struct ProviderConfiguration: Hashable, Sendable {
     pins = [:]
   }
 
-  /// The loopback address that the browser comes back to (RFC 8252 §7.3).
+  /// The loopback redirect URI (RFC 8252 §7.3).
   public struct Redirect: Hashable, Sendable {
     public var host = "127.0.0.1"
-    /// Nil takes a free port at each sign-in.
+    /// The port; nil takes a free port for each sign-in.
     public var port: UInt16?
     public var path = "/callback"
     public init() {}
   }
 
-  /// What the provider does with a refresh token that is used twice, and what we do when an answer is lost.
+  /// How the provider treats a reused refresh token, and what the agent does when a token response is lost.
   public struct RefreshRule: Hashable, Sendable {
+    /// `none`: refresh tokens are not rotated. `grace`: a rotated token stays valid for `graceSeconds`. `strict`: reuse
+    /// ends the grant (RFC 9700 §4.14.2).
     public enum Reuse: String, Hashable, Sendable { case none, grace, strict }
+    /// What to do after a lost response: ask for a new sign-in, or send the same refresh token once more.
     public enum OnUnknownOutcome: String, Hashable, Sendable { case reauthenticate, replayOnce }
+    /// The provider's reuse policy.
     public var reuse = Reuse.strict
+    /// How long a rotated refresh token stays valid, in seconds; used with `Reuse.grace`.
     public var graceSeconds: Int64 = 0
+    /// What the agent does after a lost response.
     public var onUnknownOutcome = OnUnknownOutcome.reauthenticate
     public init() {}
   }
 
+  /// The tenant of an account: the value of an ID token claim, or a fixed value.
   public enum TenantRule: Hashable, Sendable { case claim(String), value(String) }
 
+  /// Where the provider tells what a person may do.
   public struct AuthorizationClaims: Hashable, Sendable {
+    /// The claim that lists roles; a path may use dots. Nil: tokens are not searched for roles.
     public var rolesClaim: String?
+    /// The claim that names the tenant.
     public var tenantClaim: String?
+    /// An endpoint that lists the person's entitlements; nil: read them from tokens.
     public var entitlementsURL: String?
     public init() {}
   }
 
+  /// What one revocation request ends: the token, its family, or the whole grant (RFC 7009 §2.1).
   public enum RevocationScope: String, Hashable, Sendable { case token, family, grant }
 }
 
-/// How a client says who it is (OpenID Connect Core §9).
+/// A client authentication method (OpenID Connect Core §9).
 public enum ClientAuthMethod: String, Hashable, Sendable, CaseIterable {
-  /// A public client only names itself.
+  /// A public client: sends its `client_id` and no credential.
   case publicClient = "none"
   case clientSecretBasic = "client_secret_basic"
   case clientSecretPost = "client_secret_post"
   case privateKeyJWT = "private_key_jwt"
 }
 
-/// What a failure asks for. The words of `errorCodes` in `provider.add`.
+/// What a provider's error means for the account. The raw values are those of `errorCodes` in `provider.add`.
 public enum FailureClass: String, Hashable, Sendable, CaseIterable {
   case transient, reauthenticate, locked, interaction, misconfigured
 }
 
-/// What a provider says of itself (OpenID Connect Discovery 1.0 §3, RFC 8414 §2), joined with what was configured.
+/// A provider's metadata (OpenID Connect Discovery 1.0 §3, RFC 8414 §2), merged with the configuration.
 public struct ServerMetadata: Hashable, Sendable {
+  /// Endpoint URLs; nil where the provider has none or discovery named none.
   public struct Endpoints: Hashable, Sendable {
     public var authorization: String?
     public var token: String?
@@ -101,7 +129,7 @@ public struct ServerMetadata: Hashable, Sendable {
     public var pushedAuthorizationRequest: String?
     public init() {}
 
-    /// What is configured wins over what is discovered.
+    /// These endpoints, with missing ones taken from `other`: configured endpoints override discovered ones.
     public func merged(over other: Endpoints) -> Endpoints {
       var merged = self
       merged.authorization = authorization ?? other.authorization
@@ -118,13 +146,18 @@ public struct ServerMetadata: Hashable, Sendable {
     }
   }
 
+  /// `issuer`.
   public var issuer: String
+  /// The endpoints of the provider.
   public var endpoints: Endpoints
-  /// RFC 9207 §3: the authorization answer carries `iss`, so an answer without it is refused.
+  /// `authorization_response_iss_parameter_supported` (RFC 9207 §3): an authorization response without `iss` is
+  /// refused.
   public var authorizationResponseIssuer: Bool
-  /// RFC 9126 §5: no authorization request but a pushed one is taken.
+  /// `require_pushed_authorization_requests` (RFC 9126 §5).
   public var requiresPushedAuthorization: Bool
+  /// `token_endpoint_auth_methods_supported`; empty if the metadata does not say.
   public var tokenEndpointAuthMethods: [String]
+  /// `code_challenge_methods_supported`; empty if the metadata does not say.
   public var codeChallengeMethods: [String]
 
   public init(issuer: String) {

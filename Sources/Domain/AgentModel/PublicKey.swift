@@ -1,4 +1,5 @@
-/// The algorithms that are accepted. `none` and the symmetric ones are not among them (RFC 8725 §3.1).
+/// JWS algorithms (RFC 7518 §3.1, RFC 8037) that signatures may use. `none` and symmetric algorithms are left out (RFC
+/// 8725 §3.1).
 public enum SignatureAlgorithm: String, Sendable, CaseIterable {
   case rs256 = "RS256"
   case rs384 = "RS384"
@@ -9,13 +10,16 @@ public enum SignatureAlgorithm: String, Sendable, CaseIterable {
   case edDSA = "EdDSA"
 }
 
-/// A public key of a JWK Set (RFC 7517), its numbers as big-endian bytes.
+/// A public key of a JWK Set (RFC 7517). Numbers are big-endian bytes.
 public enum PublicKey: Sendable, Equatable {
+  /// RFC 7518 §6.3.1.
   case rsa(modulus: [UInt8], exponent: [UInt8])
+  /// RFC 7518 §6.2.1; `curve` is `P-256` or `P-384`.
   case ellipticCurve(curve: String, x: [UInt8], y: [UInt8])
+  /// RFC 8037 §2.
   case ed25519(x: [UInt8])
 
-  /// A key serves algorithms of its own kind only.
+  /// True if the key's type and curve fit `algorithm`.
   public func serves(_ algorithm: SignatureAlgorithm) -> Bool {
     switch (self, algorithm) {
     case (.rsa, .rs256), (.rsa, .rs384), (.rsa, .rs512), (.rsa, .ps256): true

@@ -1,16 +1,18 @@
-/// How a person shows that they are there: the word of policies, events and records.
+/// A method of step-up authentication: how a person proves their presence. Policies, events and records hold its raw
+/// value.
 ///
-/// Open, so that a method can be built and tried before the contract knows it; policies may name only `allCases`.
+/// The type is open, so that a method can be tested before the contract knows it; policies may name only `allCases`.
 public struct StepUpMethod: RawRepresentable, Hashable, Sendable, CaseIterable {
   public let rawValue: String
 
   public init(rawValue: String) { self.rawValue = rawValue }
 
+  /// A PIN that the person chose for the account.
   public static let pin = StepUpMethod(rawValue: "pin")
 
-  /// Those of `Schemas/policy.schema.json`.
+  /// The methods of `Schemas/policy.schema.json`.
   public static let allCases = [pin]
 
-  /// As a person reads it in a sentence: the PIN.
+  /// The method as a noun in a sentence for a person.
   public var noun: String { self == .pin ? "PIN" : rawValue }
 }

@@ -1,5 +1,7 @@
-/// A moment on the wall clock, in milliseconds since 1970 UTC: for the wire and for people, never for lifetimes.
+/// A moment on the wall clock, in milliseconds since 1970-01-01 UTC. Use it on the wire and for people, never for
+/// lifetimes.
 public struct Timestamp: Hashable, Comparable, Sendable {
+  /// Milliseconds since 1970-01-01 UTC, without leap seconds.
   public var milliseconds: Int64
 
   public init(milliseconds: Int64) { self.milliseconds = milliseconds }
@@ -10,7 +12,7 @@ public struct Timestamp: Hashable, Comparable, Sendable {
   }
   public static func - (a: Timestamp, b: Timestamp) -> Milliseconds { Milliseconds(a.milliseconds - b.milliseconds) }
 
-  /// RFC 3339 in UTC with milliseconds: `2030-01-01T00:00:00.000Z`.
+  /// RFC 3339 text in UTC with milliseconds: `2030-01-01T00:00:00.000Z`.
   public var rfc3339: String {
     let (days, rest) = milliseconds.flooredDivision(by: 86_400_000)
     let (year, month, day) = CivilDate.from(daysSince1970: days)
@@ -22,15 +24,16 @@ public struct Timestamp: Hashable, Comparable, Sendable {
       + pad(rest / 60_000 % 60, 2) + ":" + pad(rest / 1000 % 60, 2) + "." + pad(rest % 1000, 3) + "Z"
   }
 
-  /// A moment in UTC by its civil date, for parsers and tests.
+  /// The moment of a civil date and time in UTC. The values are not checked.
   public init(year: Int64, month: Int64, day: Int64, hour: Int64 = 0, minute: Int64 = 0, second: Int64 = 0) {
     let days = CivilDate.daysSince1970(year: year, month: month, day: day)
     milliseconds = ((days * 24 + hour) * 60 + minute) * 60_000 + second * 1000
   }
 }
 
-/// A moment on the clock that counts since boot, sleep included: for lifetimes, windows and backoff.
+/// A moment on the clock that counts since boot, including sleep. Use it for lifetimes, windows and backoff.
 public struct BootInstant: Hashable, Comparable, Sendable {
+  /// Milliseconds since boot, including sleep.
   public var milliseconds: Int64
 
   public init(milliseconds: Int64) { self.milliseconds = milliseconds }
@@ -44,13 +47,16 @@ public struct BootInstant: Hashable, Comparable, Sendable {
   }
 }
 
-/// A length of time.
+/// A duration in milliseconds; may be negative.
 public struct Milliseconds: Hashable, Comparable, Sendable {
+  /// Number of milliseconds.
   public var count: Int64
 
   public init(_ count: Int64) { self.count = count }
 
+  /// A duration of whole seconds. It wraps on overflow, so callers bound their values.
   public static func seconds(_ seconds: Int64) -> Milliseconds { Milliseconds(seconds &* 1000) }
+  /// An empty duration.
   public static let zero = Milliseconds(0)
   public static func < (a: Milliseconds, b: Milliseconds) -> Bool { a.count < b.count }
   public static func + (a: Milliseconds, b: Milliseconds) -> Milliseconds { Milliseconds(a.count + b.count) }
@@ -68,10 +74,10 @@ extension Int64 {
   }
 }
 
-/// Days and civil dates of the proleptic Gregorian calendar.
+/// Conversions between day numbers and dates of the proleptic Gregorian calendar.
 enum CivilDate {
   static func daysSince1970(year: Int64, month: Int64, day: Int64) -> Int64 {
-    // Years that begin in March put the leap day last.
+    // Counting years from March puts the leap day last.
     let shifted = month <= 2 ? year - 1 : year
     let (era, yearOfEra) = shifted.flooredDivision(by: 400)
     let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1

@@ -1,6 +1,6 @@
-/// The grammar of RFC 3986 as far as `HTTPURL` needs it.
+/// The part of the RFC 3986 grammar that `HTTPURL` needs.
 enum URLSyntax {
-  /// Unreserved, sub-delims, gen-delims and `%`, without `#`; everything else must be escaped by who writes the URL.
+  /// True for unreserved, sub-delims, gen-delims but `#`, and `%`. A URL must escape every other byte.
   static func isURLByte(_ byte: UInt8) -> Bool {
     PercentCoding.isUnreserved(byte) || "!$&'()*+,;=:/?@[]%".utf8.contains(byte)
   }
@@ -13,7 +13,7 @@ enum URLSyntax {
     }
   }
 
-  /// Host and port; nil for user information, an empty host and port 0.
+  /// Parses host and port; nil for user information, an empty host or port 0.
   static func authority(_ bytes: ArraySlice<UInt8>) -> (host: String, port: UInt16?)? {
     guard !bytes.contains(UInt8(ascii: "@")) else { return nil }
     let hostEnd: Int
@@ -38,7 +38,7 @@ enum URLSyntax {
     return (host, port)
   }
 
-  /// A DNS name or an IPv4 address, in lower case. No escapes: the DNS knows none.
+  /// A DNS name or an IPv4 address in lower case. Escapes are refused: DNS has none.
   private static func name(_ bytes: [UInt8]) -> String? {
     guard (1...253).contains(bytes.count) else { return nil }
     let labels = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -47,14 +47,14 @@ enum URLSyntax {
         label.allSatisfy({ isDigit($0) || isLetter($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") })
       else { return nil }
     }
-    // A name that ends in a number would be read as an address by some and as a name by others.
+    // Parsers disagree on whether a name that ends in a number is an address, so it must be a valid IPv4 address.
     let last = labels.last!
     let isNumber = last.allSatisfy(isDigit) || last.starts(with: "0x".utf8) || last.starts(with: "0X".utf8)
     if isNumber { return ipv4(bytes) == nil ? nil : String(decoding: bytes, as: UTF8.self) }
     return String(decoding: bytes, as: UTF8.self).lowercased()
   }
 
-  /// Four decimal numbers without leading zeros (RFC 3986 §3.2.2).
+  /// Parses four decimal numbers without leading zeros (RFC 3986 §3.2.2).
   static func ipv4(_ bytes: [UInt8]) -> [UInt8]? {
     let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count == 4 else { return nil }
@@ -68,7 +68,7 @@ enum URLSyntax {
     return address
   }
 
-  /// The path without its dot segments (RFC 3986 §5.2.4), escaped dots being dots (§6.2.2.2).
+  /// Removes dot segments (RFC 3986 §5.2.4), including escaped ones (§6.2.2.2).
   static func path(_ bytes: ArraySlice<UInt8>) -> String? {
     guard hasWholeEscapes(bytes), !bytes.contains(where: { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }) else {
       return nil
@@ -94,12 +94,12 @@ enum URLSyntax {
   private static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
 }
 
-/// IPv6 addresses in text.
+/// The text form of IPv6 addresses.
 enum IPv6Text {
-  /// The form of RFC 5952; nil for what is no address (RFC 4291 §2.2), and for zones, which mean nothing elsewhere.
+  /// The form of RFC 5952; nil for no address (RFC 4291 §2.2) or an address with a zone, which is local to one machine.
   static func normalized(_ text: [UInt8]) -> String? {
     guard let groups = groups(text) else { return nil }
-    // The longest run of zero groups, two at least, the first of equals (RFC 5952 §4.2).
+    // The longest run of at least two zero groups, the first among equals (RFC 5952 §4.2).
     var best = 0..<0
     var start = 0
     while start < 8 {

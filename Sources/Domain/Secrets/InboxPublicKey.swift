@@ -1,39 +1,41 @@
-/// Takes secrets in while nobody here can open anything: what an agent that is locked still holds.
+/// Encrypts a secret for the vault while the vault is locked. A locked agent keeps this key in memory.
 ///
-/// It seals to a public key, so that whoever has all of this memory opens nothing of what was dropped before. Since
-/// anybody can seal to a public key, around that is a seal by a second one: what somebody else wrote into the file does
-/// not open.
+/// The inner seal uses a public key, so a copy of the agent's memory opens no earlier record. The outer seal uses the
+/// symmetric key `authentication`, so a record that another program wrote into the file fails to open.
 public struct InboxPublicKey: Sendable {
   private let publicKey: [UInt8]
-  private let mark: SealingKey
+  private let authentication: SealingKey
 
-  fileprivate init(publicKey: [UInt8], mark: SealingKey) {
+  fileprivate init(publicKey: [UInt8], authentication: SealingKey) {
     self.publicKey = publicKey
-    self.mark = mark
+    self.authentication = authentication
   }
 
-  /// Opens again by the `InboxKey` of this box, and with the same additional data.
+  /// Encrypts `plain`. `InboxKey.open` needs the same additional data.
   public func seal(_ plain: Secret, additionalData: [UInt8]) -> [UInt8] {
-    // The key pair's own public key is one.
-    BoxKey.seal(plain, to: publicKey)!.withUnsafeBytes { mark.seal($0, additionalData: additionalData) }
+    // `publicKey` comes from `InboxKey`, so it always has the right length.
+    BoxKey.seal(plain, to: publicKey)!.withUnsafeBytes { authentication.seal($0, additionalData: additionalData) }
   }
 }
 
-/// Opens what was dropped; never in memory while the agent is locked.
+/// Decrypts inbox records. It is never in memory while the vault is locked.
 public struct InboxKey: Sendable {
   private let pair: BoxKey
-  private let mark: SealingKey
+  private let authentication: SealingKey
 
-  /// The box that belongs to a key, always the same.
+  /// Derives the key pair from `key`, always the same one.
   public init(_ key: SealingKey) {
     pair = BoxKey(seed: key.derive("drop key pair"))
-    mark = key.derive("drop mark")
+    authentication = key.derive("drop mark")
   }
 
-  public var box: InboxPublicKey { InboxPublicKey(publicKey: pair.publicKey, mark: mark) }
+  /// The key that encrypts for this inbox.
+  public var box: InboxPublicKey { InboxPublicKey(publicKey: pair.publicKey, authentication: authentication) }
 
-  /// Opens into guarded memory, or says that the seal is broken.
+  /// Decrypts into guarded memory.
+  ///
+  /// - Throws: `DecryptionFailed` if the record was altered, was made for another key, or has other additional data.
   public func open(_ sealed: [UInt8], additionalData: [UInt8]) throws(DecryptionFailed) -> Secret {
-    try pair.open(mark.open(sealed, additionalData: additionalData).withBytes { [UInt8]($0) })
+    try pair.open(authentication.open(sealed, additionalData: additionalData).withBytes { [UInt8]($0) })
   }
 }

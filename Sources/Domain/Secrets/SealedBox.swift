@@ -1,17 +1,19 @@
 internal import CSodium
 
-/// A key pair of which one half seals and the other opens: for whoever may put something in and must not read it
-/// (libsodium's sealed box: X25519, XSalsa20-Poly1305). A box says nothing of who made it: what it holds must.
+/// A key pair for anonymous public-key encryption (libsodium's sealed box: X25519, XSalsa20-Poly1305).
+///
+/// A box does not authenticate its sender: its content must.
 public struct BoxKey: Sendable {
+  /// Length of a public key in bytes.
   public static let publicByteCount = 32
-  /// What a box is longer than its content.
+  /// Bytes that encryption adds to the content.
   public static let overheadBytes = 48
 
-  /// Opens nothing; still worth hiding, since whoever has it can make boxes.
+  /// The public key. Keep it private all the same: it is enough to make boxes.
   public let publicKey: [UInt8]
   private let secretKey: Secret
 
-  /// The pair that belongs to a key, always the same.
+  /// Derives the key pair from `seed`, always the same one.
   public init(seed: SealingKey) {
     var publicKey = [UInt8](repeating: 0, count: Self.publicByteCount)
     secretKey = Secret(
@@ -26,7 +28,7 @@ public struct BoxKey: Sendable {
     self.publicKey = publicKey
   }
 
-  /// Nil if `publicKey` is none.
+  /// Encrypts `plain` to a public key; nil if `publicKey` is invalid.
   public static func seal(_ plain: Secret, to publicKey: [UInt8]) -> [UInt8]? {
     guard publicKey.count == publicByteCount else { return nil }
     var sealed = [UInt8](repeating: 0, count: plain.count + overheadBytes)
@@ -37,7 +39,9 @@ public struct BoxKey: Sendable {
     return result == 0 ? sealed : nil
   }
 
-  /// Opens into guarded memory, or says that the seal is broken.
+  /// Decrypts into guarded memory.
+  ///
+  /// - Throws: `DecryptionFailed` if the box was altered or made for another key.
   public func open(_ sealed: [UInt8]) throws(DecryptionFailed) -> Secret {
     guard sealed.count >= Self.overheadBytes else { throw DecryptionFailed() }
     let bytes = try SecretBytes(capacity: sealed.count - Self.overheadBytes) {

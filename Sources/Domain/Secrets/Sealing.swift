@@ -1,16 +1,17 @@
 internal import CSodium
 
-/// What the seal says when a record does not open: moved, edited, replayed, or sealed under another key.
+/// A record did not decrypt: it was altered, moved or replayed, or encrypted under another key.
 public struct DecryptionFailed: Error, Sendable { public init() {} }
 
-/// A 32 byte key in guarded memory, and what may be done with it.
+/// A 256-bit key in guarded memory, for encryption, derivation and keyed hashing.
 public struct SealingKey: Sendable {
-  /// Length of every key of the hierarchy.
+  /// Length of every key in the hierarchy, in bytes.
   public static let byteCount = 32
 
+  /// The bytes of the key.
   public let secret: Secret
 
-  /// Takes exactly 32 bytes.
+  /// Takes a secret of exactly `byteCount` bytes; nil for any other length.
   public init?(_ secret: Secret) {
     guard secret.count == Self.byteCount else { return nil }
     self.secret = secret
@@ -18,10 +19,10 @@ public struct SealingKey: Sendable {
 
   private init(derived bytes: consuming SecretBytes) { secret = Secret(bytes) }
 
-  /// A new key from the system's generator.
+  /// A new key from the system's random generator.
   public static func random() -> SealingKey { SealingKey(derived: SecretBytes(random: byteCount)) }
 
-  /// A key below this one, bound to a label and a context (keyed BLAKE2b-256).
+  /// Derives a subkey for a label and a context (keyed BLAKE2b-256).
   public func derive(_ label: String, _ context: [UInt8] = []) -> SealingKey {
     SealingKey(
       derived: SecretBytes(capacity: Self.byteCount) { target in
@@ -30,7 +31,7 @@ public struct SealingKey: Sendable {
       })
   }
 
-  /// A keyed digest for look-ups and chains: tells nothing without the key.
+  /// A keyed hash (BLAKE2b-256) for look-ups and chains. It reveals nothing without the key.
   public func digest(_ label: String, _ context: [UInt8]) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: Self.byteCount) { buffer, count in
       hash("digest", label, context, into: UnsafeMutableRawBufferPointer(buffer))
@@ -38,7 +39,7 @@ public struct SealingKey: Sendable {
     }
   }
 
-  /// A secret that only whoever has this key can make of another one: a pepper for what a person types.
+  /// A keyed hash of a secret, in guarded memory: a pepper for a passphrase or PIN.
   public func keyed(_ label: String, _ other: Secret) -> Secret {
     var prefix = LengthPrefixed()
     prefix.append(Array("keyed".utf8))
@@ -61,7 +62,7 @@ public struct SealingKey: Sendable {
       })
   }
 
-  /// Keys and digests never meet, whatever their labels: a digest may be shown, a key may not.
+  /// `purpose` separates keys from digests with the same label: a digest may be published, a key may not.
   private func hash(
     _ purpose: String, _ label: String, _ context: [UInt8], into target: UnsafeMutableRawBufferPointer
   ) {
@@ -76,7 +77,7 @@ public struct SealingKey: Sendable {
     }
   }
 
-  /// Seals with XChaCha20-Poly1305 under a fresh random nonce; the nonce stands before the cipher text.
+  /// Encrypts with XChaCha20-Poly1305 under a random nonce, which precedes the ciphertext.
   public func seal(_ plain: UnsafeRawBufferPointer, additionalData: [UInt8]) -> [UInt8] {
     let nonceBytes = Int(crypto_aead_xchacha20poly1305_ietf_NPUBBYTES)
     let tagBytes = Int(crypto_aead_xchacha20poly1305_ietf_ABYTES)
@@ -93,11 +94,14 @@ public struct SealingKey: Sendable {
     }
   }
 
+  /// Encrypts a secret, as `seal(_:additionalData:)` of bytes.
   public func seal(_ plain: Secret, additionalData: [UInt8]) -> [UInt8] {
     plain.withBytes { seal($0, additionalData: additionalData) }
   }
 
-  /// Opens into guarded memory, or says that the seal is broken.
+  /// Decrypts into guarded memory.
+  ///
+  /// - Throws: `DecryptionFailed` if the ciphertext was altered, or the key or the additional data differ.
   public func open(_ sealed: [UInt8], additionalData: [UInt8]) throws(DecryptionFailed) -> Secret {
     let nonceBytes = Int(crypto_aead_xchacha20poly1305_ietf_NPUBBYTES)
     let tagBytes = Int(crypto_aead_xchacha20poly1305_ietf_ABYTES)
@@ -120,17 +124,20 @@ public struct SealingKey: Sendable {
   }
 }
 
-/// Fields with their lengths before them, so that no two different lists spell the same bytes.
+/// Concatenates fields with a length before each, so that two different lists never give the same bytes.
 public struct LengthPrefixed: Sendable {
+  /// The fields appended so far: a 32-bit little-endian length before each.
   public private(set) var bytes: [UInt8] = []
 
   public init() {}
 
+  /// Appends a field.
   public mutating func append(_ field: [UInt8]) {
     withUnsafeBytes(of: UInt32(field.count).littleEndian) { bytes.append(contentsOf: $0) }
     bytes.append(contentsOf: field)
   }
 
+  /// Appends a 64-bit little-endian field.
   public mutating func append(_ number: UInt64) {
     append(withUnsafeBytes(of: number.littleEndian) { [UInt8]($0) })
   }

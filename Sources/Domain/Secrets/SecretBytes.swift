@@ -1,15 +1,17 @@
 internal import CSodium
 
-/// Secret bytes in guarded memory, with one owner; wiped when the owner ends.
+/// Secret bytes in guarded memory with a single owner, wiped when the owner goes out of scope.
 ///
-/// It has no description, is not Codable and cannot be copied by accident: bytes leave only through `withBytes`.
+/// The type has no description, is not `Codable` and not copyable: bytes leave it only through `withBytes`.
 public struct SecretBytes: ~Copyable, @unchecked Sendable {
-  // Guarded memory with a single owner; writing happens in init and through `inout` only.
+  // `@unchecked Sendable`: `memory` has a single owner and is written only in `init`.
   private let memory: UnsafeMutableRawBufferPointer
-  /// How many bytes the secret has.
+  /// Number of secret bytes.
   public let count: Int
 
-  /// Lends `capacity` guarded bytes to `fill`, which returns how many of them are the secret.
+  /// Lends `capacity` guarded bytes to `fill`, which writes the secret and returns its length.
+  ///
+  /// - Throws: what `fill` throws; the memory is released.
   public init<Failure: Error>(
     capacity: Int, _ fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
   ) throws(Failure) {
@@ -24,7 +26,7 @@ public struct SecretBytes: ~Copyable, @unchecked Sendable {
     self.memory = memory
   }
 
-  /// A guarded copy. The source stays the caller's to wipe.
+  /// Copies `bytes` into guarded memory. The caller wipes the source.
   public init(copying bytes: UnsafeRawBufferPointer) {
     self.init(capacity: bytes.count) { target in
       target.copyMemory(from: bytes)
@@ -42,7 +44,9 @@ public struct SecretBytes: ~Copyable, @unchecked Sendable {
 
   deinit { SecretPool.shared.release(memory) }
 
-  /// Lends the bytes. They must not be kept or copied to unguarded memory that nobody wipes.
+  /// Lends the bytes to `body`, which must not keep them or copy them to memory that is not wiped.
+  ///
+  /// - Throws: what `body` throws.
   public borrowing func withBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -50,16 +54,17 @@ public struct SecretBytes: ~Copyable, @unchecked Sendable {
   }
 }
 
-/// A reference to secret bytes, for what must travel through machines, effects and waiters. Immutable.
+/// A shared, immutable reference to secret bytes, for values that pass through state machines, effects and waiters.
 public final class Secret: Sendable {
   private let bytes: SecretBytes
 
+  /// Takes over `bytes`.
   public init(_ bytes: consuming SecretBytes) { self.bytes = bytes }
 
-  /// A guarded copy. The source stays the caller's to wipe.
+  /// Copies `bytes` into guarded memory. The caller wipes the source.
   public convenience init(copying bytes: UnsafeRawBufferPointer) { self.init(SecretBytes(copying: bytes)) }
 
-  /// For text that is no secret where a secret is asked for, and for tests: the text itself is not wiped.
+  /// Copies `text`, which is not wiped: for public text where an API takes a `Secret`, and for tests.
   public convenience init(text: String) {
     self.init(
       SecretBytes(capacity: text.utf8.count) { target in
@@ -68,16 +73,19 @@ public final class Secret: Sendable {
       })
   }
 
+  /// Number of secret bytes.
   public var count: Int { bytes.count }
 
-  /// Lends the bytes. They must not be kept or copied to unguarded memory that nobody wipes.
+  /// Lends the bytes to `body`, which must not keep them or copy them to memory that is not wiped.
+  ///
+  /// - Throws: what `body` throws.
   public func withBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try bytes.withBytes(body)
   }
 
-  /// Compares in constant time.
+  /// Compares in constant time; secrets of different lengths differ.
   public func equals(_ other: Secret) -> Bool {
     guard count == other.count else { return false }
     return withBytes { mine in
@@ -86,15 +94,18 @@ public final class Secret: Sendable {
   }
 }
 
-/// Builds a secret piece by piece in guarded memory: a form body, a provider's answer, a record before its seal.
+/// Builds a secret piece by piece in guarded memory, such as a form body or a record before encryption.
 public struct SecretBuilder: ~Copyable {
   private var memory: UnsafeMutableRawBufferPointer
+  /// Number of bytes appended so far.
   public private(set) var count = 0
 
+  /// Reserves `capacity` bytes; the builder grows when needed.
   public init(capacity: Int = 256) { memory = SecretPool.shared.allocate(max(capacity, 64)) }
 
   deinit { SecretPool.shared.release(memory) }
 
+  /// Appends bytes.
   public mutating func append(_ bytes: UnsafeRawBufferPointer) {
     if count + bytes.count > memory.count {
       let larger = SecretPool.shared.allocate(max(memory.count * 2, count + bytes.count))
@@ -106,23 +117,28 @@ public struct SecretBuilder: ~Copyable {
     count += bytes.count
   }
 
+  /// Appends a byte.
   public mutating func append(_ byte: UInt8) { withUnsafeBytes(of: byte) { append($0) } }
 
+  /// Appends the UTF-8 bytes of a text.
   public mutating func append(_ text: String) {
     var text = text
     text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
   }
 
+  /// Appends a secret.
   public mutating func append(_ secret: Secret) { secret.withBytes { append($0) } }
 
-  /// Lends what was appended so far.
+  /// Lends the bytes appended so far to `body`, which must not keep them.
+  ///
+  /// - Throws: what `body` throws.
   public borrowing func withBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
     try body(UnsafeRawBufferPointer(rebasing: memory[..<count]))
   }
 
-  /// Ends the building.
+  /// The finished secret, in memory of its exact length.
   public consuming func finish() -> Secret {
     Secret(SecretBytes(copying: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count])))
   }

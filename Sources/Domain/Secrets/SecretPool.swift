@@ -1,18 +1,17 @@
 internal import CSodium
 internal import Synchronization
 
-/// Guarded memory for small secrets.
+/// Allocates guarded memory for small secrets.
 ///
-/// `sodium_malloc` spends at least three pages on a secret and the lock limit is 8 MiB on common systems, so slabs
-/// are taken from it and cut into blocks: guard pages, canary, mlock and no core dump hold for the slab, wiping on
-/// release for the block.
+/// `sodium_malloc` takes at least three pages for each secret, and common systems limit locked memory to 8 MiB. The
+/// pool therefore takes slabs from `sodium_malloc` and cuts them into blocks. Guard pages, canary, `mlock` and
+/// exclusion from core dumps apply to the slab; wiping on release applies to the block.
 final class SecretPool: Sendable {
   static let shared = SecretPool()
 
   private static let slabBytes = 65_536
-  /// Larger secrets (a whole provider answer) get pages of their own.
-  /// Access tokens and the answers with them are around a thousand bytes, and there may be ten thousand of each: those
-  /// sizes lie closer together.
+  /// Block sizes in bytes. A larger secret (a whole token response) gets its own allocation. Access tokens are around 1
+  /// KiB and there may be ten thousand of them, so the sizes are closer together there.
   private static let blockBytes = [64, 256, 1_024, 1_536, 2_048, 4_096, 16_384]
 
   private struct Slab {
@@ -27,7 +26,7 @@ final class SecretPool: Sendable {
   private let state = Mutex(State(slabs: blockBytes.map { _ in [] }))
 
   init() {
-    // Any number but -1 is fine: 1 says that another part of the process was first.
+    // 0 means initialised, 1 that another part of the process did it first.
     precondition(sodium_init() != -1, "libsodium could not be initialised: no secret can be held safely")
   }
 
@@ -65,8 +64,8 @@ final class SecretPool: Sendable {
         let base = UInt(bitPattern: state.slabs[sizeClass][index].base)
         guard address >= base, address < base + UInt(Self.slabBytes) else { continue }
         state.slabs[sizeClass][index].free.append(UInt16((address - base) / UInt(size)))
-        // One empty slab a size stays: at the edge of a full one every call would make and free a slab otherwise,
-        // at 50 µs each.
+        // Keep one empty slab a size: at the edge of a full slab each allocation would otherwise make and free a slab,
+        // which costs 50 µs.
         let isSpare = state.slabs[sizeClass][index].isEmpty
         if isSpare, state.slabs[sizeClass].count(where: \.isEmpty) > 1 {
           sodium_free(state.slabs[sizeClass].remove(at: index).base)
@@ -77,6 +76,6 @@ final class SecretPool: Sendable {
     }
   }
 
-  /// How many slabs the pool holds.
+  /// Number of slabs in the pool, for tests.
   var slabCount: Int { state.withLock { $0.slabs.reduce(0) { $0 + $1.count } } }
 }
