@@ -1,8 +1,11 @@
-/// Shapes, not lines: an event's name and a few allowed fields, none of which can carry input, a name or a secret.
+/// The diagnostic log. A line is an event name and fields from a closed list; input, names of persons and secrets have
+/// no field.
 public protocol AgentLog: Sendable {
+  /// Writes one line if `level` is enabled.
   func log(_ level: LogLevel, _ event: StaticString, _ fields: [(LogField, LogValue)])
 }
 
+/// Severity, from the least.
 public enum LogLevel: String, Sendable, CaseIterable, Comparable {
   case trace, debug, info, notice, warning, error
 
@@ -11,22 +14,22 @@ public enum LogLevel: String, Sendable, CaseIterable, Comparable {
   }
 }
 
-/// The fields that may be logged at all.
+/// The fields that a log line may have.
 public enum LogField: String, Sendable {
   case method, account, provider, code, status, attempt, bytes, connection, count, milliseconds, reason, signIn
 }
 
-/// What a field may hold: a number, a word of this program's own, or a keyed hash of something outside it.
+/// The value of a field: a number, a word of the program, or a keyed hash of outside data.
 public enum LogValue: Sendable {
   case number(Int64)
   case word(StaticString)
-  /// A word from a closed list: a method's name, an error's name.
+  /// A word from a closed list, such as a method or an error name.
   case name(String)
-  /// Hashed with a key of this run before it is written, so that lines can be joined and nothing can be read.
+  /// Hashed with a key of this process before it is written: equal values can be matched, not read.
   case hashed(String)
 }
 
-/// Writes nothing.
+/// A log that writes nothing.
 public struct SilentLog: AgentLog {
   public init() {}
   public func log(_ level: LogLevel, _ event: StaticString, _ fields: [(LogField, LogValue)]) {}

@@ -1,11 +1,12 @@
-/// One entry of the audit log as the store keeps it: in order, sealed, and chained to the one before.
+/// One entry of the audit log as the store keeps it: numbered, encrypted, and chained to the entry before it.
 public struct AuditRow: Sendable, Equatable {
-  /// From 1, without a gap.
+  /// Counts from 1 without a gap.
   public var sequence: Int64
-  /// Which root key sealed it.
+  /// The epoch of the root key that encrypted the entry.
   public var keyEpoch: UInt32
-  /// 32 bytes: a keyed digest over the link before, the number and the sealed bytes.
+  /// 32 bytes: a keyed hash over the previous link, the sequence and `sealed`.
   public var link: [UInt8]
+  /// The encrypted entry.
   public var sealed: [UInt8]
 
   public init(sequence: Int64, keyEpoch: UInt32, link: [UInt8], sealed: [UInt8]) {

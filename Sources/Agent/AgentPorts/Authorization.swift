@@ -10,7 +10,8 @@ extension HTTPField {
     return HTTPField("Authorization", secret: value.finish())
   }
 
-  /// A confidential client's own name and secret (RFC 6749 §2.3.1): form-encoded each, joined by a colon, in base64.
+  /// HTTP Basic authentication of a confidential client (RFC 6749 §2.3.1): id and secret form-encoded, joined by a
+  /// colon, in Base64.
   public static func basic(clientID: String, clientSecret: Secret) -> HTTPField {
     var pair = SecretBuilder()
     PercentCoding.encode(clientID.utf8, form: true) { pair.append($0) }
@@ -22,7 +23,7 @@ extension HTTPField {
     return HTTPField("Authorization", secret: value.finish())
   }
 
-  /// Padded base64 (RFC 4648 §4), byte by byte, so that no copy stays behind.
+  /// Padded Base64 (RFC 4648 §4), passed on byte by byte so that no unguarded copy of the secret remains.
   private static func base64(_ bytes: UnsafeRawBufferPointer, _ emit: (UInt8) -> Void) {
     let alphabet: StaticString = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
     for start in stride(from: 0, to: bytes.count, by: 3) {

@@ -1,43 +1,55 @@
-/// The files that a backup passes through: three stores beside the live one, where nobody else can reach them, and the
-/// one file that the person named, outside.
+/// The files of a backup: three stores in a private directory beside the live store, and the backup file at a path that
+/// the person chose.
 ///
-/// Calls are synchronous and made by one actor, one after another. A store that is handed out must be closed before the
-/// next call.
+/// Calls are synchronous and come from one actor, one at a time. The caller closes a returned store before its next
+/// call.
 public protocol BackupFiles: Sendable {
-  /// Where `Store.snapshot(to:)` puts the copy.
+  /// The path for `Store.snapshot(to:)`.
   var copyPath: String { get }
-  /// The copy that stands at `copyPath`.
+  /// Opens the copy at `copyPath`.
+  ///
+  /// - Throws: `StoreFailure` if the copy is missing or can't be opened.
   func openCopy() throws(StoreFailure) -> any Store
-  /// A new store with an id of its own, in which a backup is put together.
+  /// Creates an empty store with a new id, in which the backup is assembled.
+  ///
+  /// - Throws: `StoreFailure` if the store can't be created.
   func makeDraft() throws(StoreFailure) -> any Store
-  /// Could a backup be put there, as far as that can be told before? Nothing is touched.
+  /// Checks whether a backup could be written to `path`, without changing anything.
+  ///
+  /// - Throws: `BackupFileFailure` if `publish(to:)` would fail for a reason that is known beforehand.
   func checkTarget(_ path: String) throws(BackupFileFailure)
-  /// Puts the draft at `path`, with mode 0600: whole and durable when this returns, or not there at all. Never in the
-  /// place of something else, and never through a symlink. How many bytes it has.
+  /// Moves the draft to `path` with mode 0600 and returns its size in bytes. The file is complete and durable when this
+  /// returns, and absent when it throws.
+  ///
+  /// - Throws: `BackupFileFailure`; `.exists` rather than replace a file or follow a symlink.
   func publish(to path: String) throws(BackupFileFailure) -> Int
-  /// Opens a private copy of the backup at `path`; the file itself is only read.
+  /// Opens a private copy of the backup at `path`; the backup itself is only read.
+  ///
+  /// - Throws: `BackupFileFailure` if the file is missing, unreadable or no backup.
   func fetch(from path: String) throws(BackupFileFailure) -> any Store
-  /// Removes the copy, the draft and what was fetched, also those that an earlier process left behind.
+  /// Removes the copy, the draft and the fetched backup, including those of an earlier process.
   func removeAll()
 }
 
+/// Why a backup could not be written or read.
 public enum BackupFileFailure: Error, Sendable, Equatable {
-  /// Not absolute, or without a name at its end.
+  /// The path is not absolute or has no file name.
   case noPath
-  /// Something stands there already.
+  /// A file already exists at the path.
   case exists
-  /// There is no directory to put it into, or a symlink stands in its place.
+  /// The directory does not exist, or is a symlink.
   case noDirectory
-  /// Nothing stands there.
+  /// There is no file at the path.
   case notFound
-  /// No plain file, or none that this program wrote.
+  /// The file is not a regular file, or was not written by this program.
   case notABackup
-  /// This user may not read or write there.
+  /// The user has no permission for the file or its directory.
   case forbidden
+  /// A store could not be opened, read or written.
   case store(StoreFailure)
 }
 
-/// A machine without a place for backups.
+/// A platform without backup files: every operation fails.
 public struct NoBackupFiles: BackupFiles {
   public init() {}
   public var copyPath: String { "" }

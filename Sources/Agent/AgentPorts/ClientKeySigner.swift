@@ -1,25 +1,27 @@
 public import AgentModel
 public import Secrets
 
-/// Signs what a client says of itself (RFC 7523). The arithmetic is a library's.
+/// Signs client assertions (RFC 7523). An adapter brings the cryptographic library.
 public protocol ClientKeySigner: Sendable {
-  /// What such a key signs with, unless somebody says otherwise; nil if it is no private key that can be used.
+  /// The default algorithm of a private key; nil if the key is invalid or not supported.
   func algorithm(of key: PrivateKey) -> SignatureAlgorithm?
-  /// The signature in its JOSE form (RFC 7518 §3); nil if key and algorithm don't fit.
+  /// Signs `message`. The signature has its JWS form (RFC 7518 §3); nil if key and algorithm don't fit.
   func sign(_ message: [UInt8], by key: PrivateKey, algorithm: SignatureAlgorithm) -> [UInt8]?
 }
 
-/// A private key, its numbers as big-endian bytes. Nothing here is checked yet.
+/// A private key that was read and not yet checked. Numbers are big-endian bytes.
 public enum PrivateKey: Sendable {
-  /// As OpenSSL and most consoles write it.
+  /// PEM text, as OpenSSL and most provider consoles write it.
   case pem(Secret)
-  /// In the order of RFC 7518 §6.3.2: d, p, q, dp, dq, qi.
+  /// `private` holds d, p, q, dp, dq, qi, in the order of RFC 7518 §6.3.2.
   case rsa(modulus: [UInt8], exponent: [UInt8], private: [Secret])
+  /// RFC 7518 §6.2.2.
   case ellipticCurve(curve: String, x: [UInt8], y: [UInt8], scalar: Secret)
+  /// RFC 8037 §2; the seed is the JWK member `d`.
   case ed25519(seed: Secret)
 }
 
-/// A machine that signs nothing.
+/// A platform without client keys: every operation returns nil.
 public struct NoClientKeys: ClientKeySigner {
   public init() {}
   public func algorithm(of key: PrivateKey) -> SignatureAlgorithm? { nil }

@@ -1,23 +1,25 @@
 public import AgentModel
 
-/// The two clocks of the machine. Wall time is for the wire and for people, boot time for lifetimes.
+/// The machine's two clocks: the wall clock for the wire and for people, the boot clock for lifetimes.
 public protocol AgentClock: Sendable {
-  /// The wall clock, which a person may set.
+  /// The wall clock. A person may set it, so it can jump both ways.
   func wall() -> Timestamp
-  /// Time since boot, sleep included, which nobody can set.
+  /// Time since boot, including sleep. It never runs backwards.
   func boot() -> BootInstant
-  /// Tells one boot from the next.
+  /// An id of this boot, different after each reboot.
   var bootID: String { get }
-  /// Returns at `deadline`, or at once when the task is cancelled.
+  /// Returns when `deadline` has passed, or at once when the task is cancelled.
   func sleep(until deadline: BootInstant) async
 }
 
-/// Randomness that a simulation can seed: ids, state, nonce, jitter. Keys and seals do not come from here.
+/// Random bytes for ids, state, nonce and jitter, which a simulation can seed. Keys and encryption nonces come from
+/// `Secrets`.
 public protocol Entropy: Sendable {
+  /// `count` random bytes.
   func bytes(_ count: Int) -> [UInt8]
 }
 
 extension Entropy {
-  /// From 0 up to 1, in 65,536 steps: fine enough to keep retries apart.
+  /// A random number from 0 up to, not including, 1, in 65,536 steps, which is fine enough for jitter.
   public func fraction() -> Double { Double(bytes(2).reduce(0) { $0 << 8 | Int($1) }) / 65_536 }
 }

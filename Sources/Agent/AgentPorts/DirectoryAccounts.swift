@@ -1,10 +1,10 @@
-/// Which account a working directory asks for: the nearest `.lanyard` file upward (API.md, account.resolve).
+/// Finds the account that a working directory selects: the nearest `.lanyard` file upward (API.md, account.resolve).
 public protocol DirectoryAccounts: Sendable {
-  /// The account's name as the file gives it; nil if there is no such file, or none that can be trusted.
+  /// The account name in the file; nil if there is no file, or its owner or mode makes it untrusted.
   func account(for directory: String) -> String?
 }
 
-/// No directory asks for anything.
+/// A platform where no directory selects an account.
 public struct NoDirectoryAccounts: DirectoryAccounts {
   public init() {}
   public func account(for directory: String) -> String? { nil }

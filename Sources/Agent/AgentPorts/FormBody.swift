@@ -1,26 +1,28 @@
 internal import AgentModel
 public import Secrets
 
-/// A form body (RFC 6749 appendix B) built in guarded memory: codes, tokens and client secrets are encoded straight
-/// from one guarded place into another.
+/// A form body (RFC 6749 appendix B) built in guarded memory: codes, tokens and client secrets are encoded from guarded
+/// memory into guarded memory.
 ///
 ///     var form = FormBody()
 ///     form.append("grant_type", "refresh_token")
 ///     form.append("refresh_token", refreshToken)
 ///     request.body = form.finish()
 public struct FormBody: ~Copyable {
-  /// The body's media type, for `Content-Type`.
+  /// The media type, for `Content-Type`.
   public static let mediaType = "application/x-www-form-urlencoded"
 
   private var body = SecretBuilder(capacity: 1024)
 
   public init() {}
 
+  /// Appends a parameter with a public value.
   public mutating func append(_ name: String, _ text: String) {
     begin(name)
     PercentCoding.encode(text.utf8, form: true) { body.append($0) }
   }
 
+  /// Appends a parameter with a secret value.
   public mutating func append(_ name: String, _ secret: Secret) {
     begin(name)
     secret.withBytes { bytes in PercentCoding.encode(bytes, form: true) { body.append($0) } }
@@ -32,5 +34,6 @@ public struct FormBody: ~Copyable {
     body.append(UInt8(ascii: "="))
   }
 
+  /// The finished body.
   public consuming func finish() -> Secret { body.finish() }
 }

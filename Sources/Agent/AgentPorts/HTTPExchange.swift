@@ -1,27 +1,33 @@
 public import AgentModel
 public import Secrets
 
-/// One HTTP request on a connection of its own, sent exactly once: no retry, no redirect, no reuse.
+/// Sends one HTTP request over a new connection, exactly once: no retry, no redirect, no connection reuse.
 ///
-/// A refresh token may be spent by a request whose answer never came, so whoever resends silently loses sessions.
+/// A refresh request whose response is lost may have consumed the refresh token. A silent retry would reuse that token,
+/// and the provider could end the session.
 public protocol HTTPExchange: Sendable {
-  /// Never throws: every way to fail is an outcome with a meaning of its own. Cancelling the task ends the request
-  /// as `unknown` or `notConnected`.
+  /// Sends `request`. It never throws: every failure is an `HTTPOutcome`. Cancelling the task ends the request as
+  /// `unknown` or `notConnected`.
   func send(_ request: HTTPRequest) async -> HTTPOutcome
 }
 
+/// An HTTP request.
 public struct HTTPRequest: Sendable {
+  /// The method, such as `GET`.
   public var method: String
+  /// An absolute URL.
   public var url: String
+  /// Header fields in the order of sending.
   public var fields: [HTTPField]
-  /// In guarded memory, since it carries tokens, codes and client secrets.
+  /// The body, in guarded memory: it may hold tokens, codes and client secrets.
   public var body: Secret?
+  /// Upper bound for name resolution, TCP and TLS handshakes together.
   public var connectTimeout: Milliseconds
-  /// From the start to the last byte of the answer.
+  /// Upper bound for the whole exchange, from the start to the last byte of the response.
   public var timeout: Milliseconds
-  /// A longer answer ends the exchange as `unknown(.tooLarge)`.
+  /// A longer response ends the exchange as `unknown(.tooLarge)`.
   public var maximumResponseBytes: Int
-  /// Pins of the server's public key (`sha256/BASE64`), any of which must match; none: the system's trust alone.
+  /// Public key pins of the server (`sha256/BASE64`); one must match. If empty, only the system's trust store decides.
   public var pins: [String]
 
   public init(
@@ -40,7 +46,7 @@ public struct HTTPRequest: Sendable {
   }
 }
 
-/// A header field. `Authorization` is the secret kind.
+/// A header field. A credential, such as `Authorization`, is a `.secret`.
 public struct HTTPField: Sendable {
   public enum Value: Sendable { case text(String), secret(Secret) }
   public var name: String
@@ -50,26 +56,34 @@ public struct HTTPField: Sendable {
   public init(_ name: String, secret: Secret) { (self.name, self.value) = (name, .secret(secret)) }
 }
 
+/// How an exchange ended.
 public enum HTTPOutcome: Sendable {
+  /// The server answered, with any status.
   case response(HTTPResponse)
-  /// The connection was never made: nothing left this machine.
+  /// No connection was made: no byte of the request left this machine.
   case notConnected(ConnectFailure)
-  /// TLS refused the server, or no pin matched: nothing of the request left this machine.
+  /// The certificate was refused, or no pin matched: no byte of the HTTP request was sent.
   case untrusted
-  /// The request may have arrived; the answer did not.
+  /// The request may have arrived, but no complete response did.
   case unknown(LostAnswer)
 
+  /// Why no connection was made.
   public enum ConnectFailure: String, Sendable { case nameNotFound, refused, unreachable, timedOut, invalidURL, other }
+  /// Why the response is missing or unusable.
   public enum LostAnswer: String, Sendable { case timedOut, reset, tooLarge, malformed, cancelled }
 }
 
+/// An HTTP response.
 public struct HTTPResponse: Sendable {
+  /// The status code.
   public var status: Int
-  /// In the order of the answer, interim answers left out.
+  /// Header fields in the order of the response, without those of interim (1xx) responses.
   public var fields: [(name: String, value: String)]
+  /// The body, in guarded memory.
   public var body: Secret
-  /// When the request was sent and its last byte came, on the boot clock.
+  /// When the request was sent, on the boot clock.
   public var sentAt: BootInstant
+  /// When the last byte of the response arrived, on the boot clock.
   public var receivedAt: BootInstant
 
   public init(
@@ -82,7 +96,7 @@ public struct HTTPResponse: Sendable {
     self.receivedAt = receivedAt
   }
 
-  /// The first field with this name, ignoring case (RFC 9110 §5.1).
+  /// The value of the first field with this name, ignoring case (RFC 9110 §5.1).
   public func field(_ name: String) -> String? {
     fields.first { $0.name.lowercased() == name.lowercased() }?.value
   }

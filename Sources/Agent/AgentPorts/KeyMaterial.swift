@@ -1,37 +1,55 @@
 public import Secrets
 
-/// Where a key slot's key comes from without a person: a key file, a credential, a keyring.
+/// A source of a key slot's key that needs no passphrase: a key file, a systemd credential, a keyring.
 public protocol KeySource: Sendable {
-  /// `keyFile`, `systemdCredential`, `secretService`.
+  /// The kind of source: `keyFile`, `systemdCredential` or `secretService`.
   var protection: String { get }
-  /// The key; nil if there is none yet. Asks nobody. Throws if there is one that must not be trusted (mode, owner, length).
+  /// Reads the key without asking the person; nil if none exists yet.
+  ///
+  /// - Throws: `KeySourceFailure` if the key exists and can't be read, or must not be trusted (mode, owner, length).
   func key() throws(KeySourceFailure) -> SealingKey?
-  /// Makes a new key durable before it is returned.
+  /// Makes a new key, durable when this returns.
+  ///
+  /// - Throws: `KeySourceFailure` if the key can't be made or stored.
   func createKey() throws(KeySourceFailure) -> SealingKey
-  /// Removes the key, if it is one that `createKey` makes: nothing is sealed under it any more.
+  /// Removes the key that `createKey` made, once no key slot uses it. The default does nothing, for a key that another
+  /// program manages.
+  ///
+  /// - Throws: `KeySourceFailure` if the key can't be removed.
   func removeKey() throws(KeySourceFailure)
-  /// Has the person asked for what holds the key, if that is locked; `key()` has it then. May take as long as a person
-  /// takes. Throws `locked` if they did not want to.
+  /// Asks the person to unlock the key's container; afterwards `key()` returns the key. It waits as long as the person
+  /// takes. The default does nothing, for a source that is never locked.
+  ///
+  /// - Throws: `KeySourceFailure.locked` if the person refuses.
   func unlock() async throws(KeySourceFailure)
 }
 
 extension KeySource {
-  /// Of a key that others look after.
   public func removeKey() throws(KeySourceFailure) {}
 
-  /// Of a key that needs nobody.
   public func unlock() async throws(KeySourceFailure) {}
 }
 
+/// Why a key source gave no key.
 public enum KeySourceFailure: Error, Sendable {
-  case unsafePermissions, damaged, unavailable
-  /// It is there, or may be, and takes a person: `KeySource.unlock()` asks them.
+  /// The key file has the wrong owner or mode.
+  case unsafePermissions
+  /// The key has the wrong length or encoding.
+  case damaged
+  /// The source can't be reached, or reading it failed.
+  case unavailable
+  /// The key's container is locked; `KeySource.unlock()` asks the person.
   case locked
 }
 
-/// A witness outside the store of how far it had come, so that an old copy is noticed.
+/// Remembers, outside the store, the highest sequence of a database, so that the agent detects a restored older copy.
 public protocol RollbackAnchor: Sendable {
-  /// The highest sequence witnessed for this database; nil if it was never seen.
+  /// The highest sequence recorded for this database; nil if none was recorded.
+  ///
+  /// - Throws: `KeySourceFailure` if the anchor can't be read.
   func sequence(databaseID: [UInt8]) throws(KeySourceFailure) -> UInt64?
+  /// Records `sequence`, durable when this returns. A lower sequence than the recorded one changes nothing.
+  ///
+  /// - Throws: `KeySourceFailure` if the anchor can't be written.
   func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure)
 }

@@ -1,18 +1,18 @@
 public import Secrets
 
-/// Asks the person at this machine for a secret, so that the program which needs it done never sees it.
+/// Asks the person at this machine for a secret, so that the requesting program never sees it.
 public protocol Prompter: Sendable {
-  /// Waits for the person, a few minutes at most; a task that is cancelled takes the question away.
+  /// Shows the question and waits a few minutes at most. Cancelling the task closes the dialog.
   func ask(_ question: PromptQuestion) async -> PromptAnswer
 }
 
-/// What the person reads.
+/// A question for the person.
 public struct PromptQuestion: Hashable, Sendable {
-  /// What is wanted and what for: a sentence or two.
+  /// One or two sentences: which secret is needed and why.
   public var description: String
-  /// Before the field: one word.
+  /// One word before the input field.
   public var label: String
-  /// A secret that is being chosen: typed twice, and asked again until both are the same.
+  /// True for a secret that the person chooses: they type it twice, until both inputs match.
   public var isNew: Bool
 
   public init(description: String, label: String, isNew: Bool = false) {
@@ -22,17 +22,19 @@ public struct PromptQuestion: Hashable, Sendable {
   }
 }
 
+/// The result of a question.
 public enum PromptAnswer: Sendable {
+  /// The person typed this secret.
   case typed(Secret)
-  /// The person does not want to.
+  /// The person closed the dialog.
   case cancelled
-  /// Nobody answered.
+  /// The person did not answer in time.
   case timedOut
-  /// Nothing here can ask: there is no such program, or it failed.
+  /// There is no dialog program, or it failed.
   case unavailable
 }
 
-/// A machine on which nobody can be asked.
+/// A platform without dialogs.
 public struct NoPrompter: Prompter {
   public init() {}
   public func ask(_ question: PromptQuestion) async -> PromptAnswer { .unavailable }

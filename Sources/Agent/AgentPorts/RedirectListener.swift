@@ -1,20 +1,27 @@
-/// Where the browser ends after a sign-in (RFC 8252 §7.3): a loopback address that takes one answer.
+/// Opens the loopback redirect URI of a sign-in (RFC 8252 §7.3).
 public protocol RedirectListening: Sendable {
-  /// Listens on a loopback host; `port` nil takes a free one. `onRequest` gets the path's query string and returns
-  /// the page to show; it is asked only for GET requests to `path`.
+  /// Listens on a loopback host. A nil `port` takes a free one. `onRequest` gets the query string of each GET request
+  /// to `path` and returns the page to show; requests with another method or path do not reach it.
+  ///
+  /// - Throws: `RedirectFailure` if the listener can't be opened.
   func listen(
     host: String, port: UInt16?, path: String, onRequest: @escaping @Sendable (String) async -> RedirectPage
   ) throws(RedirectFailure) -> any RedirectListener
 }
 
+/// An open redirect URI.
 public protocol RedirectListener: Sendable {
-  /// The redirect URI that the provider is told.
+  /// The `redirect_uri` for the authorization request.
   var redirectURI: String { get }
+  /// Closes the listener.
   func stop()
 }
 
+/// The page that the browser shows after the sign-in.
 public struct RedirectPage: Sendable {
+  /// The HTTP status code.
   public var status: Int
+  /// The whole document; outside text in it is escaped already.
   public var html: String
 
   public init(status: Int, html: String) {
@@ -23,4 +30,12 @@ public struct RedirectPage: Sendable {
   }
 }
 
-public enum RedirectFailure: Error, Sendable { case portBusy(UInt16), notLoopback, unavailable }
+/// Why a redirect URI could not be opened.
+public enum RedirectFailure: Error, Sendable {
+  /// Another process listens on the configured port.
+  case portBusy(UInt16)
+  /// The configured host is no loopback host.
+  case notLoopback
+  /// The system refused the socket.
+  case unavailable
+}

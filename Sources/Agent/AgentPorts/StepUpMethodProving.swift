@@ -1,28 +1,31 @@
 public import AgentModel
 public import Secrets
 
-/// One way for a person to prove to be there, as a PIN is one (API.md, step-up).
+/// A method of step-up authentication, such as a PIN (API.md, step-up).
 ///
-/// A proof is a key: the same one each time, and nobody gets it without the person. So the agent knows a right proof by
-/// the key alone, and can lay an account's data under it. What is around a proof is the agent's and the same for every
-/// method: that tries are counted before they are judged, what ten wrong ones do, what is written down, and when it ends.
+/// A correct proof yields a key: the same key each time, and only with the person's part in it. The agent compares that
+/// key with the enrolled one, and can encrypt an account's data under it. The agent itself counts attempts before they
+/// are judged, locks after ten wrong ones, writes the audit log and ends a grant, in the same way for every method.
 ///
-/// A method of its own takes a type like this in `AgentEnvironment`, its word in `StepUpMethod` and in the schema of
-/// policies, and the member of `stepUp.enroll` and `stepUp.verify` that carries what it is given.
+/// To add a method: implement this protocol and register it in `AgentEnvironment`; add its word to `StepUpMethod` and
+/// to the policy schema; add a member for its input to `stepUp.enroll` and `stepUp.verify`.
 public protocol StepUpMethodProving: Sendable {
+  /// The method's name in policies, events and records.
   var method: StepUpMethod { get }
 
-  /// Sets it up for one account; nil if that can't be now, and nothing is changed. `pepper` is the vault's for that
-  /// account: what is kept is worth nothing without it.
+  /// Enrols the method for one account; nil if that fails, and nothing changes. `pepper` is a key of the vault for this
+  /// account, without which `StepUpEnrolment.kept` is useless.
   func enroll(_ given: Secret, pepper: SealingKey) async -> StepUpEnrolment?
 
-  /// Judges what the person gave against what `enroll` kept. May take its time: nobody else waits for it.
+  /// Judges the person's input against the data that `enroll` kept. It may be slow: other requests do not wait for it.
   func judge(_ given: Secret, kept: [UInt8], pepper: SealingKey) async -> StepUpProof
 }
 
-/// What is kept of a method for one account (it is sealed), and the key that a proof will give.
+/// The result of an enrolment.
 public struct StepUpEnrolment: Sendable {
+  /// Data for later judgements, which the agent stores encrypted.
   public var kept: [UInt8]
+  /// The key that a correct proof yields.
   public var key: SealingKey
 
   public init(kept: [UInt8], key: SealingKey) {
@@ -31,11 +34,12 @@ public struct StepUpEnrolment: Sendable {
   }
 }
 
+/// The result of a judgement.
 public enum StepUpProof: Sendable {
-  /// Right if it is the key of the enrolment: the agent compares.
+  /// The key that the input yields; the agent compares it with the enrolled one.
   case key(SealingKey)
-  /// Known to be wrong without a key.
+  /// The input is wrong, and no key was computed.
   case wrong
-  /// It could not be judged: memory is short, a device is gone.
+  /// No judgement was possible, such as for lack of memory or a missing device.
   case unavailable
 }

@@ -1,37 +1,49 @@
-/// Durable, sealed records. The store knows keys and order, and nothing of what it keeps: every record comes sealed.
+/// A durable store of encrypted records. It knows their keys and order and never their content.
 ///
-/// Calls are synchronous and made by the one actor that owns the store. A batch is applied whole or not at all, and
-/// is on the disk when `commit` returns.
+/// Calls are synchronous and come from the one actor that owns the store. `commit` applies a batch as one transaction
+/// and returns when the batch is durable.
+///
+/// - Throws: every method throws `StoreFailure`.
 public protocol Store: AnyObject {
-  /// A random id of this database, part of every record's additional data.
+  /// A random id of this database, part of the additional data of every record.
   var databaseID: [UInt8] { get }
+  /// Reads a metadata value; nil if the name is not set.
   func metadata(_ name: String) throws(StoreFailure) -> [UInt8]?
-  /// Entries of the audit log after a number, in order, at most so many.
+  /// At most `limit` entries of the audit log after `sequence`, in order.
   func auditRows(after sequence: Int64, limit: Int) throws(StoreFailure) -> [AuditRow]
+  /// All key slots, ordered by number.
   func keySlots() throws(StoreFailure) -> [KeySlotRow]
+  /// Reads a record; nil if the key is not set.
   func record(_ key: RecordKey) throws(StoreFailure) -> SealedRecord?
-  /// In the order of kind, then id.
+  /// All records of a partition, ordered by kind, then id.
   func records(in partition: PartitionID) throws(StoreFailure) -> [SealedRecord]
+  /// The records of one kind in a partition, ordered by id.
   func records(in partition: PartitionID, kind: RecordKind) throws(StoreFailure) -> [SealedRecord]
-  /// The records of one kind in all partitions: one pass over an index, for the start of the agent.
+  /// The records of one kind in all partitions, from one pass over an index.
   func records(kind: RecordKind) throws(StoreFailure) -> [SealedRecord]
-  /// Calls `body` with every record of this kind, in no particular order: the one pass at the agent's start, which
-  /// must not hold all of them at once. `body` must not call the store.
+  /// Calls `body` with every record of this kind, in no particular order and without holding all of them in memory, for
+  /// the agent's start. `body` must not call the store.
   func forEachRecord(of kind: RecordKind, _ body: (SealedRecord) -> Void) throws(StoreFailure)
-  /// Every partition that has a record, in order.
+  /// The partitions that have a record, in order.
   func partitions() throws(StoreFailure) -> [PartitionID]
-  /// After `inputOutput` the batch is on the disk whole or not at all, and only the next start tells which; after any
-  /// other failure it is not there.
+  /// Applies a batch in one transaction.
+  ///
+  /// - Throws: `StoreFailure`. After `inputOutput` the batch may be durable or absent as a whole, which only the next
+  ///   start can tell; after any other failure it is absent.
   func commit(_ batch: [StoreWrite]) throws(StoreFailure)
-  /// Asked before a token is spent: can the next commit of about this size be written?
+  /// Checks whether a commit of about `bytes` can succeed, before a refresh token is sent.
+  ///
+  /// - Throws: the failure that the commit would meet.
   func checkWritable(bytes: Int) throws(StoreFailure)
-  /// After an erasure: moves the WAL into the file and truncates it. False if an open reader prevents it.
+  /// Checkpoints the WAL into the database file and truncates it, after an erasure; false if an open reader prevents
+  /// it.
   func truncateLog() throws(StoreFailure) -> Bool
-  /// The database's own check of itself; empty if it is sound.
+  /// Runs SQLite's integrity check; empty if the database is sound.
   func integrityProblems() throws(StoreFailure) -> [String]
-  /// Copies everything, as it is at this moment, into a new store at `path`, where nothing is yet; a copy that failed
-  /// half way is left for the caller to remove.
+  /// Copies the whole store as of now into a new file at `path`. If the copy fails, the caller removes the partial
+  /// file.
   func snapshot(to path: String) throws(StoreFailure)
+  /// Closes the store; later calls throw `closed`.
   func close()
 }
 
@@ -41,22 +53,37 @@ extension Store {
   }
 }
 
+/// Why the store refused an operation.
 public enum StoreFailure: Error, Sendable, Equatable {
-  case full, readOnly, inputOutput, corrupt, busy, closed
-  /// The file or its directory belongs to another user, is open to others, or is a symlink.
+  /// The disk or the user's quota is full. Nothing was written.
+  case full
+  /// The file system or the file is read-only. Nothing was written.
+  case readOnly
+  /// The device failed to read or write. A batch may be durable or absent.
+  case inputOutput
+  /// The file is no SQLite database, its pages are damaged, or its schema is not the expected one.
+  case corrupt
+  /// Another process holds the database's lock.
+  case busy
+  /// The store was closed, or was never opened.
+  case closed
+  /// The file or its directory belongs to another user, is accessible to others, or is a symlink.
   case unsafePermissions
-  /// Written by a later version of the agent.
+  /// A later version of the agent wrote the file: it has schema `found`, this program supports up to `known`.
   case newerSchema(found: Int, known: Int)
 }
 
-/// A group of records that is encrypted under keys of its own: the vault itself, or one incarnation of an account.
+/// A group of records with encryption keys of its own: the vault, or one incarnation of an account.
 public struct PartitionID: Hashable, Comparable, Sendable {
+  /// Length of an id in bytes.
   public static let byteCount = 16
-  /// What belongs to no account: providers, the directory of accounts, settings.
+  /// Records of no account: providers, the account directory, settings.
   public static let vault = PartitionID(bytes: [UInt8](repeating: 0, count: byteCount))!
 
+  /// The random bytes of the id; zeros for `vault`.
   public let bytes: [UInt8]
 
+  /// Takes exactly `byteCount` bytes; nil for any other length.
   public init?(bytes: [UInt8]) {
     guard bytes.count == Self.byteCount else { return nil }
     self.bytes = bytes
@@ -65,16 +92,20 @@ public struct PartitionID: Hashable, Comparable, Sendable {
   public static func < (a: PartitionID, b: PartitionID) -> Bool { a.bytes.lexicographicallyPrecedes(b.bytes) }
 }
 
-/// What a record is about. Numbers are part of the sealed format and are never used again for something else.
+/// The type of a record's content. A number is part of the encrypted format and is never reused for another type.
 public struct RecordKind: RawRepresentable, Hashable, Comparable, Sendable {
   public let rawValue: UInt16
   public init(rawValue: UInt16) { self.rawValue = rawValue }
   public static func < (a: RecordKind, b: RecordKind) -> Bool { a.rawValue < b.rawValue }
 }
 
+/// The primary key of a record.
 public struct RecordKey: Hashable, Sendable {
+  /// The partition whose key encrypts the record.
   public var partition: PartitionID
+  /// The type of the content.
   public var kind: RecordKind
+  /// An id within partition and kind; empty for a single record of its kind.
   public var id: [UInt8]
 
   public init(partition: PartitionID, kind: RecordKind, id: [UInt8] = []) {
@@ -84,14 +115,17 @@ public struct RecordKey: Hashable, Sendable {
   }
 }
 
+/// A record as the store keeps it.
 public struct SealedRecord: Sendable, Equatable {
+  /// The primary key, part of the additional data.
   public var key: RecordKey
-  /// Version of the plain text's layout.
+  /// The layout version of the plaintext.
   public var schema: UInt16
-  /// Which root key sealed it.
+  /// The epoch of the root key that encrypted the record.
   public var keyEpoch: UInt32
-  /// Counts the writes of this record; the partition's head remembers it.
+  /// Counts the writes of this record. The partition's head holds the expected value, so a replayed record is detected.
   public var generation: UInt64
+  /// Nonce, ciphertext and tag.
   public var sealed: [UInt8]
 
   public init(key: RecordKey, schema: UInt16, keyEpoch: UInt32, generation: UInt64, sealed: [UInt8]) {
@@ -103,16 +137,19 @@ public struct SealedRecord: Sendable, Equatable {
   }
 }
 
-/// A way to the root key: the root key wrapped by a key that somebody holds, and how that key is made.
+/// A key slot: the root key encrypted under a slot key, with the parameters that give the slot key.
 public struct KeySlotRow: Sendable, Equatable {
+  /// The slot's number, unique in the database.
   public var number: Int
-  /// `keyFile`, `passphrase`, …
+  /// The kind of slot key, such as `keyFile` or `passphrase`.
   public var protection: String
-  /// Salt and costs, in a layout of the protection's own.
+  /// Salt and costs, in a layout of the protection.
   public var parameters: [UInt8]
-  /// Told before the unwrapping, so that a wrong key and a damaged slot are two things.
+  /// A keyed hash of the slot key, checked before decryption: it tells a wrong key from a damaged slot.
   public var commitment: [UInt8]
+  /// The epoch of the root key in the slot.
   public var keyEpoch: UInt32
+  /// The encrypted root key.
   public var wrappedRootKey: [UInt8]
 
   public init(
@@ -128,16 +165,25 @@ public struct KeySlotRow: Sendable, Equatable {
   }
 }
 
+/// One write of a batch.
 public enum StoreWrite: Sendable, Equatable {
+  /// Inserts or replaces a record.
   case put(SealedRecord)
+  /// Deletes a record; a missing one is no failure.
   case delete(RecordKey)
+  /// Deletes all records of a partition.
   case deletePartition(PartitionID)
+  /// Sets a metadata value.
   case putMetadata(name: String, value: [UInt8])
+  /// Removes a metadata value.
   case deleteMetadata(name: String)
+  /// Inserts or replaces a key slot.
   case putKeySlot(KeySlotRow)
+  /// Deletes a key slot.
   case deleteKeySlot(number: Int)
-  /// In the place of whatever stands there: past its end the log has only what somebody else wrote, and that must not
-  /// stop the agent's own work.
+  /// Inserts an audit entry, replacing a row with the same number: another program wrote that row, and it must not stop
+  /// the agent.
   case appendAudit(AuditRow)
+  /// Deletes the audit entries up to and including a number.
   case deleteAudit(through: Int64)
 }

@@ -1,23 +1,23 @@
-/// What the machine tells of its own accord, without anybody asking.
+/// A change of the machine that affects tokens or the vault.
 public enum SystemSignal: Sendable, Hashable {
-  /// A way to the providers may have opened or closed: an address, a default route or a link came or went.
+  /// Connectivity may have changed: an address, a default route or a link appeared or disappeared.
   case networkChanged
   /// The wall clock was set, or the machine woke from sleep.
   case clockChanged
-  /// The machine is about to sleep, and waits a moment for `readyToSleep`.
+  /// The machine is about to sleep and waits briefly for `readyToSleep`.
   case sleeps
-  /// The person's screen was locked.
+  /// The person locked the screen.
   case screenLocked
 }
 
-/// Tells when the machine changed in a way that matters to tokens.
+/// Reports changes of the machine.
 public protocol SystemSignals: Sendable {
-  /// From now on `onSignal` is called, from any thread, for each change; changes that come in a burst are told once. A
-  /// machine that can't tell some of them leaves those out: this never fails, and the agent works without.
+  /// Calls `onSignal` for each change from now on, from any thread; a burst of changes gives one call. It never fails:
+  /// a machine that can't observe a change does not report it.
   func start(_ onSignal: @escaping @Sendable (SystemSignal) -> Void)
-  /// Nothing is told any more, but for a call that is under way.
+  /// Ends the reports; a call that is running completes.
   func stop()
-  /// After `sleeps`: what had to be done before it is done.
+  /// Answers `sleeps`: the agent has finished its preparations. The default does nothing.
   func readyToSleep()
 }
 
@@ -25,7 +25,7 @@ extension SystemSignals {
   public func readyToSleep() {}
 }
 
-/// A machine that tells nothing.
+/// A platform without signals.
 public struct NoSystemSignals: SystemSignals {
   public init() {}
   public func start(_ onSignal: @escaping @Sendable (SystemSignal) -> Void) {}

@@ -1,18 +1,18 @@
 public import AgentModel
 public import JSONRPC
 
-/// Where the lines of one client go. Called from any thread; never blocks.
+/// Writes lines to one client. Methods may be called from any thread and never block.
 public protocol ConnectionOutput: AnyObject, Sendable {
-  /// Queues a line: answers are never dropped, the client that does not read them is not read from.
+  /// Queues a response. Responses are never dropped; a client with a full backlog is not read from.
   func send(_ line: WireBytes)
-  /// Queues an event; false if the client's backlog is over its bound, and the event is not queued.
+  /// Queues an event; false if the client's backlog is over its bound, and the event is dropped.
   func offer(_ line: WireBytes) -> Bool
-  /// Queues a line on the reading thread; it leaves when the chunk in hand has been read through.
+  /// Queues a line from the reading thread; it is written when the current chunk has been read completely.
   func append(_ line: UnsafeRawBufferPointer)
-  /// What the program at the other end calls itself, for people alone: nobody vouches for it, and nothing may be decided
-  /// by it. Nil where that can't be told.
+  /// The name of the client's program, for display only: any program can choose its name, so no decision may depend on
+  /// it. Nil if unknown.
   var peerName: String? { get }
-  /// Closes when everything that is queued has been written.
+  /// Closes the connection once the queue is written.
   func closeAfterFlush()
 }
 
@@ -20,25 +20,26 @@ extension ConnectionOutput {
   public var peerName: String? { nil }
 }
 
-/// One client as its transport sees it: bytes in, lines out. All calls come from the reading thread, one at a time.
+/// The agent's side of one connection: bytes in, lines out. The reading thread makes all calls, one at a time.
 public protocol Conversation: AnyObject, Sendable {
-  /// Bytes of the client's, in any chunks. The caller wipes its buffer afterwards.
+  /// Takes bytes from the client, in chunks of any size. The caller wipes its buffer afterwards.
   func received(_ chunk: UnsafeRawBufferPointer)
-  /// The client will send no more; what it asked is finished and answered, then the output is closed.
+  /// The client closed its side. Its requests are answered, then the output is closed.
   func endOfInput()
-  /// When the line that has begun must have ended; nil if none has.
+  /// When an incomplete line times out; nil if no line has begun.
   var lineDeadline: BootInstant? { get }
+  /// `lineDeadline` has passed.
   func lineTimedOut()
   /// The client has read its backlog.
   func drained()
-  /// The client is gone.
+  /// The connection is closed.
   func ended()
 }
 
-/// What answers the clients of a transport.
+/// Accepts connections from a transport.
 public protocol ConversationHost: AnyObject, Sendable {
-  /// A new client; nil if there are as many as the agent takes.
+  /// Starts a conversation; nil if the agent has the maximum number of connections.
   func begin(_ output: any ConnectionOutput) -> (any Conversation)?
-  /// What a client is told for whom there is no place.
+  /// The line that a refused client gets.
   var refusalLine: WireBytes { get }
 }

@@ -1,10 +1,11 @@
-/// Shows a page to the person at this machine.
+/// Opens a page in the person's browser.
 public protocol URLOpening: Sendable {
-  /// Returns at once; whether a browser came up can't be known. Only ever called because somebody asked for it.
+  /// Starts the browser and returns at once; success can't be observed. Call it only for a request that asked for a
+  /// browser.
   func open(_ url: String)
 }
 
-/// A machine without a browser: the caller shows the URL.
+/// A platform without a browser: the caller shows the URL.
 public struct NoBrowser: URLOpening {
   public init() {}
   public func open(_ url: String) {}
