@@ -1,40 +1,41 @@
 public import AgentModel
 
-/// What happens to a token that must be revoked, after each try (RFC 7009 §2.2; DESIGN, Sign-out: Outbox).
+/// Decides after each attempt how a revocation continues (RFC 7009 §2.2; DESIGN, Sign-out: Outbox).
 public enum RevocationOutbox {
-  /// Shortest and longest pause between two tries.
+  /// Bounds of the pause between two attempts.
   public static let shortest = Milliseconds.seconds(30)
   public static let longest = Milliseconds.seconds(6 * 3600)
-  /// A server that wants other credentials than a public client has: asking sooner changes nothing.
+  /// The pause after 401 or 403: the server requires other credentials, so an early retry is useless.
   public static let parked = Milliseconds.seconds(24 * 3600)
-  /// An entry is given up after this long, or when its token has expired.
+  /// An entry is abandoned after this time, or when its token has expired.
   public static let patience = Milliseconds.seconds(30 * 24 * 3600)
 
-  /// What a server's answer, or its absence, says about the token.
+  /// The server's response, or `none` if there was no response.
   public enum Answer: Hashable, Sendable {
     case response(status: Int, error: String?, retryAfter: Milliseconds?)
     case none
   }
 
+  /// How the revocation continues.
   public enum Verdict: Hashable, Sendable {
-    /// The server says that the token is dead; also for tokens that it never knew.
+    /// The token is invalid, which includes tokens that the server never issued (RFC 7009 §2.2).
     case confirmed
-    /// The server can't revoke such tokens: no try will change that.
+    /// The server can't revoke this type of token; retries are useless.
     case unsupported
     case again(after: Milliseconds)
   }
 
-  /// `jitter` is a fraction from 0 up to 1; `attempts` counts the one just made.
+  /// `jitter` is a fraction from 0 up to, not including, 1; `attempts` includes the latest attempt.
   public static func verdict(_ answer: Answer, attempts: Int, jitter: Double) -> Verdict {
     switch answer {
     case .response(200, _, _): return .confirmed
     case .response(_, "unsupported_token_type"?, _): return .unsupported
-    // 401 says that we may not ask, never that the token is dead; so does 403.
+    // 401 and 403 concern the client's permission and say nothing about the token.
     case .response(401, _, _), .response(403, _, _): return .again(after: parked)
     case .response(_, _, let pause?): return .again(after: min(max(pause, shortest), longest))
     case .response, .none:
       let ceiling = min(longest, shortest * (Int64(1) << min(max(attempts - 1, 0), 12)))
-      // Half of it is certain, so that a failing server is left in peace.
+      // At least half of the ceiling, so that a failing server gets a pause.
       return .again(after: Milliseconds(ceiling.count / 2 + Int64(Double(ceiling.count / 2) * jitter)))
     }
   }

@@ -1,10 +1,11 @@
-/// A program's name as the kernel tells it, made fit to be shown. Whoever starts a program chooses its name, so that it
-/// decides nothing, and may not draw on a terminal either.
+/// Makes a program name from the kernel safe to display. A program chooses its own name, so the name decides nothing
+/// and must not control a terminal.
 public enum DisplayName {
-  /// TASK_COMM_LEN is 16; a file's name is longer, and this much of it says enough.
+  /// Maximum length in code points. `TASK_COMM_LEN` is 16; the file name of an executable may be longer.
   public static let longest = 64
 
-  /// The first line of these bytes, in one line of at most `longest` characters; nil if nothing is left of it.
+  /// The first line of `bytes`, cut to `longest` characters, with unsafe ones replaced by `?`; nil if only spaces and
+  /// `?` remain.
   public static func shown(_ bytes: some Sequence<UInt8>) -> String? {
     let line = bytes.prefix { $0 != 0x0A && $0 != 0 }
     var shown = ""
@@ -14,8 +15,8 @@ public enum DisplayName {
     return shown.contains { $0 != " " && $0 != "?" } ? shown : nil
   }
 
-  /// Letters, marks, digits and signs; no controls, no line or paragraph ends, and nothing that turns the direction of
-  /// what follows or can't be seen.
+  /// True for visible characters and spaces; false for controls, line separators, and characters that are invisible or
+  /// change the text direction.
   private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false

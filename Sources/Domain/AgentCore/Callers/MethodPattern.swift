@@ -1,17 +1,17 @@
-/// Which methods a grant names (`Schemas/types/methodPattern.json`): `token.get`, `token.*`, or `*`.
+/// A pattern for the methods of a grant (`Schemas/types/methodPattern.json`): `token.get`, `token.*` or `*`.
 public struct MethodPattern: Hashable, Sendable {
   private enum Shape: Hashable, Sendable {
     case every
-    /// With its dot: `token.`.
+    /// The prefix with its dot: `token.`.
     case nameSpace(String)
     case method(String)
   }
 
-  /// As it was written.
+  /// The pattern as written.
   public let text: String
   private let shape: Shape
 
-  /// Nil for what names nothing: `to*`, `*.get`, `.get`.
+  /// Parses a pattern; nil for any other form, such as `to*`, `*.get` or `.get`.
   public init?(_ text: String) {
     self.text = text
     if text == "*" {
@@ -30,7 +30,7 @@ public struct MethodPattern: Hashable, Sendable {
     !text.isEmpty && text.utf8.allSatisfy { $0 | 0x20 >= UInt8(ascii: "a") && $0 | 0x20 <= UInt8(ascii: "z") }
   }
 
-  /// `mustBeNamed`: a method about the agent as a whole, which `*` does not mean.
+  /// True if the pattern covers `method`. `mustBeNamed` marks a method about the whole agent, which `*` does not cover.
   public func covers(_ method: String, mustBeNamed: Bool) -> Bool {
     switch shape {
     case .every: !mustBeNamed

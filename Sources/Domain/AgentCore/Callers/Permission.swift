@@ -1,9 +1,8 @@
 public import AgentModel
 
-/// What a caller that is limited may do: these methods, for these accounts (DESIGN, Callers).
+/// The methods and accounts that a restricted caller may use (DESIGN, Callers).
 ///
-/// - C1: `a.narrowed(by: b)` covers what both cover, and nothing else: whatever is added to it later, a permission never
-///   gets wider.
+/// - C1: `a.narrowed(by: b)` is the intersection of `a` and `b`: narrowing never adds a method or an account.
 public struct Permission: Hashable, Sendable {
   public private(set) var methods: Set<String>
   public private(set) var accounts: Set<AccountID>
@@ -13,7 +12,7 @@ public struct Permission: Hashable, Sendable {
     self.accounts = accounts
   }
 
-  /// What patterns mean in a contract that has these methods.
+  /// Expands patterns against the methods of the contract.
   public init(
     patterns: [MethodPattern], accounts: Set<AccountID>, among methods: [(name: String, mustBeNamed: Bool)]
   ) {
@@ -23,11 +22,12 @@ public struct Permission: Hashable, Sendable {
     self.init(methods: Set(covered.map(\.name)), accounts: accounts)
   }
 
+  /// The intersection of both permissions.
   public func narrowed(by other: Permission) -> Permission {
     Permission(methods: methods.intersection(other.methods), accounts: accounts.intersection(other.accounts))
   }
 
-  /// True if there is nothing that this covers and the other does not.
+  /// True if `other` covers every method and every account of this permission.
   public func isWithin(_ other: Permission) -> Bool {
     methods.isSubset(of: other.methods) && accounts.isSubset(of: other.accounts)
   }

@@ -1,17 +1,23 @@
 public import AgentModel
 
-/// Decides what a refusal means. Who knows more is heard first:
-/// 1. the codes that the person configured for this provider, which may overrule everything;
-/// 2. the status, where it speaks of the server and not of the grant (429, 408, 425, 5xx, 3xx);
+/// Decides what a token endpoint's refusal means. The first source that knows the refusal decides:
+/// 1. the error codes that the person configured for this provider;
+/// 2. the status, if it concerns the server and not the grant (429, 408, 425, 5xx, 3xx);
 /// 3. the table of the provider's preset;
 /// 4. the standard table.
-/// What nobody knows is unexplained; but who says when to come again has not refused for good.
+///
+/// A refusal that no source knows is `unexplained`, or `transient` if it has a `Retry-After`.
 public enum FailureClassifier {
-  /// RFC 6585 §4 gives 429 a `Retry-After`; without one, this long. Also for throttling by another status.
+  /// The pause after throttling without a `Retry-After` (RFC 6585 §4).
   public static let throttledPause = Milliseconds.seconds(60)
-  /// A provider that asks for more is asked again after this long.
+  /// Upper bound for a `Retry-After`.
   public static let longestPause = Milliseconds.seconds(3600)
 
+  /// The failure that `refusal` means.
+  ///
+  /// - Parameters:
+  ///   - configured: the provider's configured `errorCodes`.
+  ///   - table: the table of the provider's preset.
   public static func classify(
     _ refusal: TokenEndpointRefusal, codes configured: [String: FailureClass] = [:], table: FailureTable? = nil
   ) -> ExchangeFailure {
@@ -46,7 +52,7 @@ public enum FailureClassifier {
 }
 
 extension FailureTable.Meaning {
-  /// What the person called it in `errorCodes`.
+  /// The meaning that the person configured in `errorCodes`.
   init(_ configured: FailureClass) {
     switch configured {
     case .transient: self = .transient

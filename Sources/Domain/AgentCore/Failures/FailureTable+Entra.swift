@@ -1,12 +1,12 @@
 extension FailureTable {
   /// Microsoft Entra: the numbers in `error_codes`.
   ///
-  /// From learn.microsoft.com/entra/identity-platform/reference-error-codes, which warns that they change: each of them
-  /// only says more than the `error` beside it, and without any row `error` and `suberror` decide.
+  /// From learn.microsoft.com/entra/identity-platform/reference-error-codes, which warns that the codes change. Each
+  /// row refines the `error` beside it; without a row, `error` and `suberror` decide.
   public static let entra = FailureTable(
     "entra",
     [
-      // The person is wanted for this audience: consent, a second factor, a device, a policy of Conditional Access.
+      // The person must interact: consent, a second factor, device state, Conditional Access.
       .code("16000", .interaction),
       .code("50072", .interaction),
       .code("50074", .interaction),
@@ -44,10 +44,10 @@ extension FailureTable {
       .code("700082", .reauthenticate),
       .code("700084", .reauthenticate),
 
-      // UserDisabled. 50053 (too many wrong passwords, or a bad address) passes by itself and is not this.
+      // UserDisabled. Not 50053 (too many wrong passwords, or a blocked address), which is temporary.
       .code("50057", .locked),
 
-      // An administrator's: the application, its secret, the tenant, the assignment of the person to it.
+      // For an administrator: the application, its secret, the tenant, the person's assignment to it.
       .code("50105", .misconfigured, as: "unauthorized_client"),
       .code("65005", .misconfigured, as: "unauthorized_client"),
       .code("650056", .misconfigured, as: "unauthorized_client"),
@@ -64,7 +64,7 @@ extension FailureTable {
       .code("70003", .misconfigured, as: "unsupported_grant_type"),
       .code("90002", .misconfigured, as: "unauthorized_client"),
 
-      // What was asked with the token, not the token.
+      // The request was wrong, not the token.
       .code("28002", .misconfigured, as: "invalid_scope"),
       .code("28003", .misconfigured, as: "invalid_scope"),
       .code("70011", .misconfigured, as: "invalid_scope"),
@@ -75,12 +75,12 @@ extension FailureTable {
       .code("650057", .misconfigured, as: "invalid_target"),
       .error("invalid_resource", .misconfigured, as: "invalid_target"),
 
-      // Throttling, said with 400: a client that asks too often, a tenant, a claims provider behind it.
+      // Throttling with status 400: of the client, the tenant or a federated claims provider.
       .code("50196", .throttled),
       .code("90055", .throttled),
       .code("50166", .throttled),
 
-      // "A transient error", "temporarily unavailable", "try again".
+      // Documented as transient, temporarily unavailable, or "try again".
       .code("50033", .transient, as: "temporarily_unavailable"),
       .code("50087", .transient, as: "temporarily_unavailable"),
       .code("70012", .transient, as: "temporarily_unavailable"),

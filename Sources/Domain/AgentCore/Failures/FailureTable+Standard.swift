@@ -1,27 +1,27 @@
 extension FailureTable {
-  /// What the standards say, for every provider.
+  /// Errors of the standards, for every provider.
   ///
-  /// `invalid_request` stands in no table: our request was good the last time, and real servers answer a dead token
-  /// with it. Like everything else that is in no table it is an unexplained refusal.
+  /// `invalid_request` has no row: the same request succeeded before, and some servers answer it for a dead refresh
+  /// token. Like every error without a row, it is an unexplained refusal.
   public static let standard = FailureTable(
     "standard",
     [
-      // RFC 9110 §15: a server's trouble is not the token's end, whatever it says beside. A redirect is not followed,
-      // and who redirects a token request is a portal or a proxy.
+      // RFC 9110 §15: these statuses concern the server, whatever the body says. Redirects are not followed; a redirect
+      // of a token request comes from a portal or a proxy.
       .status(300...399, .transient),
       .status(408, .transient),
       .status(425, .transient),
       .status(429, .throttled),
       .status(500...599, .transient),
 
-      // Microsoft's refinements of `invalid_grant` and `interaction_required` (MSAL, InvalidGrantClassification);
-      // others took them over.
+      // Microsoft's refinements of `invalid_grant` and `interaction_required` (MSAL, InvalidGrantClassification), which
+      // other providers use too.
       .suberror("consent_required", .interaction),
       .suberror("basic_action", .interaction),
       .suberror("additional_action", .interaction),
       .suberror("message_only", .interaction),
       .suberror("user_password_expired", .interaction),
-      // About this device and this audience, not about the refresh token.
+      // They concern this device and this audience, not the refresh token.
       .suberror("device_authentication_failed", .interaction),
       .suberror("protection_policy_required", .interaction),
       .suberror("bad_token", .reauthenticate),
@@ -36,16 +36,16 @@ extension FailureTable {
       .error("unauthorized_client", .misconfigured),
       .error("unsupported_grant_type", .misconfigured),
       .error("invalid_scope", .misconfigured),
-      // RFC 6749 §4.1.2.1, which token endpoints say too.
+      // RFC 6749 §4.1.2.1. Token endpoints send them too.
       .error("server_error", .transient),
       .error("temporarily_unavailable", .transient),
-      // RFC 6750 §3.1: some say it of refresh tokens.
+      // RFC 6750 §3.1. Some token endpoints send it for a refresh token.
       .error("invalid_token", .reauthenticate),
       // RFC 8628 §3.5.
       .error("slow_down", .transient),
       // RFC 8707 §2.
       .error("invalid_target", .misconfigured),
-      // RFC 9449 §5 and §8: the server wants proofs of possession, which this client was not registered for.
+      // RFC 9449 §5 and §8: the server requires DPoP, which this client does not use.
       .error("invalid_dpop_proof", .misconfigured),
       .error("use_dpop_nonce", .misconfigured),
       // RFC 9470 §3.
@@ -55,7 +55,7 @@ extension FailureTable {
       .error("login_required", .interaction),
       .error("account_selection_required", .interaction),
       .error("consent_required", .interaction),
-      // No standard, but said by several.
+      // Not standardised; several providers send them.
       .error("mfa_required", .interaction),
       .error("account_disabled", .locked),
       .error("user_disabled", .locked),

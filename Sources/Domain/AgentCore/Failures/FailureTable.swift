@@ -1,5 +1,5 @@
-/// What answers of a token endpoint mean, as rows. The order of the columns decides where two of them speak, the order
-/// of the rows never does: no row hides another.
+/// A table of token endpoint errors and their meanings. If several columns match, the column order decides. Row order
+/// never matters: no two rows have the same sign.
 public struct FailureTable: Sendable {
   public let name: String
   public let rows: [Row]
@@ -9,32 +9,34 @@ public struct FailureTable: Sendable {
     self.rows = rows
   }
 
+  /// One error and its meaning.
   public struct Row: Hashable, Sendable {
     public let sign: Sign
     public let meaning: Meaning
-    /// The word of the standards that says the same, where the provider has one of its own.
+    /// The standard `error` with the same meaning, if the provider uses an error of its own.
     public let word: String?
   }
 
-  /// What a row is recognized by, one column each.
+  /// The column and value that identify an error.
   public enum Sign: Hashable, Sendable {
     case status(ClosedRange<Int>)
     case code(String)
-    /// A whole `error_description`. Providers reword them, so only where there is no other sign.
+    /// A complete `error_description`. Providers reword them, so use it only without another sign.
     case description(String)
     case suberror(String)
-    /// This `error` with a claims challenge beside it.
+    /// This `error` together with a claims challenge.
     case claims(error: String)
     case error(String)
   }
 
+  /// What an error means for the account.
   public enum Meaning: Hashable, Sendable {
-    /// Later; after `FailureClassifier.throttledPause` if the provider names no time.
+    /// Retry after `FailureClassifier.throttledPause`, unless the response has a `Retry-After`.
     case throttled
     case transient, reauthenticate, locked, interaction, misconfigured
   }
 
-  /// The row that knows this answer, if any: by status, then by the most particular thing that the answer says.
+  /// The row that matches `refusal`, if any: by status first, then by the most specific sign.
   public func row(for refusal: TokenEndpointRefusal) -> Row? {
     let columns: [(Sign) -> Bool] = [
       { if case .status(let range) = $0 { range.contains(refusal.status) } else { false } },
@@ -51,7 +53,7 @@ public struct FailureTable: Sendable {
   }
 }
 
-/// How rows are written down.
+/// Constructors for the tables.
 extension FailureTable.Row {
   static func status(_ status: Int, _ meaning: FailureTable.Meaning) -> Self { .status(status...status, meaning) }
   static func status(_ statuses: ClosedRange<Int>, _ meaning: FailureTable.Meaning) -> Self {

@@ -1,17 +1,19 @@
 public import AgentModel
 
-/// What the token endpoint answered, reduced to what decides: never a token, never the body.
+/// The parts of an error response that classification needs: no token and no body.
 public struct TokenEndpointRefusal: Hashable, Sendable {
   public var status: Int
-  /// `error` of RFC 6749 §5.2, if the body was such an answer.
+  /// `error` (RFC 6749 §5.2); nil if the body is no OAuth error.
   public var error: String?
-  /// `suberror` of Microsoft, `error_subtype` of Google.
+  /// Microsoft's `suberror` or Google's `error_subtype`.
   public var suberror: String?
-  /// Codes that the provider adds: Microsoft's `error_codes`, Okta's `errorCode`, `code` and `type` of RFC 9457.
+  /// Provider codes: Microsoft's `error_codes`, Okta's `errorCode`, `code` and `type` of RFC 9457.
   public var codes: [String]
-  /// `error_description`, for providers that say what happened nowhere else. It is compared, never shown or logged.
+  /// `error_description`, for providers that give no other sign. It is compared, never shown or logged.
   public var description: String?
+  /// A claims challenge, to be sent with the next authorization request.
   public var claims: String?
+  /// `Retry-After` as a duration (RFC 9110 §10.2.3).
   public var retryAfter: Milliseconds?
 
   public init(
@@ -28,21 +30,26 @@ public struct TokenEndpointRefusal: Hashable, Sendable {
   }
 }
 
-/// Why an exchange brought no token, and so what happens next (DESIGN, Tokens: "Failures are classified…").
+/// Why an exchange brought no token, which decides what happens next (DESIGN, Tokens: "Failures are classified…").
 public enum ExchangeFailure: Hashable, Sendable {
-  /// No connection was ever made: nothing is unknown.
+  /// No connection was made, so the refresh token was not used.
   case offline(String)
+  /// TLS refused the server, or no pin matched.
   case untrustedServer
-  /// The provider will answer later.
+  /// A temporary failure of the provider: retry later.
   case transient(String, retryAfter: Milliseconds?)
-  /// A refusal that is no OAuth answer: transient twice, then it means sign-in.
+  /// A refusal without a known meaning: transient twice, then it means a new sign-in.
   case unexplained(status: Int)
-  /// The request may have been served, the answer was lost.
+  /// The response was lost: the provider may have consumed the refresh token.
   case unknownOutcome(String)
+  /// The refresh token is no longer valid: the person must sign in again.
   case reauthenticate(reason: String)
+  /// The provider has disabled the person's account.
   case locked
+  /// The person must interact with the provider, with `claims` if it named a challenge.
   case interaction(claims: String?)
+  /// The client's registration or configuration is wrong.
   case misconfigured(String)
-  /// Our own disk: nothing was sent, or what came is kept in memory.
+  /// The agent's store failed: either nothing was sent, or the response is kept in memory.
   case store
 }

@@ -1,24 +1,26 @@
 public import AgentModel
 internal import JSONRPC
 
-/// A signed token in compact form (RFC 7515 §7.1), taken apart and not yet believed.
+/// A JWS in compact form (RFC 7515 §7.1), parsed but not verified.
 public struct CompactJWT: Sendable {
-  /// Longer ones are refused unread: real ones have one to four KiB, those with many groups eight.
+  /// Maximum length in bytes. Usual tokens have 1 to 4 KiB, tokens with many groups 8.
   public static let maximumBytes = 16 << 10
 
   public let algorithm: SignatureAlgorithm
   public let keyID: String?
-  /// The claims as JSON.
+  /// The claims as JSON, not verified.
   public let payload: [UInt8]
   public let signature: [UInt8]
-  /// What the signature is over: header and payload as they came.
+  /// The signing input: header and payload as received, joined by a dot.
   public let signedBytes: [UInt8]
 
-  /// Header members that would choose a key or a way of checking by themselves (`jku`, `jwk`, `x5u`, `x5c`) are not
-  /// looked at (RFC 8725 §3.5); `crit` asks for what we don't know and is refused.
+  /// Parses a token. Header members that name a key (`jku`, `jwk`, `x5u`, `x5c`) are ignored (RFC 8725 §3.5); `crit` is
+  /// refused, because no extension is supported.
+  ///
+  /// - Throws: `IDTokenFailure` for a token that is too long, malformed, or uses another type or algorithm.
   public init(parsing token: UnsafeRawBufferPointer) throws(IDTokenFailure) {
     guard token.count <= Self.maximumBytes else { throw .tooLarge }
-    // Five parts are an encrypted token; nobody asked for one.
+    // An encrypted token has five parts; the agent never requests one.
     let parts = token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count == 3, let header = Base64URL.decode(UnsafeRawBufferPointer(rebasing: parts[0])),
       let payload = Base64URL.decode(UnsafeRawBufferPointer(rebasing: parts[1])),
@@ -26,7 +28,7 @@ public struct CompactJWT: Sendable {
     else { throw .malformed }
     (algorithm, keyID) = try StrictJSON.object(header) { (header) throws(IDTokenFailure) in
       guard header["crit"] == nil else { throw .criticalHeader }
-      // An access token or a logout token is no ID token, whoever signed it (RFC 8725 §3.11).
+      // Access tokens and logout tokens are not ID tokens, even with a valid signature (RFC 8725 §3.11).
       if let type = header["typ"] {
         guard let type = type.string?.lowercased() else { throw .malformed }
         guard type == "jwt" || type == "application/jwt" else { throw .typeNotAllowed }
@@ -44,9 +46,11 @@ public struct CompactJWT: Sendable {
   }
 }
 
-/// JSON of a provider as our scanner reads it, without duplicate keys.
+/// Parses a provider's JSON strictly: an object without duplicate keys.
 enum StrictJSON {
-  /// Lends the object.
+  /// Lends the root object to `body`.
+  ///
+  /// - Throws: `failure` if the bytes are no such object; what `body` throws.
   static func object<Result>(
     _ bytes: [UInt8], or failure: IDTokenFailure = .malformed,
     _ body: (JSONNode) throws(IDTokenFailure) -> Result

@@ -1,8 +1,8 @@
 public import AgentModel
 internal import JSONRPC
 
-/// Where a provider puts what the standard has no name for. A name may be a path with dots (`realm_access.roles`);
-/// a claim that has dots in its own name is found as well.
+/// Names of claims that no standard defines. A name may be a path with dots (`realm_access.roles`); a claim with dots
+/// in its own name is found too.
 public struct ClaimNames: Sendable, Equatable {
   public var tenant: String?
   public var roles: String?
@@ -13,17 +13,17 @@ public struct ClaimNames: Sendable, Equatable {
   }
 }
 
-/// The claims of an ID token that anybody here needs (OpenID Connect Core §2 and §5.1); the others are dropped.
+/// The claims of an ID token that the agent uses (OpenID Connect Core §2 and §5.1).
 public struct IDTokenClaims: Sendable, Equatable {
   public var issuer: String?
   public var subject: String?
-  /// In the order of the token, whether it came as a list or alone.
+  /// In the order of the token, whether `aud` is a string or an array.
   public var audiences: [String]
   public var authorizedParty: String?
   public var expiresAt: Timestamp?
   public var notBefore: Timestamp?
   public var issuedAt: Timestamp?
-  /// When the person signed in. Some servers write 0 for "don't know": that is nil.
+  /// When the person signed in. Nil also for 0, which some servers write for "unknown".
   public var authTime: Timestamp?
   public var nonce: String?
   public var authenticationContext: String?
@@ -31,15 +31,18 @@ public struct IDTokenClaims: Sendable, Equatable {
   public var sessionID: String?
   public var accessTokenHash: String?
   public var tenant: String?
-  /// Microsoft's `tid`, by which the issuer is known where there is one for each tenant.
+  /// Microsoft's `tid`, which identifies the issuer at addresses for all tenants.
   public var tenantID: String?
   public var name: String?
   public var preferredUsername: String?
   public var email: String?
-  /// Nil if the token has no such claim, so that nobody takes silence for "no roles".
+  /// Nil if the token has no roles claim, which differs from an empty list.
   public var roles: [String]?
 
-  /// Reads the payload. A claim that something is decided by must have its type; one for show is dropped instead.
+  /// Reads the payload. A claim that a check uses must have the right type; a claim for display with a wrong type is
+  /// dropped.
+  ///
+  /// - Throws: `IDTokenFailure.malformed`.
   public init(_ token: CompactJWT, names: ClaimNames = ClaimNames()) throws(IDTokenFailure) {
     self = try StrictJSON.object(token.payload) { (claims) throws(IDTokenFailure) in
       try IDTokenClaims(claims, names)
@@ -86,7 +89,7 @@ public struct IDTokenClaims: Sendable, Equatable {
     return texts
   }
 
-  /// Seconds since 1970, with a fraction if the server likes (RFC 7519 §2), up to the year 9999.
+  /// A NumericDate: seconds since 1970, possibly with a fraction (RFC 7519 §2), up to the year 9999.
   private static func moment(_ node: JSONNode?) throws(IDTokenFailure) -> Timestamp? {
     guard let node, node.kind != .null else { return nil }
     guard let seconds = node.double, (0...253_402_300_799).contains(seconds) else { throw .malformed }
@@ -95,7 +98,7 @@ public struct IDTokenClaims: Sendable, Equatable {
 }
 
 extension JSONNode {
-  /// Names as a claim may hold them: a list, one alone, or an object with a member for each (as Zitadel writes them).
+  /// Names in a claim: an array, a single string, or the keys of an object (Zitadel).
   var names: [String]? {
     switch kind {
     case .array: elements.compactMap(\.string)
@@ -105,7 +108,7 @@ extension JSONNode {
     }
   }
 
-  /// The member with this whole name, else the member at this path; names with dots before shorter ones.
+  /// The member named `path` in full, else the member at the path; longer names with dots take precedence.
   func claim(at path: Substring) -> JSONNode? {
     if let value = member(path) { return value }
     for dot in path.indices.reversed() where path[dot] == "." {

@@ -1,7 +1,6 @@
 public import AgentModel
 
-/// Who signed in, where and when: what every later ID token of the same session must say again (OpenID Connect Core
-/// §12.2). Kept with the account.
+/// The claims that must not change within a session (OpenID Connect Core §12.2). Stored with the account.
 public struct IDTokenIdentity: Sendable, Equatable {
   public var issuer: String
   public var subject: String
@@ -19,7 +18,7 @@ public struct IDTokenIdentity: Sendable, Equatable {
     self.authTime = authTime
   }
 
-  /// Of claims that were believed.
+  /// From verified claims; nil without `iss` or `sub`.
   public init?(_ claims: IDTokenClaims) {
     guard let issuer = claims.issuer, let subject = claims.subject else { return nil }
     self.init(
@@ -27,8 +26,8 @@ public struct IDTokenIdentity: Sendable, Equatable {
       authTime: claims.authTime)
   }
 
-  /// What a refreshed token changed and may not. `subjectChanged` and `issuerChanged` mean another person: nothing of
-  /// that answer belongs to this account.
+  /// Forbidden changes in a refreshed ID token. `subjectChanged` and `issuerChanged` mean another person: no part of
+  /// that response belongs to this account.
   public func changes(in refreshed: IDTokenIdentity) -> [IDTokenFailure] {
     var changes: [IDTokenFailure] = []
     if !isSame(issuer, refreshed.issuer) { changes.append(.issuerChanged) }
@@ -39,7 +38,7 @@ public struct IDTokenIdentity: Sendable, Equatable {
     if authorizedParty.map({ Array($0.utf8) }) != refreshed.authorizedParty.map({ Array($0.utf8) }) {
       changes.append(.authorizedPartyChanged)
     }
-    // It need not come again, and one token may have a fraction where the other has none.
+    // `auth_time` may be absent, and may have a fraction in only one of the tokens.
     if let first = authTime, let second = refreshed.authTime,
       first.milliseconds / 1000 != second.milliseconds / 1000
     {

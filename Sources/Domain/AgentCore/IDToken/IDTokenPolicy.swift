@@ -1,6 +1,6 @@
 public import AgentModel
 
-/// What an ID token must claim to be believed (OpenID Connect Core §3.1.3.7). Its signature is checked before.
+/// Checks the claims of an ID token (OpenID Connect Core §3.1.3.7). The caller verifies the signature before.
 ///
 ///     let token = try CompactJWT(parsing: bytes)
 ///     let keys = try keySet.candidates(for: token)
@@ -8,29 +8,30 @@ public import AgentModel
 ///     let claims = try IDTokenClaims(token, names: provider.claimNames)
 ///     let verdict = IDTokenPolicy.check(claims, issuer: …, clientID: …, nonce: .required(nonce), now: trustedTime)
 public enum IDTokenPolicy {
-  /// How far two honest clocks may be apart.
+  /// The clock difference that is tolerated.
   public static let tolerance = Milliseconds.seconds(120)
-  /// OpenID Connect Core §2.
+  /// Maximum length of `sub` (OpenID Connect Core §2).
   public static let maximumSubjectBytes = 255
 
-  /// What is expected of the nonce.
+  /// The expected nonce.
   public enum Nonce: Sendable, Equatable {
-    /// The authorization request carried one: it must come back.
+    /// The authorization request had a nonce: the token must repeat it.
     case required(String)
-    /// A refresh: it need not come back, but may not be another one (§12.2).
+    /// A refreshed token: may have no nonce, but not a different one (§12.2).
     case ifPresent(String)
-    /// None was sent, as in the device flow.
+    /// No nonce was sent, as in the device flow.
     case unasked
   }
 
-  /// Every reason is told, not only the first, in the order of the specification.
+  /// All failures, in the order of the specification.
   public struct Verdict: Sendable, Equatable {
     public var failures: [IDTokenFailure] = []
     public var warnings: [IDTokenWarning] = []
+    /// True if no check failed.
     public var isBelieved: Bool { failures.isEmpty }
   }
 
-  /// `now` is trusted time. `maximumAge` is what the request asked for by `max_age`.
+  /// Checks all claims. `now` is trusted time; `maximumAge` is the request's `max_age`.
   public static func check(
     _ claims: IDTokenClaims, issuer: String, clientID: String, nonce: Nonce, now: Timestamp,
     maximumAge: Milliseconds? = nil
@@ -41,7 +42,7 @@ public enum IDTokenPolicy {
     }
     require(claims.issuer.map { isSame($0, issuer) } ?? false, .issuerMismatch)
     require(claims.audiences.contains { isSame($0, clientID) }, .audienceMismatch)
-    // Among several audiences the authorized party tells that the token was made for us.
+    // With several audiences, `azp` shows that the token was issued to this client.
     require(
       claims.authorizedParty.map { isSame($0, clientID) } ?? (claims.audiences.count <= 1), .authorizedPartyMismatch)
     let subjectBytes = claims.subject?.utf8.count ?? 0

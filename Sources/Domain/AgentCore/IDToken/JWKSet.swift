@@ -1,23 +1,26 @@
 public import AgentModel
 internal import JSONRPC
 
-/// An issuer's public keys (RFC 7517 §5). Keys that we don't know, can't read or that are not for signatures are left
-/// out, as §5 says; a document that is no key set at all fails.
+/// A JWK Set (RFC 7517 §5). Keys that are unknown, unreadable or not for signatures are ignored, as §5 requires.
 public struct JWKSet: Sendable {
-  /// Certificates included, large issuers publish about 20 KiB.
+  /// Maximum length in bytes. With certificates, large issuers publish about 20 KiB.
   public static let maximumBytes = 256 << 10
-  /// Every candidate costs a signature check, so a set may not hold any number of them.
+  /// Maximum number of keys: each candidate costs a signature check.
   public static let maximumKeys = 64
 
+  /// A key of the set.
   public struct Key: Sendable, Equatable {
     public var keyID: String?
-    /// The only algorithm that the key is for, if it says so.
+    /// The key's `alg`, if it has one; the key serves no other algorithm.
     public var algorithm: SignatureAlgorithm?
     public var publicKey: PublicKey
   }
 
   public let keys: [Key]
 
+  /// Parses a document.
+  ///
+  /// - Throws: `IDTokenFailure.keySetMalformed` if it is no JWK Set.
   public init(parsing document: UnsafeRawBufferPointer) throws(IDTokenFailure) {
     guard document.count <= Self.maximumBytes else { throw .keySetMalformed }
     keys = try StrictJSON.object(document, or: .keySetMalformed) { (root) throws(IDTokenFailure) in
@@ -26,8 +29,10 @@ public struct JWKSet: Sendable {
     }
   }
 
-  /// Keys that may have signed this token: those with its id, or all that fit if it names none. A key without an id
-  /// fits every id; the signature decides.
+  /// The keys that may have signed `token`: those with its `kid`, else those without one. If the token has no `kid`,
+  /// all that fit its algorithm.
+  ///
+  /// - Throws: `IDTokenFailure.keyNotFound` if there is none.
   public func candidates(for token: CompactJWT) throws(IDTokenFailure) -> [PublicKey] {
     let fitting = keys.filter { key in
       key.publicKey.serves(token.algorithm) && (key.algorithm ?? token.algorithm) == token.algorithm

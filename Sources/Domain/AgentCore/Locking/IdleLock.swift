@@ -1,11 +1,11 @@
 public import AgentModel
 
-/// Locks a vault that nobody has used for as long as the person said, on boot time, so that sleep counts.
+/// Locks the vault after a period without use, on the boot clock, so that sleep counts.
 ///
-/// One sleeper at most that is meant: a use does not move it, it looks again when it wakes.
+/// At most one sleep effect is current. A use does not reschedule it: when it ends, `woke` checks again.
 public struct IdleLock: Sendable {
   public enum Effect: Hashable, Sendable {
-    /// Call `woke` then.
+    /// Sleep until then and call `woke`.
     case sleep(until: BootInstant)
     case lock
   }
@@ -13,11 +13,11 @@ public struct IdleLock: Sendable {
   private let limit: Milliseconds
   private var isOpen = false
   private var lastUse = BootInstant(milliseconds: 0)
-  /// Requests that use the vault and are not answered yet: nobody is idle who waits for an answer.
-  private var currentExchange = 0
+  /// Requests that use the vault and have no response yet. The vault is in use while there are any.
+  private var requestsInFlight = 0
   private var wakesAt: BootInstant?
 
-  /// At least a millisecond.
+  /// `limit` is raised to at least one millisecond.
   public init(after limit: Milliseconds) { self.limit = max(limit, Milliseconds(1)) }
 
   public mutating func opened(at now: BootInstant) -> Effect? {
@@ -26,33 +26,33 @@ public struct IdleLock: Sendable {
     return plan(at: now)
   }
 
-  /// The sleeper that is left wakes once, and finds nothing to do.
+  /// The remaining sleep effect ends without an action.
   public mutating func closed() { isOpen = false }
 
   public mutating func used(at now: BootInstant) { lastUse = max(lastUse, now) }
 
   public mutating func began(at now: BootInstant) {
-    currentExchange += 1
+    requestsInFlight += 1
     used(at: now)
   }
 
   public mutating func ended(at now: BootInstant) -> Effect? {
-    currentExchange -= 1
+    requestsInFlight -= 1
     used(at: now)
     return plan(at: now)
   }
 
-  /// `planned` is the moment that this sleeper slept for; one that is not meant any more changes nothing.
+  /// Ends a sleep effect. `planned` is its deadline; an outdated one has no effect.
   public mutating func woke(planned: BootInstant, at now: BootInstant) -> Effect? {
     guard wakesAt == planned else { return nil }
     wakesAt = nil
-    guard isOpen, currentExchange == 0 else { return nil }
+    guard isOpen, requestsInFlight == 0 else { return nil }
     guard lastUse + limit <= now else { return plan(at: now) }
     return .lock
   }
 
   private mutating func plan(at now: BootInstant) -> Effect? {
-    guard isOpen, currentExchange == 0 else { return nil }
+    guard isOpen, requestsInFlight == 0 else { return nil }
     let due = lastUse + limit
     if let wakesAt, wakesAt <= due { return nil }
     wakesAt = due

@@ -1,15 +1,14 @@
 public import AgentModel
 
-/// Wrong passphrases. Argon2id makes each guess dear; this makes many of them slow.
+/// Slows down guessing of the vault passphrase, in addition to Argon2id.
 ///
-/// A try is counted before it is judged, so that tries that come together are not judged by one count; and a right one
-/// forgives none of the wrong ones: whoever guesses between the openings of a person would have new tries each time.
-/// What forgives is time.
+/// An attempt is counted before it is judged, so that concurrent attempts are not judged under one count. A correct
+/// attempt does not reset the count, or guesses between a person's unlocks would be free; only time reduces it.
 public struct UnlockThrottle: Sendable {
-  /// A person mistypes.
+  /// Wrong attempts without a pause: people mistype.
   static let free = 3
   static let longest = Milliseconds.seconds(60)
-  /// Per wrong one.
+  /// The time that removes one wrong attempt from the count.
   static let forgivenAfter = Milliseconds.seconds(600)
 
   private var failures = 0
@@ -18,7 +17,7 @@ public struct UnlockThrottle: Sendable {
 
   public init() {}
 
-  /// Counts a try that is about to be judged; how long to wait if it may not be made yet, and then nothing is counted.
+  /// Counts an attempt. Returns the time to wait if it is not allowed yet; then it is not counted.
   public mutating func begin(at now: BootInstant) -> Milliseconds? {
     if let nextTry, now < nextTry { return nextTry - now }
     forgive(at: now)
@@ -28,14 +27,14 @@ public struct UnlockThrottle: Sendable {
     return nil
   }
 
-  /// It was wrong, and judging it took its time. How long to wait now.
+  /// The attempt was wrong. Returns the time until the next one; judging may have taken a while.
   public mutating func wasWrong(at now: BootInstant) -> Milliseconds {
     guard failures >= Self.free else { return Milliseconds(1) }
     nextTry = now + pause
     return pause
   }
 
-  /// It was right, or could not be judged: this one is not counted.
+  /// The attempt was correct, or could not be judged: it is removed from the count.
   public mutating func wasNotWrong() {
     failures -= 1
     nextTry = nil

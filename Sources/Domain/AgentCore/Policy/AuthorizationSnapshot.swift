@@ -1,18 +1,18 @@
 public import AgentModel
 
-/// What a person may do, as the provider told it last (DESIGN, Offline authorization).
+/// A person's roles, scopes and entitlements as the provider last reported them (DESIGN, Offline authorization).
 ///
-/// A provider's word of a moment: decisions made from it say how old it is, and never grant more than it does.
+/// A decision from a snapshot states the snapshot's age and grants no more than the snapshot does.
 public struct AuthorizationSnapshot: Hashable, Sendable {
-  /// What it was read from, as `snapshot.get` tells it.
+  /// The source of the latest part, as in the result of `snapshot.get`.
   public enum Source: String, Hashable, Sendable { case signIn, refresh, entitlements }
 
   public var roles: Set<String>
   public var scopes: ScopeSet
   public var entitlements: Set<String>
-  /// When the provider said so; its age is `TrustedTime.elapsed(since:by:at:)`.
+  /// When the provider reported it; `TrustedTime.elapsed(since:by:at:)` gives the age.
   public var fetchedAt: TrustedInstant
-  /// Grows by one with each that says something else. 0: there was none yet.
+  /// Grows by one with each change of content; 0: no snapshot yet.
   public var version: UInt64
   public var source: Source
 

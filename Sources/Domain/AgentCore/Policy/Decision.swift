@@ -1,17 +1,17 @@
 public import AgentModel
 
-/// What was decided, and why: every check that failed, and what would help.
+/// The result of a policy decision: the effect, every failed check, and remedies.
 public struct Decision: Hashable, Sendable {
   public enum Effect: String, Hashable, Sendable, CaseIterable { case allow, deny, readOnly }
 
-  /// The words of the contract (API.md, A decision).
+  /// The reasons of the contract (API.md, A decision).
   public enum Reason: String, Hashable, Sendable, CaseIterable {
     case allowed, unknownCapability, accountLocked, signedOut, reauthenticationRequired, neverAuthenticated,
       clockSuspect, snapshotMissing, snapshotTooOld, missingRole, missingScope, missingEntitlement, forbidden,
       onlineRequired, freshTokenRequired, offlineWindowExpired, stepUpRequired, sensitivityTooHigh, policyError
   }
 
-  /// What would help, in the order in which to try it.
+  /// Actions that may change the decision, in the order in which to try them.
   public enum Remedy: String, Hashable, Sendable, CaseIterable, Comparable {
     case unlock, connect, stepUp, interact, reauthenticate, administrator
 
@@ -20,19 +20,20 @@ public struct Decision: Hashable, Sendable {
     }
   }
 
-  /// What is looked at, as `failed[].check` names it.
+  /// The checks of a decision, as in `failed[].check`.
   public enum Check: String, Hashable, Sendable, CaseIterable {
     case policy, capability, state, forbids, clock, snapshot, roles, scopes, entitlements, online, token, window,
       stepUp, sensitivity
   }
 
-  /// What was compared with what: numbers and names, never anything secret.
+  /// A value that a check compared: a number or names, never a secret.
   public enum Fact: Hashable, Sendable {
     case seconds(Int64)
     case word(String)
     case words([String])
   }
 
+  /// A failed check.
   public struct Failure: Hashable, Sendable {
     public var check: Check
     public var reason: Reason
@@ -48,14 +49,14 @@ public struct Decision: Hashable, Sendable {
   public var capability: String
   public var effect: Effect
   public var reason: Reason
-  /// In the order of the checks; the first is the reason.
+  /// Failed checks in the order of checking; the reason of the first is `reason`.
   public var failed: [Failure]
-  /// What the caller has to do; empty if it is denied.
+  /// Obligations of the caller; empty if the effect is `deny`.
   public var obligations: [String]
   public var remedies: [Remedy]
-  /// For how long it holds by time alone; nil if it is denied, or nothing in it runs out.
+  /// How long the decision holds if only time passes; nil if it was denied, or no part of it expires.
   public var validFor: Milliseconds?
-  /// An empty name: there was no policy.
+  /// The name of the policy; empty if there was none.
   public var policyName: String
   public var policyVersion: Int64
   public var snapshotVersion: UInt64

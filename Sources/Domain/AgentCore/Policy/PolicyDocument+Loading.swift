@@ -1,14 +1,17 @@
 internal import AgentModel
 public import JSONRPC
 
-/// The strict way from a document to its meaning (DESIGN, Offline authorization: unknown members are refused).
+/// Strict parsing: an unknown member is a problem (DESIGN, Offline authorization: unknown members are refused).
 extension PolicyDocument {
   static let mostTiers = 64
   static let mostCapabilities = 1024
   static let mostForbids = 256
 
-  /// Reads a document of `Schemas/policy.schema.json`, or tells everything that is wrong with it.
-  /// `expectedName`: under which name it is to be kept; another one in the document is a problem.
+  /// Parses a document of `Schemas/policy.schema.json`.
+  ///
+  /// `expectedName` is the name under which the policy is stored; a different `name` in the document is a problem.
+  ///
+  /// - Throws: `PolicyProblems` with every problem of the document.
   public init(reading root: JSONNode, expectedName: String? = nil) throws(PolicyProblems) {
     var loader = PolicyLoader()
     let document = loader.document(PolicyReader.Place(node: root, pointer: ""), expectedName: expectedName)
@@ -16,7 +19,9 @@ extension PolicyDocument {
     self = document
   }
 
-  /// The same, from the bytes of a file.
+  /// Parses the bytes of a file, as `init(reading:expectedName:)`.
+  ///
+  /// - Throws: `PolicyProblems` with every problem of the document.
   public init(parsing bytes: [UInt8], expectedName: String? = nil) throws(PolicyProblems) {
     self = try bytes.withUnsafeBufferPointer { (bytes) throws(PolicyProblems) -> PolicyDocument in
       let bytes = UnsafeRawBufferPointer(bytes)
@@ -33,10 +38,10 @@ extension PolicyDocument {
     }
   }
 
-  /// Whether this can be a policy's name: 1 to 64 letters, digits, `.`, `_`, `-`, beginning with a letter or digit.
+  /// True for a valid policy name: 1 to 64 letters, digits, `.`, `_` or `-`, starting with a letter or digit.
   public static func isName(_ text: String) -> Bool { isWord(text, most: 64, also: "._-") }
 
-  /// Whether this can be a capability's name: as a policy's, with `:`, and up to 128 long.
+  /// True for a valid capability name: as a policy name, with `:` allowed and up to 128 characters.
   public static func isCapability(_ text: String) -> Bool { isWord(text, most: 128, also: "._:-") }
 
   private static func isWord(_ text: String, most: Int, also marks: String) -> Bool {
@@ -53,7 +58,7 @@ extension PolicyDocument {
   }
 }
 
-/// A tier, or the part of a capability that a tier gives defaults for.
+/// The members that tiers and capabilities share; nil where a member is absent.
 private struct Conditions {
   var sensitivity: Sensitivity?
   var requires = Capability.Requirements()
@@ -143,7 +148,7 @@ private struct PolicyLoader {
     return capabilities
   }
 
-  /// The capability's own word, else its tier's, else the document's.
+  /// Resolves each member: the capability's value, else its tier's, else the document's.
   private func capability(
     _ kind: Capability.Kind, _ own: Conditions, _ tier: Conditions, _ defaults: Conditions
   ) -> Capability {
@@ -229,7 +234,7 @@ private struct PolicyLoader {
       for element in elements {
         guard let name = reader.text(element, most: 128, "a capability's name", where: PolicyDocument.isCapability)
         else { continue }
-        // One that forbids nothing would look like protection and be none.
+        // A rule for an unknown capability would protect nothing, so it is a problem.
         guard known.contains(name) else {
           reader.problems.add(element.pointer, "There is no capability of this name in `capabilities`.")
           continue

@@ -1,15 +1,15 @@
 public import AgentModel
 
-/// What an organisation allows, and under which conditions: `Schemas/policy.schema.json`, read and resolved (DESIGN,
-/// Offline authorization). A tier's defaults are filled in already, so that a decision looks at one capability only.
+/// A parsed authorization policy: `Schemas/policy.schema.json` with tiers resolved (DESIGN, Offline authorization). A
+/// decision therefore reads a single `Capability`.
 public struct PolicyDocument: Hashable, Sendable {
   public let name: String
-  /// Never decreases.
+  /// The version of the document; an update must not lower it.
   public let version: Int64
   public let capabilities: [String: Capability]
-  /// The longest time without the provider that any capability allows; nil if none allows any.
+  /// The longest offline window of any capability; nil if no capability may be used offline.
   public let longestOfflineWindow: Milliseconds?
-  /// The oldest step-up that any capability is content with; nil if none asks for one.
+  /// The longest step-up age that any capability accepts; nil if no capability requires step-up.
   public let longestStepUpAge: Milliseconds?
 
   public init(name: String, version: Int64, capabilities: [String: Capability]) {
@@ -21,27 +21,28 @@ public struct PolicyDocument: Hashable, Sendable {
   }
 }
 
-/// One thing that a person may do, and under which conditions. Durations are whole seconds.
+/// An action that a policy controls, with its conditions. Durations are whole seconds.
 public struct Capability: Hashable, Sendable {
   public enum Kind: String, Hashable, Sendable, CaseIterable { case read, write }
 
-  /// What a capability asks of the access token.
+  /// The access token that a capability requires.
   public enum TokenRule: String, Hashable, Sendable, CaseIterable {
     case any, unexpired
-    /// Online, with a token that the provider accepts now.
+    /// The provider is reachable and the access token has not expired.
     case fresh
   }
 
-  /// What becomes of it while the provider asks for a new sign-in.
+  /// The effect on a capability while the account needs a new sign-in.
   public enum ReauthenticationRule: String, Hashable, Sendable, CaseIterable { case deny, readOnly }
 
-  /// What becomes of it while the wall clock contradicts what is known of the time.
+  /// The effect on a capability while the wall clock is suspect.
   public enum SuspectClockRule: String, Hashable, Sendable, CaseIterable {
     case deny
-    /// Windows run from the mark and never lengthen (DESIGN, Time).
+    /// Allowed: ages are measured on trusted time, so windows never lengthen (DESIGN, Time).
     case shrink
   }
 
+  /// A required step-up: its method and maximum age.
   public struct StepUpRule: Hashable, Sendable {
     public var method: StepUpMethod
     public var maxAge: Milliseconds
@@ -52,7 +53,7 @@ public struct Capability: Hashable, Sendable {
     }
   }
 
-  /// What the person must hold; every member that is given must be met.
+  /// The rights that the person must hold. A nil member requires nothing; all others must be met.
   public struct Requirements: Hashable, Sendable {
     public var rolesAny: [String]?
     public var rolesAll: [String]?
@@ -69,7 +70,7 @@ public struct Capability: Hashable, Sendable {
     }
   }
 
-  /// Denies whoever fits every condition that is given; without one, everybody.
+  /// Denies a person who meets every condition that is given. A rule without conditions denies every person.
   public struct Forbid: Hashable, Sendable {
     public var whenRole: String?
     public var whenScope: String?
@@ -83,26 +84,26 @@ public struct Capability: Hashable, Sendable {
   }
 
   public var kind: Kind
-  /// How sensitive the data may be that it is asked for. Who names none clears it for public data.
+  /// The highest sensitivity of data that the capability covers; without a value in the policy, public data only.
   public var sensitivity = Sensitivity.public
   public var requires = Requirements()
-  /// The age of the last online confirmation up to which it is allowed without the provider; nil: not at all.
+  /// How long after the last online confirmation the capability may be used offline; nil: not offline.
   public var offlineWindow: Milliseconds?
   public var token = TokenRule.any
-  /// A confirmation this recent stands in for `fresh`.
+  /// A confirmation younger than this satisfies `TokenRule.fresh`.
   public var onlineWithin: Milliseconds?
   public var stepUp: StepUpRule?
   public var snapshotMaxAge: Milliseconds?
   public var onReauthentication = ReauthenticationRule.deny
   public var onClockSuspect = SuspectClockRule.deny
-  /// What the caller has to do if it is allowed; for the caller to read.
+  /// Obligations that an allowed decision passes to the caller.
   public var obligations: [String] = []
   public var forbids: [Forbid] = []
 
   public init(kind: Kind) { self.kind = kind }
 }
 
-/// How sensitive data is, from the least.
+/// The sensitivity of data, from the lowest.
 public enum Sensitivity: String, Hashable, Comparable, Sendable, CaseIterable {
   case `public`, `internal`, confidential, restricted
 

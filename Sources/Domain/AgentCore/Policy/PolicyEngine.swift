@@ -1,21 +1,22 @@
 internal import AgentModel
 
-/// What may this person do now? A pure function of the policy, the facts and the caller's context.
+/// Decides whether a person may use a capability now. A pure function of policy, facts and context.
 ///
-/// - P1: deny by default. No policy, no capability, no snapshot, an error in a rule: denied.
-/// - P2: everything narrows. The rights are those of the snapshot, of the policy, of the token's known scopes and of
-///   the caller's context at once.
-/// - P3: every failure is told, in the order of the design; the first is the reason.
+/// - P1: deny by default. A missing policy, capability or snapshot, or a rule that can't be evaluated, denies.
+/// - P2: inputs only narrow. The effective rights are the intersection of the snapshot, the policy, the token's known
+///   scopes and the caller's context.
+/// - P3: a decision lists every failed check in the documented order; the first gives the reason.
 public enum PolicyEngine {
-  /// The policy that an account's provider stands under.
+  /// The policy of an account's provider.
   public enum Policy: Hashable, Sendable {
     case document(PolicyDocument)
-    /// None is configured.
+    /// The provider has no policy.
     case none
-    /// One is named, and it is not there or can't be read.
+    /// The provider names a policy that is missing or can't be read.
     case unreadable(name: String)
   }
 
+  /// Decides about one capability.
   public static func decide(
     _ capability: String, context: PolicyContext = PolicyContext(), facts: PolicyFacts, under policy: Policy
   ) -> Decision {
@@ -37,14 +38,14 @@ public enum PolicyEngine {
   }
 }
 
-/// One question: the checks in the order of the design, and what each found.
+/// One decision in progress: runs the checks in the documented order and collects failures.
 private struct Inquiry {
   let facts: PolicyFacts
   let context: PolicyContext
-  /// Nil: the policy does not know the capability.
+  /// Nil if the policy does not define the capability.
   let rule: Capability?
   var failed: [Decision.Failure] = []
-  /// For how long what was found holds.
+  /// The shortest remaining validity of the checks that passed; nil if none of them expires.
   var holdsFor: Milliseconds?
 
   mutating func run() {
@@ -80,7 +81,7 @@ private struct Inquiry {
         guard let condition else { return true }
         return held?.contains(condition) ?? false
       }
-      // Also a scope that the token at hand lacks: it is about the person.
+      // The rule concerns the person, so a scope counts even if the current token lacks it.
       guard holds(forbid.whenRole, facts.snapshot?.roles), holds(forbid.whenScope, facts.snapshot?.scopes),
         holds(forbid.whenEntitlement, facts.snapshot?.entitlements)
       else { continue }
@@ -93,13 +94,13 @@ private struct Inquiry {
   }
 
   private mutating func checkClock(_ rule: Capability) {
-    // `shrink` needs nothing here: every age in the facts runs from the mark (DESIGN, Time).
+    // `shrink` needs no check: all ages in `facts` are measured on trusted time (DESIGN, Time).
     if facts.clock == .suspect && rule.onClockSuspect == .deny { fail(.clock, .clockSuspect) }
   }
 
   private mutating func checkSnapshot(_ rule: Capability) {
     guard let snapshot = facts.snapshot else { return fail(.snapshot, .snapshotMissing) }
-    // A forbidden role that nobody asked about yet is not a role that the person lacks.
+    // Roles that were never fetched are unknown, not absent: a `whenRole` rule could apply, so deny.
     if !snapshot.knowsRoles && rule.forbids.contains(where: { $0.whenRole != nil }) {
       fail(.snapshot, .snapshotMissing, ["missing": .words(["roles"])])
     }
@@ -114,7 +115,7 @@ private struct Inquiry {
   }
 
   private mutating func checkRights(_ requires: Capability.Requirements) {
-    // Without a snapshot nothing is known of them, and that was told.
+    // `checkSnapshot` has already reported the missing snapshot.
     guard let snapshot = facts.snapshot else { return }
     let missingRoles = requires.rolesAll.map { $0.filter { !snapshot.roles.contains($0) } } ?? []
     let isAny = requires.rolesAny.map { $0.contains(where: snapshot.roles.contains) } ?? true
@@ -131,7 +132,8 @@ private struct Inquiry {
     if !missing.isEmpty { fail(.entitlements, .missingEntitlement, ["missing": .words(missing)]) }
   }
 
-  /// Online and token, then the window: is the provider behind it now, or lately enough?
+  /// Checks the online and token rules, then the offline window: is the provider's confirmation current or recent
+  /// enough?
   private mutating func checkProvider(_ rule: Capability) {
     if rule.token == .unexpired {
       switch facts.token {
@@ -141,19 +143,19 @@ private struct Inquiry {
     }
     let age = facts.confirmationAge
     let isRecent = rule.onlineWithin.map { limit in age.map { isWithin($0, limit) } ?? false } ?? false
-    // What it needs that the provider be asked for. A window does not stand in for a fresh token.
+    // A `fresh` token needs the provider, so the offline window does not apply.
     let window = rule.token == .fresh ? nil : rule.offlineWindow
     let isInWindow = window.map { limit in age.map { isWithin($0, limit) } ?? false } ?? false
     let left = age.map { age in
       [isRecent ? rule.onlineWithin : nil, isInWindow ? window : nil].compactMap { $0 }.map { $0 - age }.max()
     }
     if facts.isConfirmedNow {
-      // When the token runs out, what is left of a window goes on.
+      // The decision outlives the token if the rest of the offline window is longer.
       if case .unexpired(let remaining?) = facts.token { holds(for: max(remaining, (left ?? nil) ?? .zero)) }
     } else if isRecent || isInWindow {
       holds(for: left ?? nil)
     } else if let window {
-      // Who never was confirmed was told so.
+      // `checkState` has already reported `neverAuthenticated`.
       guard let age else { return }
       fail(
         .window, .offlineWindowExpired,
@@ -169,7 +171,7 @@ private struct Inquiry {
   private mutating func checkStepUp(_ rule: Capability) {
     guard let asked = rule.stepUp else { return }
     let left = facts.stepUpsLeft[asked.method]
-    // One that is over is none: whoever asked for a short one meant it.
+    // A step-up that has ended counts as none, even if the policy accepts a greater age.
     let age = left.map { $0 > .zero } ?? true ? facts.stepUpAges[asked.method] : nil
     if let age, isWithin(age, asked.maxAge) { return holds(for: min(asked.maxAge - age, left ?? asked.maxAge)) }
     var told: [String: Decision.Fact] = [
@@ -186,7 +188,7 @@ private struct Inquiry {
       ["sensitivity": .word(wanted.rawValue), "atMost": .word(rule.sensitivity.rawValue)])
   }
 
-  // MARK: what comes of them
+  // MARK: result
 
   func decision(_ capability: String, policy: (name: String, version: Int64)) -> Decision {
     let effect = effect
@@ -197,8 +199,8 @@ private struct Inquiry {
       policyName: policy.name, policyVersion: policy.version, snapshotVersion: facts.snapshot?.version ?? 0)
   }
 
-  /// Degrade: while the provider asks for a new sign-in, reading may go on where the policy says so. Writing may not:
-  /// `readOnly` on a capability that writes would read as a permission.
+  /// `readOnly` if the only failure is a required sign-in, the capability reads, and the policy permits it. A
+  /// capability that writes is denied: clients could take `readOnly` for a permission to write.
   private var effect: Decision.Effect {
     if failed.isEmpty { return .allow }
     let isDegraded = failed.count == 1 && failed[0].reason == .reauthenticationRequired
@@ -209,7 +211,7 @@ private struct Inquiry {
     switch failure.reason {
     case .clockSuspect: .connect
     case .stepUpRequired: .stepUp
-    // Consent is the provider's to ask for.
+    // Consent to a missing scope is given at the provider, in an interactive sign-in.
     case .missingScope: .interact
     case .signedOut, .reauthenticationRequired, .neverAuthenticated: .reauthenticate
     case .snapshotMissing, .snapshotTooOld, .onlineRequired, .freshTokenRequired, .offlineWindowExpired: contact
@@ -219,7 +221,7 @@ private struct Inquiry {
     }
   }
 
-  /// What brings the provider's word.
+  /// The remedy that brings a current answer from the provider.
   private var contact: Decision.Remedy {
     switch facts.state {
     case .active, .offlineStale: .connect
@@ -229,7 +231,7 @@ private struct Inquiry {
     }
   }
 
-  // MARK: small words
+  // MARK: helpers
 
   private mutating func fail(
     _ check: Decision.Check, _ reason: Decision.Reason, _ facts: [String: Decision.Fact] = [:]
@@ -242,7 +244,7 @@ private struct Inquiry {
     holdsFor = max(.zero, holdsFor.map { min($0, duration) } ?? duration)
   }
 
-  /// Policies count in whole seconds, so ages are compared so.
+  /// Compares in whole seconds, as policies state them.
   private func isWithin(_ age: Milliseconds, _ limit: Milliseconds) -> Bool {
     age.wholeSeconds <= limit.wholeSeconds
   }

@@ -1,23 +1,24 @@
 public import AgentModel
 
-/// All that a decision is made from: the same facts give the same decision.
+/// The inputs of a decision. Equal facts give equal decisions.
 public struct PolicyFacts: Hashable, Sendable {
-  /// An account's state, as `session.get` tells it.
+  /// The account state, as in the result of `session.get`.
   public enum State: String, Hashable, Sendable, CaseIterable {
     case active, offlineStale, interactionRequired, reauthenticationRequired, locked, signedOut
   }
 
-  /// What there is of an access token for the granted scopes.
+  /// The account's access token for all granted scopes.
   public enum Token: Hashable, Sendable {
-    /// Valid for this long; nil: without an end.
+    /// Valid for `remaining`; nil: the provider named no expiry.
     case unexpired(remaining: Milliseconds?)
     case expired
     case none
   }
 
+  /// The authorization snapshot, as far as decisions need it.
   public struct Snapshot: Hashable, Sendable {
     public var roles: Set<String>
-    /// Somebody told the roles, if only that there are none.
+    /// True if the provider has reported roles, possibly none.
     public var knowsRoles = true
     public var scopes: Set<String>
     public var entitlements: Set<String>
@@ -36,18 +37,17 @@ public struct PolicyFacts: Hashable, Sendable {
   }
 
   public var state: State
-  /// The account's provider can be reached, as far as is known. Not knowing is not being online, and neither is a way
-  /// to others.
+  /// True if the account's provider is known to be reachable. Unknown counts as offline; other providers do not count.
   public var isOnline: Bool
-  /// How long ago the provider last confirmed the account; nil: it never did.
+  /// Time since the provider last confirmed the account; nil: it never did.
   public var confirmationAge: Milliseconds?
   public var token: Token
-  /// The scopes of the token that is held, where they are known: they can only take from those of the snapshot.
+  /// Scopes of the current access token; nil if unknown. They narrow those of the snapshot.
   public var tokenScopes: Set<String>?
   public var snapshot: Snapshot?
-  /// How long ago the person last proved to be there.
+  /// Time since the last step-up, by method.
   public var stepUpAges: [StepUpMethod: Milliseconds]
-  /// For how much longer each counts at all, whatever age a rule would take; without an entry, for as long as that.
+  /// Time until a step-up ends, by method, whatever age a rule accepts. Without an entry it has no end of its own.
   public var stepUpsLeft: [StepUpMethod: Milliseconds]
   public var clock: ClockTrust
 
@@ -67,15 +67,15 @@ public struct PolicyFacts: Hashable, Sendable {
     self.clock = clock
   }
 
-  /// The provider stands behind the account now: it can be asked, and its last token has not run out. Once it asked
-  /// for a new sign-in, a token that it issued before says nothing any more.
+  /// True if the provider is reachable and the access token has not expired. False once the provider requires a new
+  /// sign-in: tokens issued before then prove nothing.
   var isConfirmedNow: Bool {
     guard isOnline, case .unexpired = token else { return false }
     return state == .active || state == .interactionRequired
   }
 }
 
-/// What the caller knows of the case at hand. It only ever narrows.
+/// The caller's context of a decision. It can only narrow the result.
 public struct PolicyContext: Hashable, Sendable {
   public var sensitivity: Sensitivity?
 

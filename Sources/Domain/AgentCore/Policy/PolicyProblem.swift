@@ -1,4 +1,4 @@
-/// What is wrong with a policy document, and where (RFC 6901). Told to whoever wrote it.
+/// A problem of a policy document: its place (JSON Pointer, RFC 6901) and a text for the author.
 public struct PolicyProblem: Hashable, Sendable {
   public var pointer: String
   public var text: String
@@ -9,15 +9,15 @@ public struct PolicyProblem: Hashable, Sendable {
   }
 }
 
-/// Every problem of a document, in its order.
+/// The problems of a document, in document order.
 public struct PolicyProblems: Error, Hashable, Sendable {
-  /// Whoever mends so many asks again; what came after is counted.
+  /// Upper bound for the listed problems; later ones are counted in `more`.
   static let kept = 100
-  /// A name in a document may be as long as the document; of its place no more is told than finds it.
+  /// Upper bound for the length of a pointer in bytes: member names may be as long as the document.
   static let longestPointer = 1024
 
   public private(set) var list: [PolicyProblem] = []
-  /// How many there are beyond those.
+  /// Number of problems that are not in `list`.
   public private(set) var more = 0
 
   public var isEmpty: Bool { list.isEmpty }
@@ -25,7 +25,7 @@ public struct PolicyProblems: Error, Hashable, Sendable {
   public init() {}
   public init(_ problem: PolicyProblem) { list = [problem] }
 
-  /// The place, or the nearest one around it whose pointer is short enough.
+  /// `pointer`, or its longest parent that is within `longestPointer`.
   private static func bounded(_ pointer: String) -> String {
     guard pointer.utf8.count > longestPointer else { return pointer }
     return pointer.lastIndex(of: "/").map { bounded(String(pointer[..<$0])) } ?? ""

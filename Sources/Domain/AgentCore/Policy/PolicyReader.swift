@@ -1,14 +1,14 @@
 internal import AgentModel
 internal import JSONRPC
 
-/// Reads members of a policy document's objects and notes what is wrong, so that one reading tells everything.
+/// Reads the members of a policy document and collects problems, so that one pass reports all of them.
 struct PolicyReader {
-  /// The longest duration that a policy may name: ten years.
+  /// Upper bound for a duration: ten years.
   static let longestSeconds: Int64 = 315_576_000
 
   var problems = PolicyProblems()
 
-  /// A value and where it stands in the document.
+  /// A value and its JSON Pointer in the document.
   struct Place {
     var node: JSONNode
     var pointer: String
@@ -25,7 +25,7 @@ struct PolicyReader {
       return pointer + "/" + escaped
     }
 
-    /// The members of an object by name; the scanner refused doubles.
+    /// The members of an object. The scanner has refused duplicate names.
     var members: [(key: String, place: Place)] {
       node.members.compactMap { key, value in
         key.string.map { ($0, Place(node: value, pointer: below($0))) }
@@ -41,8 +41,8 @@ struct PolicyReader {
     }
   }
 
-  /// Notes what an object may not have and lacks; false if it is no object at all. One look at each member, so that a
-  /// document of a hundred thousand strangers costs no more than its length.
+  /// Reports unknown and missing members; false if the value is no object. It visits each member once, so a document
+  /// with 100,000 unknown members takes time linear in its length.
   mutating func isObject(_ place: Place, may: [String], must: [String] = []) -> Bool {
     guard place.node.kind == .object else {
       problems.add(place.pointer, "This must be an object.")
@@ -62,7 +62,7 @@ struct PolicyReader {
     return true
   }
 
-  /// `most`: characters, as JSON Schema counts them (its §6.3.1: Unicode code points).
+  /// `most` is in Unicode code points, as in JSON Schema 2020-12 §6.3.1.
   mutating func text(
     _ place: Place?, most: Int, _ what: String = "a text", where isGood: (String) -> Bool = { _ in true }
   ) -> String? {

@@ -1,14 +1,14 @@
 public import JSONRPC
 internal import AgentModel
 
-/// What a token or a userinfo answer says of rights.
+/// Roles and entitlements in a token or a userinfo response.
 ///
-/// A token is read without another look at its signature: it came from the token endpoint itself, over TLS (OpenID
-/// Connect Core §3.1.3.7, 6). Nothing is ever granted on it beyond this agent's own decisions; resources check theirs.
+/// The signature is not verified: the token came from the token endpoint over TLS (OpenID Connect Core §3.1.3.7, 6).
+/// Only this agent's decisions use the claims; a resource server verifies the tokens that it gets.
 public struct RightsClaims: Hashable, Sendable {
-  /// Nil if there is no such claim, or it is nothing that names roles.
+  /// Nil if the claim is missing or has a type that holds no names.
   public var roles: Set<String>?
-  /// RFC 9068 §2.2.3.1.
+  /// RFC 9068 §2.2.3.1; nil if the claim is missing.
   public var entitlements: Set<String>?
 
   public init(roles: Set<String>? = nil, entitlements: Set<String>? = nil) {
@@ -16,6 +16,7 @@ public struct RightsClaims: Hashable, Sendable {
     self.entitlements = entitlements
   }
 
+  /// Reads claims; `rolesClaim` may be a path with dots.
   public init(_ claims: JSONNode, rolesClaim: String?) {
     roles = rolesClaim.flatMap { claims.claim(at: $0[...]) }?.names.map {
       RightsUpdate.bounded($0, atMost: RightsUpdate.mostRoles)
@@ -25,7 +26,7 @@ public struct RightsClaims: Hashable, Sendable {
     }
   }
 
-  /// Nil if it is no signed token in compact form (RFC 7515 §7.1): then it is opaque, and says nothing.
+  /// Reads a JWT in compact form (RFC 7515 §7.1); nil for an opaque token.
   public init?(token: UnsafeRawBufferPointer, rolesClaim: String?) {
     guard token.count <= CompactJWT.maximumBytes else { return nil }
     let parts = token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -37,15 +38,15 @@ public struct RightsClaims: Hashable, Sendable {
   }
 }
 
-/// What the entitlements' address answers: a list of names, or an object with `entitlements` and, if it likes, `roles`.
-/// Anything else is refused as a whole.
+/// The response of an entitlements endpoint: an array of names, or an object with `entitlements`, optionally `roles`
+/// and `sub`. Any other document is refused as a whole.
 public struct EntitlementsDocument: Hashable, Sendable {
   public var entitlements: Set<String>
   public var roles: Set<String>?
-  /// Whose they are, where it says so.
+  /// `sub`, if the response names the person.
   public var subject: String?
 
-  /// Nil if it is neither, or holds more than a snapshot may.
+  /// Nil if the document has another form or exceeds the bounds of a snapshot.
   public init?(_ document: JSONNode) {
     switch document.kind {
     case .array:

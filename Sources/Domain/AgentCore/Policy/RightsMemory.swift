@@ -1,11 +1,12 @@
 public import AgentModel
 
-/// What a provider told of a person's rights, each part with the moment it was told; the snapshot is read off it.
+/// A person's rights as a provider reported them, each part with the time of its report. `snapshot` is derived from it.
 ///
-/// - R1: what was told last counts, and nothing that nobody told is ever added.
-/// - R2: `version` grows by one with each change of what is said, and never goes back.
-/// - R3: the snapshot is as old as its oldest part: an answer that says nothing of the roles makes them no younger.
+/// - R1: the latest report replaces an earlier one; a right that was never reported is never added.
+/// - R2: `version` grows by one with each change of content and never decreases.
+/// - R3: the snapshot is as old as its oldest part: a response without roles does not refresh the roles.
 public struct RightsMemory: Hashable, Sendable {
+  /// A reported value and the time of its report.
   public struct Part<Value: Hashable & Sendable>: Hashable, Sendable {
     public var value: Value
     public var toldAt: TrustedInstant
@@ -17,13 +18,13 @@ public struct RightsMemory: Hashable, Sendable {
   }
 
   public var scopes: Part<ScopeSet>
-  /// Nil while nobody told any.
+  /// Nil if no response has reported roles.
   public var roles: Part<Set<String>>?
   public var entitlements: Part<Set<String>>?
-  /// The last exchange told no roles: whoever can be asked for them should be.
+  /// The last token response had no roles: ask the userinfo endpoint, if the provider has one.
   public var rolesAreOwed: Bool
   public var version: UInt64
-  /// Counts what was heard, so that of two memories the later one is known.
+  /// Counts all reports, so that the later of two memories is known.
   public var revision: UInt64
   public var source: AuthorizationSnapshot.Source
 
@@ -40,7 +41,7 @@ public struct RightsMemory: Hashable, Sendable {
     self.source = source
   }
 
-  /// The first that is known of an account.
+  /// The first report for an account.
   public init(_ told: RightsUpdate, at instant: TrustedInstant) {
     scopes = Part(told.scopes ?? ScopeSet([]), toldAt: instant)
     roles = told.roles.map { Part($0, toldAt: instant) }
@@ -51,6 +52,7 @@ public struct RightsMemory: Hashable, Sendable {
     source = told.source
   }
 
+  /// The rights as of the oldest part.
   public var snapshot: AuthorizationSnapshot {
     let moments = [scopes.toldAt, roles?.toldAt, entitlements?.toldAt].compactMap { $0 }
     return AuthorizationSnapshot(
@@ -58,8 +60,8 @@ public struct RightsMemory: Hashable, Sendable {
       fetchedAt: TrustedInstant.earliest(moments) ?? scopes.toldAt, version: version, source: source)
   }
 
-  /// Takes in an answer. `instant` is nil where nobody knows any more when it came: what it says counts, and makes
-  /// nothing younger. Returns true if the snapshot says something else now.
+  /// Applies a report; true if the snapshot's content changed. A nil `instant` means that the time of the response is
+  /// unknown: its content is applied and the parts keep their age.
   @discardableResult
   public mutating func hear(_ told: RightsUpdate, at instant: TrustedInstant?) -> Bool {
     let before = snapshot
@@ -87,7 +89,7 @@ public struct RightsMemory: Hashable, Sendable {
 }
 
 extension TrustedInstant {
-  /// Older than each of them by either clock, so that no age is told too short.
+  /// Not later than any of `instants` on either clock, so that no age is understated.
   static func earliest(_ instants: [TrustedInstant]) -> TrustedInstant? {
     guard let time = instants.map(\.time).min(), let lived = instants.map(\.lived).min() else { return nil }
     return TrustedInstant(time: time, lived: lived)

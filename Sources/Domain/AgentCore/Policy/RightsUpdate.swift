@@ -1,15 +1,14 @@
 public import AgentModel
 
-/// What one answer of a provider says of a person's rights. What it leaves out is nil, so that nobody takes silence
-/// for "none".
+/// The rights that one response reports. A nil member was not reported, which differs from an empty set.
 public struct RightsUpdate: Hashable, Sendable {
   public var roles: Set<String>?
   public var scopes: ScopeSet?
   public var entitlements: Set<String>?
   public var source: AuthorizationSnapshot.Source
-  /// Tokens that can be read name no entitlements: there are none, and nobody is asked for them.
+  /// True if readable tokens had no `entitlements` claim: the person has none, and there is no endpoint to ask.
   public var namesNoEntitlements = false
-  /// It was an exchange: what was granted stands, also where the answer does not repeat it (RFC 6749 §5.1).
+  /// True for a token response: the granted scopes stay, even if the response does not repeat them (RFC 6749 §5.1).
   public var confirmsGrant: Bool
 
   public init(
@@ -23,26 +22,26 @@ public struct RightsUpdate: Hashable, Sendable {
     self.confirmsGrant = confirmsGrant
   }
 
-  /// More than any real person has; what is beyond is left out, which only narrows.
+  /// Upper bounds, above those of real accounts. Names beyond a bound are dropped, which can only narrow.
   public static let mostRoles = 256
   public static let mostEntitlements = 1024
-  /// Of one name, in characters.
+  /// Upper bound for the length of a name, in code points.
   public static let longestName = 256
 
-  /// Names as a snapshot may hold them.
+  /// Drops empty and overlong names, and names beyond `bound`.
   public static func bounded(_ names: some Sequence<String>, atMost bound: Int) -> Set<String> {
     let fitting = Set(names.filter { !$0.isEmpty && $0.unicodeScalars.count <= longestName })
     return fitting.count <= bound ? fitting : Set(fitting.sorted().prefix(bound))
   }
 }
 
-/// Where a provider tells which rights, as it was configured and as it says of itself.
+/// Where a provider reports rights, from its configuration and its metadata.
 public struct RightsRule: Hashable, Sendable {
-  /// The claim with the roles; nil: no token is looked at for them.
+  /// The claim that lists roles; nil: tokens are not searched for roles.
   public var rolesClaim: String?
-  /// Userinfo can be asked for roles that no token tells.
+  /// The provider has a userinfo endpoint that may report roles which tokens leave out.
   public var hasUserInfo: Bool
-  /// Entitlements have an address of their own: what tokens say of them does not count.
+  /// An entitlements endpoint is configured; `entitlements` claims in tokens are ignored.
   public var hasEntitlementsURL: Bool
 
   public init(rolesClaim: String?, hasUserInfo: Bool, hasEntitlementsURL: Bool) {
@@ -51,16 +50,16 @@ public struct RightsRule: Hashable, Sendable {
     self.hasEntitlementsURL = hasEntitlementsURL
   }
 
-  /// What the tokens of an answer say together. Each is nil if it can't be read: an opaque token says nothing. Where
-  /// both name roles, those of the ID token count, which is meant for the client.
+  /// The report of a token response. A token argument is nil if the token is opaque or absent. If both tokens list
+  /// roles, the ID token's count, because the client is its audience.
   public func told(
     idToken: RightsClaims?, accessToken: RightsClaims?, scopes: ScopeSet?, source: AuthorizationSnapshot.Source
   ) -> RightsUpdate {
     var told = RightsUpdate(scopes: scopes, source: source, confirmsGrant: true)
     let canBeRead = idToken != nil || accessToken != nil
     if rolesClaim != nil {
-      // Many providers leave the claim out where it would be empty, so who can be asked further is, and from the others
-      // silence means none.
+      // Many providers omit an empty roles claim. With a userinfo endpoint the roles stay unreported, so that it is
+      // asked; without one they are none.
       told.roles = idToken?.roles ?? accessToken?.roles ?? (canBeRead && !hasUserInfo ? [] : nil)
     } else if !hasEntitlementsURL {
       told.roles = []
@@ -72,13 +71,13 @@ public struct RightsRule: Hashable, Sendable {
     return told
   }
 
-  /// What userinfo says; without the claim, that there are no roles.
+  /// The report of a userinfo response; a missing claim means no roles.
   public func told(userInfo: RightsClaims, source: AuthorizationSnapshot.Source) -> RightsUpdate {
     RightsUpdate(roles: userInfo.roles ?? [], source: source)
   }
 
-  /// What the entitlements' address says. Its roles count where no claim was configured for them, so that two tellers
-  /// never take turns.
+  /// The report of the entitlements endpoint. Its roles count only if no roles claim is configured, so that two sources
+  /// never alternate.
   public func told(_ document: EntitlementsDocument) -> RightsUpdate {
     RightsUpdate(
       roles: rolesClaim == nil ? document.roles ?? [] : nil, entitlements: document.entitlements, source: .entitlements)

@@ -1,17 +1,17 @@
-/// The issuers of a provider that has one for each tenant, told apart only in the tokens: Microsoft Entra's documents at
+/// The issuers of a provider that has one for each tenant behind a shared address. Microsoft Entra's documents at
 /// `…/common/v2.0` and `…/organizations/v2.0` name `https://login.microsoftonline.com/{tenantid}/v2.0`.
 ///
-/// OpenID Connect Discovery §4.3 wants the issuer to be just the one that was asked. A preset alone may say that it need
-/// not be: elsewhere such a document is refused.
+/// OpenID Connect Discovery §4.3 requires the issuer in the document to equal the requested one. Only a preset may
+/// relax this rule.
 public struct IssuerPattern: Sendable, Equatable {
   private static let blank = "{tenantid}"
-  /// The tenants of those who may be anybody's, a work account or a person's own.
+  /// Path segments that serve all tenants.
   private static let shared = ["common", "organizations", "consumers"]
 
   private let front: Substring
   private let back: Substring
 
-  /// Nil if the address names one tenant.
+  /// Nil if the address names a single tenant.
   init?(sharedAddress issuer: String) {
     for name in Self.shared {
       if let range = issuer.firstRange(of: "/\(name)/") {
@@ -23,13 +23,13 @@ public struct IssuerPattern: Sendable, Equatable {
     return nil
   }
 
-  /// The tenant's own issuer; nil for what is no tenant's id.
+  /// The issuer of a tenant; nil if `tenant` is no valid tenant id.
   public func issuer(ofTenant tenant: String) -> String? {
     let isID = (1...64).contains(tenant.utf8.count) && tenant.utf8.allSatisfy(Self.isIDByte)
     return isID ? "\(front)\(tenant)\(back)" : nil
   }
 
-  /// A document of this provider: it names the pattern, or one of its tenants.
+  /// True for the template, and for the issuer of any tenant.
   public func covers(_ issuer: String) -> Bool {
     if isTemplate(issuer) { return true }
     guard issuer.hasPrefix(front), issuer.hasSuffix(back), issuer.utf8.count > front.utf8.count + back.utf8.count else {
@@ -39,6 +39,7 @@ public struct IssuerPattern: Sendable, Equatable {
     return self.issuer(ofTenant: String(tenant)) == issuer
   }
 
+  /// True for the issuer with the placeholder `{tenantid}`.
   public func isTemplate(_ issuer: String) -> Bool { isSame(issuer, "\(front)\(Self.blank)\(back)") }
 
   private static func isIDByte(_ byte: UInt8) -> Bool {

@@ -1,37 +1,39 @@
 public import AgentModel
 
-/// A provider known by name: what need not be typed when it is added, and how it speaks when it refuses.
+/// A known provider: defaults for its configuration, and the meaning of its errors.
 ///
-/// An account's provider remembers the name of its preset, so that a table that was mended serves it after an update.
+/// A provider's configuration stores the preset's name, so that an updated error table applies after an update of the
+/// agent.
 public struct ProviderPreset: Sendable {
   public let name: String
-  /// Nil where each customer has an issuer of their own.
+  /// Nil if each customer has an issuer of their own.
   public var issuer: String?
-  /// What such an issuer looks like, for a person to read.
+  /// An example of such an issuer, for a person.
   public var issuerTemplate: String?
-  /// Each tenant has an issuer, and some addresses serve all of them (`IssuerPattern`).
+  /// Each tenant has an issuer, and some addresses serve all tenants (`IssuerPattern`).
   public var hasIssuerOfEachTenant = false
   public var scopes: [String]
-  /// What discovery does not tell.
+  /// Endpoints that discovery does not name.
   public var endpoints: ServerMetadata.Endpoints
-  /// How the client says who it is, where no discovery tells (OpenID Connect Core §9).
+  /// Client authentication methods, if there is no discovery (OpenID Connect Core §9).
   public var tokenEndpointAuthMethods: [String]
-  /// Whom a client's assertion is for (RFC 7523 §3), where it is not the issuer.
+  /// `aud` of a client assertion (RFC 7523 §3), if it is not the issuer.
   public var assertionAudience: AssertionAudience?
   public var refresh: ProviderConfiguration.RefreshRule
   public var revocationScope: ProviderConfiguration.RevocationScope
-  /// Where access tokens have no end and nothing comes after them: an agent that forgot them would ask for a sign-in at
-  /// each start.
+  /// True if access tokens do not expire and there are no refresh tokens: unless stored, they would be lost with the
+  /// process.
   public var persistAccessTokens = false
   public var tenant: ProviderConfiguration.TenantRule?
-  /// A claim that names the tenant of those who have one.
+  /// The claim that names the tenant, for people who have one.
   public var tenantClaim: String?
-  /// Nil where the standard table says everything.
+  /// Nil if the standard table is sufficient.
   public var failures: FailureTable?
 
+  /// The audience of a client assertion.
   public enum AssertionAudience: Sendable {
     case tokenEndpoint
-    /// The one that is asked.
+    /// The URL of the endpoint that the request goes to.
     case endpoint
   }
 
@@ -44,10 +46,10 @@ public struct ProviderPreset: Sendable {
     revocationScope = .family
   }
 
-  /// The preset of this name, which the person typed or a record remembers.
+  /// The preset with this name; nil if it is unknown.
   public static func named(_ name: String) -> ProviderPreset? { all.first { $0.name == name } }
 
-  /// What the preset knows of a provider that is being added, before what was said of it.
+  /// Fills in a new provider's configuration, before the person's own values are applied.
   public func fill(_ configuration: inout ProviderConfiguration) {
     configuration.scopes = scopes
     configuration.tenant = tenant
@@ -55,7 +57,7 @@ public struct ProviderPreset: Sendable {
     describe(&configuration)
   }
 
-  /// How the provider behaves; nothing that accounts were found by.
+  /// Fills in the provider's behaviour, without the members that accounts are identified by.
   public func describe(_ configuration: inout ProviderConfiguration) {
     configuration.preset = name
     configuration.refresh = refresh
@@ -63,12 +65,13 @@ public struct ProviderPreset: Sendable {
     configuration.persistAccessTokens = persistAccessTokens
   }
 
-  /// The issuers behind this address; nil where it is an issuer itself.
+  /// The issuers behind a shared address; nil if the address is an issuer itself.
   public func issuerPattern(at address: String) -> IssuerPattern? {
     hasIssuerOfEachTenant ? IssuerPattern(sharedAddress: address) : nil
   }
 
-  /// The endpoints at this issuer; none at another, which would be sent what was meant for this one.
+  /// The preset's endpoints, if `issuer` is the preset's issuer; otherwise none, so that credentials never go to a
+  /// foreign endpoint.
   public func endpoints(at issuer: String) -> ServerMetadata.Endpoints {
     issuer == self.issuer ? endpoints : .init()
   }

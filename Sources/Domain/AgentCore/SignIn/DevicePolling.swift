@@ -1,35 +1,36 @@
 public import AgentModel
 
-/// How often a device code is asked about, and what ends the asking (RFC 8628 §3.5).
+/// The polling interval of the device flow, and what ends the polling (RFC 8628 §3.5).
 public struct DevicePolling: Hashable, Sendable {
-  /// The least time between two questions; `slow_down` lengthens it for good.
+  /// Minimum time between two requests; each `slow_down` lengthens it permanently.
   public private(set) var interval: Milliseconds
-  /// Questions in a row that brought no answer.
+  /// Consecutive requests without an answer about the code.
   private var failures = 0
-  /// Refusals in a row that nobody understands.
+  /// Consecutive refusals without a known meaning.
   private var unexplained = 0
-  /// An answer was lost: it may have been the one with the tokens, which are given once.
+  /// A response was lost. It may have held the tokens, which are issued once.
   private var lostAnAnswer = false
 
-  /// RFC 8628 §3.2: where the provider names none.
+  /// The interval if the provider names none (RFC 8628 §3.2).
   public static let defaultInterval = Milliseconds.seconds(5)
-  /// RFC 8628 §3.5.
+  /// What `slow_down` adds to the interval (RFC 8628 §3.5).
   public static let slowDown = Milliseconds.seconds(5)
-  /// A person is waiting: once the way is open again, they should not wait much longer.
+  /// Upper bound for the pause after failures: the person waits for the result, so polling resumes soon after the
+  /// network returns.
   public static let longestPause = Milliseconds.seconds(30)
-  /// As with refreshes: what nobody understands is taken for a passing trouble twice.
+  /// As with refreshes, a refusal without a known meaning counts as transient twice.
   private static let unexplainedAtMost = 2
 
   public init(interval: Milliseconds) { self.interval = interval }
 
-  /// What the token endpoint said of the code, other than tokens.
+  /// A response of the token endpoint without tokens.
   public enum Answer: Hashable, Sendable {
     case pending, slowDown, denied, expired
-    /// The code is known no more: used, expired and forgotten, or never issued.
+    /// The provider does not know the code: it was used, has expired, or was never issued.
     case unknownCode
     case failed(ExchangeFailure)
 
-    /// By the `error` of the answer, whatever the status beside it; nil if it says nothing about the code.
+    /// The meaning of an `error`, at any status; nil if the error does not concern the code.
     public init?(error: String) {
       switch error {
       case "authorization_pending": self = .pending
@@ -48,14 +49,16 @@ public struct DevicePolling: Hashable, Sendable {
     }
   }
 
+  /// How the polling continues.
   public enum Verdict: Hashable, Sendable {
     case ask(after: Milliseconds)
     case over(End)
   }
 
+  /// Why the polling ended.
   public enum End: Hashable, Sendable {
     case denied, expired, unknownCode
-    /// The tokens were given in an answer that never came.
+    /// The response with the tokens was lost.
     case answerLost
     case failed(ExchangeFailure)
   }
@@ -76,7 +79,7 @@ public struct DevicePolling: Hashable, Sendable {
     }
   }
 
-  /// The code still waits for the person: nothing was given, whatever was lost before.
+  /// The code is still pending, so no lost response can have held the tokens.
   private mutating func forgetFailures() { (failures, unexplained, lostAnAnswer) = (0, 0, false) }
 
   private mutating func heard(of failure: ExchangeFailure) -> Verdict {
@@ -95,7 +98,7 @@ public struct DevicePolling: Hashable, Sendable {
     }
   }
 
-  /// Doubled with each failure in a row, as RFC 8628 §3.5 proposes; never more often than the provider wants.
+  /// Doubles with each consecutive failure, as RFC 8628 §3.5 suggests; at least `interval`.
   private var pause: Milliseconds {
     max(interval, min(Self.longestPause, interval * (Int64(1) << min(failures, 10))))
   }

@@ -1,36 +1,35 @@
 public import AgentModel
 
-/// How often a PIN may still be tried, and when (DESIGN, Step-up).
+/// Counts the attempts at a PIN and decides when the next one is allowed (DESIGN, Step-up).
 ///
-/// A try is counted, durably, before it is judged, so that nothing that happens between the two gives one back: a kill,
-/// a full disk, a second caller. Only a right PIN takes its own try back.
+/// An attempt is counted durably before it is judged, so that a kill, a full disk or a concurrent caller can't undo the
+/// count. A correct attempt removes only itself from the count.
 ///
-/// - P1: at most `most` tries of one PIN are ever judged wrong. A right PIN gives none of the wrong ones back: whoever
-///   guesses between the owner's own sign-ons gains nothing by their being right. What gives ten new tries is a new PIN,
-///   which takes a valid step-up. A person who types well sees the number fall in time and sets one.
-/// - P2: wrong tries in a row grow the pauses between them; a right one ends that, for it was the person.
-/// - P3: pauses are counted on the boot clock. After a reboot the whole pause is counted again from the boot, since
-///   nobody knows how long the machine was off; the wall clock is never asked.
+/// - P1: at most `most` attempts at one PIN are ever judged wrong. A correct PIN does not reset the count, so guesses
+///   between the person's own step-ups gain nothing. Only a new PIN, which requires a valid step-up, resets it.
+/// - P2: consecutive wrong attempts lengthen the pauses between them; a correct one ends the pauses.
+/// - P3: pauses are measured on the boot clock. After a reboot the full pause starts again, since the time that the
+///   machine was off is unknown; the wall clock is never used.
 public struct StepUpAttempts: Hashable, Sendable {
-  /// Tries that a PIN is good for (API.md).
+  /// Number of wrong attempts after which a PIN is destroyed (API.md).
   public static let most = 10
-  /// Wrong tries in a row before pauses begin: a person mistypes.
+  /// Consecutive wrong attempts without a pause: people mistype.
   public static let free = 3
-  /// Ten tries then take a minute and a half; more would lock out the person, whom the ten protect already.
+  /// Upper bound for a pause. Ten attempts then take at least 90 seconds; longer pauses would only hinder the person.
   public static let longestPause = Milliseconds.seconds(30)
 
-  /// Tries that were begun and have not been found right.
+  /// Attempts that were started and not found correct.
   public private(set) var spent: Int
-  /// Of them, those since the last right one.
+  /// Attempts since the last correct one.
   public private(set) var inARow: Int
-  /// When the last of them was begun, and in which boot.
+  /// When the last attempt started, and in which boot.
   public private(set) var lastAt: BootInstant
   public private(set) var lastBootID: String
 
-  /// Of a new PIN.
+  /// For a new PIN.
   public init() { self.init(spent: 0, inARow: 0, lastAt: BootInstant(milliseconds: 0), lastBootID: "") }
 
-  /// As it was remembered. Numbers outside the bounds are brought to the side that protects.
+  /// From a stored record. A value out of bounds is replaced by the stricter bound.
   public init(spent: Int, inARow: Int, lastAt: BootInstant, lastBootID: String) {
     self.spent = spent < 0 ? Self.most : spent
     self.inARow = min(max(0, inARow), Self.most)
@@ -38,18 +37,20 @@ public struct StepUpAttempts: Hashable, Sendable {
     self.lastBootID = lastBootID
   }
 
+  /// Number of attempts that remain.
   public var left: Int { max(0, Self.most - spent) }
 
-  /// What a try comes to before it is judged.
+  /// Whether an attempt may be judged.
   public enum Admission: Hashable, Sendable {
-    /// It is counted; it may be judged once that is durable.
+    /// The attempt is counted. Judge it once the count is durable.
     case counted
-    /// Not counted, and not to be judged.
+    /// Too early: the attempt is not counted and must not be judged.
     case throttled(retryAfter: Milliseconds)
-    /// Every try is spent: the PIN is to be destroyed, if it is not yet.
+    /// No attempt remains: destroy the PIN.
     case spent
   }
 
+  /// Starts an attempt.
   public mutating func begin(at now: BootInstant, bootID: String) -> Admission {
     guard left > 0 else { return .spent }
     let wait = waiting(at: now, bootID: bootID)
@@ -60,20 +61,20 @@ public struct StepUpAttempts: Hashable, Sendable {
     return .counted
   }
 
-  /// The try that was begun last was right.
+  /// The last attempt was correct.
   public mutating func wasRight() {
     spent = max(0, spent - 1)
     inARow = 0
   }
 
-  /// How long until the next try is taken; zero if it is now.
+  /// Time until the next attempt is allowed; zero if it is allowed now.
   public func waiting(at now: BootInstant, bootID: String) -> Milliseconds {
-    // Of another boot, or from a clock that ran back (a restored machine): all of it, from the boot or from now.
+    // After a reboot, or if the boot clock ran back (a restored machine), the full pause applies.
     let since = bootID != lastBootID ? BootInstant(milliseconds: 0) : min(lastAt, now)
     return max(.zero, since + pause - now)
   }
 
-  /// One second after the third wrong one in a row, twice as long after each further one.
+  /// One second after the third consecutive wrong attempt, doubled by each further one.
   private var pause: Milliseconds {
     guard inARow >= Self.free else { return .zero }
     return min(Self.longestPause, .seconds(1) * (Int64(1) << Int64(min(inARow - Self.free, 16))))

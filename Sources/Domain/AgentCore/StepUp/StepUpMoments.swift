@@ -1,11 +1,12 @@
 public import AgentModel
 
-/// Who proved to be there, when, and until when that counts: in memory alone, on the boot clock, sleep included.
+/// Valid step-ups by account and method. Kept in memory only, on the boot clock, which includes sleep.
 public struct StepUpMoments: Hashable, Sendable {
+  /// A step-up.
   public struct Moment: Hashable, Sendable {
     public var method: StepUpMethod
     public var at: BootInstant
-    /// From here on it counts for nothing, whatever age a policy would still take.
+    /// End of validity, whatever age a policy accepts.
     public var until: BootInstant
   }
 
@@ -13,23 +14,23 @@ public struct StepUpMoments: Hashable, Sendable {
 
   public init() {}
 
-  /// Takes the place of the last one by this method.
+  /// Records a step-up, replacing an earlier one by the same method.
   public mutating func granted(
     _ id: AccountID, by method: StepUpMethod, at now: BootInstant, for duration: Milliseconds
   ) {
     moments[id, default: [:]][method] = Moment(method: method, at: now, until: now + duration)
   }
 
-  /// True if there was one.
+  /// Removes an account's step-ups; true if there were any.
   public mutating func clear(_ id: AccountID) -> Bool { moments.removeValue(forKey: id) != nil }
 
-  /// Those who had one, in order.
+  /// Removes all step-ups. Returns the accounts that had one, in order.
   public mutating func clearAll() -> [AccountID] {
     defer { moments = [:] }
     return moments.keys.sorted()
   }
 
-  /// Takes out what is over. Those who have none any more, in order.
+  /// Removes expired step-ups. Returns the accounts that have none left, in order.
   public mutating func expire(at now: BootInstant) -> [AccountID] {
     var over: [AccountID] = []
     for id in moments.keys.sorted() {
@@ -40,22 +41,22 @@ public struct StepUpMoments: Hashable, Sendable {
     return over
   }
 
-  /// Until when any of them counts; nil if none does now.
+  /// When the account's last valid step-up ends; nil if it has none.
   public func validUntil(_ id: AccountID, at now: BootInstant) -> BootInstant? {
     valid(id, at: now).map(\.until).max()
   }
 
-  /// How long ago the person proved to be there, by each method; nothing once that is over.
+  /// The age of each valid step-up.
   public func ages(_ id: AccountID, at now: BootInstant) -> [StepUpMethod: Milliseconds] {
     Dictionary(uniqueKeysWithValues: valid(id, at: now).map { ($0.method, max(.zero, now - $0.at)) })
   }
 
-  /// For how much longer it counts at all, by each method.
+  /// The remaining validity of each valid step-up.
   public func left(_ id: AccountID, at now: BootInstant) -> [StepUpMethod: Milliseconds] {
     Dictionary(uniqueKeysWithValues: valid(id, at: now).map { ($0.method, $0.until - now) })
   }
 
-  /// When the next one is over.
+  /// The earliest end of a step-up; nil if there are none.
   public var earliest: BootInstant? { moments.values.flatMap { $0.values.map(\.until) }.min() }
 
   private func valid(_ id: AccountID, at now: BootInstant) -> [Moment] {

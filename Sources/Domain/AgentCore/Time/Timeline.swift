@@ -1,8 +1,8 @@
 public import AgentModel
 
-/// What a server said of the time, by the `Date` of an answer (RFC 9110 §6.6.1).
+/// A server's time, from the `Date` field of a response (RFC 9110 §6.6.1).
 public struct ServerSample: Hashable, Sendable {
-  /// In whole seconds: the server's clock showed this one when it answered.
+  /// The value of `Date`, which has a resolution of one second.
   public var date: Timestamp
   public var sentAt: BootInstant
   public var receivedAt: BootInstant
@@ -14,10 +14,10 @@ public struct ServerSample: Hashable, Sendable {
   }
 
   var roundTrip: Milliseconds { max(.zero, receivedAt - sentAt) }
-  /// Half the round trip, and half the second that `Date` leaves open.
+  /// Half the round trip plus half a second for the resolution of `Date`.
   var uncertainty: Milliseconds { roundTrip / 2 + Milliseconds(500) }
 
-  /// True if the wall clock showed that second at some moment between sending and receiving.
+  /// True if the wall clock showed the second of `date` at some moment of the exchange.
   func agrees(with now: MachineTime) -> Bool {
     let sent = now.wall + (sentAt - now.boot)
     let received = now.wall + (receivedAt - now.boot)
@@ -25,16 +25,18 @@ public struct ServerSample: Hashable, Sendable {
   }
 }
 
+/// `suspect`: the wall clock is behind the known time by more than the tolerance.
 public enum ClockTrust: Hashable, Sendable { case trusted, suspect }
 
-/// What the time is for the accounts of one provider.
+/// The time for the accounts of one provider.
 public struct TimeReading: Hashable, Sendable {
+  /// Trusted time now.
   public var now: Timestamp
-  /// Suspect: the wall clock is more than 120 s under the mark.
+  /// `suspect` if `behind` is more than 120 s.
   public var clock: ClockTrust
-  /// How far the wall clock is under the mark; zero if it is not.
+  /// How far the wall clock is behind trusted time; zero if it is not.
   public var behind: Milliseconds
-  /// The server's time minus the wall clock's now; nil if the server has not told it in this boot.
+  /// Server time minus wall clock; nil if no server has reported its time in this boot.
   public var serverTimeOffset: Milliseconds?
 
   public init(now: Timestamp, clock: ClockTrust, behind: Milliseconds, serverTimeOffset: Milliseconds?) {
@@ -45,31 +47,31 @@ public struct TimeReading: Hashable, Sendable {
   }
 }
 
-/// The time as one provider's accounts know it: the server's where it was told in this boot, and else what is
-/// remembered of it, carried on by the larger of what the wall clock and the boot clock say has passed.
+/// Trusted time for one provider's accounts. With a server's time from this boot, it follows the boot clock; otherwise
+/// it follows the stored time, advanced by the larger of wall clock and boot clock progress.
 struct Timeline: Hashable, Sendable {
-  /// How far an honest wall clock may be under the mark (DESIGN, Time).
+  /// How far an accurate wall clock may be behind trusted time (DESIGN, Time).
   static let tolerance = Milliseconds.seconds(120)
-  /// Samples of which the one with the shortest round trip counts (DESIGN, Time).
+  /// Number of latest samples; the one with the shortest round trip counts (DESIGN, Time).
   static let samplesKept = 8
 
-  /// The high-water mark at a moment of this boot. It runs on with the boot clock.
+  /// The high-water mark of trusted time, reached at `markedAt`. It advances with the boot clock.
   private var mark: Timestamp
   private var markedAt: BootInstant
-  /// The mark against the wall clock, when both were last known together: what the wall clock says of the time while
-  /// no server has.
+  /// Mark minus wall clock when both were last known: converts the wall clock while no server has reported its time.
   private var wallOffset: Milliseconds
+  /// A server has reported its time in this boot.
   private var isAnchored: Bool
   private var samples: [Sample] = []
 
   private struct Sample: Hashable, Sendable {
-    /// The server's time minus boot time, both in milliseconds since their beginnings.
+    /// Server time minus boot time, in milliseconds since their epochs.
     var offset: Milliseconds
     var roundTrip: Milliseconds
     var uncertainty: Milliseconds
   }
 
-  /// Of a provider that nothing is known of: the wall clock is all there is.
+  /// For an unknown provider: starts at the wall clock.
   init(at now: MachineTime) {
     mark = now.wall
     markedAt = now.boot
@@ -77,7 +79,7 @@ struct Timeline: Hashable, Sendable {
     isAnchored = false
   }
 
-  /// As it is remembered; `boot` is the moment of this boot at which the mark is sure to have been reached.
+  /// From a stored line. The mark was certainly reached at `boot`.
   init(_ line: TrustedTime.Record.Line, at boot: BootInstant, isSameBoot: Bool) {
     mark = line.mark
     markedAt = boot
@@ -85,9 +87,9 @@ struct Timeline: Hashable, Sendable {
     isAnchored = line.isAnchored && isSameBoot
   }
 
-  /// Runs on with the boot clock. While no server has told the time in this boot, nobody knows how long the machine
-  /// was off, so a wall clock that is ahead raises the mark, and setting it back does not lower it again. Returns by
-  /// how much it was raised.
+  /// Advances the mark with the boot clock. Until a server reports its time in this boot, the time that the machine was
+  /// off is unknown: a wall clock ahead of the mark raises it, and setting the clock back does not lower it. Returns
+  /// how far the wall clock raised the mark.
   @discardableResult
   mutating func advance(to now: MachineTime) -> Milliseconds {
     let ran = mark + max(.zero, now.boot - markedAt)
@@ -101,20 +103,20 @@ struct Timeline: Hashable, Sendable {
     return isAnchored ? ran : max(ran, now.wall + wallOffset)
   }
 
-  /// The server's time takes the place of whatever was thought, also if it is earlier.
+  /// Applies a server's time, also if it lowers the mark.
   mutating func told(_ sample: ServerSample, at now: MachineTime) {
-    // A wall clock that shows the very second of `Date` is nearer to the truth than the middle of that second.
+    // If the wall clock shows the second of `Date`, it is more exact than the middle of that second.
     let server = sample.agrees(with: now) ? now.wall : sample.middle(at: now.boot)
     let new = Sample(
       offset: Milliseconds(server.milliseconds - now.boot.milliseconds), roundTrip: sample.roundTrip,
       uncertainty: sample.uncertainty)
-    // Two samples that can't both be right: the server's clock was set meanwhile, and the later one counts.
+    // Samples that contradict the new one: the server's clock was set in between.
     samples.removeAll { old in
       max(old.offset - new.offset, new.offset - old.offset) > old.uncertainty + new.uncertainty
     }
     samples.append(new)
     if samples.count > Self.samplesKept { samples.removeFirst() }
-    let best = samples.reversed().min { $0.roundTrip < $1.roundTrip } ?? new  // the latest of the shortest
+    let best = samples.reversed().min { $0.roundTrip < $1.roundTrip } ?? new  // of equal ones the latest
     mark = Timestamp(milliseconds: now.boot.milliseconds + best.offset.count)
     markedAt = now.boot
     isAnchored = true
@@ -128,9 +130,8 @@ struct Timeline: Hashable, Sendable {
       serverTimeOffset: isAnchored ? mark - now.wall : nil)
   }
 
-  /// What the wall clock says against the mark is remembered where a server vouches for
-  /// the mark. A wall clock that is only behind is not: it may be one that has not been set yet since the start of the
-  /// machine, and setting it would seem to be years.
+  /// The line to store. `wallOffset` is updated only while a server anchors the mark: a wall clock that is merely
+  /// behind may not have been set yet since boot, and a correction would look like years.
   func line(of provider: ProviderName, at now: MachineTime) -> TrustedTime.Record.Line {
     let mark = mark(at: now)
     return TrustedTime.Record.Line(
@@ -139,7 +140,7 @@ struct Timeline: Hashable, Sendable {
 }
 
 extension ServerSample {
-  /// The middle of the second that `Date` names, at half the round trip, carried on to `boot`.
+  /// The middle of the second in `Date`, at half the round trip, advanced to `boot`.
   fileprivate func middle(at boot: BootInstant) -> Timestamp {
     date + Milliseconds(500) + (boot - (sentAt + roundTrip / 2))
   }

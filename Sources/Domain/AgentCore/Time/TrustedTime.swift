@@ -11,11 +11,11 @@ public struct MachineTime: Hashable, Sendable {
   }
 }
 
-/// A moment from which a window is counted: when a provider last confirmed an account.
+/// The start of a window, such as a provider's confirmation of an account.
 public struct TrustedInstant: Hashable, Sendable {
-  /// On the timeline of that provider.
+  /// Trusted time of that provider.
   public var time: Timestamp
-  /// How long this vault had lived by then; see `TrustedTime.elapsed`.
+  /// Total running time of this vault by then; see `TrustedTime.elapsed`.
   public var lived: Milliseconds
 
   public init(time: Timestamp, lived: Milliseconds) {
@@ -24,28 +24,28 @@ public struct TrustedInstant: Hashable, Sendable {
   }
 }
 
-/// What time it is, whatever was done to the machine's wall clock (DESIGN, Time).
+/// Trusted time, whatever happens to the machine's wall clock (DESIGN, Time).
 ///
-/// There is a timeline for each provider, and a provider is believed about the time by its own accounts alone. A
-/// clock that is hours off, or a provider that lies, changes the windows of those who signed in there, which the
-/// provider could do as well by confirming them; it can neither lengthen nor end anybody else's. That also holds for a
-/// provider on this machine, which a person could add in order to set the time back for an employer's. A median would
-/// say nothing where there are two providers, and the latest of all would let any one of them end everybody's windows.
+/// Each provider has its own timeline, which applies to its own accounts only. A provider with a wrong clock changes
+/// the windows of its accounts, which it could also do by confirming them; it can't change those of another provider. A
+/// person who runs a local provider therefore can't turn back the time of their employer's. A median would not help
+/// with two providers, and a maximum would let any provider end all windows.
 ///
-/// - T1: setting the wall clock never makes `elapsed` smaller.
-/// - T2: `elapsed` is never less than what the boot clock counted, whatever a server says.
+/// - T1: setting the wall clock never lowers `elapsed`.
+/// - T2: `elapsed` is at least what the boot clock counted, whatever a server reports.
 /// - T3: only a provider's own server lowers its timeline.
 ///
-/// Its size is bounded by the providers that are configured.
+/// Its size is bounded by the number of configured providers.
 public struct TrustedTime: Hashable, Sendable {
-  /// What is durable of it: sealed, it is the high-water mark.
+  /// The stored form: encrypted, it is the high-water mark.
   public struct Record: Hashable, Sendable {
+    /// The stored timeline of one provider.
     public struct Line: Hashable, Sendable {
       public var provider: ProviderName
       public var mark: Timestamp
-      /// The mark against the wall clock, when both were last known together.
+      /// Mark minus wall clock when both were last known.
       public var wallOffset: Milliseconds
-      /// A server told the time in this boot.
+      /// A server had reported its time in the boot of the record.
       public var isAnchored: Bool
 
       public init(provider: ProviderName, mark: Timestamp, wallOffset: Milliseconds, isAnchored: Bool) {
@@ -57,7 +57,7 @@ public struct TrustedTime: Hashable, Sendable {
     }
 
     public var bootID: String
-    /// When it was written; the marks are those of this moment.
+    /// When the record was made; the marks apply to this moment.
     public var boot: BootInstant
     public var lived: Milliseconds
     public var lines: [Line]
@@ -71,12 +71,12 @@ public struct TrustedTime: Hashable, Sendable {
   }
 
   private let bootID: String
-  /// `lived` at a moment of this boot.
+  /// Total running time at `livedAt`, a moment of this boot.
   private var lived: Milliseconds
   private var livedAt: BootInstant
   private var timelines: [ProviderName: Timeline] = [:]
 
-  /// `record`: what was remembered last; nil if nothing is.
+  /// Continues from the stored record; nil if there is none.
   public init(_ record: Record?, bootID: String, at now: MachineTime) {
     self.bootID = bootID
     guard let record else {
@@ -84,7 +84,7 @@ public struct TrustedTime: Hashable, Sendable {
       livedAt = now.boot
       return
     }
-    // Across a reboot, this boot's uptime is the least that has passed since.
+    // After a reboot, at least the uptime of this boot has passed since the record.
     let isSameBoot = record.bootID == bootID && record.boot <= now.boot
     lived = record.lived
     livedAt = isSameBoot ? record.boot : BootInstant(milliseconds: 0)
@@ -94,9 +94,8 @@ public struct TrustedTime: Hashable, Sendable {
     advance(to: now)
   }
 
-  /// Lets the timelines follow the machine's clocks: a wall clock that is not looked at while it is ahead leaves no mark.
-  /// Returns true if the wall clock ran ahead of a timeline by more
-  /// than the tolerance: that mark should be made durable, or an end of the agent would take it back.
+  /// Advances all timelines. Call it regularly: a wall clock that is ahead raises a mark only when it is read. Returns
+  /// true if the wall clock raised a mark by more than the tolerance; store the record then, or a restart undoes it.
   @discardableResult
   public mutating func advance(to now: MachineTime) -> Bool {
     var hasJumped = false
@@ -106,7 +105,7 @@ public struct TrustedTime: Hashable, Sendable {
     return hasJumped
   }
 
-  /// A provider's server told its time.
+  /// Applies the time of a provider's server.
   public mutating func told(_ sample: ServerSample, by provider: ProviderName, at now: MachineTime) {
     var timeline = timelines[provider] ?? Timeline(at: now)
     timeline.advance(to: now)
@@ -114,13 +113,13 @@ public struct TrustedTime: Hashable, Sendable {
     timelines[provider] = timeline
   }
 
-  /// What is known for the accounts of a provider; of one that nothing is known of, what the wall clock says.
+  /// The time for a provider's accounts; the wall clock for an unknown provider.
   public func reading(for provider: ProviderName, at now: MachineTime) -> TimeReading {
     (timelines[provider] ?? Timeline(at: now)).reading(at: now)
   }
 
-  /// A provider confirmed an account at a moment of this boot. From now on its timeline is kept, also if it never
-  /// tells the time: then it follows the wall clock forward, and never back.
+  /// A provider confirmed an account at `boot`. Starts a timeline for the provider if it has none: without a server's
+  /// time it follows the wall clock forward and never back.
   public mutating func confirmed(by provider: ProviderName, at boot: BootInstant, now: MachineTime) -> TrustedInstant {
     advance(to: now)
     if timelines[provider] == nil { timelines[provider] = Timeline(at: now) }
@@ -129,35 +128,36 @@ public struct TrustedTime: Hashable, Sendable {
       time: reading(for: provider, at: now).now + (.zero - ago), lived: lived(at: now.boot) - ago)
   }
 
-  /// How long ago a confirmation was, for windows. Never less than the boot clock counted, sleep included, in the boots
-  /// that were seen: neither the wall clock nor a server that says an earlier time takes anything from that.
+  /// Time since a confirmation, for windows: at least what the boot clock counted in the observed boots, including
+  /// sleep, whatever wall clock and server report.
   public func elapsed(
     since instant: TrustedInstant, by provider: ProviderName, at now: MachineTime
   ) -> Milliseconds {
     max(reading(for: provider, at: now).now - instant.time, lived(at: now.boot) - instant.lived)
   }
 
-  /// A moment of this boot that no provider has a part in: when a grant was made.
+  /// The present moment, independent of any provider, such as for the creation of a grant.
   public func moment(at now: MachineTime) -> TrustedInstant {
     TrustedInstant(time: now.wall, lived: lived(at: now.boot))
   }
 
-  /// How long ago such a moment was. Like T1 and T2: a wall clock that is set back takes nothing from it, one that is
-  /// set forward adds to it.
+  /// Time since such a moment. As in T1 and T2, setting the wall clock back does not lower it; setting it forward
+  /// raises it.
   public func elapsed(since moment: TrustedInstant, at now: MachineTime) -> Milliseconds {
     max(.zero, now.wall - moment.time, lived(at: now.boot) - moment.lived)
   }
 
   private func lived(at now: BootInstant) -> Milliseconds { lived + max(.zero, now - livedAt) }
 
-  /// How far the wall clock is under the mark of the timeline that it contradicts most; nil if it contradicts none.
+  /// The largest distance of the wall clock behind a suspect timeline; nil if no timeline is suspect.
   public func behind(at now: MachineTime) -> Milliseconds? {
     timelines.values.map { $0.reading(at: now) }.filter { $0.clock == .suspect }.map(\.behind).max()
   }
 
-  /// A provider is no longer configured; no account hangs on it.
+  /// Removes the timeline of a provider that was removed from the configuration.
   public mutating func forget(_ provider: ProviderName) { timelines[provider] = nil }
 
+  /// The record to store.
   public func record(at now: MachineTime) -> Record {
     let lines = timelines.keys.sorted().map { timelines[$0]!.line(of: $0, at: now) }
     return Record(bootID: bootID, boot: now.boot, lived: lived(at: now.boot), lines: lines)
