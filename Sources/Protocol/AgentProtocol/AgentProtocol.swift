@@ -1,32 +1,32 @@
 public import AgentModel
 public import JSONRPC
 
-/// The contract as Swift: every method, event, error and type of `Schemas/`.
+/// The contract in Swift: every method, event, error and type of `Schemas/`.
 ///
-/// `Generated/` is written by `lanyard-schemas generate`; this file and its neighbours are what that code stands on.
+/// `lanyard-schemas generate` writes `Generated/`, which builds on this file and its neighbours.
 ///
-/// | on the wire | here |
+/// | On the wire | In Swift |
 /// |---|---|
 /// | method `token.get` | `enum TokenGet: RPCMethod` with `Params`, `Result` and `info` |
 /// | all methods | `MethodTable.all`, sorted by name; `MethodTable.byName` |
-/// | `types/token.json` | `struct WireToken`; a set of words is an enum of raw strings, `WireAccountState` |
+/// | `types/token.json` | `struct WireToken`; a type with `enum` is a Swift enum, such as `WireAccountState` |
 /// | event `token.refreshed` | `struct TokenRefreshedEvent: WireEvent`, its `data`; `EventType.tokenRefreshed` |
 /// | error 2004 | `ErrorCode.reauthenticationRequired` |
 /// | account, alias, provider name, instant | `AccountID`, `Alias`, `ProviderName`, `Timestamp` of `AgentModel` |
 /// | `account` of params | `AccountSelector` of `AgentModel` |
-/// | a member with `x-secret` | `Secret`: read straight into guarded memory, written straight out of it |
-/// | any JSON, an object of data | `RawJSON`, its bytes as they were written |
-/// | an object whose names are data | `WireMap` |
-/// | the answer of `rpc.discover` | `OpenRPCDocument.text` |
+/// | a member with `x-secret` | `Secret`, in guarded memory from reading to writing |
+/// | any JSON, an object of data | `RawJSON`, its bytes as written |
+/// | an object whose member names are data | `WireMap` |
+/// | the result of `rpc.discover` | `OpenRPCDocument.text` |
 /// | `schemaDigest`, `protocol` | `AgentContract`; the groups of `features` are `MethodInfo.feature` |
 ///
-/// `Params(from:)` judges everything that the schema says (unknown and missing members, types, bounds, patterns,
-/// words) and throws `ParamsProblem`, which is the `path` and `expected` of an error -32602. A handler gets values
-/// that need no second look, with the defaults of the contract filled in.
+/// `Params(from:)` checks everything that the schema requires (unknown and missing members, types, bounds, patterns,
+/// enumerations) and throws `ParamsProblem`, which gives `path` and `expected` of error -32602. Handlers therefore get
+/// valid values, with the contract's defaults filled in.
 public protocol RPCMethod {
   associatedtype Params: WireReadable & Sendable
   associatedtype Result: WireWritable & Sendable
-  /// What the contract says about the method as a whole.
+  /// The method's properties in the contract.
   static var info: MethodInfo { get }
 }
 
@@ -36,13 +36,18 @@ extension RPCMethod {
   public static var carriesBody: Bool { info.carriesBody }
 }
 
-/// What is read from params.
+/// A type that can be read from params.
 public protocol WireReadable {
+  /// Reads a value.
+  ///
+  /// - Throws: `ParamsProblem` if it does not match the schema.
   init(from node: JSONNode) throws(ParamsProblem)
 }
 
 extension WireReadable {
-  /// What a request without `params` says: the same as `{}`.
+  /// The value for a request without `params`: as for `{}`.
+  ///
+  /// - Throws: `ParamsProblem` if a member is required.
   public static func none() throws(ParamsProblem) -> Self {
     var tape = JSONTape()
     let nothing: StaticString = "{}"
@@ -52,59 +57,64 @@ extension WireReadable {
   }
 }
 
-/// The params of a method that is account-scoped.
+/// The params of an account-scoped method.
 public protocol AccountScopedParams {
+  /// The account that the request names.
   var account: AccountSelector { get set }
 }
 
-/// What is written as a result, or into one.
+/// A type that can be written into a result or an event.
 public protocol WireWritable: Sendable {
+  /// Writes the value as JSON.
   func write(to writer: inout JSONWriter)
 }
 
-/// The data of an event.
+/// The `data` of an event.
 public protocol WireEvent: WireWritable, Sendable {
+  /// The event's type.
   static var type: EventType { get }
 }
 
-/// A method of the contract.
+/// The properties of a method.
 public struct MethodInfo: Sendable {
-  /// When later requests of the same connection may begin.
+  /// When later requests on the same connection may start.
   public enum Ordering: Sendable {
-    /// At once; answers come in any order.
+    /// At once; responses may arrive in any order.
     case concurrent
-    /// Only after this one has been answered.
+    /// Only after the response to this one.
     case connection
   }
 
-  /// How a grant limits a method (Schemas/README.md, Under a grant).
+  /// How a grant restricts a method (Schemas/README.md, Under a grant).
   public enum UnderGrant: Sendable {
-    /// Its `account` must be covered.
+    /// The grant must cover the request's `account`.
     case account
-    /// It answers as though only the covered accounts were there.
+    /// The result is limited to the covered accounts.
     case covered
-    /// It tells nothing of any account.
+    /// The result concerns no account, so it is the same for every caller.
     case shared
-    /// Every caller may: it gives nothing out.
+    /// Every caller may use it, because it discloses nothing.
     case always
-    /// It is about the agent as a whole: `*` does not mean it, a grant must name it.
+    /// The method concerns the whole agent: `*` does not cover it, a grant must name it.
     case agent
   }
 
+  /// The method's name, such as `token.get`.
   public let name: String
-  /// The version of the protocol that brought it.
+  /// The protocol version that introduced the method.
   public let since: String
-  /// Its group in the `features` of `agent.hello`.
+  /// The method's group in `features` of `agent.hello`.
   public let feature: String
-  /// Its params have a required `account`, and its result tells the account's id.
+  /// True if params require an `account` and the result contains the account's id.
   public let accountScoped: Bool
-  /// What a caller that is limited to some accounts gets of it, if its grant covers the method.
+  /// What a restricted caller gets, if its grant covers the method.
   public let underGrant: UnderGrant
+  /// When later requests on the same connection may start.
   public let ordering: Ordering
-  /// Sent twice, it does no more than sent once.
+  /// True if a repeated request has no further effect.
   public let idempotent: Bool
-  /// Its line may be as long as `bodyLineBytes`.
+  /// True if the request line may have up to `bodyLineBytes` bytes.
   public let carriesBody: Bool
-  /// Beside `ErrorCode.common`, which every method can answer.
+  /// Errors of this method, besides `ErrorCode.common`.
   public let errors: [ErrorCode]
 }

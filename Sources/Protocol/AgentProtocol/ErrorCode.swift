@@ -1,5 +1,6 @@
-/// The code of an error on the wire. Open: a later agent may have more of them.
+/// An error code on the wire. The set is open: a later agent may send others.
 public struct ErrorCode: RawRepresentable, Hashable, Sendable {
+  /// The number in `error.code`.
   public let rawValue: Int
 
   public init(rawValue: Int) { self.rawValue = rawValue }

@@ -1,10 +1,10 @@
 internal import JSONRPC
 
-/// Why params do not fit: the `data.path` and `data.expected` of an error -32602.
+/// Why params were refused: `data.path` and `data.expected` of error -32602.
 public struct ParamsProblem: Error, Hashable, Sendable {
-  /// A JSON Pointer (RFC 6901) into params; empty for the whole.
+  /// JSON Pointer (RFC 6901) into `params`; empty for `params` itself.
   public var path: String
-  /// What would have fitted, for a person and for a program. It never says what was there.
+  /// What the schema expects. It never repeats the received value.
   public var expected: String
 
   public init(path: String = "", expected: String) {
@@ -16,14 +16,14 @@ public struct ParamsProblem: Error, Hashable, Sendable {
     ParamsProblem(path: "/\(name)", expected: "\(expected)")
   }
 
-  /// The name of an unknown member is all of the input that an error tells, and no more of it than this.
+  /// The name of an unknown member is the only input that an error repeats; it is cut to this many bytes.
   private static let longestTold = 128
 
   static func unknownMember(_ key: JSONNode) -> ParamsProblem {
     ParamsProblem(path: pointerStep(key), expected: "member of params")
   }
 
-  /// RFC 6901 §3: `~` and `/` are escaped. Cut at a whole character.
+  /// One step of a JSON Pointer: escapes `~` and `/` (RFC 6901 §3) and cuts between characters.
   static func pointerStep(_ key: JSONNode) -> String {
     var step = "/"
     for scalar in (key.string ?? "").unicodeScalars {
@@ -46,7 +46,7 @@ public struct ParamsProblem: Error, Hashable, Sendable {
   }
 }
 
-/// Reads a member, so that what is wrong with it is told with its place. Costs nothing while all is well.
+/// Reads a member and adds its name to the path of a problem. Inlined: it costs nothing if there is none.
 @inline(__always)
 func reading<Value>(
   _ name: StaticString, _ read: () throws(ParamsProblem) -> Value

@@ -1,33 +1,34 @@
 public import JSONRPC
 
-/// A JSON value as it was written. It was judged when it was scanned, or made by a `JSONWriter`.
+/// A JSON value as written. It was scanned, or made by a `JSONWriter`, so it is well-formed.
 public struct RawJSON: WireWritable, Sendable {
   private enum Storage: Sendable {
     case bytes([UInt8])
-    /// A part of the program: a document that is the same for everybody, and is not copied for anybody.
+    /// Constant text of the program, which is never copied.
     case program(ProgramBytes)
   }
   private let storage: Storage
 
-  /// A copy of a scanned value.
+  /// Copies a scanned value.
   public init(_ node: JSONNode) { storage = .bytes([UInt8](node.raw)) }
 
-  /// Text of the program's own that is JSON.
+  /// Refers to constant JSON text.
   public init(_ text: StaticString) { storage = .program(ProgramBytes(text)) }
 
-  /// Bytes that were taken from a `RawJSON` earlier.
+  /// Takes bytes that came from a `RawJSON` before.
   public init(stored bytes: [UInt8]) { storage = .bytes(bytes) }
 
-  /// What `write` writes: exactly one value.
+  /// Takes the one value that `write` writes.
   public init(writing write: (inout JSONWriter) -> Void) {
     var writer = JSONWriter()
     write(&writer)
     storage = .bytes(writer.withBytes { [UInt8]($0) })
   }
 
-  /// An object without members.
+  /// `{}`.
   public static let emptyObject = RawJSON("{}")
 
+  /// Lends the bytes to `body`.
   public func withBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value {
     switch storage {
     case .bytes(let bytes): bytes.withUnsafeBytes(body)
@@ -42,12 +43,13 @@ public struct RawJSON: WireWritable, Sendable {
     }
   }
 
-  /// From about here on a copy costs more than a piece of its own.
+  /// From this size on, copying costs more than a separate piece of the line.
   private static let worthReferring = 256
 }
 
-/// An object whose names are data: header fields, pins. It keeps its order.
+/// An object whose member names are data, such as header fields or pins. It keeps their order.
 public struct WireMap<Value: Sendable>: Sendable {
+  /// One member.
   public struct Entry: Sendable {
     public var name: String
     public var value: Value
@@ -58,11 +60,12 @@ public struct WireMap<Value: Sendable>: Sendable {
     }
   }
 
+  /// The members in order.
   public var entries: [Entry]
 
   public init(_ entries: [Entry] = []) { self.entries = entries }
 
-  /// The value of this name.
+  /// The value of the first member with this name; nil if there is none.
   public subscript(name: String) -> Value? { entries.first { $0.name == name }?.value }
 }
 

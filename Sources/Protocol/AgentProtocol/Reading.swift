@@ -2,7 +2,7 @@ internal import AgentModel
 internal import JSONRPC
 internal import Secrets
 
-/// How the generated code reads the values of params.
+/// Readers for values of params, used by the generated code. Each throws `ParamsProblem` if the value does not match.
 extension JSONNode {
   func text(_ rule: TextRule) throws(ParamsProblem) -> String {
     if let plain = plainText {
@@ -16,13 +16,13 @@ extension JSONNode {
     return text
   }
 
-  /// Text for which the house has a type of its own.
+  /// Reads a text and parses it into a type of `AgentModel`.
   func text<Value>(_ rule: TextRule, as parse: (String) -> Value?) throws(ParamsProblem) -> Value {
     guard let value = parse(try text(rule)) else { throw ParamsProblem(expected: rule.expected) }
     return value
   }
 
-  /// From the line straight into guarded memory.
+  /// Copies a text from the line directly into guarded memory.
   func secret(_ length: ClosedRange<Int>) throws(ParamsProblem) -> Secret {
     guard kind == .string else { throw ParamsProblem(expected: TextRule(length).expected) }
     let bytes = SecretBytes(capacity: textCapacity) { copyText(into: $0) }
@@ -86,7 +86,7 @@ extension JSONNode {
     return map
   }
 
-  /// Any value, as it stands on the line.
+  /// Any value, as written.
   func json() throws(ParamsProblem) -> RawJSON { RawJSON(self) }
 
   func jsonObject(atMost maximum: Int) throws(ParamsProblem) -> RawJSON {
@@ -96,7 +96,7 @@ extension JSONNode {
     return RawJSON(self)
   }
 
-  /// `2030-01-01T00:00:00.000Z`: the rule has judged the digits' places, this judges the calendar.
+  /// Reads `2030-01-01T00:00:00.000Z`. The rule checks the format, this function the calendar.
   func timestamp() throws(ParamsProblem) -> Timestamp {
     try text(.instant) { text in
       let digits = [UInt8](text.utf8).map { Int64($0) - Int64(UInt8(ascii: "0")) }
@@ -105,7 +105,7 @@ extension JSONNode {
         year: number(0..<4), month: number(5..<7), day: number(8..<10), hour: number(11..<13),
         minute: number(14..<16), second: number(17..<19))
       let instant = seconds + Milliseconds(number(20..<23))
-      // A month 13 or a 30th of February comes back as another day.
+      // An invalid date (month 13, February 30) comes back as another date.
       return instant.rfc3339 == text ? instant : nil
     }
   }

@@ -1,8 +1,8 @@
 internal import JSONRPC
 
-/// What a string of the contract looks like.
+/// The constraints of a string in the contract.
 struct TextRule: Sendable {
-  /// In code points (JSON Schema 2020-12 §6.3.1).
+  /// Length in code points (JSON Schema 2020-12 §6.3.1).
   let length: ClosedRange<Int>
   let pattern: TextPattern?
 
@@ -16,7 +16,7 @@ struct TextRule: Sendable {
   }
 
   static func fits(_ text: UnsafeRawBufferPointer, _ length: ClosedRange<Int>) -> Bool {
-    // A code point has 1 to 4 bytes: most texts need no counting.
+    // A code point has 1 to 4 bytes, so most texts need no counting.
     if text.count <= length.upperBound, length.lowerBound <= (text.isEmpty ? 0 : 1) { return true }
     return length.contains(text.count { $0 & 0xC0 != 0x80 })
   }
@@ -28,9 +28,9 @@ struct TextRule: Sendable {
   }
 }
 
-/// A pattern of the dialect (Schemas/README.md), matched by one greedy pass: no engine, no backtracking, no state.
+/// A pattern of the dialect (Schemas/README.md). One greedy pass matches it, without backtracking.
 struct TextPattern: Sendable {
-  /// Bytes of ASCII as two words of bits, as often as `count` says.
+  /// A set of ASCII characters as two bit masks, repeated `count` times.
   struct Run: Sendable {
     let low: UInt64
     let high: UInt64

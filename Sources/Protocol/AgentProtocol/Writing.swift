@@ -2,7 +2,7 @@ internal import AgentModel
 internal import JSONRPC
 internal import Secrets
 
-/// How the generated code writes values into results.
+/// Writers for values of results, used by the generated code.
 extension JSONWriter {
   mutating func secret(_ secret: Secret) { secret.withBytes { string(utf8: $0) } }
 

@@ -1,6 +1,6 @@
-/// Finds a key that an object names twice, comparing values and not spellings: `"a"` and `"\u0061"` are one key.
+/// Finds duplicate keys of an object by their values: `"a"` and `"\u0061"` are the same key.
 enum DuplicateKeys {
-  /// Up to here every pair is compared; past it keys are hashed, so that a line of many keys stays linear.
+  /// Up to this number of members every pair is compared; with more members keys are hashed, which takes linear time.
   private static let pairwiseMembers = 12
 
   static func found(
@@ -34,7 +34,7 @@ enum DuplicateKeys {
     return JSONText.utf8(a, bytes) == JSONText.utf8(b, bytes)
   }
 
-  /// Swift's own set hashes with a seed of this process, so nobody outside can choose colliding keys.
+  /// `Set` hashes with a random seed per process, so an attacker can't choose colliding keys.
   private static func foundByHash(
     _ index: Int, _ members: Int, _ entries: [JSONTapeEntry], _ bytes: UnsafePointer<UInt8>
   ) -> Bool {
@@ -42,7 +42,7 @@ enum DuplicateKeys {
     let end = Int(entries[index].next)
     var key = index + 1
     while key < end {
-      // UTF-8 bytes, not String: two canonically equivalent spellings are two keys (RFC 8259 §8.3).
+      // Compares UTF-8 bytes: canonically equivalent strings are different keys (RFC 8259 §8.3).
       guard seen.insert(JSONText.utf8(entries[key], bytes)).inserted else { return true }
       key = Int(entries[key + 1].next)
     }

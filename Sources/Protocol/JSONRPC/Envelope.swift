@@ -1,10 +1,11 @@
-/// A request as its envelope tells it (JSON-RPC 2.0 §4), still in the line that it came in.
+/// The envelope of a request (JSON-RPC 2.0 §4), as views into its line.
 public enum Envelope {
-  /// `id` nil: a notification, which gets no answer. The id is the bytes as sent, so that it can be echoed as sent.
+  /// A nil `id` means a notification, which gets no response. `id` is the bytes as received, for an exact echo.
   case request(id: UnsafeRawBufferPointer?, method: JSONNode, params: JSONNode?)
-  /// Not a request: answered -32600, with the id if a valid one was read.
+  /// An invalid request: answered with -32600, and with the id if it is valid.
   case invalid(id: UnsafeRawBufferPointer?)
 
+  /// Reads the envelope of a scanned value.
   public init(_ node: JSONNode) {
     guard node.kind == .object else {
       self = .invalid(id: nil)
@@ -45,8 +46,10 @@ public enum Envelope {
     self = .request(id: valid, method: method, params: params)
   }
 
-  /// The method that the beginning of a line names at its top level, nil if it may still come: lets an over-long line
-  /// be refused before its end. Throws if these bytes begin no request and no batch, whatever follows.
+  /// The `method` in the beginning of a line, so that an over-long line is refused before its end; nil if it may still
+  /// follow.
+  ///
+  /// - Throws: `JSONScanner.Failure.malformed` if no continuation of these bytes is a request or a batch.
   public static func method(ofPrefix bytes: UnsafeRawBufferPointer) throws(JSONScanner.Failure) -> String? {
     var tape = JSONTape()
     var isWhole = false
@@ -54,7 +57,7 @@ public enum Envelope {
       try JSONScanner.scan(bytes, onto: &tape)
       isWhole = true
     } catch .incomplete {
-      // The tape holds the values that were whole when the bytes ran out.
+      // The tape holds the values that were complete.
     }
     switch tape.entries.first?.kind {
     case .object?: break
@@ -70,7 +73,7 @@ public enum Envelope {
 }
 
 extension JSONTape {
-  /// Walks the members of an outermost object that may not have ended.
+  /// The text of a member of the outermost object, which may be incomplete.
   fileprivate func topLevelString(_ name: StaticString, in bytes: UnsafeRawBufferPointer) -> String? {
     guard entries.first?.kind == .object, let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else {
       return nil
@@ -81,7 +84,7 @@ extension JSONTape {
         let key = JSONNode(bytes: base, entries: buffer.baseAddress!, index: index)
         let value = JSONNode(bytes: base, entries: buffer.baseAddress!, index: index + 1)
         if key.isText(name) { return value.string }
-        // A container that has not ended still points just past its own entry: what follows is inside it.
+        // `next` of an incomplete container points right behind its own entry, so its content follows.
         let next = Int(buffer[index + 1].next)
         if (value.kind == .object || value.kind == .array) && buffer[index + 1].end == buffer[index + 1].start {
           return nil

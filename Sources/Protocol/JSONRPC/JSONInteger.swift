@@ -1,14 +1,14 @@
-/// The value of a scanned number, if it is an integer that the wire allows. Exact: by way of a double,
-/// `9007199254740990.5` and `1e-400` would pass for integers.
+/// The exact value of a scanned number, if it is an integer within the bounds of the wire. A conversion by way of
+/// `Double` would accept `9007199254740990.5` and `1e-400`.
 enum JSONInteger {
-  /// The largest magnitude that every JSON reader keeps (RFC 8259 §6).
+  /// The largest magnitude that interoperates (RFC 8259 §6).
   static let largest: Int64 = 1 << 53 - 1
 
   static func value(_ text: UnsafeRawBufferPointer) -> Int64? {
     var position = 0
     let isNegative = text[0] == UInt8(ascii: "-")
     if isNegative { position += 1 }
-    // The digits up to the last one that is not 0, and the power of ten by which that one counts.
+    // The digits up to the last non-zero one, and the power of ten of that digit.
     var magnitude: Int64 = 0
     var power = 0
     var zeros = 0
@@ -25,7 +25,7 @@ enum JSONInteger {
           zeros += 1
           if !isFraction { power += 1 }
         } else {
-          // More digits than fit: too large, or not whole, since the last digit is not 0.
+          // Too large, or not an integer because the last digit is not 0.
           guard let shifted = scaled(magnitude, by: zeros + 1), shifted <= largest - Int64(digit) else { return nil }
           magnitude = shifted + Int64(digit)
           zeros = 0
@@ -39,7 +39,7 @@ enum JSONInteger {
     return isNegative ? -whole : whole
   }
 
-  /// `value` times a power of ten; nil if that is over the bound or below one.
+  /// `value` times a power of ten; nil if the result exceeds `largest` or is not an integer.
   private static func scaled(_ value: Int64, by power: Int) -> Int64? {
     guard value > 0 else { return 0 }
     guard 0...15 ~= power else { return nil }
@@ -51,7 +51,7 @@ enum JSONInteger {
     return value
   }
 
-  /// What stands behind the `e`; 0 if there is none. Past any line's length the value does not matter.
+  /// The exponent; 0 if there is none. It is clamped to a value beyond the length of any line.
   private static func exponent(_ text: UnsafeRawBufferPointer, after position: Int) -> Int {
     guard position < text.count else { return 0 }
     var exponent = 0

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// One value of a scanned line, as a view: valid only inside the closure that lent it, copies nothing.
+/// A view of one value of a scanned line. It copies nothing and is valid only inside the closure that lent it.
 public struct JSONNode {
   let bytes: UnsafePointer<UInt8>
   let entries: UnsafePointer<JSONTapeEntry>
@@ -8,35 +8,35 @@ public struct JSONNode {
 
   var entry: JSONTapeEntry { entries[index] }
 
-  /// What kind of value this is.
+  /// The type of the value.
   public var kind: JSONTapeEntry.Kind { entry.kind }
 
-  /// The value as written on the line, quotes and escapes included.
+  /// The value as written, including quotes and escapes.
   public var raw: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: bytes + Int(entry.start), count: Int(entry.end - entry.start))
   }
 
-  /// Some object in this value, itself or below, names one key twice.
+  /// True if this value or a value in it is an object with duplicate keys.
   public var hasDuplicateKeys: Bool {
     (index..<Int(entry.next)).contains { entries[$0].duplicateKeys }
   }
 
-  /// The text of a string; nil for any other kind.
+  /// The text of a string; nil for another type.
   public var string: String? { kind == .string ? JSONText.string(entry, bytes) : nil }
 
-  /// The UTF-8 bytes of a string; nil for any other kind.
+  /// The UTF-8 bytes of a string; nil for another type.
   public var utf8: [UInt8]? { kind == .string ? JSONText.utf8(entry, bytes) : nil }
 
-  /// The bytes of a string that holds no escape, in place; nil for any other value.
+  /// The bytes of a string without escapes, in place; nil for any other value.
   public var plainText: UnsafeRawBufferPointer? {
     kind == .string && !entry.escaped ? JSONText.content(entry, bytes) : nil
   }
 
-  /// An upper bound for the bytes that `copyText(into:)` writes; 0 for what is not a string.
+  /// An upper bound for the bytes that `copyText(into:)` writes; 0 for a value that is no string.
   public var textCapacity: Int { kind == .string ? Int(entry.end - entry.start) - 2 : 0 }
 
-  /// Writes a string's value into memory of the caller's, which holds at least `textCapacity` bytes: the way of a
-  /// secret from the line into guarded memory, with no copy between. Returns the bytes written.
+  /// Writes the text of a string into `target`, which holds at least `textCapacity` bytes, and returns the number of
+  /// bytes written. A secret gets from the line into guarded memory this way, without a copy in between.
   public func copyText(into target: UnsafeMutableRawBufferPointer) -> Int {
     guard kind == .string else { return 0 }
     let content = JSONText.content(entry, bytes)
@@ -47,7 +47,7 @@ public struct JSONNode {
     return JSONText.unescape(content, into: target)
   }
 
-  /// True or false; nil for any other kind.
+  /// The value of `true` or `false`; nil for another type.
   public var bool: Bool? {
     switch kind {
     case .true: true
@@ -56,25 +56,25 @@ public struct JSONNode {
     }
   }
 
-  /// An integer within ±(2^53-1), also when it is spelled `1.0` or `1e3` (JSON Schema 2020-12 §4.2.3).
+  /// An integer within ±(2^53-1), also if written as `1.0` or `1e3` (JSON Schema 2020-12 §4.2.3); nil otherwise.
   public var integer: Int64? { kind == .number ? JSONInteger.value(raw) : nil }
 
-  /// A number as a double; nil for any other kind.
+  /// A number as `Double`; nil for another type.
   public var double: Double? { kind == .number ? Double(String(decoding: raw, as: UTF8.self)) : nil }
 
-  /// The elements of an array in order; empty for any other kind.
+  /// The elements of an array; empty for another type.
   public var elements: Children { Children(parent: self, of: .array, step: 1) }
 
-  /// The members of an object in order; empty for any other kind.
+  /// The members of an object, in order; empty for another type.
   public var members: Members { Members(children: Children(parent: self, of: .object, step: 2)) }
 
-  /// The member of an object with this plain ASCII name; nil if there is none or this is no object.
+  /// The first member with this ASCII name; nil if there is none.
   public subscript(name: StaticString) -> JSONNode? {
     for (key, value) in members where key.isText(name) { return value }
     return nil
   }
 
-  /// True if this is a string with just this text, however it is spelled.
+  /// True if this is a string with this text, with or without escapes.
   public func isText(_ text: StaticString) -> Bool {
     let expected = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
     if let plain = plainText {
@@ -83,7 +83,7 @@ public struct JSONNode {
     return kind == .string && utf8?.elementsEqual(expected) == true
   }
 
-  /// The values directly below an object or an array.
+  /// The direct children of an array or object.
   public struct Children: Sequence, IteratorProtocol {
     private let parent: JSONNode
     private var index: Int
@@ -105,7 +105,7 @@ public struct JSONNode {
     }
   }
 
-  /// The key and value pairs of an object.
+  /// The members of an object as pairs of key and value.
   public struct Members: Sequence, IteratorProtocol {
     var children: Children
 
@@ -117,7 +117,7 @@ public struct JSONNode {
 }
 
 extension JSONTape {
-  /// Lends the scanned value. `bytes` are the ones that were scanned; nothing lent here may leave the closure.
+  /// Lends the root value to `body`. `bytes` must be the scanned bytes; no node may leave `body`.
   public func withRoot<Result, Failure: Error>(
     of bytes: UnsafeRawBufferPointer, _ body: (JSONNode) throws(Failure) -> Result
   ) throws(Failure) -> Result {

@@ -1,13 +1,13 @@
-/// Reads one JSON value strictly (RFC 8259) and writes where its parts stand onto a tape.
+/// Scans one JSON value strictly (RFC 8259) and records the positions of its parts on a tape.
 ///
-/// Foundation's readers take trailing commas, byte order marks, UTF-16 and duplicate keys, skip invalid UTF-8 in
-/// members that nobody reads, and rewrite numbers. A boundary that guards secrets takes none of these, so this is
-/// our own: every byte of the line is judged, whoever reads it later. It allocates nothing but the tape.
+/// Foundation's parsers accept trailing commas, byte order marks, UTF-16 and duplicate keys, skip invalid UTF-8 in
+/// members that are not decoded, and rewrite numbers. A boundary that protects secrets must not, so this scanner checks
+/// every byte of a line. It allocates only the tape.
 public struct JSONScanner {
-  /// The contract's bound on nesting, told by `agent.hello`: deeper lines answer -32700.
+  /// Maximum nesting depth, announced by `agent.hello`. Deeper lines are answered with -32700.
   public static let maximumDepth = 64
 
-  /// Why a line is not JSON. It names no byte of the input: input is never echoed.
+  /// Why a line is not JSON. It contains no input, so that input is never echoed.
   public enum Failure: Error, Sendable { case malformed, incomplete, tooDeep }
 
   private let bytes: UnsafePointer<UInt8>
@@ -15,12 +15,14 @@ public struct JSONScanner {
   private var position = 0
 
   private init(_ bytes: UnsafeRawBufferPointer) {
-    // An empty buffer has no address; any non-null one serves, since nothing is read through it.
+    // An empty buffer may have no address; nothing is read through this substitute.
     self.bytes = (bytes.baseAddress ?? UnsafeRawPointer(bitPattern: 1)!).assumingMemoryBound(to: UInt8.self)
     self.count = bytes.count
   }
 
-  /// Scans exactly one value with nothing but white space around it. On failure the tape holds what was read so far.
+  /// Scans one value, optionally surrounded by white space. On failure the tape holds the values read so far.
+  ///
+  /// - Throws: `Failure`; `.incomplete` if the bytes are the beginning of a value.
   public static func scan(_ bytes: UnsafeRawBufferPointer, onto tape: inout JSONTape) throws(Failure) {
     tape.entries.removeAll(keepingCapacity: true)
     tape.hasDuplicateKeys = false
@@ -144,7 +146,7 @@ public struct JSONScanner {
     append(kind, from: start, onto: &tape)
   }
 
-  /// RFC 8259 §6: no leading zeros, no plus sign, no bare point. The value stays as written, of any length.
+  /// RFC 8259 §6: no leading zeros, no plus sign, digits on both sides of the point. The number keeps its spelling.
   private mutating func number(onto tape: inout JSONTape) throws(Failure) {
     let start = position
     if bytes[position] == UInt8(ascii: "-") { position += 1 }
@@ -188,7 +190,7 @@ public struct JSONScanner {
         escaped = true
         try escape()
       } else if byte < 0x20 {
-        throw .malformed  // RFC 8259 §7: control characters are escaped
+        throw .malformed  // RFC 8259 §7: control characters must be escaped
       } else if byte < 0x80 {
         position += 1
       } else {
@@ -209,7 +211,7 @@ public struct JSONScanner {
       position += 1
       let unit = try hexadecimal()
       switch unit {
-      case 0xD800..<0xDC00:  // a high surrogate stands only before a low one
+      case 0xD800..<0xDC00:  // a high surrogate must precede a low one
         guard position < count else { throw .incomplete }
         guard bytes[position] == UInt8(ascii: "\\") else { throw .malformed }
         position += 1
@@ -235,7 +237,7 @@ public struct JSONScanner {
     return unit
   }
 
-  /// RFC 3629 §4: no overlong form, no surrogate, nothing past U+10FFFF.
+  /// RFC 3629 §4: no overlong form, no surrogate, nothing above U+10FFFF.
   private mutating func multibyte(_ lead: UInt8) throws(Failure) {
     let (length, second): (Int, ClosedRange<UInt8>)
     switch lead {

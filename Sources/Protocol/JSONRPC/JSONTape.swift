@@ -1,29 +1,32 @@
-/// One value of a scanned line: where it stands in the bytes, and where the next sibling stands on the tape.
+/// One value of a scanned line: its position in the bytes and the index of its next sibling.
 ///
-/// An object's children alternate key, value, key, value; an array's children are its elements.
+/// The children of an object alternate key and value; the children of an array are its elements.
 public struct JSONTapeEntry: Sendable {
-  /// What a JSON value can be (RFC 8259 §3).
+  /// The types of JSON values (RFC 8259 §3).
   public enum Kind: UInt8, Sendable { case object, array, string, number, `true`, `false`, null }
 
+  /// The value's type.
   public var kind: Kind
-  /// A string that holds at least one escape, so that its bytes are not its value.
+  /// True for a string with escapes, whose bytes differ from its text.
   public var escaped: Bool
-  /// An object that names one key twice, itself or below: the scanner goes on, the envelope refuses it.
+  /// True for an object with duplicate keys. The scanner continues; the envelope is refused.
   public var duplicateKeys: Bool
-  /// First byte of the value; for a string, its opening quote.
+  /// Index of the first byte of the value, including the opening quote of a string.
   public var start: UInt32
-  /// One past the last byte of the value; for a string, past its closing quote.
+  /// Index after the last byte of the value, including the closing quote of a string.
   public var end: UInt32
-  /// Index on the tape of what follows this value and all that it contains.
+  /// Index on the tape of the first entry after this value and its children.
   public var next: UInt32
 }
 
-/// The index of a scanned line. A connection keeps one and reuses its memory for every line.
+/// The values of a scanned line in order. A connection reuses one tape for all its lines.
 public struct JSONTape: Sendable {
+  /// One entry a value, parents before children.
   public internal(set) var entries: [JSONTapeEntry] = []
-  /// Some object of the line names a key twice. RFC 8259 §4 leaves its meaning open, so the contract refuses it.
+  /// True if any object of the line has duplicate keys, whose meaning RFC 8259 §4 leaves open. The contract refuses
+  /// them.
   public internal(set) var hasDuplicateKeys = false
 
-  /// An empty tape with room for an ordinary request.
+  /// An empty tape with room for a usual request.
   public init() { entries.reserveCapacity(64) }
 }

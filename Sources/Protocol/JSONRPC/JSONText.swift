@@ -1,4 +1,4 @@
-/// The value of a scanned JSON string: its bytes with the escapes resolved. The scanner has judged them already.
+/// Decodes scanned JSON strings. The scanner has checked their escapes.
 enum JSONText {
   static func hexadecimalDigit(_ byte: UInt8) -> UInt32? {
     switch byte {
@@ -9,7 +9,7 @@ enum JSONText {
     }
   }
 
-  /// The bytes between the quotes, as written.
+  /// The bytes between the quotes.
   static func content(_ entry: JSONTapeEntry, _ bytes: UnsafePointer<UInt8>) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: bytes + Int(entry.start) + 1, count: Int(entry.end - entry.start) - 2)
   }
@@ -30,8 +30,8 @@ enum JSONText {
     }
   }
 
-  /// Writes the value of the escaped text into `target`, which holds at least as many bytes as `text`, and returns
-  /// its length: no escape is shorter than what it stands for.
+  /// Decodes `text` into `target`, which holds at least as many bytes, and returns the number of bytes written.
+  /// Decoding never lengthens a text.
   static func unescape(_ text: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer) -> Int {
     var read = 0
     var written = 0

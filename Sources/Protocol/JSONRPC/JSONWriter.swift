@@ -1,15 +1,16 @@
 import Glibc
 
-/// Writes one line of JSON into a buffer that is wiped whenever it is given back, so that a token passes through
-/// no String and no Array on its way out.
+/// Writes a line of JSON into memory that is wiped on release, so that a token never passes through a `String` or an
+/// `Array`.
 public struct JSONWriter: ~Copyable {
   private var memory: UnsafeMutableRawBufferPointer
+  /// Number of bytes written, without referred ones.
   public private(set) var count = 0
   private var needsComma = false
-  /// What is referred to instead of copied, in order.
+  /// Constant bytes that are referred to instead of copied, in order.
   private var inserts: [WireBytes.Insert] = []
 
-  /// An empty writer with room for `capacity` bytes; it grows when that is not enough.
+  /// An empty writer with room for `capacity` bytes; it grows when needed.
   public init(capacity: Int = 512) {
     memory = .allocate(byteCount: max(capacity, 64), alignment: 8)
   }
@@ -20,19 +21,19 @@ public struct JSONWriter: ~Copyable {
     memory.deallocate()
   }
 
-  /// The bytes written so far, of a writer that refers to none of the program's.
+  /// Lends the bytes written so far. The line must not refer to `ProgramBytes`.
   public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     precondition(inserts.isEmpty)
     return body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count]))
   }
 
-  /// Ends the writing and hands the bytes on without a copy.
+  /// The finished line, without a copy.
   public consuming func finish() -> WireBytes {
     defer { memory = UnsafeMutableRawBufferPointer(start: nil, count: 0) }
     return WireBytes(memory: memory, count: count, inserts: inserts)
   }
 
-  /// Forgets and wipes what was written, and keeps the memory for the next line.
+  /// Wipes the content and keeps the memory for another line.
   public mutating func reset() {
     explicit_bzero(memory.baseAddress!, count)
     count = 0
@@ -52,19 +53,19 @@ public struct JSONWriter: ~Copyable {
 
   // MARK: bytes
 
-  /// Writes bytes that are JSON already, as they are: an id as it was sent, a line prepared earlier.
+  /// Writes bytes that are JSON, such as an id as received or a prepared line.
   public mutating func verbatim(_ bytes: UnsafeRawBufferPointer) {
     reserve(bytes.count)
     UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: bytes)
     count += bytes.count
   }
 
-  /// Writes text that is JSON already.
+  /// Writes constant text that is JSON.
   public mutating func verbatim(_ text: StaticString) {
     verbatim(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
-  /// Refers to the program's own bytes, which are JSON already.
+  /// Refers to constant bytes that are JSON.
   public mutating func verbatim(_ piece: ProgramBytes) {
     inserts.append(WireBytes.Insert(position: count, piece: piece))
   }
@@ -99,7 +100,7 @@ public struct JSONWriter: ~Copyable {
     needsComma = true
   }
 
-  /// The name of the member whose value is written next.
+  /// Writes the name of the next member, which needs no escapes.
   public mutating func key(_ name: StaticString) {
     separate()
     byte(UInt8(ascii: "\""))
@@ -108,7 +109,7 @@ public struct JSONWriter: ~Copyable {
     needsComma = false
   }
 
-  /// A name that is not known before, escaped as needed.
+  /// Writes the name of the next member, escaped as needed.
   public mutating func key(_ name: String) {
     string(name)
     byte(UInt8(ascii: ":"))
@@ -125,19 +126,19 @@ public struct JSONWriter: ~Copyable {
     verbatim(text)
   }
 
-  /// A value that is JSON already.
+  /// Writes a value that is JSON.
   public mutating func raw(_ bytes: UnsafeRawBufferPointer) {
     separate()
     verbatim(bytes)
   }
 
-  /// A value of the program's own, referred to.
+  /// Refers to a constant value.
   public mutating func raw(_ value: ProgramBytes) {
     separate()
     verbatim(value)
   }
 
-  /// A value that was written earlier; what it refers to is referred to again.
+  /// Writes a value from an earlier line, including its references.
   public mutating func raw(_ value: WireBytes) {
     separate()
     value.forEachPiece { piece in
@@ -155,7 +156,7 @@ public struct JSONWriter: ~Copyable {
 
   public mutating func integer(_ value: Int) { integer(Int64(value)) }
 
-  /// A finite number; what is not finite is written as null, since JSON has no word for it.
+  /// Writes a finite number; others become `null`, because JSON has no form for them.
   public mutating func number(_ value: Double) {
     guard value.isFinite else { return null() }
     if value.rounded() == value, value.magnitude < 1e15 { return integer(Int64(value)) }
@@ -164,7 +165,7 @@ public struct JSONWriter: ~Copyable {
     text.withUTF8 { verbatim(UnsafeRawBufferPointer($0)) }
   }
 
-  /// Bare digits without a separator, for lines that are put together by hand.
+  /// Writes digits without a separator, for lines that are assembled by hand.
   public mutating func digits(_ value: Int64) {
     if value < 0 { byte(UInt8(ascii: "-")) }
     var magnitude = value.magnitude
@@ -188,7 +189,7 @@ public struct JSONWriter: ~Copyable {
     text.withUTF8 { string(utf8: UnsafeRawBufferPointer($0)) }
   }
 
-  /// A string from UTF-8 bytes of the caller's: a secret straight out of guarded memory.
+  /// Writes a string from UTF-8 bytes, such as a secret in guarded memory.
   public mutating func string(utf8: UnsafeRawBufferPointer) {
     separate()
     byte(UInt8(ascii: "\""))

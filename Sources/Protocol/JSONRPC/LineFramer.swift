@@ -1,14 +1,14 @@
 import Glibc
 
-/// Cuts a stream of bytes into lines at 0x0A and nothing else, whatever the chunks are.
+/// Splits a byte stream into lines at 0x0A, independent of the chunks.
 ///
-/// What waits for its newline lies in memory that is wiped when it has been read: it may hold a secret.
+/// An incomplete line may hold a secret, so its memory is wiped after reading.
 public struct LineFramer: ~Copyable {
   private var memory: UnsafeMutableRawBufferPointer
   private var count = 0
   private let limit: Int
 
-  /// `limit`: the longest line, without its newline and the `\r` before it; the caller is told when one needs more.
+  /// `limit` is the maximum length of a line, without its newline and a `\r` before it. `push` reports a longer line.
   public init(limit: Int) {
     self.limit = limit
     memory = .allocate(byteCount: 4096, alignment: 8)
@@ -19,19 +19,19 @@ public struct LineFramer: ~Copyable {
     memory.deallocate()
   }
 
-  /// What happened to a chunk.
+  /// The result of a chunk: it was consumed, a line exceeds the limit, or `onLine` stopped.
   public enum Outcome: Sendable { case wantsMore, overLimit, stopped }
 
-  /// Bytes of a line that has begun and not ended.
+  /// Number of bytes of the incomplete line.
   public var waiting: Int { count }
 
-  /// Lends what waits for its newline.
+  /// Lends the incomplete line to `body`.
   public func withWaiting<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count]))
   }
 
-  /// Takes a chunk and lends each line that it ends, without its newline and one `\r` before it. `onLine` returns
-  /// false to stop: the rest of the chunk is dropped.
+  /// Adds a chunk and lends each completed line to `onLine`, without its newline and a `\r` before it. If `onLine`
+  /// returns false, the rest of the chunk is dropped.
   public mutating func push(
     _ chunk: UnsafeRawBufferPointer, _ onLine: (UnsafeRawBufferPointer) -> Bool
   ) -> Outcome {
@@ -53,7 +53,7 @@ public struct LineFramer: ~Copyable {
     return append(rest) ? .wantsMore : .overLimit
   }
 
-  /// Forgets what waits.
+  /// Wipes the incomplete line.
   public mutating func clear() {
     explicit_bzero(memory.baseAddress!, count)
     count = 0
@@ -72,7 +72,7 @@ public struct LineFramer: ~Copyable {
     line.last == 0x0D ? UnsafeRawBufferPointer(rebasing: line.dropLast()) : line
   }
 
-  /// One byte more than the limit is no line yet: it may be the `\r` of the newline that comes.
+  /// A line may exceed the limit by one byte if that is a `\r`: the newline may follow.
   private func fits(_ length: Int, last: UInt8?) -> Bool { length <= limit || (length == limit + 1 && last == 0x0D) }
 
   private mutating func append(_ bytes: UnsafeRawBufferPointer) -> Bool {

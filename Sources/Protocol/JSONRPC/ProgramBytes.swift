@@ -1,16 +1,18 @@
-/// Bytes that live as long as the program, are the same for everybody and no secret: a document, a fixed refusal.
+/// Constant, public bytes that live as long as the process, such as a document or a fixed error line.
 ///
-/// Lines refer to them instead of copying them, so that a client which asks for a long document many times and reads
-/// none of the answers costs next to nothing.
+/// Lines refer to them without a copy, so a client that requests a long document many times and reads no response uses
+/// little memory.
 public struct ProgramBytes: @unchecked Sendable {
-  // Never written again and never freed.
+  // `@unchecked Sendable`: the bytes are never written again and never freed.
+  /// The bytes.
   public let bytes: UnsafeRawBufferPointer
 
+  /// Refers to constant text.
   public init(_ text: StaticString) {
     bytes = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
   }
 
-  /// What `write` writes; for constants, since the memory is never given back.
+  /// Keeps what `write` writes. The memory is never freed, so use it for constants only.
   public init(writing write: (inout JSONWriter) -> Void) {
     var writer = JSONWriter()
     write(&writer)
@@ -21,5 +23,6 @@ public struct ProgramBytes: @unchecked Sendable {
     }
   }
 
+  /// Number of bytes.
   public var count: Int { bytes.count }
 }

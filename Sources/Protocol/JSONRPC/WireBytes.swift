@@ -1,25 +1,25 @@
 import Glibc
 
-/// Bytes on their way to a client. They may hold a token, so they are wiped before their memory goes back; what is the
-/// program's own is only referred to.
+/// A line for a client. It may contain a token, so its memory is wiped on release; constant parts are referred to.
 public final class WireBytes: @unchecked Sendable {
-  // Written once by the JSONWriter that made it, only read afterwards: safe to hand from task to thread.
+  // `@unchecked Sendable`: a `JSONWriter` wrote the memory; afterwards it is only read.
   private let memory: UnsafeMutableRawBufferPointer
   private let own: Int
   private let inserts: [Insert]
-  /// Of the whole line.
+  /// Length of the whole line in bytes.
   public let count: Int
 
-  /// The program's bytes, after this many of the line's own.
+  /// Constant bytes, and their position among the line's own bytes.
   struct Insert {
     var position: Int
     var piece: ProgramBytes
   }
 
-  /// One piece of a line.
+  /// A part of a line.
   public enum Piece {
-    /// Wiped with the line.
+    /// Memory of the line, wiped with it.
     case own(UnsafeRawBufferPointer)
+    /// Constant bytes.
     case program(ProgramBytes)
   }
 
@@ -30,7 +30,7 @@ public final class WireBytes: @unchecked Sendable {
     self.count = inserts.reduce(count) { $0 + $1.piece.count }
   }
 
-  /// A copy of these bytes.
+  /// Copies bytes.
   public convenience init(_ bytes: some Collection<UInt8>) {
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: max(bytes.count, 1), alignment: 8)
     memory.copyBytes(from: bytes)
@@ -42,7 +42,7 @@ public final class WireBytes: @unchecked Sendable {
     memory.deallocate()
   }
 
-  /// Lends the pieces in order; none is empty.
+  /// Lends the parts in order; no part is empty.
   public func forEachPiece(_ body: (Piece) -> Void) {
     let bytes = UnsafeRawBufferPointer(memory)
     var position = 0
@@ -56,7 +56,7 @@ public final class WireBytes: @unchecked Sendable {
     if position < own { body(.own(UnsafeRawBufferPointer(rebasing: bytes[position..<own]))) }
   }
 
-  /// Lends the whole line; one of several pieces is put together for it.
+  /// Lends the whole line; several parts are joined first.
   public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     if inserts.isEmpty { return body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<own])) }
     var whole = JSONWriter(capacity: count)
