@@ -1,6 +1,7 @@
-/// What the contract says about errors and notifications.
+/// Checks of errors, notifications and policies against the contract.
 extension Contract {
-  /// Judges the `error` of an answer. Without a method (the request was unreadable), any error of the table will do.
+  /// Checks the `error` of a response. If `method` is nil (the request was unreadable), any error of the contract may
+  /// occur.
   public func problems(inError error: JSONValue, of method: String? = nil) -> [Problem] {
     var problems: [Problem] = []
     for member in error.members ?? [] where !["code", "message", "data"].contains(member.name) {
@@ -26,7 +27,7 @@ extension Contract {
     return problems
   }
 
-  /// Judges a whole notification.
+  /// Checks a whole notification.
   public func problems(inNotification notification: JSONValue) -> [Problem] {
     guard notification["method"] == "event" else { return [Problem("/method", "expected event")] }
     let params = notification["params"] ?? .null
@@ -41,6 +42,6 @@ extension Contract {
     return problems
   }
 
-  /// Judges a policy document.
+  /// Checks a policy document.
   public func problems(inPolicy document: JSONValue) -> [Problem] { validate(document, against: policy) }
 }

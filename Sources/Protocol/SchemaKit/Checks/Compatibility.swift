@@ -1,12 +1,13 @@
-/// Compares the contract with an earlier one that clients were written against.
+/// Compares the contract with an earlier version.
 ///
-/// What a client may send must stay allowed, what it may read must stay there; more of both is always fine.
+/// Every request of an earlier client must stay valid, and every member that it reads must stay in results. Additions
+/// are compatible.
 public struct Compatibility {
   private let old: Contract
   private let new: Contract
   private var problems: [Problem] = []
 
-  /// Everything that would break a client of the earlier contract; empty if nothing would.
+  /// Every change that breaks clients of the earlier contract; empty if there is none.
   public static func problems(from old: Contract, to new: Contract) -> [Problem] {
     var compatibility = Compatibility(old: old, new: new)
     compatibility.compare()
@@ -18,7 +19,7 @@ public struct Compatibility {
     self.new = new
   }
 
-  /// Which way a value goes.
+  /// Whether the client sends a value or reads it.
   private enum Direction { case sent, told }
 
   private mutating func compare() {
@@ -94,7 +95,7 @@ public struct Compatibility {
     case (.boolean, .boolean), (.anything, .anything): break
     case (.anything, _) where direction == .told: break
     case (_, .anything) where direction == .sent: break
-    // A set of words that opens: a client may still send each of them.
+    // An enumeration that becomes a string: every earlier word must stay valid.
     case (.enumeration(let words), .string) where direction == .sent:
       for word in words where !new.validate(.string(word), against: now).isEmpty { report(path, "\(word) is gone") }
     default: report(path, "its type changed")
@@ -154,7 +155,7 @@ public struct Compatibility {
     if was.format != now.format { report(path, "its format changed") }
   }
 
-  /// What was allowed to be sent stays allowed; what is told may grow.
+  /// A range of sent values must not shrink; a range of read values may change.
   private mutating func compare(
     _ was: ClosedRange<Int>, _ now: ClosedRange<Int>, _ direction: Direction, _ path: String, _ what: String
   ) {

@@ -1,10 +1,12 @@
 internal import Foundation
 
-/// The frozen copies: what each released version of the protocol promised.
+/// The frozen copies: the contract of each released protocol version.
 extension ContractRepository {
   private var frozenFolder: URL { top.appending(path: "Schemas/frozen/\(contract.protocolVersion)") }
 
-  /// What would break a client of the frozen copy of this protocol; a problem of its own if there is no copy.
+  /// Changes that break clients of the frozen copy; also a problem if the copy is missing.
+  ///
+  /// - Throws: `ContractProblems` if the frozen copy is invalid; a Foundation error if it can't be read.
   public func incompatibilities() throws -> [String] {
     guard FileManager.default.fileExists(atPath: frozenFolder.path) else {
       return ["Schemas/frozen/\(contract.protocolVersion): is missing, run lanyard-schemas freeze"]
@@ -14,7 +16,10 @@ extension ContractRepository {
     }
   }
 
-  /// Copies the schemas of now over the frozen ones, if they keep every promise of those. Tells where they are.
+  /// Replaces the frozen copy by the current schemas and returns its path.
+  ///
+  /// - Throws: `ContractProblems` if the current schemas break the frozen copy; a Foundation error if a file can't be
+  ///   written.
   public func freeze() throws -> String {
     if FileManager.default.fileExists(atPath: frozenFolder.path) {
       let problems = Compatibility.problems(from: try Contract(directory: frozenFolder), to: contract)

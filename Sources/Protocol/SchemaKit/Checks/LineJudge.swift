@@ -1,27 +1,28 @@
-/// Judges the lines of one connection by the contract: what golden transcripts and their kin check each line with.
+/// Checks the lines of a connection against the contract, such as those of golden transcripts.
 ///
-/// It remembers what was asked, so that an answer is judged as the result of its method; an answer that nobody asked
-/// for is a problem, and so is a result for params that the contract refuses.
+/// It remembers requests, so that a response is checked as the result of its method. A response without a request is a
+/// problem, and so is a result for params that the contract refuses.
 public struct LineJudge {
   private struct Asked {
     var method: String
     var params: JSONValue
-    /// Params as an array, or `params` of another type: answered by an error whatever the method says.
+    /// False if `params` is no object, which every method answers with an error.
     var isByName: Bool
   }
 
   private let contract: Contract
-  /// By the text of the id. A client may send an id again once it was answered.
+  /// Open requests by the text of their id. A client may reuse an id after its response.
   private var asked: [String: Asked] = [:]
 
+  /// Makes a judge for a new connection.
   public init(_ contract: Contract) { self.contract = contract }
 
-  /// Notes a line of the client. Lines that are no requests are sent on purpose: their answers are judged, not they.
+  /// Records a line of the client. A line that is no request is ignored; only its response is checked.
   public mutating func sent(_ line: [UInt8]) {
     guard let value = try? JSONValue(parsing: line) else { return }
     for request in value.elements ?? [value] {
       guard let id = request["id"], let method = request["method"]?.string else { continue }
-      // An id in flight that is used again is refused with id null; the first request keeps it.
+      // The agent refuses a duplicate id in flight with a null id; the first request keeps the id.
       guard asked[id.compact] == nil else { continue }
       let params = request["params"]
       asked[id.compact] = Asked(
@@ -29,7 +30,7 @@ public struct LineJudge {
     }
   }
 
-  /// Judges a line of the agent. Empty if the contract allows it.
+  /// Checks a line of the agent; empty if the contract allows it.
   public mutating func received(_ line: [UInt8]) -> [Problem] {
     guard let value = try? JSONValue(parsing: line) else { return [Problem("", "is not JSON")] }
     guard let elements = value.elements else { return judge(value) }

@@ -1,6 +1,6 @@
-/// Judges a value by a schema.
+/// Validates values against schemas.
 extension Contract {
-  /// Everything that is wrong with the value; empty if nothing is.
+  /// Every problem of `value`, with JSON Pointers into it; empty if it is valid.
   public func validate(_ value: JSONValue, against schema: Schema) -> [Problem] {
     var problems: [Problem] = []
     validate(value, schema, "", &problems)

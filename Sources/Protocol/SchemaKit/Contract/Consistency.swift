@@ -1,8 +1,8 @@
-/// The rules that stand above a single file.
+/// Rules that concern several files, or a schema's place in a file.
 extension Contract {
   var inconsistencies: [Problem] {
     var problems = circles
-    // Everything below follows references to their end.
+    // The checks below follow references to their end, which a recursive type does not have.
     guard problems.isEmpty else { return problems }
     for (name, schema) in types { check(schema, at: "types/\(name).json", isRoot: true, &problems) }
     for method in methods { check(method, &problems) }
@@ -14,7 +14,7 @@ extension Contract {
     return problems
   }
 
-  /// Types that contain themselves: no value of the contract nests without end.
+  /// Recursive types. The contract has none, so that values have a bounded depth.
   private var circles: [Problem] {
     types.compactMap { name, schema in
       reach(of: [schema]).contains(name) ? Problem("types/\(name).json", "contains itself") : nil
@@ -82,7 +82,7 @@ extension Contract {
     }
   }
 
-  /// An object or a set of words has a name of its own, so that every generated language gets a good one.
+  /// Objects and enumerations must be files of `types/`, so that each language has a name for them.
   private func check(_ schema: Schema, at path: String, isRoot: Bool, _ problems: inout [Problem]) {
     switch schema.kind {
     case .reference(let name):

@@ -1,27 +1,36 @@
-/// Everything that `Schemas/` says.
+/// The content of `Schemas/`.
 public struct Contract: Sendable {
+  /// The title of the OpenRPC document.
   public var title: String
+  /// The description of the OpenRPC document.
   public var description: String
-  /// The version that `agent.hello` tells.
+  /// The protocol version in the result of `agent.hello`.
   public var protocolVersion: String
-  /// In the order of `lanyard.json`.
+  /// Methods in the order of `lanyard.json`.
   public var methods: [Method]
+  /// Events in the order of `lanyard.json`.
   public var events: [EventKind]
+  /// The errors of `errors.json`, in order.
   public var errors: [ErrorKind]
-  /// What every method can answer.
+  /// Names of the errors that every method can answer.
   public var commonErrors: [String]
-  /// Sorted by name.
+  /// The files of `types/`, sorted by name.
   public var types: [(name: String, schema: Schema)]
+  /// The schema of policy documents.
   public var policy: Schema
-  /// The documents as they were read, by path, sorted.
+  /// All parsed files, sorted by path.
   public var documents: [(path: String, value: JSONValue)]
 
+  /// The method with this name; nil if there is none.
   public func method(_ name: String) -> Method? { methods.first { $0.name == name } }
+  /// The event with this name; nil if there is none.
   public func event(_ name: String) -> EventKind? { events.first { $0.name == name } }
+  /// The error with this name; nil if there is none.
   public func error(_ name: String) -> ErrorKind? { errors.first { $0.name == name } }
+  /// The type with this name; nil if there is none.
   public func type(_ name: String) -> Schema? { types.first { $0.name == name }?.schema }
 
-  /// Follows `$ref` to what is meant; the flag of a secret stays on the way.
+  /// Follows `$ref` to the target. It is secret if any schema on the way is.
   public func resolved(_ schema: Schema) -> Schema {
     guard let name = schema.reference, let target = type(name) else { return schema }
     var resolved = resolved(target)
@@ -29,7 +38,7 @@ public struct Contract: Sendable {
     return resolved
   }
 
-  /// The types that these schemas reach.
+  /// The names of all types that the schemas refer to, directly or not.
   func reach(of schemas: [Schema]) -> Set<String> {
     var reached: Set<String> = []
     func visit(_ schema: Schema) {

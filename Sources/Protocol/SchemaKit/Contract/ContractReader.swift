@@ -1,14 +1,17 @@
 public import Foundation
 internal import JSONRPC
 
-/// Why `Schemas/` cannot be read. Pointers begin with the file.
+/// Why `Schemas/` is invalid. Pointers start with the path of the file.
 public struct ContractProblems: Error, CustomStringConvertible {
+  /// All problems found.
   public var problems: [Problem]
   public var description: String { problems.map(\.description).joined(separator: "\n") }
 }
 
 extension Contract {
-  /// Reads a directory laid out as Schemas/README.md says.
+  /// Reads a directory with the layout of `Schemas/README.md`.
+  ///
+  /// - Throws: `ContractProblems` if a document is invalid; a Foundation error if the directory can't be read.
   public init(directory: URL) throws {
     var documents: [(path: String, value: JSONValue)] = []
     var problems: [Problem] = []
@@ -24,7 +27,9 @@ extension Contract {
     try self.init(documents: documents)
   }
 
-  /// Reads documents by their paths.
+  /// Reads documents by path.
+  ///
+  /// - Throws: `ContractProblems` with all problems if a document is invalid.
   public init(documents: [(path: String, value: JSONValue)]) throws(ContractProblems) {
     var reader = ContractReader(documents: documents)
     self = reader.contract()
@@ -40,7 +45,7 @@ extension Contract {
   }
 }
 
-/// Reads the documents, and collects everything that is wrong with them.
+/// Reads the documents and collects their problems.
 struct ContractReader {
   private let documents: [(path: String, value: JSONValue)]
   private(set) var problems: [Problem] = []
@@ -68,7 +73,7 @@ struct ContractReader {
     return contract
   }
 
-  /// The names that the root lists, which must be the files that are there.
+  /// The names in a list of `lanyard.json`, which must match the files of the folder.
   private mutating func listed(_ root: JSONValue, _ folder: String) -> [String] {
     let listed = root[folder]?.elements?.compactMap(\.string) ?? []
     let found = names(in: folder)
@@ -133,7 +138,7 @@ struct ContractReader {
     let ordering = Method.Ordering(rawValue: text(value, "ordering", at: path))
     if ordering == nil { problems.append(Problem(path + "/ordering", "expected concurrent or connection")) }
     let accountScoped = flag(value, "accountScoped", at: path)
-    // Who forgets to say it has said the narrowest.
+    // The default is the narrowest rule.
     var underGrant: Method.UnderGrant = accountScoped ? .account : .agent
     if let word = value["underGrant"] {
       let said = word.string.flatMap { Method.UnderGrant(rawValue: $0) }

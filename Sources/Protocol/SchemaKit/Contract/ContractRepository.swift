@@ -1,16 +1,23 @@
 public import Foundation
 
-/// The project's directory, where the contract is read and what is made from it is written.
+/// The project directory, with the contract and the files generated from it.
 public struct ContractRepository: Sendable {
+  /// The directory that contains `Schemas`.
   public let top: URL
+  /// The contract as read from `Schemas`.
   public let contract: Contract
 
+  /// Reads the contract.
+  ///
+  /// - Throws: `ContractProblems` if a document is invalid; a Foundation error if the directory can't be read.
   public init(top: URL) throws {
     self.top = top
     contract = try Contract(directory: top.appending(path: "Schemas"))
   }
 
-  /// Writes every generated file that changed, removes what is generated no more, and tells which.
+  /// Writes changed generated files, removes obsolete ones, and returns their paths.
+  ///
+  /// - Throws: a Foundation error if a file can't be written or removed.
   public func generate() throws -> [String] {
     var changed: [String] = []
     for file in contract.rendered where read(file.path) != file.text {
@@ -26,7 +33,7 @@ public struct ContractRepository: Sendable {
     return changed
   }
 
-  /// The generated files that are not what the schemas say now; empty if all are.
+  /// Generated files that differ from the contract, as messages; empty if there are none.
   public func drift() -> [String] {
     contract.rendered.filter { read($0.path) != $0.text }.map { "\($0.path): drifted, run lanyard-schemas generate" }
       + leftovers.map { "\($0): is generated no more, run lanyard-schemas generate" }
@@ -34,10 +41,10 @@ public struct ContractRepository: Sendable {
 
   private func read(_ path: String) -> String? { try? String(contentsOf: top.appending(path: path), encoding: .utf8) }
 
-  /// Generated like the others, but from the token machine (Tests/Domain/AgentCoreTests/StateDiagram).
+  /// Generated from the token machine instead (Tests/Domain/AgentCoreTests/StateDiagram).
   private static let stateDiagram = "Schemas/generated/grant-states.md"
 
-  /// Files in folders that hold nothing but generated ones.
+  /// Obsolete files in the folders of generated files.
   private var leftovers: [String] {
     let rendered = Set(contract.rendered.map(\.path) + [Self.stateDiagram])
     return ["Sources/Protocol/AgentProtocol/Generated", "Schemas/generated"].flatMap { folder in

@@ -1,8 +1,8 @@
 internal import CSodium
 
 extension Contract {
-  /// SHA-256 over the documents without white space and with sorted members, in lower-case hexadecimal: two agents
-  /// with one digest speak the same contract.
+  /// SHA-256 in lower-case hexadecimal over the documents, without white space and with sorted members. Two agents with
+  /// the same digest have the same contract.
   public var digest: String {
     let whole = JSONValue.object(documents.map { JSONMember($0.path, $0.value.sorted) })
     let bytes = [UInt8](whole.compact.utf8)

@@ -1,5 +1,4 @@
-/// Reads schemas and refuses what the dialect does not know: a keyword that nobody checks would promise what the
-/// agent does not keep.
+/// Reads schemas and refuses keywords outside the dialect: the agent would not enforce them.
 struct SchemaReader {
   private(set) var problems: [Problem] = []
 
@@ -138,7 +137,7 @@ struct SchemaReader {
     return .integer(range(low, high, at: pointer))
   }
 
-  /// Everything is bounded: a keyword that says how much is wanted everywhere.
+  /// Reads a required bound: every value of the contract has a maximum size.
   private mutating func bound(_ value: JSONValue, _ keyword: String, at pointer: String) -> Int {
     guard let bound = value[keyword]?.integer, bound >= 0 else {
       problems.append(Problem(pointer, "\(keyword) is missing"))

@@ -1,18 +1,23 @@
-/// The few regular expressions that the dialect takes: `^`, perhaps `(?!literal)`, then literals and classes, each
-/// perhaps with `{n}`, `{m,n}`, `*` or `+`, then `$`. All are ECMA-262, so other tools read them alike; none needs
-/// backtracking, so the agent matches them by one greedy pass over the bytes, without an engine.
+/// A regular expression of the dialect: `^`, optionally `(?!literal)`, then literals and classes, each optionally with
+/// `{n}`, `{m,n}`, `*` or `+`, then `$`.
+///
+/// The syntax is a subset of ECMA-262, so other tools read it alike. No pattern needs backtracking: one greedy pass
+/// over the bytes matches it.
 public struct TextPattern: Hashable, Sendable {
-  /// Bytes of ASCII, as often as `count` says.
+  /// A set of ASCII characters, repeated `count` times.
   public struct Run: Hashable, Sendable {
     public var bytes: Set<UInt8>
     public var count: ClosedRange<Int>
   }
 
+  /// The pattern as written.
   public var source: String
+  /// The literal in `(?!literal)`; empty if absent.
   public var forbiddenPrefix: String
+  /// The runs in order.
   public var runs: [Run]
 
-  /// Nil if the text is no pattern of the dialect.
+  /// Parses a pattern; nil if it is not in the dialect.
   public init?(_ source: String) {
     var rest = source[...]
     guard rest.hasPrefix("^"), rest.hasSuffix("$"), source.utf8.allSatisfy({ 0x20..<0x7F ~= $0 }) else { return nil }
@@ -42,7 +47,7 @@ public struct TextPattern: Hashable, Sendable {
       guard let count = Self.readCount(&rest) else { return nil }
       runs.append(Run(bytes: bytes, count: count))
     }
-    // Greed is right only where a run of open length eats nothing that a later run wants.
+    // A greedy match is correct only if no later run shares a character with a run of variable length.
     for (index, run) in runs.enumerated() where run.count.lowerBound != run.count.upperBound {
       guard runs.dropFirst(index + 1).allSatisfy({ $0.bytes.isDisjoint(with: run.bytes) }) else { return nil }
     }
@@ -102,7 +107,7 @@ public struct TextPattern: Hashable, Sendable {
     guard forbiddenPrefix.isEmpty || !text.hasPrefix(forbiddenPrefix) else { return false }
     var rest = text.utf8[...]
     for run in runs {
-      // Not the bound itself: the standard library traps on an index that far away.
+      // `prefix` traps on an `upperBound` of `Int.max`, so limit it to the length of the rest.
       let eaten = rest.prefix(min(run.count.upperBound, rest.count)).prefix { run.bytes.contains($0) }.count
       guard eaten >= run.count.lowerBound else { return false }
       rest = rest.dropFirst(eaten)

@@ -1,14 +1,14 @@
-/// The three ways to write a value: for a reader, for a line, and for a digest.
+/// Three ways to write a value: for people, for a line, and for a digest.
 extension JSONValue {
   private static let width = 112
 
-  /// Indented by two; what fits on a line stands on one line.
+  /// Indented by two spaces; a value that fits on a line stays on one line.
   public var pretty: String { text(indent: 0, used: 0, broken: true) + "\n" }
 
-  /// The same, but on one line if it fits.
+  /// As `pretty`, but on a single line if it fits.
   var folded: String { text(indent: 0, used: 0) }
 
-  /// On one line, without spaces.
+  /// On a single line, without spaces.
   public var compact: String {
     switch self {
     case .null: "null"
@@ -21,7 +21,7 @@ extension JSONValue {
     }
   }
 
-  /// With sorted members, for a digest that does not change when a file is only put in another order.
+  /// With members sorted by name, for a digest that does not depend on their order.
   public var sorted: JSONValue {
     switch self {
     case .array(let elements): .array(elements.map(\.sorted))

@@ -1,6 +1,8 @@
-/// Something wrong with a document, and where: a JSON Pointer (RFC 6901), and a text for a person.
+/// A problem of a document: its place and a text for people.
 public struct Problem: Hashable, Sendable, CustomStringConvertible {
+  /// JSON Pointer (RFC 6901), after the path of the file if there are several.
   public var pointer: String
+  /// What is wrong.
   public var text: String
 
   public init(_ pointer: String, _ text: String) {
@@ -12,7 +14,7 @@ public struct Problem: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension String {
-  /// This pointer, one step further.
+  /// Appends a member name, escaped as in RFC 6901 §3.
   func pointer(to name: String) -> String {
     var step = ""
     for character in name {

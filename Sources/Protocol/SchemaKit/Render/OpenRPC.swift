@@ -1,5 +1,6 @@
-/// The contract as an OpenRPC 1.3 document, which `rpc.discover` answers.
+/// The contract as an OpenRPC 1.3 document, the result of `rpc.discover`.
 extension Contract {
+  /// The whole document.
   public var openRPC: JSONValue {
     let schemas = documents.filter { $0.path.hasPrefix("types/") }.map { document in
       JSONMember(String(document.path.dropFirst(6).dropLast(5)), document.value.withoutDialect.withComponentReferences)
@@ -50,7 +51,7 @@ extension Contract {
     return .object(members)
   }
 
-  /// Params that several methods share stand in `types/`.
+  /// The params schema: in the method's file, or in `types/` if several methods share it.
   private func paramsDocument(of document: JSONValue) -> JSONValue {
     guard let path = document["params"]?["$ref"]?.string else { return document["params"]! }
     return documents.first { path.hasSuffix($0.path) }!.value
@@ -74,7 +75,7 @@ extension Contract {
 }
 
 extension JSONValue {
-  /// `../types/scope.json` becomes `#/components/schemas/scope`.
+  /// Replaces `../types/scope.json` by `#/components/schemas/scope`.
   fileprivate var withComponentReferences: JSONValue {
     switch self {
     case .array(let elements): .array(elements.map(\.withComponentReferences))

@@ -1,11 +1,11 @@
-/// Writes `_generated.py` of the Python client; its shape is told in `_runtime.py` beside it.
+/// Generates `_generated.py` of the Python client. `_runtime.py` beside it explains its structure.
 struct PythonRenderer {
   let contract: Contract
   private let reached: Set<String>
 
   init(_ contract: Contract) {
     self.contract = contract
-    // Params are keyword arguments: an object that only gathers them is no type of the client.
+    // Params become keyword arguments, so a type that only holds params has no Python class.
     let params = contract.methods.flatMap { contract.resolved($0.params).object?.members.map(\.schema) ?? [] }
     reached = contract.reach(
       of: params + contract.methods.map(\.result) + [Schema(kind: .reference("eventNotification"), isSecret: false)])
@@ -30,7 +30,7 @@ struct PythonRenderer {
     var members: [Schema.ObjectShape.Member]
   }
 
-  /// Objects with a name, and the results that are written in place: sorted by name.
+  /// Object types, and results without a type of their own, sorted by name.
   private var records: [NamedRecord] {
     var records = contract.types.compactMap { name, schema in
       schema.object.flatMap { shape in
@@ -148,7 +148,7 @@ struct PythonRenderer {
     }
   }
 
-  /// What is read from an answer.
+  /// The Python type of a value in a result.
   private func type(_ schema: Schema) -> String {
     switch contract.resolved(schema).kind {
     case .object: return schema.reference!.capitalizedFirst
@@ -162,7 +162,7 @@ struct PythonRenderer {
     }
   }
 
-  /// What a caller may give.
+  /// The Python type of an argument.
   private func argumentType(_ schema: Schema) -> String {
     switch contract.resolved(schema).kind {
     case .object: return "Union[\(schema.reference!.capitalizedFirst), Mapping[str, Any]]"
@@ -237,7 +237,7 @@ struct PythonRenderer {
 }
 
 extension Method {
-  /// What the method returns in Python.
+  /// The Python type of the method's result.
   fileprivate var resultName: String {
     if let name = result.reference { return name.capitalizedFirst }
     if result.object?.members.isEmpty == true { return "Empty" }
@@ -246,7 +246,7 @@ extension Method {
 }
 
 extension String {
-  /// In snake case; a keyword gets an underscore.
+  /// The name in snake case; a Python keyword gets an underscore.
   fileprivate var pythonName: String {
     let keywords: Set = [
       "and", "as", "class", "def", "del", "from", "global", "if", "import", "in", "is", "lambda", "not", "or", "pass",
@@ -256,7 +256,7 @@ extension String {
   }
 }
 
-/// Lines with the indentation of Python.
+/// Python source with indentation.
 private struct PythonText {
   private(set) var text = ""
   private var depth = 0
@@ -271,7 +271,7 @@ private struct PythonText {
     depth -= 1
   }
 
-  /// A class or a function; at the top two empty lines stand before it.
+  /// Writes a class or function; `spaced` puts two blank lines before it.
   mutating func block(_ head: String, spaced: Bool = true, _ body: (inout PythonText) -> Void) {
     if spaced {
       line()

@@ -1,4 +1,4 @@
-/// The contract as a page for people.
+/// Generates `reference.md`, the contract as a page for people.
 struct ReferenceRenderer {
   let contract: Contract
 

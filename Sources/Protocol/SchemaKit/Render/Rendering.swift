@@ -1,6 +1,8 @@
-/// A file that is made from the contract, by its path from the top of the project.
+/// A file generated from the contract.
 public struct RenderedFile: Sendable, Hashable {
+  /// Path relative to the project directory.
   public var path: String
+  /// The whole content.
   public var text: String
 
   public init(path: String, text: String) {
@@ -20,7 +22,7 @@ extension Contract {
   }
 }
 
-/// Lines with their indentation.
+/// Swift source with indentation.
 struct SourceText {
   private(set) var text = ""
   private var depth = 0
@@ -35,14 +37,14 @@ struct SourceText {
     depth -= 1
   }
 
-  /// `head {`, the body, `}`.
+  /// Writes `head {`, the body and `}`.
   mutating func block(_ head: String, _ body: (inout SourceText) -> Void) {
     line(head + " {")
     indented(body)
     line("}")
   }
 
-  /// A doc comment, wrapped.
+  /// Writes a doc comment, wrapped.
   mutating func doc(_ text: String) {
     for row in text.wrapped(at: 114 - 2 * depth) { line("/// " + row) }
   }
@@ -51,7 +53,7 @@ struct SourceText {
 extension String {
   var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
 
-  /// `sign_in` of `signIn`; `end_session_url` of `endSessionUrl`.
+  /// `sign_in` for `signIn`; `end_session_url` for `endSessionUrl`.
   var snakeCased: String {
     reduce(into: "") { text, character in
       if character.isUppercase { text += "_" }

@@ -1,6 +1,6 @@
-/// How the contract's names and types are spelled in Swift.
+/// The names and types of the contract in Swift.
 extension Schema {
-  /// Texts for which `AgentModel` has a type that parses them.
+  /// Text types that `AgentModel` parses, with their Swift types.
   static let parsedTypes = ["accountId": "AccountID", "alias": "Alias", "providerName": "ProviderName"]
 
   func swiftType(in contract: Contract) -> String {
@@ -35,7 +35,7 @@ extension Schema.ObjectShape.Member {
 }
 
 extension Method {
-  /// `TokenGet` of `token.get`.
+  /// `TokenGet` for `token.get`.
   var swiftName: String { name.lowerCamelCased.capitalizedFirst }
 }
 
@@ -54,27 +54,27 @@ extension String {
     return keywords.contains(self) ? "`\(self)`" : self
   }
 
-  /// `WireToken` of `token`: the prefix keeps the words of the wire apart from those of the house.
+  /// `WireToken` for `token`. The prefix separates wire types from types of the same name in `AgentModel`.
   var swiftTypeName: String { self == "eventType" ? "EventType" : "Wire" + capitalizedFirst }
 
-  /// `accountAdded` of `account.added`.
+  /// `accountAdded` for `account.added`.
   var lowerCamelCased: String {
     let parts = split(separator: ".")
     return parts.dropFirst().reduce(String(parts.first ?? "")) { $0 + String($1).capitalizedFirst }
   }
 
-  /// The name of the rule of a member that has a pattern and no type of its own.
+  /// The name of the `TextRule` of a member with a pattern and no type of its own.
   func ruleName(_ member: String) -> String { isEmpty ? member : self + member.capitalizedFirst }
 }
 
-/// A string rule that the generated code refers to by name.
+/// A `TextRule` of the generated code.
 struct NamedRule {
   var name: String
   var shape: Schema.StringShape
 }
 
 extension Contract {
-  /// Of the types that are read: sorted, without doubles.
+  /// The rules of all types that occur in params, sorted by name.
   func namedRules(for readTypes: Set<String>) -> [NamedRule] {
     var rules: [String: Schema.StringShape] = [:]
     func note(_ shape: Schema.StringShape, _ name: String) {

@@ -1,9 +1,10 @@
-/// Writes the Swift of `Sources/Protocol/AgentProtocol/Generated`: a file a name space of methods, and one for what they share.
+/// Generates `Sources/Protocol/AgentProtocol/Generated`: one file for each namespace of methods, and files for shared
+/// types and tables.
 struct SwiftRenderer {
   let contract: Contract
-  /// Types that some params reach: they are read.
+  /// Types that occur in params, which are read.
   let readTypes: Set<String>
-  /// Types that some result, event or error reaches: they are written.
+  /// Types that occur in results and events, which are written.
   let writtenTypes: Set<String>
 
   init(_ contract: Contract) {
@@ -13,7 +14,8 @@ struct SwiftRenderer {
       of: contract.methods.map(\.result) + contract.events.map(\.data))
   }
 
-  /// What a generated file can show of other modules: an import that shows nothing is warned of.
+  /// Types by the module that declares them. A file imports a module only if it uses one of its types, or the compiler
+  /// warns.
   private static let exporters: [(module: String, types: [String])] = [
     (
       "AgentModel",

@@ -1,4 +1,4 @@
-/// An object of the contract as a struct: members, initializer, reading, writing.
+/// Generates a struct for an object type: members, initializer, reader and writer.
 extension SwiftRenderer {
   func writeStruct(
     _ name: String, _ shape: Schema.ObjectShape, rulePrefix: String, reads: Bool, writes: Bool,
@@ -26,7 +26,7 @@ extension SwiftRenderer {
     }
   }
 
-  /// A default of the contract is filled in while reading, so what has one is always there.
+  /// A member with a default is not optional: reading fills the default in.
   private func memberType(_ member: Schema.ObjectShape.Member) -> String {
     let type = member.schema.swiftType(in: contract)
     return member.isRequired || member.schema.defaultValue != nil ? type : type + "?"
@@ -94,7 +94,7 @@ extension SwiftRenderer {
     }
   }
 
-  /// What a missing member should have been.
+  /// What `ParamsProblem` says about a missing member.
   private func expectation(_ schema: Schema) -> String {
     switch contract.resolved(schema).kind {
     case .object, .map: "object"
