@@ -29,11 +29,11 @@ import Testing
     let work = BackgroundWork()
     work.stop()
     #expect(!work.start { Issue.record("started after the end") })
-    do throws(RPCError) {
-      try await work.finish { () async throws(RPCError) in Issue.record("started after the end") }
+    do throws(AgentFailure) {
+      try await work.finish { () async throws(AgentFailure) in Issue.record("started after the end") }
       Issue.record("finished after the end")
     } catch {
-      #expect(error.code == .shuttingDown)
+      #expect(error.kind == .shuttingDown)
     }
     #expect(await work.race { 1 } == nil)
     await work.run()
@@ -59,7 +59,7 @@ import Testing
     let done = Count()
     async let running: Void = work.run()
     let caller = Task {
-      try? await work.finish { () async throws(RPCError) in
+      try? await work.finish { () async throws(AgentFailure) in
         for _ in 0..<50 { await Task.yield() }
         if !Task.isCancelled { done.add() }
       }

@@ -38,9 +38,9 @@ private struct Badge: StepUpMethodProving {
     let account: AccountID
 
     func verify(_ number: String, by method: StepUpMethod = .badge, for duration: Milliseconds? = nil) async
-      -> RPCError?
+      -> AgentFailure?
     {
-      do throws(RPCError) {
+      do throws(AgentFailure) {
         _ = try await desk.verify(secret(number), by: method, of: account, for: duration)
         return nil
       } catch { return error }
@@ -84,10 +84,10 @@ private struct Badge: StepUpMethodProving {
   @Test func itsTriesAreCountedAsThoseOfAPIN() throws {
     try Self.withBadge { world, badges in
       let failed = await badges.verify("9")
-      #expect(failed?.code == .stepUpFailed && failed?.reason == "wrongbadge")
-      #expect(await badges.verify("4712")?.code == .stepUpFailed, "a key that is another is as wrong")
-      #expect(await badges.verify("unreadable")?.code == .storeUnavailable)
-      #expect(await badges.verify("4711")?.code == .stepUpThrottled)
+      #expect(failed?.kind == .stepUpFailed && failed.map(RPCError.init)?.reason == "wrongbadge")
+      #expect(await badges.verify("4712")?.kind == .stepUpFailed, "a key that is another is as wrong")
+      #expect(await badges.verify("unreadable")?.kind == .storeUnavailable)
+      #expect(await badges.verify("4711")?.kind == .stepUpThrottled)
       await world.clock.sleep(for: .seconds(1))
       #expect(await badges.verify("4711") == nil)
       let left = try await badges.left()
@@ -97,8 +97,8 @@ private struct Badge: StepUpMethodProving {
 
   @Test func oneMethodIsNotJudgedByAnother() throws {
     try Self.withBadge { world, badges in
-      #expect(await badges.verify("4711", by: .pin)?.code == .notFound, "no PIN is set")
-      #expect(await badges.verify("4711", by: StepUpMethod(rawValue: "face"))?.code == .notFound)
+      #expect(await badges.verify("4711", by: .pin)?.kind == .notFound, "no PIN is set")
+      #expect(await badges.verify("4711", by: StepUpMethod(rawValue: "face"))?.kind == .notFound)
       #expect(try await badges.left() == 10)
       let client = try world.client()
       let answer = await client.call("stepUp.verify", #"{"account":"work","pin":"4711"}"#)

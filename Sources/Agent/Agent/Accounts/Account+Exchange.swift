@@ -173,7 +173,7 @@ extension Account {
       else { return }
       (kept, heard) = end
     } catch {
-      if error.code == .agentLocked { return giveUp(answer) }
+      if error.isLocked { return giveUp(answer) }
       hold(answer, run)
       return await fail(run, store: error)
     }
@@ -240,7 +240,7 @@ extension Account {
 
   /// Our own store said no: whoever waits is told what it said.
   private func fail(_ run: Run, store error: AgentFailure) async {
-    loaded?.storeError = error.with { $0.account = id }
+    loaded?.storeError = error.told(for: id)
     await fail(run, .store, intent: nil)
   }
 
@@ -251,7 +251,7 @@ extension Account {
       .notice, "exchange failed",
       [
         (.account, .hashed(id.text)), (.attempt, .number(Int64(attempt.number))),
-        (.reason, .name(failure.code.name.description)),
+        (.reason, .name(failure.kind.rawValue)),
       ])
     let jitter = dependencies.environment.entropy.fraction()
     if let intent {
@@ -270,7 +270,7 @@ extension Account {
       attempt = now
     }
     loaded?.lastFailure = WireLastFailure(
-      name: failure.code.name.description, at: clock.wall(), reason: failure.reason)
+      name: failure.kind.rawValue, at: clock.wall(), reason: failure.reason)
     perform(loaded?.machine.exchangeFailed(attempt: attempt.number, failure, at: clock.boot(), jitter: jitter) ?? [])
     publish()
   }

@@ -338,7 +338,7 @@ actor Account {
       case .refuse(let waiter, .store) where loaded?.storeError != nil:
         answer(waiter, .failure(loaded!.storeError!))
       case .refuse(let waiter, let refusal):
-        answer(waiter, .failure(AgentFailure(refusal, account: id)))
+        answer(waiter, .failure(.token(refusal, id)))
       case .persistHealth:
         guard let loaded else { continue }
         self.loaded?.grant.memory = GrantMemory(loaded.machine.memory, boot: clock.boot(), wall: clock.wall())

@@ -36,7 +36,7 @@ extension VaultActor {
   }
 
   /// What to say of a name that nobody has. Where a profile does not open, it may be that one's.
-  private var notFound: AgentFailure { damagedPartitions.isEmpty ? .accountNotFound : AgentFailure(.integrity) }
+  private var notFound: AgentFailure { damagedPartitions.isEmpty ? .accountNotFound : .vault(.integrity) }
 
   /// Every account that a person's word may mean: its id, its alias, or a mail address.
   func matches(_ word: String) throws(AgentFailure) -> [AccountProfile] {
@@ -86,11 +86,7 @@ extension VaultActor {
   func activate(_ selector: AccountSelector) throws(AgentFailure) -> (active: AccountProfile, previous: AccountID?) {
     let profile = try profile(selector)
     guard profile.signInStatus == .signedIn else {
-      throw AgentFailure(.signedOut, "This account is signed out. Sign in again before it can be the active one.").with
-      {
-        $0.account = profile.id
-        $0.remedies = [.reauthenticate]
-      }
+      throw .signedOut(profile.id, during: .activation)
     }
     let previous = active
     if previous != profile.id {
@@ -166,9 +162,7 @@ extension VaultActor {
   func admit(_ admission: Admission) throws(AgentFailure) -> Admitted {
     let known = profile(of: admission.identity, at: admission.provider)
     if let expected = admission.expected, known?.id != expected {
-      throw .signInFailed(
-        "identityMismatch",
-        "Another person signed in than the one whose account was named. Nothing of that account was changed.")
+      throw .signIn(.otherPerson)
     }
     if let alias = admission.alias { try requireFree(alias, for: known?.id) }
     var profile: AccountProfile

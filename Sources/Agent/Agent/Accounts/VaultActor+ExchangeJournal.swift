@@ -26,7 +26,7 @@ extension VaultActor {
     _ id: AccountID
   ) throws(AgentFailure) -> (AccountProfile, LoadedGrant?, ProviderConfiguration.RefreshRule) {
     let profile = try profile(.id(id))
-    if try isDamaged(profile.provider) { throw .providerDamaged(profile.id) }
+    if try isDamaged(profile.provider) { throw .provider(.damaged(profile.id)) }
     let rule = providers[profile.provider]?.configuration.refresh ?? .init()
     return (profile, try loadGrant(of: profile), rule)
   }

@@ -40,10 +40,10 @@ extension VaultActor {
   func addKeySlot(_ protection: WireProtection) throws(AgentFailure) -> Int {
     _ = try unlockedVault()
     guard let source = keySources.first(where: { $0.protection == protection.rawValue }) else {
-      throw .invalidParams("/protection", expected: "a protection that this agent has a key source for")
+      throw .keySlot(.noKeySource)
     }
     guard try !keySlotRows().contains(where: { $0.protection == source.protection }) else {
-      throw .invalidParams("/protection", expected: "a protection that has no slot yet")
+      throw .keySlot(.taken)
     }
     let holder = try onKey(source) { () throws(KeySourceFailure) in
       // Left behind by a slot that is no more: somebody may have it.
@@ -59,7 +59,7 @@ extension VaultActor {
     let rows = try keySlotRows()
     let numbers = Set(rows.map(\.number))
     guard rows.count < KeySlots.most, let number = (0..<KeySlots.most).first(where: { !numbers.contains($0) }) else {
-      throw .invalidParams("/protection", expected: "fewer than \(KeySlots.most) slots; remove one first")
+      throw .keySlot(.tooMany(KeySlots.most))
     }
     let row = KeySlots.wrap(
       root: vault.keys.root, epoch: vault.keys.epoch, by: holder, number: number, protection: protection,
@@ -78,17 +78,12 @@ extension VaultActor {
     _ = try unlockedVault()
     let rows = try keySlotRows()
     guard let row = rows.first(where: { $0.number == number }) else {
-      throw AgentFailure(.notFound, "There is no such key slot. `agent.listKeySlots` names those that are there.").with
-      {
-        $0.details = [("kind", .text("keySlot"))]
-      }
+      throw .notFound(.keySlot)
     }
     let kept = try onVault { (vault) throws(VaultFailure) in try vault.keySlotNotes() } ?? KeySlotNotes()
     // One that the vault does not know opens nothing: it may go, and does not count.
     guard !kept.knows(row) || rows.count(where: kept.knows) > 1 else {
-      throw .invalidParams("/slot", expected: "a slot that is not the last one").with {
-        $0.message = "This is the only way to the vault. Add another one first; nothing was changed."
-      }
+      throw .keySlot(.last)
     }
     let changes = [
       wipePending(for: nil), audited(.agentRemoveKeySlot, .slot(Int64(number)), .protection(row.protection)),
@@ -109,8 +104,7 @@ extension VaultActor {
   func requireOwn(_ row: KeySlotRow, of vault: Vault) throws {
     // A vault from before there were notes: what is there is believed, this once.
     guard let notes = try vault.keySlotNotes(), !notes.knows(row) else { return }
-    throw AgentFailure.slotFailed(
-      "keySlotUnknown", "A key slot is not one that this vault made. Somebody changed the store; it opened nothing.")
+    throw AgentFailure.keySlot(.unknown)
   }
 
   /// With its holder's key at hand: a slot that was rewrapped without it is wrapped as usual again.
@@ -144,8 +138,7 @@ extension VaultActor {
       guard notes.knows(row), let boxKey = notes[row.number]?.boxKey,
         let rewrapped = KeySlots.rewrap(row, root: new.root, epoch: new.epoch, to: boxKey)
       else {
-        throw .vaultDamaged(
-          "Key slot \(row.number) is not as this vault knows it. Open the vault by it once, or remove it first.")
+        throw .keySlot(.changed(row.number))
       }
       notes.note(rewrapped)
       rows.append(rewrapped)
@@ -180,12 +173,5 @@ extension VaultActor {
 
   func keySlotRows() throws(AgentFailure) -> [KeySlotRow] {
     try onStore { () throws(StoreFailure) in try store.keySlots() }
-  }
-}
-
-extension AgentFailure {
-  /// What is wrong is one slot; another may do.
-  static func slotFailed(_ reason: String, _ message: String) -> AgentFailure {
-    vaultDamaged(message).with { $0.reason = reason }
   }
 }

@@ -46,14 +46,3 @@ extension VaultActor {
     return found
   }
 }
-
-extension AgentFailure {
-  static let rolledBack = AgentFailure(
-    .rolledBack,
-    """
-    This store is an older copy of itself: what was written after it is missing, and its refresh tokens may be spent. \
-    Nothing of it was used or sent. Put the newest copy back; if there is none, start the agent once with \
-    --accept-old-store, which signs every account in it out.
-    """
-  ).with { $0.remedies = [.administrator] }
-}

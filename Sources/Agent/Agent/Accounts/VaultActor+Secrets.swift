@@ -36,7 +36,7 @@ extension VaultActor {
       }
       return value
     }
-    guard let found else { throw .secretNotFound(profile.id) }
+    guard let found else { throw .notFound(.secret, profile.id) }
     return (profile.id, found)
   }
 
@@ -57,7 +57,7 @@ extension VaultActor {
       ])
       return true
     }
-    guard wasThere else { throw .secretNotFound(profile.id) }
+    guard wasThere else { throw .notFound(.secret, profile.id) }
     return profile.id
   }
 
@@ -72,18 +72,9 @@ extension VaultActor {
       guard !isUnderPIN else { throw .dataUnderPIN(profile.id) }
       return profile
     case .signedOutSoft:
-      throw AgentFailure(
-        .dataLocked,
-        "This account is signed out, and its data is kept sealed. Sign in again as the same person to open it."
-      ).with {
-        $0.account = profile.id
-        $0.remedies = [.reauthenticate]
-      }
+      throw .dataSealed(profile.id)
     case .signedOutHard:
-      throw AgentFailure(.signedOut, "This account is signed out, and its data was erased.").with {
-        $0.account = profile.id
-        $0.remedies = [.reauthenticate]
-      }
+      throw .signedOut(profile.id, during: .erasedData)
     }
   }
 
@@ -106,14 +97,5 @@ extension Vault {
     guard let plain = try read(profile.partition, .clientSecretNames) else { return [] }
     guard let names = RecordCoding.read(plain, { $0["names"]?.strings }) else { throw .integrity }
     return Set(names)
-  }
-}
-
-extension AgentFailure {
-  fileprivate static func secretNotFound(_ account: AccountID) -> AgentFailure {
-    AgentFailure(.notFound, "This account keeps no value under that name.").with {
-      $0.account = account
-      $0.details = [("kind", .text("secret"))]
-    }
   }
 }

@@ -115,7 +115,7 @@ actor VaultActor {
         let root = try root(in: slot, by: holder)
         try load(root: root, slot: slot, holder: holder)
         return true
-      } catch  where error.isOfKey {
+      } catch  where error.concernsKey {
         // Another slot may do.
         failure = failure ?? error
       }
@@ -127,9 +127,7 @@ actor VaultActor {
   /// Makes the vault under a passphrase. Once: a vault that is there is never made again.
   func initialize(passphrase: Secret) throws(AgentFailure) {
     guard try keySlotRows().isEmpty else {
-      throw .invalidParams("", expected: "an agent that has no vault yet").with {
-        $0.message = "The vault is there already. Unlock it; nothing was changed."
-      }
+      throw .vaultExists
     }
     let parameters = PassphraseParameters.new()
     let holder = try Self.holder(parameters, passphrase: passphrase)
@@ -139,16 +137,16 @@ actor VaultActor {
   /// Unlocks by a passphrase; the wrong one changes nothing, and after a few of them the next has to wait.
   func unlock(passphrase: Secret) throws(AgentFailure) {
     guard vault == nil else { return }
-    if let wait = unlockThrottle.begin(at: clock.boot()) { throw .unlockFailed(retryAfter: wait) }
+    if let wait = unlockThrottle.begin(at: clock.boot()) { throw .passphrase(.wrong(retryAfter: wait)) }
     do throws(AgentFailure) {
       try tryUnlock(passphrase: passphrase)
       unlockThrottle.wasNotWrong()
     } catch {
-      guard error.code == .unlockFailed, error.retryAfter != nil else {
+      guard error.isWrongKey else {
         unlockThrottle.wasNotWrong()
         throw error
       }
-      throw .unlockFailed(retryAfter: unlockThrottle.wasWrong(at: clock.boot()))
+      throw .passphrase(.wrong(retryAfter: unlockThrottle.wasWrong(at: clock.boot())))
     }
   }
 
@@ -156,8 +154,7 @@ actor VaultActor {
     let slots = try keySlotRows()
       .filter { $0.protection == "passphrase" }
     guard !slots.isEmpty else {
-      throw AgentFailure(
-        .unlockFailed, "No passphrase opens this vault. `agent.initialize` makes a new one where there is none.")
+      throw .passphrase(.noSlot)
     }
     var failure: AgentFailure?
     for slot in slots {
@@ -165,27 +162,26 @@ actor VaultActor {
         let holder = try Self.holder(of: slot, passphrase: passphrase)
         try load(root: try root(in: slot, by: holder), slot: slot, holder: holder)
         return
-      } catch  where error.isOfKey {
+      } catch  where error.concernsKey {
         // A slot that somebody damaged, or put there, keeps nobody from the others. If it was wrong for one of them it
         // was a guess, and counts as one.
-        if failure?.code != .unlockFailed { failure = error }
+        if failure?.isWrongKey != true { failure = error }
       }
     }
-    throw failure ?? .unlockFailed(retryAfter: Milliseconds(1))
+    throw failure ?? .passphrase(.wrong(retryAfter: Milliseconds(1)))
   }
 
   /// The key that a passphrase makes for its slot. Takes some tenths of a second.
   static func holder(of slot: KeySlotRow, passphrase: Secret) throws(AgentFailure) -> SealingKey {
     guard let parameters = PassphraseParameters(bytes: slot.parameters) else {
-      throw .slotFailed(
-        "keySlotDamaged", "The passphrase slot asks for costs outside the bounds. It is refused, not weakened.")
+      throw .keySlot(.costsOutOfBounds)
     }
     return try holder(parameters, passphrase: passphrase)
   }
 
   static func holder(_ parameters: PassphraseParameters, passphrase: Secret) throws(AgentFailure) -> SealingKey {
     guard let holder = parameters.stretching.key(from: passphrase, salt: parameters.salt) else {
-      throw AgentFailure(.storeUnavailable, "There was not enough memory to make a key from the passphrase.")
+      throw .passphrase(.noMemory)
     }
     return holder
   }
@@ -283,9 +279,9 @@ actor VaultActor {
       return try KeySlots.unwrap(slot, by: holder, databaseID: store.databaseID)
     } catch {
       switch error {
-      case .wrongKey: throw .unlockFailed(retryAfter: Milliseconds(1))
+      case .wrongKey: throw .passphrase(.wrong(retryAfter: Milliseconds(1)))
       case .damaged:
-        throw .slotFailed("keySlotDamaged", "The key slot is damaged. Open the vault by another, or restore a backup.")
+        throw .keySlot(.damaged)
       }
     }
   }
@@ -307,11 +303,11 @@ actor VaultActor {
       throw failure
     } catch let failure as VaultFailure {
       if failure == .integrity {
-        throw .vaultDamaged("The vault's own records do not open. Restore the store from a backup.")
+        throw .vaultDamaged
       }
       throw AgentFailure(failure)
     } catch {
-      throw .vaultDamaged("The vault can't be read.")
+      throw .vaultDamaged
     }
     inboxWriter = nil
     unlockGeneration += 1
@@ -376,7 +372,7 @@ actor VaultActor {
     do {
       return try body()
     } catch {
-      throw AgentFailure(.store(error))
+      throw AgentFailure(VaultFailure.store(error))
     }
   }
 
@@ -398,19 +394,4 @@ actor VaultActor {
     lock()
     store.close()
   }
-}
-
-extension AgentFailure {
-  static func unlockFailed(retryAfter: Milliseconds) -> AgentFailure {
-    AgentFailure(.unlockFailed, "This does not open the vault. Nothing was changed; try again.").with {
-      $0.retryAfter = retryAfter
-    }
-  }
-
-  static func vaultDamaged(_ message: String) -> AgentFailure {
-    AgentFailure(.integrity, message).with { $0.remedies = [.administrator] }
-  }
-
-  /// What is wrong is the key, and not the store.
-  var isOfKey: Bool { code == .unlockFailed || reason?.hasPrefix("key") == true }
 }

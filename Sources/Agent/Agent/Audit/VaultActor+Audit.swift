@@ -73,10 +73,3 @@ extension WireAuditEntry {
     self = read
   }
 }
-
-extension AgentFailure {
-  fileprivate static let auditDamaged = AgentFailure(
-    .integrity,
-    "An entry of the audit log does not open. `audit.verify` says where; accounts and tokens are not touched."
-  ).with { $0.remedies = [.administrator] }
-}

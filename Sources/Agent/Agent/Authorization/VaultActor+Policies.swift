@@ -53,9 +53,7 @@ extension VaultActor {
   func policy(named name: String) throws(AgentFailure) -> StoredPolicy {
     let found = try onVault { (vault) throws(VaultFailure) -> StoredPolicy? in try vault.policy(named: name) }
     guard let found else {
-      throw AgentFailure(.notFound, "There is no policy of this name. `policy.list` names those that are there.").with {
-        $0.details = [("kind", .text("policy"))]
-      }
+      throw .notFound(.policy)
     }
     return found
   }
@@ -118,17 +116,4 @@ extension Vault {
   }
 
   func place(ofPolicy name: String) throws(VaultFailure) -> [UInt8] { try index("policy", name) }
-}
-
-extension AgentFailure {
-  static func policyInvalid(_ problems: PolicyProblems) -> AgentFailure {
-    AgentFailure(
-      .policyInvalid, "The policy is not as its schema wants it; data.problems says where. Nothing was changed."
-    ).with {
-      $0.details = [
-        ("problems", .objects(problems.list.map { [("pointer", $0.pointer), ("text", $0.text)] }))
-      ]
-      if problems.more > 0 { $0.details.append(("moreProblems", .number(Int64(problems.more)))) }
-    }
-  }
 }

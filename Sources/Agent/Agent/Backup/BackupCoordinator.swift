@@ -140,7 +140,7 @@ actor BackupCoordinator {
 
   /// A wrong passphrase costs what one of the vault's own does.
   private func open(_ store: any Store, by passphrase: Secret) throws(AgentFailure) -> Vault {
-    if let pause = throttle.begin(at: clock.boot()) { throw .wrongBackupPassphrase(retryAfter: pause) }
+    if let pause = throttle.begin(at: clock.boot()) { throw .backup(BackupFailure.wrongPassphrase(retryAfter: pause)) }
     do throws(BackupFormat.Failure) {
       _ = try BackupFormat.slot(of: store)
       do throws(StoreFailure) {
@@ -156,7 +156,7 @@ actor BackupCoordinator {
         throttle.wasNotWrong()
         throw .backup(error)
       }
-      throw .wrongBackupPassphrase(retryAfter: throttle.wasWrong(at: clock.boot()))
+      throw .backup(BackupFailure.wrongPassphrase(retryAfter: throttle.wasWrong(at: clock.boot())))
     }
   }
 
@@ -194,7 +194,7 @@ actor BackupCoordinator {
       return try body()
     } catch {
       if case .store(let failure) = error { throw .backup(failure) }
-      throw .damagedBackup
+      throw .backup(BackupFailure.damaged)
     }
   }
 }

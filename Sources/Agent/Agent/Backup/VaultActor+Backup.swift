@@ -23,16 +23,13 @@ extension VaultActor {
   /// Throws if the copy holds what was taken back since it was made.
   func requireStill(_ moment: BackupMoment) throws(AgentFailure) {
     guard backupMoment == moment else {
-      throw AgentFailure(
-        .overloaded,
-        "While the backup was written somebody signed out, was erased or set a PIN. None was kept; make it again."
-      ).with { $0.retryAfter = .seconds(1) }
+      throw .backup(BackupFailure.overtaken)
     }
   }
 
   func noteBackup(_ accounts: Int, includesRefreshTokens: Bool, failure: AgentFailure? = nil) throws(AgentFailure) {
     let entry = audited(
-      .agentBackup, outcome: failure.map { $0.code.name.description } ?? "ok", .accounts(Int64(accounts)),
+      .agentBackup, outcome: failure.map { $0.kind.rawValue } ?? "ok", .accounts(Int64(accounts)),
       .includesRefreshTokens(includesRefreshTokens))
     try onVault { (vault) throws(VaultFailure) in try vault.apply([entry]) }
   }

@@ -10,7 +10,7 @@ extension Call {
 
   func requireOpen() throws(AgentFailure) {
     guard case .limited(let limits) = access, !limits.areOpen(at: now) else { return }
-    throw .grantRefused
+    throw .caller(.grantRefused)
   }
 
   func sees(_ account: AccountID) -> Bool { access.covers(account) }

@@ -24,13 +24,15 @@ enum CallerAccess: Sendable {
   ) throws(AgentFailure) -> AccountID? {
     switch self {
     case .trusted: return nil
-    case .refused: throw .grantRefused
+    case .refused: throw .caller(.grantRefused)
     case .unknown:
-      guard method.underGrant == .always else { throw .grantNeeded }
+      guard method.underGrant == .always else { throw .caller(.grantNeeded) }
       return nil
     case .limited(let limits):
-      guard limits.areOpen(at: agent.environment.clock.boot()) else { throw .grantRefused }
-      guard method.underGrant == .always || limits.permission.methods.contains(method.name) else { throw .notCovered }
+      guard limits.areOpen(at: agent.environment.clock.boot()) else { throw .caller(.grantRefused) }
+      guard method.underGrant == .always || limits.permission.methods.contains(method.name) else {
+        throw .caller(.notCovered)
+      }
       return try selector.map { (selector) throws(AgentFailure) in try limits.account(selector, agent.tokenCache) }
     }
   }
@@ -59,18 +61,19 @@ enum CallerAccess: Sendable {
   }
 
   /// What the caller is told of a failure: nothing of an account that is not its own, not even that there is one.
-  func told(_ error: AgentFailure, at now: BootInstant) -> AgentFailure {
+  func told(_ error: RPCError, at now: BootInstant) -> RPCError {
     guard case .limited(let limits) = self else { return error }
-    guard limits.areOpen(at: now) else { return .grantRefused }
-    if error.code == .accountNotFound { return .notCovered }
-    if let account = error.account, !covers(account) { return .notCovered }
+    let notCovered = RPCError(AgentFailure.caller(.notCovered))
+    guard limits.areOpen(at: now) else { return RPCError(AgentFailure.caller(.grantRefused)) }
+    if error.code == .accountNotFound { return notCovered }
+    if let account = error.account, !covers(account) { return notCovered }
     var told = error
     told.details = error.details.compactMap { name, value in
       guard case .texts(let texts) = value else { return (name, value) }
       let known = texts.filter { AccountID($0).map(covers) ?? true }
       return known.isEmpty && !texts.isEmpty ? nil : (name, .texts(known))
     }
-    return error.code == .accountAmbiguous && told.details.isEmpty ? .notCovered : told
+    return error.code == .accountAmbiguous && told.details.isEmpty ? notCovered : told
   }
 }
 
@@ -78,31 +81,14 @@ extension EffectiveGrant {
   /// The covered account that a selector means. One that is not covered and one that is not there are the same.
   func account(_ selector: AccountSelector, _ tokenCache: TokenCache) throws(AgentFailure) -> AccountID {
     if case .id(let id) = selector {
-      guard permission.accounts.contains(id) else { throw .notCovered }
+      guard permission.accounts.contains(id) else { throw .caller(.notCovered) }
       return id
     }
     // Names are sealed now, so that nobody can say whose this one is.
     guard tokenCache.isOpen else { throw .locked }
     let meant = tokenCache.accounts(selector: selector).filter(permission.accounts.contains)
-    guard let account = meant.first else { throw .notCovered }
+    guard let account = meant.first else { throw .caller(.notCovered) }
     guard meant.count == 1 else { throw .accountAmbiguous(meant.sorted()) }
     return account
   }
-}
-
-extension AgentFailure {
-  /// The same for a method, an account that is there, and one that is not.
-  static let notCovered = AgentFailure(
-    .notPermitted,
-    "The grant of this connection does not cover this. Nothing was done; whoever made it may make another.")
-
-  static let grantNeeded = AgentFailure(
-    .notPermitted,
-    "This agent takes nobody without a grant. Say yours in `agent.hello`; the person makes one by `lanyard grant create`."
-  ).with { $0.reason = "grantNeeded" }
-
-  static let grantRefused = AgentFailure(
-    .notPermitted,
-    "This connection's grant was not taken, has ended, or was revoked. Nothing is done on it any more: connect again."
-  ).with { $0.reason = "grantRefused" }
 }

@@ -62,8 +62,8 @@ final class CallerGrantTable: Sendable {
     _ secret: Secret, on connection: UInt64, from access: CallerAccess, end: @escaping @Sendable () -> Void
   ) throws(AgentFailure) -> CallerAccess {
     switch access {
-    case .refused: throw .grantRefused
-    case .limited(let limits) where !limits.areOpen(at: clock.boot()): throw .grantRefused
+    case .refused: throw .caller(.grantRefused)
+    case .limited(let limits) where !limits.areOpen(at: clock.boot()): throw .caller(.grantRefused)
     case .trusted, .limited, .unknown: break
     }
     let hash = CallerGrant.hash(of: secret)
@@ -77,7 +77,9 @@ final class CallerGrantTable: Sendable {
       var found: CallerGrant?
       // All of them, whichever it is: how long this takes tells nothing.
       for grant in grants.values where equalInConstantTime(hash, grant.hash) { found = grant }
-      guard let found, var limits = state.limits(of: found, left, at: clock.boot()) else { throw .grantRefused }
+      guard let found, var limits = state.limits(of: found, left, at: clock.boot()) else {
+        throw .caller(.grantRefused)
+      }
       if case .limited(let before) = access {
         // Said again it changes nothing, however often.
         if before.grants.contains(found.name) { return before }

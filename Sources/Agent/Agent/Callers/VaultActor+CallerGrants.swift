@@ -25,7 +25,7 @@ extension VaultActor {
       accounts: accounts, patterns: patterns, createdAt: now,
       lifetime: try lifetime(params.expiresInSeconds.map { .seconds(Int64($0)) }, within: call.limits),
       makers: call.limits?.grants ?? [])
-    if let limits = call.limits, !grant.permission.isWithin(limits.permission) { throw .notCovered }
+    if let limits = call.limits, !grant.permission.isWithin(limits.permission) { throw .caller(.notCovered) }
     let over = callerGrants.over
     guard
       try onVault({ (vault) throws(VaultFailure) in try vault.callerGrants() }).count - over.count < CallerGrant.most
@@ -48,7 +48,7 @@ extension VaultActor {
   private func lifetime(_ wanted: Milliseconds?, within limits: EffectiveGrant?) throws(AgentFailure) -> Milliseconds? {
     guard let until = limits?.until else { return wanted }
     let left = until - clock.boot()
-    guard wanted ?? left <= left else { throw .notCovered }
+    guard wanted ?? left <= left else { throw .caller(.notCovered) }
     return wanted ?? left
   }
 
@@ -61,9 +61,7 @@ extension VaultActor {
   /// Ends a grant and all that it made: durable when it returns, and connections that use them have none any more.
   func revokeGrant(_ name: String, for call: Call) throws(AgentFailure) {
     guard try grants(for: call).contains(where: { $0.name == name }) else {
-      throw AgentFailure(.notFound, "There is no such grant: it was revoked, has ended, or was never made.").with {
-        $0.details = [("kind", .text("grant"))]
-      }
+      throw .notFound(.callerGrant)
     }
     let family = callerGrants.family(of: name)
     let ended =

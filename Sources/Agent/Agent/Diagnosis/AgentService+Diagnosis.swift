@@ -64,7 +64,7 @@ extension AgentService {
   /// The same for a store that can't be opened.
   public static func check(of failure: StoreFailure) -> [UInt8] {
     var findings = Findings()
-    findings.add(AgentFailure(.store(failure)), "store")
+    findings.add(AgentFailure(VaultFailure.store(failure)), "store")
     return line(findings.list)
   }
 

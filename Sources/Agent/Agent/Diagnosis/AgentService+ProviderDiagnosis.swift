@@ -34,7 +34,7 @@ extension AgentService {
   }
 
   private func remedy(for error: AgentFailure) -> String {
-    switch error.code {
+    switch error.kind {
     case .offline: "Connect to the network. Meanwhile what is cached is served."
     case .untrustedServer:
       "Do not sign in there before whoever administers it has explained this: somebody may stand in between."

@@ -80,7 +80,7 @@ extension VaultActor {
         "End the agent, and put back a copy of the whole state directory that is newer than the last sign-in.",
         "Without one: move the state directory away, start anew, and `lanyard restore` a backup.")
     } catch {
-      findings.add(AgentFailure(.store(error)), "store")
+      findings.add(AgentFailure(VaultFailure.store(error)), "store")
     }
     return findings
   }
@@ -91,7 +91,7 @@ extension VaultActor {
     do throws(AgentFailure) {
       try onVault(account: id) { (vault) throws(VaultFailure) in try vault.check(profile.partition) }
     } catch {
-      guard error.code == .integrity else {
+      guard error.kind == .integrity else {
         findings.add(error, "accountRecords")
         return findings
       }
@@ -172,7 +172,7 @@ extension VaultActor {
 extension Findings {
   /// What could not be looked at, as its error says.
   mutating func add(_ error: AgentFailure, _ check: String) {
-    switch error.code {
+    switch error {
     case .rolledBack:
       problem(
         "vault",
@@ -180,17 +180,19 @@ extension Findings {
         "Put the newest copy of the state directory back.",
         "If there is none: `lanyard-agent --accept-old-store` once. It signs every account in it out, and destroys its refresh tokens without sending any; sign in again then."
       )
-    case .storeUnavailable where error.reason == StoreFailure.full.reason:
+    case .vault(.store(.full), _):
       problem(check, "The disk under the store is full. Nothing was lost.", "Make room on it.")
-    case .storeUnavailable where error.reason == "newerSchema":
+    case .vault(.store(.newerSchema), _):
       problem(check, "A later version of the agent wrote this store.", "Update Lanyard.")
-    case .storeUnavailable where error.reason == StoreFailure.unsafePermissions.reason:
+    case .vault(.store(.unsafePermissions), _):
       problem(
         check, "Others could read or replace the store's files, or something else stands in their place.",
         "Give the state directory to yourself alone: `chmod 700` it, and `chmod 600` what is in it.")
-    case .storeUnavailable where error.reason != StoreFailure.corrupt.reason:
+    case .vault(.store(let failure), _) where failure != .corrupt:
       problem(check, error.message, "Mend the disk, or make the store writable again.")
-    case .agentLocked: notice(check, "The vault is locked.", "`lanyard unlock`")
+    case .passphrase(.noMemory):
+      problem(check, error.message, "Mend the disk, or make the store writable again.")
+    case .locked: notice(check, "The vault is locked.", "`lanyard unlock`")
     default:
       problem(
         check, error.message,

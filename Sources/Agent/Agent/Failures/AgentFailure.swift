@@ -1,2 +1,182 @@
-/// What the agent's own functions fail with. For now the error of the contract itself.
-typealias AgentFailure = RPCError
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+
+/// Why the agent does not do what it is asked: one case a failure, with its own facts.
+///
+/// It knows nothing of the wire. `RPCError` translates it to the contract, at one place; decisions are taken on its cases
+/// and never on texts.
+enum AgentFailure: Error, Sendable {
+  // MARK: the request
+
+  /// The vault is locked.
+  case locked
+  /// The agent is ending, and begins no work.
+  case shuttingDown
+  /// The caller cancelled the request, or went away.
+  case cancelled
+  /// The time that the request allowed ran out. Work that the account owns goes on.
+  case timedOut(AccountID)
+  /// A bound was reached; `what` names it for a person.
+  case overloaded(_ what: String, retryAfter: Milliseconds = .seconds(1))
+  /// A parameter that the schema can't judge: its JSON Pointer, and what it must be.
+  case invalidParameter(_ path: String, expected: String)
+  /// The client speaks another version of the protocol.
+  case unsupportedProtocol(supported: String)
+  /// Something that a request names does not exist.
+  case notFound(MissingThing, AccountID? = nil)
+  case caller(CallerFailure)
+
+  // MARK: accounts
+
+  case accountNotFound
+  case noActiveAccount
+  case accountAmbiguous([AccountID])
+  case signedOut(AccountID, during: SignedOutUse = .use)
+  /// Soft sign-out keeps the data sealed until the same person signs in again.
+  case dataSealed(AccountID)
+  /// The data key is under the account's PIN.
+  case dataUnderPIN(AccountID?)
+  /// No token can be given.
+  case token(TokenMachine.Refusal, AccountID)
+  case rights(RightsFailure, AccountID? = nil)
+  case signIn(SignInFailure)
+  case stepUp(StepUpFailure, AccountID, StepUpMethod)
+  case policyInvalid(PolicyProblems)
+
+  // MARK: providers
+
+  case provider(ProviderFailure)
+
+  // MARK: the vault
+
+  case vault(VaultFailure, AccountID? = nil)
+  case passphrase(PassphraseFailure)
+  case keySlot(KeySlotFailure)
+  /// The key source of this protection gives no key.
+  case key(KeySourceFailure, of: String)
+  /// There is a slot of this protection and no key for it.
+  case keyGone(of: String)
+  /// The vault exists already.
+  case vaultExists
+  /// The vault's own records do not open.
+  case vaultDamaged
+  /// The store is older than its anchor.
+  case rolledBack
+  case auditDamaged
+  case backup(BackupFailure)
+}
+
+/// Things that a request can name and that may be missing.
+enum MissingThing: Hashable, Sendable {
+  case signIn, revocation, keySlot, secret, policy, callerGrant, subscription, snapshot, file
+  case stepUp(StepUpMethod)
+}
+
+/// What a signed-out account was wanted for.
+enum SignedOutUse: Sendable {
+  case use, signOut, activation, erasedData
+}
+
+/// What a caller may not do.
+enum CallerFailure: Hashable, Sendable {
+  /// The grant does not cover this method or account, or there is no such account: the same for each.
+  case notCovered
+  /// The agent serves only callers with a grant.
+  case grantNeeded
+  /// The grant was refused, has ended, or was revoked.
+  case grantRefused
+}
+
+extension AgentFailure {
+  /// What is wrong is the key, and not the store: another slot may open the vault.
+  var concernsKey: Bool {
+    switch self {
+    case .passphrase(.wrong), .passphrase(.noSlot), .key, .keyGone, .keySlot(.damaged), .keySlot(.costsOutOfBounds),
+      .keySlot(.unknown):
+      true
+    default: false
+    }
+  }
+
+  /// The key source has a key that only a person can unlock.
+  var takesAPerson: Bool { if case .key(.locked, _) = self { true } else { false } }
+
+  /// A wrong passphrase, or a key that is not the slot's.
+  var isWrongKey: Bool { if case .passphrase(.wrong) = self { true } else { false } }
+
+  /// The vault was locked before this could be done.
+  var isLocked: Bool {
+    switch self {
+    case .locked, .vault(.locked, _): true
+    default: false
+    }
+  }
+
+  /// The disk failed.
+  var storeFailure: StoreFailure? {
+    switch self {
+    case .vault(.store(let failure), _): failure
+    default: nil
+    }
+  }
+}
+
+extension AgentFailure {
+  /// The failure of the vault, told for an account.
+  init(_ failure: VaultFailure, account: AccountID? = nil) {
+    switch failure {
+    case .locked: self = .locked
+    case .dataLocked: self = .dataUnderPIN(account)
+    case .integrity, .store: self = .vault(failure, account)
+    }
+  }
+
+  /// The same request may succeed later without the person's help.
+  var mayPass: Bool {
+    switch kind {
+    case .agentLocked, .shuttingDown, .overloaded, .requestCancelled, .timedOut, .unlockFailed, .offline,
+      .providerUnavailable, .stepUpThrottled, .storeUnavailable:
+      true
+    default: false
+    }
+  }
+
+  /// The account that the failure is about; nil where it is about none.
+  var account: AccountID? {
+    switch self {
+    case .timedOut(let id), .signedOut(let id, _), .dataSealed(let id), .token(_, let id), .stepUp(_, let id, _): id
+    case .notFound(_, let id), .dataUnderPIN(let id), .rights(_, let id), .vault(_, let id),
+      .provider(.damaged(let id)):
+      id
+    case .signIn(.answerRejected(let failure, _)), .signIn(.importedTokenSpent(let failure)): failure.account
+    default: nil
+    }
+  }
+
+  /// The same failure, told for an account, where it names none yet.
+  func told(for id: AccountID) -> AgentFailure {
+    switch self {
+    case .vault(let failure, nil): .vault(failure, id)
+    case .rights(let failure, nil): .rights(failure, id)
+    case .dataUnderPIN(nil): .dataUnderPIN(id)
+    default: self
+    }
+  }
+
+  /// After this pause the same request may succeed; nil where no pause is known.
+  var retryAfter: Milliseconds? {
+    switch self {
+    case .overloaded(_, let pause), .token(.offline(let pause), _), .token(.unavailable(let pause), _): pause
+    case .vault(.store, _), .backup(.store), .token(.store, _): .seconds(5)
+    case .backup(.overtaken): .seconds(1)
+    case .rights(.unavailable(_, let pause), _), .provider(.registrationUnavailable(let pause)),
+      .signIn(.exchange(.transient(_, let pause))):
+      pause
+    case .passphrase(.wrong(let pause)), .backup(.wrongPassphrase(let pause)), .stepUp(.throttled(let pause, _), _, _):
+      pause
+    case .signIn(.answerRejected(let failure, _)), .signIn(.importedTokenSpent(let failure)): failure.retryAfter
+    default: nil
+    }
+  }
+}

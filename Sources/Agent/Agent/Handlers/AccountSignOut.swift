@@ -22,7 +22,7 @@ enum AccountSignOutHandler: MethodHandler {
   ) async throws(AgentFailure) -> AccountSignOut.Result {
     let account = agent.accounts.account(id)
     let done = try await agent.vault.signOut(id, params.mode, accessTokens: await account.liveTokens)
-    await account.release(AgentFailure(TokenMachine.Refusal.signedOut, account: id))
+    await account.release(AgentFailure.token(.signedOut, id))
     agent.tokenCache.setState(.signedOut, of: id)
     // Who watches hears of it now; what became of the token is told when that is known.
     agent.events.publish(SessionStateChangedEvent(state: .signedOut, previous: done.previousState), account: id)

@@ -10,7 +10,7 @@ enum AgentAddKeySlotHandler: MethodHandler {
     let vault = call.agent.vault
     guard params.protection == .passphrase else {
       guard params.passphrase == nil, params.prompt == nil else {
-        throw .invalidParams("/protection", expected: "passphrase, since a passphrase is given")
+        throw .invalidParameter("/protection", expected: "passphrase, since a passphrase is given")
       }
       _ = try await vault.keySlotList()
       await vault.askForKeys(for: params.protection.rawValue)
@@ -23,8 +23,8 @@ enum AgentAddKeySlotHandler: MethodHandler {
     switch (params.passphrase, params.prompt) {
     case (let given?, nil): passphrase = given
     case (nil, .some): passphrase = try await call.agent.typedPassphrase(.newPassphrase)
-    case (nil, nil): throw .invalidParams("/passphrase", expected: "a passphrase, or a prompt that asks for it")
-    case (.some, .some): throw .invalidParams("/prompt", expected: "a passphrase or a prompt, not both")
+    case (nil, nil): throw .invalidParameter("/passphrase", expected: "a passphrase, or a prompt that asks for it")
+    case (.some, .some): throw .invalidParameter("/prompt", expected: "a passphrase or a prompt, not both")
     }
     // Here and not in the registry, which serves others meanwhile.
     let parameters = PassphraseParameters.new()

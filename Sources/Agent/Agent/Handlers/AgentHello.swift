@@ -7,10 +7,7 @@ enum AgentHelloHandler: OrderedMethodHandler {
     // First: whatever else is wrong with this hello, who asked to be limited is.
     if let grant = params.grant { try call.connection.present(grant) }
     if let wanted = params.`protocol`, wanted != AgentContract.protocolVersion {
-      throw AgentFailure(.unsupportedProtocol, "This agent speaks another version of the protocol. See data.supported.")
-        .with {
-          $0.details = [("supported", .texts([AgentContract.protocolVersion]))]
-        }
+      throw .unsupportedProtocol(supported: AgentContract.protocolVersion)
     }
     call.connection.clientName = params.client.name
     return AgentHello.Result(

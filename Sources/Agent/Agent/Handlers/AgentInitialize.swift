@@ -9,7 +9,7 @@ enum AgentInitializeHandler: MethodHandler {
     switch params.protection {
     case .passphrase:
       guard let passphrase = params.passphrase else {
-        throw .invalidParams("/passphrase", expected: "a passphrase, since it protects the vault")
+        throw .invalidParameter("/passphrase", expected: "a passphrase, since it protects the vault")
       }
       try await call.agent.unlock(.agentInitialize) { (vault) async throws(AgentFailure) in
         try await vault.initialize(passphrase: passphrase)
@@ -22,10 +22,10 @@ enum AgentInitializeHandler: MethodHandler {
       try await call.agent.unlock(.agentInitialize) { (vault) async throws(AgentFailure) in
         // Once, whatever protects it: opening one that is there is `agent.unlock`.
         guard try await !vault.summary().isInitialized else {
-          throw .invalidParams("", expected: "a vault that is not made yet")
+          throw .invalidParameter("", expected: "a vault that is not made yet")
         }
         guard try await vault.open(protection: protection) == .open else {
-          throw .invalidParams("/protection", expected: "the protection that this agent was started with")
+          throw .invalidParameter("/protection", expected: "the protection that this agent was started with")
         }
       }
     }

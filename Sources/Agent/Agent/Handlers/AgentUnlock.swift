@@ -14,7 +14,7 @@ enum AgentUnlockHandler: MethodHandler {
     try await agent.unlock(.agentUnlock) { (vault) async throws(AgentFailure) in
       if let given { return try await vault.unlock(passphrase: given) }
       guard try await vault.openAgain() else {
-        throw .invalidParams("/passphrase", expected: "the passphrase of the vault")
+        throw .invalidParameter("/passphrase", expected: "the passphrase of the vault")
       }
     }
     return AgentUnlock.Result(locked: false)

@@ -5,9 +5,7 @@ enum EventUnsubscribeHandler: OrderedMethodHandler {
 
   static func handle(_ params: EventUnsubscribe.Params, _ call: Call) throws(AgentFailure) -> EventUnsubscribe.Result {
     guard call.agent.events.unsubscribe(params.subscription, connection: call.connection.id) else {
-      throw AgentFailure(.notFound, "This connection has no such subscription.").with {
-        $0.details = [("kind", .text("subscription"))]
-      }
+      throw .notFound(.subscription)
     }
     return EventUnsubscribe.Result(subscription: params.subscription)
   }

@@ -12,7 +12,8 @@ enum GrantCreateHandler: MethodHandler {
       guard let pattern = MethodPattern(text),
         ServedMethods.namesUnderGrants.contains(where: { pattern.covers($0.name, mustBeNamed: $0.mustBeNamed) })
       else {
-        throw .invalidParams("/methods/\(index)", expected: "a method of the contract, a name space as token.*, or *")
+        throw .invalidParameter(
+          "/methods/\(index)", expected: "a method of the contract, a name space as token.*, or *")
       }
       if !patterns.contains(pattern) { patterns.append(pattern) }
     }

@@ -8,7 +8,7 @@ enum ProviderAddHandler: MethodHandler {
 
   static func handle(_ params: ProviderAdd.Params, _ call: Call) async throws(AgentFailure) -> ProviderAdd.Result {
     if params.clientId == nil, params.clientSecret != nil || params.clientKey != nil {
-      throw .invalidParams("/clientId", expected: "the id of the client whose secret or key is given")
+      throw .invalidParameter("/clientId", expected: "the id of the client whose secret or key is given")
     }
     let preset = try params.preset.map { name throws(AgentFailure) in try ProviderPreset.asked(name) }
     try await call.agent.vault.requireFreeProvider(params.name)
@@ -33,8 +33,9 @@ enum ProviderAddHandler: MethodHandler {
         try await call.agent.discover(&provider)
       } catch {
         // Who forgot it hears that first.
-        guard params.clientId == nil, error.code == .offline || error.reason == "noDiscovery" else { throw error }
-        throw .clientIDMissing(error.message)
+        guard params.clientId == nil, case .provider(.document(let failure)) = error, failure.leavesRegistrationUnknown
+        else { throw error }
+        throw .provider(.clientIDMissing(.document(failure)))
       }
     }
     if params.clientId == nil { try await call.agent.register(&provider) }

@@ -30,7 +30,7 @@ enum ProviderUpdateHandler: MethodHandler {
     if params.clientId != nil {
       provider.registration = nil
     } else if issuerChanged, provider.registration != nil {
-      throw .invalidParams("/clientId", expected: "the id of a client that the new issuer knows")
+      throw .invalidParameter("/clientId", expected: "the id of a client that the new issuer knows")
     }
     if issuerChanged { provider.forgetMetadata() }
     if !provider.configuration.knowsItsEndpoints, provider.metadata == nil {

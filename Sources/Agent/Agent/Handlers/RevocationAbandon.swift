@@ -8,7 +8,7 @@ enum RevocationAbandonHandler: MethodHandler {
   ) async throws(AgentFailure) -> RevocationAbandon.Result {
     guard let entry = try await call.agent.vault.outbox(for: call).first(where: { $0.name == params.revocation })
     else {
-      throw .revocationNotFound
+      throw .notFound(.revocation)
     }
     try await call.agent.revocations.abandon(entry)
     return RevocationAbandon.Result(revocation: params.revocation)

@@ -11,15 +11,9 @@ enum RevocationRetryHandler: MethodHandler {
     let entries = try await vault.outbox(for: call).filter {
       params.revocation == nil || $0.name == params.revocation
     }
-    guard params.revocation == nil || !entries.isEmpty else { throw .revocationNotFound }
+    guard params.revocation == nil || !entries.isEmpty else { throw .notFound(.revocation) }
     for entry in entries { _ = await call.agent.revocations.send(entry) }
     return RevocationRetry.Result(
       revocations: try await vault.outbox(for: call).map { WireRevocation($0, call.agent.time) })
   }
-}
-
-extension AgentFailure {
-  static let revocationNotFound = AgentFailure(
-    .notFound, "There is no such revocation: it was confirmed, abandoned, or never queued."
-  ).with { $0.details = [("kind", .text("revocation"))] }
 }

@@ -9,14 +9,14 @@ enum SignInBeginHandler: MethodHandler {
     var wishes = SignInJob.Wishes(alias: params.alias, scopes: params.scopes, prompt: params.prompt)
     if params.prompt != nil, params.flow == .device {
       // RFC 8628 has no such parameter. Whoever asks for a new login must not believe that there was one.
-      throw .invalidParams("/prompt", expected: "no prompt with the flow device, which has none")
+      throw .invalidParameter("/prompt", expected: "no prompt with the flow device, which has none")
     }
     // Nobody new is let in by a caller that is limited to some accounts.
-    guard params.account != nil || call.limits == nil else { throw .notCovered }
+    guard params.account != nil || call.limits == nil else { throw .caller(.notCovered) }
     if let selector = params.account {
       let profile = try await call.agent.vault.profile(call.pinned(selector))
       guard profile.provider == params.provider else {
-        throw .invalidParams("/provider", expected: "the provider of the account that signs in again")
+        throw .invalidParameter("/provider", expected: "the provider of the account that signs in again")
       }
       wishes.account = profile.id
       wishes.loginHint = profile.loginHint

@@ -12,23 +12,12 @@ enum SnapshotGetHandler: MethodHandler {
 
   static func snapshot(of profile: AccountProfile, _ call: Call) async throws(AgentFailure) -> WireSnapshot {
     guard let (snapshot, _) = try await call.agent.accounts.account(profile.id).snapshot() else {
-      throw .snapshotNotFound(profile.id)
+      throw .notFound(.snapshot, profile.id)
     }
     return WireSnapshot(
       account: profile.id, roles: snapshot.roles.sorted(), scopes: snapshot.scopes.names,
       entitlements: snapshot.entitlements.sorted(),
       fetchedAt: call.agent.time.wall(snapshot.fetchedAt.time, of: profile.provider), version: Int(snapshot.version),
       source: WireSnapshotSource(rawValue: snapshot.source.rawValue) ?? .refresh)
-  }
-}
-
-extension AgentFailure {
-  fileprivate static func snapshotNotFound(_ account: AccountID) -> AgentFailure {
-    AgentFailure(.notFound, "Nothing is known yet of what this account may do. `snapshot.refresh` asks its provider.")
-      .with {
-        $0.account = account
-        $0.remedies = [.connect]
-        $0.details = [("kind", .text("snapshot"))]
-      }
   }
 }

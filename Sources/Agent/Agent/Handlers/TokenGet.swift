@@ -19,7 +19,7 @@ enum TokenGetHandler: MethodHandler {
     let answer = try await withDeadline(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
       () async throws(AgentFailure) in try await account.token(key, demand)
     }
-    guard let answer else { throw AgentFailure.timedOut.with { $0.account = account.id } }
+    guard let answer else { throw .timedOut(account.id) }
     return WireToken(answer)
   }
 }

@@ -10,7 +10,7 @@ enum TokenRejectHandler: MethodHandler {
     let account = try await call.agent.accounts.actor(params.account)
     if let challenge = params.challenge, let claims = StepUpChallenge.claims(in: challenge) {
       // No exchange can answer this: the provider wants the person (RFC 9470 §3).
-      throw AgentFailure(TokenMachine.Refusal.interaction(claims: claims.isEmpty ? nil : claims), account: account.id)
+      throw .token(.interaction(claims: claims.isEmpty ? nil : claims), account.id)
     }
     return WireToken(try await account.replacement(of: params.fingerprint))
   }

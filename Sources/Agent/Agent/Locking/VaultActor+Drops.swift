@@ -12,7 +12,7 @@ extension VaultActor {
     do throws(StoreFailure) {
       try store.commit([.put(row)])
     } catch {
-      throw AgentFailure(.store(error))
+      throw AgentFailure(VaultFailure.store(error))
     }
   }
 

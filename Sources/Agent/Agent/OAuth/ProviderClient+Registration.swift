@@ -13,27 +13,18 @@ extension ProviderClient {
     switch await send(request("POST", endpoint, fields: fields, body: registrationRequest)) {
     case .response(let response) where (200...299).contains(response.status):
       if let answer = ClientRegistration.Answer(body: response.body) { return answer }
-      throw AgentFailure(
-        .providerMisconfigured, "The provider registered a client that this agent can't be. " + Self.byHand
-      ).with { $0.reason = "registrationRefused" }
+      throw .provider(.unsuitableRegistration)
     case .response(let response):
       let refusal = TokenEndpointRefusal(response, now: environment.clock.wall())
       if refusal.status == 429 || refusal.status >= 500 {
-        throw AgentFailure(
-          .providerUnavailable, "The provider could not answer now. Nothing was changed; try again later."
-        )
-        .with { $0.retryAfter = refusal.retryAfter.map { min($0, FailureClassifier.longestPause) } }
+        throw .provider(
+          .registrationUnavailable(retryAfter: refusal.retryAfter.map { min($0, FailureClassifier.longestPause) }))
       }
-      throw AgentFailure(.providerMisconfigured, "The provider does not let this agent register itself. " + Self.byHand)
-        .with {
-          $0.reason = "registrationRefused"
-          if let error = refusal.error, Self.errors.contains(error) {
-            $0.details = [("providerError", .text(error))]
-          }
-        }
-    case .notConnected: throw DocumentFailure.offline.explained
-    case .untrusted: throw DocumentFailure.untrusted.explained
-    case .unknown: throw DocumentFailure.unavailable(status: 0).explained
+      let error = refusal.error.flatMap { Self.errors.contains($0) ? $0 : nil }
+      throw .provider(.registrationRefused(error: error))
+    case .notConnected: throw .provider(.document(.offline))
+    case .untrusted: throw .provider(.document(.untrusted))
+    case .unknown: throw .provider(.document(.unavailable(status: 0)))
     }
   }
 
@@ -42,10 +33,6 @@ extension ProviderClient {
     guard let url = registration.managementURL, let token = registration.accessToken else { return }
     _ = await send(request("DELETE", url, fields: [.bearer(token)], body: nil))
   }
-
-  static let byHand =
-    "Register one there, as a native or desktop application with the redirect http://127.0.0.1/callback, and give its "
-    + "clientId."
 
   /// RFC 7591 §3.2.2, RFC 6750 §3.1.
   private static let errors = [

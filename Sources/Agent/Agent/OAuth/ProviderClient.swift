@@ -108,10 +108,6 @@ struct ProviderClient: Sendable {
 
   // MARK: documents
 
-  enum DocumentFailure: Error, Sendable {
-    case offline, untrusted, unavailable(status: Int), malformed
-  }
-
   /// Reads a public JSON document.
   func document<Result>(
     _ url: String, bearer: Secret? = nil, _ read: (JSONNode) -> Result?

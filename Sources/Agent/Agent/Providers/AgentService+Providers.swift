@@ -11,7 +11,7 @@ extension AgentService {
   /// Registers the agent at a provider that is being added without a client of its own.
   func register(_ provider: inout Provider) async throws(AgentFailure) {
     guard let endpoint = provider.endpoints.registration else {
-      throw .clientIDMissing("This provider registers no programs by itself. " + ProviderClient.byHand)
+      throw .provider(.clientIDMissing(.notOffered))
     }
     let answer = try await client(of: provider).register(at: endpoint)
     provider.configuration.clientID = answer.clientID
@@ -25,14 +25,5 @@ extension AgentService {
     guard let registration = provider.registration else { return }
     let client = client(of: provider)
     background.start { await client.unregister(registration) }
-  }
-}
-
-extension AgentFailure {
-  /// There is no client id, and no way to get one now.
-  static func clientIDMissing(_ why: String) -> AgentFailure {
-    .invalidParams(
-      "/clientId", expected: "the id of a client that the provider knows, where the agent can't register itself"
-    ).with { $0.message = why }
   }
 }

@@ -59,7 +59,7 @@ final class MetadataRefresher: Sendable {
     // An answer that came to a locked agent is no reason to ask: nothing could be remembered.
     guard await vault.vaultIsOpen else { return }
     let client = ProviderClient(provider: provider, environment: environment, time: time)
-    do throws(ProviderClient.DocumentFailure) {
+    do throws(DocumentFailure) {
       let metadata = try await client.discover(wholly: true)
       try? await vault.remember(metadata, of: provider.configuration)
     } catch {
@@ -68,7 +68,7 @@ final class MetadataRefresher: Sendable {
   }
 }
 
-extension ProviderClient.DocumentFailure {
+extension DocumentFailure {
   /// For the log.
   fileprivate var word: String {
     switch self {

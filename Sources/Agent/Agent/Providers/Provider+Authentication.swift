@@ -34,7 +34,7 @@ extension Provider {
       guard let key = ClientKey(clientKey), let own = signer.algorithm(of: key.material),
         signer.sign([], by: key.material, algorithm: key.algorithm ?? own) != nil
       else {
-        throw .invalidParams(
+        throw .invalidParameter(
           "/clientKey",
           expected: "a private key as PEM without a passphrase, or as a JWK: RSA of 2048 bits or more, P-256, P-384 or "
             + "Ed25519")
@@ -45,10 +45,10 @@ extension Provider {
     switch configuration.tokenEndpointAuthMethod {
     case .clientSecretBasic?, .clientSecretPost?:
       guard clientSecret == nil else { return }
-      throw .invalidParams("/tokenEndpointAuthMethod", expected: "a clientSecret with this method")
+      throw .invalidParameter("/tokenEndpointAuthMethod", expected: "a clientSecret with this method")
     case .privateKeyJWT?:
       guard clientKey == nil else { return }
-      throw .invalidParams("/tokenEndpointAuthMethod", expected: "a clientKey with this method")
+      throw .invalidParameter("/tokenEndpointAuthMethod", expected: "a clientKey with this method")
     case .publicClient?, nil: return
     }
   }

@@ -23,7 +23,7 @@ extension ProviderConfiguration {
   /// Applies the changes, or says which one can't be. What the schema can't say is judged here.
   mutating func apply(_ changes: ProviderChanges) throws(AgentFailure) {
     guard let url = HTTPURL(issuer), url.scheme == .https || url.isLoopback, url.query == nil else {
-      throw .invalidParams("/issuer", expected: "an https URL without a query; http only on a loopback host")
+      throw .invalidParameter("/issuer", expected: "an https URL without a query; http only on a loopback host")
     }
     if let scopes = changes.scopes { self.scopes = scopes }
     if let resources = changes.resources { self.resources = resources }
@@ -39,14 +39,14 @@ extension ProviderConfiguration {
       switch (tenant.claim, tenant.value) {
       case (let claim?, nil): self.tenant = .claim(claim)
       case (nil, let value?): self.tenant = .value(value)
-      default: throw .invalidParams("/tenant", expected: "either claim or value")
+      default: throw .invalidParameter("/tenant", expected: "either claim or value")
       }
     }
     if let rules = changes.authorization {
       if let text = rules.entitlementsUrl {
         // The access token goes there.
         guard let url = HTTPURL(text), url.scheme == .https || url.isLoopback else {
-          throw .invalidParams(
+          throw .invalidParameter(
             "/authorization/entitlementsUrl", expected: "an https URL; http only on a loopback host")
         }
       }
@@ -57,7 +57,7 @@ extension ProviderConfiguration {
     if let scope = changes.revocationScope { revocationScope = .init(rawValue: scope.rawValue) ?? revocationScope }
     if let uri = changes.postLogoutRedirectURI {
       guard let url = HTTPURL(uri), url.scheme == .https || url.isLoopback, !uri.contains("#") else {
-        throw .invalidParams(
+        throw .invalidParameter(
           "/postLogoutRedirectUri", expected: "an https URL without a fragment; http only on a loopback host")
       }
       postLogoutRedirectURI = uri
@@ -90,7 +90,7 @@ extension ServerMetadata.Endpoints {
   private static func url(_ name: String, _ text: String?) throws(AgentFailure) -> String? {
     guard let text else { return nil }
     guard let url = HTTPURL(text), url.scheme == .https || url.isLoopback else {
-      throw .invalidParams("/endpoints/" + name, expected: "an https URL; http only on a loopback host")
+      throw .invalidParameter("/endpoints/" + name, expected: "an https URL; http only on a loopback host")
     }
     return text
   }
@@ -101,13 +101,15 @@ extension ProviderConfiguration.Redirect {
     self.init()
     if let host = wire.host {
       guard let url = HTTPURL("http://\(host)/"), url.isLoopback else {
-        throw .invalidParams("/redirect/host", expected: "a loopback host")
+        throw .invalidParameter("/redirect/host", expected: "a loopback host")
       }
       self.host = host
     }
     port = wire.port.flatMap { $0 == 0 ? nil : UInt16(exactly: $0) }
     if let path = wire.path {
-      guard path.hasPrefix("/") else { throw .invalidParams("/redirect/path", expected: "a path that begins with /") }
+      guard path.hasPrefix("/") else {
+        throw .invalidParameter("/redirect/path", expected: "a path that begins with /")
+      }
       self.path = path
     }
   }
@@ -119,7 +121,7 @@ extension ProviderConfiguration.RefreshRule {
     reuse = Reuse(rawValue: wire.reuse.rawValue) ?? .strict
     if let seconds = wire.graceSeconds { graceSeconds = Int64(seconds) }
     if reuse == .grace, graceSeconds == 0 {
-      throw .invalidParams("/refresh/graceSeconds", expected: "the seconds of grace, since reuse is grace")
+      throw .invalidParameter("/refresh/graceSeconds", expected: "the seconds of grace, since reuse is grace")
     }
     onUnknownOutcome = wire.onUnknownOutcome.flatMap { .init(rawValue: $0.rawValue) } ?? .reauthenticate
   }

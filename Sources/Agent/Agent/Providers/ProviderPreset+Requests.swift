@@ -7,7 +7,7 @@ extension ProviderPreset {
   /// The preset that was asked for; the error tells which there are.
   static func asked(_ name: String) throws(AgentFailure) -> ProviderPreset {
     guard let preset = named(name) else {
-      throw .invalidParams("/preset", expected: "one of " + all.map(\.name).joined(separator: ", "))
+      throw .invalidParameter("/preset", expected: "one of " + all.map(\.name).joined(separator: ", "))
     }
     return preset
   }
@@ -16,7 +16,7 @@ extension ProviderPreset {
   static func issuer(_ given: String?, of preset: ProviderPreset?) throws(AgentFailure) -> String {
     if let issuer = given ?? preset?.issuer { return issuer }
     let looks = preset?.issuerTemplate.map { ", which looks like \($0)" } ?? ""
-    throw .invalidParams("/issuer", expected: "the provider's issuer" + looks)
+    throw .invalidParameter("/issuer", expected: "the provider's issuer" + looks)
   }
 }
 

@@ -9,7 +9,7 @@ extension VaultActor {
     _ = try unlockedVault()
     guard let name = ProviderName(name) else { throw .providerNotFound }
     if let provider = providers[name] { return provider }
-    throw try isDamaged(name) ? .providerDamaged() : .providerNotFound
+    throw try isDamaged(name) ? .provider(.damaged(nil)) : .providerNotFound
   }
 
   /// One that the caller sees; another one is as none.
@@ -41,7 +41,7 @@ extension VaultActor {
   func add(_ provider: Provider) throws(AgentFailure) {
     try requireFreeProvider(provider.configuration.name)
     guard try !isDamaged(provider.configuration.name) || isOfItsAccounts(provider) else {
-      throw .invalidParams("/issuer", expected: "the issuer of the accounts that this provider has")
+      throw .invalidParameter("/issuer", expected: "the issuer of the accounts that this provider has")
     }
     try save(provider, [audited(.providerAdd, .provider(provider.configuration.name))])
   }
@@ -55,7 +55,7 @@ extension VaultActor {
   func requireFreeProvider(_ name: ProviderName) throws(AgentFailure) {
     _ = try unlockedVault()
     guard providers[name] == nil else {
-      throw .invalidParams("/name", expected: "a name that no provider has yet")
+      throw .invalidParameter("/name", expected: "a name that no provider has yet")
     }
   }
 
@@ -77,10 +77,7 @@ extension VaultActor {
     let provider = try provider(named: name)
     let users = profiles.values.filter { $0.provider == provider.configuration.name }.map(\.id).sorted()
     guard users.isEmpty else {
-      throw .invalidParams("/provider", expected: "a provider that no account uses any more").with {
-        $0.message = "Accounts still belong to this provider. Sign them out and forget them first; nothing was changed."
-        $0.details.append(("accounts", .texts(users.map(\.text))))
-      }
+      throw .provider(.inUse(users))
     }
     let entry = audited(.providerRemove, .provider(provider.configuration.name))
     try onVault { (vault) throws(VaultFailure) in
@@ -109,17 +106,5 @@ extension VaultActor {
 extension Vault {
   func place(of provider: ProviderName) throws(VaultFailure) -> [UInt8] {
     try index("provider", provider.text)
-  }
-}
-
-extension AgentFailure {
-  static func providerDamaged(_ account: AccountID? = nil) -> AgentFailure {
-    AgentFailure(
-      .integrity,
-      "The record of this provider does not open. Its accounts wait for it; others are not touched. Add the provider again under its name, or restore the store from a backup."
-    ).with {
-      $0.account = account
-      $0.remedies = [.administrator]
-    }
   }
 }

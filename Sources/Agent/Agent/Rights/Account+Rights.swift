@@ -54,11 +54,11 @@ extension Account {
       // Nothing can be exchanged for it, so that only they can tell anew who are asked with the token that there is.
       _ = try await token(.standard, .usable(minimumLifetime: .zero))
       let provider = try await dependencies.vault.provider(named: start.profile.provider.text)
-      guard provider.tellsBesideTokens else { throw .onlySignInTells(id) }
+      guard provider.tellsBesideTokens else { throw .token(.reauthenticate(reason: "noRefreshToken"), id) }
     }
     let ended = await dependencies.background.race { await self.nextRights(after: asked) }
     guard let ended else { throw Task.isCancelled ? .cancelled : .shuttingDown }
-    if let failure = ended.failure { throw failure.with { $0.account = self.id } }
+    if let failure = ended.failure { throw failure.told(for: id) }
   }
 
   private struct Ended: Sendable { var failure: AgentFailure? }
@@ -127,7 +127,7 @@ extension Account {
       && loaded?.rights?.rolesAreOwed == true
     let asksEntitlements = provider.rightsRule.hasEntitlementsURL
     guard asksUserInfo || asksEntitlements else { return nil }
-    guard let token = standardToken else { return .noTokenToAskWith }
+    guard let token = standardToken else { return .rights(.noAccessToken) }
     let client = dependencies.client(of: provider)
     let subject = start.profile.identity.subject
     var failure: AgentFailure?
@@ -157,7 +157,7 @@ extension Account {
       if let gone = await dependencies.vault.hasGone(id, since: epoch) { return gone }
       dependencies.environment.log.log(
         .notice, "snapshot not refreshed",
-        [(.account, .hashed(id.text)), (.reason, .name(error.code.name.description))])
+        [(.account, .hashed(id.text)), (.reason, .name(error.kind.rawValue))])
       return error
     }
   }
@@ -176,11 +176,11 @@ extension Account {
 
   /// The way is open again: what could not be asked is.
   func retryRights() {
-    if question.last.failure?.retryable == true, loaded != nil { beginQuestion() }
+    if question.last.failure?.mayPass == true, loaded != nil { beginQuestion() }
   }
 
   private func planRetry() {
-    guard let failure = question.last.failure, failure.retryable, failure.code != .storeUnavailable,
+    guard let failure = question.last.failure, failure.mayPass, failure.storeFailure == nil,
       question.retries < Self.mostRetries
     else { return }
     question.retries += 1
@@ -210,14 +210,5 @@ extension Provider {
 extension SnapshotChangedEvent {
   init(_ snapshot: AuthorizationSnapshot) {
     self.init(version: Int(snapshot.version), roles: snapshot.roles.sorted(), scopes: snapshot.scopes.names)
-  }
-}
-
-extension AgentFailure {
-  fileprivate static let noTokenToAskWith = AgentFailure(
-    .providerUnavailable, "There is no access token to ask with now. The last snapshot is kept; try again later.")
-
-  fileprivate static func onlySignInTells(_ account: AccountID) -> AgentFailure {
-    AgentFailure(TokenMachine.Refusal.reauthenticate(reason: "noRefreshToken"), account: account)
   }
 }

@@ -49,7 +49,7 @@ extension VaultActor {
   /// Why nothing of this epoch is wanted any more; nil if it is.
   func hasGone(_ id: AccountID, since epoch: UInt64) -> AgentFailure? {
     guard vaultIsOpen else { return .locked }
-    return current(id, epoch: epoch) == nil ? AgentFailure(TokenMachine.Refusal.signedOut, account: id) : nil
+    return current(id, epoch: epoch) == nil ? AgentFailure.token(.signedOut, id) : nil
   }
 }
 

@@ -136,10 +136,10 @@ public final class AgentService: ConversationHost {
         try await vault.unlock(passphrase: passphrase)
         return .open
       }
-    } catch  where error.isOfLockedKey {
+    } catch  where error.takesAPerson {
       return .locked
     } catch {
-      throw StartFailure(message: error.message, isStore: error.code == .storeUnavailable)
+      throw StartFailure(message: error.message, isStore: error.kind == .storeUnavailable)
     }
   }
 

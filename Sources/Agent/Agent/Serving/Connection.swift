@@ -73,7 +73,7 @@ public final class Connection: Conversation, @unchecked Sendable {
   func present(_ secret: Secret) throws(AgentFailure) {
     do throws(AgentFailure) {
       let new = try agent.callerGrants.open(secret, on: id, from: access) { [weak self] in self?.refuseAll() }
-      guard set(new) else { throw .grantRefused }
+      guard set(new) else { throw .caller(.grantRefused) }
       if case .limited(let limits) = new { agent.events.narrow(id, to: limits.permission) }
     } catch {
       refuseAll()
@@ -280,7 +280,7 @@ public final class Connection: Conversation, @unchecked Sendable {
       gate.submit(isBarrier: false) { [self] in
         defer { if let info { agent.idle.ended(info) } }
         let call = Call(agent: agent, connection: self, access: access)
-        do throws(AgentFailure) {
+        do throws(RPCError) {
           let result = try run(call)
           requests.release(id)
           answer(name, id, slot, .success(result))
@@ -307,7 +307,7 @@ public final class Connection: Conversation, @unchecked Sendable {
           finish(
             await requests.run(id) { [self] in
               await Caller.$client.withValue(clientName) {
-                do throws(AgentFailure) {
+                do throws(RPCError) {
                   return .success(try await run(call))
                 } catch {
                   return .failure(error)

@@ -31,9 +31,9 @@ extension OrderedMethodHandler {
 /// A request whose parameters are good.
 enum PreparedCall: Sendable {
   case ordered(
-    @Sendable (Call) throws(AgentFailure) -> any WireWritable, answered: @Sendable (any WireWritable, Call) -> Void)
+    @Sendable (Call) throws(RPCError) -> any WireWritable, answered: @Sendable (any WireWritable, Call) -> Void)
   /// `isBarrier`: later requests of the connection begin only when this one has been answered.
-  case concurrent(@Sendable (Call) async throws(AgentFailure) -> any WireWritable, isBarrier: Bool)
+  case concurrent(@Sendable (Call) async throws(RPCError) -> any WireWritable, isBarrier: Bool)
 }
 
 /// A method of this agent: how its params are read and who serves it.
@@ -45,7 +45,7 @@ struct ServedMethod: Sendable {
     let isBarrier = Handler.Method.info.ordering == .connection
     let prepare: @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall = { (node) throws(ParamsProblem) in
       let params = try Self.params(Handler.Method.self, node)
-      let run: @Sendable (Call) async throws(AgentFailure) -> any WireWritable = { (call) async throws(AgentFailure) in
+      let run: @Sendable (Call) async throws(RPCError) -> any WireWritable = { (call) async throws(RPCError) in
         try await Self.admitted(Handler.Method.self, params, call) { (params) async throws(AgentFailure) in
           try await Handler.handle(params, call)
         }
@@ -59,12 +59,12 @@ struct ServedMethod: Sendable {
   init<Handler: OrderedMethodHandler>(ordered handler: Handler.Type) {
     let prepare: @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall = { (node) throws(ParamsProblem) in
       let params = try Self.params(Handler.Method.self, node)
-      let run: @Sendable (Call) throws(AgentFailure) -> any WireWritable = { (call) throws(AgentFailure) in
+      let run: @Sendable (Call) throws(RPCError) -> any WireWritable = { (call) throws(RPCError) in
         let params = try Self.admit(Handler.Method.self, params, call)
         do throws(AgentFailure) {
           return try Handler.handle(params, call)
         } catch {
-          throw call.access.told(error, at: call.now)
+          throw call.access.told(RPCError(error), at: call.now)
         }
       }
       let answered: @Sendable (any WireWritable, Call) -> Void = { result, call in
@@ -80,10 +80,16 @@ struct ServedMethod: Sendable {
   /// caller's account is served by the id that was judged.
   private static func admit<Method: RPCMethod>(
     _ method: Method.Type, _ params: Method.Params, _ call: Call
-  ) throws(AgentFailure) -> Method.Params {
+  ) throws(RPCError) -> Method.Params {
     if case .trusted = call.access { return params }
     var scoped = params as? any AccountScopedParams
-    guard let account = try call.access.admit(Method.info, scoped?.account, call.agent) else { return params }
+    let account: AccountID?
+    do throws(AgentFailure) {
+      account = try call.access.admit(Method.info, scoped?.account, call.agent)
+    } catch {
+      throw RPCError(error)
+    }
+    guard let account else { return params }
     scoped?.account = .id(account)
     return scoped as? Method.Params ?? params
   }
@@ -91,7 +97,7 @@ struct ServedMethod: Sendable {
   private static func admitted<Method: RPCMethod>(
     _ method: Method.Type, _ params: Method.Params, _ call: Call,
     _ serve: (Method.Params) async throws(AgentFailure) -> Method.Result
-  ) async throws(AgentFailure) -> Method.Result {
+  ) async throws(RPCError) -> Method.Result {
     let params = try admit(method, params, call)
     do throws(AgentFailure) {
       let result = try await serve(params)
@@ -99,7 +105,7 @@ struct ServedMethod: Sendable {
       try call.requireOpen()
       return result
     } catch {
-      throw call.access.told(error, at: call.now)
+      throw call.access.told(RPCError(error), at: call.now)
     }
   }
 

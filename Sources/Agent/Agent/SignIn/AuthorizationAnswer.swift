@@ -13,22 +13,17 @@ enum AuthorizationAnswer {
 
   init(query: String, to request: AuthorizationRequest, of provider: Provider) {
     guard let answer = HTTPQuery(query), answer.duplicates.isEmpty else {
-      self = .foreign(
-        .signInFailed("malformedAnswer", "The provider's answer could not be read. Nothing was kept; begin again."))
+      self = .foreign(.signIn(.unreadableAnswer))
       return
     }
     guard let state = answer["state"], Self.same(state, request.state) else {
-      self = .foreign(
-        .signInFailed(
-          "stateMismatch",
-          "The answer does not belong to this sign-in. Nothing was kept; if you did not start it, somebody else did."))
+      self = .foreign(.signIn(.stateMismatch))
       return
     }
     let (code, error) = (answer["code"] ?? "", answer["error"])
     guard !code.isEmpty || error != nil else {
       // Our own address, before it went anywhere, has our state too.
-      self = .foreign(
-        .signInFailed("malformedAnswer", "The provider's answer has no code. Nothing was kept; begin again."))
+      self = .foreign(.signIn(.answerWithoutCode))
       return
     }
     // RFC 9207 §2.4: with several providers, an answer must say whom it is from, or one could pass for another.
@@ -36,8 +31,7 @@ enum AuthorizationAnswer {
     let mustTell = provider.metadata?.authorizationResponseIssuer == true
     if issuer != nil || mustTell {
       guard let issuer, provider.isItself(issuer) else {
-        self = .refused(
-          .signInFailed("issuerMismatch", "The answer is from another provider than the one asked. Nothing was kept."))
+        self = .refused(.signIn(.issuerMismatch))
         return
       }
     }
@@ -46,11 +40,9 @@ enum AuthorizationAnswer {
 
   private static func meaning(of error: String) -> AgentFailure {
     guard error != "access_denied" else {
-      return .signInFailed("denied", "The sign-in was denied at the provider. Nothing was changed.")
+      return .signIn(.denied)
     }
-    return .signInFailed("providerError", "The provider refused the sign-in. Nothing was kept.").with {
-      $0.details = [("providerError", .text(known(error)))]
-    }
+    return .signIn(.providerError(known(error)))
   }
 
   /// In constant time: the state is what an attacker must guess.

@@ -23,7 +23,7 @@ extension IdentityProof {
         )
       }
     } catch {
-      throw .signInFailed("noIdentity", "The provider did not say who signed in. Nothing was kept.")
+      throw .signIn(.identityNotTold)
     }
     return try person(issuer: nil, subject: found.subject, tenant: found.tenant, name: found.name, email: nil)
   }

@@ -23,10 +23,10 @@ struct IdentityProof {
       return try await fromIDToken(idToken, beside: response.accessToken, nonce: nonce)
     }
     if case .required = nonce, client.provider.configuration.scopes.contains("openid") {
-      throw .signInFailed("invalidIdToken", "The provider sent no ID token. Nothing was kept.")
+      throw .signIn(.idTokenMissing)
     }
     guard let accessToken = response.accessToken else {
-      throw .signInFailed("invalidTokenResponse", "The provider sent no access token. Nothing was kept.")
+      throw .signIn(.accessTokenMissing)
     }
     if client.provider.endpoints.userinfo == nil, let endpoint = client.provider.endpoints.introspection {
       return try await fromIntrospection(accessToken, at: endpoint)
@@ -51,8 +51,7 @@ struct IdentityProof {
       if let failure = verdict.failures.first { throw failure }
       try requireFit(of: accessToken, to: claims.accessTokenHash, parsed.algorithm)
     } catch {
-      throw .signInFailed(
-        "invalidIdToken", "The provider's ID token can't be believed (\(error.rawValue)). Nothing was kept.")
+      throw .signIn(.idTokenInvalid(error))
     }
     return try person(
       issuer: claims.issuer, subject: claims.subject, tenant: claims.tenant,
@@ -98,7 +97,7 @@ struct IdentityProof {
 
   private func fromUserInfo(_ accessToken: Secret) async throws(AgentFailure) -> Person {
     guard let url = client.provider.endpoints.userinfo else {
-      throw .signInFailed("noIdentity", "The provider says nowhere who signed in. Nothing was kept.")
+      throw .signIn(.identityUnavailable)
     }
     let names = claimNames
     let rolesClaim = client.provider.configuration.authorization.rolesClaim
@@ -118,7 +117,7 @@ struct IdentityProof {
     } catch let failure as AgentFailure {
       throw failure
     } catch {
-      throw .signInFailed("noIdentity", "The provider did not say who signed in. Nothing was kept.")
+      throw .signIn(.identityNotTold)
     }
   }
 
@@ -126,13 +125,13 @@ struct IdentityProof {
     issuer: String?, subject: String?, tenant: String?, name: String?, email: String?
   ) throws(AgentFailure) -> Person {
     guard let subject, (1...IDTokenPolicy.maximumSubjectBytes).contains(subject.utf8.count) else {
-      throw .signInFailed("invalidIdToken", "The provider did not say who signed in. Nothing was kept.")
+      throw .signIn(.subjectMissing)
     }
     let configuration = client.provider.configuration
     var known = tenant
     if case .value(let value)? = configuration.tenant { known = value }
     if case .claim? = configuration.tenant, known == nil {
-      throw .signInFailed("identityMismatch", "The provider named no tenant where one was expected. Nothing was kept.")
+      throw .signIn(.tenantMissing)
     }
     // Names are for show: cut rather than refused.
     return Person(

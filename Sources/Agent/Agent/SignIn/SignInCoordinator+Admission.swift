@@ -43,7 +43,7 @@ extension SignInCoordinator {
     try await dependencies.vault.requireWritable()
     let client = client(provider)
     switch await client.refresh(refreshToken, key: .standard) {
-    case .failed(let failure): throw .signInFailed(failure)
+    case .failed(let failure): throw .signIn(.exchange(failure))
     case .answered(let body, let sentAt):
       return try await admit(
         IssuedAnswer(body, sentAt, importing: refreshToken, scopes: provider.configuration.scopes, alias: alias),
@@ -60,10 +60,10 @@ extension SignInCoordinator {
       return try await admit(answer, client, &person)
     } catch {
       // Such a commit may have landed, and only the next start tells: the account may own the token then.
-      if error.code == .storeUnavailable, error.reason == StoreFailure.inputOutput.reason { throw error }
+      if error.storeFailure == .inputOutput { throw error }
       let wasSpent = await disown(answer, at: client.provider, of: person?.identity)
       guard answer.imported != nil, wasSpent else { throw error }
-      throw error.with { $0.message += " The token that was given is used up." }
+      throw .signIn(.importedTokenSpent(error))
     }
   }
 
@@ -71,7 +71,7 @@ extension SignInCoordinator {
     _ answer: IssuedAnswer, _ client: ProviderClient, _ found: inout IdentityProof.Person?
   ) async throws(AgentFailure) -> VaultActor.Admitted {
     guard let response = TokenResponse(body: answer.body), response.accessToken != nil else {
-      throw .signInFailed("invalidTokenResponse", "The provider's answer is no token response. Nothing was kept.")
+      throw .signIn(.notATokenResponse)
     }
     let configuration = client.provider.configuration
     // The answer told the time before its ID token is judged by it: a machine whose clock is hours off signs in all the
@@ -111,7 +111,7 @@ extension SignInCoordinator {
     switch jobs[id]?.status {
     case .pending?: return nil
     case .failed(let error)?: return error
-    case .completed?, nil: return .signInCancelled
+    case .completed?, nil: return .signIn(.cancelled)
     }
   }
 

@@ -13,12 +13,9 @@ extension SignInCoordinator {
       if provider.endpoints.deviceAuthorization != nil, provider.endpoints.token != nil { return provider }
     } catch {
       // Where all endpoints were given there may be no discovery, and nothing is wrong with that.
-      guard error.reason == "noDiscovery" else { throw error }
+      guard case .provider(.document(let failure)) = error, failure.isNoDocument else { throw error }
     }
-    throw .signInFailed(
-      "flowUnsupported",
-      "This provider offers no sign-in by device code. Sign in by browser or paste, or give its deviceAuthorization "
-        + "endpoint by `provider.update`.")
+    throw .signIn(.deviceFlowUnsupported)
   }
 
   func authorizeDevice(
@@ -28,9 +25,8 @@ extension SignInCoordinator {
     switch await client(provider).authorizeDevice(at: endpoint, scopes: scopes) {
     case .begun(let device, let sentAt): return (device, sentAt + device.lifetime)
     case .unreadable:
-      throw .signInFailed(
-        "invalidDeviceAnswer", "The provider's answer names no code and no page for it. Nothing was kept.")
-    case .failed(let failure): throw .signInFailed(failure)
+      throw .signIn(.invalidDeviceAnswer)
+    case .failed(let failure): throw .signIn(.exchange(failure))
     }
   }
 

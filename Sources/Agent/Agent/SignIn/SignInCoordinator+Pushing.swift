@@ -15,10 +15,7 @@ extension SignInCoordinator {
     let isRequired = provider.metadata?.requiresPushedAuthorization == true
     guard let endpoint = provider.endpoints.pushedAuthorizationRequest else {
       guard isRequired else { return nil }
-      throw AgentFailure(
-        .providerMisconfigured,
-        "This provider takes only pushed authorization requests and does not say where. Give the endpoint "
-          + "pushedAuthorizationRequest by `provider.update`.")
+      throw .provider(.noPushEndpoint)
     }
     switch await client(provider).push(parameters, to: endpoint) {
     case .pushed(let requestURI):
@@ -26,17 +23,10 @@ extension SignInCoordinator {
       return [("client_id", provider.configuration.clientID), ("request_uri", requestURI)]
     case .notThere:
       guard isRequired else { return nil }
-      throw AgentFailure(
-        .providerMisconfigured,
-        "This provider takes only pushed authorization requests, and there is no such endpoint where it says. "
-          + "Give the endpoint pushedAuthorizationRequest by `provider.update`.")
+      throw .provider(.pushEndpointGone)
     case .refused(let error):
-      throw AgentFailure(
-        .providerMisconfigured,
-        "The provider does not take this sign-in: what is asked for is not what it knows of this client. "
-          + "Mend it by `provider.update`."
-      ).with { $0.details = [("providerError", .text(AuthorizationAnswer.known(error ?? "other")))] }
-    case .failed(let failure): throw .signInFailed(failure)
+      throw .provider(.pushRefused(error: AuthorizationAnswer.known(error ?? "other")))
+    case .failed(let failure): throw .signIn(.exchange(failure))
     }
   }
 }

@@ -11,7 +11,7 @@ extension SignInCoordinator {
     _ id: String, _ flow: WireSignInFlow, to provider: Provider, scopes: [String], wishes: SignInJob.Wishes
   ) async throws(AgentFailure) -> (SignInJob.Way, url: String) {
     guard let endpoint = provider.endpoints.authorization.flatMap(HTTPURL.init) else {
-      throw AgentFailure(.providerMisconfigured, "This provider has no authorization endpoint.")
+      throw .provider(.noAuthorizationEndpoint)
     }
     let redirect = provider.configuration.redirect
     let entropy = dependencies.environment.entropy
@@ -72,7 +72,7 @@ extension SignInCoordinator {
     guard let job = jobs[id] else { throw await notFound() }
     guard job.isPending else { return job.status }
     guard let request = job.request else {
-      throw .invalidParams(
+      throw .invalidParameter(
         "/signIn", expected: "a sign-in by browser or paste; one by device ends by itself, once the person has agreed")
     }
     guard !job.isAnswered else { return try await wait(id) }
@@ -92,9 +92,7 @@ extension SignInCoordinator {
     case nil:
       throw tryAgain(
         id,
-        .signInFailed(
-          "malformedAnswer",
-          "This is neither the address to which the browser was sent back, nor the code in it. Nothing was kept."))
+        .signIn(.pastedNoAnswer))
     }
     jobs[id]?.isAnswered = true
     do throws(RedemptionFailure) {
@@ -126,7 +124,7 @@ extension SignInCoordinator {
     let left = (jobs[id]?.answersLeft ?? 1) - 1
     jobs[id]?.answersLeft = left
     guard left > 0, jobs[id]?.isPending == true else { return over(id, error) }
-    return error.with { $0.details.append(("attemptsLeft", .number(Int64(left)))) }
+    return .signIn(.answerRejected(error, attemptsLeft: left))
   }
 
   // MARK: redeeming
@@ -139,7 +137,7 @@ extension SignInCoordinator {
 
     var told: AgentFailure {
       switch self {
-      case .exchange(let failure): .signInFailed(failure)
+      case .exchange(let failure): .signIn(.exchange(failure))
       case .admission(let error): error
       }
     }

@@ -127,7 +127,7 @@ actor SignInCoordinator {
       if !job.isPending {
         jobs[job.id] = nil
       } else if job.expiresAt <= now {
-        finish(job.id, .failed(.signInExpired))
+        finish(job.id, .failed(.signIn(.expired)))
       } else {
         ask(job.id)
       }
@@ -143,9 +143,7 @@ actor SignInCoordinator {
     case .browser, .paste:
       let provider = try await provider(name) { $0.authorization != nil && $0.token != nil }
       guard provider.endpoints.authorization.flatMap(HTTPURL.init) != nil, provider.endpoints.token != nil else {
-        throw AgentFailure(
-          .providerMisconfigured,
-          "This provider has no authorization or token endpoint. Give them by `provider.update`.")
+        throw .provider(.noSignInEndpoints)
       }
       return provider
     case .device: return try await providerWithDeviceFlow(name)
@@ -188,7 +186,7 @@ actor SignInCoordinator {
   }
 
   /// A locked vault has forgotten all sign-ins.
-  func notFound() async -> AgentFailure { await dependencies.vault.vaultIsOpen ? .signInNotFound : .locked }
+  func notFound() async -> AgentFailure { await dependencies.vault.vaultIsOpen ? .notFound(.signIn) : .locked }
 
   func progress(_ id: String) async throws(AgentFailure) -> SignInJob.Status {
     guard let job = jobs[id] else { throw await notFound() }
@@ -204,7 +202,7 @@ actor SignInCoordinator {
 
   func cancel(_ id: String) async throws(AgentFailure) {
     guard jobs[id] != nil else { throw await notFound() }
-    finish(id, .failed(.signInCancelled))
+    finish(id, .failed(.signIn(.cancelled)))
   }
 
   /// The agent ends: nobody waits any longer.

@@ -100,7 +100,7 @@ actor RevocationWorker {
       do throws(AgentFailure) {
         try await dependencies.vault.remove(current, .revocationConfirmed)
       } catch {
-        if error.code == .agentLocked { return .confirmed }
+        if error.isLocked { return .confirmed }
       }
       dependencies.events.publish(
         RevocationConfirmedEvent(revocation: current.name, issuer: current.issuer),
@@ -132,7 +132,7 @@ actor RevocationWorker {
     do throws(AgentFailure) {
       try await dependencies.vault.remove(entry, .revocationAbandoned, reason: reason)
     } catch {
-      if error.code == .agentLocked { return }
+      if error.isLocked { return }
     }
     await tellAbandoned(entry, reason)
   }

@@ -29,10 +29,7 @@ extension VaultActor {
     var profile = try profile(.id(id))
     // What a soft sign-out kept can still be erased; anything else was done already.
     guard profile.signInStatus == .signedIn || (profile.signInStatus == .signedOutSoft && mode == .hard) else {
-      throw AgentFailure(.signedOut, "This account is signed out already. Nothing was changed.").with {
-        $0.account = id
-        $0.remedies = [.reauthenticate]
-      }
+      throw .signedOut(profile.id, during: .signOut)
     }
     let provider = providers[profile.provider]
     let previousState = tokenCache.state(of: id) ?? profile.restingState
@@ -102,7 +99,7 @@ extension VaultActor {
   func forget(_ selector: AccountSelector) throws(AgentFailure) -> (AccountProfile, erased: [AccountID]) {
     let profile = try profile(selector)
     guard profile.signInStatus != .signedIn else {
-      throw .invalidParams("/account", expected: "an account that is signed out")
+      throw .invalidParameter("/account", expected: "an account that is signed out")
     }
     let changes: [VaultChange] = [
       .destroy(profile.partition), wipePending(for: profile.id), audited(.accountForget, account: profile.id),

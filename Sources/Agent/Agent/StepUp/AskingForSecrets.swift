@@ -10,27 +10,26 @@ extension AgentService {
   ) async throws(AgentFailure) -> Secret {
     switch (given, prompt) {
     case (let given?, nil): return given
-    case (nil, nil): throw .invalidParams("/pin", expected: "a PIN, or a prompt that asks for it")
-    case (.some, .some): throw .invalidParams("/prompt", expected: "a PIN or a prompt, not both")
+    case (nil, nil): throw .invalidParameter("/pin", expected: "a PIN, or a prompt that asks for it")
+    case (.some, .some): throw .invalidParameter("/prompt", expected: "a PIN or a prompt, not both")
     case (nil, .some): break
     }
-    func refused(_ reason: String, _ message: String) async -> AgentFailure {
+    func refused(_ failure: (Int) -> StepUpFailure) async -> AgentFailure {
       let left = try? await vault.stepUpStatus(.id(id)).attemptsLeft
-      return .stepUpFailed(id, reason, left: left ?? 0, message)
+      return .stepUp(failure(left ?? 0), id, .pin)
     }
     switch await environment.prompter.ask(question) {
     case .typed(let pin):
       guard (1...256).contains(pin.count) else {
-        throw await refused("notAPIN", "A PIN has 1 to 256 bytes. Nothing was tried.")
+        throw await refused { .badLength(left: $0) }
       }
       return pin
     case .cancelled:
       if Task.isCancelled { throw .cancelled }
-      throw await refused("cancelled", "The question for the PIN was closed. Nothing was tried.")
-    case .timedOut: throw await refused("timedOut", "Nobody typed the PIN in time. Nothing was tried.")
+      throw await refused { .prompt(.cancelled, left: $0) }
+    case .timedOut: throw await refused { .prompt(.timedOut, left: $0) }
     case .unavailable:
-      throw await refused(
-        "promptUnavailable", "Nobody can be asked here: pinentry is not installed, or has nowhere to show itself.")
+      throw await refused { .prompt(.unavailable, left: $0) }
     }
   }
 }
@@ -38,18 +37,14 @@ extension AgentService {
 extension AgentService {
   /// For `agent.unlock`: the passphrase, typed where the caller does not see it.
   func typedPassphrase(_ question: PromptQuestion = .passphrase) async throws(AgentFailure) -> Secret {
-    func refused(_ reason: String, _ message: String) -> AgentFailure {
-      AgentFailure(.unlockFailed, message).with { $0.reason = reason }
-    }
     switch await environment.prompter.ask(question) {
     case .typed(let passphrase): return passphrase
     case .cancelled:
       if Task.isCancelled { throw .cancelled }
-      throw refused("cancelled", "The question for the passphrase was closed. Nothing was changed.")
-    case .timedOut: throw refused("timedOut", "Nobody typed the passphrase in time. Nothing was changed.")
+      throw .passphrase(.prompt(.cancelled))
+    case .timedOut: throw .passphrase(.prompt(.timedOut))
     case .unavailable:
-      throw refused(
-        "promptUnavailable", "Nobody can be asked here: pinentry is not installed, or has nowhere to show itself.")
+      throw .passphrase(.prompt(.unavailable))
     }
   }
 }
@@ -61,16 +56,14 @@ extension AgentService {
   ) async throws(AgentFailure) -> Secret {
     switch (given, prompt) {
     case (let given?, nil): return given
-    case (.some, .some): throw .invalidParams("/prompt", expected: "a passphrase or a prompt, not both")
-    case (nil, nil): throw .invalidParams("/passphrase", expected: "a passphrase, or a prompt that asks for it")
+    case (.some, .some): throw .invalidParameter("/prompt", expected: "a passphrase or a prompt, not both")
+    case (nil, nil): throw .invalidParameter("/passphrase", expected: "a passphrase, or a prompt that asks for it")
     case (nil, .some): break
     }
     let typed = try await typedPassphrase(question)
     // As the contract bounds one that is given.
     guard (1...1024).contains(typed.count) else {
-      throw AgentFailure(.unlockFailed, "A passphrase has 1 to 1024 bytes. Nothing was changed.").with {
-        $0.reason = "notAPassphrase"
-      }
+      throw .passphrase(.badLength)
     }
     return typed
   }

@@ -24,13 +24,13 @@ actor StepUpCoordinator {
   ) async throws(AgentFailure) -> Timestamp {
     await enter()
     defer { leave() }
-    guard let proving = methods[method] else { throw .notEnrolled(id, method) }
+    guard let proving = methods[method] else { throw .notFound(.stepUp(method), id) }
     let attempt = try await vault.beginTry(id, by: method)
     switch await proving.judge(given, kept: attempt.lock.kept, pepper: attempt.place.pepper) {
     case .key(let key) where attempt.place.isRight(key, for: attempt.lock):
       return try await vault.wasRight(attempt, key: key, for: duration)
     case .key, .wrong: throw try await vault.wasWrong(attempt)
-    case .unavailable: throw .stepUpUnavailable(id, method)
+    case .unavailable: throw .stepUp(.unavailable, id, method)
     }
   }
 
@@ -41,7 +41,7 @@ actor StepUpCoordinator {
     defer { leave() }
     let place = try await vault.placeForNew(method, of: id)
     guard let proving = methods[method], let enrolment = await proving.enroll(given, pepper: place.pepper) else {
-      throw .stepUpUnavailable(id, method)
+      throw .stepUp(.unavailable, id, method)
     }
     return try await vault.enroll(id, enrolment, at: place)
   }

@@ -56,9 +56,11 @@ extension VaultActor {
   func requireTriable(_ selector: AccountSelector, by method: StepUpMethod) throws(AgentFailure) -> AccountProfile {
     let profile = try signedIn(selector)
     let record = try enrolled(method, of: profile)
-    guard !record.isDestroyed else { throw .destroyed(profile.id, method) }
+    guard !record.isDestroyed else { throw .stepUp(.destroyed, profile.id, method) }
     let wait = record.attempts.waiting(at: clock.boot(), bootID: clock.bootID)
-    guard wait <= .zero else { throw .stepUpThrottled(profile.id, method, wait, left: record.attempts.left) }
+    guard wait <= .zero else {
+      throw .stepUp(.throttled(retryAfter: wait, left: record.attempts.left), profile.id, method)
+    }
     return profile
   }
 
@@ -68,11 +70,11 @@ extension VaultActor {
     switch record.attempts.begin(at: clock.boot(), bootID: clock.bootID) {
     case .spent:
       if record.lock != nil { try destroy(record, of: profile) }
-      throw .destroyed(id, method)
+      throw .stepUp(.destroyed, id, method)
     case .throttled(let retryAfter):
-      throw .stepUpThrottled(id, method, retryAfter, left: record.attempts.left)
+      throw .stepUp(.throttled(retryAfter: retryAfter, left: record.attempts.left), id, method)
     case .counted:
-      guard let lock = record.lock else { throw .destroyed(id, method) }
+      guard let lock = record.lock else { throw .stepUp(.destroyed, id, method) }
       try save(record, of: profile)
       return StepUpTry(account: id, epoch: profile.epoch, lock: lock, place: try place(of: profile, by: method, lock))
     }
@@ -86,7 +88,7 @@ extension VaultActor {
     var changes: [VaultChange] = [.put(profile.partition, .stepUp, record.sealable)]
     if try onVault(account: profile.id, { (vault) throws(VaultFailure) in try vault.isDataLocked(profile.partition) }) {
       guard let dataKey = attempt.place.dataKey(in: attempt.lock, by: key) else {
-        throw AgentFailure(.integrity, account: profile.id)
+        throw .vault(.integrity, profile.id)
       }
       changes.append(.unlockData(profile.partition, dataKey))
       changes += try onVault(account: profile.id) { (vault) throws(VaultFailure) in
@@ -105,11 +107,11 @@ extension VaultActor {
     let record = try enrolled(attempt.place.method, of: profile)
     guard record.attempts.left > 0 else {
       try destroy(record, of: profile)
-      return .destroyed(profile.id, record.method)
+      return .stepUp(.destroyed, profile.id, record.method)
     }
     let entry = auditedFailure("wrong\(record.method.noun)", profile, record)
     try onVault(account: profile.id) { (vault) throws(VaultFailure) in try vault.apply([entry]) }
-    return .wrong(profile.id, record.method, left: record.attempts.left)
+    return .stepUp(.wrong(left: record.attempts.left), profile.id, record.method)
   }
 
   private func auditedFailure(_ reason: String, _ profile: AccountProfile, _ record: StepUpRecord) -> VaultChange {
@@ -212,8 +214,8 @@ extension VaultActor {
   /// Whoever can't give the proof of now can't put another in its place, nor take it away.
   private func requireChangeable(_ record: StepUpRecord?, of profile: AccountProfile) throws(AgentFailure) {
     guard let record else { return }
-    guard !record.isDestroyed else { throw .destroyed(profile.id, record.method) }
-    guard stepUps.isValid(profile.id) else { throw .stepUpRequired(profile.id, record.method) }
+    guard !record.isDestroyed else { throw .stepUp(.destroyed, profile.id, record.method) }
+    guard stepUps.isValid(profile.id) else { throw .stepUp(.required, profile.id, record.method) }
   }
 
   // MARK: signing out and in
@@ -251,7 +253,7 @@ extension VaultActor {
   /// What is set, and by this method.
   private func enrolled(_ method: StepUpMethod, of profile: AccountProfile) throws(AgentFailure) -> StepUpRecord {
     guard let record = try stepUp(of: profile), record.method == method else {
-      throw .notEnrolled(profile.id, method)
+      throw .notFound(.stepUp(method), profile.id)
     }
     return record
   }

@@ -1,31 +1,19 @@
 internal import AgentPorts
-internal import AgentProtocol
 
 /// What a key that is not to be had means to the person: each place where keys are has its own way out.
-extension AgentFailure {
-  /// The key of a slot is not to be had; another slot may do.
-  static func key(_ failure: KeySourceFailure, of protection: String) -> AgentFailure {
+extension KeySourceFailure {
+  func message(of protection: String) -> String {
     let place = KeyPlace(protection)
-    return switch failure {
-    case .unsafePermissions: of("keyUnsafe", place.isUnsafe)
-    case .damaged: of("keyDamaged", place.isDamaged)
-    case .unavailable: of("keyUnavailable", place.isUnavailable)
-    case .locked: AgentFailure(.unlockFailed, place.isLocked).with { $0.reason = "keyLocked" }
+    return switch self {
+    case .unsafePermissions: place.isUnsafe
+    case .damaged: place.isDamaged
+    case .unavailable: place.isUnavailable
+    case .locked: place.isLocked
     }
   }
 
   /// There is a slot and no key for it. Another one is never made: it would open nothing.
-  static func keyGone(of protection: String) -> AgentFailure { of("keyGone", KeyPlace(protection).isEmpty) }
-
-  /// It takes a person, and then it can be had.
-  var isOfLockedKey: Bool { reason == "keyLocked" }
-
-  private static func of(_ reason: String, _ message: String) -> AgentFailure {
-    AgentFailure(.integrity, message).with {
-      $0.reason = reason
-      $0.remedies = [.administrator]
-    }
-  }
+  static func missingKeyMessage(of protection: String) -> String { KeyPlace(protection).isEmpty }
 }
 
 private enum KeyPlace {

@@ -1,0 +1,49 @@
+internal import AgentModel
+
+/// What is wrong with a provider, or with how it is configured. Nothing was changed.
+enum ProviderFailure: Sendable {
+  case notFound
+  /// The provider's record does not open; its accounts wait for it.
+  case damaged(AccountID?)
+  /// Accounts still belong to the provider.
+  case inUse([AccountID])
+  case document(DocumentFailure)
+  /// There is no client id, and no way to get one now.
+  case clientIDMissing(RegistrationGap)
+  /// The provider registered a client that this agent can't be.
+  case unsuitableRegistration
+  /// The provider does not register this agent; its error, where the standards have it.
+  case registrationRefused(error: String?)
+  case registrationUnavailable(retryAfter: Milliseconds?)
+  case noAuthorizationEndpoint
+  case noSignInEndpoints
+  /// The provider requires pushed authorization requests (RFC 9126) and does not say where.
+  case noPushEndpoint
+  /// The endpoint for pushed authorization requests is not where the provider says.
+  case pushEndpointGone
+  /// The provider refused the pushed request; its error, where the standards have it, or `other`.
+  case pushRefused(error: String)
+  case redirectNotLoopback
+}
+
+/// Why the agent can't register itself where a client id is missing.
+enum RegistrationGap: Sendable {
+  /// Discovery failed, so no registration endpoint is known.
+  case document(DocumentFailure)
+  /// The provider offers no registration.
+  case notOffered
+}
+
+/// Why what a provider tells of a person's rights could not be had. The last snapshot is kept.
+enum RightsFailure: Sendable {
+  /// No access token to ask with.
+  case noAccessToken
+  case untrusted
+  case offline(String)
+  case unavailable(String, retryAfter: Milliseconds? = nil)
+  case refused(String)
+}
+
+extension AgentFailure {
+  static let providerNotFound = AgentFailure.provider(.notFound)
+}

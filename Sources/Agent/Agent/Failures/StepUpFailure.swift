@@ -1,0 +1,17 @@
+internal import AgentModel
+
+/// Why a step-up is not valid now.
+enum StepUpFailure: Sendable {
+  case wrong(left: Int)
+  /// Tried too often; the data that was locked by it is gone.
+  case destroyed
+  /// Not enough memory to check it: neither right nor wrong.
+  case unavailable
+  case throttled(retryAfter: Milliseconds, left: Int)
+  /// Changing or removing it takes a valid step-up.
+  case required
+  /// The person could not be asked, or gave no answer.
+  case prompt(PromptFailure, left: Int)
+  /// Longer or shorter than the contract allows.
+  case badLength(left: Int)
+}

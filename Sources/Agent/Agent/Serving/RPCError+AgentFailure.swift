@@ -1,0 +1,275 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+
+/// The one place that translates the agent's failures to the errors of the contract.
+extension RPCError {
+  init(_ failure: AgentFailure) {
+    self.init(ErrorCode(failure.kind), failure.message)
+    account = failure.account
+    retryAfter = failure.retryAfter
+    reason = failure.wireReason
+    remedies = failure.wireRemedies
+    details = failure.wireDetails
+  }
+}
+
+extension ErrorCode {
+  fileprivate init(_ kind: FailureKind) {
+    switch kind {
+    case .agentLocked: self = .agentLocked
+    case .shuttingDown: self = .shuttingDown
+    case .overloaded: self = .overloaded
+    case .unsupportedProtocol: self = .unsupportedProtocol
+    case .requestCancelled: self = .requestCancelled
+    case .timedOut: self = .timedOut
+    case .notPermitted: self = .notPermitted
+    case .unlockFailed: self = .unlockFailed
+    case .accountNotFound: self = .accountNotFound
+    case .accountAmbiguous: self = .accountAmbiguous
+    case .signedOut: self = .signedOut
+    case .reauthenticationRequired: self = .reauthenticationRequired
+    case .interactionRequired: self = .interactionRequired
+    case .accountLocked: self = .accountLocked
+    case .signInFailed: self = .signInFailed
+    case .dataLocked: self = .dataLocked
+    case .offline: self = .offline
+    case .providerUnavailable: self = .providerUnavailable
+    case .providerMisconfigured: self = .providerMisconfigured
+    case .untrustedServer: self = .untrustedServer
+    case .providerNotFound: self = .providerNotFound
+    case .stepUpRequired: self = .stepUpRequired
+    case .stepUpFailed: self = .stepUpFailed
+    case .stepUpThrottled: self = .stepUpThrottled
+    case .policyInvalid: self = .policyInvalid
+    case .storeUnavailable: self = .storeUnavailable
+    case .integrity: self = .integrity
+    case .rolledBack: self = .rolledBack
+    case .notFound: self = .notFound
+    case .invalidParams: self = .invalidParams
+    }
+  }
+}
+
+extension AgentFailure {
+  /// `data.reason`: one word for programs.
+  fileprivate var wireReason: String? {
+    switch self {
+    case .vault(.store(let failure), _), .backup(.store(let failure)): failure.wireReason
+    case .token(.store, _): StoreFailure.inputOutput.wireReason
+    case .token(.reauthenticate(let reason), _), .token(.misconfigured(let reason), _): reason
+    case .caller(.grantNeeded): "grantNeeded"
+    case .caller(.grantRefused): "grantRefused"
+    case .rights(.offline(let reason), _), .rights(.unavailable(let reason, _), _), .rights(.refused(let reason), _):
+      reason
+    case .signIn(let failure): failure.wireReason
+    case .stepUp(let failure, _, let method): failure.wireReason(method.noun)
+    case .provider(.unsuitableRegistration), .provider(.registrationRefused): "registrationRefused"
+    case .provider(.document(let failure)) where kind == .providerMisconfigured: failure.wireReason
+    case .passphrase(.prompt(let failure)): failure.wireReason
+    case .passphrase(.badLength): "notAPassphrase"
+    case .keySlot(.damaged), .keySlot(.costsOutOfBounds): "keySlotDamaged"
+    case .keySlot(.unknown): "keySlotUnknown"
+    case .key(.unsafePermissions, _): "keyUnsafe"
+    case .key(.damaged, _): "keyDamaged"
+    case .key(.unavailable, _): "keyUnavailable"
+    case .key(.locked, _): "keyLocked"
+    case .keyGone: "keyGone"
+    default: nil
+    }
+  }
+
+  /// What to try, in this order.
+  fileprivate var wireRemedies: [WireRemedy] {
+    switch self {
+    case .locked: [.unlock]
+    case .notFound(.snapshot, _): [.connect]
+    case .signedOut, .dataSealed: [.reauthenticate]
+    case .dataUnderPIN: [.stepUp]
+    case .token(let refusal, _): refusal.wireRemedies
+    case .rights(.untrusted, _), .rights(.refused, _): [.administrator]
+    case .rights(.offline, _): [.connect]
+    case .signIn(.exchange(.offline)), .provider(.document(.offline)): [.connect]
+    case .signIn(.answerRejected(let failure, _)), .signIn(.importedTokenSpent(let failure)): failure.wireRemedies
+    case .stepUp(.wrong, _, _), .stepUp(.required, _, _): [.stepUp]
+    case .stepUp(.destroyed, _, _): [.reauthenticate]
+    case .provider(.damaged), .vaultDamaged, .rolledBack, .auditDamaged, .backup(.damaged), .keyGone,
+      .keySlot(.damaged), .keySlot(.costsOutOfBounds), .keySlot(.unknown), .keySlot(.changed):
+      [.administrator]
+    case .key(let failure, _): failure == .locked ? [] : [.administrator]
+    case .vault(.integrity, _): [.reauthenticate, .administrator]
+    default: []
+    }
+  }
+
+  fileprivate var wireDetails: [(name: String, value: RPCError.Detail)] {
+    switch self {
+    case .invalidParameter(let path, let expected): Self.parameter(path, expected)
+    case .vaultExists: Self.parameter("", "an agent that has no vault yet")
+    case .unsupportedProtocol(let supported): [("supported", .texts([supported]))]
+    case .notFound(let thing, _): [("kind", .text(thing.wireKind))]
+    case .backup(.file(.notFound)): [("kind", .text(MissingThing.file.wireKind))]
+    case .accountAmbiguous(let candidates): [("candidates", .texts(candidates.map(\.text)))]
+    case .token(.interaction(let claims?), _): [("claims", .text(claims))]
+    case .token(.misconfigured(let error), _), .signIn(.exchange(.misconfigured(let error))),
+      .signIn(.providerError(let error)), .provider(.pushRefused(let error)),
+      .provider(.registrationRefused(let error?)):
+      [("providerError", .text(error))]
+    case .signIn(.answerRejected(let failure, let left)):
+      failure.wireDetails + [("attemptsLeft", .number(Int64(left)))]
+    case .signIn(.importedTokenSpent(let failure)): failure.wireDetails
+    case .stepUp(let failure, _, _): failure.attemptsLeft.map { [("attemptsLeft", .number(Int64($0)))] } ?? []
+    case .policyInvalid(let problems):
+      [("problems", .objects(problems.list.map { [("pointer", $0.pointer), ("text", $0.text)] }))]
+        + (problems.more > 0 ? [("moreProblems", .number(Int64(problems.more)))] : [])
+    case .provider(.inUse(let users)):
+      Self.parameter("/provider", "a provider that no account uses any more")
+        + [("accounts", .texts(users.map(\.text)))]
+    case .provider(.clientIDMissing):
+      Self.parameter(
+        "/clientId", "the id of a client that the provider knows, where the agent can't register itself")
+    case .keySlot(let failure): failure.wireParameter.map { Self.parameter($0.path, $0.expected) } ?? []
+    case .backup(let failure): failure.expectedPath.map { Self.parameter("/path", $0) } ?? []
+    default: []
+    }
+  }
+
+  private static func parameter(_ path: String, _ expected: String) -> [(name: String, value: RPCError.Detail)] {
+    [("path", .text(path)), ("expected", .text(expected))]
+  }
+}
+
+extension MissingThing {
+  fileprivate var wireKind: String {
+    switch self {
+    case .signIn: "signIn"
+    case .revocation: "revocation"
+    case .keySlot: "keySlot"
+    case .secret: "secret"
+    case .policy: "policy"
+    case .callerGrant: "grant"
+    case .subscription: "subscription"
+    case .snapshot: "snapshot"
+    case .file: "file"
+    case .stepUp(let method): method.rawValue
+    }
+  }
+}
+
+extension TokenMachine.Refusal {
+  fileprivate var wireRemedies: [WireRemedy] {
+    switch self {
+    case .signedOut, .reauthenticate: [.reauthenticate]
+    case .locked, .misconfigured, .untrustedServer: [.administrator]
+    case .interaction: [.interact, .reauthenticate]
+    case .offline: [.connect]
+    case .unavailable, .store: []
+    }
+  }
+}
+
+extension SignInFailure {
+  fileprivate var wireReason: String? {
+    switch self {
+    case .expired: "expired"
+    case .cancelled: "cancelled"
+    case .denied: "denied"
+    case .otherPerson, .tenantMissing: "identityMismatch"
+    case .unreadableAnswer, .answerWithoutCode, .pastedNoAnswer: "malformedAnswer"
+    case .stateMismatch: "stateMismatch"
+    case .issuerMismatch: "issuerMismatch"
+    case .providerError: "providerError"
+    case .idTokenMissing, .idTokenInvalid, .subjectMissing: "invalidIdToken"
+    case .identityUnavailable, .identityNotTold: "noIdentity"
+    case .notATokenResponse, .accessTokenMissing: "invalidTokenResponse"
+    case .deviceFlowUnsupported: "flowUnsupported"
+    case .invalidDeviceAnswer: "invalidDeviceAnswer"
+    case .portBusy: "portBusy"
+    case .noListener: "noListener"
+    case .deviceCodeUnknown, .exchange(.unexplained), .exchange(.reauthenticate), .exchange(.locked),
+      .exchange(.interaction), .exchange(.store):
+      "refused"
+    case .exchange(.unknownOutcome): "answerLost"
+    case .exchange(.transient(let reason, _)): reason
+    case .exchange(.offline), .exchange(.untrustedServer), .exchange(.misconfigured): nil
+    case .answerRejected(let failure, _), .importedTokenSpent(let failure): failure.wireReason
+    }
+  }
+}
+
+extension StepUpFailure {
+  fileprivate func wireReason(_ noun: String) -> String? {
+    switch self {
+    case .wrong: "wrong\(noun)"
+    case .destroyed: "destroyed"
+    case .prompt(let failure, _): failure.wireReason
+    case .badLength: "notAPIN"
+    case .unavailable, .throttled, .required: nil
+    }
+  }
+
+  fileprivate var attemptsLeft: Int? {
+    switch self {
+    case .wrong(let left), .throttled(_, let left), .prompt(_, let left), .badLength(let left): left
+    case .destroyed: 0
+    case .unavailable, .required: nil
+    }
+  }
+}
+
+extension PromptFailure {
+  fileprivate var wireReason: String {
+    switch self {
+    case .cancelled: "cancelled"
+    case .timedOut: "timedOut"
+    case .unavailable: "promptUnavailable"
+    }
+  }
+}
+
+extension DocumentFailure {
+  /// There is no document that discovery could read.
+  fileprivate var wireReason: String { "noDiscovery" }
+}
+
+extension KeySlotFailure {
+  fileprivate var wireParameter: (path: String, expected: String)? {
+    switch self {
+    case .last: ("/slot", "a slot that is not the last one")
+    case .tooMany(let most): ("/protection", "fewer than \(most) slots; remove one first")
+    case .noKeySource: ("/protection", "a protection that this agent has a key source for")
+    case .taken: ("/protection", "a protection that has no slot yet")
+    case .damaged, .costsOutOfBounds, .unknown, .changed: nil
+    }
+  }
+}
+
+extension BackupFailure {
+  fileprivate var expectedPath: String? {
+    switch self {
+    case .file(.noPath): "an absolute path of a file"
+    case .file(.exists): "a path at which nothing stands yet"
+    case .file(.noDirectory): "a path in a directory that is there"
+    case .file(.forbidden): "a place that you may use"
+    case .notABackup, .file(.notABackup): "a file that `agent.backup` wrote"
+    case .newer: "a backup of this version of the agent, or of an earlier one"
+    case .file(.notFound), .file(.store), .damaged, .wrongPassphrase, .noMemory, .store, .overtaken: nil
+    }
+  }
+}
+
+extension StoreFailure {
+  fileprivate var wireReason: String {
+    switch self {
+    case .full: "diskFull"
+    case .readOnly: "readOnly"
+    case .inputOutput: "inputOutput"
+    case .corrupt: "corrupt"
+    case .busy: "busy"
+    case .closed: "closed"
+    case .unsafePermissions: "unsafePermissions"
+    case .newerSchema: "newerSchema"
+    }
+  }
+}
