@@ -95,7 +95,7 @@ bench: release ## Measure the agent beside a C echo server and ssh-agent.
 format: ## Format the Swift sources.
 	$(SWIFT) format --in-place --parallel --recursive $(SWIFT_SOURCES)
 
-schemas: packages ## Write again what is generated: from Schemas/, and the state diagram from the token machine.
+schemas: packages ## Write again what is generated: from Schemas/, and the state diagrams from the machines.
 	$(SWIFT) run $(SWIFT_FLAGS) lanyard-schemas generate
 	LANYARD_UPDATE_DIAGRAM=1 $(SWIFT) test $(SWIFT_FLAGS) --filter StateDiagram
 

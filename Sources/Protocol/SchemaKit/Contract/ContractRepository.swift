@@ -41,12 +41,12 @@ public struct ContractRepository: Sendable {
 
   private func read(_ path: String) -> String? { try? String(contentsOf: top.appending(path: path), encoding: .utf8) }
 
-  /// Generated from the token machine instead (Tests/Domain/AgentCoreTests/StateDiagram).
-  private static let stateDiagram = "Schemas/generated/grant-states.md"
+  /// Generated from the machines of `AgentCore` instead (Tests/Domain/AgentCoreTests/StateDiagram).
+  private static let stateDiagrams = ["exchange", "grant", "sign-out"].map { "Schemas/generated/\($0)-states.md" }
 
   /// Obsolete files in the folders of generated files.
   private var leftovers: [String] {
-    let rendered = Set(contract.rendered.map(\.path) + [Self.stateDiagram])
+    let rendered = Set(contract.rendered.map(\.path) + Self.stateDiagrams)
     return ["Sources/Protocol/AgentProtocol/Generated", "Schemas/generated"].flatMap { folder in
       (FileManager.default.enumerator(atPath: top.appending(path: folder).path)?.compactMap { $0 as? String } ?? [])
         .filter { $0.hasSuffix(".swift") || $0.hasSuffix(".json") || $0.hasSuffix(".md") }

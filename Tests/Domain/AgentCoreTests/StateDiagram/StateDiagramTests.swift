@@ -2,20 +2,30 @@ import AgentCore
 import Foundation
 import Testing
 
-/// The diagram in the docs is the machine's.
+/// The diagrams in `Schemas/generated` are what the machines do.
 @Suite struct StateDiagramTests {
-  static let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+  static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    .appending(path: "Schemas/generated/grant-states.md")
+    .appending(path: "Schemas/generated")
 
-  @Test func theDiagramIsWhatTheMachineDoes() throws {
-    let text = Document(.everything()).text
+  @Test func theGrantsDiagramIsWhatTheTokenMachineDoes() throws {
+    try check("grant-states.md", Document(.everything()).text)
+  }
+
+  @Test func theExchangesDiagramIsWhatTheExchangeMachineDoes() throws {
+    try check("exchange-states.md", ExchangeDocument(.everything()).text)
+  }
+
+  @Test func theSignOutsDiagramIsWhatTheSignOutMachineDoes() throws {
+    try check("sign-out-states.md", SignOutDocument().text)
+  }
+
+  private func check(_ name: String, _ text: String) throws {
+    let file = Self.folder.appending(path: name)
     if ProcessInfo.processInfo.environment["LANYARD_UPDATE_DIAGRAM"] != nil {
-      try Data(text.utf8).write(to: Self.file)
+      try Data(text.utf8).write(to: file)
     }
-    let written = try String(contentsOf: Self.file, encoding: .utf8)
-    #expect(
-      written == text,
-      "the machine changed: LANYARD_UPDATE_DIAGRAM=1 swift test --filter StateDiagram, and look at what git diff shows")
+    let written = try String(contentsOf: file, encoding: .utf8)
+    #expect(written == text, "the machine changed: run `make schemas`, and look at what `git diff` shows")
   }
 }

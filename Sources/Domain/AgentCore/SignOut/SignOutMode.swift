@@ -1,0 +1,29 @@
+/// What a sign-out keeps, and whether it may use the network (docs/sign-out.md, Modes).
+public enum SignOutMode: String, CaseIterable, Hashable, Sendable {
+  /// The data stays sealed; the revocation is tried.
+  case soft
+  /// The data's keys are destroyed; the revocation is tried.
+  case hard
+  /// The data stays sealed; the revocation waits until the network may be back.
+  case offline
+}
+
+/// Where the account's data is after a sign-out.
+public enum DataDisposition: String, CaseIterable, Hashable, Sendable {
+  case sealed
+  /// The keys are destroyed, and no trace is left on the disk.
+  case erased
+  /// The keys are destroyed. A reader of the store holds a trace up: `ErasureWorker` wipes it later.
+  case erasurePending
+}
+
+/// What is known of the tokens when a sign-out is answered.
+public enum RevocationOutcome: String, CaseIterable, Hashable, Sendable {
+  case confirmed
+  /// In the outbox: tried again later.
+  case queued
+  /// The provider can't revoke tokens.
+  case unsupported
+  /// There was no token.
+  case notNeeded
+}

@@ -1,0 +1,85 @@
+public import AgentModel
+
+/// What happens to the account.
+extension ExchangeMachine {
+  /// The account is in memory. What the journal says comes with `recover`.
+  public mutating func loaded(epoch: UInt64) { grant = Grant(epoch: epoch) }
+
+  /// The account left memory: the vault was locked, or the grant was replaced on the disk. Runs go on.
+  public mutating func released() { grant = nil }
+
+  /// A sign-in replaced the grant, and all that belonged to the old one. An overtaken run goes on to its end.
+  public mutating func signedIn(epoch: UInt64) {
+    grant = Grant(epoch: epoch)
+    leftover = .nothing
+    current = nil
+  }
+
+  /// The token machine began an attempt. Its run begins with `begin`, or after the one that goes on.
+  public mutating func attemptBegan(_ attempt: TokenMachine.Attempt) { grant?.attempt = attempt }
+
+  /// Begins the run of an attempt. Nothing begins if the attempt does not count, or a run goes on that will end it.
+  public mutating func begin(_ attempt: TokenMachine.Attempt, as run: RunID) -> [Effect] {
+    guard grant?.attempt == attempt, current == nil else { return [] }
+    current = run
+    runs[run] = Run(key: attempt.key, startedAt: attempt.startedAt, step: .queue)
+    return takeUp(run)
+  }
+
+  /// The vault was locked: an answer that could not be kept until now goes to its inbox, in a run of its own that
+  /// attempts after the unlocking wait for. Nothing begins if there is none, or a run sees to it.
+  public mutating func vaultLocked(dropAs run: RunID) {
+    guard current == nil, let held = heldAnswer else { return }
+    current = run
+    runs[run] = Run(key: held.key, startedAt: held.boot, step: .drop(held))
+  }
+
+  /// A sign-out takes the held answer, whose refresh token is to be revoked. Nil if there is none, or a run sees to it.
+  public mutating func surrender() -> ExchangeIntent? {
+    guard current == nil, let held = heldAnswer else { return nil }
+    leftover = .nothing
+    return held
+  }
+
+  /// The answer that a sign-out took could not be kept.
+  public mutating func takeBack(_ answer: ExchangeIntent) {
+    if heldAnswer == nil { leftover = .answer(answer) }
+  }
+
+  /// The account was loaded, and the journal read. The agent or the vault may have been closed during an exchange: an
+  /// answer is gone on with, a request without one is in doubt.
+  public mutating func recover(
+    _ journal: JournalEntry, generation: UInt64, bootID: String, at now: BootInstant
+  ) -> [Effect] {
+    guard let epoch = grant?.epoch else { return [] }
+    if let run = current.flatMap({ runs[$0] }) {
+      // Asked before the vault was locked. If it was answered meanwhile, its attempt goes on with that.
+      if case .answer(let staged) = journal, staged.epoch == epoch { leftover = .answer(staged) }
+      return [.report(.answer(run.key, at: run.startedAt))]
+    }
+    if case .outcome(let intent, _) = leftover {
+      if isLast(intent, by: journal, generation: generation) { return [.report(.answer(intent.key, at: intent.boot))] }
+      leftover = .nothing
+    }
+    if let answer = heldAnswer ?? journal.answer, answer.epoch == epoch {
+      leftover = .answer(answer)
+      return [.report(.answer(answer.key, at: now))]
+    }
+    guard let intent = journal.intent else { return [] }
+    grant?.uncertain = intent.isReplay ? nil : intent
+    return [.report(.lostRequest(sentAt: intent.bootID == bootID ? intent.boot : nil, wasReplay: intent.isReplay))]
+  }
+
+  /// True if nothing was sent since: the journal has this request, or was told that it spent nothing.
+  private func isLast(_ intent: ExchangeIntent, by journal: JournalEntry, generation: UInt64) -> Bool {
+    switch journal {
+    case .intent(let last): last == intent
+    case .answer: false
+    case .empty: intent.epoch == grant?.epoch && intent.generation == generation
+    }
+  }
+}
+
+extension ExchangeMachine.JournalEntry {
+  var answer: ExchangeIntent? { if case .answer(let intent) = self { intent } else { nil } }
+}

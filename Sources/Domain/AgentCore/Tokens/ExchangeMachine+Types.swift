@@ -1,0 +1,181 @@
+public import AgentModel
+
+extension ExchangeMachine {
+  /// Names a run: its place in the queue. No two runs of one agent share it.
+  public typealias RunID = ExchangeQueue.Ticket
+
+  /// What a run does now. The shell performs it and reports what came of it.
+  public enum Step: Hashable, Sendable {
+    /// Revoke an answer that was held for an earlier sign-in; the run goes on after it.
+    case revokeHeld(ExchangeIntent)
+    /// Wait for a place among the exchanges of all accounts.
+    case queue
+    /// Make the intent for this attempt.
+    case prepare(TokenMachine.Attempt)
+    /// Make the intent durable.
+    case begin(ExchangeIntent)
+    /// Send the request, once.
+    case send(ExchangeIntent)
+    /// Make the raw answer durable.
+    case stage(ExchangeIntent)
+    /// Read the answer.
+    case judge(ExchangeIntent)
+    /// Revoke what came for another person, and the refresh token that it was asked with.
+    case disown(ExchangeIntent, reason: String)
+    /// Make the new grant durable.
+    case commit(ExchangeIntent)
+    /// Take the new grant into memory, with its access token or without.
+    case adopt(ExchangeIntent, takesToken: Bool)
+    /// Make durable what a failure means for the grant and the journal.
+    case settle(ExchangeIntent, ExchangeFailure, attempt: UInt64, JournalEnd)
+    /// Note in the locked vault's inbox that this request spent nothing.
+    case noteUnspent(ExchangeIntent)
+    /// Put an answer that was held into the locked vault's inbox.
+    case drop(ExchangeIntent)
+    /// Revoke an answer that came too late for its account.
+    case revokeOvertaken(ExchangeIntent)
+    /// Leave the queue and make room for the next run.
+    case end
+  }
+
+  /// What the shell does at once. None of it waits.
+  public enum Effect: Hashable, Sendable {
+    /// Start a run for this attempt.
+    case start(TokenMachine.Attempt)
+    /// Give the run's place in the queue to the next.
+    case leaveQueue(RunID)
+    /// Give up the account's memory: the vault is locked.
+    case release
+    /// Discard what is being loaded: it was read before a run ended.
+    case outdateLoads
+    /// Write a failure to the log.
+    case logFailure(ExchangeFailure, attempt: UInt64)
+    /// Tell the token machine.
+    case report(Report)
+    /// Forget the refresh token that another person's answer was asked with.
+    case forgetRefreshToken
+    /// Hand the standard token to `TokenCache`.
+    case publish
+    /// Tell subscribers which scopes were lost.
+    case tellScopes
+    /// Tell subscribers of changed rights.
+    case tellRights
+    /// Tell subscribers of the new token.
+    case tellRefreshed
+    /// Answer the callers that waited for the token.
+    case answerWaiters
+    /// Ask the provider for rights that stand beside tokens.
+    case askAboutRights
+    /// Plan the next renewal.
+    case watchRenewal
+  }
+
+  /// What the token machine is told.
+  public enum Report: Hashable, Sendable {
+    /// The answer is held in memory.
+    case held(attempt: UInt64)
+    case failure(ExchangeFailure, attempt: UInt64)
+    /// The attempt renewed the grant without a token that can be used.
+    case noToken(attempt: UInt64)
+    /// The attempt brought a token. Its waiters are answered later.
+    case token(attempt: UInt64)
+    /// An answer is there, which an attempt goes on with.
+    case answer(TokenKey, at: BootInstant)
+    /// A request was sent and its answer lost. `sentAt` is nil after a reboot.
+    case lostRequest(sentAt: BootInstant?, wasReplay: Bool)
+  }
+
+  /// What a run found out before it writes an intent.
+  public enum Preparation: Hashable, Sendable {
+    case ready(ExchangeIntent)
+    /// It stood in the queue until the provider no longer forgives a second use.
+    case graceElapsed
+    case noRefreshToken
+  }
+
+  /// What became of an intent.
+  public enum Beginning: Hashable, Sendable {
+    case durable
+    /// The account is in another epoch.
+    case overtaken
+    case storeFailed
+  }
+
+  /// What became of a request.
+  public enum Reply: Hashable, Sendable {
+    case answered(sentAt: BootInstant)
+    case failed(ExchangeFailure)
+  }
+
+  /// Where an answer is.
+  public enum Staging: Hashable, Sendable {
+    case staged
+    /// In the inbox of the locked vault.
+    case dropped
+    /// Nowhere: the account is in another epoch.
+    case overtaken
+    case storeFailed
+  }
+
+  /// What an answer says.
+  public enum Judgement: Hashable, Sendable {
+    case usable
+    case unreadable
+    case withoutTokens
+    /// Its ID token names another person or another sign-in.
+    case anotherPerson(reason: String)
+  }
+
+  /// What became of a new grant.
+  public enum Commitment: Hashable, Sendable {
+    case durable
+    case overtaken
+    case vaultLocked
+    case storeFailed
+  }
+
+  /// What the journal holds of an exchange that brought no token.
+  public enum JournalEnd: Hashable, Sendable {
+    case done
+    /// This request was sent and its answer lost.
+    case inDoubt(ExchangeIntent)
+  }
+
+  /// What the journal holds when an account is loaded.
+  public enum JournalEntry: Hashable, Sendable {
+    case empty
+    /// A request that was about to be sent.
+    case intent(ExchangeIntent)
+    /// A request and its answer.
+    case answer(ExchangeIntent)
+
+    var intent: ExchangeIntent? {
+      switch self {
+      case .empty: nil
+      case .intent(let intent), .answer(let intent): intent
+      }
+    }
+  }
+}
+
+extension ExchangeMachine.Step {
+  /// The request whose answer the step needs.
+  var answer: ExchangeIntent? {
+    switch self {
+    case .revokeHeld(let intent), .stage(let intent), .judge(let intent), .disown(let intent, _),
+      .commit(let intent), .adopt(let intent, _), .drop(let intent), .revokeOvertaken(let intent):
+      intent
+    case .queue, .prepare, .begin, .send, .settle, .noteUnspent, .end: nil
+    }
+  }
+}
+
+extension ExchangeFailure {
+  /// The provider did not serve the request, or never got it: the refresh token is as good as before.
+  var leavesTheTokenUnspent: Bool {
+    switch self {
+    case .offline, .untrustedServer, .transient, .unexplained, .locked, .interaction, .misconfigured, .store: true
+    case .unknownOutcome, .reauthenticate: false
+    }
+  }
+}

@@ -1,0 +1,293 @@
+import AgentCore
+import AgentModel
+import Testing
+
+/// One run, from its attempt to its end.
+@Suite struct ExchangeMachineTests {
+  private let intent = Exchange.intent()
+
+  // MARK: the journal's order
+
+  @Test func aRunGoesThroughTheJournalsOrderAndAnswersLast() {
+    var exchange = Exchange()
+    #expect(exchange.begins() == [])
+    #expect(exchange.step() == .queue)
+    #expect(exchange.machine.queued(1, isAdmitted: true) == [])
+    #expect(exchange.step() == .prepare(Exchange.attempt()))
+    #expect(exchange.machine.prepared(1, .ready(intent)) == [])
+    #expect(exchange.step() == .begin(intent))
+    #expect(exchange.machine.began(1, .durable) == [])
+    #expect(exchange.step() == .send(intent))
+    #expect(exchange.machine.sent(1, .answered(sentAt: Exchange.now)) == [])
+    #expect(exchange.step() == .stage(intent))
+    #expect(exchange.machine.neededAnswers == [intent.nonce])
+    #expect(exchange.machine.staged(1, .staged) == [])
+    #expect(exchange.step() == .judge(intent))
+    #expect(exchange.machine.judged(1, .usable) == [])
+    #expect(exchange.step() == .commit(intent))
+    #expect(exchange.machine.committed(1, .durable) == [])
+    #expect(exchange.step() == .adopt(intent, takesToken: true))
+    #expect(
+      exchange.machine.adopted(1, hasToken: true) == [
+        .report(.token(attempt: 1)), .publish, .tellScopes, .tellRights, .tellRefreshed, .answerWaiters,
+        .askAboutRights,
+      ])
+    #expect(exchange.step() == .end)
+    #expect(exchange.machine.ended(1) == [.leaveQueue(1), .watchRenewal])
+    #expect(exchange.step() == nil)
+    #expect(exchange.machine.neededAnswers.isEmpty)
+    #expect(exchange.machine.current == nil)
+  }
+
+  @Test func theAnswerIsStagedUnderTheMomentAtWhichItsRequestLeft() {
+    var exchange = Exchange()
+    exchange.sends()
+    let sentAt = Exchange.now + .seconds(3)
+    _ = exchange.machine.sent(1, .answered(sentAt: sentAt))
+    var answered = intent
+    answered.boot = sentAt
+    #expect(exchange.step() == .stage(answered))
+  }
+
+  @Test func aGrantWithoutAUsableTokenIsReportedAsThat() {
+    var exchange = Exchange()
+    exchange.hears()
+    _ = exchange.machine.staged(1, .staged) + exchange.machine.judged(1, .usable)
+    _ = exchange.machine.committed(1, .durable)
+    #expect(
+      exchange.machine.adopted(1, hasToken: false)
+        == [.tellRights, .report(.noToken(attempt: 1)), .publish, .askAboutRights])
+    #expect(exchange.step() == .end)
+  }
+
+  @Test func anAnswerForAnotherAudienceRenewsTheGrantAndTakesNoToken() {
+    var exchange = Exchange()
+    let kept = Exchange.intent(key: .mail)
+    exchange.holds(kept)
+    exchange.begins(as: 2)
+    _ = exchange.machine.staged(2, .staged) + exchange.machine.judged(2, .usable)
+    _ = exchange.machine.committed(2, .durable)
+    #expect(exchange.step(2) == .adopt(kept, takesToken: false))
+  }
+
+  @Test func aSecondAttemptWaitsForTheRunThatGoesOn() {
+    var exchange = Exchange()
+    exchange.sends()
+    #expect(exchange.begins(Exchange.attempt(.mail), as: 2) == [])
+    #expect(exchange.step(2) == nil)
+    #expect(exchange.machine.current == 1)
+  }
+
+  @Test func anAttemptThatTheTokenMachineGaveUpBeginsNoRun() {
+    var exchange = Exchange()
+    exchange.machine.attemptBegan(Exchange.attempt())
+    exchange.machine.released()
+    #expect(exchange.machine.begin(Exchange.attempt(), as: 1) == [])
+    #expect(exchange.step() == nil)
+  }
+
+  @Test func theAttemptThatBeganDuringARunIsStartedWhenItEnds() {
+    var exchange = Exchange()
+    exchange.sends()
+    _ = exchange.machine.sent(1, .failed(.offline("refused"))) + exchange.machine.settled(1)
+    exchange.machine.attemptBegan(Exchange.attempt(.mail))
+    #expect(exchange.machine.ended(1) == [.leaveQueue(1), .start(Exchange.attempt(.mail)), .watchRenewal])
+  }
+
+  // MARK: nothing is sent
+
+  @Test func aRunThatIsTurnedAwayEndsWithoutAFailure() {
+    var exchange = Exchange()
+    exchange.begins()
+    #expect(exchange.machine.queued(1, isAdmitted: false) == [])
+    #expect(exchange.step() == .end)
+    #expect(exchange.machine.ended(1) == [.start(Exchange.attempt()), .watchRenewal])
+  }
+
+  @Test func aRunWhoseVaultWasLockedInTheQueueSendsNothing() {
+    var exchange = Exchange()
+    exchange.begins()
+    exchange.machine.released()
+    #expect(exchange.machine.queued(1, isAdmitted: true) == [])
+    #expect(exchange.step() == .end)
+    #expect(exchange.machine.ended(1) == [.leaveQueue(1), .outdateLoads])
+  }
+
+  @Test(arguments: [
+    (ExchangeMachine.Preparation.graceElapsed, ExchangeFailure.unknownOutcome("graceElapsed")),
+    (.noRefreshToken, .reauthenticate(reason: "noRefreshToken")),
+  ])
+  func whatCanNotBeSentFailsWithoutTouchingTheJournal(
+    _ preparation: ExchangeMachine.Preparation, _ failure: ExchangeFailure
+  ) {
+    var exchange = Exchange()
+    exchange.begins()
+    _ = exchange.machine.queued(1, isAdmitted: true)
+    #expect(
+      exchange.machine.prepared(1, preparation)
+        == [.logFailure(failure, attempt: 1), .report(.failure(failure, attempt: 1)), .publish])
+    #expect(exchange.step() == .end)
+  }
+
+  @Test func anIntentThatCanNotBeKeptIsNotSent() {
+    var exchange = Exchange()
+    exchange.begins()
+    _ = exchange.machine.queued(1, isAdmitted: true) + exchange.machine.prepared(1, .ready(intent))
+    #expect(
+      exchange.machine.began(1, .storeFailed)
+        == [.logFailure(.store, attempt: 1), .report(.failure(.store, attempt: 1)), .publish])
+    #expect(exchange.step() == .end)
+  }
+
+  @Test func anIntentOfAnEarlierEpochIsNotSent() {
+    var exchange = Exchange()
+    exchange.begins()
+    _ = exchange.machine.queued(1, isAdmitted: true) + exchange.machine.prepared(1, .ready(intent))
+    #expect(exchange.machine.began(1, .overtaken) == [])
+    #expect(exchange.step() == .end)
+  }
+
+  @Test func anIntentThatALockingOvertookIsNotedAsUnspent() {
+    var exchange = Exchange()
+    exchange.begins()
+    _ = exchange.machine.queued(1, isAdmitted: true) + exchange.machine.prepared(1, .ready(intent))
+    exchange.machine.released()
+    #expect(exchange.machine.began(1, .durable) == [])
+    #expect(exchange.step() == .noteUnspent(intent))
+    #expect(exchange.machine.leftover == .outcome(intent, nil))
+    #expect(exchange.machine.unspentWasNoted(1) == [])
+    #expect(exchange.step() == .end)
+  }
+
+  // MARK: no token
+
+  @Test(arguments: [
+    ExchangeFailure.offline("refused"), .untrustedServer, .transient("status503", retryAfter: nil),
+    .unexplained(status: 400), .reauthenticate(reason: "refused"), .locked, .interaction(claims: nil),
+    .misconfigured("invalid_client"), .store,
+  ])
+  func aFirstRequestThatFailedLeavesAnEmptyJournal(_ failure: ExchangeFailure) {
+    var exchange = Exchange()
+    exchange.sends()
+    #expect(exchange.machine.sent(1, .failed(failure)) == [.logFailure(failure, attempt: 1)])
+    #expect(exchange.step() == .settle(intent, failure, attempt: 1, .done))
+    #expect(exchange.machine.settled(1) == [.report(.failure(failure, attempt: 1)), .publish])
+    #expect(exchange.step() == .end)
+  }
+
+  @Test func aLostAnswerStaysInTheJournal() {
+    var exchange = Exchange()
+    exchange.sends()
+    _ = exchange.machine.sent(1, .failed(.unknownOutcome("reset")))
+    #expect(exchange.step() == .settle(intent, .unknownOutcome("reset"), attempt: 1, .inDoubt(intent)))
+  }
+
+  @Test(arguments: [ExchangeFailure.offline("refused"), .untrustedServer, .store])
+  func aReplayThatNeverLeftGoesBackToTheFirstRequestInTheJournal(_ failure: ExchangeFailure) {
+    var exchange = Exchange()
+    exchange.sends()
+    _ = exchange.machine.sent(1, .failed(.unknownOutcome("reset"))) + exchange.machine.settled(1)
+    _ = exchange.machine.ended(1)
+    let replay = Exchange.intent(replay: true)
+    exchange.sends(replay, as: 2)
+    _ = exchange.machine.sent(2, .failed(failure))
+    #expect(exchange.step(2) == .settle(replay, failure, attempt: 1, .inDoubt(intent)))
+  }
+
+  @Test(arguments: [
+    ExchangeFailure.transient("status503", retryAfter: nil), .unexplained(status: 400), .locked,
+    .interaction(claims: nil), .misconfigured("invalid_client"), .unknownOutcome("reset"),
+  ])
+  func aReplayThatWasAnsweredLeavesTheDoubt(_ failure: ExchangeFailure) {
+    var exchange = Exchange()
+    let replay = Exchange.intent(replay: true)
+    exchange.sends(replay)
+    _ = exchange.machine.sent(1, .failed(failure))
+    #expect(exchange.step() == .settle(replay, failure, attempt: 1, .inDoubt(replay)))
+  }
+
+  @Test func aReplayThatIsRefusedEndsTheDoubt() {
+    var exchange = Exchange()
+    let replay = Exchange.intent(replay: true)
+    exchange.sends(replay)
+    _ = exchange.machine.sent(1, .failed(.reauthenticate(reason: "refused")))
+    #expect(exchange.step() == .settle(replay, .reauthenticate(reason: "refused"), attempt: 1, .done))
+  }
+
+  // MARK: what the answer says
+
+  @Test(arguments: [
+    (ExchangeMachine.Judgement.unreadable, ExchangeFailure.unknownOutcome("unreadableAnswer")),
+    (.withoutTokens, .transient("notAnOAuthAnswer", retryAfter: nil)),
+  ])
+  func anAnswerOfNoUseFailsTheAttempt(_ judgement: ExchangeMachine.Judgement, _ failure: ExchangeFailure) {
+    var exchange = Exchange()
+    exchange.hears()
+    _ = exchange.machine.staged(1, .staged)
+    #expect(exchange.machine.judged(1, judgement) == [.logFailure(failure, attempt: 1)])
+    let journal: ExchangeMachine.JournalEnd = judgement == .unreadable ? .inDoubt(intent) : .done
+    #expect(exchange.step() == .settle(intent, failure, attempt: 1, journal))
+    #expect(exchange.machine.neededAnswers.isEmpty)
+  }
+
+  @Test func anotherPersonsAnswerIsRevokedAndTheGrantNeedsANewSignIn() {
+    var exchange = Exchange()
+    exchange.hears()
+    _ = exchange.machine.staged(1, .staged)
+    #expect(exchange.machine.judged(1, .anotherPerson(reason: "subjectChanged")) == [])
+    #expect(exchange.step() == .disown(intent, reason: "subjectChanged"))
+    let failure = ExchangeFailure.reauthenticate(reason: "subjectChanged")
+    #expect(exchange.machine.disowned(1) == [.forgetRefreshToken, .logFailure(failure, attempt: 1)])
+    #expect(exchange.step() == .settle(intent, failure, attempt: 1, .done))
+  }
+
+  @Test func aNewGrantKeepsItsRefreshTokenWhenAnotherPersonsAnswerIsRevoked() {
+    var exchange = Exchange()
+    exchange.hears()
+    _ = exchange.machine.staged(1, .staged) + exchange.machine.judged(1, .anotherPerson(reason: "subjectChanged"))
+    exchange.machine.signedIn(epoch: 2)
+    #expect(exchange.machine.disowned(1) == [])
+    #expect(exchange.step() == .end)
+  }
+
+  // MARK: reports for a step that the run is not at
+
+  @Test func aReportForAnotherStepChangesNothing() {
+    var exchange = Exchange()
+    exchange.begins()
+    let before = exchange
+    #expect(exchange.machine.heldWasRevoked(1) == [])
+    #expect(exchange.machine.prepared(1, .ready(intent)) == [])
+    #expect(exchange.machine.began(1, .durable) == [])
+    #expect(exchange.machine.sent(1, .failed(.untrustedServer)) == [])
+    #expect(exchange.machine.staged(1, .staged) == [])
+    #expect(exchange.machine.judged(1, .usable) == [])
+    #expect(exchange.machine.disowned(1) == [])
+    #expect(exchange.machine.committed(1, .durable) == [])
+    #expect(exchange.machine.adopted(1, hasToken: true) == [])
+    #expect(exchange.machine.settled(1) == [])
+    #expect(exchange.machine.unspentWasNoted(1) == [])
+    #expect(exchange.machine.dropped(1, .dropped) == [])
+    #expect(exchange.machine.overtakenWasRevoked(1) == [])
+    #expect(exchange.machine.ended(1) == [])
+    #expect(exchange == before)
+  }
+
+  @Test func aSecondReportOfTheSameStepChangesNothing() {
+    var exchange = Exchange()
+    exchange.begins()
+    _ = exchange.machine.queued(1, isAdmitted: true)
+    let before = exchange
+    #expect(exchange.machine.queued(1, isAdmitted: false) == [])
+    #expect(exchange == before)
+  }
+
+  @Test func aRunThatIsUnknownChangesNothing() {
+    var exchange = Exchange()
+    exchange.begins()
+    let before = exchange
+    #expect(exchange.machine.queued(9, isAdmitted: true) == [])
+    #expect(exchange.machine.ended(9) == [])
+    #expect(exchange == before)
+  }
+}

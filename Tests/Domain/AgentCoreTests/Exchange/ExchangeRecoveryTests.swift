@@ -1,0 +1,141 @@
+import AgentCore
+import AgentModel
+import Testing
+
+/// What an account goes on with when it is loaded.
+@Suite struct ExchangeRecoveryTests {
+  private let intent = Exchange.intent()
+
+  private func recover(
+    _ exchange: inout Exchange, _ journal: ExchangeMachine.JournalEntry, generation: UInt64 = 7,
+    bootID: String = Exchange.bootID
+  ) -> [ExchangeMachine.Effect] {
+    exchange.machine.recover(journal, generation: generation, bootID: bootID, at: Exchange.now + .seconds(9))
+  }
+
+  @Test func anEmptyJournalNeedsNothing() {
+    var exchange = Exchange()
+    #expect(recover(&exchange, .empty) == [])
+    #expect(exchange.machine.leftover == .nothing)
+  }
+
+  @Test func anAccountThatIsNotLoadedRecoversNothing() {
+    var exchange = Exchange()
+    exchange.machine.released()
+    #expect(recover(&exchange, .intent(intent)) == [])
+  }
+
+  @Test func aStagedAnswerIsGoneOnWith() {
+    var exchange = Exchange()
+    #expect(recover(&exchange, .answer(intent)) == [.report(.answer(.standard, at: Exchange.now + .seconds(9)))])
+    exchange.begins()
+    #expect(exchange.step() == .stage(intent))
+  }
+
+  @Test func anAnswerInMemoryComesBeforeTheOneOnTheDisk() {
+    var exchange = Exchange()
+    exchange.holds()
+    exchange.machine.released()
+    exchange.machine.loaded(epoch: 1)
+    #expect(recover(&exchange, .intent(intent)) == [.report(.answer(.standard, at: Exchange.now + .seconds(9)))])
+    #expect(exchange.machine.heldAnswer == intent)
+  }
+
+  @Test func anIntentWithoutAnAnswerIsInDoubtSinceItsSending() {
+    var exchange = Exchange()
+    #expect(recover(&exchange, .intent(intent)) == [.report(.lostRequest(sentAt: Exchange.now, wasReplay: false))])
+  }
+
+  @Test func afterARebootTheMomentOfSendingIsUnknown() {
+    var exchange = Exchange()
+    #expect(
+      recover(&exchange, .intent(intent), bootID: "next") == [.report(.lostRequest(sentAt: nil, wasReplay: false))])
+  }
+
+  @Test func aReplayAfterARestartThatNeverLeftGoesBackToTheIntentOfTheJournal() {
+    var exchange = Exchange()
+    _ = recover(&exchange, .intent(intent))
+    let replay = Exchange.intent(replay: true)
+    exchange.sends(replay)
+    _ = exchange.machine.sent(1, .failed(.untrustedServer))
+    #expect(exchange.step() == .settle(replay, .untrustedServer, attempt: 1, .inDoubt(intent)))
+  }
+
+  @Test func aReplayInTheJournalIsSpent() {
+    var exchange = Exchange()
+    let replay = Exchange.intent(replay: true)
+    #expect(recover(&exchange, .intent(replay)) == [.report(.lostRequest(sentAt: Exchange.now, wasReplay: true))])
+  }
+
+  @Test func aRunThatGoesOnIsWaitedFor() {
+    var exchange = Exchange()
+    exchange.sends()
+    exchange.machine.released()
+    exchange.machine.loaded(epoch: 1)
+    #expect(recover(&exchange, .intent(intent)) == [.report(.answer(.standard, at: Exchange.now))])
+    #expect(exchange.begins(as: 2) == [])
+    #expect(exchange.step(2) == nil)
+    // The run ends the attempt that waits for it.
+    _ = exchange.machine.sent(1, .answered(sentAt: Exchange.now))
+    _ = exchange.machine.staged(1, .staged) + exchange.machine.judged(1, .usable)
+    _ = exchange.machine.committed(1, .durable)
+    #expect(exchange.machine.adopted(1, hasToken: true).first == .report(.token(attempt: 1)))
+  }
+
+  @Test(arguments: [ExchangeMachine.JournalEntry.empty, .intent(Exchange.intent())])
+  func aFailureThatTheJournalWasNotToldIsToldNow(_ journal: ExchangeMachine.JournalEntry) {
+    var exchange = Exchange()
+    exchange.sends()
+    exchange.machine.released()
+    _ = exchange.machine.sent(1, .failed(.locked)) + exchange.machine.unspentWasNoted(1)
+    _ = exchange.machine.ended(1)
+    exchange.machine.loaded(epoch: 1)
+    #expect(recover(&exchange, journal) == [.report(.answer(.standard, at: Exchange.now))])
+    #expect(exchange.begins(as: 2) == [.logFailure(.locked, attempt: 1)])
+    #expect(exchange.step(2) == .settle(intent, .locked, attempt: 1, .done))
+    #expect(exchange.machine.leftover == .nothing)
+  }
+
+  @Test func aRequestThatWasNotSentIsSentNow() {
+    var exchange = Exchange()
+    exchange.begins()
+    _ = exchange.machine.queued(1, isAdmitted: true) + exchange.machine.prepared(1, .ready(intent))
+    exchange.machine.released()
+    _ = exchange.machine.began(1, .durable) + exchange.machine.unspentWasNoted(1) + exchange.machine.ended(1)
+    exchange.machine.loaded(epoch: 1)
+    #expect(recover(&exchange, .empty) == [.report(.answer(.standard, at: Exchange.now))])
+    #expect(exchange.begins(as: 2) == [])
+    #expect(exchange.step(2) == .queue)
+    #expect(exchange.machine.leftover == .nothing)
+  }
+
+  @Test func aFailureOfAnOlderGenerationIsForgotten() {
+    var exchange = Exchange()
+    exchange.sends()
+    exchange.machine.released()
+    _ = exchange.machine.sent(1, .failed(.locked)) + exchange.machine.unspentWasNoted(1) + exchange.machine.ended(1)
+    exchange.machine.loaded(epoch: 1)
+    #expect(recover(&exchange, .empty, generation: 8) == [])
+    #expect(exchange.machine.leftover == .nothing)
+  }
+
+  @Test func aFailureOfAnEarlierEpochIsForgotten() {
+    var exchange = Exchange()
+    exchange.sends()
+    exchange.machine.released()
+    _ = exchange.machine.sent(1, .failed(.locked)) + exchange.machine.unspentWasNoted(1) + exchange.machine.ended(1)
+    exchange.machine.loaded(epoch: 2)
+    #expect(recover(&exchange, .empty) == [])
+    #expect(exchange.machine.leftover == .nothing)
+  }
+
+  @Test func aFailureIsForgottenForTheAnswerThatTheJournalHas() {
+    var exchange = Exchange()
+    exchange.sends()
+    exchange.machine.released()
+    _ = exchange.machine.sent(1, .failed(.locked)) + exchange.machine.unspentWasNoted(1) + exchange.machine.ended(1)
+    exchange.machine.loaded(epoch: 1)
+    #expect(recover(&exchange, .answer(intent)) == [.report(.answer(.standard, at: Exchange.now + .seconds(9)))])
+    #expect(exchange.machine.heldAnswer == intent)
+  }
+}

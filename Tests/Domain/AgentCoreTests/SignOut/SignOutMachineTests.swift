@@ -1,0 +1,146 @@
+import AgentCore
+import Testing
+
+/// The order of a sign-out.
+@Suite struct SignOutMachineTests {
+  typealias Machine = SignOutMachine
+
+  private static let refreshToken: Machine.Entry = [1]
+  private static let accessToken: Machine.Entry = [2]
+  private static let held: Machine.Entry = [3]
+
+  private func departure(
+    _ entries: [Machine.Entry] = [refreshToken], wasActive: Bool = false, isErased: Bool = false
+  ) -> Machine.Departure {
+    Machine.Departure(wasActive: wasActive, entries: entries, isErased: isErased)
+  }
+
+  /// Signed out on the disk, waiters refused.
+  private func released(_ mode: SignOutMode, _ departure: Machine.Departure) -> Machine {
+    var machine = Machine(mode)
+    _ = machine.committed(departure) + machine.released()
+    return machine
+  }
+
+  // MARK: durable first
+
+  @Test(arguments: SignOutMode.allCases) func nothingIsToldBeforeTheSignOutIsDurable(_ mode: SignOutMode) {
+    var machine = Machine(mode)
+    #expect(machine.state == .committing)
+    #expect(machine.committed(departure()) == [])
+    #expect(machine.state == .releasing(departure()))
+  }
+
+  @Test(arguments: SignOutMode.allCases) func aTransactionThatFailedEndsTheSignOut(_ mode: SignOutMode) {
+    var machine = Machine(mode)
+    #expect(machine.refused() == [])
+    #expect(machine.state == .failed)
+  }
+
+  @Test func subscribersHearTheStateWhenTheWaitersAreRefused() {
+    var machine = Machine(.soft)
+    _ = machine.committed(departure())
+    #expect(machine.released() == [.publishState, .tellState])
+    #expect(machine.state == .surrendering(departure()))
+  }
+
+  @Test func subscribersHearThatNoAccountIsActive() {
+    var machine = Machine(.soft)
+    _ = machine.committed(departure(wasActive: true))
+    #expect(machine.released() == [.publishState, .tellState, .tellSwitched])
+  }
+
+  // MARK: tokens
+
+  @Test(arguments: [SignOutMode.soft, .hard]) func theFirstEntryIsRevokedAndTheOthersAfterIt(_ mode: SignOutMode) {
+    let left = departure([Self.refreshToken, Self.accessToken])
+    var machine = released(mode, left)
+    #expect(machine.surrendered(nil) == [])
+    #expect(machine.state == .revoking(Self.refreshToken, left))
+    #expect(machine.revoked(.confirmed).first == .send(Self.accessToken))
+  }
+
+  @Test(arguments: [RevocationOutcome.confirmed, .queued, .unsupported])
+  func theCallerHearsWhatBecameOfTheFirstEntry(_ outcome: RevocationOutcome) {
+    var machine = released(.soft, departure())
+    _ = machine.surrendered(nil)
+    let ended = Machine.Outcome(data: .sealed, revocation: outcome)
+    #expect(machine.revoked(outcome) == [.tellSignedOut(ended), .tellErased, .resumeErasure])
+    #expect(machine.state == .signedOut(ended))
+  }
+
+  @Test func anEntryThatTakesTooLongIsQueued() {
+    var machine = released(.soft, departure())
+    _ = machine.surrendered(nil) + machine.revoked(nil)
+    #expect(machine.state == .signedOut(Machine.Outcome(data: .sealed, revocation: .queued)))
+  }
+
+  @Test(arguments: SignOutMode.allCases) func withoutTokensNothingIsRevoked(_ mode: SignOutMode) {
+    var machine = released(mode, departure([]))
+    _ = machine.surrendered(nil)
+    let data: DataDisposition = mode == .hard ? .erasurePending : .sealed
+    #expect(machine.state == .signedOut(Machine.Outcome(data: data, revocation: .notNeeded)))
+  }
+
+  @Test func aHeldAnswersTokenIsSentBesideTheOthers() {
+    var machine = released(.soft, departure())
+    #expect(machine.surrendered(Self.held) == [.send(Self.held)])
+    #expect(machine.state == .revoking(Self.refreshToken, departure()))
+  }
+
+  @Test func aHeldAnswersTokenAloneIsSentAndTheRevocationNotNeeded() {
+    var machine = released(.soft, departure([]))
+    let ended = Machine.Outcome(data: .sealed, revocation: .notNeeded)
+    #expect(machine.surrendered(Self.held) == [.send(Self.held), .tellSignedOut(ended), .tellErased, .resumeErasure])
+  }
+
+  // MARK: offline
+
+  @Test func offlineNoEntryIsSent() {
+    let left = departure([Self.refreshToken, Self.accessToken])
+    var machine = released(.offline, left)
+    #expect(machine.surrendered(Self.held) == [])
+    #expect(machine.state == .postponing(Self.held, left))
+    #expect(machine.postponed() == [])
+    #expect(machine.state == .queueing(left))
+    let ended = Machine.Outcome(data: .sealed, revocation: .queued)
+    #expect(machine.queued() == [.tellSignedOut(ended), .tellErased, .resumeErasure])
+    #expect(machine.state == .signedOut(ended))
+  }
+
+  // MARK: data
+
+  @Test(arguments: [
+    (SignOutMode.soft, false, DataDisposition.sealed), (.soft, true, .sealed), (.offline, false, .sealed),
+    (.hard, false, .erasurePending), (.hard, true, .erased),
+  ])
+  func theDataIsWhereModeAndDiskLeaveIt(_ mode: SignOutMode, _ isErased: Bool, _ data: DataDisposition) {
+    var machine = released(mode, departure([], isErased: isErased))
+    let effects = machine.surrendered(nil)
+    #expect(machine.state == .signedOut(Machine.Outcome(data: data, revocation: .notNeeded)))
+    #expect(effects.contains(.resumeErasure) == (data != .erased))
+  }
+
+  // MARK: reports for another state
+
+  @Test func aReportForAnotherStateChangesNothing() {
+    var machine = Machine(.soft)
+    let before = machine
+    #expect(machine.released() == [])
+    #expect(machine.surrendered(Self.held) == [])
+    #expect(machine.postponed() == [])
+    #expect(machine.queued() == [])
+    #expect(machine.revoked(.confirmed) == [])
+    #expect(machine == before)
+  }
+
+  @Test func anOutcomeThatComesTwiceIsToldOnce() {
+    var machine = released(.soft, departure())
+    _ = machine.surrendered(nil) + machine.revoked(nil)
+    let before = machine
+    #expect(machine.revoked(.confirmed) == [])
+    #expect(machine.committed(departure()) == [])
+    #expect(machine.refused() == [])
+    #expect(machine == before)
+  }
+}

@@ -1,0 +1,78 @@
+/// One thing that happened to a machine, as its diagram shows it.
+struct Transition: Hashable {
+  var from: String
+  var input: String
+  /// What the diagram does not show as a state, and what the way depends on; empty if nothing is to be said.
+  var variant = ""
+  var to: String
+  var effects: [String] = []
+}
+
+/// Transitions in the order in which a walk found them, drawn and told.
+struct Transitions {
+  private(set) var all: [Transition] = []
+  private var known: Set<Transition> = []
+
+  mutating func add(_ transition: Transition) {
+    if known.insert(transition).inserted { all.append(transition) }
+  }
+
+  /// The lines of a `stateDiagram-v2`. `outside` is drawn as the point at which the machine's life begins and ends.
+  func diagram(outside: String) -> [String] {
+    let ways = all.filter { $0.from != $0.to }.map { Way(from: $0.from, to: $0.to) }.withoutRepetition
+    return ways.map { way in
+      let inputs = all.filter { $0.from == way.from && $0.to == way.to }.map(\.input).withoutRepetition
+      let texts = inputs.map { input in
+        let variants = variants(of: input, way)
+        return input + (variants.isEmpty ? "" : " [\(variants)]")
+      }
+      let (from, to) = (way.from == outside ? "[*]" : way.from, way.to == outside ? "[*]" : way.to)
+      return "\(from) --> \(to) : \(broken(texts))"
+    }
+  }
+
+  /// All states, in the order in which the walk came to them.
+  var states: [String] { all.flatMap { [$0.from, $0.to] }.withoutRepetition }
+
+  /// `| in | what | leads to | then |`, by state.
+  var table: String {
+    let inOrder = states.flatMap { state in all.filter { $0.from == state } }
+    let keys = inOrder.map { Row(way: Way(from: $0.from, to: $0.to), input: $0.input) }.withoutRepetition
+    let rows = keys.compactMap { key -> [String]? in
+      let cases = all.filter { $0.from == key.way.from && $0.to == key.way.to && $0.input == key.input }
+      let then = Labels.joined(cases.map(\.effects))
+      let variants = variants(of: key.input, key.way)
+      if key.way.from == key.way.to, then.isEmpty { return nil }
+      let to = key.way.from == key.way.to ? "stays" : "`\(key.way.to)`"
+      return ["`\(key.way.from)`", key.input + (variants.isEmpty ? "" : " [\(variants)]"), to, then]
+    }
+    return Self.table(["in", "what", "leads to", "then"], rows)
+  }
+
+  static func table(_ head: [String], _ rows: [[String]]) -> String {
+    ([head, head.map { _ in "---" }] + rows).map { "| " + $0.joined(separator: " | ") + " |" }.joined(separator: "\n")
+  }
+
+  /// In which variants this input leads this way; empty if in all that have it.
+  private func variants(of input: String, _ way: Way) -> String {
+    let leaving = all.filter { $0.from == way.from && $0.input == input }
+    let going = leaving.filter { $0.to == way.to }.map(\.variant).withoutRepetition
+    guard Set(going) != Set(leaving.map(\.variant)) else { return "" }
+    return going.sorted().joined(separator: ", ")
+  }
+
+  private func broken(_ texts: [String]) -> String {
+    stride(from: 0, to: texts.count, by: 3).map { texts[$0..<min($0 + 3, texts.count)].joined(separator: ", ") }
+      .joined(separator: ",<br/>")
+  }
+
+  private struct Way: Hashable {
+    var from: String
+    var to: String
+  }
+
+  private struct Row: Hashable {
+    var way: Way
+    var input: String
+  }
+}
