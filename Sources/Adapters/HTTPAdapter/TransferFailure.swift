@@ -41,7 +41,7 @@ struct TransferFailure {
   }
 
   /// Something may have left.
-  var afterSending: HTTPOutcome.LostAnswer {
+  var afterSending: HTTPOutcome.LostResponse {
     switch code {
     case CURLE_OPERATION_TIMEDOUT: .timedOut
     case CURLE_FILESIZE_EXCEEDED: .tooLarge

@@ -13,7 +13,7 @@ final class BootTimer: Sendable {
   private typealias Sleeper = CheckedContinuation<Void, Never>
 
   private struct State {
-    var sleepers = Deadlines<Sleeper>()
+    var sleepers = DeadlineQueue<Sleeper>()
     /// Cancelled before they had begun to wait.
     var cancelled: Set<UInt64> = []
     var next: UInt64 = 1

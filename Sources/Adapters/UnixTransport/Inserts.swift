@@ -5,7 +5,7 @@ struct Inserts {
   private struct Entry {
     /// After how many of the queue's own bytes, counted from the beginning of the first entry's queue.
     var position: Int
-    var piece: ProgramBytes
+    var piece: StaticBytes
   }
 
   private var entries: [Entry] = []
@@ -20,7 +20,7 @@ struct Inserts {
   var isEmpty: Bool { first == entries.count }
 
   /// Comes after what is queued: `waiting` own bytes.
-  mutating func append(_ piece: ProgramBytes, after waiting: Int) {
+  mutating func append(_ piece: StaticBytes, after waiting: Int) {
     guard piece.count > 0 else { return }
     entries.append(Entry(position: left + waiting, piece: piece))
     count += piece.count

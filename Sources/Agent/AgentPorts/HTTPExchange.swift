@@ -65,12 +65,12 @@ public enum HTTPOutcome: Sendable {
   /// The certificate was refused, or no pin matched: no byte of the HTTP request was sent.
   case untrusted
   /// The request may have arrived, but no complete response did.
-  case unknown(LostAnswer)
+  case unknown(LostResponse)
 
   /// Why no connection was made.
   public enum ConnectFailure: String, Sendable { case nameNotFound, refused, unreachable, timedOut, invalidURL, other }
   /// Why the response is missing or unusable.
-  public enum LostAnswer: String, Sendable { case timedOut, reset, tooLarge, malformed, cancelled }
+  public enum LostResponse: String, Sendable { case timedOut, reset, tooLarge, malformed, cancelled }
 }
 
 /// An HTTP response.

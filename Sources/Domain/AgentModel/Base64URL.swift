@@ -1,42 +1,22 @@
 /// base64url without padding (RFC 4648 §5, RFC 7515 §2). Decoding is strict: each byte sequence has exactly one
 /// spelling.
 public enum Base64URL {
+  private static let encoding = BitEncoding(
+    bitsPerCharacter: 6, alphabet: Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8))
+
   /// Encodes bytes that are not secret.
-  public static func encode(_ bytes: some Sequence<UInt8>) -> String {
-    var text = ""
-    var bits: UInt32 = 0
-    var held = 0
-    for byte in bytes {
-      bits = bits << 8 | UInt32(byte)
-      held += 8
-      while held >= 6 {
-        held -= 6
-        text.unicodeScalars.append(Unicode.Scalar(alphabet[Int(bits >> held & 63)]))
-      }
-    }
-    if held > 0 { text.unicodeScalars.append(Unicode.Scalar(alphabet[Int(bits << (6 - held) & 63)])) }
-    return text
-  }
+  public static func encode(_ bytes: some Sequence<UInt8>) -> String { encoding.text(bytes) }
 
   /// Encodes `bytes` into `target`, so that a secret stays in guarded memory.
   ///
   /// `target` holds at least four characters for every three bytes. Returns the number of characters written.
   public static func encode(_ bytes: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer) -> Int {
-    var bits: UInt32 = 0
-    var held = 0
     var written = 0
-    for byte in bytes {
-      bits = bits << 8 | UInt32(byte)
-      held += 8
-      while held >= 6 {
-        held -= 6
-        target[written] = alphabet[Int(bits >> held & 63)]
-        written += 1
-      }
+    encoding.encode(bytes) {
+      target[written] = $0
+      written += 1
     }
-    guard held > 0 else { return written }
-    target[written] = alphabet[Int(bits << (6 - held) & 63)]
-    return written + 1
+    return written
   }
 
   /// Decodes `text`; nil for padding, white space, a character outside the alphabet, or unused bits that are not zero.
@@ -77,8 +57,6 @@ public enum Base64URL {
     guard bits & (1 << held - 1) == 0 else { return nil }  // RFC 4648 §3.5
     return written
   }
-
-  private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
   private static func value(of character: UInt8) -> UInt32? {
     switch character {

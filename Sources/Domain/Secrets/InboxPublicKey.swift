@@ -30,7 +30,7 @@ public struct InboxKey: Sendable {
   }
 
   /// The key that encrypts for this inbox.
-  public var box: InboxPublicKey { InboxPublicKey(publicKey: pair.publicKey, authentication: authentication) }
+  public var publicKey: InboxPublicKey { InboxPublicKey(publicKey: pair.publicKey, authentication: authentication) }
 
   /// Decrypts into guarded memory.
   ///

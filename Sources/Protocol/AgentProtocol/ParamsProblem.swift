@@ -17,26 +17,14 @@ public struct ParamsProblem: Error, Hashable, Sendable {
   }
 
   /// The name of an unknown member is the only input that an error repeats; it is cut to this many bytes.
-  private static let longestTold = 128
+  private static let maximumStepBytes = 128
 
   static func unknownMember(_ key: JSONNode) -> ParamsProblem {
     ParamsProblem(path: pointerStep(key), expected: "member of params")
   }
 
-  /// One step of a JSON Pointer: escapes `~` and `/` (RFC 6901 §3) and cuts between characters.
-  static func pointerStep(_ key: JSONNode) -> String {
-    var step = "/"
-    for scalar in (key.string ?? "").unicodeScalars {
-      let text =
-        switch scalar {
-        case "~": "~0"
-        case "/": "~1"
-        default: String(scalar)
-        }
-      guard step.utf8.count + text.utf8.count <= longestTold else { break }
-      step += text
-    }
-    return step
+  private static func pointerStep(_ key: JSONNode) -> String {
+    JSONPointer.step(to: key.string ?? "", maximumBytes: maximumStepBytes)
   }
 
   func below(_ name: StaticString) -> ParamsProblem { ParamsProblem(path: "/\(name)" + path, expected: expected) }

@@ -5,7 +5,7 @@ public struct RawJSON: WireWritable, Sendable {
   private enum Storage: Sendable {
     case bytes([UInt8])
     /// Constant text of the program, which is never copied.
-    case program(ProgramBytes)
+    case program(StaticBytes)
   }
   private let storage: Storage
 
@@ -13,7 +13,7 @@ public struct RawJSON: WireWritable, Sendable {
   public init(_ node: JSONNode) { storage = .bytes([UInt8](node.raw)) }
 
   /// Refers to constant JSON text.
-  public init(_ text: StaticString) { storage = .program(ProgramBytes(text)) }
+  public init(_ text: StaticString) { storage = .program(StaticBytes(text)) }
 
   /// Takes bytes that came from a `RawJSON` before.
   public init(stored bytes: [UInt8]) { storage = .bytes(bytes) }
@@ -24,9 +24,6 @@ public struct RawJSON: WireWritable, Sendable {
     write(&writer)
     storage = .bytes(writer.withBytes { [UInt8]($0) })
   }
-
-  /// `{}`.
-  public static let emptyObject = RawJSON("{}")
 
   /// Lends the bytes to `body`.
   public func withBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value {

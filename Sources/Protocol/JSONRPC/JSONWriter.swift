@@ -21,7 +21,7 @@ public struct JSONWriter: ~Copyable {
     memory.deallocate()
   }
 
-  /// Lends the bytes written so far. The line must not refer to `ProgramBytes`.
+  /// Lends the bytes written so far. The line must not refer to `StaticBytes`.
   public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     precondition(inserts.isEmpty)
     return body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count]))
@@ -66,7 +66,7 @@ public struct JSONWriter: ~Copyable {
   }
 
   /// Refers to constant bytes that are JSON.
-  public mutating func verbatim(_ piece: ProgramBytes) {
+  public mutating func verbatim(_ piece: StaticBytes) {
     inserts.append(WireBytes.Insert(position: count, piece: piece))
   }
 
@@ -133,7 +133,7 @@ public struct JSONWriter: ~Copyable {
   }
 
   /// Refers to a constant value.
-  public mutating func raw(_ value: ProgramBytes) {
+  public mutating func raw(_ value: StaticBytes) {
     separate()
     verbatim(value)
   }

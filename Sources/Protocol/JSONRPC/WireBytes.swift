@@ -12,7 +12,7 @@ public final class WireBytes: @unchecked Sendable {
   /// Constant bytes, and their position among the line's own bytes.
   struct Insert {
     var position: Int
-    var piece: ProgramBytes
+    var piece: StaticBytes
   }
 
   /// A part of a line.
@@ -20,7 +20,7 @@ public final class WireBytes: @unchecked Sendable {
     /// Memory of the line, wiped with it.
     case own(UnsafeRawBufferPointer)
     /// Constant bytes.
-    case program(ProgramBytes)
+    case program(StaticBytes)
   }
 
   init(memory: UnsafeMutableRawBufferPointer, count: Int, inserts: [Insert]) {

@@ -5,7 +5,7 @@ import Testing
   func at(_ milliseconds: Int64) -> BootInstant { BootInstant(milliseconds: milliseconds) }
 
   @Test func whoIsDueComesInOrderOfDeadlinesThenOfComing() {
-    var deadlines = Deadlines<String>()
+    var deadlines = DeadlineQueue<String>()
     for (id, (name, moment)) in [("third", 30), ("first", 10), ("second", 20), ("also second", 20)].enumerated() {
       deadlines.insert(UInt64(id), name, until: at(Int64(moment)))
     }
@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test func whoIsCancelledIsNotWaitedFor() {
-    var deadlines = Deadlines<String>()
+    var deadlines = DeadlineQueue<String>()
     deadlines.insert(1, "soon", until: at(10))
     deadlines.insert(2, "later", until: at(20))
     #expect(deadlines.remove(1) == "soon")
@@ -32,7 +32,7 @@ import Testing
   @Test(arguments: 0..<20 as Range<UInt64>)
   func itSaysWhatALookThroughAllWouldSay(seed: UInt64) {
     var random = Seeded(state: seed)
-    var deadlines = Deadlines<UInt64>()
+    var deadlines = DeadlineQueue<UInt64>()
     var plain: [UInt64: BootInstant] = [:]
     for id in 0..<3000 as Range<UInt64> {
       switch UInt64.random(in: 0..<10, using: &random) {
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test func thoseWhoWereCancelledDoNotPileUp() {
-    var deadlines = Deadlines<String>()
+    var deadlines = DeadlineQueue<String>()
     deadlines.insert(0, "the only one", until: at(1))
     for id in 1...100_000 as ClosedRange<UInt64> {
       deadlines.insert(id, "gone at once", until: at(1000))

@@ -7,7 +7,7 @@ import Testing
 /// What waits for a client leaves in order and whole, whatever the descriptor takes at a time.
 @Suite struct OutputQueueTests {
   static let pieces = ["[", "", "a document", String(repeating: "long ", count: 2000)].map { text in
-    ProgramBytes { writer in text.utf8.withContiguousStorageIfAvailable { writer.verbatim(UnsafeRawBufferPointer($0)) }
+    StaticBytes { writer in text.utf8.withContiguousStorageIfAvailable { writer.verbatim(UnsafeRawBufferPointer($0)) }
     }
   }
 
@@ -70,7 +70,7 @@ import Testing
   @Test func whatIsOnlyReferredToIsCountedAsWaiting() {
     var queue = OutputQueue()
     var writer = JSONWriter(capacity: 64)
-    writer.verbatim(ProgramBytes("0123456789"))
+    writer.verbatim(StaticBytes("0123456789"))
     writer.byte(0x0A)
     queue.append(writer.finish())
     #expect(queue.count == 11 && !queue.isEmpty)

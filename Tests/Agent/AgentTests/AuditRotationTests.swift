@@ -24,7 +24,7 @@ import Testing
 
   private static func firstBroken(_ vault: Vault) throws -> Int64? {
     let chain = try vault.auditChain()
-    var walk = AuditWalk(chain)
+    var walk = AuditVerifier(chain)
     for (row, plain) in try vault.auditRows(after: 0, limit: 10_000) {
       walk.visit(row.sequence, link: row.link, opens: plain != nil) { vault.auditLink(of: row, after: $0) }
     }

@@ -7,7 +7,7 @@ import Testing
   private func pauses(_ answers: [DevicePolling.Answer], interval: Int64 = 5) -> [Int64] {
     var polling = DevicePolling(interval: .seconds(interval))
     return answers.map { answer in
-      guard case .ask(let pause) = polling.heard(answer) else { return -1 }
+      guard case .ask(let pause) = polling.next(after: answer) else { return -1 }
       return pause.count / 1000
     }
   }
@@ -49,21 +49,21 @@ import Testing
     ] as [(DevicePolling.Answer, DevicePolling.End)])
   func someAnswersAreTheEnd(answer: DevicePolling.Answer, end: DevicePolling.End) {
     var polling = DevicePolling(interval: .seconds(5))
-    #expect(polling.heard(.pending) == .ask(after: .seconds(5)))
-    #expect(polling.heard(answer) == .over(end))
+    #expect(polling.next(after: .pending) == .ask(after: .seconds(5)))
+    #expect(polling.next(after: answer) == .over(end))
   }
 
   @Test func tokensThatWereLostAreTold() {
     let lost = DevicePolling.Answer.failed(.unknownOutcome("reset"))
     var polling = DevicePolling(interval: .seconds(5))
-    #expect(polling.heard(lost) == .ask(after: .seconds(10)))
-    #expect(polling.heard(.failed(.offline("refused"))) == .ask(after: .seconds(20)))
-    #expect(polling.heard(.unknownCode) == .over(.answerLost))
+    #expect(polling.next(after: lost) == .ask(after: .seconds(10)))
+    #expect(polling.next(after: .failed(.offline("refused"))) == .ask(after: .seconds(20)))
+    #expect(polling.next(after: .unknownCode) == .over(.answerLost))
 
     var fortunate = DevicePolling(interval: .seconds(5))
-    #expect(fortunate.heard(lost) == .ask(after: .seconds(10)))
-    #expect(fortunate.heard(.pending) == .ask(after: .seconds(5)), "it was not the one with the tokens")
-    #expect(fortunate.heard(.unknownCode) == .over(.unknownCode))
+    #expect(fortunate.next(after: lost) == .ask(after: .seconds(10)))
+    #expect(fortunate.next(after: .pending) == .ask(after: .seconds(5)), "it was not the one with the tokens")
+    #expect(fortunate.next(after: .unknownCode) == .over(.unknownCode))
   }
 
   @Test(

@@ -54,7 +54,7 @@ import Testing
       let shown = trueTime + error
       let date = Timestamp(milliseconds: shown.milliseconds - shown.milliseconds % 1000)
       pass(back)
-      time.told(ServerSample(date: date, sentAt: sentAt, receivedAt: now.boot), by: provider, at: now)
+      time.apply(ServerSample(date: date, sentAt: sentAt, receivedAt: now.boot), from: provider, at: now)
     }
 
     mutating func confirm(_ provider: ProviderName = idp) -> TrustedInstant {
@@ -62,7 +62,7 @@ import Testing
     }
 
     /// As the agent asks: it looks at both clocks first.
-    mutating func reading(_ provider: ProviderName = idp) -> TimeReading {
+    mutating func reading(_ provider: ProviderName = idp) -> ProviderTime {
       time.advance(to: now)
       return time.reading(for: provider, at: now)
     }
@@ -84,7 +84,7 @@ import Testing
     var machine = Machine()
     #expect(
       machine.reading()
-        == TimeReading(now: machine.trueTime, clock: .trusted, behind: .zero, serverTimeOffset: nil))
+        == ProviderTime(now: machine.trueTime, clock: .trusted, behind: .zero, serverTimeOffset: nil))
   }
 
   @Test(
@@ -281,10 +281,10 @@ import Testing
     func sample(_ date: Int64, _ roundTrip: Int64, _ machine: inout Machine) {
       machine.pass(Milliseconds(roundTrip))
       let sent = BootInstant(milliseconds: machine.now.boot.milliseconds - roundTrip)
-      machine.time.told(
+      machine.time.apply(
         ServerSample(
           date: machine.trueTime + Milliseconds(date - roundTrip / 2 - 500), sentAt: sent,
-          receivedAt: machine.now.boot), by: Machine.idp, at: machine.now)
+          receivedAt: machine.now.boot), from: Machine.idp, at: machine.now)
     }
     sample(400, 40, &machine)
     #expect(machine.error() == Milliseconds(400))

@@ -7,17 +7,18 @@ import Testing
 
   @Test(arguments: [0, 1, 900, 70_000]) func whatIsDroppedOpens(count: Int) throws {
     let plain = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
-    let sealed = key.box.seal(Secret(plain), additionalData: context)
+    let sealed = key.publicKey.seal(Secret(plain), additionalData: context)
     #expect(try key.open(sealed, additionalData: context).copied == plain)
   }
 
   @Test func theSameKeyMakesTheSameBox() throws {
     let again = InboxKey(SealingKey(bytes: Array(0..<32)))
-    #expect(try again.open(key.box.seal(Secret([1, 2]), additionalData: []), additionalData: []).copied == [1, 2])
+    #expect(
+      try again.open(key.publicKey.seal(Secret([1, 2]), additionalData: []), additionalData: []).copied == [1, 2])
   }
 
   @Test func anotherBoxDoesNotOpenIt() {
-    let sealed = key.box.seal(Secret([1, 2, 3]), additionalData: context)
+    let sealed = key.publicKey.seal(Secret([1, 2, 3]), additionalData: context)
     #expect(throws: DecryptionFailed.self) {
       _ = try InboxKey(SealingKey(bytes: Array(1...32))).open(sealed, additionalData: context)
     }
@@ -25,7 +26,7 @@ import Testing
   }
 
   @Test func anyChangedByteBreaksIt() {
-    let sealed = key.box.seal(Secret([1, 2, 3]), additionalData: context)
+    let sealed = key.publicKey.seal(Secret([1, 2, 3]), additionalData: context)
     for index in sealed.indices {
       var changed = sealed
       changed[index] ^= 0x10
@@ -37,6 +38,6 @@ import Testing
   }
 
   @Test func theSameIsNeverDroppedTheSame() {
-    #expect(Set((0..<50).map { _ in key.box.seal(Secret([7]), additionalData: context) }).count == 50)
+    #expect(Set((0..<50).map { _ in key.publicKey.seal(Secret([7]), additionalData: context) }).count == 50)
   }
 }

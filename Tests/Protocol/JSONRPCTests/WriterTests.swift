@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test func theProgramsOwnBytesAreReferredToAndNotCopied() {
-    let document = ProgramBytes("{\"long\":true}")
+    let document = StaticBytes("{\"long\":true}")
     func answer() -> WireBytes {
       var writer = JSONWriter(capacity: 64)
       writer.beginArray()
@@ -112,7 +112,7 @@ import Testing
   }
 
   @Test func aPieceThatWasWrittenIsKept() {
-    let piece = ProgramBytes { $0.string("always the same") }
+    let piece = StaticBytes { $0.string("always the same") }
     #expect(piece.bytes.elementsEqual(#""always the same""#.utf8))
   }
 

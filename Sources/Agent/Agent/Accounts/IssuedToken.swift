@@ -30,7 +30,7 @@ struct TokenAnswer: Sendable {
 /// What `session.get` tells. Instants are those of the wall clock, which is the one that clients compare them with.
 struct SessionFacts: Sendable {
   var profile: AccountProfile
-  var time: TimeReading
+  var time: ProviderTime
   var state: WireAccountState
   /// When that state began; nil if nobody knows any more.
   var since: Timestamp?

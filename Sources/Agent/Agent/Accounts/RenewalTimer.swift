@@ -10,7 +10,7 @@ final class RenewalTimer: Sendable {
   }
 
   private struct State {
-    var looks = Deadlines<Look>()
+    var looks = DeadlineQueue<Look>()
     var planned: UInt64 = 0
     /// When the task that sleeps now wakes; one that sleeps longer finds that it is not meant any more.
     var wakesAt: BootInstant?
@@ -39,7 +39,7 @@ final class RenewalTimer: Sendable {
   /// Nobody's tokens are renewed while the vault is locked.
   func clear() {
     state.withLock { state in
-      state.looks = Deadlines()
+      state.looks = DeadlineQueue()
       state.wakesAt = nil
     }
   }

@@ -43,8 +43,8 @@ extension VaultActor {
 
   /// Checks a page of the log on the way. `through` is the last entry looked at, nil if there are no more.
   func auditWalk(
-    _ walk: AuditWalk, after: Int64, through last: Int64
-  ) throws(AgentFailure) -> (walk: AuditWalk, through: Int64?) {
+    _ walk: AuditVerifier, after: Int64, through last: Int64
+  ) throws(AgentFailure) -> (walk: AuditVerifier, through: Int64?) {
     try onVault { (vault) throws(VaultFailure) in
       var walk = walk
       let rows = try vault.auditRows(after: after, limit: Self.pageRows).filter { $0.row.sequence <= last }

@@ -15,7 +15,7 @@ extension VaultActor {
   nonisolated func verifyAudit() async throws(AgentFailure) -> AuditVerification {
     while true {
       let chain = try await auditChain().chain
-      var walk = AuditWalk(chain)
+      var walk = AuditVerifier(chain)
       // From before the first one: what went when the log was full must not stand there again.
       var position: Int64? = 0
       while let after = position, walk.isIntact {

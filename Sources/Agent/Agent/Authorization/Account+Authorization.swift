@@ -8,7 +8,7 @@ struct AccountFacts: Sendable {
   var account: AccountID
   var provider: ProviderName
   var facts: PolicyFacts
-  var time: TimeReading
+  var time: ProviderTime
 }
 
 extension Account {

@@ -7,7 +7,7 @@ extension Provider {
 
   /// The issuer of a discovery document is the one that was configured, or one of its tenants where the preset says so.
   func isItself(_ issuer: String) -> Bool {
-    Self.isSame(issuer, configuration.issuer) || pattern?.covers(issuer) == true
+    equalCodePoints(issuer, configuration.issuer) || pattern?.covers(issuer) == true
   }
 
   /// What an ID token of this tenant must name; nil if it must name a tenant and does not.
@@ -17,7 +17,4 @@ extension Provider {
     if let told = metadata?.issuer, !pattern.isTemplate(told), pattern.covers(told) { return told }
     return tenant.flatMap { pattern.issuer(ofTenant: $0) }
   }
-
-  /// Code point by code point (OpenID Connect Core §14).
-  private static func isSame(_ a: String, _ b: String) -> Bool { a.utf8.elementsEqual(b.utf8) }
 }

@@ -15,7 +15,7 @@ extension Provider {
     in response: TokenResponse, for key: TokenKey, scopes: ScopeSet, source: AuthorizationSnapshot.Source
   ) -> RightsUpdate {
     let isStandard = key == .standard
-    return rightsRule.told(
+    return rightsRule.rightsUpdate(
       idToken: response.idToken.flatMap(claims), accessToken: isStandard ? response.accessToken.flatMap(claims) : nil,
       scopes: isStandard ? scopes : nil, source: source)
   }

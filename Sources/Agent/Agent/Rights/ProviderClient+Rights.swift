@@ -23,7 +23,7 @@ extension ProviderClient {
       guard node.kind == .object, !node.hasDuplicateKeys, node["sub"].map({ $0.string == subject }) ?? true else {
         return nil
       }
-      return rule.told(userInfo: RightsClaims(node, rolesClaim: rule.rolesClaim), source: .refresh)
+      return rule.rightsUpdate(userInfo: RightsClaims(node, rolesClaim: rule.rolesClaim), source: .refresh)
     }
     guard let told else { throw .rights(.refused("userInfoMalformed")) }
     return (told, sentAt)
@@ -37,7 +37,7 @@ extension ProviderClient {
     guard let document = RecordCoding.read(answer, { EntitlementsDocument($0) }),
       document.subject == nil || document.subject == subject
     else { throw .rights(.refused("entitlementsMalformed")) }
-    return (provider.rightsRule.told(document), sentAt)
+    return (provider.rightsRule.rightsUpdate(document), sentAt)
   }
 
   /// The body of a 200 that is JSON.

@@ -24,7 +24,7 @@ extension VaultActor {
     var heard: RightsChange
     if let known {
       heard = RightsChange(rights: known, isChanged: false)
-      heard.isChanged = heard.rights.hear(told, at: instant)
+      heard.isChanged = heard.rights.apply(told, at: instant)
     } else if let instant = instant ?? profile.lastOnlineAuthAt {
       heard = RightsChange(rights: RightsMemory(told, at: instant), isChanged: true)
     } else {

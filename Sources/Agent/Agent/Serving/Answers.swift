@@ -59,11 +59,11 @@ final class BatchAnswers: Sendable {
 /// A refusal that is the same each time but for the id.
 struct FixedRefusal: Sendable {
   /// What follows the id.
-  let rest: ProgramBytes
+  let rest: StaticBytes
   let withoutID: WireBytes
 
   init(_ error: RPCError) {
-    rest = ProgramBytes { writer in
+    rest = StaticBytes { writer in
       writer.verbatim(",\"error\":")
       error.write(to: &writer)
       writer.byte(UInt8(ascii: "}"))

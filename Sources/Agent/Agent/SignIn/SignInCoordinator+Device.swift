@@ -57,7 +57,7 @@ extension SignInCoordinator {
       }
     case .told(let answer):
       guard let now = jobs[id], now.isPending, case .device(_, var polling, _) = now.way else { return }
-      switch polling.heard(answer) {
+      switch polling.next(after: answer) {
       case .ask(let pause):
         jobs[id]?.way = .device(device, polling, asksAt: clock.boot() + pause)
         watch()

@@ -10,7 +10,7 @@ internal import Synchronization
 /// a lock. They are in memory alone: a restart ends them all.
 final class StepUps: Sendable {
   fileprivate struct State {
-    var moments = StepUpMoments()
+    var moments = ActiveStepUps()
     /// When the task that sleeps now wakes; one that sleeps for another moment finds that it is not meant any more.
     var wakesAt: BootInstant?
   }
@@ -73,7 +73,7 @@ final class StepUps: Sendable {
   }
 
   /// The agent ends, and nobody listens any more.
-  func end() { state.withLock { $0.moments = StepUpMoments() } }
+  func end() { state.withLock { $0.moments = ActiveStepUps() } }
 
   // MARK: the timer
 

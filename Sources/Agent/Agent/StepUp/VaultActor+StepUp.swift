@@ -23,7 +23,7 @@ extension VaultActor {
   private func status(of profile: AccountProfile, _ record: StepUpRecord?) -> StepUpStatus {
     StepUpStatus(
       account: profile.id, isEnrolled: record.map { !$0.isDestroyed } ?? false,
-      attemptsLeft: record?.attempts.left ?? StepUpAttempts.most)
+      attemptsLeft: record?.attempts.left ?? StepUpAttempts.maximum)
   }
 
   /// Since a soft sign-out, and until the proof is given. What can't be read is told to those who want to read it.

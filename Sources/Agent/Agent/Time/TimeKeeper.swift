@@ -56,12 +56,12 @@ final class TimeKeeper: Sendable {
     guard let date = date.flatMap({ Timestamp(httpDate: $0, now: machine.wall) }) else { return }
     let sample = ServerSample(date: date, sentAt: sentAt, receivedAt: receivedAt)
     state.withLock { state in
-      state.time?.told(sample, by: provider, at: machine)
+      state.time?.apply(sample, from: provider, at: machine)
       tell(&state, at: machine)
     }
   }
 
-  func reading(for provider: ProviderName) -> TimeReading { reading(for: provider, at: machine) }
+  func reading(for provider: ProviderName) -> ProviderTime { reading(for: provider, at: machine) }
 
   /// The time for the accounts of a provider.
   func now(for provider: ProviderName) -> Timestamp { reading(for: provider).now }
@@ -72,13 +72,13 @@ final class TimeKeeper: Sendable {
     return instant + (machine.wall - reading(for: provider, at: machine).now)
   }
 
-  private func reading(for provider: ProviderName, at machine: MachineTime) -> TimeReading {
+  private func reading(for provider: ProviderName, at machine: MachineTime) -> ProviderTime {
     let (reading, hasJumped) = state.withLock { state in
       let hasJumped = tell(&state, at: machine)
       // Nobody asks while the vault is locked, but for work that began before: the wall clock will do for it.
       let reading = state.time?.reading(for: provider, at: machine)
       return (
-        reading ?? TimeReading(now: machine.wall, clock: .trusted, behind: .zero, serverTimeOffset: nil), hasJumped
+        reading ?? ProviderTime(now: machine.wall, clock: .trusted, behind: .zero, serverTimeOffset: nil), hasJumped
       )
     }
     if hasJumped { remember() }

@@ -40,7 +40,8 @@ extension Vault {
   }
 
   func inboxWriter(ofBox number: UInt64) -> LockedInboxWriter {
-    LockedInboxWriter(box: dropBoxKey(number).box, number: number, keyEpoch: keys.epoch, databaseID: store.databaseID)
+    LockedInboxWriter(
+      box: dropBoxKey(number).publicKey, number: number, keyEpoch: keys.epoch, databaseID: store.databaseID)
   }
 
   /// Everything that lies in a box, in no order that means something; nil for what was not dropped by this agent, or

@@ -55,7 +55,7 @@ public struct AuditChain: Hashable, Sendable {
 }
 
 /// Verifies the log entry by entry, in order, and finds the first altered one.
-public struct AuditWalk: Sendable {
+public struct AuditVerifier: Sendable {
   private let chain: AuditChain
   private var link: [UInt8]
   private var next: Int64

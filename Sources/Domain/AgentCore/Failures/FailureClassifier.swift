@@ -33,7 +33,7 @@ public enum FailureClassifier {
       return refusal.retryAfter == nil
         ? .unexplained(status: refusal.status) : failure(.transient, refusal, said: "status\(refusal.status)")
     }
-    return failure(row.meaning, refusal, said: row.word ?? said)
+    return failure(row.meaning, refusal, said: row.standardError ?? said)
   }
 
   private static func failure(

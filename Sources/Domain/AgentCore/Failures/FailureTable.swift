@@ -14,7 +14,7 @@ public struct FailureTable: Sendable {
     public let sign: Sign
     public let meaning: Meaning
     /// The standard `error` with the same meaning, if the provider uses an error of its own.
-    public let word: String?
+    public let standardError: String?
   }
 
   /// The column and value that identify an error.
@@ -57,21 +57,21 @@ public struct FailureTable: Sendable {
 extension FailureTable.Row {
   static func status(_ status: Int, _ meaning: FailureTable.Meaning) -> Self { .status(status...status, meaning) }
   static func status(_ statuses: ClosedRange<Int>, _ meaning: FailureTable.Meaning) -> Self {
-    Self(sign: .status(statuses), meaning: meaning, word: nil)
+    Self(sign: .status(statuses), meaning: meaning, standardError: nil)
   }
   static func code(_ code: String, _ meaning: FailureTable.Meaning, as word: String? = nil) -> Self {
-    Self(sign: .code(code), meaning: meaning, word: word)
+    Self(sign: .code(code), meaning: meaning, standardError: word)
   }
   static func description(_ text: String, _ meaning: FailureTable.Meaning, as word: String? = nil) -> Self {
-    Self(sign: .description(text), meaning: meaning, word: word)
+    Self(sign: .description(text), meaning: meaning, standardError: word)
   }
   static func suberror(_ suberror: String, _ meaning: FailureTable.Meaning, as word: String? = nil) -> Self {
-    Self(sign: .suberror(suberror), meaning: meaning, word: word)
+    Self(sign: .suberror(suberror), meaning: meaning, standardError: word)
   }
   static func claims(with error: String, _ meaning: FailureTable.Meaning) -> Self {
-    Self(sign: .claims(error: error), meaning: meaning, word: nil)
+    Self(sign: .claims(error: error), meaning: meaning, standardError: nil)
   }
   static func error(_ error: String, _ meaning: FailureTable.Meaning, as word: String? = nil) -> Self {
-    Self(sign: .error(error), meaning: meaning, word: word)
+    Self(sign: .error(error), meaning: meaning, standardError: word)
   }
 }

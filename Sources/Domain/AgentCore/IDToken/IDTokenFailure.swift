@@ -10,9 +10,6 @@ public enum IDTokenFailure: String, Error, Sendable, CaseIterable {
     accessTokenMismatch
   // Claims of a refreshed token that differ from the first one (§12.2).
   case issuerChanged, subjectChanged, audienceChanged, authorizedPartyChanged, authTimeChanged
-
-  /// True if a newer key set of the issuer might contain the key.
-  public var mayBeCuredByNewKeys: Bool { self == .keyNotFound || self == .signatureInvalid }
 }
 
 /// An oddity of an ID token that does not invalidate it.
@@ -20,6 +17,3 @@ public enum IDTokenWarning: String, Sendable {
   /// `iat` is in the future: the provider's clock or this machine's clock is wrong.
   case issuedInFuture
 }
-
-/// Compares code points (OpenID Connect Core §14). Swift's `==` treats canonically equivalent strings as equal.
-func isSame(_ a: String, _ b: String) -> Bool { a.utf8.elementsEqual(b.utf8) }

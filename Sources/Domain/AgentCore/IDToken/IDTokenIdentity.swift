@@ -30,8 +30,8 @@ public struct IDTokenIdentity: Sendable, Equatable {
   /// that response belongs to this account.
   public func changes(in refreshed: IDTokenIdentity) -> [IDTokenFailure] {
     var changes: [IDTokenFailure] = []
-    if !isSame(issuer, refreshed.issuer) { changes.append(.issuerChanged) }
-    if !isSame(subject, refreshed.subject) { changes.append(.subjectChanged) }
+    if !equalCodePoints(issuer, refreshed.issuer) { changes.append(.issuerChanged) }
+    if !equalCodePoints(subject, refreshed.subject) { changes.append(.subjectChanged) }
     if Set(audiences.map { Array($0.utf8) }) != Set(refreshed.audiences.map { Array($0.utf8) }) {
       changes.append(.audienceChanged)
     }

@@ -40,11 +40,12 @@ public enum IDTokenPolicy {
     func require(_ condition: Bool, _ failure: IDTokenFailure) {
       if !condition { verdict.failures.append(failure) }
     }
-    require(claims.issuer.map { isSame($0, issuer) } ?? false, .issuerMismatch)
-    require(claims.audiences.contains { isSame($0, clientID) }, .audienceMismatch)
+    require(claims.issuer.map { equalCodePoints($0, issuer) } ?? false, .issuerMismatch)
+    require(claims.audiences.contains { equalCodePoints($0, clientID) }, .audienceMismatch)
     // With several audiences, `azp` shows that the token was issued to this client.
     require(
-      claims.authorizedParty.map { isSame($0, clientID) } ?? (claims.audiences.count <= 1), .authorizedPartyMismatch)
+      claims.authorizedParty.map { equalCodePoints($0, clientID) } ?? (claims.audiences.count <= 1),
+      .authorizedPartyMismatch)
     let subjectBytes = claims.subject?.utf8.count ?? 0
     require(subjectBytes > 0, .subjectMissing)
     require(subjectBytes <= maximumSubjectBytes, .subjectTooLong)
@@ -74,7 +75,7 @@ public enum IDTokenPolicy {
     switch (expected, nonce) {
     case (.required, nil): .nonceMissing
     case (.required(let wanted), let nonce?), (.ifPresent(let wanted), let nonce?):
-      isSame(wanted, nonce) ? nil : .nonceMismatch
+      equalCodePoints(wanted, nonce) ? nil : .nonceMismatch
     case (.ifPresent, nil), (.unasked, _): nil
     }
   }

@@ -41,7 +41,7 @@ public struct JWKSet: Sendable {
       guard !fitting.isEmpty else { throw .keyNotFound }
       return fitting.map(\.publicKey)
     }
-    let named = fitting.filter { $0.keyID.map { isSame($0, wanted) } ?? false }
+    let named = fitting.filter { $0.keyID.map { equalCodePoints($0, wanted) } ?? false }
     let candidates = named.isEmpty ? fitting.filter { $0.keyID == nil } : named
     guard !candidates.isEmpty else { throw .keyNotFound }
     return candidates.map(\.publicKey)

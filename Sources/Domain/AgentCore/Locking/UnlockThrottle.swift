@@ -6,8 +6,8 @@ public import AgentModel
 /// attempt does not reset the count, or guesses between a person's unlocks would be free; only time reduces it.
 public struct UnlockThrottle: Sendable {
   /// Wrong attempts without a pause: people mistype.
-  static let free = 3
-  static let longest = Milliseconds.seconds(60)
+  static let withoutPause = 3
+  static let longestPause = Milliseconds.seconds(60)
   /// The time that removes one wrong attempt from the count.
   static let forgivenAfter = Milliseconds.seconds(600)
 
@@ -23,13 +23,13 @@ public struct UnlockThrottle: Sendable {
     forgive(at: now)
     failures += 1
     lastFailure = now
-    nextTry = failures < Self.free ? nil : now + pause
+    nextTry = failures < Self.withoutPause ? nil : now + pause
     return nil
   }
 
   /// The attempt was wrong. Returns the time until the next one; judging may have taken a while.
   public mutating func wasWrong(at now: BootInstant) -> Milliseconds {
-    guard failures >= Self.free else { return Milliseconds(1) }
+    guard failures >= Self.withoutPause else { return Milliseconds(1) }
     nextTry = now + pause
     return pause
   }
@@ -40,7 +40,9 @@ public struct UnlockThrottle: Sendable {
     nextTry = nil
   }
 
-  private var pause: Milliseconds { min(Self.longest, .seconds(1) * (Int64(1) << min(failures - Self.free, 6))) }
+  private var pause: Milliseconds {
+    min(Self.longestPause, .seconds(1) * (Int64(1) << min(failures - Self.withoutPause, 6)))
+  }
 
   private mutating func forgive(at now: BootInstant) {
     while failures > 0, lastFailure + Self.forgivenAfter <= now {

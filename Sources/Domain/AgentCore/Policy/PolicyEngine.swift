@@ -22,24 +22,24 @@ public enum PolicyEngine {
   ) -> Decision {
     switch policy {
     case .document(let document):
-      var inquiry = Inquiry(facts: facts, context: context, rule: document.capabilities[capability])
-      inquiry.run()
-      return inquiry.decision(capability, policy: (document.name, document.version))
+      var evaluation = Evaluation(facts: facts, context: context, rule: document.capabilities[capability])
+      evaluation.run()
+      return evaluation.decision(capability, policy: (document.name, document.version))
     case .none:
-      var inquiry = Inquiry(facts: facts, context: context, rule: nil)
-      inquiry.run()
-      return inquiry.decision(capability, policy: ("", 0))
+      var evaluation = Evaluation(facts: facts, context: context, rule: nil)
+      evaluation.run()
+      return evaluation.decision(capability, policy: ("", 0))
     case .unreadable(let name):
-      var inquiry = Inquiry(facts: facts, context: context, rule: nil)
-      inquiry.failed = [Decision.Failure(.policy, .policyError, ["policy": .word(name)])]
-      inquiry.checkState()
-      return inquiry.decision(capability, policy: (name, 0))
+      var evaluation = Evaluation(facts: facts, context: context, rule: nil)
+      evaluation.failed = [Decision.Failure(.policy, .policyError, ["policy": .word(name)])]
+      evaluation.checkState()
+      return evaluation.decision(capability, policy: (name, 0))
     }
   }
 }
 
 /// One decision in progress: runs the checks in the documented order and collects failures.
-private struct Inquiry {
+private struct Evaluation {
   let facts: PolicyFacts
   let context: PolicyContext
   /// Nil if the policy does not define the capability.
@@ -85,11 +85,11 @@ private struct Inquiry {
       guard holds(forbid.whenRole, facts.snapshot?.roles), holds(forbid.whenScope, facts.snapshot?.scopes),
         holds(forbid.whenEntitlement, facts.snapshot?.entitlements)
       else { continue }
-      var told: [String: Decision.Fact] = [:]
-      told["whenRole"] = forbid.whenRole.map { .word($0) }
-      told["whenScope"] = forbid.whenScope.map { .word($0) }
-      told["whenEntitlement"] = forbid.whenEntitlement.map { .word($0) }
-      return fail(.forbids, .forbidden, told)
+      var details: [String: Decision.Fact] = [:]
+      details["whenRole"] = forbid.whenRole.map { .word($0) }
+      details["whenScope"] = forbid.whenScope.map { .word($0) }
+      details["whenEntitlement"] = forbid.whenEntitlement.map { .word($0) }
+      return fail(.forbids, .forbidden, details)
     }
   }
 
@@ -120,10 +120,10 @@ private struct Inquiry {
     let missingRoles = requires.rolesAll.map { $0.filter { !snapshot.roles.contains($0) } } ?? []
     let isAny = requires.rolesAny.map { $0.contains(where: snapshot.roles.contains) } ?? true
     if !missingRoles.isEmpty || !isAny {
-      var told: [String: Decision.Fact] = [:]
-      if !missingRoles.isEmpty { told["missing"] = .words(missingRoles) }
-      if !isAny { told["rolesAny"] = requires.rolesAny.map { .words($0) } }
-      fail(.roles, .missingRole, told)
+      var details: [String: Decision.Fact] = [:]
+      if !missingRoles.isEmpty { details["missing"] = .words(missingRoles) }
+      if !isAny { details["rolesAny"] = requires.rolesAny.map { .words($0) } }
+      fail(.roles, .missingRole, details)
     }
     let scopes = facts.tokenScopes.map { snapshot.scopes.intersection($0) } ?? snapshot.scopes
     let missingScopes = requires.scopesAll.map { $0.filter { !scopes.contains($0) } } ?? []
@@ -161,10 +161,10 @@ private struct Inquiry {
         .window, .offlineWindowExpired,
         ["offlineWindowSeconds": seconds(window), "lastOnlineAuthAgeSeconds": seconds(age)])
     } else {
-      var told: [String: Decision.Fact] = [:]
-      told["onlineWithinSeconds"] = rule.onlineWithin.map(seconds)
-      told["lastOnlineAuthAgeSeconds"] = age.map(seconds)
-      fail(facts.isOnline ? .token : .online, facts.isOnline ? .freshTokenRequired : .onlineRequired, told)
+      var details: [String: Decision.Fact] = [:]
+      details["onlineWithinSeconds"] = rule.onlineWithin.map(seconds)
+      details["lastOnlineAuthAgeSeconds"] = age.map(seconds)
+      fail(facts.isOnline ? .token : .online, facts.isOnline ? .freshTokenRequired : .onlineRequired, details)
     }
   }
 
@@ -174,11 +174,11 @@ private struct Inquiry {
     // A step-up that has ended counts as none, even if the policy accepts a greater age.
     let age = left.map { $0 > .zero } ?? true ? facts.stepUpAges[asked.method] : nil
     if let age, isWithin(age, asked.maxAge) { return holds(for: min(asked.maxAge - age, left ?? asked.maxAge)) }
-    var told: [String: Decision.Fact] = [
+    var details: [String: Decision.Fact] = [
       "method": .word(asked.method.rawValue), "maxAgeSeconds": seconds(asked.maxAge),
     ]
-    told["ageSeconds"] = age.map(seconds)
-    fail(.stepUp, .stepUpRequired, told)
+    details["ageSeconds"] = age.map(seconds)
+    fail(.stepUp, .stepUpRequired, details)
   }
 
   private mutating func checkSensitivity(_ rule: Capability) {

@@ -12,7 +12,7 @@ public struct PolicyProblem: Hashable, Sendable {
 /// The problems of a document, in document order.
 public struct PolicyProblems: Error, Hashable, Sendable {
   /// Upper bound for the listed problems; later ones are counted in `more`.
-  static let kept = 100
+  static let maximumListed = 100
   /// Upper bound for the length of a pointer in bytes: member names may be as long as the document.
   static let longestPointer = 1024
 
@@ -32,7 +32,7 @@ public struct PolicyProblems: Error, Hashable, Sendable {
   }
 
   mutating func add(_ pointer: String, _ text: String) {
-    guard list.count < Self.kept else { return more += 1 }
+    guard list.count < Self.maximumListed else { return more += 1 }
     list.append(PolicyProblem(pointer: Self.bounded(pointer), text: text))
   }
 }

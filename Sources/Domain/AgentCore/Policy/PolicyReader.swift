@@ -13,17 +13,7 @@ struct PolicyReader {
     var node: JSONNode
     var pointer: String
 
-    func below(_ key: String) -> String {
-      var escaped = ""
-      for scalar in key.unicodeScalars {
-        switch scalar {
-        case "~": escaped += "~0"
-        case "/": escaped += "~1"
-        default: escaped.unicodeScalars.append(scalar)
-        }
-      }
-      return pointer + "/" + escaped
-    }
+    func below(_ key: String) -> String { pointer + JSONPointer.step(to: key) }
 
     /// The members of an object. The scanner has refused duplicate names.
     var members: [(key: String, place: Place)] {

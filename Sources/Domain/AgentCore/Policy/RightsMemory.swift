@@ -42,14 +42,14 @@ public struct RightsMemory: Hashable, Sendable {
   }
 
   /// The first report for an account.
-  public init(_ told: RightsUpdate, at instant: TrustedInstant) {
-    scopes = Part(told.scopes ?? ScopeSet([]), toldAt: instant)
-    roles = told.roles.map { Part($0, toldAt: instant) }
-    entitlements = told.entitlements.map { Part($0, toldAt: instant) }
-    rolesAreOwed = told.roles == nil
+  public init(_ update: RightsUpdate, at instant: TrustedInstant) {
+    scopes = Part(update.scopes ?? ScopeSet([]), toldAt: instant)
+    roles = update.roles.map { Part($0, toldAt: instant) }
+    entitlements = update.entitlements.map { Part($0, toldAt: instant) }
+    rolesAreOwed = update.roles == nil
     version = 1
     revision = 1
-    source = told.source
+    source = update.source
   }
 
   /// The rights as of the oldest part.
@@ -63,28 +63,29 @@ public struct RightsMemory: Hashable, Sendable {
   /// Applies a report; true if the snapshot's content changed. A nil `instant` means that the time of the response is
   /// unknown: its content is applied and the parts keep their age.
   @discardableResult
-  public mutating func hear(_ told: RightsUpdate, at instant: TrustedInstant?) -> Bool {
+  public mutating func apply(_ update: RightsUpdate, at instant: TrustedInstant?) -> Bool {
     let before = snapshot
-    if told.confirmsGrant || told.scopes != nil {
-      scopes = Part(told.scopes ?? scopes.value, toldAt: instant ?? scopes.toldAt)
+    if update.confirmsGrant || update.scopes != nil {
+      scopes = Part(update.scopes ?? scopes.value, toldAt: instant ?? scopes.toldAt)
     }
-    roles = Self.heard(told.roles, at: instant, over: roles, oldest: scopes.toldAt)
-    rolesAreOwed = told.roles == nil && (told.confirmsGrant || rolesAreOwed)
-    if told.namesNoEntitlements { entitlements = nil }
-    entitlements = Self.heard(told.entitlements, at: instant, over: entitlements, oldest: scopes.toldAt)
-    source = told.source
+    roles = Self.part(update.roles, at: instant, over: roles, oldest: scopes.toldAt)
+    rolesAreOwed = update.roles == nil && (update.confirmsGrant || rolesAreOwed)
+    if update.namesNoEntitlements { entitlements = nil }
+    entitlements = Self.part(update.entitlements, at: instant, over: entitlements, oldest: scopes.toldAt)
+    source = update.source
     revision += 1
     let now = snapshot
-    let says = now.roles != before.roles || now.scopes != before.scopes || now.entitlements != before.entitlements
-    if says { version += 1 }
-    return says
+    let isChanged = now.roles != before.roles || now.scopes != before.scopes || now.entitlements != before.entitlements
+    if isChanged { version += 1 }
+    return isChanged
   }
 
-  private static func heard(
-    _ told: Set<String>?, at instant: TrustedInstant?, over known: Part<Set<String>>?, oldest: TrustedInstant
+  /// The part after a report; `known` if the report leaves it out.
+  private static func part(
+    _ reported: Set<String>?, at instant: TrustedInstant?, over known: Part<Set<String>>?, oldest: TrustedInstant
   ) -> Part<Set<String>>? {
-    guard let told else { return known }
-    return Part(told, toldAt: instant ?? known?.toldAt ?? oldest)
+    guard let reported else { return known }
+    return Part(reported, toldAt: instant ?? known?.toldAt ?? oldest)
   }
 }
 

@@ -52,33 +52,33 @@ public struct RightsRule: Hashable, Sendable {
 
   /// The report of a token response. A token argument is nil if the token is opaque or absent. If both tokens list
   /// roles, the ID token's count, because the client is its audience.
-  public func told(
+  public func rightsUpdate(
     idToken: RightsClaims?, accessToken: RightsClaims?, scopes: ScopeSet?, source: AuthorizationSnapshot.Source
   ) -> RightsUpdate {
-    var told = RightsUpdate(scopes: scopes, source: source, confirmsGrant: true)
+    var update = RightsUpdate(scopes: scopes, source: source, confirmsGrant: true)
     let canBeRead = idToken != nil || accessToken != nil
     if rolesClaim != nil {
       // Many providers omit an empty roles claim. With a userinfo endpoint the roles stay unreported, so that it is
       // asked; without one they are none.
-      told.roles = idToken?.roles ?? accessToken?.roles ?? (canBeRead && !hasUserInfo ? [] : nil)
+      update.roles = idToken?.roles ?? accessToken?.roles ?? (canBeRead && !hasUserInfo ? [] : nil)
     } else if !hasEntitlementsURL {
-      told.roles = []
+      update.roles = []
     }
     if !hasEntitlementsURL {
-      told.entitlements = accessToken?.entitlements ?? idToken?.entitlements
-      told.namesNoEntitlements = canBeRead && told.entitlements == nil
+      update.entitlements = accessToken?.entitlements ?? idToken?.entitlements
+      update.namesNoEntitlements = canBeRead && update.entitlements == nil
     }
-    return told
+    return update
   }
 
   /// The report of a userinfo response; a missing claim means no roles.
-  public func told(userInfo: RightsClaims, source: AuthorizationSnapshot.Source) -> RightsUpdate {
+  public func rightsUpdate(userInfo: RightsClaims, source: AuthorizationSnapshot.Source) -> RightsUpdate {
     RightsUpdate(roles: userInfo.roles ?? [], source: source)
   }
 
   /// The report of the entitlements endpoint. Its roles count only if no roles claim is configured, so that two sources
   /// never alternate.
-  public func told(_ document: EntitlementsDocument) -> RightsUpdate {
+  public func rightsUpdate(_ document: EntitlementsDocument) -> RightsUpdate {
     RightsUpdate(
       roles: rolesClaim == nil ? document.roles ?? [] : nil, entitlements: document.entitlements, source: .entitlements)
   }

@@ -1,3 +1,5 @@
+internal import AgentModel
+
 /// The issuers of a provider that has one for each tenant behind a shared address. Microsoft Entra's documents at
 /// `…/common/v2.0` and `…/organizations/v2.0` name `https://login.microsoftonline.com/{tenantid}/v2.0`.
 ///
@@ -40,7 +42,7 @@ public struct IssuerPattern: Sendable, Equatable {
   }
 
   /// True for the issuer with the placeholder `{tenantid}`.
-  public func isTemplate(_ issuer: String) -> Bool { isSame(issuer, "\(front)\(Self.blank)\(back)") }
+  public func isTemplate(_ issuer: String) -> Bool { equalCodePoints(issuer, "\(front)\(Self.blank)\(back)") }
 
   private static func isIDByte(_ byte: UInt8) -> Bool {
     switch byte {

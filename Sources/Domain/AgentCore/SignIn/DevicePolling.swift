@@ -9,7 +9,7 @@ public struct DevicePolling: Hashable, Sendable {
   /// Consecutive refusals without a known meaning.
   private var unexplained = 0
   /// A response was lost. It may have held the tokens, which are issued once.
-  private var lostAnAnswer = false
+  private var lostAResponse = false
 
   /// The interval if the provider names none (RFC 8628 §3.2).
   public static let defaultInterval = Milliseconds.seconds(5)
@@ -63,7 +63,7 @@ public struct DevicePolling: Hashable, Sendable {
     case failed(ExchangeFailure)
   }
 
-  public mutating func heard(_ answer: Answer) -> Verdict {
+  public mutating func next(after answer: Answer) -> Verdict {
     switch answer {
     case .pending:
       forgetFailures()
@@ -74,21 +74,21 @@ public struct DevicePolling: Hashable, Sendable {
       return .ask(after: interval)
     case .denied: return .over(.denied)
     case .expired: return .over(.expired)
-    case .unknownCode: return .over(lostAnAnswer ? .answerLost : .unknownCode)
-    case .failed(let failure): return heard(of: failure)
+    case .unknownCode: return .over(lostAResponse ? .answerLost : .unknownCode)
+    case .failed(let failure): return next(afterFailure: failure)
     }
   }
 
   /// The code is still pending, so no lost response can have held the tokens.
-  private mutating func forgetFailures() { (failures, unexplained, lostAnAnswer) = (0, 0, false) }
+  private mutating func forgetFailures() { (failures, unexplained, lostAResponse) = (0, 0, false) }
 
-  private mutating func heard(of failure: ExchangeFailure) -> Verdict {
+  private mutating func next(afterFailure failure: ExchangeFailure) -> Verdict {
     failures += 1
     switch failure {
     case .offline: return .ask(after: pause)
     case .transient(_, let retryAfter): return .ask(after: max(pause, retryAfter ?? .zero))
     case .unknownOutcome:
-      lostAnAnswer = true
+      lostAResponse = true
       return .ask(after: pause)
     case .unexplained where unexplained < Self.unexplainedAtMost:
       unexplained += 1

@@ -5,16 +5,16 @@ public import AgentModel
 /// An attempt is counted durably before it is judged, so that a kill, a full disk or a concurrent caller can't undo the
 /// count. A correct attempt removes only itself from the count.
 ///
-/// - P1: at most `most` attempts at one PIN are ever judged wrong. A correct PIN does not reset the count, so guesses
+/// - P1: at most `maximum` attempts at one PIN are ever judged wrong. A correct PIN does not reset the count, so guesses
 ///   between the person's own step-ups gain nothing. Only a new PIN, which requires a valid step-up, resets it.
 /// - P2: consecutive wrong attempts lengthen the pauses between them; a correct one ends the pauses.
 /// - P3: pauses are measured on the boot clock. After a reboot the full pause starts again, since the time that the
 ///   machine was off is unknown; the wall clock is never used.
 public struct StepUpAttempts: Hashable, Sendable {
   /// Number of wrong attempts after which a PIN is destroyed (API.md).
-  public static let most = 10
+  public static let maximum = 10
   /// Consecutive wrong attempts without a pause: people mistype.
-  public static let free = 3
+  public static let withoutPause = 3
   /// Upper bound for a pause. Ten attempts then take at least 90 seconds; longer pauses would only hinder the person.
   public static let longestPause = Milliseconds.seconds(30)
 
@@ -31,14 +31,14 @@ public struct StepUpAttempts: Hashable, Sendable {
 
   /// From a stored record. A value out of bounds is replaced by the stricter bound.
   public init(spent: Int, inARow: Int, lastAt: BootInstant, lastBootID: String) {
-    self.spent = spent < 0 ? Self.most : spent
-    self.inARow = min(max(0, inARow), Self.most)
+    self.spent = spent < 0 ? Self.maximum : spent
+    self.inARow = min(max(0, inARow), Self.maximum)
     self.lastAt = lastAt
     self.lastBootID = lastBootID
   }
 
   /// Number of attempts that remain.
-  public var left: Int { max(0, Self.most - spent) }
+  public var left: Int { max(0, Self.maximum - spent) }
 
   /// Whether an attempt may be judged.
   public enum Admission: Hashable, Sendable {
@@ -76,7 +76,7 @@ public struct StepUpAttempts: Hashable, Sendable {
 
   /// One second after the third consecutive wrong attempt, doubled by each further one.
   private var pause: Milliseconds {
-    guard inARow >= Self.free else { return .zero }
-    return min(Self.longestPause, .seconds(1) * (Int64(1) << Int64(min(inARow - Self.free, 16))))
+    guard inARow >= Self.withoutPause else { return .zero }
+    return min(Self.longestPause, .seconds(1) * (Int64(1) << Int64(min(inARow - Self.withoutPause, 16))))
   }
 }

@@ -29,7 +29,7 @@ public struct ServerSample: Hashable, Sendable {
 public enum ClockTrust: Hashable, Sendable { case trusted, suspect }
 
 /// The time for the accounts of one provider.
-public struct TimeReading: Hashable, Sendable {
+public struct ProviderTime: Hashable, Sendable {
   /// Trusted time now.
   public var now: Timestamp
   /// `suspect` if `behind` is more than 120 s.
@@ -104,7 +104,7 @@ struct Timeline: Hashable, Sendable {
   }
 
   /// Applies a server's time, also if it lowers the mark.
-  mutating func told(_ sample: ServerSample, at now: MachineTime) {
+  mutating func apply(_ sample: ServerSample, at now: MachineTime) {
     // If the wall clock shows the second of `Date`, it is more exact than the middle of that second.
     let server = sample.agrees(with: now) ? now.wall : sample.middle(at: now.boot)
     let new = Sample(
@@ -122,10 +122,10 @@ struct Timeline: Hashable, Sendable {
     isAnchored = true
   }
 
-  func reading(at now: MachineTime) -> TimeReading {
+  func reading(at now: MachineTime) -> ProviderTime {
     let mark = mark(at: now)
     let behind = max(.zero, mark - now.wall)
-    return TimeReading(
+    return ProviderTime(
       now: mark, clock: behind > Self.tolerance ? .suspect : .trusted, behind: behind,
       serverTimeOffset: isAnchored ? mark - now.wall : nil)
   }

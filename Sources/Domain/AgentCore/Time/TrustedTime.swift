@@ -106,15 +106,15 @@ public struct TrustedTime: Hashable, Sendable {
   }
 
   /// Applies the time of a provider's server.
-  public mutating func told(_ sample: ServerSample, by provider: ProviderName, at now: MachineTime) {
+  public mutating func apply(_ sample: ServerSample, from provider: ProviderName, at now: MachineTime) {
     var timeline = timelines[provider] ?? Timeline(at: now)
     timeline.advance(to: now)
-    timeline.told(sample, at: now)
+    timeline.apply(sample, at: now)
     timelines[provider] = timeline
   }
 
   /// The time for a provider's accounts; the wall clock for an unknown provider.
-  public func reading(for provider: ProviderName, at now: MachineTime) -> TimeReading {
+  public func reading(for provider: ProviderName, at now: MachineTime) -> ProviderTime {
     (timelines[provider] ?? Timeline(at: now)).reading(at: now)
   }
 

@@ -8,9 +8,9 @@ public enum Incident: Sendable {
   /// TLS refuses the server.
   case untrusted
   /// The request left and never arrived.
-  case lostRequest(HTTPOutcome.LostAnswer)
+  case lostRequest(HTTPOutcome.LostResponse)
   /// The provider did what it was asked; the answer is lost.
-  case lostAnswer(HTTPOutcome.LostAnswer)
+  case lostAnswer(HTTPOutcome.LostResponse)
   /// The way there takes this much longer.
   case delay(Milliseconds)
   /// Held up before it arrives.

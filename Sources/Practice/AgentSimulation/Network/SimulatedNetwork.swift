@@ -136,7 +136,7 @@ public final class SimulatedNetwork: HTTPExchange {
     if milliseconds > 0 { await clock.sleep(until: min(deadline, clock.boot() + Milliseconds(milliseconds))) }
   }
 
-  private func lose(_ lost: HTTPOutcome.LostAnswer, _ deadline: BootInstant) async -> HTTPOutcome {
+  private func lose(_ lost: HTTPOutcome.LostResponse, _ deadline: BootInstant) async -> HTTPOutcome {
     if lost == .timedOut { await clock.sleep(until: deadline) }
     return .unknown(Task.isCancelled ? .cancelled : lost)
   }

@@ -82,18 +82,6 @@ public indirect enum JSONValue: Hashable, Sendable {
     guard let value, value.magnitude < 1 << 53 else { return nil }
     return value
   }
-
-  /// The kind's name in JSON Schema.
-  public var typeName: String {
-    switch self {
-    case .null: "null"
-    case .bool: "boolean"
-    case .number: integer == nil ? "number" : "integer"
-    case .string: "string"
-    case .array: "array"
-    case .object: "object"
-    }
-  }
 }
 
 /// A member of an object.

@@ -1,3 +1,5 @@
+internal import JSONRPC
+
 /// A problem of a document: its place and a text for people.
 public struct Problem: Hashable, Sendable, CustomStringConvertible {
   /// JSON Pointer (RFC 6901), after the path of the file if there are several.
@@ -14,18 +16,8 @@ public struct Problem: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension String {
-  /// Appends a member name, escaped as in RFC 6901 §3.
-  func pointer(to name: String) -> String {
-    var step = ""
-    for character in name {
-      switch character {
-      case "~": step += "~0"
-      case "/": step += "~1"
-      default: step.append(character)
-      }
-    }
-    return self + "/" + step
-  }
+  /// Appends a step to a member (RFC 6901 §3).
+  func pointer(to name: String) -> String { self + JSONPointer.step(to: name) }
 
   func pointer(to index: Int) -> String { self + "/\(index)" }
 }

@@ -34,7 +34,7 @@ import Testing
 
   /// The number of the first entry that is not as it was written.
   static func firstBroken(_ log: [Entry], _ chain: AuditChain) -> Int64? {
-    var walk = AuditWalk(chain)
+    var walk = AuditVerifier(chain)
     for entry in log {
       walk.visit(entry.sequence, link: entry.link, opens: entry.opens) {
         link(entry.sequence, entry.words, after: $0)

@@ -23,7 +23,7 @@ import Testing
 
   @Test func theSameWordsMakeItYoungerAndNoOtherVersion() {
     var rights = Self.signIn()
-    let isNews = rights.hear(Self.exchange(roles: ["technician"]), at: Self.moment(60))
+    let isNews = rights.apply(Self.exchange(roles: ["technician"]), at: Self.moment(60))
     #expect(!isNews)
     #expect(rights.snapshot.version == 1 && rights.snapshot.fetchedAt == Self.moment(60))
     #expect(rights.snapshot.source == .refresh && rights.revision == 2)
@@ -31,7 +31,7 @@ import Testing
 
   @Test func otherWordsGrowTheVersionByOne() {
     var rights = Self.signIn()
-    let isNews = rights.hear(Self.exchange(roles: ["auditor"], scopes: ScopeSet(["openid"])), at: Self.moment(60))
+    let isNews = rights.apply(Self.exchange(roles: ["auditor"], scopes: ScopeSet(["openid"])), at: Self.moment(60))
     #expect(isNews)
     #expect(rights.snapshot.version == 2)
     #expect(rights.snapshot.roles == ["auditor"] && rights.snapshot.scopes == ScopeSet(["openid"]))
@@ -39,32 +39,32 @@ import Testing
 
   @Test func silenceIsNeitherNoneNorFresh() {
     var rights = Self.signIn()
-    let isNews = rights.hear(Self.exchange(), at: Self.moment(60))
+    let isNews = rights.apply(Self.exchange(), at: Self.moment(60))
     #expect(!isNews)
     #expect(rights.snapshot.roles == ["technician"])
     #expect(rights.snapshot.fetchedAt == Self.moment(0), "as old as what was said of the roles")
     #expect(rights.rolesAreOwed)
-    rights.hear(RightsUpdate(roles: ["technician"], source: .refresh), at: Self.moment(61))
+    rights.apply(RightsUpdate(roles: ["technician"], source: .refresh), at: Self.moment(61))
     #expect(!rights.rolesAreOwed && rights.snapshot.fetchedAt == Self.moment(60))
   }
 
   @Test func anExchangeConfirmsScopesThatItDoesNotRepeat() {
     var rights = Self.signIn(roles: nil)
-    rights.hear(Self.exchange(), at: Self.moment(60))
+    rights.apply(Self.exchange(), at: Self.moment(60))
     #expect(rights.snapshot.fetchedAt == Self.moment(60))
     #expect(rights.snapshot.scopes == ScopeSet(["openid", "orders"]))
   }
 
   @Test func whatIsNotAnExchangeConfirmsNoScopes() {
     var rights = Self.signIn(roles: nil)
-    rights.hear(RightsUpdate(entitlements: ["offline"], source: .entitlements), at: Self.moment(60))
+    rights.apply(RightsUpdate(entitlements: ["offline"], source: .entitlements), at: Self.moment(60))
     #expect(rights.snapshot.entitlements == ["offline"])
     #expect(rights.snapshot.fetchedAt == Self.moment(0))
   }
 
   @Test func wordsWithoutADateCountAndMakeNothingYounger() {
     var rights = Self.signIn()
-    let isNews = rights.hear(Self.exchange(roles: [], entitlements: ["offline"]), at: nil)
+    let isNews = rights.apply(Self.exchange(roles: [], entitlements: ["offline"]), at: nil)
     #expect(isNews)
     #expect(rights.snapshot.roles.isEmpty && rights.snapshot.entitlements == ["offline"])
     #expect(rights.snapshot.fetchedAt == Self.moment(0))
@@ -74,11 +74,11 @@ import Testing
     var rights = Self.signIn(entitlements: ["offline"])
     var told = Self.exchange(roles: ["technician"])
     told.namesNoEntitlements = true
-    let isNews = rights.hear(told, at: Self.moment(60))
+    let isNews = rights.apply(told, at: Self.moment(60))
     #expect(isNews)
     #expect(rights.snapshot.entitlements.isEmpty && rights.snapshot.version == 2)
     // Nobody told any: an age of theirs would only grow.
-    rights.hear(Self.exchange(roles: ["technician"]), at: Self.moment(120))
+    rights.apply(Self.exchange(roles: ["technician"]), at: Self.moment(120))
     #expect(rights.snapshot.fetchedAt == Self.moment(120))
   }
 
@@ -86,7 +86,7 @@ import Testing
     var rights = Self.signIn()
     // The server's clock was set back: later by what was lived, earlier by its own time.
     let odd = TrustedInstant(time: Timestamp(milliseconds: 500_000), lived: .seconds(60))
-    rights.hear(RightsUpdate(entitlements: ["offline"], source: .entitlements), at: odd)
+    rights.apply(RightsUpdate(entitlements: ["offline"], source: .entitlements), at: odd)
     #expect(rights.snapshot.fetchedAt == TrustedInstant(time: odd.time, lived: .zero))
   }
 }
@@ -96,7 +96,7 @@ import Testing
   static let claims = RightsRule(rolesClaim: "roles", hasUserInfo: false, hasEntitlementsURL: false)
 
   static func told(_ rule: RightsRule, id: RightsClaims? = nil, access: RightsClaims? = nil) -> RightsUpdate {
-    rule.told(idToken: id, accessToken: access, scopes: nil, source: .refresh)
+    rule.rightsUpdate(idToken: id, accessToken: access, scopes: nil, source: .refresh)
   }
 
   @Test func theIDTokenSpeaksFirst() {
@@ -113,7 +113,7 @@ import Testing
   @Test func whereUserInfoCanBeAskedSilenceMeansNothing() {
     let rule = RightsRule(rolesClaim: "roles", hasUserInfo: true, hasEntitlementsURL: false)
     #expect(Self.told(rule, id: RightsClaims()).roles == nil)
-    #expect(rule.told(userInfo: RightsClaims(), source: .refresh).roles == [])
+    #expect(rule.rightsUpdate(userInfo: RightsClaims(), source: .refresh).roles == [])
   }
 
   @Test func withoutAClaimNoTokenGrantsRoles() {
@@ -126,8 +126,8 @@ import Testing
     let told = Self.told(rule, access: RightsClaims(entitlements: ["all"]))
     #expect(told.entitlements == nil && told.roles == nil && !told.namesNoEntitlements)
     let document = try #require(try RightsJSON.document(#"{"entitlements":["offline"],"roles":["a"]}"#))
-    #expect(rule.told(document).roles == ["a"])
+    #expect(rule.rightsUpdate(document).roles == ["a"])
     let both = RightsRule(rolesClaim: "roles", hasUserInfo: false, hasEntitlementsURL: true)
-    #expect(both.told(document).roles == nil, "the claim was configured for them")
+    #expect(both.rightsUpdate(document).roles == nil, "the claim was configured for them")
   }
 }

@@ -58,14 +58,14 @@ import Testing
           #expect(wait > .zero && wait <= StepUpAttempts.longestPause, "seed \(seed)")
           #expect(world.disk == before.disk, "seed \(seed)")
         }
-        if world.judgedWrong > before.judgedWrong, before.wrongInARow >= StepUpAttempts.free,
+        if world.judgedWrong > before.judgedWrong, before.wrongInARow >= StepUpAttempts.withoutPause,
           let last = before.lastJudged
         {
           #expect(world.now - last >= .seconds(1), "seed \(seed): no pause after three wrong ones in a row")
         }
       }
-      #expect(world.judgedWrong <= StepUpAttempts.most, "seed \(seed)")
-      #expect(world.disk.left <= StepUpAttempts.most - world.judgedWrong, "seed \(seed)")
+      #expect(world.judgedWrong <= StepUpAttempts.maximum, "seed \(seed)")
+      #expect(world.disk.left <= StepUpAttempts.maximum - world.judgedWrong, "seed \(seed)")
     }
   }
 }

@@ -9,7 +9,7 @@ import Testing
   static func at(_ seconds: Int64) -> BootInstant { BootInstant(milliseconds: seconds * 1000) }
 
   @Test func itIsAMomentWhosePolicyAsksItsAge() {
-    var moments = StepUpMoments()
+    var moments = ActiveStepUps()
     moments.granted(Self.alice, by: .pin, at: Self.at(10), for: .seconds(60))
     #expect(moments.ages(Self.alice, at: Self.at(40)) == [.pin: .seconds(30)])
     #expect(moments.left(Self.alice, at: Self.at(40)) == [.pin: .seconds(30)])
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test func eachEndsOnce() {
-    var moments = StepUpMoments()
+    var moments = ActiveStepUps()
     moments.granted(Self.alice, by: .pin, at: Self.at(0), for: .seconds(60))
     moments.granted(Self.bob, by: .pin, at: Self.at(0), for: .seconds(30))
     #expect(moments.earliest == Self.at(30))
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test func aLaterOneTakesThePlaceOfTheFirst() {
-    var moments = StepUpMoments()
+    var moments = ActiveStepUps()
     moments.granted(Self.alice, by: .pin, at: Self.at(0), for: .seconds(600))
     moments.granted(Self.alice, by: .pin, at: Self.at(5), for: .seconds(10))
     #expect(moments.earliest == Self.at(15))
@@ -43,7 +43,7 @@ import Testing
 
   @Test func eachMethodHasAMomentOfItsOwn() {
     let badge = StepUpMethod(rawValue: "badge")
-    var moments = StepUpMoments()
+    var moments = ActiveStepUps()
     moments.granted(Self.alice, by: .pin, at: Self.at(0), for: .seconds(600))
     moments.granted(Self.alice, by: badge, at: Self.at(10), for: .seconds(60))
     #expect(moments.ages(Self.alice, at: Self.at(20)) == [.pin: .seconds(20), badge: .seconds(10)])

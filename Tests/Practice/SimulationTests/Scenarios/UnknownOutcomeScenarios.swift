@@ -11,7 +11,7 @@ import Testing
   @Test func timeoutOnStrict() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
-      let lost = chance.one(of: [HTTPOutcome.LostAnswer.timedOut, .reset])
+      let lost = chance.one(of: [HTTPOutcome.LostResponse.timedOut, .reset])
       world.network.next("/token", chance.coin() ? .lostAnswer(lost) : .lostRequest(lost))
       let witness = try await Witness.at(world)
       // In the last five minutes of the token a refresh begins by itself, as soon as somebody asks.

@@ -2,7 +2,7 @@
 ///
 /// Ten thousand accounts have a deadline each, so a linear search at every wake would be slow. A removed element leaves
 /// its heap entry behind until the deadline passes or half of the heap is such entries.
-public struct Deadlines<Sleeper> {
+public struct DeadlineQueue<Element> {
   private struct Entry {
     var deadline: BootInstant
     var id: UInt64
@@ -11,45 +11,45 @@ public struct Deadlines<Sleeper> {
   }
 
   private var heap: [Entry] = []
-  private var sleepers: [UInt64: Sleeper] = [:]
+  private var elements: [UInt64: Element] = [:]
 
   public init() {}
 
   /// True if the queue holds no element.
-  public var isEmpty: Bool { sleepers.isEmpty }
+  public var isEmpty: Bool { elements.isEmpty }
   /// Number of elements in the queue.
-  public var count: Int { sleepers.count }
+  public var count: Int { elements.count }
   /// Number of heap entries, including those of removed elements.
   public var entryCount: Int { heap.count }
 
   /// The earliest deadline of an element in the queue; nil if the queue is empty.
   public var earliest: BootInstant? {
     mutating get {
-      while let first = heap.first, sleepers[first.id] == nil { removeFirst() }
+      while let first = heap.first, elements[first.id] == nil { removeFirst() }
       return heap.first?.deadline
     }
   }
 
   /// Adds an element. `id` must be greater than every id before it.
-  public mutating func insert(_ id: UInt64, _ sleeper: Sleeper, until deadline: BootInstant) {
-    sleepers[id] = sleeper
+  public mutating func insert(_ id: UInt64, _ element: Element, until deadline: BootInstant) {
+    elements[id] = element
     heap.append(Entry(deadline: deadline, id: id))
     rise(heap.count - 1)
   }
 
   /// Removes and returns the element with this id; nil if there is none.
-  public mutating func remove(_ id: UInt64) -> Sleeper? {
-    let sleeper = sleepers.removeValue(forKey: id)
-    if heap.count > 64, heap.count > 2 * sleepers.count { compact() }
-    return sleeper
+  public mutating func remove(_ id: UInt64) -> Element? {
+    let element = elements.removeValue(forKey: id)
+    if heap.count > 64, heap.count > 2 * elements.count { compact() }
+    return element
   }
 
   /// Removes and returns all elements whose deadline is at or before `now`, earliest deadline first.
-  public mutating func removeDue(at now: BootInstant) -> [Sleeper] {
-    var due: [Sleeper] = []
+  public mutating func removeDue(at now: BootInstant) -> [Element] {
+    var due: [Element] = []
     while let first = heap.first, first.deadline <= now {
       removeFirst()
-      if let sleeper = sleepers.removeValue(forKey: first.id) { due.append(sleeper) }
+      if let element = elements.removeValue(forKey: first.id) { due.append(element) }
     }
     return due
   }
@@ -58,7 +58,7 @@ public struct Deadlines<Sleeper> {
 
   private mutating func compact() {
     // A sorted array is a heap.
-    heap = heap.filter { sleepers[$0.id] != nil }.sorted { $0.comesBefore($1) }
+    heap = heap.filter { elements[$0.id] != nil }.sorted { $0.comesBefore($1) }
   }
 
   private mutating func removeFirst() {
@@ -89,4 +89,4 @@ public struct Deadlines<Sleeper> {
   }
 }
 
-extension Deadlines: Sendable where Sleeper: Sendable {}
+extension DeadlineQueue: Sendable where Element: Sendable {}

@@ -2,7 +2,7 @@
 ///
 /// Lines refer to them without a copy, so a client that requests a long document many times and reads no response uses
 /// little memory.
-public struct ProgramBytes: @unchecked Sendable {
+public struct StaticBytes: @unchecked Sendable {
   // `@unchecked Sendable`: the bytes are never written again and never freed.
   /// The bytes.
   public let bytes: UnsafeRawBufferPointer

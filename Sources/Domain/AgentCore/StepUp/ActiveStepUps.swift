@@ -1,7 +1,7 @@
 public import AgentModel
 
 /// Valid step-ups by account and method. Kept in memory only, on the boot clock, which includes sleep.
-public struct StepUpMoments: Hashable, Sendable {
+public struct ActiveStepUps: Hashable, Sendable {
   /// A step-up.
   public struct Moment: Hashable, Sendable {
     public var method: StepUpMethod
