@@ -20,7 +20,7 @@ public struct Compatibility {
   }
 
   /// Whether the client sends a value or reads it.
-  private enum Direction { case sent, told }
+  private enum Direction { case sent, received }
 
   private mutating func compare() {
     for method in old.methods {
@@ -36,13 +36,13 @@ public struct Compatibility {
         continue
       }
       let path = "events/\(event.name).json"
-      if event.accountScoped && !now.accountScoped { report(path + "/accountScoped", "it names the account no more") }
-      compare(event.data, now.data, .told, path + "/data")
+      if event.accountScoped && !now.accountScoped { report(path + "/accountScoped", "it no longer names the account") }
+      compare(event.data, now.data, .received, path + "/data")
     }
     compareErrors()
     for name in ["errorData", "eventNotification"] {
       let schema = Schema(kind: .reference(name), isSecret: false)
-      if old.type(name) != nil { compare(schema, schema, .told, "types/\(name).json") }
+      if old.type(name) != nil { compare(schema, schema, .received, "types/\(name).json") }
     }
     compare(old.policy, new.policy, .sent, "policy.schema.json")
   }
@@ -55,12 +55,12 @@ public struct Compatibility {
     if method.feature != now.feature { report(path + "/feature", "it says \(now.feature), not \(method.feature)") }
     if method.accountScoped != now.accountScoped { report(path + "/accountScoped", "it changed") }
     if method.ordering == .connection, now.ordering == .concurrent {
-      report(path + "/ordering", "it is ordered no more")
+      report(path + "/ordering", "it is no longer ordered")
     }
-    if method.idempotent, !now.idempotent { report(path + "/idempotent", "it is idempotent no more") }
-    if method.carriesBody, !now.carriesBody { report(path + "/carriesBody", "its line may be long no more") }
+    if method.idempotent, !now.idempotent { report(path + "/idempotent", "it is no longer idempotent") }
+    if method.carriesBody, !now.carriesBody { report(path + "/carriesBody", "its line may no longer be long") }
     compare(method.params, now.params, .sent, path + "/params")
-    compare(method.result, now.result, .told, path + "/result")
+    compare(method.result, now.result, .received, path + "/result")
   }
 
   private mutating func compareErrors() {
@@ -72,7 +72,7 @@ public struct Compatibility {
       if now.code != error.code { report("errors.json", "\(error.name) has code \(now.code), not \(error.code)") }
       if now.retryable != error.retryable { report("errors.json", "\(error.name) changed retryable") }
       for name in error.data where !now.data.contains(name) {
-        report("errors.json", "\(error.name) tells \(name) no more")
+        report("errors.json", "\(error.name) no longer has \(name)")
       }
     }
   }
@@ -81,7 +81,7 @@ public struct Compatibility {
     if was.defaultValue != now.defaultValue { report(path, "its default changed") }
     let was = old.resolved(was)
     let now = new.resolved(now)
-    if was.isSecret, !now.isSecret { report(path, "it is treated as a secret no more") }
+    if was.isSecret, !now.isSecret { report(path, "it is no longer a secret") }
     switch (was.kind, now.kind) {
     case (.object(let was), .object(let now)): compare(was, now, direction, path)
     case (.map(let was), .map(let now)): compare(was, now, direction, path)
@@ -93,7 +93,7 @@ public struct Compatibility {
       for word in was where !now.contains(word) { report(path, "\(word) is gone") }
     case (.integer(let was), .integer(let now)): compare(was, now, direction, path, "value")
     case (.boolean, .boolean), (.anything, .anything): break
-    case (.anything, _) where direction == .told: break
+    case (.anything, _) where direction == .received: break
     case (_, .anything) where direction == .sent: break
     // An enumeration that becomes a string: every earlier word must stay valid.
     case (.enumeration(let words), .string) where direction == .sent:
@@ -114,7 +114,7 @@ public struct Compatibility {
       compare(member.schema, same.schema, direction, path)
       switch direction {
       case .sent: if !member.isRequired, same.isRequired { report(path, "it is required now") }
-      case .told: if member.isRequired, !same.isRequired { report(path, "it is no longer always there") }
+      case .received: if member.isRequired, !same.isRequired { report(path, "it is no longer always there") }
       }
     }
     guard direction == .sent else { return }
@@ -132,7 +132,7 @@ public struct Compatibility {
     switch (was.values, now.values) {
     case (let was?, let now?): compare(was, now, direction, path + "/additionalProperties")
     case (nil, .some) where direction == .sent: report(path, "its values are restricted now")
-    case (.some, nil) where direction == .told: report(path, "its values are told no more")
+    case (.some, nil) where direction == .received: report(path, "its values are no longer described")
     default: break
     }
     guard direction == .sent else { return }
@@ -150,7 +150,7 @@ public struct Compatibility {
     compare(was.length, now.length, direction, path, "length")
     switch direction {
     case .sent: if let pattern = now.pattern, pattern != was.pattern { report(path, "its pattern changed") }
-    case .told: if let pattern = was.pattern, pattern != now.pattern { report(path, "its pattern changed") }
+    case .received: if let pattern = was.pattern, pattern != now.pattern { report(path, "its pattern changed") }
     }
     if was.format != now.format { report(path, "its format changed") }
   }

@@ -64,7 +64,7 @@ public struct LineJudge {
   }
 
   private func judge(result: JSONValue, _ asked: Asked?) -> [Problem] {
-    guard let asked else { return [Problem("/id", "nobody asked")] }
+    guard let asked else { return [Problem("/id", "no open request has this id")] }
     guard let method = contract.method(asked.method) else { return [Problem("", "\(asked.method) is no method")] }
     let wrongParams =
       asked.isByName ? contract.validate(asked.params, against: method.params) : [Problem("", "not by name")]
@@ -73,7 +73,7 @@ public struct LineJudge {
   }
 
   private func judge(error: JSONValue, _ asked: Asked?, id: JSONValue) -> [Problem] {
-    if asked == nil, id != .null { return [Problem("/id", "nobody asked")] }
+    if asked == nil, id != .null { return [Problem("/id", "no open request has this id")] }
     return contract.problems(inError: error, of: asked?.method)
   }
 }

@@ -1,7 +1,7 @@
 /// Rules that concern several files, or a schema's place in a file.
 extension Contract {
   var inconsistencies: [Problem] {
-    var problems = circles
+    var problems = recursiveTypes
     // The checks below follow references to their end, which a recursive type does not have.
     guard problems.isEmpty else { return problems }
     for (name, schema) in types { check(schema, at: "types/\(name).json", isRoot: true, &problems) }
@@ -15,7 +15,7 @@ extension Contract {
   }
 
   /// Recursive types. The contract has none, so that values have a bounded depth.
-  private var circles: [Problem] {
+  private var recursiveTypes: [Problem] {
     types.compactMap { name, schema in
       reach(of: [schema]).contains(name) ? Problem("types/\(name).json", "contains itself") : nil
     }

@@ -26,7 +26,7 @@ public struct ContractRepository: Sendable {
       try Data(file.text.utf8).write(to: url)
       changed.append(file.path)
     }
-    for path in leftovers {
+    for path in obsoleteFiles {
       try FileManager.default.removeItem(at: top.appending(path: path))
       changed.append(path)
     }
@@ -36,7 +36,7 @@ public struct ContractRepository: Sendable {
   /// Generated files that differ from the contract, as messages; empty if there are none.
   public func drift() -> [String] {
     contract.rendered.filter { read($0.path) != $0.text }.map { "\($0.path): drifted, run lanyard-schemas generate" }
-      + leftovers.map { "\($0): is generated no more, run lanyard-schemas generate" }
+      + obsoleteFiles.map { "\($0): is obsolete, run lanyard-schemas generate" }
   }
 
   private func read(_ path: String) -> String? { try? String(contentsOf: top.appending(path: path), encoding: .utf8) }
@@ -45,7 +45,7 @@ public struct ContractRepository: Sendable {
   private static let stateDiagrams = ["exchange", "grant", "sign-out"].map { "Schemas/generated/\($0)-states.md" }
 
   /// Obsolete files in the folders of generated files.
-  private var leftovers: [String] {
+  private var obsoleteFiles: [String] {
     let rendered = Set(contract.rendered.map(\.path) + Self.stateDiagrams)
     return ["Sources/Protocol/AgentProtocol/Generated", "Schemas/generated"].flatMap { folder in
       (FileManager.default.enumerator(atPath: top.appending(path: folder).path)?.compactMap { $0 as? String } ?? [])

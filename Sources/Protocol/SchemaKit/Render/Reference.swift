@@ -13,7 +13,7 @@ struct ReferenceRenderer {
     ]
     for method in contract.methods { rows.append("- [`\(method.name)`](#\(anchor(method.name))): \(method.summary)") }
     for method in contract.methods { rows += describe(method) }
-    rows += ["", "## Events", "", "Each comes as the notification `event`, with this as its `data`."]
+    rows += ["", "## Events", "", "Each event is sent as the notification `event` with these `data`."]
     for event in contract.events { rows += describe(event) }
     rows += ["", "## Types"]
     for (name, schema) in contract.types { rows += describe(type: name, schema) }
@@ -51,7 +51,7 @@ struct ReferenceRenderer {
   }
 
   private func describe(_ event: EventKind) -> [String] {
-    ["", "### event: \(event.name)", "", event.summary + (event.accountScoped ? " It names the account." : "")]
+    ["", "### event: \(event.name)", "", event.summary + (event.accountScoped ? " It contains the account's id." : "")]
       + table("Data", event.data)
   }
 

@@ -36,7 +36,7 @@ struct SwiftRenderer {
       }
     }
     files.append(file("Types") { writeObjects(&$0) })
-    files.append(file("Enums") { writeWords(&$0) })
+    files.append(file("Enums") { writeEnumerations(&$0) })
     files.append(file("Rules") { writeRules(&$0) })
     files.append(file("Events") { writeEvents(&$0) })
     files.append(file("Errors") { writeErrors(&$0) })
@@ -108,7 +108,7 @@ struct SwiftRenderer {
     }
   }
 
-  private func writeWords(_ source: inout SourceText) {
+  private func writeEnumerations(_ source: inout SourceText) {
     for (name, schema) in contract.types {
       guard case .enumeration(let words) = schema.kind, readTypes.contains(name) || writtenTypes.contains(name) else {
         continue
@@ -174,11 +174,11 @@ struct SwiftRenderer {
         source.line("public static let \(error.name) = ErrorCode(rawValue: \(error.code))")
       }
       source.line()
-      source.doc("What every method can answer.")
+      source.doc("Errors that every method can answer.")
       let common = contract.commonErrors.map { "." + $0 }.joined(separator: ", ")
       source.line("public static let common: [ErrorCode] = [\(common)]")
       source.line()
-      source.doc("The name that stands in the error's data.")
+      source.doc("The name in `error.data.name`; `unknown` for a code that this agent does not know.")
       source.block("public var name: String") { source in
         source.block("switch self") { source in
           for error in contract.errors { source.line("case .\(error.name): \(error.name.swiftLiteral)") }
@@ -186,7 +186,8 @@ struct SwiftRenderer {
         }
       }
       source.line()
-      source.doc("The same request may succeed later, without the person, unless an error says otherwise of itself.")
+      source.doc(
+        "True if the same request may succeed later without the person. The `retryable` of a single error can differ.")
       source.block("public var isRetryable: Bool") { source in
         source.block("switch self") { source in
           let names = contract.errors.filter(\.retryable).map { "." + $0.name }
@@ -201,7 +202,7 @@ struct SwiftRenderer {
     source.line()
     source.doc("Every method of the contract.")
     source.block("public enum MethodTable") { source in
-      source.doc("Sorted by name.")
+      source.doc("All methods, sorted by name.")
       source.line("public static let all: [MethodInfo] = [")
       source.indented { source in
         for method in contract.methods.sorted(by: { $0.name < $1.name }) { source.line("\(method.swiftName).info,") }
@@ -212,7 +213,7 @@ struct SwiftRenderer {
       source.line("  Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })")
     }
     source.line()
-    source.doc("What `agent.hello` tells about the contract.")
+    source.doc("The version and digest that `agent.hello` returns.")
     source.block("public enum AgentContract") { source in
       source.line("public static let protocolVersion = \(contract.protocolVersion.swiftLiteral)")
       source.doc("SHA-256 over the canonical schemas.")
@@ -222,7 +223,7 @@ struct SwiftRenderer {
 
   private func writeOpenRPC(_ source: inout SourceText) {
     source.line()
-    source.doc("The answer of `rpc.discover`, on one line.")
+    source.doc("The result of `rpc.discover`, on one line.")
     source.block("public enum OpenRPCDocument") { source in
       source.line("public static let text: StaticString = ##\"\(contract.openRPC.compact)\"##")
     }
