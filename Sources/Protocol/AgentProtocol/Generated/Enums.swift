@@ -11,8 +11,8 @@ public enum WireAccountState: String, CaseIterable, Hashable, Sendable {
   case signedOut
 }
 
-/// How a client says who it is. At every endpoint that asks (OpenID Connect Core §9). No other one is tried after a
-/// refusal: a refresh token may be burned by it.
+/// A client authentication method. Used at every endpoint that authenticates the client (OpenID Connect Core §9).
+/// After a refusal no other method is tried, because each attempt may consume the refresh token.
 public enum WireClientAuthMethod: String, CaseIterable, Hashable, Sendable {
   case none
   case client_secret_basic
@@ -20,14 +20,14 @@ public enum WireClientAuthMethod: String, CaseIterable, Hashable, Sendable {
   case private_key_jwt
 }
 
-/// What the agent thinks of the clock.
+/// Whether the wall clock agrees with trusted time.
 public enum WireClockTrust: String, CaseIterable, Hashable, Sendable {
   case trusted
   case suspect
 }
 
-/// What connectivity was told by. `none`: nothing is known yet; `report`: a client said so; `exchange`: an exchange
-/// with a provider; `interface`: the machine's network.
+/// The source of a connectivity state. `none`: not known yet. `report`: a client's report. `exchange`: an exchange
+/// with a provider. `interface`: the machine's network interfaces.
 public enum WireConnectivityBasis: String, CaseIterable, Hashable, Sendable {
   case none
   case report
@@ -49,23 +49,23 @@ public enum WireDataDisposition: String, CaseIterable, Hashable, Sendable {
   case erasurePending
 }
 
-/// What keeps an account's data sealed while it is signed out. `vault`: the vault's own protection. `pin`: the
-/// account's step-up PIN as well, so that after a soft sign-out the data stays locked until the same person has
-/// signed in again and said the PIN.
+/// What protects an account's data while it is signed out. `vault`: the protection of the vault. `pin`: also the
+/// account's PIN, so that after a soft sign-out the data stays encrypted until the same person signs in again and
+/// enters the PIN.
 public enum WireDataProtection: String, CaseIterable, Hashable, Sendable {
   case vault
   case pin
 }
 
-/// What the time of a decision stands on. `server`: anchored to a server's time; `boot`: counted from the last
-/// anchor; `wall`: never anchored.
+/// The source of a decision's time. `server`: a server's time. `boot`: counted by the boot clock since the last
+/// server time. `wall`: the wall clock, because no server has reported its time.
 public enum WireDecisionBasis: String, CaseIterable, Hashable, Sendable {
   case server
   case boot
   case wall
 }
 
-/// Why.
+/// The reason of a decision.
 public enum WireDecisionReason: String, CaseIterable, Hashable, Sendable {
   case allowed
   case unknownCapability
@@ -88,7 +88,7 @@ public enum WireDecisionReason: String, CaseIterable, Hashable, Sendable {
   case policyError
 }
 
-/// What is allowed.
+/// The effect of a decision.
 public enum WireEffect: String, CaseIterable, Hashable, Sendable {
   case allow
   case deny
@@ -120,7 +120,7 @@ public enum EventType: String, CaseIterable, Hashable, Sendable {
   case eventGap = "event.gap"
 }
 
-/// What a server's error code means.
+/// The meaning of a provider's error code.
 public enum WireFailureClass: String, CaseIterable, Hashable, Sendable {
   case transient
   case reauthenticate
@@ -135,14 +135,14 @@ public enum WireOperationDelivery: String, CaseIterable, Hashable, Sendable {
   case client
 }
 
-/// What became of an operation that the client delivered.
+/// The outcome of an operation that the client delivered.
 public enum WireOperationOutcome: String, CaseIterable, Hashable, Sendable {
   case done
   case rejected
   case unknown
 }
 
-/// How an operation stands.
+/// The status of an operation.
 public enum WireOperationStatus: String, CaseIterable, Hashable, Sendable {
   case queued
   case ready
@@ -154,12 +154,12 @@ public enum WireOperationStatus: String, CaseIterable, Hashable, Sendable {
   case orphaned
 }
 
-/// Who asks the person for a secret.
+/// How the person is asked for a secret.
 public enum WirePrompt: String, CaseIterable, Hashable, Sendable {
   case pinentry
 }
 
-/// What protects the vault.
+/// The protection of a key slot.
 public enum WireProtection: String, CaseIterable, Hashable, Sendable {
   case keyFile
   case passphrase
@@ -167,7 +167,7 @@ public enum WireProtection: String, CaseIterable, Hashable, Sendable {
   case systemdCredential
 }
 
-/// Where the exchange of a grant stands.
+/// The phase of a refresh.
 public enum WireRefreshPhase: String, CaseIterable, Hashable, Sendable {
   case idle
   case inFlight
@@ -175,7 +175,7 @@ public enum WireRefreshPhase: String, CaseIterable, Hashable, Sendable {
   case backoff
 }
 
-/// What would help.
+/// A remedy.
 public enum WireRemedy: String, CaseIterable, Hashable, Sendable {
   case unlock
   case connect
@@ -193,7 +193,7 @@ public enum WireResolutionBasis: String, CaseIterable, Hashable, Sendable {
   case active
 }
 
-/// What became of the revocation.
+/// The outcome of a revocation.
 public enum WireRevocationOutcome: String, CaseIterable, Hashable, Sendable {
   case confirmed
   case queued
@@ -201,14 +201,14 @@ public enum WireRevocationOutcome: String, CaseIterable, Hashable, Sendable {
   case notNeeded
 }
 
-/// What a revocation ends at this server.
+/// What one revocation request ends at the provider.
 public enum WireRevocationScope: String, CaseIterable, Hashable, Sendable {
   case token
   case family
   case grant
 }
 
-/// How sensitive data is.
+/// The sensitivity of data.
 public enum WireSensitivity: String, CaseIterable, Hashable, Sendable {
   case `public`
   case `internal`
@@ -216,37 +216,37 @@ public enum WireSensitivity: String, CaseIterable, Hashable, Sendable {
   case restricted
 }
 
-/// How bad it is. `ok`: looked at and sound. `notice`: worth knowing. `problem`: something does not work, or is less
-/// safe than it was said to be.
+/// The severity of a finding. `ok`: checked without a finding. `notice`: worth knowing. `problem`: something does not
+/// work, or is less safe than configured.
 public enum WireSeverity: String, CaseIterable, Hashable, Sendable {
   case ok
   case notice
   case problem
 }
 
-/// How a person signs in. `browser`: on this machine, the answer comes to a loopback address. `device`: on any, with
-/// a code (RFC 8628); a provider without it is 2007 `flowUnsupported`. `paste`: on any, and the person brings the
-/// answer by signIn.complete.
+/// The flow of a sign-in. `browser`: on this machine, with a loopback redirect URI. `device`: on any machine, with a
+/// code (RFC 8628); a provider without this flow is answered with 2007 `flowUnsupported`. `paste`: on any machine;
+/// the person copies the redirect URL into `signIn.complete`.
 public enum WireSignInFlow: String, CaseIterable, Hashable, Sendable {
   case browser
   case device
   case paste
 }
 
-/// How a sign-in stands.
+/// The status of a sign-in.
 public enum WireSignInStatus: String, CaseIterable, Hashable, Sendable {
   case pending
   case completed
 }
 
-/// How to sign out.
+/// The mode of a sign-out.
 public enum WireSignOutMode: String, CaseIterable, Hashable, Sendable {
   case soft
   case hard
   case offline
 }
 
-/// What kind of thing was left out.
+/// The type of an item that was left out.
 public enum WireSkippedKind: String, CaseIterable, Hashable, Sendable {
   case account
   case provider
@@ -255,10 +255,10 @@ public enum WireSkippedKind: String, CaseIterable, Hashable, Sendable {
   case refreshToken
 }
 
-/// Why it was left out. `alreadyThere`: what is there stays. `nameTaken`: something else has the name; an account is
-/// there without the alias then. `providerDiffers`: under the name of its provider another one is configured.
-/// `damaged`: it does not open. `inUse`: its refresh token was on its way to the provider. `tooMany`: a bound of the
-/// agent is reached.
+/// Why an item was left out. `alreadyThere`: the item exists and stays unchanged. `nameTaken`: another item has the
+/// name; an account is restored without its alias. `providerDiffers`: the provider's name belongs to a different
+/// provider. `damaged`: the item can't be decrypted. `inUse`: the refresh token was being sent to the provider.
+/// `tooMany`: a limit of the agent is reached.
 public enum WireSkippedReason: String, CaseIterable, Hashable, Sendable {
   case alreadyThere
   case nameTaken
@@ -268,14 +268,14 @@ public enum WireSkippedReason: String, CaseIterable, Hashable, Sendable {
   case tooMany
 }
 
-/// What a snapshot was read from.
+/// The source of a snapshot.
 public enum WireSnapshotSource: String, CaseIterable, Hashable, Sendable {
   case signIn
   case refresh
   case entitlements
 }
 
-/// How an access token stands.
+/// The freshness of an access token.
 public enum WireTokenFreshness: String, CaseIterable, Hashable, Sendable {
   case fresh
   case stale
@@ -283,22 +283,22 @@ public enum WireTokenFreshness: String, CaseIterable, Hashable, Sendable {
   case none
 }
 
-/// What a server does with a used refresh token. `none`: they do not rotate; `grace`: a used one works for a while;
-/// `strict`: a used one ends the grant.
+/// How the provider treats a reused refresh token. `none`: refresh tokens are not rotated. `grace`: a rotated token
+/// stays valid for a while. `strict`: reuse of a rotated token ends the grant.
 public enum WireTokenReuse: String, CaseIterable, Hashable, Sendable {
   case none
   case grace
   case strict
 }
 
-/// Where an access token came from. `staleOk`: a refresh failed, and the token is still valid.
+/// The source of an access token. `staleOk`: the refresh failed, but the stored token is still valid.
 public enum WireTokenSource: String, CaseIterable, Hashable, Sendable {
   case cache
   case refreshed
   case staleOk
 }
 
-/// What to do when the answer of a refresh is lost.
+/// What to do when the response of a refresh is lost.
 public enum WireUnknownOutcomeRule: String, CaseIterable, Hashable, Sendable {
   case reauthenticate
   case replayOnce

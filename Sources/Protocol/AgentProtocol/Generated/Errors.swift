@@ -4,25 +4,25 @@
 extension ErrorCode {
   /// The line is not JSON.
   public static let parseError = ErrorCode(rawValue: -32700)
-  /// The JSON is no request.
+  /// The JSON is not a JSON-RPC request.
   public static let invalidRequest = ErrorCode(rawValue: -32600)
-  /// There is no such method.
+  /// The method is unknown.
   public static let methodNotFound = ErrorCode(rawValue: -32601)
-  /// The params do not fit the method.
+  /// The params do not match the method's schema.
   public static let invalidParams = ErrorCode(rawValue: -32602)
-  /// The agent failed; the fault is its own.
+  /// The agent failed because of a defect of its own.
   public static let internalError = ErrorCode(rawValue: -32603)
-  /// The vault is locked: `agent.unlock` first.
+  /// The vault is locked; unlock it with `agent.unlock`.
   public static let agentLocked = ErrorCode(rawValue: 1001)
-  /// The agent is ending.
+  /// The agent is shutting down.
   public static let shuttingDown = ErrorCode(rawValue: 1002)
-  /// A bound was reached.
+  /// The request exceeds a limit of the agent.
   public static let overloaded = ErrorCode(rawValue: 1003)
   /// The client cancelled the request.
   public static let requestCancelled = ErrorCode(rawValue: 1004)
-  /// The agent does not speak this protocol.
+  /// The agent does not support this protocol version.
   public static let unsupportedProtocol = ErrorCode(rawValue: 1005)
-  /// The request's `timeoutSeconds` ran out; work owned by an account goes on.
+  /// The request's `timeoutSeconds` passed. An exchange that an account started continues.
   public static let timedOut = ErrorCode(rawValue: 1006)
   /// The caller's grant does not cover this account or method.
   public static let notPermitted = ErrorCode(rawValue: 1007)
@@ -34,53 +34,54 @@ extension ErrorCode {
   public static let accountAmbiguous = ErrorCode(rawValue: 2002)
   /// The account is signed out.
   public static let signedOut = ErrorCode(rawValue: 2003)
-  /// The refresh token is gone: revoked, expired, reused, or its outcome is unknown on a strict server.
+  /// The refresh token is no longer valid (revoked, expired or reused), or the response of its last use was lost at a
+  /// provider with strict reuse detection.
   public static let reauthenticationRequired = ErrorCode(rawValue: 2004)
-  /// The provider wants the person, for this audience only.
+  /// The provider requires the person to interact, for this audience only.
   public static let interactionRequired = ErrorCode(rawValue: 2005)
-  /// The provider said that the account is disabled.
+  /// The provider has disabled the person's account.
   public static let accountLocked = ErrorCode(rawValue: 2006)
   /// The sign-in failed.
   public static let signInFailed = ErrorCode(rawValue: 2007)
-  /// The data is sealed until the same identity signs in again.
+  /// The account's data stays encrypted until the same person signs in again.
   public static let dataLocked = ErrorCode(rawValue: 2008)
-  /// There is no way to the provider and no usable token.
+  /// The provider is unreachable and there is no valid access token.
   public static let offline = ErrorCode(rawValue: 3001)
-  /// The provider cannot answer now.
+  /// The provider is temporarily unavailable.
   public static let providerUnavailable = ErrorCode(rawValue: 3002)
-  /// The provider refuses this client or what it asks for; nothing is deleted.
+  /// The provider refuses the client or the request; no token is deleted.
   public static let providerMisconfigured = ErrorCode(rawValue: 3003)
   /// TLS failed, or no pin matched.
   public static let untrustedServer = ErrorCode(rawValue: 3004)
-  /// There is no such provider.
+  /// The provider is unknown.
   public static let providerNotFound = ErrorCode(rawValue: 3005)
-  /// A policy decision said no.
+  /// The policy denies the capability.
   public static let denied = ErrorCode(rawValue: 4001)
-  /// The person must prove to be there.
+  /// The policy requires a step-up.
   public static let stepUpRequired = ErrorCode(rawValue: 4002)
-  /// The PIN is wrong, or destroyed.
+  /// The PIN is wrong, or was destroyed.
   public static let stepUpFailed = ErrorCode(rawValue: 4003)
   /// Too many wrong PINs in a short time.
   public static let stepUpThrottled = ErrorCode(rawValue: 4004)
   /// The policy document is not valid.
   public static let policyInvalid = ErrorCode(rawValue: 4005)
-  /// The disk is full or failing; nothing was lost.
+  /// The disk is full or failing; no data was lost.
   public static let storeUnavailable = ErrorCode(rawValue: 5001)
-  /// A sealed record does not open, or is missing against its head.
+  /// A record can't be decrypted, or is missing although its partition's head lists it.
   public static let integrity = ErrorCode(rawValue: 5002)
-  /// The store is older than its anchor; no refresh token from it is sent.
+  /// The store is older than its rollback anchor; the agent sends no refresh token from it.
   public static let rolledBack = ErrorCode(rawValue: 5003)
-  /// The provider does not list this origin.
+  /// The provider's `allowedOrigins` do not contain this origin.
   public static let originNotAllowed = ErrorCode(rawValue: 6001)
-  /// There is no such operation.
+  /// The operation is unknown.
   public static let operationNotFound = ErrorCode(rawValue: 6002)
-  /// Something else is missing.
+  /// The requested item does not exist; `kind` names its type.
   public static let notFound = ErrorCode(rawValue: 6003)
 
-  /// What every method can answer.
+  /// Errors that every method can answer.
   public static let common: [ErrorCode] = [.invalidParams, .internalError, .agentLocked, .shuttingDown, .overloaded, .requestCancelled, .notPermitted]
 
-  /// The name that stands in the error's data.
+  /// The name in `error.data.name`; `unknown` for a code that this agent does not know.
   public var name: String {
     switch self {
       case .parseError: "parseError"
@@ -124,7 +125,7 @@ extension ErrorCode {
     }
   }
 
-  /// The same request may succeed later, without the person, unless an error says otherwise of itself.
+  /// True if the same request may succeed later without the person. The `retryable` of a single error can differ.
   public var isRetryable: Bool {
     switch self {
       case .agentLocked, .shuttingDown, .overloaded, .requestCancelled, .timedOut, .unlockFailed, .offline, .providerUnavailable, .stepUpThrottled, .storeUnavailable: true

@@ -34,7 +34,7 @@ public struct AccountAddedEvent: WireEvent, Sendable {
   }
 }
 
-/// Another account is the active one.
+/// Another account became the active one.
 public struct AccountSwitchedEvent: WireEvent, Sendable {
   public static let type = EventType.accountSwitched
   public var active: AccountID?
@@ -62,7 +62,7 @@ public struct AccountSwitchedEvent: WireEvent, Sendable {
   }
 }
 
-/// An account has another alias.
+/// An account was renamed.
 public struct AccountRenamedEvent: WireEvent, Sendable {
   public static let type = EventType.accountRenamed
   public var alias: Alias
@@ -117,7 +117,7 @@ public struct AccountSignedOutEvent: WireEvent, Sendable {
   }
 }
 
-/// The data of an account is erased.
+/// An account's data was erased.
 public struct AccountErasedEvent: WireEvent, Sendable {
   public static let type = EventType.accountErased
   public init() {}
@@ -185,7 +185,7 @@ public struct SessionExpiredEvent: WireEvent, Sendable {
   }
 }
 
-/// An exchange brought a new access token.
+/// A refresh brought a new access token.
 public struct TokenRefreshedEvent: WireEvent, Sendable {
   public static let type = EventType.tokenRefreshed
   public var generation: Int
@@ -223,7 +223,7 @@ public struct TokenRefreshedEvent: WireEvent, Sendable {
   }
 }
 
-/// The server granted less than before.
+/// The provider granted fewer scopes than before.
 public struct TokenScopesNarrowedEvent: WireEvent, Sendable {
   public static let type = EventType.tokenScopesNarrowed
   public var scopes: [String]
@@ -249,7 +249,7 @@ public struct TokenScopesNarrowedEvent: WireEvent, Sendable {
   }
 }
 
-/// The snapshot of rights changed.
+/// An account's authorization snapshot changed.
 public struct SnapshotChangedEvent: WireEvent, Sendable {
   public static let type = EventType.snapshotChanged
   public var version: Int
@@ -278,7 +278,7 @@ public struct SnapshotChangedEvent: WireEvent, Sendable {
   }
 }
 
-/// The person proved to be there.
+/// The person completed a step-up.
 public struct StepUpGrantedEvent: WireEvent, Sendable {
   public static let type = EventType.stepUpGranted
   public var validUntil: Timestamp
@@ -297,7 +297,7 @@ public struct StepUpGrantedEvent: WireEvent, Sendable {
   }
 }
 
-/// The step-up is over.
+/// The step-up expired.
 public struct StepUpExpiredEvent: WireEvent, Sendable {
   public static let type = EventType.stepUpExpired
   public init() {}
@@ -308,7 +308,7 @@ public struct StepUpExpiredEvent: WireEvent, Sendable {
   }
 }
 
-/// The way to the providers opened or closed.
+/// Connectivity to the providers changed.
 public struct ConnectivityChangedEvent: WireEvent, Sendable {
   public static let type = EventType.connectivityChanged
   public var state: WireConnectivityState
@@ -361,7 +361,7 @@ public struct RevocationConfirmedEvent: WireEvent, Sendable {
   }
 }
 
-/// A revocation was given up; the token may still live.
+/// A revocation was abandoned; the token may still be valid.
 public struct RevocationAbandonedEvent: WireEvent, Sendable {
   public static let type = EventType.revocationAbandoned
   public var revocation: String
@@ -390,7 +390,7 @@ public struct RevocationAbandonedEvent: WireEvent, Sendable {
   }
 }
 
-/// An operation moved on.
+/// The status of an operation changed.
 public struct OperationStatusChangedEvent: WireEvent, Sendable {
   public static let type = EventType.operationStatusChanged
   public var operation: String
@@ -441,7 +441,7 @@ public struct AgentLockedEvent: WireEvent, Sendable {
   }
 }
 
-/// The vault was opened.
+/// The vault was unlocked.
 public struct AgentUnlockedEvent: WireEvent, Sendable {
   public static let type = EventType.agentUnlocked
   public init() {}
@@ -476,7 +476,7 @@ public struct PolicyChangedEvent: WireEvent, Sendable {
   }
 }
 
-/// The wall clock contradicts what the agent knows.
+/// The wall clock is behind trusted time.
 public struct ClockSuspectEvent: WireEvent, Sendable {
   public static let type = EventType.clockSuspect
   public var clock: WireClockTrust
@@ -502,12 +502,12 @@ public struct ClockSuspectEvent: WireEvent, Sendable {
   }
 }
 
-/// Events were lost: ask for the state anew.
+/// Events were lost: read the current state again.
 public struct EventGapEvent: WireEvent, Sendable {
   public static let type = EventType.eventGap
-  /// The first sequence that was lost.
+  /// The first lost sequence.
   public var from: Int
-  /// The last one.
+  /// The last lost sequence.
   public var to: Int
 
   public init(

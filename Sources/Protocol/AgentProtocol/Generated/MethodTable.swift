@@ -3,7 +3,7 @@
 
 /// Every method of the contract.
 public enum MethodTable {
-  /// Sorted by name.
+  /// All methods, sorted by name.
   public static let all: [MethodInfo] = [
     AccountForget.info,
     AccountGet.info,
@@ -83,9 +83,9 @@ public enum MethodTable {
     Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 }
 
-/// What `agent.hello` tells about the contract.
+/// The version and digest that `agent.hello` returns.
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "1d262f6f800bd8900714d7546ea34809ae1d5c0c74e5c013f1413faab85a60f9"
+  public static let schemaDigest = "2085f2601f60a41637549acfc0afd06856cab753d6eadcd195fa2404e4295f38"
 }

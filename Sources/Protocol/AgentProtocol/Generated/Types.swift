@@ -7,7 +7,7 @@ public import Secrets
 /// An account.
 public struct WireAccount: WireWritable, Sendable {
   public var id: AccountID
-  /// The same as `id`: every answer about one account carries it.
+  /// The same as `id`, as in every result about one account.
   public var account: AccountID
   public var alias: Alias?
   public var provider: ProviderName
@@ -19,9 +19,9 @@ public struct WireAccount: WireWritable, Sendable {
   public var state: WireAccountState
   public var active: Bool
   public var createdAt: Timestamp
-  /// The last moment at which the provider confirmed the person.
+  /// When the provider last confirmed the person.
   public var lastOnlineAuthAt: Timestamp?
-  /// What keeps its data sealed while it is signed out. Absent once the data was erased.
+  /// What protects the data of the account while it is signed out. Absent once the data was erased.
   public var dataProtection: WireDataProtection?
 
   public init(
@@ -102,10 +102,10 @@ public struct WireAccount: WireWritable, Sendable {
   }
 }
 
-/// How many accounts there are.
+/// Numbers of accounts.
 public struct WireAccountCounts: WireWritable, Sendable {
   public var total: Int
-  /// A state without an account is left out.
+  /// States without accounts are left out.
   public var byState: WireMap<Int>
 
   public init(
@@ -149,18 +149,18 @@ public struct WireAgentIdentity: WireWritable, Sendable {
   }
 }
 
-/// The bounds of this agent.
+/// The agent's limits.
 public struct WireAgentLimits: WireWritable, Sendable {
   public var lineBytes: Int
   /// For methods that carry bodies.
   public var bodyLineBytes: Int
   public var nesting: Int
-  /// On one connection.
+  /// For each connection.
   public var requestsInFlight: Int
   public var connections: Int
   /// From a line's first byte to its newline.
   public var lineSeconds: Int
-  /// Past this a client that does not read gets `event.gap`.
+  /// Above this, a client that does not read loses events and gets `event.gap`.
   public var eventBacklogBytes: Int
 
   public init(
@@ -201,11 +201,11 @@ public struct WireAgentLimits: WireWritable, Sendable {
   }
 }
 
-/// What to assume instead of what is.
+/// Assumptions that replace the current facts.
 public struct WireAssumption: WireReadable, Sendable {
   public var online: Bool?
   public var state: WireAccountState?
-  /// A step-up at that moment, or none.
+  /// Assume a step-up at that moment, or none.
   public var stepUp: Bool?
   public var stepUpAgeSeconds: Int?
   public var clock: WireClockTrust?
@@ -279,7 +279,7 @@ public struct WireAssumption: WireReadable, Sendable {
 public struct WireAuditEntry: WireWritable, Sendable {
   public var sequence: Int
   public var at: Timestamp
-  /// What happened: a method, or an event.
+  /// The name of a method or event.
   public var event: String
   /// `ok`, or the name of an error, or the effect of a decision.
   public var outcome: String
@@ -332,10 +332,10 @@ public struct WireAuditEntry: WireWritable, Sendable {
   }
 }
 
-/// What the caller knows; it only ever narrows.
+/// The caller's context, which can only narrow a decision.
 public struct WireAuthorizationContext: WireReadable, Sendable {
   public var sensitivity: WireSensitivity?
-  /// Of the caller's own.
+  /// Data of the caller.
   public var attributes: RawJSON?
 
   public init(
@@ -364,7 +364,7 @@ public struct WireAuthorizationContext: WireReadable, Sendable {
   }
 }
 
-/// Where rights are told.
+/// Where the provider reports rights.
 public struct WireAuthorizationRules: WireReadable, WireWritable, Sendable {
   public var rolesClaim: String?
   public var tenantClaim: String?
@@ -491,8 +491,8 @@ public struct WireDecision: WireWritable, Sendable {
   public var obligations: [String]
   /// In the order in which to try them.
   public var remedies: [WireRemedy]
-  /// Until when time alone changes nothing, as the wall clock will show it; left out of a denial, and where nothing
-  /// runs out.
+  /// How long the decision holds if only time passes, in wall clock time. Absent for a denial, and if no part of the
+  /// decision expires.
   public var validUntil: Timestamp?
   public var policy: WirePolicyUse
   public var snapshotVersion: Int
@@ -587,8 +587,8 @@ public struct WireDecisionTime: WireWritable, Sendable {
   }
 }
 
-/// Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. What is given here stands
-/// before what discovery says.
+/// Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They override discovered
+/// endpoints.
 public struct WireEndpoints: WireReadable, WireWritable, Sendable {
   public var authorization: String?
   public var token: String?
@@ -720,7 +720,7 @@ public struct WireEndpoints: WireReadable, WireWritable, Sendable {
   }
 }
 
-/// A place in the stream of events.
+/// A position in the stream of events.
 public struct WireEventPosition: WireReadable, Sendable {
   public var epoch: String
   public var sequence: Int
@@ -759,7 +759,7 @@ public struct WireFailedCheck: WireWritable, Sendable {
   /// `window`, `stepUp`, `sensitivity`, `policy`.
   public var check: String
   public var reason: WireDecisionReason
-  /// What was compared with what.
+  /// The compared values.
   public var facts: RawJSON?
 
   public init(
@@ -786,16 +786,16 @@ public struct WireFailedCheck: WireWritable, Sendable {
   }
 }
 
-/// What a look at the agent found.
+/// A finding of `agent.diagnose`.
 public struct WireFinding: WireWritable, Sendable {
-  /// What was looked at: a stable name.
+  /// A stable name of the check.
   public var check: String
   public var severity: WireSeverity
-  /// A path, a name, an id.
+  /// The checked item: a path, a name or an id.
   public var subject: String?
   public var account: AccountID?
   public var message: String
-  /// What can be done, the best first: a sentence each, for a person.
+  /// What a person can do, one sentence each, the best remedy first.
   public var remedies: [String]
 
   public init(
@@ -888,12 +888,12 @@ public struct WireGrant: WireWritable, Sendable {
   }
 }
 
-/// One way to the root key.
+/// A key slot.
 public struct WireKeySlot: WireWritable, Sendable {
   public var slot: Int
   public var protection: WireProtection
   public var createdAt: Timestamp
-  /// This slot opened the vault.
+  /// True if this slot unlocked the vault.
   public var opened: Bool
 
   public init(
@@ -922,7 +922,7 @@ public struct WireKeySlot: WireWritable, Sendable {
   }
 }
 
-/// What went wrong last.
+/// The last failure.
 public struct WireLastFailure: WireWritable, Sendable {
   /// The name of the error.
   public var name: String
@@ -969,7 +969,7 @@ public struct WireOperation: WireWritable, Sendable {
   public var decision: WireDecision?
   public var response: WireOperationResponse?
   public var lastError: WireLastFailure?
-  /// As it was enqueued.
+  /// The payload as enqueued.
   public var payload: RawJSON?
 
   public init(
@@ -1111,7 +1111,7 @@ public struct WireOperationRequest: WireReadable, Sendable {
   }
 }
 
-/// What the server answered.
+/// The response to an operation's request.
 public struct WireOperationResponse: WireWritable, Sendable {
   public var status: Int
   public var body: String?
@@ -1159,7 +1159,7 @@ public struct WirePolicyReference: WireWritable, Sendable {
   }
 }
 
-/// The policy that decided. An empty name: there was none.
+/// The policy of a decision. The name is empty if there was no policy.
 public struct WirePolicyUse: WireWritable, Sendable {
   public var name: String
   public var version: Int
@@ -1187,15 +1187,15 @@ public struct WireProvider: WireWritable, Sendable {
   public var name: ProviderName
   public var issuer: String
   public var clientId: String
-  /// The agent registered the client itself (RFC 7591).
+  /// True if the agent registered the client (RFC 7591).
   public var clientRegistered: Bool?
-  /// It has a client secret, which no method returns.
+  /// True if the provider has a client secret, which no method returns.
   public var clientSecretSet: Bool
-  /// It has a private key, which no method returns.
+  /// True if the provider has a client key, which no method returns.
   public var clientKeySet: Bool?
   public var tokenEndpointAuthMethod: WireClientAuthMethod?
   public var scopes: [String]?
-  /// RFC 8707, declared when authorizing.
+  /// Resource indicators (RFC 8707) of the authorization request.
   public var resources: [String]?
   public var endpoints: WireEndpoints?
   public var redirect: WireRedirect?
@@ -1204,16 +1204,16 @@ public struct WireProvider: WireWritable, Sendable {
   public var tenant: WireTenantRule?
   public var authorization: WireAuthorizationRules?
   public var revocationScope: WireRevocationScope?
-  /// Where `endSessionUrl` has the browser come back to; registered at the provider (OpenID Connect RP-Initiated
-  /// Logout 1.0 §2).
+  /// Where `endSessionUrl` redirects the browser; registered at the provider (OpenID Connect RP-Initiated Logout 1.0
+  /// §2).
   public var postLogoutRedirectUri: String?
   public var persistAccessTokens: Bool?
-  /// Where `request.send` may go.
+  /// Origins that `request.send` may send requests to.
   public var allowedOrigins: [String]?
-  /// Public key pins a host, backup pins among them.
+  /// Public key pins for each host, including backup pins.
   public var pins: WireMap<[String]>?
   public var policy: String?
-  /// A server known by name, whose peculiarities fill what is not given.
+  /// A known provider, whose settings apply to members that are not given.
   public var preset: String?
 
   public init(
@@ -1350,11 +1350,11 @@ public struct WireProvider: WireWritable, Sendable {
   }
 }
 
-/// Where the browser comes back to.
+/// The redirect URI of the browser flow.
 public struct WireRedirect: WireReadable, WireWritable, Sendable {
   /// A loopback host (RFC 8252 §7.3).
   public var host: String?
-  /// 0 or absent: any free port.
+  /// 0 or absent: a free port.
   public var port: Int?
   public var path: String?
 
@@ -1407,7 +1407,7 @@ public struct WireRedirect: WireReadable, WireWritable, Sendable {
   }
 }
 
-/// How the server treats refresh tokens.
+/// How the provider treats refresh tokens.
 public struct WireRefreshRules: WireReadable, WireWritable, Sendable {
   public var reuse: WireTokenReuse
   public var graceSeconds: Int?
@@ -1461,7 +1461,7 @@ public struct WireRefreshRules: WireReadable, WireWritable, Sendable {
   }
 }
 
-/// The refreshing of a grant.
+/// The state of the refresh.
 public struct WireRefreshState: WireWritable, Sendable {
   public var phase: WireRefreshPhase
   public var attempts: Int
@@ -1498,14 +1498,14 @@ public struct WireRefreshState: WireWritable, Sendable {
   }
 }
 
-/// A revocation that waits; it holds no token.
+/// A pending revocation, without its token.
 public struct WireRevocation: WireWritable, Sendable {
   public var id: String
   public var issuer: String
   public var accountLabel: String
   public var attempts: Int
   public var nextAttemptAt: Timestamp
-  /// Given up then.
+  /// When the revocation is abandoned.
   public var expiresAt: Timestamp
   public var lastError: WireLastFailure?
 
@@ -1553,7 +1553,7 @@ public struct WireRevocation: WireWritable, Sendable {
 public struct WireSession: WireWritable, Sendable {
   public var account: AccountID
   public var state: WireAccountState
-  /// When that state began, as far as is known.
+  /// When the state began, if known.
   public var since: Timestamp?
   public var freshness: WireTokenFreshness
   public var accessTokenExpiresAt: Timestamp?
@@ -1568,7 +1568,7 @@ public struct WireSession: WireWritable, Sendable {
   public var clock: WireClockTrust
   public var stepUpValidUntil: Timestamp?
   public var deviceKeyId: String?
-  /// What would make the session whole, in the order in which to try it; none if nothing is amiss.
+  /// Actions that restore the session, in the order in which to try them; empty for a healthy session.
   public var remedies: [WireRemedy]
   public var generation: Int
 
@@ -1666,9 +1666,9 @@ public struct WireSession: WireWritable, Sendable {
   }
 }
 
-/// How a sign-in stands.
+/// The status of a sign-in.
 public struct WireSignInProgress: WireWritable, Sendable {
-  /// The one that was asked about.
+  /// The id of the sign-in.
   public var signIn: String?
   public var status: WireSignInStatus
   public var account: AccountID?
@@ -1699,12 +1699,12 @@ public struct WireSignInProgress: WireWritable, Sendable {
   }
 }
 
-/// What a backup or a restore left out.
+/// An item that a backup or a restore left out.
 public struct WireSkippedItem: WireWritable, Sendable {
   public var kind: WireSkippedKind
   /// The name of a provider or policy, an alias, or an account's id.
   public var name: String
-  /// Whose it is, where it is one's.
+  /// The account that the item belongs to, if any.
   public var account: AccountID?
   public var reason: WireSkippedReason
 
@@ -1736,7 +1736,7 @@ public struct WireSkippedItem: WireWritable, Sendable {
   }
 }
 
-/// What the person may do, as the provider told it last.
+/// The person's rights, as the provider last reported them.
 public struct WireSnapshot: WireWritable, Sendable {
   public var account: AccountID
   public var roles: [String]
@@ -1784,7 +1784,7 @@ public struct WireSnapshot: WireWritable, Sendable {
   }
 }
 
-/// How a step-up stands.
+/// The status of a step-up.
 public struct WireStepUpStatus: WireWritable, Sendable {
   public var account: AccountID
   public var enrolled: Bool
@@ -1820,7 +1820,7 @@ public struct WireStepUpStatus: WireWritable, Sendable {
   }
 }
 
-/// Where the tenant is told. One of both: a claim of the ID token, or a fixed value.
+/// Where the tenant is named. Either a claim of the ID token or a fixed value.
 public struct WireTenantRule: WireReadable, WireWritable, Sendable {
   public var claim: String?
   public var value: String?
@@ -1867,7 +1867,7 @@ public struct WireTenantRule: WireReadable, WireWritable, Sendable {
 /// An access token.
 public struct WireToken: WireWritable, Sendable {
   public var accessToken: Secret
-  /// `Bearer`, as the server spelled it.
+  /// `Bearer`, as the provider spelled it.
   public var tokenType: String
   public var expiresAt: Timestamp
   public var expiresInSeconds: Int
@@ -1876,7 +1876,7 @@ public struct WireToken: WireWritable, Sendable {
   public var scopes: [String]
   public var resource: String?
   public var source: WireTokenSource
-  /// Names this token in `token.reject`.
+  /// Identifies this token in `token.reject`.
   public var fingerprint: String
   public var generation: Int
 
@@ -1936,12 +1936,12 @@ public struct WireToken: WireWritable, Sendable {
   }
 }
 
-/// Which access token.
+/// Selects an access token.
 public struct WireTokenRequest: WireReadable, AccountScopedParams, Sendable {
   public var account: AccountSelector
   public var scopes: [String]?
   public var resource: String?
-  /// How long it must still live.
+  /// The minimum remaining lifetime.
   public var minimumLifetimeSeconds: Int
   public var timeoutSeconds: Int?
 

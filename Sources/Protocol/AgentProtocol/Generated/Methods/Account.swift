@@ -3,7 +3,7 @@
 public import AgentModel
 public import JSONRPC
 
-/// All accounts.
+/// Lists all accounts.
 public enum AccountList: RPCMethod {
   public static let info = MethodInfo(
     name: "account.list", since: "1",
@@ -47,7 +47,7 @@ public enum AccountList: RPCMethod {
   }
 }
 
-/// One account.
+/// Returns one account.
 public enum AccountGet: RPCMethod {
   public static let info = MethodInfo(
     name: "account.get", since: "1",
@@ -84,7 +84,7 @@ public enum AccountGet: RPCMethod {
   public typealias Result = WireAccount
 }
 
-/// Makes an account the active one.
+/// Makes an account the active account.
 public enum AccountSwitch: RPCMethod {
   public static let info = MethodInfo(
     name: "account.switch", since: "1",
@@ -148,7 +148,7 @@ public enum AccountSwitch: RPCMethod {
   }
 }
 
-/// Gives an account another alias.
+/// Changes an account's alias.
 public enum AccountRename: RPCMethod {
   public static let info = MethodInfo(
     name: "account.rename", since: "1",
@@ -213,7 +213,7 @@ public enum AccountRename: RPCMethod {
   }
 }
 
-/// Says which account would be meant, and why.
+/// Tells which account a command in a directory would use, and why.
 public enum AccountResolve: RPCMethod {
   public static let info = MethodInfo(
     name: "account.resolve", since: "1",
@@ -225,7 +225,7 @@ public enum AccountResolve: RPCMethod {
 
   public struct Params: WireReadable, Sendable {
     public var selector: AccountSelector?
-    /// An absolute path; the nearest `.lanyard` file upward decides.
+    /// An absolute path. The nearest `.lanyard` file in it or above decides.
     public var workingDirectory: String?
     public var issuer: String?
 
@@ -297,7 +297,7 @@ public enum AccountSignOut: RPCMethod {
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var mode: WireSignOutMode
-    /// How long the revocation may be waited for; then it is queued.
+    /// How long to wait for the revocation before it is queued.
     public var revocationTimeoutSeconds: Int
 
     public init(
@@ -339,7 +339,7 @@ public enum AccountSignOut: RPCMethod {
     public var mode: WireSignOutMode
     public var data: WireDataDisposition
     public var revocation: WireRevocationOutcome
-    /// To open in a browser: ends the session at the provider (OpenID Connect RP-Initiated Logout).
+    /// A URL for the browser that ends the session at the provider (OpenID Connect RP-Initiated Logout).
     public var endSessionUrl: String?
 
     public init(
@@ -375,7 +375,7 @@ public enum AccountSignOut: RPCMethod {
   }
 }
 
-/// Removes the last trace of an account that is signed out.
+/// Removes a signed-out account completely.
 public enum AccountForget: RPCMethod {
   public static let info = MethodInfo(
     name: "account.forget", since: "1",

@@ -4,9 +4,9 @@ public import AgentModel
 public import JSONRPC
 public import Secrets
 
-/// Introduces a client, and the agent to it.
+/// Identifies the client, and returns the agent's version, features and limits.
 ///
-/// May be said again on a connection; the last one stands. A client that says nothing speaks protocol `1`.
+/// May be repeated on a connection; the last one counts. Without it, the client uses protocol `1`.
 public enum AgentHello: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.hello", since: "1",
@@ -18,7 +18,7 @@ public enum AgentHello: RPCMethod {
 
   public struct Params: WireReadable, Sendable {
     public var client: WireClientIdentity
-    /// The protocol that the client speaks: `1`. Another one is answered by `unsupportedProtocol`.
+    /// The client's protocol version: `1`. Any other is answered with `unsupportedProtocol`.
     public var `protocol`: String?
     /// The secret of a grant, from `grant.create`.
     public var grant: Secret?
@@ -59,11 +59,11 @@ public enum AgentHello: RPCMethod {
   public struct Result: WireWritable, Sendable {
     public var agent: WireAgentIdentity
     public var `protocol`: String
-    /// New at each start.
+    /// A new id for each start of the agent.
     public var instance: String
     /// SHA-256 over the canonical schemas.
     public var schemaDigest: String
-    /// A group of methods of which all are served, or a method of a group that is not whole.
+    /// Groups whose methods are all available, and single methods of incomplete groups.
     public var features: [String]
     public var limits: WireAgentLimits
 
@@ -102,7 +102,7 @@ public enum AgentHello: RPCMethod {
   }
 }
 
-/// How the agent stands. It answers while the vault is locked, too.
+/// Returns the agent's state. Available while the vault is locked.
 public enum AgentStatus: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.status", since: "1",
@@ -123,7 +123,7 @@ public enum AgentStatus: RPCMethod {
 
   public struct Result: WireWritable, Sendable {
     public var locked: Bool
-    /// The vault was created.
+    /// True if the vault was created.
     public var initialized: Bool
     public var protection: WireProtection
     public var connectivity: WireConnectivityState
@@ -133,7 +133,7 @@ public enum AgentStatus: RPCMethod {
     public var connections: Int
     public var startedAt: Timestamp
     public var version: String
-    /// Without a grant, every program of this user is served.
+    /// True if programs of this user need no grant.
     public var callersAreTrusted: Bool
 
     public init(
@@ -193,7 +193,7 @@ public enum AgentStatus: RPCMethod {
 
 /// Creates the vault, once.
 ///
-/// `passphrase` is wanted where `protection` is `passphrase`, and only there.
+/// `passphrase` is required if `protection` is `passphrase`, and refused otherwise.
 public enum AgentInitialize: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.initialize", since: "1",
@@ -257,7 +257,7 @@ public enum AgentInitialize: RPCMethod {
   }
 }
 
-/// Forgets every key and token in memory.
+/// Locks the vault: wipes every key and token in memory.
 public enum AgentLock: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.lock", since: "1",
@@ -294,9 +294,9 @@ public enum AgentLock: RPCMethod {
   }
 }
 
-/// Opens the vault.
+/// Unlocks the vault.
 ///
-/// Without both, the key slots that need no person are tried.
+/// Without `passphrase` and `prompt`, the agent tries the key slots that need no person.
 public enum AgentUnlock: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.unlock", since: "1",
@@ -354,7 +354,7 @@ public enum AgentUnlock: RPCMethod {
   }
 }
 
-/// Adds a way to the root key.
+/// Adds a key slot.
 public enum AgentAddKeySlot: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.addKeySlot", since: "1",
@@ -425,7 +425,7 @@ public enum AgentAddKeySlot: RPCMethod {
   }
 }
 
-/// Removes a way to the root key, never the last one.
+/// Removes a key slot, but never the last one.
 public enum AgentRemoveKeySlot: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.removeKeySlot", since: "1",
@@ -477,7 +477,7 @@ public enum AgentRemoveKeySlot: RPCMethod {
   }
 }
 
-/// The ways to the root key.
+/// Lists the key slots.
 public enum AgentListKeySlots: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.listKeySlots", since: "1",
@@ -514,7 +514,7 @@ public enum AgentListKeySlots: RPCMethod {
   }
 }
 
-/// Makes a new root key and wraps every account's keys anew.
+/// Creates a new root key and encrypts every account's keys under it.
 public enum AgentRotateRootKey: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.rotateRootKey", since: "1",
@@ -551,11 +551,12 @@ public enum AgentRotateRootKey: RPCMethod {
   }
 }
 
-/// Writes accounts, providers and policies into one file, sealed under a passphrase of its own.
+/// Writes accounts, providers and policies into one file, encrypted under a separate passphrase.
 ///
-/// One of `passphrase` and `prompt` is wanted. The file is new: nothing is overwritten and no symlink followed. It
-/// has whole accounts with their sealed values and PINs, and no token unless `includeRefreshTokens` says so. A
-/// refresh token in two places is a risk: where the provider rotates them, the first use of the one ends both.
+/// Requires either `passphrase` or `prompt`. The file must not exist; no file is overwritten and no symlink is
+/// followed. It contains complete accounts with their secrets and PINs, and refresh tokens only with
+/// `includeRefreshTokens`. A copied refresh token is a risk: if the provider rotates refresh tokens, the first use of
+/// one copy invalidates both.
 public enum AgentBackup: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.backup", since: "1",
@@ -615,7 +616,7 @@ public enum AgentBackup: RPCMethod {
     public var accounts: Int
     public var providers: Int
     public var policies: Int
-    /// What is not in the file, and why.
+    /// Items that are not in the file, with the reason.
     public var skipped: [WireSkippedItem]
     public var bytes: Int
     public var createdAt: Timestamp
@@ -659,12 +660,12 @@ public enum AgentBackup: RPCMethod {
   }
 }
 
-/// Takes from a backup what is not there.
+/// Adds missing accounts, providers and policies from a backup.
 ///
-/// One of `passphrase` and `prompt` is wanted. Nothing that is there is changed: it is named in `skipped`. Accounts
-/// come back signed out, their data sealed until the same person signs in again, and where a PIN protected it until
-/// the PIN is given, too. Each account is there whole or not at all; whatever cuts the work off, restoring again does
-/// the rest.
+/// Requires either `passphrase` or `prompt`. Existing items are not changed; they are listed in `skipped`. Restored
+/// accounts are signed out: their data stays encrypted until the same person signs in again and, if a PIN protected
+/// it, enters the PIN. Each account is restored completely or not at all; after an interruption, restore again to
+/// complete it.
 public enum AgentRestore: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.restore", since: "1",
@@ -751,10 +752,10 @@ public enum AgentRestore: RPCMethod {
   }
 }
 
-/// Looks at what the agent stands on, and says what is wrong and what can be done.
+/// Checks the agent's environment and reports problems with their remedies.
 ///
-/// Changes nothing, and asks no provider unless it is told to. A locked vault is a finding, and what can't be seen
-/// without its keys is left out.
+/// Changes nothing, and contacts providers only with `askProviders`. A locked vault is a finding; checks that need
+/// its keys are left out.
 public enum AgentDiagnose: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.diagnose", since: "1",
@@ -765,7 +766,7 @@ public enum AgentDiagnose: RPCMethod {
     errors: [])
 
   public struct Params: WireReadable, Sendable {
-    /// Read each provider's public documents, to see whether it answers.
+    /// Fetch each provider's public metadata to check that it responds.
     public var askProviders: Bool
 
     public init(
@@ -806,7 +807,7 @@ public enum AgentDiagnose: RPCMethod {
   }
 }
 
-/// Ends the agent after work in flight.
+/// Shuts the agent down after the requests in flight.
 public enum AgentShutdown: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.shutdown", since: "1",

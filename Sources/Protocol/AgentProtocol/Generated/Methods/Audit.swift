@@ -3,7 +3,7 @@
 public import AgentModel
 public import JSONRPC
 
-/// The audit log, oldest first.
+/// Returns the entries of the audit log, oldest first.
 public enum AuditList: RPCMethod {
   public static let info = MethodInfo(
     name: "audit.list", since: "1",
@@ -15,7 +15,7 @@ public enum AuditList: RPCMethod {
 
   public struct Params: WireReadable, Sendable {
     public var account: AccountSelector?
-    /// Entries past this sequence.
+    /// Return entries after this sequence.
     public var after: Int?
     public var limit: Int
 
@@ -53,7 +53,7 @@ public enum AuditList: RPCMethod {
 
   public struct Result: WireWritable, Sendable {
     public var entries: [WireAuditEntry]
-    /// Give it as `after` for the next page.
+    /// The value of `after` for the next page.
     public var next: Int?
 
     public init(
@@ -79,7 +79,7 @@ public enum AuditList: RPCMethod {
 
 /// Checks the chain of the audit log.
 ///
-/// It is checked whole, whatever is asked for: a link holds by those before it.
+/// Always checks the whole chain, because each link depends on the previous ones.
 public enum AuditVerify: RPCMethod {
   public static let info = MethodInfo(
     name: "audit.verify", since: "1",
@@ -91,9 +91,9 @@ public enum AuditVerify: RPCMethod {
 
   public struct Params: WireReadable, Sendable {
     public var account: AccountSelector?
-    /// Count the entries past this sequence.
+    /// Count entries after this sequence.
     public var after: Int?
-    /// Count at most so many.
+    /// Count at most this many entries.
     public var limit: Int?
 
     public init(
@@ -130,9 +130,9 @@ public enum AuditVerify: RPCMethod {
 
   public struct Result: WireWritable, Sendable {
     public var intact: Bool
-    /// How many were checked, of those that were asked for.
+    /// Number of checked entries in the requested range.
     public var entries: Int
-    /// The chain's last hash.
+    /// The last link of the chain.
     public var head: String
     public var firstBroken: Int?
 

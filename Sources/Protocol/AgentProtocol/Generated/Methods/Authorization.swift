@@ -3,7 +3,7 @@
 public import AgentModel
 public import JSONRPC
 
-/// May this account do this now?
+/// Decides whether an account may use a capability now.
 ///
 /// A denial is a result, not an error.
 public enum AuthorizationCheck: RPCMethod {
@@ -57,7 +57,7 @@ public enum AuthorizationCheck: RPCMethod {
   public typealias Result = WireDecision
 }
 
-/// The same for several capabilities, at one moment.
+/// Decides about several capabilities at the same moment.
 public enum AuthorizationCheckMany: RPCMethod {
   public static let info = MethodInfo(
     name: "authorization.checkMany", since: "1",

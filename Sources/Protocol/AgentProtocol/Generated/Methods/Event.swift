@@ -3,9 +3,9 @@
 public import AgentModel
 public import JSONRPC
 
-/// Begins a stream of `event` notifications on this connection.
+/// Starts `event` notifications on this connection.
 ///
-/// Events after `since` that are still kept follow the answer.
+/// Stored events after `since` follow the response.
 public enum EventSubscribe: RPCMethod {
   public static let info = MethodInfo(
     name: "event.subscribe", since: "1",
@@ -16,9 +16,9 @@ public enum EventSubscribe: RPCMethod {
     errors: [.accountNotFound, .accountAmbiguous])
 
   public struct Params: WireReadable, Sendable {
-    /// Absent: all.
+    /// Absent: no filter.
     public var types: [EventType]?
-    /// Absent: all.
+    /// Absent: no filter.
     public var accounts: [AccountSelector]?
     /// The last event that the client saw.
     public var since: WireEventPosition?
@@ -59,7 +59,7 @@ public enum EventSubscribe: RPCMethod {
     public var subscription: String
     public var epoch: String
     public var sequence: Int
-    /// Some events since then are lost.
+    /// True if events after `since` were lost.
     public var gap: Bool
 
     public init(
@@ -89,7 +89,7 @@ public enum EventSubscribe: RPCMethod {
   }
 }
 
-/// Ends a stream.
+/// Ends a subscription.
 public enum EventUnsubscribe: RPCMethod {
   public static let info = MethodInfo(
     name: "event.unsubscribe", since: "1",

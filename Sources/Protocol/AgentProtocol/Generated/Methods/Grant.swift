@@ -4,7 +4,7 @@ public import AgentModel
 public import JSONRPC
 public import Secrets
 
-/// Grants a client some accounts and methods; the secret is told this once.
+/// Grants a client access to accounts and methods. The secret is returned only once.
 public enum GrantCreate: RPCMethod {
   public static let info = MethodInfo(
     name: "grant.create", since: "1",
@@ -111,7 +111,7 @@ public enum GrantCreate: RPCMethod {
   }
 }
 
-/// The grants, without their secrets.
+/// Lists the grants, without their secrets.
 public enum GrantList: RPCMethod {
   public static let info = MethodInfo(
     name: "grant.list", since: "1",
@@ -148,7 +148,7 @@ public enum GrantList: RPCMethod {
   }
 }
 
-/// Ends a grant.
+/// Revokes a grant.
 public enum GrantRevoke: RPCMethod {
   public static let info = MethodInfo(
     name: "grant.revoke", since: "1",

@@ -3,9 +3,9 @@
 public import AgentModel
 public import JSONRPC
 
-/// Queues what is to be done when the provider can be reached.
+/// Queues an operation until the provider is reachable.
 ///
-/// A denied capability is `denied`, and nothing is queued.
+/// If the policy denies the capability, the error is `denied` and nothing is queued.
 public enum OperationEnqueue: RPCMethod {
   public static let info = MethodInfo(
     name: "operation.enqueue", since: "1",
@@ -18,11 +18,11 @@ public enum OperationEnqueue: RPCMethod {
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var capability: String
-    /// Delivered by the agent; absent: delivered by the client.
+    /// The request that the agent delivers; absent: the client delivers the operation.
     public var request: WireOperationRequest?
     public var label: String?
     public var idempotencyKey: String?
-    /// The client's own, kept sealed.
+    /// Data of the client, stored encrypted.
     public var payload: RawJSON?
 
     public init(
@@ -110,7 +110,7 @@ public enum OperationEnqueue: RPCMethod {
   }
 }
 
-/// The operations of an account, oldest first.
+/// Lists an account's operations, oldest first.
 public enum OperationList: RPCMethod {
   public static let info = MethodInfo(
     name: "operation.list", since: "1",
@@ -167,7 +167,7 @@ public enum OperationList: RPCMethod {
   }
 }
 
-/// One operation.
+/// Returns one operation.
 public enum OperationGet: RPCMethod {
   public static let info = MethodInfo(
     name: "operation.get", since: "1",
@@ -212,7 +212,7 @@ public enum OperationGet: RPCMethod {
   public typealias Result = WireOperation
 }
 
-/// Takes an operation out of the queue.
+/// Removes an operation from the queue.
 public enum OperationCancel: RPCMethod {
   public static let info = MethodInfo(
     name: "operation.cancel", since: "1",
@@ -257,7 +257,7 @@ public enum OperationCancel: RPCMethod {
   public typealias Result = WireOperation
 }
 
-/// Decides and sends again an operation that was rejected, or whose outcome is unknown.
+/// Decides about and sends an operation again that was rejected or has an unknown outcome.
 public enum OperationRetry: RPCMethod {
   public static let info = MethodInfo(
     name: "operation.retry", since: "1",
@@ -302,7 +302,7 @@ public enum OperationRetry: RPCMethod {
   public typealias Result = WireOperation
 }
 
-/// Tells the outcome of an operation that the client delivered.
+/// Reports the outcome of an operation that the client delivered.
 public enum OperationSettle: RPCMethod {
   public static let info = MethodInfo(
     name: "operation.settle", since: "1",

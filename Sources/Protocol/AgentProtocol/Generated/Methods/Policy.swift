@@ -3,7 +3,7 @@
 public import AgentModel
 public import JSONRPC
 
-/// A policy document.
+/// Returns a policy document.
 public enum PolicyGet: RPCMethod {
   public static let info = MethodInfo(
     name: "policy.get", since: "1",
@@ -68,9 +68,9 @@ public enum PolicyGet: RPCMethod {
 
 /// Sets a policy document; its version never decreases.
 ///
-/// In force for the accounts of the providers that name it; one named `default` for those of providers that name
-/// none. A document that is not as `policy.schema.json` wants it, or of an earlier version than the one in force, is
-/// answered by `policyInvalid`, and nothing changes.
+/// Applies to the accounts of providers that name the policy; the policy `default` applies to providers that name
+/// none. A document that violates `policy.schema.json`, or is older than the current version, is answered with
+/// `policyInvalid` and changes nothing.
 public enum PolicySet: RPCMethod {
   public static let info = MethodInfo(
     name: "policy.set", since: "1",
@@ -145,7 +145,7 @@ public enum PolicySet: RPCMethod {
 
 /// Checks a policy document and changes nothing.
 ///
-/// A bad document is answered by `policyInvalid`.
+/// An invalid document is answered with `policyInvalid`.
 public enum PolicyValidate: RPCMethod {
   public static let info = MethodInfo(
     name: "policy.validate", since: "1",
@@ -210,7 +210,7 @@ public enum PolicyValidate: RPCMethod {
   }
 }
 
-/// The known policies.
+/// Lists the policies.
 public enum PolicyList: RPCMethod {
   public static let info = MethodInfo(
     name: "policy.list", since: "1",
@@ -247,7 +247,7 @@ public enum PolicyList: RPCMethod {
   }
 }
 
-/// What would be decided then, without any effect.
+/// Decides under assumptions, without any effect.
 public enum PolicyExplain: RPCMethod {
   public static let info = MethodInfo(
     name: "policy.explain", since: "1",

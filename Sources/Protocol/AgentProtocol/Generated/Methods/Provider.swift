@@ -4,10 +4,10 @@ public import AgentModel
 public import JSONRPC
 public import Secrets
 
-/// Makes a provider known.
+/// Adds a provider.
 ///
-/// Adding a name again replaces nothing: it is refused with `-32602` at `/name`; use `provider.update`. The server is
-/// asked what it is at once, unless its endpoints are given.
+/// An existing name is refused with `-32602` at `/name`; use `provider.update` instead. The agent fetches the
+/// provider's metadata at once, unless the endpoints are given.
 public enum ProviderAdd: RPCMethod {
   public static let info = MethodInfo(
     name: "provider.add", since: "1",
@@ -20,16 +20,16 @@ public enum ProviderAdd: RPCMethod {
   public struct Params: WireReadable, Sendable {
     public var name: ProviderName
     public var issuer: String?
-    /// Absent: the agent registers itself as a public client, where the server offers that (RFC 7591); elsewhere
-    /// `-32602`. `provider.remove` undoes it (RFC 7592).
+    /// Absent: the agent registers itself as a public client if the provider supports it (RFC 7591), and refuses with
+    /// `-32602` otherwise. `provider.remove` deletes the registration (RFC 7592).
     public var clientId: String?
     public var clientSecret: Secret?
     public var clientKey: Secret?
-    /// Absent: what the server says it takes and the client has something for; else `client_secret_basic` with a
-    /// secret, `none` without.
+    /// Absent: a method that the provider supports and the client has credentials for; if unknown,
+    /// `client_secret_basic` with a secret and `none` without.
     public var tokenEndpointAuthMethod: WireClientAuthMethod?
     public var scopes: [String]?
-    /// RFC 8707, declared when authorizing.
+    /// Resource indicators (RFC 8707) of the authorization request.
     public var resources: [String]?
     public var endpoints: WireEndpoints?
     public var redirect: WireRedirect?
@@ -38,16 +38,16 @@ public enum ProviderAdd: RPCMethod {
     public var tenant: WireTenantRule?
     public var authorization: WireAuthorizationRules?
     public var revocationScope: WireRevocationScope?
-    /// Where `endSessionUrl` has the browser come back to; registered at the provider (OpenID Connect RP-Initiated
-    /// Logout 1.0 §2).
+    /// Where `endSessionUrl` redirects the browser; registered at the provider (OpenID Connect RP-Initiated Logout
+    /// 1.0 §2).
     public var postLogoutRedirectUri: String?
     public var persistAccessTokens: Bool?
-    /// Where `request.send` may go.
+    /// Origins that `request.send` may send requests to.
     public var allowedOrigins: [String]?
-    /// Public key pins a host, backup pins among them.
+    /// Public key pins for each host, including backup pins.
     public var pins: WireMap<[String]>?
     public var policy: String?
-    /// A server known by name, whose peculiarities fill what is not given.
+    /// A known provider, whose settings apply to members that are not given.
     public var preset: String?
 
     public init(
@@ -209,7 +209,7 @@ public enum ProviderAdd: RPCMethod {
   }
 }
 
-/// The known providers.
+/// Lists the providers.
 public enum ProviderList: RPCMethod {
   public static let info = MethodInfo(
     name: "provider.list", since: "1",
@@ -246,7 +246,7 @@ public enum ProviderList: RPCMethod {
   }
 }
 
-/// A provider, without its client secret.
+/// Returns a provider, without its client secret.
 public enum ProviderGet: RPCMethod {
   public static let info = MethodInfo(
     name: "provider.get", since: "1",
@@ -298,9 +298,9 @@ public enum ProviderGet: RPCMethod {
   }
 }
 
-/// Changes the members that are given.
+/// Changes the given members of a provider.
 ///
-/// Each member stands for the whole of what it replaces. The issuer changes only while no account hangs on it.
+/// Each given member replaces the whole old value. The issuer can change only while the provider has no accounts.
 public enum ProviderUpdate: RPCMethod {
   public static let info = MethodInfo(
     name: "provider.update", since: "1",
@@ -316,11 +316,11 @@ public enum ProviderUpdate: RPCMethod {
     public var clientId: String?
     public var clientSecret: Secret?
     public var clientKey: Secret?
-    /// Absent: what the server says it takes and the client has something for; else `client_secret_basic` with a
-    /// secret, `none` without.
+    /// Absent: a method that the provider supports and the client has credentials for; if unknown,
+    /// `client_secret_basic` with a secret and `none` without.
     public var tokenEndpointAuthMethod: WireClientAuthMethod?
     public var scopes: [String]?
-    /// RFC 8707, declared when authorizing.
+    /// Resource indicators (RFC 8707) of the authorization request.
     public var resources: [String]?
     public var endpoints: WireEndpoints?
     public var redirect: WireRedirect?
@@ -329,16 +329,16 @@ public enum ProviderUpdate: RPCMethod {
     public var tenant: WireTenantRule?
     public var authorization: WireAuthorizationRules?
     public var revocationScope: WireRevocationScope?
-    /// Where `endSessionUrl` has the browser come back to; registered at the provider (OpenID Connect RP-Initiated
-    /// Logout 1.0 §2).
+    /// Where `endSessionUrl` redirects the browser; registered at the provider (OpenID Connect RP-Initiated Logout
+    /// 1.0 §2).
     public var postLogoutRedirectUri: String?
     public var persistAccessTokens: Bool?
-    /// Where `request.send` may go.
+    /// Origins that `request.send` may send requests to.
     public var allowedOrigins: [String]?
-    /// Public key pins a host, backup pins among them.
+    /// Public key pins for each host, including backup pins.
     public var pins: WireMap<[String]>?
     public var policy: String?
-    /// A server known by name, whose peculiarities fill what is not given.
+    /// A known provider, whose settings apply to members that are not given.
     public var preset: String?
 
     public init(
@@ -500,7 +500,7 @@ public enum ProviderUpdate: RPCMethod {
   }
 }
 
-/// Forgets a provider to which no account belongs.
+/// Removes a provider that has no accounts.
 public enum ProviderRemove: RPCMethod {
   public static let info = MethodInfo(
     name: "provider.remove", since: "1",

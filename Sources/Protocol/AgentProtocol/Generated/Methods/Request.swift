@@ -3,7 +3,7 @@
 public import AgentModel
 public import JSONRPC
 
-/// Sends an authenticated request and answers the response.
+/// Sends a request with an access token and returns the response.
 public enum RequestSend: RPCMethod {
   public static let info = MethodInfo(
     name: "request.send", since: "1",
@@ -23,7 +23,7 @@ public enum RequestSend: RPCMethod {
     /// Bytes (RFC 4648 §4).
     public var bodyBase64: String?
     public var idempotencyKey: String?
-    /// Send once more after one refresh when the answer is 401.
+    /// After a response with status 401, refresh the token and send the request once more.
     public var allowAuthRetry: Bool
     public var timeoutSeconds: Int?
     public var scopes: [String]?

@@ -4,7 +4,7 @@ public import AgentModel
 public import JSONRPC
 public import Secrets
 
-/// Keeps a sealed value for a client program.
+/// Stores a secret for a client program.
 public enum SecretPut: RPCMethod {
   public static let info = MethodInfo(
     name: "secret.put", since: "1",
@@ -77,7 +77,7 @@ public enum SecretPut: RPCMethod {
   }
 }
 
-/// A sealed value.
+/// Returns a client program's secret.
 public enum SecretGet: RPCMethod {
   public static let info = MethodInfo(
     name: "secret.get", since: "1",
@@ -147,7 +147,7 @@ public enum SecretGet: RPCMethod {
   }
 }
 
-/// The names of the sealed values.
+/// Lists the names of the client programs' secrets.
 public enum SecretList: RPCMethod {
   public static let info = MethodInfo(
     name: "secret.list", since: "1",
@@ -204,7 +204,7 @@ public enum SecretList: RPCMethod {
   }
 }
 
-/// Removes a sealed value.
+/// Removes a client program's secret.
 public enum SecretRemove: RPCMethod {
   public static let info = MethodInfo(
     name: "secret.remove", since: "1",

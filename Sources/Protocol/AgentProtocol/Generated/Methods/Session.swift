@@ -3,7 +3,7 @@
 public import AgentModel
 public import JSONRPC
 
-/// How an account's session stands.
+/// Returns the state of an account's session.
 public enum SessionGet: RPCMethod {
   public static let info = MethodInfo(
     name: "session.get", since: "1",

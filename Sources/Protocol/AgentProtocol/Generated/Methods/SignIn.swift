@@ -4,7 +4,7 @@ public import AgentModel
 public import JSONRPC
 public import Secrets
 
-/// Begins a sign-in, which the person finishes.
+/// Starts a sign-in, which the person completes.
 public enum SignInBegin: RPCMethod {
   public static let info = MethodInfo(
     name: "signIn.begin", since: "1",
@@ -18,12 +18,12 @@ public enum SignInBegin: RPCMethod {
     public var provider: ProviderName
     public var flow: WireSignInFlow
     public var scopes: [String]?
-    /// Sign this account in again: another subject is refused.
+    /// The account to sign in again; another subject is refused.
     public var account: AccountSelector?
     public var alias: Alias?
-    /// OpenID Connect Core §3.1.2.1: `login`, `consent`, `select_account`, …; the flow `device` has none.
+    /// OpenID Connect Core §3.1.2.1: `login`, `consent`, `select_account`, …; not used by the flow `device`.
     public var prompt: String?
-    /// Open the page in the browser of the person at this machine; the answer has its address all the same.
+    /// Open the page in the person's browser on this machine. The result contains its URL in any case.
     public var openBrowser: Bool?
 
     public init(
@@ -87,16 +87,16 @@ public enum SignInBegin: RPCMethod {
   public struct Result: WireWritable, Sendable {
     public var signIn: String
     public var flow: WireSignInFlow
-    /// Of the flows `browser` and `paste`: the page on which the person signs in.
+    /// For the flows `browser` and `paste`: the page on which the person signs in.
     public var authorizationUrl: String?
-    /// Of the flow `device`: where the person enters the code, on any machine.
+    /// For the flow `device`: the page on which the person enters the code, on any machine.
     public var verificationUri: String?
-    /// The same with the code in it, for a QR code, where the provider has one.
+    /// The same with the code included, such as for a QR code, if the provider returns it.
     public var verificationUriComplete: String?
-    /// Shown as it is.
+    /// The code, to be displayed unchanged.
     public var userCode: String?
     public var expiresAt: Timestamp
-    /// How often the agent asks whether the person has agreed.
+    /// The agent's polling interval.
     public var intervalSeconds: Int?
 
     public init(
@@ -164,7 +164,7 @@ public enum SignInWait: RPCMethod {
 
   public struct Params: WireReadable, Sendable {
     public var signIn: String
-    /// After it the answer is `pending`; absent: until the sign-in expires.
+    /// When this time has passed, the result is `pending`; absent: wait until the sign-in expires.
     public var timeoutSeconds: Int?
 
     public init(
@@ -197,8 +197,9 @@ public enum SignInWait: RPCMethod {
   public typealias Result = WireSignInProgress
 }
 
-/// Hands over by hand the address to which the browser was sent back, or the code in it: of the flow paste, and of
-/// browser where the browser is elsewhere. An error 2007 with attemptsLeft, 3001 and 3002 leave the sign-in as it is.
+/// Completes a sign-in with the URL to which the browser was redirected, or with the code in it: for the flow
+/// `paste`, and for `browser` if the browser runs on another machine. Errors 3001, 3002 and 2007 with `attemptsLeft`
+/// leave the sign-in open.
 public enum SignInComplete: RPCMethod {
   public static let info = MethodInfo(
     name: "signIn.complete", since: "1",
@@ -210,8 +211,8 @@ public enum SignInComplete: RPCMethod {
 
   public struct Params: WireReadable, Sendable {
     public var signIn: String
-    /// The whole address, whose state is checked, or what stands behind `code=`: a code has no state, so that PKCE
-    /// and the nonce of the ID token prove that it belongs to this sign-in.
+    /// The whole URL, whose `state` is checked, or only the value of `code`. For a code, PKCE and the nonce of the ID
+    /// token prove that it belongs to this sign-in.
     public var redirectUrl: Secret
 
     public init(
@@ -245,7 +246,7 @@ public enum SignInComplete: RPCMethod {
   public typealias Result = WireSignInProgress
 }
 
-/// Gives a sign-in up.
+/// Cancels a sign-in.
 public enum SignInCancel: RPCMethod {
   public static let info = MethodInfo(
     name: "signIn.cancel", since: "1",
@@ -297,7 +298,7 @@ public enum SignInCancel: RPCMethod {
   }
 }
 
-/// Takes over a refresh token, and refreshes at once, so that the agent owns the lineage.
+/// Imports a refresh token and uses it at once, so that only the agent holds its successor.
 public enum SignInImport: RPCMethod {
   public static let info = MethodInfo(
     name: "signIn.import", since: "1",

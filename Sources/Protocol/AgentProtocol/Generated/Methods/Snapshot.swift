@@ -3,7 +3,7 @@
 public import AgentModel
 public import JSONRPC
 
-/// What the person may do, as the provider told it last.
+/// Returns the authorization snapshot: the person's rights as the provider last reported them.
 public enum SnapshotGet: RPCMethod {
   public static let info = MethodInfo(
     name: "snapshot.get", since: "1",
@@ -40,7 +40,7 @@ public enum SnapshotGet: RPCMethod {
   public typealias Result = WireSnapshot
 }
 
-/// Fetches the snapshot anew.
+/// Refreshes the authorization snapshot.
 public enum SnapshotRefresh: RPCMethod {
   public static let info = MethodInfo(
     name: "snapshot.refresh", since: "1",

@@ -4,12 +4,12 @@ public import AgentModel
 public import JSONRPC
 public import Secrets
 
-/// Sets a PIN for an account; changing one takes a valid step-up.
+/// Sets an account's PIN; changing it requires a valid step-up.
 ///
-/// By `pin`, or by `prompt`: then the agent asks, and the caller sees no PIN. A new PIN has ten tries of its own, and
-/// setting it is no step-up. The bytes are taken as they come. Where a PIN is set, without a valid step-up:
-/// `stepUpRequired`. After ten wrong ones the PIN is destroyed, and none can be set before the account has signed in
-/// again: `stepUpFailed`, `attemptsLeft` 0.
+/// By `pin`, or by `prompt`: then the agent asks the person, and the caller never sees the PIN. A new PIN has ten
+/// attempts, and setting it is not a step-up. The bytes are used as given. Changing a PIN without a valid step-up is
+/// answered with `stepUpRequired`. After ten wrong attempts the PIN is destroyed, and setting one is answered with
+/// `stepUpFailed` and `attemptsLeft` 0 until the person signs in again.
 public enum StepUpEnroll: RPCMethod {
   public static let info = MethodInfo(
     name: "stepUp.enroll", since: "1",
@@ -60,14 +60,13 @@ public enum StepUpEnroll: RPCMethod {
   public typealias Result = WireStepUpStatus
 }
 
-/// Proves that the person is there.
+/// Performs a step-up with the PIN.
 ///
-/// At most 10 wrong PINs are ever tried, then the PIN is destroyed: a right one takes back its own try and none of
-/// the wrong ones; a new PIN has ten again. After three wrong ones in a row each next one waits, 1 s at first and 30
-/// s at most: `stepUpThrottled`, which counts no try. Without `durationSeconds` it counts as long as the longest
-/// step-up age in the account's policy, and 300 s without one. Reasons of `stepUpFailed`: `wrongPIN`, `destroyed`,
-/// and of a prompt `cancelled`, `timedOut`, `promptUnavailable`, `notAPIN`, which count no try. Where no PIN is set:
-/// `notFound`.
+/// A PIN is destroyed after 10 wrong attempts; a correct attempt does not reset their number, a new PIN does. After
+/// three consecutive wrong attempts each next one must wait, from 1 s up to 30 s: `stepUpThrottled`, which is not
+/// counted. Without `durationSeconds` the step-up is valid for the longest step-up age in the account's policy, or
+/// 300 s if there is none. Reasons of `stepUpFailed`: `wrongPIN`, `destroyed`, and for a prompt `cancelled`,
+/// `timedOut`, `promptUnavailable` and `notAPIN`, which are not counted. Without a PIN: `notFound`.
 public enum StepUpVerify: RPCMethod {
   public static let info = MethodInfo(
     name: "stepUp.verify", since: "1",
@@ -145,9 +144,9 @@ public enum StepUpVerify: RPCMethod {
   }
 }
 
-/// How the step-up stands.
+/// Returns the state of an account's step-up.
 ///
-/// Also of an account that is signed out.
+/// Also available for a signed-out account.
 public enum StepUpStatus: RPCMethod {
   public static let info = MethodInfo(
     name: "stepUp.status", since: "1",
@@ -184,9 +183,9 @@ public enum StepUpStatus: RPCMethod {
   public typealias Result = WireStepUpStatus
 }
 
-/// Ends the step-up of now.
+/// Ends the current step-up.
 ///
-/// So do locking, signing out, and the end of the agent.
+/// Locking the vault, signing out and the end of the agent do the same.
 public enum StepUpClear: RPCMethod {
   public static let info = MethodInfo(
     name: "stepUp.clear", since: "1",
@@ -223,9 +222,9 @@ public enum StepUpClear: RPCMethod {
   public typealias Result = WireStepUpStatus
 }
 
-/// Removes the PIN; it takes a valid step-up.
+/// Removes the PIN, which requires a valid step-up.
 ///
-/// Where no PIN is set nothing is changed, and nothing either where it was destroyed: that takes a new sign-in.
+/// Without a PIN nothing changes. After a PIN was destroyed nothing changes either: a new sign-in is required.
 public enum StepUpUnenroll: RPCMethod {
   public static let info = MethodInfo(
     name: "stepUp.unenroll", since: "1",

@@ -3,7 +3,7 @@
 public import AgentModel
 public import JSONRPC
 
-/// An access token that lives long enough.
+/// Returns an access token with the requested remaining lifetime.
 public enum TokenGet: RPCMethod {
   public static let info = MethodInfo(
     name: "token.get", since: "1",
@@ -18,7 +18,7 @@ public enum TokenGet: RPCMethod {
   public typealias Result = WireToken
 }
 
-/// An access token after an exchange, joined by other forced callers of the same generation.
+/// Refreshes and returns the new access token. Concurrent requests for the same generation share one exchange.
 public enum TokenRefresh: RPCMethod {
   public static let info = MethodInfo(
     name: "token.refresh", since: "1",
@@ -33,10 +33,10 @@ public enum TokenRefresh: RPCMethod {
   public typealias Result = WireToken
 }
 
-/// Reports an access token that a resource refused, and answers the one to use now.
+/// Reports an access token that a resource server refused, and returns the one to use now.
 ///
-/// If the rejected token is replaced already, no exchange is made. A challenge for claims or step-up is
-/// `interactionRequired`.
+/// If the rejected token was replaced already, there is no exchange. A challenge for claims or step-up is answered
+/// with `interactionRequired`.
 public enum TokenReject: RPCMethod {
   public static let info = MethodInfo(
     name: "token.reject", since: "1",
@@ -48,7 +48,7 @@ public enum TokenReject: RPCMethod {
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
-    /// As an earlier answer told it.
+    /// The `fingerprint` of an earlier result.
     public var fingerprint: String
     /// The value of `WWW-Authenticate` (RFC 9110 §11.6.1).
     public var challenge: String?
