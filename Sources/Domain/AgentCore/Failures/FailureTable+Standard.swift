@@ -6,8 +6,8 @@ extension FailureTable {
   public static let standard = FailureTable(
     "standard",
     [
-      // RFC 9110 §15: these statuses concern the server, whatever the body says. Redirects are not followed; a redirect
-      // of a token request comes from a portal or a proxy.
+      // RFC 9110 §15: these statuses concern the server, regardless of the body. Redirects are not followed; a
+      // redirect of a token request comes from a portal or a proxy.
       .status(300...399, .transient),
       .status(408, .transient),
       .status(425, .transient),

@@ -47,7 +47,7 @@ public struct PolicyFacts: Hashable, Sendable {
   public var snapshot: Snapshot?
   /// Time since the last step-up, by method.
   public var stepUpAges: [StepUpMethod: Milliseconds]
-  /// Time until a step-up ends, by method, whatever age a rule accepts. Without an entry it has no end of its own.
+  /// Time until a step-up ends, by method, even if a rule accepts a greater age. Without an entry it does not end.
   public var stepUpsLeft: [StepUpMethod: Milliseconds]
   public var clock: ClockTrust
 

@@ -6,7 +6,7 @@ public struct ActiveStepUps: Hashable, Sendable {
   public struct Moment: Hashable, Sendable {
     public var method: StepUpMethod
     public var at: BootInstant
-    /// End of validity, whatever age a policy accepts.
+    /// End of validity, even if a policy accepts a greater age.
     public var until: BootInstant
   }
 

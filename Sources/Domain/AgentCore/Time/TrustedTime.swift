@@ -24,7 +24,7 @@ public struct TrustedInstant: Hashable, Sendable {
   }
 }
 
-/// Trusted time, whatever happens to the machine's wall clock (DESIGN, Time).
+/// Trusted time, independent of changes to the machine's wall clock (DESIGN, Time).
 ///
 /// Each provider has its own timeline, which applies to its own accounts only. A provider with a wrong clock changes
 /// the windows of its accounts, which it could also do by confirming them; it can't change those of another provider. A
@@ -32,7 +32,7 @@ public struct TrustedInstant: Hashable, Sendable {
 /// with two providers, and a maximum would let any provider end all windows.
 ///
 /// - T1: setting the wall clock never lowers `elapsed`.
-/// - T2: `elapsed` is at least what the boot clock counted, whatever a server reports.
+/// - T2: `elapsed` is at least what the boot clock counted, even if a server reports less.
 /// - T3: only a provider's own server lowers its timeline.
 ///
 /// Its size is bounded by the number of configured providers.
@@ -129,7 +129,7 @@ public struct TrustedTime: Hashable, Sendable {
   }
 
   /// Time since a confirmation, for windows: at least what the boot clock counted in the observed boots, including
-  /// sleep, whatever wall clock and server report.
+  /// sleep, regardless of wall clock and server.
   public func elapsed(
     since instant: TrustedInstant, by provider: ProviderName, at now: MachineTime
   ) -> Milliseconds {
