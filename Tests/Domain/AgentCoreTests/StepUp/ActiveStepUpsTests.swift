@@ -2,7 +2,7 @@ import AgentCore
 import AgentModel
 import Testing
 
-@Suite struct StepUpMomentsTests {
+@Suite struct ActiveStepUpsTests {
   static let alice = AccountID("acc_c2ztq4xk7m3vwy5ndhb6rfgupa")!
   static let bob = AccountID("acc_m7n2qk4xwz5vty3cdhb6rfgupa")!
 
