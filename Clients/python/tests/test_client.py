@@ -113,7 +113,7 @@ class Connecting(ClientTest):
             self.client.connect()
         self.assertEqual(otherwise.exception.data["supported"], ["2"])
 
-    @unittest.skipUnless(os.geteuid() == 0, "only root can listen as somebody else")
+    @unittest.skipUnless(os.geteuid() == 0, "only root can listen as another user")
     def test_another_users_socket_gets_nothing(self) -> None:
         nobody = 65534
         with tempfile.TemporaryDirectory() as directory, socket.socket(socket.AF_UNIX) as listener:
@@ -244,8 +244,8 @@ class Calling(ClientTest):
             self.assertEqual([call.result(PATIENCE_SECONDS) for call in calls], [{}, {}, {}])
 
     def test_a_writer_reads_when_the_agent_does_not_take_more(self) -> None:
-        # An agent stops reading from a client that does not read its answers: without reading while it writes, a
-        # client whose answers nobody fetched would wait for ever.
+        # The agent stops reading from a client that does not read its answers. A client that does not read while it
+        # writes would wait for ever.
         def answer_late(request: Request, peer: Peer) -> None:
             peer.answer(request, {"padding": "x" * (2 << 20)})
 

@@ -100,7 +100,7 @@ class Calls(unittest.TestCase):
         self.assertIsInstance(answers.errors[0], ReauthenticationRequired)
         self.assertEqual(answers.errors[0].reason, "outcomeUnknown")
 
-    def test_answers_to_nobody_are_ignored(self) -> None:
+    def test_answers_to_unknown_ids_are_ignored(self) -> None:
         core = Core()
         core.receive(result(99) + result("1") + result(True) + result([]))
         core.receive(line({"jsonrpc": "2.0", "method": "news", "params": {}}))

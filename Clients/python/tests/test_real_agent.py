@@ -240,7 +240,7 @@ class Wire(RealAgentTest):
         (answers,) = self.exchange(batch.encode())
         self.assertEqual(sorted(answer["id"] or 0 for answer in answers), [0, 1, 2])
 
-    def test_half_a_request_and_silence_blocks_nobody(self) -> None:
+    def test_half_a_request_blocks_no_other_client(self) -> None:
         with socket.socket(socket.AF_UNIX) as silent:
             silent.connect(self.agent.socket)
             silent.sendall(b'{"jsonrpc":"2.0","id":1,"met')

@@ -3,8 +3,8 @@
     with lanyard.Client() as client:
         token = client.token.get(account="@active", minimum_lifetime_seconds=120)
 
-`Client` blocks and is for any number of threads; `AsyncClient` is for asyncio. Errors are subclasses of
-`LanyardError`, one a name of the contract.
+`Client` blocks and serves any number of threads; `AsyncClient` is for asyncio. Every error of the contract has its own
+subclass of `LanyardError`.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    # asyncio takes longer to import than all the rest; a script that blocks does without it.
+    # Import asyncio only on demand: it takes longer to import than the rest of this package.
     if name in ("AsyncClient", "AsyncEventStream"):
         from . import _async
 

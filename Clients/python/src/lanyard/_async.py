@@ -1,6 +1,6 @@
-"""The asyncio client: the same protocol core, fed by the event loop.
+"""The asyncio client: the event loop feeds the same protocol core.
 
-It is a `Protocol` of its own, not a `StreamReader`: that one gives up at lines of 64 KiB.
+It implements `asyncio.Protocol`, because a `StreamReader` fails at lines over 64 KiB.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ._errors import AgentNotRunning, CallTimeout, ClientClosed, ConnectionLost,
 from ._events import Event, EventFeed, pause_seconds
 from ._generated import AgentHelloResult, AsyncMethods
 from ._runtime import R, encode, encode_params
-from ._settings import CLOSE_SECONDS, CONNECT_SECONDS, VERSION, Introduction
+from ._settings import CLOSE_SECONDS, CONNECT_SECONDS, VERSION, HelloParams
 from ._transport import SocketPath, Stderr, default_socket_path, dial, reap, spawn
 
 _HANG_UP = select.POLLHUP | getattr(select, "POLLRDHUP", 0)
@@ -38,7 +38,7 @@ class _FutureSink:
 
 
 class _AsyncLink(asyncio.Protocol):
-    """One connection. It ends once and for all when the agent goes away; the client then makes another."""
+    """One connection. When it ends, the client opens another."""
 
     def __init__(self) -> None:
         self._core = Core()
@@ -64,8 +64,8 @@ class _AsyncLink(asyncio.Protocol):
             self._cancel(number)
             raise
 
-    async def greet(self, introduction: Introduction) -> Dict[str, Any]:
-        hello = await self.call("agent.hello", introduction.params())
+    async def greet(self, hello_params: HelloParams) -> Dict[str, Any]:
+        hello = await self.call("agent.hello", hello_params.params())
         self._core.obey(hello)
         return hello
 
@@ -74,7 +74,7 @@ class _AsyncLink(asyncio.Protocol):
         return self._lost is None
 
     async def stands(self) -> bool:
-        """Whether the agent is still there, also when the loop has not come round to seeing that it left."""
+        """True if the agent is connected. Notices an end that the loop has not handled yet."""
         while self._lost is None and self._hung_up():
             await asyncio.sleep(0)
         return self._lost is None
@@ -88,11 +88,11 @@ class _AsyncLink(asyncio.Protocol):
 
     @property
     def reason(self) -> LanyardError:
-        """Why it is lost."""
+        """The error that ended the link."""
         return self._lost() if self._lost is not None else _went_away()
 
     async def until(self, something: asyncio.Event) -> None:
-        """Waits for it to be set; also returns when the link ends."""
+        """Waits until `event` is set or the link ends."""
         self._watchers.add(something)
         try:
             await something.wait()
@@ -139,7 +139,7 @@ class _AsyncLink(asyncio.Protocol):
             self._transport.abort()
 
     def _let_in(self) -> None:
-        """Wakes those who wait for room; each looks again."""
+        """Wakes the callers that wait for room; each checks again."""
         if self._lost is not None or self._core.has_room:
             waiting, self._for_room = self._for_room, deque()
             for turn in waiting:
@@ -158,11 +158,11 @@ def _closed() -> LanyardError:
 class AsyncClient(AsyncMethods):
     """A connection to the agent, for any number of tasks of one event loop.
 
-    It connects at the first call (or at `connect()`, or at `async with`), introduces itself by `agent.hello`, and
-    connects again after the agent had gone. A call that was in flight then is never sent twice: it raises
-    `ConnectionLost`. Cancelling a task that waits for an answer cancels the request in the agent. `timeout` is in
-    seconds and for every call; None leaves it to the agent, which bounds its own work. `grant` is the secret of a
-    grant; `name` and `version` are what the agent's audit calls this program.
+    It connects at the first call (or at `connect()`, or at `async with`) and sends `agent.hello`. If a call finds the
+    connection closed, it connects again. A call that was in flight is never sent twice: it raises `ConnectionLost`.
+    Cancelling a task that waits for an answer cancels the request in the agent. `timeout` limits every call, in
+    seconds; with None only the agent's own limits apply. `grant` is the secret of a grant. The agent's audit log calls
+    this program by `name` and `version`.
     """
 
     def __init__(
@@ -176,11 +176,11 @@ class AsyncClient(AsyncMethods):
     ) -> None:
         super().__init__(self)
         self.timeout = timeout
-        self._introduction = Introduction(name, version, grant)
+        self._hello_params = HelloParams(name, version, grant)
         self._socket_path = socket_path
         self._process: "Optional[subprocess.Popen[bytes]]" = None
         self._spawned: Optional[socket.socket] = None
-        # Made in the running loop: before Python 3.10 a lock belongs to the loop in which it is made.
+        # Created inside the running loop: before Python 3.10 a lock belongs to the loop that creates it.
         self._connecting: Optional[asyncio.Lock] = None
         self._link: Optional[_AsyncLink] = None
         self._is_closed = False
@@ -198,7 +198,7 @@ class AsyncClient(AsyncMethods):
         name: str = "lanyard-python",
         version: str = VERSION,
     ) -> "AsyncClient":
-        """Starts an agent of its own and speaks to it over stdio. It ends with `close()`.
+        """Starts an agent for this client alone, over stdio. `close()` ends it.
 
         `stderr` is as in `subprocess.Popen`; the agent logs there.
         """
@@ -207,7 +207,7 @@ class AsyncClient(AsyncMethods):
         return client
 
     async def connect(self, *, wait_seconds: float = 0.0) -> AgentHelloResult:
-        """Connects now. With `wait_seconds`, waits that long for an agent that is still starting."""
+        """Connects now. With `wait_seconds`, waits up to that long for an agent that is starting."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + wait_seconds
         attempt = 0
@@ -224,21 +224,21 @@ class AsyncClient(AsyncMethods):
 
     @property
     def hello(self) -> AgentHelloResult:
-        """What the agent answered to `agent.hello` on the latest connection; connect first."""
+        """The answer to `agent.hello` on the latest connection; connect first."""
         if self._hello is None:
             raise ConnectionLost("not connected yet")
         return AgentHelloResult.from_json(self._hello)
 
     async def call(self, method: str, params: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
-        """One raw call: params and result as JSON. Raises a subclass of `LanyardError`."""
+        """Makes a raw call, with params and result as JSON. Raises a subclass of `LanyardError`."""
         return await self._call(method, encode(params or {}), self.timeout)
 
     async def invoke(self, method: str, params: Mapping[str, Any], result: Type[R]) -> R:
-        """One typed call; what the generated methods use."""
+        """Makes a typed call, for the generated methods."""
         return result.from_json(await self._call(method, encode_params(params), self.timeout))
 
     def within(self, seconds: Optional[float]) -> "AsyncWithin":
-        """The same client with another timeout: `await client.within(2).token.get(account="work")`."""
+        """This client with another timeout: `await client.within(2).token.get(account="work")`."""
         return AsyncWithin(self, seconds)
 
     def events(
@@ -249,7 +249,7 @@ class AsyncClient(AsyncMethods):
         since: Optional[Mapping[str, Any]] = None,
         reconnect: bool = True,
     ) -> "AsyncEventStream":
-        """The events as an asynchronous iterator that outlives the connection.
+        """Returns an asynchronous iterator of events that survives reconnections.
 
         It subscribes when it is awaited, entered by `async with`, or first asked for an event. `since` is an
         `AsyncEventStream.position` of before. Events that were lost are told by one of type `event.gap`.
@@ -257,7 +257,7 @@ class AsyncClient(AsyncMethods):
         return AsyncEventStream(self, EventFeed(types, accounts, since), reconnect)
 
     async def close(self) -> None:
-        """Ends the connection; calls in flight raise `ClientClosed`. An agent that was spawned ends too."""
+        """Ends the connection and a spawned agent. Calls in flight raise `ClientClosed`."""
         self._is_closed = True
         link, self._link = self._link, None
         if link is not None:
@@ -265,7 +265,7 @@ class AsyncClient(AsyncMethods):
         spawned, self._spawned = self._spawned, None
         if spawned is not None:
             spawned.close()
-        # One turn of the loop, in which the transport gives its socket back.
+        # One turn of the loop, in which the transport closes its socket.
         await asyncio.sleep(0)
         if self._process is not None:
             await asyncio.get_running_loop().run_in_executor(None, reap, self._process, CLOSE_SECONDS)
@@ -306,7 +306,7 @@ class AsyncClient(AsyncMethods):
             if self._link is not None and self._link.alive:
                 return self._link
             self._link = None
-            # The agent answers `agent.hello` at once, or not at all.
+            # The agent answers `agent.hello` at once, or hangs.
             try:
                 link = await asyncio.wait_for(self._connect(), CONNECT_SECONDS)
             except asyncio.TimeoutError:
@@ -321,7 +321,7 @@ class AsyncClient(AsyncMethods):
         connection = await self._dial()
         _, link = await asyncio.get_running_loop().create_unix_connection(_AsyncLink, sock=connection)
         try:
-            self._hello = await link.greet(self._introduction)
+            self._hello = await link.greet(self._hello_params)
         except BaseException:
             link.close(_went_away)
             raise
@@ -344,7 +344,7 @@ class AsyncClient(AsyncMethods):
 
 
 class AsyncWithin(AsyncMethods):
-    """A client with a timeout of its own. Made by `AsyncClient.within`."""
+    """A client with its own timeout, from `AsyncClient.within`."""
 
     def __init__(self, client: AsyncClient, seconds: Optional[float]) -> None:
         super().__init__(self)
@@ -359,7 +359,7 @@ class AsyncWithin(AsyncMethods):
 
 
 class AsyncEventStream:
-    """Events, one after the other, over any number of connections. For one consumer."""
+    """An iterator of events for one consumer. Survives reconnections."""
 
     def __init__(self, client: AsyncClient, feed: EventFeed, reconnect: bool) -> None:
         self._client = client
@@ -371,11 +371,11 @@ class AsyncEventStream:
 
     @property
     def position(self) -> Optional[Dict[str, Any]]:
-        """`{"epoch", "sequence"}`: where another stream may go on, by `since`."""
+        """`{"epoch", "sequence"}` of the last event, for the `since` of another stream."""
         return self._feed.position
 
     async def next(self) -> Optional[Event]:
-        """The next event, or None when the stream or the client was closed. May be cancelled without losing any."""
+        """The next event, or None when the stream or the client was closed. A cancelled call loses no event."""
         attempt = 0
         while not self._is_closed:
             if self._feed.ready:
@@ -400,7 +400,7 @@ class AsyncEventStream:
         return None
 
     async def close(self) -> None:
-        """Ends the subscription; a consumer that waits in `next()` gets None."""
+        """Ends the subscription. A consumer that waits in `next()` gets None."""
         self._is_closed = True
         if self._wake is not None:
             self._wake.set()
@@ -453,7 +453,7 @@ class AsyncEventStream:
         self._link = link
 
     async def _woken(self) -> None:
-        """Until an event came, the link ended, or the stream was closed."""
+        """Waits until an event arrives, the link ends, or the stream is closed."""
         assert self._link is not None and self._wake is not None
         self._wake.clear()
         if self._feed.ready or self._is_closed:

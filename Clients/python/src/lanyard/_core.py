@@ -1,7 +1,7 @@
-"""One connection's protocol, without any I/O: framing, ids, answers, events.
+"""The protocol of one connection, without I/O: framing, ids, answers, events.
 
-The blocking and the asyncio client feed it bytes and write what it returns; it never blocks, sleeps or looks at a
-clock. It is not locked: the blocking client holds its own lock around every call.
+The blocking and the asyncio client pass received bytes to `Core` and write the lines that it returns. `Core` never
+blocks, sleeps or reads a clock. It has no lock: the blocking client holds its own lock around every call.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from ._events import Event, EventFeed
 from ._generated import ERRORS
 
 MAXIMUM_ANSWER_BYTES = 64 << 20
-"""The agent answers `request.send` with whole bodies, so lines are long; without an end, memory would be the end."""
+"""The longest line that the client reads. Answers to `request.send` hold whole bodies."""
 
 REQUESTS_IN_FLIGHT = 128
 LINE_BYTES = 64 << 10
 BODY_LINE_BYTES = 1 << 20
-"""What an agent takes (API.md, "Wire"), until `agent.hello` has told its own `limits`."""
+"""The agent's default limits (API.md, "Wire"), until its answer to `agent.hello` names its `limits`."""
 
 _BODY_METHODS = ("request.send", "operation.enqueue", "secret.put")
 
 MAXIMUM_STRAY_EVENTS = 1024
-"""Events kept that come before the answer which names their subscription."""
+"""How many events are kept that arrive before the answer with their subscription id."""
 
 
 class Sink(Protocol):
-    """Who waits for an answer."""
+    """Receives the answer of one call."""
 
     def succeed(self, result: Dict[str, Any]) -> None: ...
 
@@ -36,7 +36,7 @@ class Sink(Protocol):
 
 
 class _Forgotten:
-    """Takes the answer of a call that nobody waits for any more."""
+    """Ignores the answer of a cancelled call."""
 
     def succeed(self, result: Dict[str, Any]) -> None:
         pass
@@ -46,7 +46,7 @@ class _Forgotten:
 
 
 class Core:
-    """The client's half of one connection."""
+    """The client's side of one connection."""
 
     def __init__(self) -> None:
         self._requests_in_flight = REQUESTS_IN_FLIGHT
@@ -62,11 +62,11 @@ class Core:
 
     @property
     def has_room(self) -> bool:
-        """Whether the agent would take one more request now. Cancelled ones count until they are answered."""
+        """True if one more request fits the agent's limit. Cancelled requests count until they are answered."""
         return len(self._waiting) < self._requests_in_flight
 
     def obey(self, hello: Mapping[str, Any]) -> None:
-        """Takes the limits that `agent.hello` told."""
+        """Applies the limits from the answer to `agent.hello`."""
         limits = hello.get("limits")
         told = limits if isinstance(limits, dict) else {}
         self._requests_in_flight = _limit(told.get("requestsInFlight"), self._requests_in_flight)
@@ -76,7 +76,7 @@ class Core:
     def request(
         self, method: str, params: Mapping[str, Any], sink: Sink, feed: Optional[EventFeed] = None
     ) -> Tuple[int, bytes]:
-        """A new request: its id, and the line to send. With `feed`, the answer's subscription fills that feed."""
+        """Returns the id and the line of a new request. `feed` gets the events of the subscription in its answer."""
         self._last_id += 1
         number = self._last_id
         message: Dict[str, Any] = {"jsonrpc": "2.0", "id": number, "method": method}
@@ -86,15 +86,15 @@ class Core:
         bodies = method in _BODY_METHODS or method.startswith("policy.")
         limit = self._body_line_bytes if bodies else self._line_bytes
         if len(line) > limit:
-            # The agent would close the connection, which others may be waiting on.
-            raise RequestTooLarge(f"the request takes {len(line)} bytes, and the agent takes {limit}")
+            # The agent would close the connection, which other callers may share.
+            raise RequestTooLarge(f"the request has {len(line)} bytes; the agent's limit is {limit}")
         self._waiting[number] = sink
         if feed is not None:
             self._subscribing[number] = feed
         return number, line
 
     def cancel(self, number: int) -> Optional[bytes]:
-        """Nobody waits for this request any more: the line to send, or None if it was answered already."""
+        """Cancels a request. Returns the line to send, or None if the request was answered already."""
         if number not in self._waiting:
             return None
         self._waiting[number] = _Forgotten()
@@ -102,7 +102,7 @@ class Core:
         return _line({"jsonrpc": "2.0", "method": "$/cancel", "params": {"id": number}})
 
     def unsend(self, number: int) -> None:
-        """This request never reached the agent, so no answer will come."""
+        """Forgets a request that was never sent."""
         self._waiting.pop(number, None)
         self._subscribing.pop(number, None)
 
@@ -110,7 +110,7 @@ class Core:
         self._feeds.pop(subscription, None)
 
     def receive(self, data: bytes) -> None:
-        """Takes bytes as they come, whole lines or not. After an error the connection is of no more use."""
+        """Handles received bytes, which need not be whole lines. After an exception the connection can't be used."""
         self._buffer += data
         begin = 0
         while True:
@@ -127,7 +127,7 @@ class Core:
             raise ProtocolError(f"a line of the agent is longer than {MAXIMUM_ANSWER_BYTES} bytes")
 
     def lost(self, reason: Callable[[], LanyardError]) -> None:
-        """The connection is gone: everybody who waits is told, each with an error of its own."""
+        """Ends the connection: every waiting call fails with an error of its own."""
         waiting, self._waiting = self._waiting, {}
         self._subscribing.clear()
         self._feeds.clear()
@@ -143,7 +143,7 @@ class Core:
                 self._event_arrived(Event.from_json(message.get("params"), "/params"))
             return
         if message.get("id") is None:
-            # Nothing of ours can be matched to it, so some call would wait for ever: the connection ends with it.
+            # An error without an id belongs to no call, so some call would wait for ever. End the connection.
             raise error_from_json(message.get("error"))
         self._answer_arrived(message)
 
@@ -187,7 +187,7 @@ def _limit(told: Any, otherwise: int) -> int:
 
 
 def error_from_json(value: Any) -> LanyardError:
-    """The error object of JSON-RPC 2.0, section 5.1, as an exception of its own class."""
+    """Makes an exception of an error object (JSON-RPC 2.0, section 5.1)."""
     if not isinstance(value, dict):
         return ProtocolError("an error of the agent is not an object")
     code, message, data = value.get("code"), value.get("message"), value.get("data")
@@ -205,7 +205,7 @@ def error_from_json(value: Any) -> LanyardError:
 
 
 def error_copies(error: LanyardError) -> Callable[[], LanyardError]:
-    """Everybody gets an error of their own: one exception raised in many places would mix their tracebacks."""
+    """Makes copies of `error`: one exception raised in several threads would mix their tracebacks."""
     return lambda: type(error)(error.message, code=error.code, name=error.name, data=error.data)
 
 
@@ -215,7 +215,7 @@ def _line(message: Mapping[str, Any]) -> bytes:
         return text.encode() + b"\n"
     except UnicodeEncodeError:
         pass
-    # Outside of the handler: its exception holds the whole line, and a line may hold a secret.
+    # Raise outside of the handler: its exception holds the whole line, which may hold a secret.
     raise ValueError("a string of the params holds a lone surrogate")
 
 
@@ -224,7 +224,7 @@ def _parse(line: bytes) -> Any:
         return json.loads(line.decode(), parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         pass
-    # Outside of the handler: JSONDecodeError holds the whole line, and a line may hold a token.
+    # Raise outside of the handler: JSONDecodeError holds the whole line, which may hold a token.
     raise ProtocolError("a line of the agent is not JSON")
 
 

@@ -1,7 +1,7 @@
-"""What can go wrong: one class an error name, all under `LanyardError`.
+"""The errors: one subclass of `LanyardError` a name.
 
-The classes of the agent's own error table (API.md, "Errors") are generated into `_generated.py`; here stand their
-base, the five errors that JSON-RPC 2.0 itself defines, and the failures that happen on this side of the socket.
+The classes of the contract's errors (API.md, "Errors") are generated into `_generated.py`. This module holds their
+base, the five errors of JSON-RPC 2.0, and the failures of the client itself.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple, Type
 
 
 class LanyardError(Exception):
-    """An error answered by the agent, or a failure on the way to it.
+    """An error that the agent answered, or a failure of the client.
 
-    `str()` gives the agent's message, name and code. The agent never echoes input, and nothing of `data` or of the
-    request is put into the text, so an error may be logged.
+    `str()` gives the message, name and code. The text holds nothing of `data` or of the request, and the agent never
+    echoes input, so an error may be logged.
     """
 
     code: Optional[int] = None
-    """The JSON-RPC error code; None for failures on this side of the socket."""
+    """The JSON-RPC error code; None for failures of the client."""
 
     name: str = "error"
     """The stable name of the error, such as `reauthenticationRequired`."""
@@ -40,12 +40,12 @@ class LanyardError(Exception):
 
     @property
     def retryable(self) -> bool:
-        """Whether the same call may succeed later without anybody doing anything."""
+        """True if the same call may succeed later without any action."""
         return self.data.get("retryable") is True
 
     @property
     def retry_after_ms(self) -> Optional[int]:
-        """How long the agent asks to wait before the next try, in milliseconds."""
+        """The pause before the next try that the agent asks for, in milliseconds."""
         return _integer(self.data.get("retryAfterMs"))
 
     @property
@@ -55,13 +55,13 @@ class LanyardError(Exception):
 
     @property
     def remedies(self) -> List[str]:
-        """What would help, in order: `unlock`, `connect`, `stepUp`, `interact`, `reauthenticate`, `administrator`."""
+        """The remedies, in order: `unlock`, `connect`, `stepUp`, `interact`, `reauthenticate`, `administrator`."""
         told = self.data.get("remedies")
         return [remedy for remedy in told if isinstance(remedy, str)] if isinstance(told, list) else []
 
     @property
     def account(self) -> Optional[str]:
-        """The concrete account that the error is about."""
+        """The id of the account that the error is about."""
         return _string(self.data.get("account"))
 
     def __str__(self) -> str:
@@ -93,14 +93,14 @@ def _integer(value: Any) -> Optional[int]:
 
 
 class ParseError(LanyardError):
-    """The agent could not read a line of ours as JSON."""
+    """The agent could not parse a line as JSON."""
 
     code = -32700
     name = "parseError"
 
 
 class InvalidRequest(LanyardError):
-    """The line was JSON, but no request; or over the line limit (`data["limit"]`)."""
+    """The line was not a request, or was longer than `data["limit"]`."""
 
     code = -32600
     name = "invalidRequest"
@@ -126,12 +126,12 @@ class InvalidParams(LanyardError):
 
     @property
     def expected(self) -> Optional[str]:
-        """What would have been right at `path`."""
+        """The expected value at `path`."""
         return _string(self.data.get("expected"))
 
 
 class InternalError(LanyardError):
-    """The agent failed inside."""
+    """The agent failed: a bug in the agent."""
 
     code = -32603
     name = "internalError"
@@ -146,12 +146,12 @@ STANDARD_ERRORS: Dict[int, Type[LanyardError]] = {
 }
 
 
-# Failures on this side of the socket. They have no code; the builtin class beside LanyardError lets
-# `except ConnectionError` and `except TimeoutError` work as anywhere else in Python.
+# Failures of the client. They have no code. The builtin base classes let `except ConnectionError` and
+# `except TimeoutError` work as usual.
 
 
 class AgentNotRunning(LanyardError, ConnectionError):
-    """Nothing accepts connections at the agent's socket."""
+    """No agent accepts connections at the socket."""
 
     name = "agentNotRunning"
 
@@ -161,7 +161,7 @@ class AgentNotRunning(LanyardError, ConnectionError):
 
 
 class ConnectionLost(LanyardError, ConnectionError):
-    """The agent went away while the call was in flight: whether it took effect is not known."""
+    """The connection ended during the call. The call may have taken effect."""
 
     name = "connectionLost"
 
@@ -171,7 +171,7 @@ class ConnectionLost(LanyardError, ConnectionError):
 
 
 class CallTimeout(LanyardError, TimeoutError):
-    """The caller's own time for the call ran out; the agent was told to cancel it."""
+    """The client's timeout ended the call; the client cancelled the request."""
 
     name = "callTimeout"
 
@@ -187,18 +187,18 @@ class ClientClosed(LanyardError):
 
 
 class ProtocolError(LanyardError):
-    """The peer does not speak the contract; the text names the place, never the value."""
+    """The peer violates the contract. The text names the place, never the value."""
 
     name = "protocolError"
 
 
 class UntrustedAgent(LanyardError):
-    """The process behind the socket belongs to another user, so nothing was sent to it."""
+    """Another user's process serves the socket. Nothing was sent to it."""
 
     name = "untrustedAgent"
 
 
 class RequestTooLarge(LanyardError, ValueError):
-    """The request is longer than a line may be (`agent.hello`, `limits`), so it was not sent."""
+    """The request is longer than the agent's line limit (`agent.hello`, `limits`). It was not sent."""
 
     name = "requestTooLarge"

@@ -1,4 +1,4 @@
-"""A subscription as its consumer sees it: what is queued, where it stands, and what was lost on the way."""
+"""A subscription for its consumer: the queue, the position, and gaps."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from ._runtime import encode_params, format_instant
 Event = EventNotification
 
 MAXIMUM_QUEUED_EVENTS = 10_000
-"""Events kept for a consumer that does not come; the oldest go first, and a gap stands where they were."""
+"""How many events wait for a slow consumer. Beyond this, an `event.gap` replaces the oldest."""
 
 FIRST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 5.0
 
 
 def pause_seconds(attempt: int) -> float:
-    """How long to wait before trying again to reach an agent that went away: 50 ms, doubling to 5 s."""
+    """The pause before the next attempt to reach the agent: 50 ms, doubling to 5 s."""
     return min(FIRST_PAUSE_SECONDS * 2.0 ** min(attempt, 16), LONGEST_PAUSE_SECONDS)
 
 
 class EventFeed:
     """The events of one subscription, over any number of connections.
 
-    After a reconnection it asks for what came since the last event it took. Where the agent can no longer tell,
-    the consumer finds an event of type `event.gap` in the place of what is missing.
+    After a reconnection the feed asks for the events since the last one it received. If the agent no longer has them,
+    the consumer gets an event of type `event.gap` in their place.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class EventFeed:
 
     @property
     def position(self) -> Optional[Dict[str, Any]]:
-        """`{"epoch", "sequence"}` of the last event that arrived: where `since` may resume."""
+        """`{"epoch", "sequence"}` of the last event that arrived, for `since`."""
         if self._position is None:
             return None
         epoch, sequence = self._position
@@ -54,18 +54,18 @@ class EventFeed:
         return bool(self._queue)
 
     def params(self) -> Dict[str, Any]:
-        """The params of `event.subscribe`, now."""
+        """The params for the next `event.subscribe`."""
         return {**self._wanted, "since": self.position} if self._position is not None else dict(self._wanted)
 
     def subscribed(self, result: Mapping[str, Any]) -> str:
-        """Takes the answer of `event.subscribe`; its events follow."""
+        """Handles the answer of `event.subscribe`."""
         subscription, epoch, sequence = (result.get(name) for name in ("subscription", "epoch", "sequence"))
         if not isinstance(subscription, str) or epoch is None or not isinstance(sequence, int):
             raise ProtocolError("the result of event.subscribe names no subscription, epoch and sequence")
         self.subscription = subscription
         resumed = self._position is not None
         if resumed and not result.get("gap") and self._position is not None and self._position[0] == epoch:
-            # What is replayed now may begin with what had already arrived.
+            # The replay may begin with events that arrived already.
             self._taken_until = self._position
         else:
             self._position, self._taken_until = (epoch, sequence), None

@@ -1,4 +1,4 @@
-"""What the generated code stands on, and the shape that it has.
+"""The base of the generated code, and a description of that code.
 
 `_generated.py` is written by `lanyard-schemas` from Schemas/. The hand-written client needs six names of it:
 `PROTOCOL` (the version for `agent.hello`), `ERRORS`, `Methods`, `AsyncMethods`, `AgentHelloResult` and
@@ -13,8 +13,8 @@
            code = 1001
            name = "agentLocked"
 
-2. Enumerations. A class a closed set of strings, members in SCREAMING_SNAKE_CASE. Whoever reads such a value declares
-   `Union[AccountState, str]`, because a newer agent may send a value that is not in the list: it stays a plain `str`.
+2. Enumerations. A class a closed set of strings, members in SCREAMING_SNAKE_CASE. An attribute of this
+   kind is declared as `Union[AccountState, str]`: a value that only a newer agent knows stays a plain `str`.
    Members are strings themselves, so `account.state == "active"` is true in both cases.
 
        class AccountState(OpenEnum):
@@ -83,19 +83,19 @@ Decoder = Callable[[Any, str], Any]
 
 
 class Caller(Protocol):
-    """What the generated methods of the blocking client call."""
+    """The interface of the blocking client for generated methods."""
 
     def invoke(self, method: str, params: Mapping[str, Any], result: Type[R]) -> R: ...
 
 
 class AsyncCaller(Protocol):
-    """What the generated methods of the asyncio client call."""
+    """The interface of the asyncio client for generated methods."""
 
     def invoke(self, method: str, params: Mapping[str, Any], result: Type[R]) -> Awaitable[R]: ...
 
 
 class OpenEnum(str, enum.Enum):
-    """A set of strings that may grow: a value unknown to this version survives as a plain `str`."""
+    """A set of strings that may grow. A value that this version does not know stays a plain `str`."""
 
     def __str__(self) -> str:
         return str(self.value)
@@ -105,7 +105,7 @@ class OpenEnum(str, enum.Enum):
 
 
 class Record:
-    """An object of the contract. Members that this version does not know are kept in `extra`."""
+    """An object of the contract. `extra` keeps members that this version does not know."""
 
     @property
     def extra(self) -> Mapping[str, Any]:
@@ -131,13 +131,13 @@ class Record:
         return record
 
     def to_json(self) -> Dict[str, Any]:
-        """The object as it stands on the wire: absent members left out, unknown ones put back."""
+        """The JSON object, without absent members and with the members of `extra`."""
         members = {wire: encode(getattr(self, attribute)) for attribute, wire, _, _ in _members(type(self))}
         return {**{wire: value for wire, value in members.items() if value is not None}, **self.extra}
 
 
 def encode(value: Any) -> Any:
-    """A param as JSON: records, instants and enumerations become what the wire has for them."""
+    """Converts a param to JSON: records, instants and enumerations."""
     if isinstance(value, Record):
         return value.to_json()
     if isinstance(value, enum.Enum):
@@ -152,7 +152,7 @@ def encode(value: Any) -> Any:
 
 
 def encode_params(params: Mapping[str, Any]) -> Dict[str, Any]:
-    """Params by name; a None at the top means that the caller did not give it."""
+    """Converts params to JSON. Leaves out a param that is None."""
     return {name: encode(value) for name, value in params.items() if value is not None}
 
 
@@ -162,7 +162,7 @@ def camel(name: str) -> str:
     return head + "".join(word[:1].upper() + word[1:] for word in tail)
 
 
-# RFC 3339, section 5.6. The agent writes UTC with milliseconds; other offsets and fractions are read all the same.
+# RFC 3339, section 5.6. The agent writes UTC with milliseconds; other offsets and fractions are accepted.
 _INSTANT = re.compile(r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d+))?(?:[Zz]|([+-])(\d\d):(\d\d))")
 
 
@@ -180,7 +180,7 @@ def parse_instant(text: str) -> datetime:
 
 
 def format_instant(instant: datetime) -> str:
-    """An aware `datetime` as the wire has it: UTC, milliseconds, `Z`."""
+    """Formats an aware `datetime` as RFC 3339: UTC, milliseconds, `Z`."""
     if instant.tzinfo is None:
         raise ValueError("an instant needs a time zone: use datetime.now(timezone.utc)")
     return instant.astimezone(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -190,7 +190,7 @@ _member_tables: Dict[type, List[Tuple[str, str, bool, Decoder]]] = {}
 
 
 def _members(cls: type) -> List[Tuple[str, str, bool, Decoder]]:
-    """(attribute, wire name, required, decoder) of each member; worked out once a class."""
+    """(attribute, wire name, required, decoder) of each member; computed once a class."""
     table = _member_tables.get(cls)
     if table is None:
         hints = get_type_hints(cls)

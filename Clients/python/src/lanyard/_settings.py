@@ -1,4 +1,4 @@
-"""Who this client says it is, and how long it waits where the caller does not say."""
+"""The client's version, its timeouts, and the params of `agent.hello`."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from ._generated import PROTOCOL
 VERSION = "0.1.0"
 
 CONNECT_SECONDS = 10.0
-"""For connecting and `agent.hello`, and for each try of an event stream to come back."""
+"""Timeout for connecting and `agent.hello`, also for each reconnection of an event stream."""
 
 CANCEL_SECONDS = 1.0
-"""For sending `$/cancel` and `event.unsubscribe`; an agent that does not even read is not waited for."""
+"""Timeout for sending `$/cancel` and `event.unsubscribe`: the agent may have stopped reading."""
 
 CLOSE_SECONDS = 5.0
-"""For a spawned agent to end after its input; then it is told to, then it is made to."""
+"""How long a spawned agent may take to end after its input ends, after SIGTERM, and after SIGKILL."""
 
 
 @dataclass(frozen=True)
-class Introduction:
+class HelloParams:
     """The params of `agent.hello`."""
 
     name: str

@@ -1,7 +1,7 @@
-"""The blocking client: any number of threads share one connection, and no thread of its own reads it.
+"""The blocking client: any number of threads share one connection, without a reader thread.
 
-Leader and followers: of the callers that wait, one reads the socket for all; when its own answer has come, another
-takes over. A client that nobody waits on reads nothing, so an agent's events wait in the agent, which bounds them.
+Leader and followers: one of the waiting callers reads the socket for all. When its own answer has arrived, another
+caller takes over. While no caller waits, the client reads nothing; events then wait in the agent, which bounds them.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from ._errors import AgentNotRunning, CallTimeout, ClientClosed, ConnectionLost,
 from ._events import Event, EventFeed, pause_seconds
 from ._generated import AgentHelloResult, Methods
 from ._runtime import R, encode, encode_params
-from ._settings import CANCEL_SECONDS, CLOSE_SECONDS, CONNECT_SECONDS, VERSION, Introduction
+from ._settings import CANCEL_SECONDS, CLOSE_SECONDS, CONNECT_SECONDS, VERSION, HelloParams
 from ._transport import SocketPath, Stderr, default_socket_path, dial, reap, spawn
 
 READ_BYTES = 256 << 10
 
 Deadline = Optional[float]
-"""A moment of `time.monotonic()`; None is never."""
+"""A value of `time.monotonic()`; None for no deadline."""
 
 
 def _deadline(seconds: Optional[float]) -> Deadline:
@@ -38,7 +38,7 @@ def _remaining(deadline: Deadline) -> Optional[float]:
 
 
 class _Slot:
-    """A caller's place for its answer. Written and read with the link's lock held."""
+    """Holds the answer for one caller. Access needs the link's lock."""
 
     def __init__(self) -> None:
         self.done = False
@@ -56,7 +56,7 @@ class _Slot:
 
 
 class _Outgoing:
-    """A line on its way. An interruption may strike at any point, so it is known how far the line has come."""
+    """A line to send. Records its progress, because an interruption can strike at any point."""
 
     def __init__(self, line: bytes) -> None:
         self.rest = memoryview(line)
@@ -65,7 +65,7 @@ class _Outgoing:
 
 
 class _Link:
-    """One connection. It ends once and for all when the agent goes away; the client then makes another."""
+    """One connection. When it ends, the client opens another."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
@@ -99,7 +99,7 @@ class _Link:
         return slot.result
 
     def wait_until(self, ready: Callable[[], bool], deadline: Deadline) -> None:
-        """Reads until it is so; raises `CallTimeout`, or what ended the link."""
+        """Reads until `ready()`. Raises `CallTimeout`, or the error that ended the link."""
         try:
             with self._changed:
                 self._wait(ready, deadline)
@@ -107,7 +107,7 @@ class _Link:
             self._retire()
 
     def alive(self) -> bool:
-        """Whether the connection still stands, also when it ended while nobody was reading."""
+        """True if the connection is open. Notices an end that arrived while no caller was reading."""
         with self._changed:
             while self._lost is None and not self._reading and self._read():
                 pass
@@ -115,8 +115,8 @@ class _Link:
         self._retire()
         return alive
 
-    def greet(self, introduction: Introduction, deadline: Deadline) -> Dict[str, Any]:
-        hello = self.call("agent.hello", introduction.params(), deadline)
+    def greet(self, hello_params: HelloParams, deadline: Deadline) -> Dict[str, Any]:
+        hello = self.call("agent.hello", hello_params.params(), deadline)
         self._core.obey(hello)
         return hello
 
@@ -126,12 +126,12 @@ class _Link:
                 self._core.unsubscribe(feed.subscription)
 
     def wake(self) -> None:
-        """Makes everybody who waits look again."""
+        """Wakes all waiting callers, which check their conditions again."""
         with self._changed:
             self._changed.notify_all()
 
     def end_input(self) -> None:
-        """Half-closes: the agent finishes what is in flight."""
+        """Half-closes the socket: the agent finishes the requests in flight."""
         try:
             self._socket.shutdown(socket.SHUT_WR)
         except OSError:
@@ -143,11 +143,11 @@ class _Link:
         self._retire()
 
     def abandon(self) -> None:
-        """After a fork: drops the child's copy of the socket, and says nothing to the parent's agent."""
+        """After a fork: closes the child's copy of the socket without ending the parent's connection."""
         self._socket.close()
 
     def _wait(self, ready: Callable[[], bool], deadline: Deadline) -> None:
-        """Waits with the lock held, reading the socket if nobody else does."""
+        """Waits with the lock held. Reads the socket if no other caller does."""
         while not ready():
             if self._lost is not None:
                 raise self._lost()
@@ -164,12 +164,12 @@ class _Link:
             finally:
                 self._changed.acquire()
                 self._reading = False
-                # A leader that leaves, for whatever reason, wakes the others: one of them must lead.
+                # A leader that leaves wakes the others: one of them must lead.
                 self._changed.notify_all()
             self._read()
 
     def _read(self) -> bool:
-        """Reads what is there, with the lock held; False if there was nothing."""
+        """Reads available bytes with the lock held; False if there are none."""
         try:
             data = self._socket.recv(READ_BYTES)
             if data:
@@ -183,7 +183,7 @@ class _Link:
         except LanyardError as error:
             self._lose(error_copies(error))
         except BaseException:
-            # Interrupted between the bytes and their meaning: the framing is no longer known.
+            # Interrupted between reading bytes and handling them: the framing is lost.
             self._lose(_went_away)
             raise
         self._changed.notify_all()
@@ -205,11 +205,11 @@ class _Link:
                     outgoing.begun = False
                     self._make_room(deadline)
                 else:
-                    # Others share this connection: the line is finished before its caller gives up.
+                    # Other callers share this connection, so the caller finishes its line before it gives up.
                     self._make_room(None if deadline is None else deadline + CANCEL_SECONDS)
         except BaseException:
             if outgoing.begun and not outgoing.sent:
-                # Half a line may be on its way; whatever followed would be read as the rest of it.
+                # Half a line may be sent. The agent would read the next line as its rest.
                 with self._changed:
                     self._lose(_went_away)
             raise
@@ -223,7 +223,7 @@ class _Link:
             return 0
         except OSError:
             with self._changed:
-                # The agent may have said why before it closed.
+                # The agent may have sent an error before it closed.
                 while self._lost is None and not self._reading and self._read():
                     pass
                 self._lose(_went_away)
@@ -231,8 +231,8 @@ class _Link:
                 raise self._lost() from None
 
     def _make_room(self, deadline: Deadline) -> None:
-        """Waits until the socket takes more. An agent does not read from a client that does not read its answers,
-        so if nobody else reads, the writer does."""
+        """Waits until the socket accepts more bytes. The agent stops reading from a client that does not read its
+        answers, so the writer reads if no other caller does."""
         while True:
             with self._changed:
                 if self._lost is not None:
@@ -242,7 +242,7 @@ class _Link:
             try:
                 interest = select.POLLOUT | (select.POLLIN if lead else 0)
                 remaining = _remaining(deadline)
-                # A follower looks again soon: the leader may leave without reading what blocks the agent.
+                # A follower checks again soon: the leader may leave without reading what blocks the agent.
                 ready = _poll(self._socket, interest, 0.05 if remaining is None else min(0.05, remaining))
             finally:
                 if lead:
@@ -259,7 +259,7 @@ class _Link:
                 raise CallTimeout("the agent did not take the request in time")
 
     def _give_up(self, number: int, outgoing: _Outgoing) -> None:
-        """Nobody waits for the answer any more: tells the agent, if it has heard of the request at all."""
+        """Cancels a request whose caller has stopped waiting, if the agent has seen the request."""
         with self._changed:
             line = self._core.cancel(number) if self._lost is None else None
             if not outgoing.sent:
@@ -276,14 +276,14 @@ class _Link:
         self._lost = reason
         self._core.lost(reason)
         try:
-            # Wakes a leader in poll; the descriptor itself lives until nobody uses it.
+            # Wakes a leader in `poll`. `_retire` closes the descriptor when no caller uses it.
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass
         self._changed.notify_all()
 
     def _retire(self) -> None:
-        """Closes the socket of a lost link, when nobody reads or writes it any more."""
+        """Closes the socket of a lost link when no caller reads or writes it."""
         if self._lost is None or not self._write_lock.acquire(blocking=False):
             return
         try:
@@ -295,7 +295,7 @@ class _Link:
 
 
 def _poll(connection: socket.socket, interest: int, seconds: float) -> int:
-    """What the socket is ready for; 0 when the time is over."""
+    """The events that the socket is ready for; 0 after the deadline."""
     poller = select.poll()
     poller.register(connection, interest)
     for _, ready in poller.poll(seconds * 1000):
@@ -310,11 +310,11 @@ def _went_away() -> LanyardError:
 class Client(Methods):
     """A connection to the agent, for any number of threads.
 
-    It connects at the first call (or at `connect()`, or at `with`), introduces itself by `agent.hello`, and connects
-    again when a call finds that the agent had gone. A call that was in flight then is never sent twice: it raises
-    `ConnectionLost`. `timeout` is in seconds and for every call; None leaves it to the agent, which bounds its own
-    work. `grant` is the secret of a grant; `name` and `version` are what the agent's audit calls this program.
-    The client may be used after a fork: the child makes a connection of its own.
+    It connects at the first call (or at `connect()`, or at `with`) and sends `agent.hello`. If a call finds the
+    connection closed, it connects again. A call that was in flight is never sent twice: it raises `ConnectionLost`.
+    `timeout` limits every call, in seconds; with None only the agent's own limits apply. `grant` is the secret of a
+    grant. The agent's audit log calls this program by `name` and `version`.
+    After a fork the child may use the client, too: it opens a connection of its own.
     """
 
     def __init__(
@@ -328,7 +328,7 @@ class Client(Methods):
     ) -> None:
         super().__init__(self)
         self.timeout = timeout
-        self._introduction = Introduction(name, version, grant)
+        self._hello_params = HelloParams(name, version, grant)
         self._socket_path = socket_path
         self._process: "Optional[subprocess.Popen[bytes]]" = None
         self._spawned: Optional[socket.socket] = None
@@ -350,7 +350,7 @@ class Client(Methods):
         name: str = "lanyard-python",
         version: str = VERSION,
     ) -> "Client":
-        """Starts an agent of its own and speaks to it over stdio. It ends with `close()`.
+        """Starts an agent for this client alone, over stdio. `close()` ends it.
 
         `stderr` is as in `subprocess.Popen`; the agent logs there.
         """
@@ -359,7 +359,7 @@ class Client(Methods):
         return client
 
     def connect(self, *, wait_seconds: float = 0.0) -> AgentHelloResult:
-        """Connects now. With `wait_seconds`, waits that long for an agent that is still starting."""
+        """Connects now. With `wait_seconds`, waits up to that long for an agent that is starting."""
         deadline = time.monotonic() + wait_seconds
         attempt = 0
         while True:
@@ -376,21 +376,21 @@ class Client(Methods):
 
     @property
     def hello(self) -> AgentHelloResult:
-        """What the agent answered to `agent.hello` on the latest connection."""
+        """The answer to `agent.hello` on the latest connection."""
         if self._hello is None:
             self._connected(_deadline(CONNECT_SECONDS))
         return AgentHelloResult.from_json(self._hello)
 
     def call(self, method: str, params: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
-        """One raw call: params and result as JSON. Raises a subclass of `LanyardError`."""
+        """Makes a raw call, with params and result as JSON. Raises a subclass of `LanyardError`."""
         return self._call(method, encode(params or {}), self.timeout)
 
     def invoke(self, method: str, params: Mapping[str, Any], result: Type[R]) -> R:
-        """One typed call; what the generated methods use."""
+        """Makes a typed call, for the generated methods."""
         return result.from_json(self._call(method, encode_params(params), self.timeout))
 
     def within(self, seconds: Optional[float]) -> "Within":
-        """The same client with another timeout: `client.within(2).token.get(account="work")`."""
+        """This client with another timeout: `client.within(2).token.get(account="work")`."""
         return Within(self, seconds)
 
     def events(
@@ -401,14 +401,14 @@ class Client(Methods):
         since: Optional[Mapping[str, Any]] = None,
         reconnect: bool = True,
     ) -> "EventStream":
-        """Subscribes, and returns the events as an iterator that outlives the connection.
+        """Subscribes; returns an iterator of events that survives reconnections.
 
         `since` is an `EventStream.position` of before. Events that were lost are told by one of type `event.gap`.
         """
         return EventStream(self, EventFeed(types, accounts, since), reconnect)
 
     def close(self) -> None:
-        """Ends the connection; calls in flight raise `ClientClosed`. An agent that was spawned ends too."""
+        """Ends the connection and a spawned agent. Calls in flight raise `ClientClosed`."""
         self._closed.set()
         with self._connecting:
             link, self._link = self._link, None
@@ -447,7 +447,7 @@ class Client(Methods):
         if link is not None and self._pid == os.getpid() and link.alive():
             return link
         self._leave_parent()
-        # The agent answers `agent.hello` at once, or not at all.
+        # The agent answers `agent.hello` at once, or hangs.
         deadline = min(time.monotonic() + CONNECT_SECONDS, float("inf") if deadline is None else deadline)
         if not self._connecting.acquire(timeout=max(0.0, deadline - time.monotonic())):
             raise CallTimeout("the agent did not accept the connection in time")
@@ -459,7 +459,7 @@ class Client(Methods):
             self._link = None
             link = _Link(self._dial(deadline))
             try:
-                self._hello = link.greet(self._introduction, deadline)
+                self._hello = link.greet(self._hello_params, deadline)
             except BaseException:
                 link.close(_went_away)
                 raise
@@ -471,7 +471,7 @@ class Client(Methods):
     def _leave_parent(self) -> None:
         if self._pid == os.getpid():
             return
-        # A lock may have been held by a thread that the child does not have.
+        # A thread that does not exist in the child may have held a lock.
         link, self._link, self._connecting, self._pid = self._link, None, threading.Lock(), os.getpid()
         if link is not None:
             link.abandon()
@@ -500,7 +500,7 @@ def _closed() -> LanyardError:
 
 
 class Within(Methods):
-    """A client with a timeout of its own. Made by `Client.within`."""
+    """A client with its own timeout, from `Client.within`."""
 
     def __init__(self, client: Client, seconds: Optional[float]) -> None:
         super().__init__(self)
@@ -515,7 +515,7 @@ class Within(Methods):
 
 
 class EventStream:
-    """Events, one after the other, over any number of connections. For one consumer."""
+    """An iterator of events for one consumer. Survives reconnections."""
 
     def __init__(self, client: Client, feed: EventFeed, reconnect: bool) -> None:
         self._client = client
@@ -526,7 +526,7 @@ class EventStream:
 
     @property
     def position(self) -> Optional[Dict[str, Any]]:
-        """`{"epoch", "sequence"}`: where another stream may go on, by `since`."""
+        """`{"epoch", "sequence"}` of the last event, for the `since` of another stream."""
         return self._feed.position
 
     def next(self, timeout: Optional[float] = None) -> Optional[Event]:
@@ -560,7 +560,7 @@ class EventStream:
         return None
 
     def close(self) -> None:
-        """Ends the subscription; a consumer that waits in `next()` gets None."""
+        """Ends the subscription. A consumer that waits in `next()` gets None."""
         self._closed.set()
         link, self._link = self._link, None
         if link is None or self._client._link is not link:

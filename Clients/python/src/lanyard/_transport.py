@@ -1,4 +1,4 @@
-"""Where the agent is, and a socket to it."""
+"""Finds the agent's socket, connects to it, and spawns agents."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def default_socket_path() -> str:
     runtime = os.environ.get("XDG_RUNTIME_DIR")
     if runtime:
         return os.path.join(runtime, "lanyard", "agent.sock")
-    raise AgentNotRunning("neither LANYARD_SOCKET nor XDG_RUNTIME_DIR is set, so the agent's socket is not known")
+    raise AgentNotRunning("neither LANYARD_SOCKET nor XDG_RUNTIME_DIR is set, so the agent's socket is unknown")
 
 
 def dial(path: SocketPath) -> Optional[socket.socket]:
-    """One try, without waiting: a socket to the agent that does not block, or None while its queue is full."""
+    """Tries once to connect. Returns a non-blocking socket, or None while the agent's queue is full."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.setblocking(False)
@@ -49,7 +49,7 @@ def dial(path: SocketPath) -> Optional[socket.socket]:
 def spawn(
     command: Sequence[str], env: Optional[Mapping[str, str]], stderr: Stderr
 ) -> Tuple[socket.socket, "subprocess.Popen[bytes]"]:
-    """Starts an agent that serves this client alone, its stdin and stdout being one end of a socket pair."""
+    """Starts an agent for this client alone. Its stdin and stdout are one end of a socket pair."""
     ours, theirs = socket.socketpair()
     with theirs:
         try:
@@ -62,7 +62,7 @@ def spawn(
 
 
 def reap(process: "subprocess.Popen[bytes]", seconds: float) -> None:
-    """Waits for an agent whose input has ended; one that does not end in time is made to."""
+    """Waits for an agent whose input has ended. After `seconds` it sends SIGTERM, then SIGKILL."""
     for end in (None, process.terminate, process.kill):
         if end is not None:
             end()
@@ -74,12 +74,12 @@ def reap(process: "subprocess.Popen[bytes]", seconds: float) -> None:
 
 
 def _why(error: OSError) -> str:
-    # A path that is too long for an address has no errno, only a text.
+    # A path that is too long for a socket address gives no errno.
     return errno.errorcode.get(error.errno, "") if error.errno else str(error)
 
 
 def _check_peer(connection: socket.socket) -> None:
-    # Secrets go over this socket. In a directory that others can write, anybody could have bound it.
+    # Secrets go over this socket. In a directory that others can write, another user may have bound it.
     if not sys.platform.startswith("linux"):
         return
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
