@@ -63,15 +63,19 @@ let agent: [Target] = [
 /// One outside thing each.
 let adapters: [Target] = [
   module("DBus", in: "Adapters", ["AgentModel", "CBus"]),  // connections, calls and signals of a message bus
-  module("HTTPAdapter", in: "Adapters", ["AgentModel", "AgentPorts", "CCurl", "Secrets"]),  // HTTPExchange on libcurl
   module(
-    "KeyProviders", in: "Adapters", ["AgentModel", "AgentPorts", "CPlatform", "CVerify", "DBus", "Secrets"]
+    "HTTPAdapter", in: "Adapters", ["AgentModel", "AgentPorts", "CCurl", "Secrets", "Threads"]
+  ),  // HTTPExchange on libcurl
+  module(
+    "KeyProviders", in: "Adapters", ["AgentModel", "AgentPorts", "CPlatform", "CVerify", "DBus", "Secrets", "Threads"]
   ),  // key slots, anchors
-  module("LoopbackHTTP", in: "Adapters", ["CPlatform"]),  // a small HTTP/1.1 listener on loopback
+  module("LoopbackHTTP", in: "Adapters", ["CPlatform", "Threads"]),  // a small HTTP/1.1 listener on loopback
   module("SQLiteStore", in: "Adapters", ["AgentModel", "AgentPorts", "CPlatform", "CSQLite"]),  // Store on SQLite
   module(
-    "SystemAdapters", in: "Adapters", ["AgentModel", "AgentPorts", "CPlatform", "DBus", "LoopbackHTTP", "Secrets"]
+    "SystemAdapters", in: "Adapters",
+    ["AgentModel", "AgentPorts", "CPlatform", "DBus", "LoopbackHTTP", "Secrets", "Threads"]
   ),  // clock, entropy, browser, prompts, signals of the machine
+  module("Threads", in: "Adapters", ["CPlatform"]),  // starts every thread, and has each wipe its stack
   module("TokenSignatures", in: "Adapters", ["AgentModel", "AgentPorts", "CVerify", "Secrets"]),  // by OpenSSL
   module(
     "UnixTransport", in: "Adapters", ["AgentCore", "AgentModel", "AgentPorts", "CPlatform", "JSONRPC"]
@@ -106,7 +110,7 @@ let practice: [Target] = [
     "TranscriptHarness", in: "Practice",
     [
       "Agent", "AgentModel", "AgentPorts", "AgentSimulation", "CPlatform", "JSONRPC", "LoopbackHTTP",
-      "PracticeProvider", "SchemaKit", "StorageFaults", "UnixTransport",
+      "PracticeProvider", "SchemaKit", "StorageFaults", "Threads", "UnixTransport",
     ]
   ),  // plays Tests/Transcripts on every transport
 ]

@@ -13,16 +13,15 @@ final class ExchangeGate: Sendable {
     var tickets: Ticket = 0
     var waiting: [Ticket: CheckedContinuation<Bool, Never>] = [:]
     var isClosed = false
-    var nextLook: BootInstant?
   }
 
   private let state = Mutex(State())
   private let clock: any AgentClock
-  private let background: BackgroundWork
+  private let alarm: Alarm
 
   init(clock: any AgentClock, background: BackgroundWork) {
     self.clock = clock
-    self.background = background
+    alarm = Alarm(clock: clock, background: background)
   }
 
   /// For one exchange.
@@ -67,26 +66,19 @@ final class ExchangeGate: Sendable {
     for one in waiting { one.resume(returning: false) }
   }
 
-  /// Somebody may go when the patience with a slow one ends.
+  /// The queue may admit the next ticket when its patience with a slow exchange ends.
   private func planLook() {
-    let next = state.withLock { state -> BootInstant? in
-      guard let next = state.queue.nextLook(at: clock.boot()), state.nextLook.map({ next < $0 }) ?? true else {
-        return nil
-      }
-      state.nextLook = next
-      return next
+    guard let next = state.withLock({ $0.queue.nextLook(at: clock.boot()) }) else { return }
+    alarm.set(next) { [self] in look() }
+  }
+
+  private func look() -> BootInstant? {
+    let (admitted, next) = state.withLock { state in
+      let now = clock.boot()
+      return (state.take(state.queue.look(at: now)), state.queue.nextLook(at: now))
     }
-    guard let next else { return }
-    background.startTimer { [self, clock] in
-      await clock.sleep(until: next)
-      guard !Task.isCancelled else { return }
-      let admitted = state.withLock { state in
-        if state.nextLook == next { state.nextLook = nil }
-        return state.take(state.queue.look(at: clock.boot()))
-      }
-      for one in admitted { one.resume(returning: true) }
-      planLook()
-    }
+    for continuation in admitted { continuation.resume(returning: true) }
+    return next
   }
 }
 

@@ -2,7 +2,8 @@ internal import AgentModel
 internal import AgentPorts
 internal import Synchronization
 
-/// One timer for the looks ahead of all accounts: a sleeping task for each of ten thousand would be felt.
+/// Calls `Account.look` of each account at the moment that it planned: one `Alarm` for all, since ten thousand sleeping
+/// tasks cost memory.
 final class RenewalTimer: Sendable {
   private struct Look: Sendable {
     var account: Account
@@ -12,54 +13,36 @@ final class RenewalTimer: Sendable {
   private struct State {
     var looks = DeadlineQueue<Look>()
     var planned: UInt64 = 0
-    /// When the task that sleeps now wakes; one that sleeps longer finds that it is not meant any more.
-    var wakesAt: BootInstant?
   }
 
   private let state = Mutex(State())
   private let clock: any AgentClock
   private let background: BackgroundWork
+  private let alarm: Alarm
 
   init(clock: any AgentClock, background: BackgroundWork) {
     self.clock = clock
     self.background = background
+    alarm = Alarm(clock: clock, background: background)
   }
 
   func plan(_ account: Account, at moment: BootInstant) {
-    let isEarliest = state.withLock { state in
+    state.withLock { state in
       state.planned += 1
       state.looks.insert(state.planned, Look(account: account, moment: moment), until: moment)
-      guard state.wakesAt.map({ moment < $0 }) ?? true else { return false }
-      state.wakesAt = moment
-      return true
     }
-    if isEarliest { sleep(until: moment) }
+    alarm.set(moment) { [self] in look() }
   }
 
-  /// Nobody's tokens are renewed while the vault is locked.
+  /// Drops all plans: a locked vault renews no tokens.
   func clear() {
-    state.withLock { state in
-      state.looks = DeadlineQueue()
-      state.wakesAt = nil
-    }
+    state.withLock { $0.looks = DeadlineQueue() }
+    alarm.clear()
   }
 
-  private func sleep(until moment: BootInstant) {
-    background.startTimer { [self] in
-      await clock.sleep(until: moment)
-      guard !Task.isCancelled else { return }
-      wake(planned: moment)
-    }
-  }
-
-  private func wake(planned: BootInstant) {
-    let (due, next) = state.withLock { state -> ([Look], BootInstant?) in
-      guard state.wakesAt == planned else { return ([], nil) }
-      let due = state.looks.removeDue(at: clock.boot())
-      state.wakesAt = state.looks.earliest
-      return (due, state.wakesAt)
-    }
+  private func look() -> BootInstant? {
+    let (due, next) = state.withLock { ($0.looks.removeDue(at: clock.boot()), $0.looks.earliest) }
     for look in due { background.start { await look.account.look(planned: look.moment) } }
-    if let next { sleep(until: next) }
+    return next
   }
 }

@@ -16,19 +16,18 @@ final class CallerGrantTable: Sendable {
     var grants: [String: CallerGrant]?
     /// By their connections.
     var users: [UInt64: User] = [:]
-    var nextLook: BootInstant?
   }
   private let state = Mutex(State())
   private let clock: any AgentClock
   private let time: TimeKeeper
-  private let background: BackgroundWork
+  private let alarm: Alarm
   /// Of the secret that the person's own programs find beside the store; nil if the agent trusts them anyway.
   private let ownerHash: [UInt8]?
 
   init(clock: any AgentClock, time: TimeKeeper, background: BackgroundWork, owner: Secret?) {
     self.clock = clock
     self.time = time
-    self.background = background
+    alarm = Alarm(clock: clock, background: background)
     ownerHash = owner.map { CallerGrant.hash(of: $0) }
   }
 
@@ -123,22 +122,17 @@ final class CallerGrantTable: Sendable {
 
   // MARK: time
 
-  /// One timer for all that are in use, set for the next that ends.
+  /// One alarm for all grants in use, set for the next that ends.
   private func watch() {
-    let moment = state.withLock { state -> BootInstant? in
-      guard let moment = state.users.values.compactMap(\.limits.until).min() else { return nil }
-      if let nextLook = state.nextLook, nextLook <= moment { return nil }
-      state.nextLook = moment
-      return moment
-    }
-    guard let moment else { return }
-    background.startTimer { [self, clock] in
-      await clock.sleep(until: moment)
-      guard !Task.isCancelled else { return }
-      state.withLock { if $0.nextLook == moment { $0.nextLook = nil } }
+    guard let next = nextEnd() else { return }
+    alarm.set(next) { [self] in
       endWhoHasNone()
-      watch()
+      return nextEnd()
     }
+  }
+
+  private func nextEnd() -> BootInstant? {
+    state.withLock { $0.users.values.compactMap(\.limits.until).min() }
   }
 
   /// Ends the connections whose grants are gone, or have no time left: also when the wall clock was set forward.

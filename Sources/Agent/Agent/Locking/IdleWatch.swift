@@ -11,6 +11,7 @@ final class IdleWatch: Sendable {
   private let machine: Mutex<IdleLock?>
   private let clock: any AgentClock
   private let background: BackgroundWork
+  private let alarm: Alarm
   private let lock: @Sendable () async -> Void
 
   init(
@@ -21,6 +22,7 @@ final class IdleWatch: Sendable {
     machine = Mutex(limit.map { IdleLock(after: $0) })
     self.clock = clock
     self.background = background
+    alarm = Alarm(clock: clock, background: background)
     self.lock = lock
   }
 
@@ -57,10 +59,9 @@ final class IdleWatch: Sendable {
   }
 
   private func sleep(until moment: BootInstant) {
-    background.startTimer { [self] in
-      await clock.sleep(until: moment)
-      guard !Task.isCancelled else { return }
+    alarm.set(moment) { [self] in
       follow { $0.woke(planned: moment, at: $1) }
+      return nil
     }
   }
 }

@@ -21,13 +21,14 @@ actor SignInCoordinator {
   /// Sign-ins that wait for a provider's first answer: they take a place already.
   private var beginning = 0
   private var waiterIDs: UInt64 = 0
-  private var nextLook: BootInstant?
+  private let alarm: Alarm
   /// The agent ends: nothing is begun any more.
   private var isOver = false
 
   init(dependencies: AccountDependencies, accounts: AccountDirectory) {
     self.dependencies = dependencies
     self.accounts = accounts
+    alarm = Alarm(clock: dependencies.environment.clock, background: dependencies.background)
   }
 
   var clock: any AgentClock { dependencies.environment.clock }
@@ -104,25 +105,17 @@ actor SignInCoordinator {
 
   // MARK: time
 
-  /// One timer for all sign-ins, so that who begins and gives up in a loop leaves none behind. It is set for what is due
-  /// next: a question, an end, a forgetting.
+  /// One alarm for all sign-ins, set for what is due next: a question to the provider, an expiry, a forgetting. A caller
+  /// that begins and cancels in a loop leaves no sleeping task behind.
   func watch() {
-    guard !isOver, let moment = jobs.values.map({ $0.due(Self.memory) }).min() else { return }
-    if let nextLook, nextLook <= moment { return }
-    nextLook = moment
-    dependencies.background.startTimer { [clock] in
-      await clock.sleep(until: moment)
-      guard !Task.isCancelled else { return }
-      await self.look(planned: moment)
-    }
+    guard let next = nextDue() else { return }
+    alarm.set(next) { await self.look() }
   }
 
-  private func look(planned: BootInstant) {
-    // One that was planned before it is not meant any more.
-    guard nextLook == planned else { return }
-    nextLook = nil
+  private func nextDue() -> BootInstant? { isOver ? nil : jobs.values.map({ $0.due(Self.memory) }).min() }
+
+  private func look() -> BootInstant? {
     let now = clock.boot()
-    guard now >= planned else { return }  // the sleep was cut short: the agent ends
     for job in jobs.values.sorted(by: { $0.id < $1.id }) where job.due(Self.memory) <= now {
       if !job.isPending {
         jobs[job.id] = nil
@@ -132,7 +125,7 @@ actor SignInCoordinator {
         ask(job.id)
       }
     }
-    watch()
+    return nextDue()
   }
 
   // MARK: the provider

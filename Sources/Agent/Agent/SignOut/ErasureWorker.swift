@@ -5,13 +5,17 @@ internal import AgentProtocol
 /// Finishes what an open reader of the store prevented: when it is gone, at the latest at the next start.
 actor ErasureWorker {
   private let dependencies: AccountDependencies
+  private let alarm: Alarm
   private var isWaiting = false
   private var pause = ErasureWorker.shortest
 
   private static let shortest = Milliseconds.seconds(30)
   private static let longest = Milliseconds.seconds(600)
 
-  init(dependencies: AccountDependencies) { self.dependencies = dependencies }
+  init(dependencies: AccountDependencies) {
+    self.dependencies = dependencies
+    alarm = Alarm(clock: dependencies.environment.clock, background: dependencies.background)
+  }
 
   /// After a start, an unlocking, and a sign-out that left something.
   func resume() async {
@@ -24,13 +28,11 @@ actor ErasureWorker {
       return
     }
     isWaiting = true
-    let clock = dependencies.environment.clock
-    let due = clock.boot() + pause
+    let due = dependencies.environment.clock.boot() + pause
     pause = min(pause * 2, Self.longest)
-    dependencies.background.startTimer {
-      await clock.sleep(until: due)
-      guard !Task.isCancelled else { return }
+    alarm.set(due) {
       await self.lookAgain()
+      return nil
     }
   }
 

@@ -11,9 +11,19 @@ actor RevocationWorker {
   private var inFlight: Set<[UInt8]> = []
   /// Who waits for the end of such a request.
   private var waiting: [[UInt8]: [CheckedContinuation<Void, Never>]] = [:]
-  private var timers: [[UInt8]: Timestamp] = [:]
+  /// By entry: when its next attempt is due. Only ids, no tokens: the vault may be locked meanwhile.
+  private var attempts: [[UInt8]: Attempt] = [:]
+  private let alarm: Alarm
 
-  init(dependencies: AccountDependencies) { self.dependencies = dependencies }
+  private struct Attempt {
+    var moment: Timestamp
+    var due: BootInstant
+  }
+
+  init(dependencies: AccountDependencies) {
+    self.dependencies = dependencies
+    alarm = Alarm(clock: dependencies.environment.clock, background: dependencies.background)
+  }
 
   private var clock: any AgentClock { dependencies.environment.clock }
 
@@ -152,27 +162,33 @@ actor RevocationWorker {
     await tellAbandoned(entry, "requested")
   }
 
-  /// An entry that nobody tries now is tried when its time has come.
+  /// Tries an entry again when its `nextAttemptAt` has come.
   func schedule(_ entry: OutboxEntry) {
-    let (id, moment) = (entry.id, entry.nextAttemptAt)
-    guard timers[id] != moment else { return }
-    timers[id] = moment
+    let moment = entry.nextAttemptAt
+    guard attempts[entry.id]?.moment != moment else { return }
     let due = clock.boot() + (moment - now(for: entry))
-    // It sleeps without the token: the vault may be locked meanwhile.
-    dependencies.background.startTimer { [clock] in
-      await clock.sleep(until: due)
-      guard !Task.isCancelled else { return }
-      await self.fire(id, planned: moment)
+    attempts[entry.id] = Attempt(moment: moment, due: due)
+    alarm.set(due) { await self.sendDue() }
+  }
+
+  private func sendDue() async -> BootInstant? {
+    let now = clock.boot()
+    let due = attempts.filter { $0.value.due <= now }.sorted { a, b in
+      a.value.due == b.value.due ? a.key.lexicographicallyPrecedes(b.key) : a.value.due < b.value.due
     }
+    for (id, _) in due { attempts[id] = nil }
+    if !due.isEmpty, let entries = try? await dependencies.vault.outbox() {
+      for (id, _) in due {
+        guard let entry = entries.first(where: { $0.id == id }) else { continue }
+        dependencies.background.start { _ = await self.send(entry) }
+      }
+    }
+    return attempts.values.map(\.due).min()
   }
 
-  private func fire(_ id: [UInt8], planned: Timestamp) async {
-    guard timers[id] == planned else { return }
-    timers[id] = nil
-    guard let entry = try? await dependencies.vault.outbox().first(where: { $0.id == id }) else { return }
-    dependencies.background.start { _ = await self.send(entry) }
+  /// Nothing is due until the vault is unlocked; `resume` then looks at all entries.
+  func vaultWasLocked() {
+    attempts = [:]
+    alarm.clear()
   }
-
-  /// Nothing is due until the unlocking, which looks at all of them.
-  func vaultWasLocked() { timers = [:] }
 }

@@ -1,0 +1,51 @@
+internal import AgentModel
+internal import AgentPorts
+internal import Synchronization
+
+/// Sleeps until the earliest moment that was set, then has its owner look what is due.
+///
+/// One sleeping task for all moments of an owner, and none while no moment is set. The owner keeps what is due when.
+final class Alarm: Sendable {
+  /// Does what is due, and returns the next moment to look; nil if nothing more is due.
+  typealias Look = @Sendable () async -> BootInstant?
+
+  /// When the current sleeper wakes. A sleeper for another moment was replaced and does nothing.
+  private let wakesAt = Mutex<BootInstant?>(nil)
+  private let clock: any AgentClock
+  private let background: BackgroundWork
+
+  init(clock: any AgentClock, background: BackgroundWork) {
+    self.clock = clock
+    self.background = background
+  }
+
+  /// Calls `look` at `moment`, or earlier if an earlier moment is set already. Sleepers are cancelled when the agent
+  /// ends, and then `look` is not called.
+  func set(_ moment: BootInstant, _ look: @escaping Look) {
+    let isEarliest = wakesAt.withLock { wakesAt in
+      if let wakesAt, wakesAt <= moment { return false }
+      wakesAt = moment
+      return true
+    }
+    if isEarliest { sleep(until: moment, look) }
+  }
+
+  /// Calls no `look` until the next `set`.
+  func clear() { wakesAt.withLock { $0 = nil } }
+
+  private func sleep(until moment: BootInstant, _ look: @escaping Look) {
+    background.startTimer { [self] in
+      await clock.sleep(until: moment)
+      guard !Task.isCancelled, takeTurn(of: moment) else { return }
+      if let next = await look() { set(next, look) }
+    }
+  }
+
+  private func takeTurn(of moment: BootInstant) -> Bool {
+    wakesAt.withLock { wakesAt in
+      guard wakesAt == moment else { return false }
+      wakesAt = nil
+      return true
+    }
+  }
+}
