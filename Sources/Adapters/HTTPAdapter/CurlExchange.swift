@@ -3,25 +3,25 @@ internal import Glibc
 
 /// `HTTPExchange` on libcurl: HTTP/1.1, each request on a fresh connection that is closed after it.
 ///
-/// Sent exactly once. libcurl resends by itself in one case, when a connection that it reuses turns out to be dead
-/// before the first byte of the answer; no connection is ever reused here. A `417` would make it resend without
-/// `Expect`, which is never sent, and a `401` with credentials of its own, which it is never given.
+/// Sends each request exactly once. libcurl resends in three cases, and none can arise: after a dead reused connection
+/// (no connection is reused), after a `417` (`Expect` is never sent), and after a `401` with credentials of its own
+/// (libcurl is given none).
 ///
-/// Nothing but the request decides what is sent: no redirects, cookies, `.netrc`, HSTS or `Alt-Svc` store. Proxies of
-/// the environment are honoured, but never for loopback. `http` is spoken with loopback only.
+/// The request alone decides what is sent: no redirects, cookies, `.netrc`, HSTS or `Alt-Svc` store. Proxies of the
+/// environment are honoured, but never for loopback. `http` is allowed for loopback only.
 ///
-/// TLS 1.2 or later, always verified against the system's trust; pins add to it.
+/// TLS 1.2 or later, always verified against the system's trust; pins are checked in addition.
 ///
-/// Where secrets go: request bodies and secret fields are read from guarded memory, answers are written into it. On
-/// the way libcurl keeps copies on the heap, which its allocator wipes when it frees them, at the latest with the
-/// connection; OpenSSL wipes what it decrypted once it is read. Not wiped: the response's header fields, which are
-/// Strings by contract, and what the kernel has in socket buffers.
+/// Request bodies and secret fields are read from guarded memory, and response bodies are written into it. libcurl's
+/// copies on the heap are wiped when its allocator frees them, at the latest with the connection; OpenSSL wipes
+/// decrypted bytes once they are read. Not wiped: the response's header fields, which are Strings by contract, and the
+/// kernel's socket buffers.
 public final class CurlExchange: HTTPExchange {
   private let loop: CurlLoop
   private let clock: any AgentClock
   private let certificateAuthorities: String?
 
-  /// `certificateAuthorities` names a PEM file that is trusted instead of the system's; it is for tests.
+  /// `certificateAuthorities` names a PEM file that is trusted instead of the system's; for tests.
   public convenience init(clock: any AgentClock, certificateAuthorities: String? = nil) {
     self.init(
       clock: clock, certificateAuthorities: certificateAuthorities, lingerMilliseconds: CurlLoop.lingerMilliseconds)

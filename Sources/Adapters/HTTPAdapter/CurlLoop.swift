@@ -2,19 +2,20 @@ internal import AgentPorts
 internal import CCurl
 internal import Glibc
 internal import Synchronization
+internal import Threads
 
-/// The thread on which every transfer runs. It starts with the first transfer and ends a while after the last, so an
-/// idle agent has neither the thread nor what libcurl keeps beside it, and nothing wakes.
+/// The thread that runs every transfer. It starts with the first transfer and ends `lingerMilliseconds` after the last,
+/// so that an idle agent keeps neither the thread nor libcurl's memory, and never wakes.
 final class CurlLoop: Sendable {
-  /// How long it stays for the next transfer: a sign-in makes several in a row.
+  /// How long the thread waits for the next transfer: a sign-in makes several in a row.
   static let lingerMilliseconds: Int32 = 2_000
-  /// libcurl's own timers wake it earlier when one is due.
+  /// libcurl's own timers wake the thread earlier when one is due.
   private static let longestWaitMilliseconds: Int32 = 60_000
 
   private struct State: @unchecked Sendable {
     var waiting: [Transfer] = []
     var isRunning = false
-    /// Set while the thread may be asleep in it.
+    /// Set while the thread may wait in `ccurl_multi_poll`.
     var multi: UnsafeMutableRawPointer?
   }
   private let state = Mutex(State())
@@ -29,35 +30,17 @@ final class CurlLoop: Sendable {
       defer { state.isRunning = true }
       return !state.isRunning
     }
-    if needsThread, !spawn() { failAll() }
+    if needsThread, !DetachedThread.start({ self.run() }) { failAll() }
   }
 
-  /// Has the thread look whom to cancel.
+  /// Wakes the thread, so that it ends cancelled transfers.
   func wake() {
     state.withLock { state in
       if let multi = state.multi { ccurl_multi_wakeup(multi) }
     }
   }
 
-  private func spawn() -> Bool {
-    var thread = pthread_t()
-    let context = Unmanaged.passRetained(self)
-    let result = pthread_create(
-      &thread, nil,
-      { context in
-        ccurl_block_signals()
-        Unmanaged<CurlLoop>.fromOpaque(context!).takeRetainedValue().run()
-        return nil
-      }, context.toOpaque())
-    if result != 0 {
-      context.release()
-    } else {
-      pthread_detach(thread)
-    }
-    return result == 0
-  }
-
-  /// No thread or no libcurl: nothing was sent.
+  /// Fails every waiting transfer as not connected: without a thread or libcurl, nothing was sent.
   private func failAll() {
     let waiting = state.withLock { state in
       state.isRunning = false
@@ -87,8 +70,6 @@ final class CurlLoop: Sendable {
     } while !active.isEmpty || !mayEnd()
     ccurl_multi_cleanup(multi)
     ccurl_give_memory_back()
-    // Last: what is called for the first time has the vector registers laid on the stack, and what was copied is in them.
-    ccurl_wipe_stack()
   }
 
   private func takeWaiting() -> [Transfer] {
@@ -98,7 +79,7 @@ final class CurlLoop: Sendable {
     }
   }
 
-  /// Under the lock, so that whoever comes next either is seen here or starts a thread of its own.
+  /// Decided under the lock: a transfer that comes next is seen here, or starts a new thread.
   private func mayEnd() -> Bool {
     state.withLock { state in
       guard state.waiting.isEmpty else { return false }
@@ -124,7 +105,7 @@ final class CurlLoop: Sendable {
     let failure = handle.failure(code)
     _ = ccurl_multi_remove_handle(multi, handle.easy)
     active[handle.easy] = nil
-    ccurl_wipe_stack()
+    wipeStack(.libraries)
     handle.transfer.finish(handle.transfer.outcome(of: failure))
   }
 }

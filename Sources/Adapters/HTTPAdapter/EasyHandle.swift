@@ -4,13 +4,13 @@ internal import CCurl
 internal import Glibc
 internal import Secrets
 
-/// libcurl's handle for one transfer, set up from its plan. It lives on the loop's thread.
+/// libcurl's handle for one transfer, set up from its `TransferPlan`. Only the loop's thread uses it.
 final class EasyHandle {
   let easy: UnsafeMutableRawPointer
   let transfer: Transfer
   private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
-  /// Nil if libcurl can't do what the plan asks: then nothing is sent at all.
+  /// Nil if libcurl cannot do what the plan asks; nothing is sent then.
   init?(_ transfer: Transfer) {
     guard let easy = ccurl_easy_init() else { return nil }
     self.easy = easy
@@ -37,18 +37,19 @@ final class EasyHandle {
   }
 
   private func connection(_ plan: TransferPlan) -> Bool {
-    // Without it a resolver that hangs would hold up everybody when its transfer ends. Absent before 7.87.
+    // Without it, a resolver that hangs blocks the loop's thread when its transfer ends. Absent before 7.87.
     _ = number(CURLOPT_QUICK_EXIT, 1)
-    // Absent before 7.85; the URL was parsed by us and redirects are off, so this is the second lock.
+    // Absent before 7.85. A second check only: `TransferPlan` has judged the URL, and redirects are off.
     _ = string(CURLOPT_PROTOCOLS_STR, "http,https")
     return number(CURLOPT_NOSIGNAL, 1)
-      // Each request on a connection of its own: on a reused one libcurl resends what a dead peer left unanswered.
+      // Each request has a connection of its own: libcurl resends a request if a reused connection turns out to be
+      // dead.
       && number(CURLOPT_FRESH_CONNECT, 1) && number(CURLOPT_FORBID_REUSE, 1)
       && number(CURLOPT_FOLLOWLOCATION, 0) && number(CURLOPT_NETRC, 0)
       && number(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
       && number(CURLOPT_CONNECTTIMEOUT_MS, plan.connectTimeout) && number(CURLOPT_TIMEOUT_MS, plan.timeout)
       && number(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-      // The empty name is libcurl's word for "no proxy, whatever the environment says".
+      // An empty proxy name means no proxy, also if the environment names one.
       && (!plan.url.isLoopback || string(CURLOPT_PROXY, ""))
   }
 
@@ -60,8 +61,8 @@ final class EasyHandle {
     if let authorities = plan.certificateAuthorities {
       return string(CURLOPT_CAINFO, authorities) && string(CURLOPT_CAPATH, nil)
     }
-    // Where the system has one file with all authorities, that alone: it is parsed once for as long as the thread
-    // lives (from libcurl 7.87), while a directory beside it makes that 16 ms for each connection.
+    // If the system has one file with all authorities, only that: from 7.87 on libcurl parses it once while the thread
+    // lives, but a directory beside it costs 16 ms for each connection.
     return ccurl_get_string(easy, CURLINFO_CAINFO) == nil || string(CURLOPT_CAPATH, nil)
   }
 
@@ -70,7 +71,7 @@ final class EasyHandle {
       pointer(CURLOPT_HTTPHEADER, plan.fields.list)
     else { return false }
     if let body = plan.body {
-      // Guarded memory, kept by the plan as long as the transfer; libcurl sends from this address.
+      // Guarded memory, which the plan keeps as long as the transfer; libcurl sends from this address.
       let bytes = body.withBytes { $0.baseAddress }
       guard number(CURLOPT_POST, 1), pointer(CURLOPT_POSTFIELDS, bytes),
         ccurl_set_size(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count)) == CURLE_OK
@@ -78,7 +79,7 @@ final class EasyHandle {
     } else {
       guard number(plan.method == "HEAD" ? CURLOPT_NOBODY : CURLOPT_HTTPGET, 1) else { return false }
     }
-    // An answer that announces too much need not come at all; one to HEAD announces what it does not bring.
+    // A response that announces too much is refused early. One to HEAD announces a length without a body.
     let announced = plan.method == "HEAD" ? 0 : plan.maximumResponseBytes
     return ccurl_set_size(easy, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(announced)) == CURLE_OK
       && string(CURLOPT_CUSTOMREQUEST, plan.method)

@@ -2,7 +2,7 @@ internal import AgentPorts
 internal import CCurl
 internal import Secrets
 
-/// The request's fields as lines in guarded memory, and libcurl's list of them, which it reads in place.
+/// The request's fields as lines in guarded memory, and the linked list of them that libcurl reads in place.
 final class HeaderLines: @unchecked Sendable {
   // Written in init only; the list is lent to the one thread that runs the transfer.
   private let lines: Secret
@@ -11,8 +11,8 @@ final class HeaderLines: @unchecked Sendable {
   /// The head of the list.
   var list: UnsafeMutablePointer<curl_slist> { nodes.baseAddress! }
 
-  /// Fields that speak of the connection, which is ours and not the caller's (RFC 9110 §7.6.1), are left out. Nil
-  /// for what would end a line or begin another (RFC 9110 §5.5).
+  /// Leaves out fields about the connection, which this adapter decides (RFC 9110 §7.6.1). Nil for a field that would
+  /// end its line or begin another (RFC 9110 §5.5).
   init?(_ fields: [HTTPField]) {
     var builder = SecretBuilder(capacity: 1024)
     var starts: [Int] = []
@@ -29,7 +29,7 @@ final class HeaderLines: @unchecked Sendable {
         }
       guard valid else { return nil }
     }
-    // A name with nothing after the colon takes away what libcurl would add by itself.
+    // A name with nothing after the colon removes a field that libcurl adds by itself.
     var own = ["Expect:"]
     if !names.contains("content-type") { own.append("Content-Type:") }
     if !names.contains("user-agent") { own.append("User-Agent: lanyard/1") }
@@ -40,7 +40,7 @@ final class HeaderLines: @unchecked Sendable {
     }
     lines = builder.finish()
     nodes = .allocate(capacity: starts.count)
-    // The address stays good as long as `lines`, which nobody but this object holds.
+    // The address stays valid as long as `lines`, which only this object references.
     let base = lines.withBytes { UnsafeMutableRawPointer(mutating: $0.baseAddress!) }
     for (index, start) in starts.enumerated() {
       let next = index + 1 < starts.count ? nodes.baseAddress! + index + 1 : nil
@@ -57,7 +57,7 @@ final class HeaderLines: @unchecked Sendable {
     guard value.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else { return false }
     builder.append(name)
     if value.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) {
-      builder.append(";")  // how libcurl wants a field without a value spelled
+      builder.append(";")  // libcurl's spelling of a field without a value
     } else {
       builder.append(": ")
       builder.append(value)
@@ -72,7 +72,7 @@ final class HeaderLines: @unchecked Sendable {
   ]
 }
 
-/// What names in HTTP are made of.
+/// The syntax of names in HTTP.
 enum FieldSyntax {
   /// RFC 9110 §5.6.2.
   static func isToken(_ text: String) -> Bool {

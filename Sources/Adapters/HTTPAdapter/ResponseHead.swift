@@ -1,15 +1,16 @@
-/// The head of an answer, taken line by line: interim answers are forgotten, trailers left out.
+/// The head of a response, taken line by line. Interim responses (1xx) are dropped, trailers ignored.
 struct ResponseHead {
-  /// Of all heads together, interim ones included. Common servers send under 4 KiB and refuse more than 8 to 16.
+  /// Limit for all heads of one exchange together, interim ones included. Common servers send under 4 KiB and refuse
+  /// more than 8 to 16.
   static let maximumBytes = 64 << 10
 
   private(set) var status = 0
   private(set) var fields: [(name: String, value: String)] = []
-  /// The blank line of the final answer was seen.
+  /// The empty line that ends the final head was read.
   private(set) var isComplete = false
   private var bytes = 0
 
-  /// As announced, if it is a number.
+  /// `Content-Length`, if it is a number.
   var contentLength: Int? { fields.first { $0.name.lowercased() == "content-length" }.flatMap { Int($0.value) } }
 
   /// Takes one line; false if the head is too large.
@@ -22,7 +23,7 @@ struct ResponseHead {
     } else if line.allSatisfy({ $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }) {
       isComplete = status >= 200  // RFC 9110 §15.2: 1xx are interim
     } else if let first = line.first, first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") {
-      // A folded line (RFC 9112 §5.2) goes on with one space.
+      // A folded line (RFC 9112 §5.2) continues the field after one space.
       if let last = fields.indices.last { fields[last].value += " " + Self.trimmed(line[...]) }
     } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
       fields.append((Self.trimmed(line[..<colon]), Self.trimmed(line[(colon + 1)...])))
@@ -36,7 +37,7 @@ struct ResponseHead {
     fields = []
   }
 
-  /// Bytes that are not UTF-8 become U+FFFD: nothing here is decided by them.
+  /// Bytes that are not UTF-8 become U+FFFD: no decision depends on them.
   private static func trimmed(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
     func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D || byte == 0x0A }
     guard let first = bytes.firstIndex(where: { !isBlank($0) }), let last = bytes.lastIndex(where: { !isBlank($0) })

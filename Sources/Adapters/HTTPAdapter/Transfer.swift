@@ -4,14 +4,14 @@ internal import CCurl
 internal import Secrets
 internal import Synchronization
 
-/// One exchange on its way. The loop's thread alone touches it once it is started; anybody may cancel it.
+/// One exchange in progress. Once it is started only the loop's thread touches it, but any thread may cancel it.
 final class Transfer: @unchecked Sendable {
   let plan: TransferPlan
   private let clock: any AgentClock
   private let cancelled = Atomic(false)
   private var end: ((HTTPOutcome) -> Void)?
 
-  /// When the first byte of the request was about to leave; nil as long as nothing has.
+  /// When the first byte of the request was about to leave; nil until then.
   private(set) var sentAt: BootInstant?
   private var head = ResponseHead()
   private var body: SecretBuilder?
@@ -26,13 +26,13 @@ final class Transfer: @unchecked Sendable {
   func cancel() { cancelled.store(true, ordering: .releasing) }
   var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
 
-  /// Tells the outcome, once.
+  /// Resumes the caller with the outcome, once.
   func finish(_ outcome: HTTPOutcome) {
     end?(outcome)
     end = nil
   }
 
-  /// The outcome by what libcurl says, nil for a whole answer.
+  /// The outcome for libcurl's result; `failure` is nil for a complete response.
   func outcome(of failure: TransferFailure?) -> HTTPOutcome {
     guard let sentAt else {
       return isCancelled ? .notConnected(.other) : failure?.beforeSending ?? .notConnected(.other)
@@ -47,9 +47,9 @@ final class Transfer: @unchecked Sendable {
     return .unknown(isCancelled ? .cancelled : failure.afterSending)
   }
 
-  // MARK: what libcurl calls
+  // MARK: libcurl's callbacks
 
-  /// False keeps the request here.
+  /// False aborts the transfer before anything of the request is sent.
   fileprivate func aboutToSend() -> Bool {
     guard !isCancelled else { return false }
     sentAt = clock.boot()
@@ -68,14 +68,14 @@ final class Transfer: @unchecked Sendable {
       return false
     }
     if body == nil {
-      // The announced length, if any, saves growing; it is bounded by what may come at all.
+      // Reserving the announced length saves growing; the body limit bounds it.
       body = SecretBuilder(capacity: min(head.contentLength ?? bytes.count, plan.maximumResponseBytes))
     }
     body?.append(bytes)
     return true
   }
 
-  /// Hooks this transfer into its handle, which must not outlive it.
+  /// Registers this transfer's callbacks with its handle, which must not outlive it.
   func attach(to easy: UnsafeMutableRawPointer) -> CURLcode {
     ccurl_set_callbacks(
       easy, Unmanaged.passUnretained(self).toOpaque(),
@@ -94,6 +94,6 @@ final class Transfer: @unchecked Sendable {
     Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
   }
 
-  /// Any number but the count of the bytes ends the transfer.
+  /// Any return value but the byte count makes libcurl abort the transfer.
   private static func refusal(of bytes: UnsafeRawBufferPointer) -> Int { bytes.isEmpty ? 1 : 0 }
 }

@@ -2,15 +2,15 @@ internal import AgentPorts
 internal import CCurl
 internal import Glibc
 
-/// What libcurl said when a transfer failed.
+/// libcurl's report of a failed transfer.
 struct TransferFailure {
   let code: CURLcode
-  /// Of the connect that failed last; 0 if there was none.
+  /// errno of the last failed connect; 0 if none failed.
   let errno: Int32
-  /// libcurl's sentence. It is looked at and never told: it can hold names of hosts.
+  /// libcurl's message. It is matched and never shown: it can contain host names.
   let text: String
 
-  /// Nothing of the request has left.
+  /// Why nothing of the request was sent.
   var beforeSending: HTTPOutcome {
     switch code {
     case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .notConnected(.nameNotFound)
@@ -32,15 +32,15 @@ struct TransferFailure {
     }
   }
 
-  /// The peer went away during the handshake: a bad line, not a judgement on the server. OpenSSL has no code for it
-  /// that libcurl would hand on, so it is told by libcurl's words; other words mean `untrusted`, the careful side.
+  /// The peer closed during the handshake: a bad line, not a verdict on the server. libcurl has no code for it, so its
+  /// message decides; other wording counts as `untrusted`, the careful side.
   private var isLostHandshake: Bool {
     ["SSL_connect: ", "Recv failure", "Send failure", "unexpected eof"].contains { phrase in
       text.utf8.indices.contains { text.utf8[$0...].starts(with: phrase.utf8) }
     }
   }
 
-  /// Something may have left.
+  /// Why the outcome is unknown although something may have been sent.
   var afterSending: HTTPOutcome.LostResponse {
     switch code {
     case CURLE_OPERATION_TIMEDOUT: .timedOut

@@ -2,25 +2,25 @@ internal import AgentModel
 internal import AgentPorts
 internal import Secrets
 
-/// A request that was judged: everything libcurl will be told, in the form it takes.
+/// A request that passed all checks, in the form that libcurl takes.
 struct TransferPlan: Sendable {
   let url: HTTPURL
   let method: String
   let fields: HeaderLines
-  /// Sent with a `Content-Length`, also when it is empty; nil for methods that have none.
+  /// Sent with a `Content-Length`, also when it is empty; nil for methods without a body.
   let body: Secret?
   let connectTimeout: Int
   let timeout: Int
   let maximumResponseBytes: Int
-  /// As libcurl spells them: `sha256//…;sha256//…`.
+  /// In libcurl's spelling: `sha256//…;sha256//…`.
   let pins: String?
   let certificateAuthorities: String?
 
-  /// Why a request is not even begun.
+  /// Why a request is refused before anything is sent.
   struct Refusal: Error { let outcome: HTTPOutcome }
 
   static func make(_ request: HTTPRequest, certificateAuthorities: String?) -> Result<TransferPlan, Refusal> {
-    // Tokens travel here, so plain text stays on this machine, whoever wrote the URL.
+    // Requests carry tokens: plain `http` never leaves this machine, wherever the URL came from.
     guard let url = HTTPURL(request.url), url.scheme == .https || url.isLoopback else {
       return .failure(Refusal(outcome: .notConnected(.invalidURL)))
     }
@@ -28,11 +28,11 @@ struct TransferPlan: Sendable {
     else { return .failure(Refusal(outcome: .notConnected(.other))) }
     var pins: String?
     if !request.pins.isEmpty {
-      // A pin that can't be read matches nothing, and plain text proves no key: neither may pass as "no pin".
+      // An unreadable pin matches nothing, and plain text proves no key: neither may count as "no pin".
       pins = request.pins.filter(isPin).map { "sha256//" + $0.dropFirst("sha256/".count) }.joined(separator: ";")
       guard url.scheme == .https, pins?.isEmpty == false else { return .failure(Refusal(outcome: .untrusted)) }
     }
-    // RFC 9110 §8.6: a method that anticipates content tells its length even if that is 0.
+    // RFC 9110 §8.6: a method that anticipates content sends its length even if that is 0.
     let body = request.body ?? (["POST", "PUT", "PATCH"].contains(request.method) ? Secret(text: "") : nil)
     return .success(
       TransferPlan(
@@ -42,10 +42,10 @@ struct TransferPlan: Sendable {
         certificateAuthorities: certificateAuthorities))
   }
 
-  /// libcurl reads 0 as "for ever", and so would a negative number end.
+  /// libcurl reads 0 as no timeout, and a negative number would become 0.
   private static func milliseconds(_ time: Milliseconds) -> Int { Int(min(max(time.count, 1), 86_400_000)) }
 
-  /// `sha256/` and the base64 of 32 bytes (RFC 7469 §2.4). Anything else libcurl would take for a file's name.
+  /// `sha256/` and the base64 of 32 bytes (RFC 7469 §2.4). libcurl would take any other text for a file name.
   private static func isPin(_ pin: String) -> Bool {
     let digest = pin.utf8.dropFirst("sha256/".utf8.count)
     return pin.hasPrefix("sha256/") && digest.count == 44 && digest.last == UInt8(ascii: "=")

@@ -1,16 +1,16 @@
 public import AgentPorts
 internal import Glibc
 
-/// An anchor as a small file a database, outside the state directory, so that restoring that directory alone is
-/// noticed: `$XDG_CONFIG_HOME/lanyard/anchors/<id in hex>`.
+/// A rollback anchor in a small file for each database: `$XDG_CONFIG_HOME/lanyard/anchors/<id in hex>`. It lies outside
+/// the state directory, so that the agent notices if only that directory is restored.
 public struct AnchorFile: RollbackAnchor {
   private let directory: String
 
-  /// - Parameter directory: made with mode 0700 when the first anchor is written.
+  /// - Parameter directory: created with mode 0700 when the first anchor is written.
   public init(directory: String) { self.directory = directory }
 
   private static let heading = "lanyard-anchor-1 "
-  /// The heading, 20 digits, a newline; one byte more tells a longer file.
+  /// Magic, 20 digits, a newline; one byte more detects a longer file.
   private static let longest = heading.utf8.count + 22
 
   public func sequence(databaseID: [UInt8]) throws(KeySourceFailure) -> UInt64? {
@@ -26,11 +26,11 @@ public struct AnchorFile: RollbackAnchor {
   }
 
   public func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) {
-    // Never back: the anchor is the highest that was ever seen.
+    // The anchor never goes back: it is the highest count that was ever written.
     do throws(KeySourceFailure) {
       if let known = try self.sequence(databaseID: databaseID), known >= sequence { return }
     } catch .damaged {
-      // A new one is better than none.
+      // A damaged anchor is replaced.
     }
     try makeDirectory(directory)
     var text = Self.heading + String(sequence) + "\n"

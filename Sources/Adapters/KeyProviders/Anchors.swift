@@ -1,14 +1,14 @@
 public import AgentPorts
 
-/// Several anchors as one: the highest witness counts, and one that can't be asked is left out.
+/// Several anchors as one: the highest count wins, and anchors that cannot be read are skipped.
 ///
-/// A damaged anchor counts no more than a deleted one, since whoever can do the one can do the other.
+/// A damaged anchor counts as absent: an attacker who can damage it can also delete it.
 public struct Anchors: RollbackAnchor {
   private let anchors: [any RollbackAnchor]
 
   public init(_ anchors: [any RollbackAnchor]) { self.anchors = anchors }
 
-  /// Throws only if none of them can be asked.
+  /// Throws only if no anchor can be read.
   public func sequence(databaseID: [UInt8]) throws(KeySourceFailure) -> UInt64? {
     var highest: UInt64?
     try forEach { (anchor) throws(KeySourceFailure) in
@@ -18,7 +18,7 @@ public struct Anchors: RollbackAnchor {
     return highest
   }
 
-  /// Throws only if none of them took it.
+  /// Throws only if no anchor could be written.
   public func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) {
     try forEach { (anchor) throws(KeySourceFailure) in try anchor.advance(databaseID: databaseID, to: sequence) }
   }

@@ -1,9 +1,11 @@
 public import AgentPorts
 internal import Synchronization
 
-/// An anchor that takes its time, told behind the back of whoever commits: the newest count, when it has taken the last.
+/// Writes to a slow anchor in the background, so that a commit does not wait: always the newest count, one write at a
+/// time.
 ///
-/// What it is not told any more when the agent ends makes it a witness of a little less, and never a false one.
+/// A count that is lost because the agent ends leaves the anchor behind the store. That is safe: a lower anchor raises
+/// no false alarm.
 public final class AsyncRollbackAnchor: RollbackAnchor {
   private let anchor: any RollbackAnchor
   private let start: @Sendable (@escaping @Sendable () -> Void) -> Void
@@ -14,7 +16,7 @@ public final class AsyncRollbackAnchor: RollbackAnchor {
   }
   private let state = Mutex(State())
 
-  /// - Parameter start: does a piece of work that may block for some seconds, soon and elsewhere.
+  /// - Parameter start: runs a piece of work that may block for some seconds, soon and on another thread.
   public init(_ anchor: any RollbackAnchor, start: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
     self.anchor = anchor
     self.start = start
@@ -24,7 +26,7 @@ public final class AsyncRollbackAnchor: RollbackAnchor {
     try anchor.sequence(databaseID: databaseID)
   }
 
-  /// Never throws: whether it could be told is known too late.
+  /// Never throws: the result of the write comes too late for the caller.
   public func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) {
     let mustStart = state.withLock { state -> Bool in
       state.newest = (databaseID, sequence)

@@ -2,7 +2,7 @@ internal import AgentPorts
 internal import CPlatform
 internal import Glibc
 
-/// Opens a plain file of this user that grants nothing to others; nil if there is none.
+/// Opens a regular file that this user owns and that grants nothing to others; nil if it does not exist.
 func openPrivately(_ path: String) throws(KeySourceFailure) -> Int32? {
   let file = lanyard_open_private_file(path, O_RDONLY)
   switch -file {
@@ -26,9 +26,9 @@ func readAll(_ file: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int? 
   return count
 }
 
-/// Writes a file of mode 0600 that is whole and on the disk when this returns, or not there.
+/// Writes a file of mode 0600 atomically: it is complete and on the disk when this returns, or absent.
 ///
-/// - Parameter replacing: whether a file of that name may be replaced; if not, it stays and this throws.
+/// - Parameter replacing: whether an existing file of that name may be replaced; if not, it stays and this throws.
 func writeDurably(
   _ bytes: UnsafeRawBufferPointer, to path: String, replacing: Bool
 ) throws(KeySourceFailure) {
@@ -38,7 +38,7 @@ func writeDurably(
   defer { close(directory) }
   let name = String(path[path.index(after: slash)...])
   let temporary = name + ".new"
-  // What a crash left behind; nobody else writes here.
+  // A temporary file that a crash left behind; only this process writes here.
   unlinkat(directory, temporary, 0)
   let file = openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
   guard file >= 0 else { throw .unavailable }
@@ -51,7 +51,7 @@ func writeDurably(
     guard renameat(directory, temporary, directory, name) == 0 else { throw .unavailable }
     isPlaced = true
   } else {
-    // A second name, which fails if there is one already; then the first one goes.
+    // Links a second name, which fails if that name exists, then removes the first.
     guard linkat(directory, temporary, directory, name, 0) == 0 else { throw .unavailable }
   }
   guard fsync(directory) == 0 else { throw .unavailable }

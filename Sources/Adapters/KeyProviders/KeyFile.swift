@@ -3,11 +3,11 @@ internal import CPlatform
 internal import Glibc
 public import Secrets
 
-/// A key in a file of mode 0600: protection against copies of the database alone, and against nobody who can read
-/// this user's files. `agent.status` says so.
+/// A key in a file of mode 0600. It protects copies of the database alone, and nothing from a process that can read
+/// this user's files; `agent.status` reports it so.
 ///
-/// The layout: 8 bytes `LNYDKEY` and a version, 32 bytes of key, 8 bytes of the SHA-256 of what stands before, so that
-/// a damaged file and a wrong key are two things.
+/// Layout: 7 bytes `LNYDKEY` and a version byte, 32 bytes of key, then the first 8 bytes of the SHA-256 of all before,
+/// so that a damaged file is not taken for a wrong key.
 public struct KeyFile: KeySource {
   public let protection = "keyFile"
   private let path: String
@@ -22,7 +22,7 @@ public struct KeyFile: KeySource {
   public func key() throws(KeySourceFailure) -> SealingKey? {
     guard let file = try openPrivately(path) else { return nil }
     defer { close(file) }
-    // One byte more than there should be, to notice a file that is longer.
+    // One byte more than the layout has, to detect a longer file.
     let content = try SecretBytes(capacity: Self.byteCount + 1) { (buffer) throws(KeySourceFailure) -> Int in
       guard let count = readAll(file, into: buffer) else { throw .unavailable }
       return count
@@ -41,7 +41,7 @@ public struct KeyFile: KeySource {
     guard unlink(path) == 0 || errno == ENOENT else { throw .unavailable }
   }
 
-  /// Throws `unavailable` if there is a key already: a key that something may be sealed under is never replaced.
+  /// Throws `unavailable` if the file exists: a key that may have sealed something is never replaced.
   public func createKey() throws(KeySourceFailure) -> SealingKey {
     let key = SealingKey.random()
     var content = SecretBuilder(capacity: Self.byteCount)

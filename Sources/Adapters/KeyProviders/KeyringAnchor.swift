@@ -2,11 +2,12 @@ public import AgentPorts
 internal import CPlatform
 internal import Glibc
 
-/// An anchor in the kernel's user keyring: lasts until the machine restarts, and no copy of files brings it back.
+/// A rollback anchor in the kernel's user keyring: it lasts until the machine restarts, and no copy of files restores
+/// it.
 public struct KeyringAnchor: RollbackAnchor {
   private let prefix: String
 
-  /// - Parameter prefix: begins the key's name; the database's id ends it.
+  /// - Parameter prefix: of the key's description; the database's id follows it.
   public init(prefix: String = "lanyard:") { self.prefix = prefix }
 
   public func sequence(databaseID: [UInt8]) throws(KeySourceFailure) -> UInt64? {
@@ -25,7 +26,7 @@ public struct KeyringAnchor: RollbackAnchor {
     do throws(KeySourceFailure) {
       if let known = try self.sequence(databaseID: databaseID), known >= sequence { return }
     } catch .damaged {
-      // A new one is better than none.
+      // A damaged anchor is replaced.
     }
     let result = withUnsafeBytes(of: sequence.littleEndian) { bytes in
       lanyard_keyring_write(name(databaseID), bytes.baseAddress, bytes.count)

@@ -3,29 +3,30 @@ internal import CPlatform
 internal import Glibc
 public import Secrets
 
-/// A key that the service manager hands over (systemd.exec(5), Credentials): sealed to the machine or its TPM as long as
-/// the service does not run, and readable by nobody else while it does.
+/// A key from the service manager (systemd.exec(5), Credentials): sealed to the machine or its TPM while the service is
+/// stopped, and readable only by the service while it runs.
 ///
-/// Exactly 32 bytes are the key. Something longer, such as text from a password manager, is hashed to one. Shorter ones
-/// could be guessed. Only an administrator makes credentials: `createKey` never does.
+/// Exactly 32 bytes are the key itself. Longer credentials, such as text from a password manager, are hashed to one;
+/// shorter ones are refused, since they could be guessed. Only an administrator creates credentials: `createKey` always
+/// throws.
 public struct SystemdCredential: KeySource {
   public let protection = "systemdCredential"
-  /// As `LoadCredential=`, `LoadCredentialEncrypted=` and `SetCredentialEncrypted=` name it.
+  /// The credential's name in `LoadCredential=`, `LoadCredentialEncrypted=` and `SetCredentialEncrypted=`.
   public static let name = "lanyard.key"
 
-  /// Longer than any key, and shorter than the credential that systemd would refuse.
+  /// Longer than any key, and below systemd's own limit.
   private static let longest = 64 << 10
 
   private let directory: String?
 
-  /// - Parameter directory: `$CREDENTIALS_DIRECTORY`; nil where the service manager gave none.
+  /// - Parameter directory: `$CREDENTIALS_DIRECTORY`; nil if the service manager set none.
   public init(directory: String?) { self.directory = directory }
 
   public func key() throws(KeySourceFailure) -> SealingKey? {
     guard let directory, directory.hasPrefix("/") else { return nil }
     guard let file = try openCredential(directory + "/" + Self.name) else { return nil }
     defer { close(file) }
-    // One byte more than there may be, to notice one that is longer.
+    // One byte more than the limit, to detect a longer credential.
     let content = Secret(
       try SecretBytes(capacity: Self.longest + 1) { (buffer) throws(KeySourceFailure) -> Int in
         guard let count = readAll(file, into: buffer) else { throw .unavailable }
@@ -39,10 +40,10 @@ public struct SystemdCredential: KeySource {
 
   public func createKey() throws(KeySourceFailure) -> SealingKey { throw .unavailable }
 
-  /// A file of the service manager's or of this user's that only this user, and who may be root, can read. systemd sets
-  /// mode 0400, or 0440 where the access is by an ACL.
+  /// Opens a file that belongs to the service manager or to this user and that only this user and root can read.
+  /// systemd sets mode 0400, or 0440 where an ACL grants the access.
   private func openCredential(_ path: String) throws(KeySourceFailure) -> Int32? {
-    // Non-blocking, so that a FIFO in its place can't hold us.
+    // Non-blocking, so that a FIFO at this path cannot block the agent.
     let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard file >= 0 else {
       switch errno {
@@ -65,7 +66,7 @@ public struct SystemdCredential: KeySource {
   /// The secret is the message and not the key of the hash: it may be longer than a key.
   private static func hash(_ secret: Secret) -> SealingKey? {
     let domain = SecretBytes(capacity: SealingKey.byteCount) { target in
-      // A public key: it only keeps this hash from being another one.
+      // A public key, which separates this hash from other uses.
       let label = Array("lanyard systemd credential 1".utf8)
       target.initializeMemory(as: UInt8.self, repeating: 0)
       target.copyBytes(from: label)

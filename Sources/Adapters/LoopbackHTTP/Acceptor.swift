@@ -1,21 +1,21 @@
 import Glibc
 import Synchronization
 
-/// The work of the accepting thread.
+/// The loop of the accepting thread.
 final class Acceptor: Sendable {
-  /// With no descriptors left `accept` fails at once while connections wait: pause instead of spinning.
+  /// With no descriptors left, `accept` fails at once while connections wait: pause instead of spinning.
   private static let exhaustedPauseMilliseconds: Int64 = 100
 
   private let sockets: Mutex<[ListeningSocket]>
   private let stop: StopSignal
-  private let threads: Threads
+  private let threads: ListenerThreads
   private let maximumBodyBytes: Int
   private let handler: LoopbackListener.Handler
 
   init(
     sockets: [ListeningSocket],
     stop: StopSignal,
-    threads: Threads,
+    threads: ListenerThreads,
     maximumBodyBytes: Int,
     handler: @escaping LoopbackListener.Handler
   ) {
@@ -26,7 +26,8 @@ final class Acceptor: Sendable {
     self.handler = handler
   }
 
-  /// Accepts until the stop; the sockets are closed when it returns, so the port is free before the thread is joined.
+  /// Accepts until the stop; closes the sockets before it returns, so that the port is free before the thread is
+  /// joined.
   func run() {
     let sockets = sockets.withLock { held in
       defer { held = [] }
@@ -42,7 +43,7 @@ final class Acceptor: Sendable {
     switch number {
     case 0...: serve(Descriptor(owning: number))
     case -EMFILE, -ENFILE, -ENOMEM, -ENOBUFS: _ = stop.wait(milliseconds: Self.exhaustedPauseMilliseconds)
-    default: break  // none waits
+    default: break  // no connection waits
     }
   }
 

@@ -2,11 +2,11 @@ import Glibc
 
 /// One accepted connection: read a request, ask the handler, perform its reply, close.
 struct Connection: ~Copyable {
-  /// A person's browser and a local client send at once; whoever is slower than this holds a thread for nothing.
+  /// A browser and a local client send at once; a slower peer would hold a thread.
   static let requestMilliseconds: Int64 = 10_000
-  /// How long a peer that does not read its answer is borne.
+  /// How long a peer may leave its response unread.
   static let writeMilliseconds: Int64 = 10_000
-  /// How long the peer's own end is awaited after the answer, so that the kernel's RST does not overtake it.
+  /// How long to wait for the peer to close after the response, so that the kernel's RST does not overtake it.
   static let lingerMilliseconds: Int64 = 1_000
 
   let descriptor: Descriptor
@@ -91,8 +91,8 @@ struct Connection: ~Copyable {
     milliseconds <= 0 || stop.wait(milliseconds: Int64(milliseconds)) == .timedOut
   }
 
-  /// Reads and forgets until the peer ends, the listener stops or the time is over. What is unread when a socket is
-  /// closed makes the kernel send RST, which can destroy an answer that the peer has not read yet.
+  /// Reads and discards until the peer closes, the listener stops or the time is over. If unread bytes remain when a
+  /// socket is closed, the kernel sends RST, which can destroy a response that the peer has not read yet.
   private func awaitPeer(milliseconds: Int64) {
     let deadline = milliseconds < 0 ? nil : Elapsed.now() + milliseconds
     var chunk = [UInt8](repeating: 0, count: 16 * 1024)

@@ -1,8 +1,8 @@
 import CPlatform
 import Glibc
 
-/// A file descriptor with one owner; closed when the owner goes. Whoever makes one makes it close-on-exec and
-/// non-blocking from its first moment: the agent starts browsers and prompters meanwhile.
+/// A file descriptor with one owner; closed with its owner. Its creator makes it close-on-exec and non-blocking
+/// atomically: the agent starts browsers and pinentry meanwhile.
 struct Descriptor: ~Copyable, Sendable {
   let number: Int32
 
@@ -11,7 +11,7 @@ struct Descriptor: ~Copyable, Sendable {
   deinit { close(number) }
 }
 
-/// A flag that can be waited for together with sockets: once raised it stays raised and wakes every waiter.
+/// A flag that a thread can wait for together with sockets: once raised, it stays raised and wakes every waiter.
 final class StopSignal: Sendable {
   private let event: Descriptor
 
@@ -21,12 +21,12 @@ final class StopSignal: Sendable {
     event = Descriptor(owning: number)
   }
 
-  /// Nobody drains the event, so it stays readable for all threads that poll it now or later.
+  /// The event is never drained, so it stays readable for all threads that poll it now or later.
   func raise() { lanyard_eventfd_signal(event.number) }
 
   enum Wakeup { case ready, stopped, timedOut }
 
-  /// Blocks until one of the descriptors has one of `events`, the flag is raised, or the time is over (-1: never).
+  /// Blocks until a descriptor has one of `events`, the flag is raised, or the time is over (-1: never).
   func wait(for descriptors: [Int32] = [], events: Int32 = 0, milliseconds: Int64 = -1) -> Wakeup {
     let deadline = milliseconds < 0 ? nil : Elapsed.now() + milliseconds
     while true {

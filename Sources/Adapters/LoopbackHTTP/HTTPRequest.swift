@@ -1,4 +1,4 @@
-/// One request as it was received: nothing in it is decoded but the framing.
+/// One request as it was received: only the framing is decoded.
 public struct HTTPRequest: Sendable {
   public var method: String
   /// The path as sent, still percent-encoded, without the query.
@@ -35,39 +35,18 @@ public struct HTTPRequest: Sendable {
     self.init(method: method, path: target.path, query: target.query, headers: host + headers, body: body)
   }
 
-  /// A form sent as a browser or an OAuth client sends it.
-  public static func postForm(
-    _ url: String,
-    _ fields: [(name: String, value: String)],
-    headers: [(name: String, value: String)] = []
-  ) -> HTTPRequest {
-    let type = (name: "Content-Type", value: "application/x-www-form-urlencoded")
-    return HTTPRequest(
-      method: "POST", url: url, headers: headers + [type], body: Array(FormEncoding.encode(fields).utf8))
-  }
-
   public static func get(_ url: String, headers: [(name: String, value: String)] = []) -> HTTPRequest {
     HTTPRequest(method: "GET", url: url, headers: headers)
   }
 
-  /// The first header of that name, in any case of letters.
+  /// The first header of that name, case-insensitive.
   public func header(_ name: String) -> String? {
     headers.first { $0.name.equalsIgnoringCase(name) }?.value
-  }
-
-  /// The query's members in order; a name sent twice is there twice.
-  public var queryItems: [(name: String, value: String)] { FormEncoding.decode(query) }
-
-  /// The members of a form body in order, or nothing if the body is not declared to be a form.
-  public var formItems: [(name: String, value: String)] {
-    guard let type = header("Content-Type"), type.mediaType.equalsIgnoringCase("application/x-www-form-urlencoded")
-    else { return [] }
-    return FormEncoding.decode(body)
   }
 }
 
 extension HTTPRequest: CustomStringConvertible {
-  // A request carries codes and tokens: its shape may be logged, its text never.
+  // A request carries codes and tokens: the description shows its shape, never its text.
   public var description: String { "\(method) \(path) body=\(body.count)" }
 }
 
@@ -98,15 +77,10 @@ struct RequestTarget {
 }
 
 extension String {
-  /// ASCII letters of either case are one; everything else is compared as it is.
+  /// Compares ASCII letters case-insensitively and everything else exactly.
   func equalsIgnoringCase(_ other: String) -> Bool {
     utf8.count == other.utf8.count
       && zip(utf8, other.utf8).allSatisfy { $0.lowercasedASCII == $1.lowercasedASCII }
-  }
-
-  /// `text/html; charset=utf-8` without its parameters.
-  var mediaType: String {
-    String(prefix { $0 != ";" && $0 != " " && $0 != "\t" })
   }
 }
 

@@ -1,4 +1,4 @@
-/// An answer to be sent. Framing headers (`Content-Length`, `Connection`) are the listener's.
+/// A response to be sent. The listener adds the framing headers (`Content-Length`, `Connection`).
 public struct HTTPResponse: Sendable {
   public var status: Int
   public var headers: [(name: String, value: String)]
@@ -26,7 +26,7 @@ public struct HTTPResponse: Sendable {
     HTTPResponse(status: status, headers: [("Location", location)])
   }
 
-  /// The first header of that name, in any case of letters.
+  /// The first header of that name, case-insensitive.
   public func header(_ name: String) -> String? {
     headers.first { $0.name.equalsIgnoringCase(name) }?.value
   }
@@ -37,14 +37,14 @@ extension HTTPResponse: CustomStringConvertible {
 }
 
 extension HTTPResponse {
-  /// The answer's bytes. Every connection carries one exchange, so `Connection: close` is always said.
+  /// The response's bytes. Every connection carries one exchange, so `Connection: close` is always sent.
   func serialized(announcing length: Int? = nil, sendingBody: Bool = true, lengthKnown: Bool = true) -> [UInt8] {
     var head = "HTTP/1.1 \(status) \(Self.reason(status))\r\n"
     for (name, value) in headers
     where !name.equalsIgnoringCase("Content-Length") && !name.equalsIgnoringCase("Connection") {
       head += "\(name.withoutLineBreaks): \(value.withoutLineBreaks)\r\n"
     }
-    // RFC 9110 section 8.6: neither 1xx nor 204 has a Content-Length; a 304 would have to tell that of the 200.
+    // RFC 9110 section 8.6: 1xx and 204 have no Content-Length; that of a 304 would be the length of the 200.
     let mayHaveBody = status >= 200 && status != 204 && status != 304
     if mayHaveBody && lengthKnown { head += "Content-Length: \(length ?? body.count)\r\n" }
     head += "Connection: close\r\n\r\n"
@@ -86,7 +86,7 @@ extension HTTPResponse {
 }
 
 extension String {
-  /// RFC 9110 section 5.5: CR, LF and NUL in a field would let a value end the head; a space stands in for each.
+  /// RFC 9110 section 5.5: CR, LF and NUL in a value would end the field; a space replaces each.
   var withoutLineBreaks: String {
     guard utf8.contains(where: { $0 == 0x0D || $0 == 0x0A || $0 == 0 }) else { return self }
     return String(decoding: utf8.map { $0 == 0x0D || $0 == 0x0A || $0 == 0 ? 0x20 : $0 }, as: UTF8.self)

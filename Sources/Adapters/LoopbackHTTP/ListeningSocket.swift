@@ -1,12 +1,12 @@
 import CPlatform
 import Glibc
 
-/// A socket that accepts connections on one loopback address; closed when the last reference goes.
+/// A listening socket on one loopback address; closed with the last reference.
 final class ListeningSocket: Sendable {
   let descriptor: Descriptor
   let port: UInt16
 
-  /// One more than the bound of connections may wait; a full queue makes the kernel delay the peer, not refuse it.
+  /// Connections that may wait for `accept`. When the queue is full, the kernel delays the peer instead of refusing it.
   private static let backlog: Int32 = 64
 
   init(address: LoopbackAddress.Address, port: UInt16) throws(LoopbackError) {
@@ -22,9 +22,9 @@ final class ListeningSocket: Sendable {
     address: LoopbackAddress.Address,
     port: UInt16
   ) throws(LoopbackError) -> UInt16 {
-    // With this bind passes over connections in TIME_WAIT, if they had it too, but never over a listening socket: a busy
-    // port is still told, by bind or (where both asked for it and neither listened yet) by listen. Where any port will
-    // do it comes after bind: two sockets that ask for it before could be given the same one.
+    // With SO_REUSEADDR, bind ignores connections in TIME_WAIT if they had it too, but never a listening socket: a busy
+    // port still fails, in bind or (if both sockets set it and neither listened yet) in listen. For port 0 it is set
+    // after bind, since two sockets that set it before could get the same port.
     if port != 0 { allowReuse(number) }
     guard address.withSocketAddress(port: port, { bind(number, $0, $1) }) == 0 else {
       throw failure("bind", port: port)
@@ -39,7 +39,7 @@ final class ListeningSocket: Sendable {
     setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
   }
 
-  /// The next connection's descriptor number, or the errno negated: `-EAGAIN` if none waits.
+  /// The descriptor of the next connection, or a negative errno: `-EAGAIN` if none waits.
   func accept() -> Int32 { lanyard_accept4(descriptor.number) }
 
   private static func failure(_ call: String, port: UInt16) -> LoopbackError {
@@ -55,7 +55,7 @@ final class ListeningSocket: Sendable {
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
     return withUnsafeMutablePointer(to: &storage) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getsockname(number, $0, &length) }
-      // sin_port and sin6_port stand at the same place.
+      // `sin_port` and `sin6_port` have the same offset.
       return pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { UInt16(bigEndian: $0.pointee.sin_port) }
     }
   }
@@ -85,10 +85,10 @@ extension LoopbackAddress.Address {
 }
 
 extension ListeningSocket {
-  /// How often another port is tried when any will do and its other half is taken.
+  /// Attempts to find a port that is free in both families.
   private static let attempts = 16
 
-  /// The sockets of one host: one, or for `localhost` one of each family on the same port.
+  /// The sockets of one host: one, or for `localhost` one for each family on the same port.
   static func open(host: String, port: UInt16) throws(LoopbackError) -> [ListeningSocket] {
     let addresses = LoopbackAddress.addresses(of: host)
     guard let primary = addresses.first else { throw .notLoopback(host: host) }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// The hosts that stay on this machine.
+/// Hosts that stay on this machine.
 public enum LoopbackAddress {
   /// Whether a host, as it stands in a URL, is 127.0.0.0/8, `::1` (with or without brackets) or `localhost`.
   public static func isLoopback(host: String) -> Bool { !addresses(of: host).isEmpty }
@@ -29,8 +29,8 @@ public enum LoopbackAddress {
     var family: Int32 { if case .v4 = self { AF_INET } else { AF_INET6 } }
   }
 
-  /// What to listen on for `host`. `localhost` is both families: a browser tries either, and a port of which somebody
-  /// else holds one half would hand that one the authorization code.
+  /// The addresses to listen on for `host`. `localhost` is both families, since a browser tries either: another program
+  /// on the other family's port would receive the authorization code.
   static func addresses(of host: String) -> [Address] {
     if host.equalsIgnoringCase("localhost") { return [.v4(0x7F00_0001), .v6] }
     if host == "::1" || host == "[::1]" { return [.v6] }
@@ -38,7 +38,7 @@ public enum LoopbackAddress {
     guard parts.count == 4 else { return [] }
     var address: UInt32 = 0
     for part in parts {
-      // Canonical decimal only: `0177.0.0.1` and `127.1` mean different hosts to different parsers.
+      // Canonical decimal only: different parsers read `0177.0.0.1` and `127.1` as different hosts.
       guard let byte = UInt8(part), String(byte) == part else { return [] }
       address = address << 8 | UInt32(byte)
     }

@@ -1,12 +1,12 @@
-/// Why a listener could not begin.
+/// Why a listener could not start.
 public enum LoopbackError: Error, Equatable, Sendable {
   /// The host is neither in 127.0.0.0/8 nor `::1` nor `localhost`.
   case notLoopback(host: String)
-  /// Another socket listens there. RFC 8252 section 8.3: never fall back to a port somebody else holds.
+  /// Another socket listens on the port. RFC 8252 section 8.3: never share a port with another program.
   case portBusy(UInt16)
-  /// The system does not let this user listen on this port (below 1024).
+  /// This user may not listen on this port (below 1024).
   case notPermitted(UInt16)
-  /// Any other failure, by the call that failed and its errno.
+  /// Any other failure: the call and its errno.
   case system(call: String, errno: Int32)
 }
 

@@ -13,15 +13,15 @@ public final class LoopbackListener: Sendable {
   /// Runs on the connection's own thread, so calls overlap.
   public typealias Handler = @Sendable (HTTPRequest) -> HTTPReply
 
-  /// Threads served at once; a connection beyond it is told 503. A browser opens six to a host.
+  /// Connections served at once; a connection beyond it is answered 503. A browser opens six to a host.
   public static let maximumConnections = 64
 
-  /// The port listened on, also where any was asked for.
+  /// The port it listens on, also if port 0 was asked for.
   public let port: UInt16
   private let stopSignal: StopSignal
-  private let threads: Threads
+  private let threads: ListenerThreads
 
-  /// Listens at once.
+  /// Listens as soon as this returns.
   ///
   /// - Parameters:
   ///   - host: an address in 127.0.0.0/8, `::1`, or `localhost`, which means both families on one port.
@@ -45,7 +45,7 @@ public final class LoopbackListener: Sendable {
   ) throws(LoopbackError) {
     let sockets = try ListeningSocket.open(host: host, port: port)
     let stopSignal = try StopSignal()
-    let threads = Threads()
+    let threads = ListenerThreads()
     self.port = sockets[0].port
     self.stopSignal = stopSignal
     self.threads = threads
@@ -59,13 +59,13 @@ public final class LoopbackListener: Sendable {
     guard threads.start({ acceptor.run() }) else { throw .system(call: "pthread_create", errno: EAGAIN) }
   }
 
-  /// Frees the port and ends every connection; an answer that is being sent is still sent. Returns when all threads
-  /// have ended. A handler may call it, too: its own thread is then not waited for.
+  /// Closes the port and every connection; a response that is being sent is still sent. Returns when all threads have
+  /// ended. A handler may call it: its own thread is not waited for.
   public func stop() {
     stopSignal.raise()
     threads.join()
   }
 
-  // Without waiting: the last reference may be let go by one of the listener's own threads.
+  // Without `join`: one of the listener's own threads may release the last reference.
   deinit { stopSignal.raise() }
 }

@@ -1,18 +1,19 @@
-/// Reads one request out of bytes that may come in any pieces. Pure: the socket is somebody else's.
+/// Parses one request from bytes that come in any pieces. Pure: the caller owns the socket.
 ///
 /// Strict where leniency has been a hole (RFC 9112 section 11.2): bare LF, folded lines, a space before the colon,
 /// two lengths, a length together with a transfer coding, are all refused.
 struct RequestReader {
   enum Progress {
     case needsMore
-    /// The head is whole and the client waits for a word before it sends the body (RFC 9110 section 10.1.1).
+    /// The head is complete, and the client waits for `100 Continue` before it sends the body (RFC 9110 section
+    /// 10.1.1).
     case expectsContinue
     case request(HTTPRequest)
-    /// The status to answer with before closing.
+    /// The status to respond with before closing.
     case refused(Int)
   }
 
-  /// A browser's head with cookies is 1 to 4 KiB; an authorization response with a JWT stays below 8.
+  /// A browser's head with cookies takes 1 to 4 KiB; an authorization response with a JWT stays below 8.
   static let maximumHeadBytes = 16 * 1024
   static let maximumHeaders = 100
 
@@ -49,12 +50,12 @@ struct RequestReader {
   private mutating func bodyProgress() -> Progress {
     guard let head, buffer.count >= head.bodyBytes else { return .needsMore }
     var request = head.request
-    // One request a connection: what a client sends beyond it is never read as a second one.
+    // One request for each connection: bytes beyond it are never read as a second one.
     request.body = Array(buffer[..<head.bodyBytes])
     return .request(request)
   }
 
-  /// The index after CR LF CR LF, searched from where the last search ended.
+  /// The index after CR LF CR LF; each search continues where the last one ended.
   private mutating func endOfHead() -> Int? {
     var index = max(searched, 3)
     while index < buffer.count {
@@ -125,7 +126,8 @@ extension RequestReader {
   private static func bodyLength(of request: HTTPRequest) throws(Refusal) -> Int {
     let lengths = request.headers.filter { $0.name.equalsIgnoringCase("Content-Length") }
     if request.header("Transfer-Encoding") != nil {
-      // RFC 9112 section 6.1: both together are an attempt to smuggle; a coding alone is asked for as a length.
+      // RFC 9112 section 6.1: both together are an attempt to smuggle; for a coding alone the client is asked for a
+      // length.
       throw Refusal(status: lengths.isEmpty ? 411 : 400)
     }
     guard let first = lengths.first else { return 0 }
@@ -134,8 +136,8 @@ extension RequestReader {
     return Int(first.value) ?? Int.max
   }
 
-  /// A page of another site may be made to resolve to 127.0.0.1 (DNS rebinding): its requests carry its own name in
-  /// Host, so a listener on loopback answers loopback names only.
+  /// DNS rebinding can make the name of another site resolve to 127.0.0.1. Its requests carry that name in Host, so a
+  /// listener on loopback answers loopback names only.
   private static func checkHost(_ request: HTTPRequest, authority: String?, isRequired: Bool) throws(Refusal) {
     let hosts = request.headers.filter { $0.name.equalsIgnoringCase("Host") }
     guard hosts.count == 1 || hosts.isEmpty && !isRequired else { throw Refusal(status: 400) }

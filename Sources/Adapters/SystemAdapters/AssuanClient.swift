@@ -2,14 +2,14 @@ internal import CPlatform
 internal import Glibc
 internal import Secrets
 
-/// The client's side of the Assuan protocol, as far as a pinentry speaks it: lines, each answered by `OK` or `ERR`, with
-/// `D` lines of percent-coded data before them (the Assuan manual, §1.2).
+/// The client's side of the Assuan protocol, as far as pinentry uses it: each command line is answered by `OK` or
+/// `ERR`, with `D` lines of percent-coded data before it (the Assuan manual, §1.2).
 struct AssuanClient {
   enum Failure: Error { case cancelled, timedOut, broken, refused }
 
-  /// The protocol allows 1,000 bytes to a line.
+  /// The protocol's limit for a line: 1,000 bytes.
   static let longestLine = 1024
-  /// Answers, comments and status lines to one command: more is no conversation.
+  /// Limit of data, comment and status lines in one response.
   private static let mostLines = 64
   /// GPG_ERR_TIMEOUT, GPG_ERR_CANCELED, GPG_ERR_NOT_CONFIRMED, GPG_ERR_FULLY_CANCELED.
   private static let (timeout, refusals) = (62, [99, 114, 198])
@@ -31,7 +31,7 @@ struct AssuanClient {
 
   mutating func greeting() throws(Failure) { try answer { (_) in } }
 
-  /// Sets something that a pinentry may not know; then it does without.
+  /// Sets an option that some pinentry programs do not know; a refusal is ignored.
   mutating func offer(_ command: String, _ value: String) throws(Failure) {
     try send(command + (command.hasPrefix("OPTION") ? "=" : " ") + Self.coded(value))
     do throws(Failure) {
@@ -41,7 +41,7 @@ struct AssuanClient {
     }
   }
 
-  /// What the person types.
+  /// Prompts, and returns what the person typed.
   mutating func typed() throws(Failure) -> Secret {
     try send("GETPIN")
     var typed = SecretBuilder(capacity: Self.longestLine)
@@ -51,7 +51,7 @@ struct AssuanClient {
 
   // MARK: lines
 
-  /// Reads up to the end of an answer, and hands out its data.
+  /// Reads to the end of a response, and passes its data to `receive`.
   private mutating func answer(_ data: (UnsafeRawBufferPointer) -> Void) throws(Failure) {
     for _ in 0..<Self.mostLines {
       let line = try line()
@@ -59,7 +59,7 @@ struct AssuanClient {
       if line.starts(with: "D ".utf8) {
         data(UnsafeRawBufferPointer(rebasing: line[2...]))
       } else if line.starts(with: "ERR ".utf8) {
-        // The lower 16 bits are the error, the upper ones tell whose it is.
+        // The lower 16 bits are the error code, the upper ones its source.
         let digits = line[4...].prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
         let code = (Int(String(decoding: digits, as: UTF8.self)) ?? 0) & 0xFFFF
         throw code == Self.timeout ? .timedOut : Self.refusals.contains(code) ? .cancelled : .refused
@@ -70,7 +70,7 @@ struct AssuanClient {
     throw .broken
   }
 
-  /// The next line, where it was read to.
+  /// The next line, as a range of the buffer.
   private mutating func line() throws(Failure) -> UnsafeRawBufferPointer {
     while true {
       let unread = UnsafeRawBufferPointer(rebasing: buffer[consumed..<filled])
@@ -104,13 +104,13 @@ struct AssuanClient {
   }
 
   private func send(_ line: String) throws(Failure) {
-    // Nothing that is sent is a secret, and all of it is short.
+    // Nothing sent is secret, and all of it is short.
     var line = line + "\n"
     let sent = line.withUTF8 { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
     guard sent == line.utf8.count else { throw .broken }
   }
 
-  // MARK: percent coding
+  // MARK: percent coding of Assuan, which escapes only %, CR and LF
 
   static func coded(_ text: String) -> String {
     text.unicodeScalars.reduce(into: "") { coded, scalar in
@@ -123,7 +123,7 @@ struct AssuanClient {
     }
   }
 
-  /// A percent sign that no two digits follow stands for itself.
+  /// Decodes in place. A percent sign without two digits stands for itself.
   static func decode(_ data: UnsafeRawBufferPointer, onto target: inout SecretBuilder) {
     func digit(_ byte: UInt8) -> UInt8? {
       switch byte {

@@ -2,11 +2,12 @@ internal import AgentModel
 internal import CPlatform
 internal import Glibc
 internal import Synchronization
+internal import Threads
 
-/// Wakes tasks at moments of the boot clock, sleep of the machine included.
+/// Wakes tasks at moments of the boot clock, which counts while the machine sleeps.
 ///
-/// `Task.sleep` is not used: on Linux, with one far deadline pending, the runtime's timer fires once a second, and an
-/// idle agent must not wake at all. Here one thread blocks on one kernel timer, and is there only while somebody waits.
+/// `Task.sleep` is not used: on Linux, with one distant deadline pending, the runtime's timer fires once a second, and
+/// an idle agent must not wake at all. Here one thread blocks on one kernel timer, and exists only while a task sleeps.
 final class BootTimer: Sendable {
   static let shared = BootTimer()
 
@@ -14,7 +15,7 @@ final class BootTimer: Sendable {
 
   private struct State {
     var sleepers = DeadlineQueue<Sleeper>()
-    /// Cancelled before they had begun to wait.
+    /// Sleepers that were cancelled before they began to wait.
     var cancelled: Set<UInt64> = []
     var next: UInt64 = 1
     var isRunning = false
@@ -44,7 +45,7 @@ final class BootTimer: Sendable {
     state.withLock { _ = $0.cancelled.remove(id) }
   }
 
-  /// What is to be done about the thread; it looks again by itself when its timer fires.
+  /// What a new sleeper means for the thread, which looks again by itself when its timer fires.
   private enum Thread { case sleeps, looksAgain, starts }
 
   private func add(_ id: UInt64, _ sleeper: Sleeper, until deadline: BootInstant) {
@@ -54,7 +55,7 @@ final class BootTimer: Sendable {
       state.sleepers.insert(id, sleeper, until: deadline)
       defer { state.isRunning = true }
       if !state.isRunning { return .starts }
-      // Only who wakes before all others is news to the thread.
+      // Only a new earliest deadline concerns the thread.
       return earliest.map { deadline < $0 } ?? true ? .looksAgain : .sleeps
     }
     switch thread {
@@ -79,23 +80,12 @@ final class BootTimer: Sendable {
   }
 
   private func start() {
-    var thread = pthread_t()
-    var attributes = pthread_attr_t()
-    pthread_attr_init(&attributes)
-    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-    pthread_attr_setstacksize(&attributes, 256 << 10)
-    let failed = pthread_create(
-      &thread, &attributes,
-      { _ in
-        BootTimer.shared.run()
-        return nil
-      }, nil)
-    pthread_attr_destroy(&attributes)
-    // Without a thread no deadline can be kept: waking at once is the lesser evil, each caller looks at the clock.
-    if failed != 0 { wakeDue(BootInstant(milliseconds: .max)) }
+    let isStarted = DetachedThread.start { BootTimer.shared.run() }
+    // Without a thread no deadline can be kept. Waking every sleeper at once is the lesser evil: each checks the clock.
+    if !isStarted { wakeDue(BootInstant(milliseconds: .max)) }
   }
 
-  /// Ends when nobody waits any more.
+  /// Ends when no task sleeps any more.
   private func run() {
     var fds = [
       pollfd(fd: timer, events: Int16(POLLIN), revents: 0), pollfd(fd: signal, events: Int16(POLLIN), revents: 0),

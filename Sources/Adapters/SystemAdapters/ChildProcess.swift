@@ -1,6 +1,6 @@
 internal import Glibc
 
-// What every program needs that the agent starts.
+// Helpers for every program that the agent starts.
 
 func withCStrings<Result>(
   _ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
@@ -11,8 +11,8 @@ func withCStrings<Result>(
   return body(&pointers)
 }
 
-/// Lends the attributes of a child with these flags. The agent blocks its ending signals for its signalfd; a child must
-/// not inherit that.
+/// Lends spawn attributes with these flags and an empty signal mask: a child must not inherit the signals that the
+/// agent blocks for its signalfd.
 func withChildAttributes<Result>(_ flags: Int16, _ body: (UnsafePointer<posix_spawnattr_t>) -> Result) -> Result {
   var attributes = posix_spawnattr_t()
   posix_spawnattr_init(&attributes)
@@ -20,7 +20,7 @@ func withChildAttributes<Result>(_ flags: Int16, _ body: (UnsafePointer<posix_sp
   var none = sigset_t()
   sigemptyset(&none)
   posix_spawnattr_setsigmask(&attributes, &none)
-  // What the agent ignores, a child must not: that would outlast the exec (execve(2)).
+  // Ignored signals would stay ignored over exec (execve(2)).
   var ignored = sigset_t()
   sigemptyset(&ignored)
   for signal in [SIGPIPE, SIGXFSZ] { sigaddset(&ignored, signal) }

@@ -1,8 +1,9 @@
 public import AgentPorts
 internal import CPlatform
 internal import Glibc
+internal import Threads
 
-/// The desktop's browser, by `xdg-open`, started with an environment made from nothing but what a desktop needs.
+/// Opens URLs by `xdg-open`, with an environment that holds only what a desktop needs.
 public struct DesktopBrowser: URLOpening {
   private static let passedOn = [
     "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "HOME", "LANG", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_CURRENT_DESKTOP",
@@ -12,7 +13,7 @@ public struct DesktopBrowser: URLOpening {
   public init() {}
 
   public func open(_ url: String) {
-    // What the URL is, was decided by `HTTPURL`: never a path, never an option.
+    // `HTTPURL` has checked the URL: it is no path and no option.
     guard url.hasPrefix("https://") || url.hasPrefix("http://") else { return }
     var environment = ["PATH=/usr/local/bin:/usr/bin:/bin"]
     for name in Self.passedOn {
@@ -35,20 +36,8 @@ public struct DesktopBrowser: URLOpening {
     reap(child)
   }
 
-  /// `xdg-open` ends when the browser has taken over; nobody is left a zombie.
+  /// `xdg-open` ends when the browser has taken over; waiting for it leaves no zombie.
   private func reap(_ child: pid_t) {
-    var thread = pthread_t()
-    var attributes = pthread_attr_t()
-    pthread_attr_init(&attributes)
-    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-    pthread_attr_setstacksize(&attributes, 64 << 10)
-    let argument = UnsafeMutableRawPointer(bitPattern: Int(child))
-    pthread_create(
-      &thread, &attributes,
-      { child in
-        waitpid(pid_t(Int(bitPattern: child)), nil, 0)
-        return nil
-      }, argument)
-    pthread_attr_destroy(&attributes)
+    _ = DetachedThread.start { waitpid(child, nil, 0) }
   }
 }

@@ -1,11 +1,11 @@
 public import AgentPorts
 internal import Glibc
 
-/// The nearest `.lanyard` file upward of a directory: one line, `account = NAME` or the name alone.
+/// The nearest `.lanyard` file in a directory or its parents: one line, `account = NAME` or the name alone.
 public struct DotLanyardFiles: DirectoryAccounts {
-  /// Longer is no such file.
+  /// Longer files are ignored.
   private static let maximumBytes = 4096
-  /// Directories looked at: deeper trees than this don't happen by hand.
+  /// Limit of parent directories that are searched; people do not make deeper trees by hand.
   private static let maximumDepth = 64
 
   public init() {}

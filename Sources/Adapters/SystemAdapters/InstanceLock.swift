@@ -1,26 +1,27 @@
 internal import CPlatform
 internal import Glibc
 
-/// One agent a state directory: an exclusive lock on a file, held as long as the value lives and no longer than the
-/// process. The file stays when the lock goes, so that two agents can never lock two files of one name.
+/// Allows one agent for each state directory: an exclusive lock on a file, held as long as this value and at most as
+/// long as the process. The file stays when the lock is released, so that two agents can never lock two files of one
+/// name.
 ///
-/// The directory is locked too: whoever removes the file under a running agent makes room for no second one.
+/// The directory is locked too: removing the file under a running agent does not allow a second agent.
 public struct InstanceLock: ~Copyable {
   private let descriptor: Int32
   private let directory: Int32
 
   public enum Failure: Error, Sendable, Equatable {
-    /// Another agent has it; its process id if the file tells.
+    /// Another agent holds the lock; its process id if the file contains it.
     case held(by: Int32?)
-    /// A symlink, another user's file, open to others, or not a plain file.
+    /// A symlink, a file of another user, open to others, or not a regular file.
     case unsafe
     case unavailable(errno: Int32)
   }
 
-  /// Takes the lock, or says at once who has it.
+  /// Takes the lock, or fails at once with the holder.
   public init(path: String) throws(Failure) {
-    // A second look after locking: the file may have been removed or replaced meanwhile, and a lock on what has no
-    // name keeps nobody out.
+    // Checks the name again after locking: if the file was removed or replaced meanwhile, a lock on the old file
+    // excludes no other agent.
     for _ in 0..<10 {
       let file = try Self.open(path)
       let result = lanyard_lock_file(file)
@@ -53,10 +54,10 @@ public struct InstanceLock: ~Copyable {
     close(directory)
   }
 
-  /// True while the lock file's name still leads to the file that is locked.
+  /// True while the path still names the locked file.
   public func isIntact(path: String) -> Bool { lanyard_is_same_file(descriptor, path) != 0 }
 
-  /// The locked directory, or -1 where there are no such locks; nil if another agent has it.
+  /// The locked directory; -1 if the file system has no such locks; nil if another agent holds it.
   private static func lockDirectory(of path: String) -> Int32? {
     let end = path.lastIndex(of: "/")
     let name = end.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
@@ -79,7 +80,7 @@ public struct InstanceLock: ~Copyable {
     }
   }
 
-  /// For the message of the one who comes second.
+  /// Writes the process id, for the error message of a second agent.
   private static func sign(_ file: Int32) {
     let text = "\(getpid())\n"
     _ = ftruncate(file, 0)

@@ -3,11 +3,13 @@ public import AgentPorts
 internal import CPlatform
 internal import Glibc
 internal import Synchronization
+internal import Threads
 
-/// `SystemSignals` from the kernel: netlink for the network, a timer that setting the clock cancels for the clock.
+/// `SystemSignals` from the kernel: netlink for the network, and for the clock a timer that the kernel cancels when the
+/// clock is set.
 ///
-/// One thread blocks on both, and wakes only when the kernel has something to say. Where a sandbox gives one of them
-/// not, the other is listened to, and the log says so once.
+/// One thread blocks on both, and wakes only for a message of the kernel. If a sandbox refuses one of them, only the
+/// other is used, and the log says so once.
 public final class KernelSignals: SystemSignals {
   private let log: any AgentLog
   private let stopping: Int32
@@ -20,7 +22,7 @@ public final class KernelSignals: SystemSignals {
 
   deinit { if stopping >= 0 { close(stopping) } }
 
-  /// Once in the life of this object.
+  /// May be called once.
   public func start(_ onSignal: @escaping @Sendable (SystemSignal) -> Void) {
     guard stopping >= 0, !isStarted.exchange(true, ordering: .relaxed) else { return }
     let network = available(lanyard_network_watch(), "network")
@@ -40,7 +42,7 @@ public final class KernelSignals: SystemSignals {
     return nil
   }
 
-  /// What the thread has: the descriptors, and what is to be told. Used by that thread alone.
+  /// The state of the thread.
   private final class Watch: @unchecked Sendable {
     let network: Int32?
     let clock: Int32?
@@ -61,7 +63,7 @@ public final class KernelSignals: SystemSignals {
 
     func run() {
       news = network.map(NetworkNews.init)
-      // poll(2) passes over a negative descriptor.
+      // poll(2) ignores a negative descriptor
       var descriptors = [owner.stopping, network ?? -1, clock ?? -1].map {
         pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
       }
@@ -77,7 +79,7 @@ public final class KernelSignals: SystemSignals {
       bursts[signal, default: Burst(at: now)].goesOn(at: now)
     }
 
-    /// How long poll may wait for the rest of a burst; for ever if there is none.
+    /// How long `poll` may wait for the rest of a burst; -1 if there is none.
     private func tellWhatIsDue() -> Int32 {
       let now = now
       for (signal, burst) in bursts where burst.isOver(at: now) {
@@ -91,11 +93,11 @@ public final class KernelSignals: SystemSignals {
   }
 }
 
-/// Changes that come together: told once it is quiet, and soon in any case.
+/// Changes that come together: reported once they pause, or after `longest`.
 struct Burst {
-  /// A cable, an address and a route come within this of each other.
+  /// Cable, address and route change within this of each other.
   static let quiet = Milliseconds(500)
-  /// Whoever waits for a way is kept no longer, however restless the network.
+  /// Bound of the delay while the network keeps changing.
   static let longest = Milliseconds(2_000)
 
   private let latest: BootInstant

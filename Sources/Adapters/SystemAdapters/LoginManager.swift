@@ -1,8 +1,8 @@
 internal import DBus
 internal import Glibc
 
-/// systemd-logind on the system's bus, as far as it says when secrets should go (org.freedesktop.login1(5)). One
-/// connection; used by one thread.
+/// The part of systemd-logind that says when to lock the vault (org.freedesktop.login1(5)). One connection to the
+/// system bus; used by one thread.
 struct LoginManager {
   private static let name = "org.freedesktop.login1"
   private static let path = "/org/freedesktop/login1"
@@ -12,11 +12,11 @@ struct LoginManager {
 
   enum News: Equatable {
     case sleeps, wakes
-    /// Somebody asks for this session to be locked.
+    /// A program asked logind to lock this session.
     case locks(session: String)
-    /// The screen of this session is locked now, or is not any more.
+    /// The screen of this session was locked or unlocked.
     case screen(session: String, isLocked: Bool)
-    /// logind came, or came back: what it had granted is gone.
+    /// logind started or restarted: its earlier inhibitors are gone.
     case began
   }
 
@@ -33,7 +33,7 @@ struct LoginManager {
 
   var descriptor: Int32 { bus.descriptor }
 
-  /// The next news that has come; nil if there is none now. What the rules did not ask for is passed over.
+  /// The next event; nil if none has arrived. Signals that match no case are skipped.
   func next() throws(BusFailure) -> News? {
     while let signal = try bus.nextSignal() {
       switch (signal.interface, signal.member) {
@@ -51,7 +51,7 @@ struct LoginManager {
     return nil
   }
 
-  /// Nil if something else of the session changed.
+  /// Nil if the signal is about another property of the session.
   private static func lockedHint(in signal: BusMessage) throws(BusFailure) -> Bool? {
     try signal.skip("s")
     return try signal.elements(.dictionaryEntry, of: "sv") { () throws(BusFailure) -> Bool? in
@@ -63,7 +63,7 @@ struct LoginManager {
     }.compactMap { $0 }.first
   }
 
-  /// Sleep waits, for some seconds at the most, until the descriptor is closed.
+  /// A descriptor that delays the machine's sleep until it is closed, or for some seconds at most.
   func delaySleep() throws(BusFailure) -> Int32 {
     try bus.call(Self.name, Self.path, Self.manager, "Inhibit") { (call) throws(BusFailure) in
       for text in ["sleep", "Lanyard", "The vault is locked before the machine sleeps.", "delay"] {
@@ -72,7 +72,7 @@ struct LoginManager {
     }.descriptor()
   }
 
-  /// The sessions of this person.
+  /// The sessions of this user.
   func sessions() throws(BusFailure) -> [String] {
     let reply = try bus.call(Self.name, Self.path, Self.manager, "ListSessions")
     let all = try reply.elements(of: "susso") { () throws(BusFailure) -> (user: UInt32, path: String) in
@@ -84,7 +84,7 @@ struct LoginManager {
     return all.filter { $0.user == geteuid() }.map(\.path)
   }
 
-  /// False of a session that is gone.
+  /// False for a session that has ended.
   func isOurs(_ session: String) -> Bool { ((try? sessions()) ?? []).contains(session) }
 
   func isLocked(_ session: String) -> Bool {

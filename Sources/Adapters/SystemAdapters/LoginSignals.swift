@@ -4,23 +4,24 @@ internal import CPlatform
 public import DBus
 internal import Glibc
 internal import Synchronization
+internal import Threads
 
-/// `SystemSignals` from logind: before the machine sleeps, and when the person's screen is locked.
+/// `SystemSignals` from logind: before the machine sleeps, and when the screen is locked.
 ///
-/// One thread blocks on the system's bus. A bus or a logind that goes away is waited for; a machine that has none is
-/// told in the log once, and the agent works on.
+/// One thread blocks on the system bus. If the bus or logind ends, the thread waits for it to return; on a machine
+/// without them the log says so once, and the agent works on.
 public final class LoginSignals: SystemSignals {
   private let bus: BusAddress?
   private let delaysSleep: Bool
   private let log: any AgentLog
   private let stopping: Int32
   private let isStarted = Atomic(false)
-  /// As long as it is open the machine does not sleep.
+  /// The machine does not sleep while its descriptor is open.
   private let inhibitor = Mutex<Inhibitor>(Inhibitor())
 
   private struct Inhibitor {
     var descriptor: Int32 = -1
-    /// The machine waits for us.
+    /// logind has announced the sleep and waits for the descriptor to be closed.
     var isAwaited = false
 
     mutating func release() {
@@ -30,7 +31,7 @@ public final class LoginSignals: SystemSignals {
     }
   }
 
-  /// `delaysSleep`: the machine waits for `readyToSleep`.
+  /// - Parameter delaysSleep: the machine waits for `readyToSleep`.
   public init(bus: BusAddress? = .system, delaysSleep: Bool, log: any AgentLog) {
     self.bus = bus
     self.delaysSleep = delaysSleep
@@ -43,7 +44,7 @@ public final class LoginSignals: SystemSignals {
     if stopping >= 0 { close(stopping) }
   }
 
-  /// Once in the life of this object.
+  /// May be called once.
   public func start(_ onSignal: @escaping @Sendable (SystemSignal) -> Void) {
     guard stopping >= 0, !isStarted.exchange(true, ordering: .relaxed) else { return }
     let watch = Watch(owner: self, onSignal: onSignal)
@@ -58,11 +59,11 @@ public final class LoginSignals: SystemSignals {
     inhibitor.withLock { if $0.isAwaited { $0.release() } }
   }
 
-  /// Used by its thread alone.
+  /// The state of the thread.
   private final class Watch: @unchecked Sendable {
     private let owner: LoginSignals
     private let onSignal: @Sendable (SystemSignal) -> Void
-    /// Sessions whose screen was locked when we last looked.
+    /// Sessions whose screen was locked at the last look.
     private var locked: Set<String> = []
     private var wasConnected = false
     private var isTold = false
@@ -87,7 +88,7 @@ public final class LoginSignals: SystemSignals {
       } while !isStopped(waiting: pause)
     }
 
-    /// Returns when it is to stop.
+    /// Returns when the object is stopped.
     private func listen(to manager: LoginManager) throws(BusFailure) {
       begin(manager)
       var descriptors = [owner.stopping, manager.descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
@@ -112,7 +113,7 @@ public final class LoginSignals: SystemSignals {
       }
     }
 
-    /// A new connection, or a new logind: what the old one knew of us is gone, and what it said meanwhile we missed.
+    /// A new connection or a new logind: inhibitors of the old one are gone, and its signals meanwhile were missed.
     private func begin(_ manager: LoginManager) {
       let sessions: [String]
       do throws(BusFailure) { sessions = try manager.sessions() } catch { return tell(error) }
@@ -136,7 +137,7 @@ public final class LoginSignals: SystemSignals {
       } catch { tell(error) }
     }
 
-    /// Once, until it is there again.
+    /// Logs the failure once, until logind is back.
     private func tell(_ failure: BusFailure) {
       guard !isTold else { return }
       isTold = true
@@ -156,13 +157,13 @@ extension BusFailure {
     switch self {
     case .unreachable: "unreachable"
     case .timedOut: "timedOut"
-    case .refused: isNobody ? "nobody" : "refused"
+    case .refused: hasNoOwner ? "noOwner" : "refused"
     case .malformed: "malformed"
     }
   }
 }
 
-/// Several sources as one.
+/// Several sources of signals as one.
 public struct JoinedSignals: SystemSignals {
   private let all: [any SystemSignals]
 

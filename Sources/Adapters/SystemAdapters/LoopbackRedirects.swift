@@ -3,11 +3,11 @@ internal import Glibc
 internal import LoopbackHTTP
 internal import Synchronization
 
-/// The redirect of a sign-in on a real loopback socket. It takes one answer on its path and is gone.
+/// Receives the redirect of a sign-in on a loopback socket. It takes one request on its path and stops listening.
 public struct LoopbackRedirects: RedirectListening {
   private let executor: any TaskExecutor
 
-  /// Answers are judged on `executor`, as all the agent's work.
+  /// - Parameter executor: runs `onRequest`, like all tasks of the agent.
   public init(executor: any TaskExecutor) { self.executor = executor }
 
   public func listen(
@@ -20,7 +20,7 @@ public struct LoopbackRedirects: RedirectListening {
         guard request.path == path else { return .respond(.text("Not found.", status: 404)) }
         guard request.method == "GET" else { return .respond(.text("Only GET.", status: 405)) }
         let page = wait(on: executor) { await onRequest(request.query) }
-        holder.stop()  // what is being answered is still sent
+        holder.stop()  // this response is still sent
         return .respond(Self.response(page))
       }
       holder.hold(listener)
@@ -34,7 +34,8 @@ public struct LoopbackRedirects: RedirectListening {
     }
   }
 
-  /// Nothing on the page is fetched, run, framed, kept or told to another site.
+  /// These headers keep the page from loading, running or framing anything, from being cached, and from leaking its
+  /// URL.
   private static func response(_ page: RedirectPage) -> LoopbackHTTP.HTTPResponse {
     LoopbackHTTP.HTTPResponse(
       status: page.status,
@@ -68,18 +69,18 @@ public struct LoopbackRedirects: RedirectListening {
       "http://\(host.contains(":") ? "[\(host)]" : host):\(port.load(ordering: .relaxed))\(path)"
     }
 
-    /// Letting go of the listener frees its port without waiting for the thread that asks for it.
+    /// Releasing the listener frees its port without waiting for its threads, one of which calls this.
     func stop() { listener.withLock { $0 = nil } }
   }
 }
 
-/// Blocks the listener's own thread until the agent has judged the answer: the browser waits for nothing else.
+/// Blocks the listener's own thread until the agent has judged the redirect: the browser waits for that page alone.
 private func wait(
   on executor: any TaskExecutor, _ work: @escaping @Sendable () async -> RedirectPage
 ) -> RedirectPage {
   let box = Mutex<RedirectPage?>(nil)
   let done = Semaphore()
-  // Not structured: this thread is outside every task. The agent's own task bounds it by the provider's timeouts.
+  // An unstructured task: this thread is outside every task. The agent bounds `work` by the provider's timeouts.
   Task(executorPreference: executor) {
     let page = await work()
     box.withLock { $0 = page }

@@ -1,15 +1,15 @@
 internal import CPlatform
 internal import Glibc
 
-/// The kernel's messages on a netlink socket, read into a view of the network.
+/// The kernel's messages on a netlink socket, read into a `NetworkView`.
 ///
-/// At first everything is listed, without a word to anybody, so that a later message can be compared; so too after an
-/// overrun, when the kernel says that it could not tell all.
+/// At first everything is listed without a report, so that later messages can be compared; so too after an overrun,
+/// when the kernel has dropped messages.
 final class NetworkNews {
   private let socket: Int32
   private let bytes = UnsafeMutableRawPointer.allocate(byteCount: Int(LANYARD_NETWORK_BYTES), alignment: 16)
   private var view = NetworkView()
-  /// What is being listed, and what comes after it: one list at a time (netlink(7)).
+  /// The kinds still to be listed, first the current one: netlink allows one list at a time (netlink(7)).
   private var lists: [lanyard_network_kind] = []
 
   init(socket: Int32) {
@@ -19,13 +19,13 @@ final class NetworkNews {
 
   deinit { bytes.deallocate() }
 
-  /// Reads all that waits; true if there was a change in it.
+  /// Reads every waiting message; true if one of them was a change.
   func read() -> Bool {
     var changed = false
     while true {
       let count = lanyard_network_read(socket, bytes, Int(LANYARD_NETWORK_BYTES))
       if count == -Int(ENOBUFS) {
-        // So much at once is a change, whatever it was.
+        // An overrun counts as a change.
         changed = true
         listEverything()
       } else if count < 0 {
@@ -58,7 +58,7 @@ final class NetworkNews {
     if !isListing { list() }
   }
 
-  /// A list that can't be had is done without: what it would have told counts as a change when it is told.
+  /// A list that the kernel refuses is skipped: its entries count as changes when they are reported later.
   private func list() {
     while let kind = lists.first, lanyard_network_list(socket, kind) < 0 { lists.removeFirst() }
   }

@@ -1,13 +1,13 @@
 internal import CPlatform
 
-/// What is known of the ways out of this machine, so that a change can be told from a repetition: the kernel speaks of
-/// an address whenever its lifetime is renewed, of a link for its every flag, of a route when it is replaced by itself.
+/// The known links, addresses and default routes, which tell a change from a repetition: the kernel repeats an address
+/// whenever its lifetime is renewed, a link for every flag, a route when it is replaced by itself.
 ///
-/// A change is an address that came or went, a default route that came or went, a link that began or ceased to carry;
-/// of the loopback, of a bridge's parts, of addresses that reach only the link itself: nothing.
+/// A change is an address or a default route that appeared or vanished, or a link that began or ceased to carry.
+/// Ignored are the loopback, the parts of a bridge, and addresses of link scope.
 struct NetworkView {
-  /// Beyond this many of a kind nothing more is remembered, and each repetition counts as a change: a machine with so
-  /// many changes all day.
+  /// Limit of remembered entries of each kind. Beyond it each repetition counts as a change: such a machine has changes
+  /// all day anyway.
   static let mostRemembered = 1024
 
   private struct Way: Hashable {
@@ -22,12 +22,12 @@ struct NetworkView {
     }
   }
 
-  /// Those that carry.
+  /// The links that carry.
   private var links: Set<UInt32> = []
   private var addresses: Set<Way> = []
   private var routes: Set<Way> = []
 
-  /// True if the news is a change.
+  /// True if this message is a change.
   mutating func take(_ news: lanyard_network_news) -> Bool {
     switch news.kind {
     case LANYARD_LINK: takeLink(news)
@@ -54,7 +54,7 @@ struct NetworkView {
     return Self.takeWay(news, &addresses)
   }
 
-  /// With a link or its address the kernel drops routes and says nothing of it, but does when they come back.
+  /// The kernel drops routes with their link or address silently, but reports when they come back.
   private mutating func forgetRoutes(of link: UInt32) { routes = routes.filter { $0.link != link } }
 
   private static func takeWay(_ news: lanyard_network_news, _ known: inout Set<Way>) -> Bool {
@@ -65,6 +65,6 @@ struct NetworkView {
     return known.insert(way).inserted
   }
 
-  /// The first of each network namespace (LOOPBACK_IFINDEX in the kernel).
+  /// The loopback has this index in each network namespace (LOOPBACK_IFINDEX in the kernel).
   private static let loopback: UInt32 = 1
 }

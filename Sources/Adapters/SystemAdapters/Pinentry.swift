@@ -3,13 +3,15 @@ internal import CPlatform
 internal import Glibc
 internal import Secrets
 internal import Synchronization
+internal import Threads
 
-/// Asks by `pinentry`, the program of GnuPG for this: what is typed goes from it to the agent, and by no other program.
+/// Prompts by `pinentry`, GnuPG's program for it: the typed text goes from `pinentry` to the agent and to no other
+/// program.
 ///
-/// Which program that is, is said where the agent is started, and never on the wire. It gets an environment made from
-/// nothing but what a display or a terminal needs.
+/// The program is chosen when the agent starts, never by a client. Its environment holds only what a display or a
+/// terminal needs.
 public final class Pinentry: Prompter {
-  /// A person who was called away comes back to no open question.
+  /// A prompt that stands longer is closed: the person has left.
   private static let patienceSeconds: Int64 = 120
   private static let places = ["/usr/local/bin", "/usr/bin", "/bin"]
   private static let passedOn = [
@@ -19,10 +21,10 @@ public final class Pinentry: Prompter {
 
   private let program: String?
   private let patience: Int64
-  /// One question at a time: a screen full of them answers none.
+  /// One prompt at a time.
   private let isAsking = Atomic(false)
 
-  /// `program`: an absolute path; nil for the one that this machine has, if any.
+  /// - Parameter program: an absolute path; nil for the first `pinentry` of `places` that exists.
   public convenience init(program: String? = nil) {
     self.init(program: program, patienceMilliseconds: Self.patienceSeconds * 1000)
   }
@@ -41,24 +43,24 @@ public final class Pinentry: Prompter {
     let deadline = lanyard_boot_milliseconds() + patience
     return await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let thread = Thread {
+        let isStarted = DetachedThread.start {
           continuation.resume(returning: Self.ask(question, by: program, until: deadline, cancel: cancel))
         }
-        if !thread.start() { continuation.resume(returning: .unavailable) }
+        if !isStarted { continuation.resume(returning: .unavailable) }
       }
     } onCancel: {
       lanyard_eventfd_signal(cancel)
     }
   }
 
-  /// Blocks a thread of its own until the person has answered.
+  /// Blocks its thread until the person has answered.
   private static func ask(
     _ question: PromptQuestion, by program: String, until deadline: Int64, cancel: Int32
   ) -> PromptAnswer {
     guard let child = Child(program, environment: environment()) else { return .unavailable }
     defer { child.end() }
     var answer = PromptAnswer.unavailable
-    // Every line stands in guarded memory, since one of them is what was typed.
+    // Every line is read into guarded memory, since one of them is the typed text.
     _ = SecretBytes(capacity: AssuanClient.longestLine) { buffer in
       var client = AssuanClient(socket: child.socket, cancel: cancel, deadline: deadline, buffer: buffer)
       do throws(AssuanClient.Failure) {
@@ -88,7 +90,7 @@ public final class Pinentry: Prompter {
     try client.offer("SETPROMPT", question.label)
     let first = try client.typed()
     guard question.isNew else { return first }
-    // Not every pinentry repeats by itself.
+    // Not every pinentry asks for a repetition by itself.
     for _ in 0..<3 {
       try client.offer("SETDESC", "Once more, to be sure.")
       if try client.typed().equals(first) { return first }
@@ -103,9 +105,9 @@ public final class Pinentry: Prompter {
   }
 }
 
-/// A child with one socket for its input and output.
+/// A child process with one socket for its input and output.
 private struct Child {
-  /// POSIX_SPAWN_SETSID, which glibc shows only to those who ask for GNU's own.
+  /// POSIX_SPAWN_SETSID, which glibc declares only under _GNU_SOURCE.
   private static let newSession: Int16 = 0x80
 
   let process: pid_t
@@ -123,8 +125,8 @@ private struct Child {
     posix_spawn_file_actions_adddup2(&actions, ends[1], 0)
     posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-    // A session of its own: in that of the agent it would stand behind the foreground of the agent's terminal, and the
-    // terminal stops who reads it from there (SIGTTIN).
+    // A session of its own: in the agent's session it would be a background process of the agent's terminal, and the
+    // terminal stops background readers (SIGTTIN).
     var child = pid_t()
     let started = withChildAttributes(Self.newSession) { attributes in
       withCStrings([program]) { argv in
@@ -138,7 +140,7 @@ private struct Child {
     (process, socket) = (child, ends[0])
   }
 
-  /// It is asked to go, so that it gives a terminal back as it was; if it does not, it is ended.
+  /// Closes the socket, which asks the child to end and to restore its terminal; if it does not end, it is killed.
   func end() {
     close(socket)
     for attempt in 0..<40 {
@@ -148,31 +150,5 @@ private struct Child {
     }
     kill(process, SIGKILL)
     waitpid(process, nil, 0)
-  }
-}
-
-/// A thread that does one thing and is gone.
-private final class Thread: Sendable {
-  private let work: @Sendable () -> Void
-
-  init(_ work: @escaping @Sendable () -> Void) { self.work = work }
-
-  func start() -> Bool {
-    var thread = pthread_t()
-    var attributes = pthread_attr_t()
-    pthread_attr_init(&attributes)
-    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-    pthread_attr_setstacksize(&attributes, 256 << 10)
-    defer { pthread_attr_destroy(&attributes) }
-    let retained = Unmanaged.passRetained(self)
-    let failed = pthread_create(
-      &thread, &attributes,
-      { thread in
-        Unmanaged<Thread>.fromOpaque(thread!).takeRetainedValue().work()
-        lanyard_wipe_stack()
-        return nil
-      }, retained.toOpaque())
-    if failed != 0 { retained.release() }
-    return failed == 0
   }
 }

@@ -1,14 +1,14 @@
 internal import CPlatform
 internal import Glibc
 
-/// A directory of this user alone (mode 0700): for the state, the socket, the anchors.
+/// A directory of mode 0700 of this user: for the state, the socket, the anchors.
 ///
-/// Checked through a descriptor that never followed a symlink in its place, so what was checked is what is used.
+/// Checked through a descriptor that never followed a symlink, so that the checked directory is the used one.
 public struct PrivateDirectory: Sendable {
-  /// Without a slash at its end.
+  /// Without a trailing slash.
   public let path: String
 
-  /// Why a directory is not used. All of them end the agent with 73 (can't create, or unsafe).
+  /// Why a directory is refused. Each ends the agent with 73 (can't create, or unsafe).
   public enum Failure: Error, Sendable, Equatable {
     case cannotCreate(errno: Int32)
     case notADirectory
@@ -19,10 +19,10 @@ public struct PrivateDirectory: Sendable {
     case openToOthers(mode: UInt32)
   }
 
-  /// Takes the directory, or makes it and the missing ones above it, each with mode 0700.
+  /// Opens the directory, or creates it and its missing parents, each with mode 0700.
   public init(path: String) throws(Failure) {
     var path = path[...]
-    // A slash at the end would make open(2) follow a symlink.
+    // A trailing slash would make open(2) follow a symlink.
     while path.count > 1, path.last == "/" { path = path.dropLast() }
     guard !path.isEmpty else { throw .cannotCreate(errno: ENOENT) }
     self.path = String(path)
@@ -30,7 +30,7 @@ public struct PrivateDirectory: Sendable {
     try check()
   }
 
-  /// The same checks again, on what stands there now.
+  /// Repeats the checks on what the path names now.
   public func check() throws(Failure) {
     let directory = lanyard_open_directory(path)
     guard directory >= 0 else { throw failure(-directory) }
@@ -39,13 +39,13 @@ public struct PrivateDirectory: Sendable {
     guard fstat(directory, &status) == 0 else { throw .cannotCreate(errno: errno) }
     guard status.st_uid == geteuid() else { throw .foreignOwner }
     guard status.st_mode & 0o077 == 0 else { throw .openToOthers(mode: status.st_mode & 0o7777) }
-    // Its owner may have shut himself out: then nothing in it can be made.
+    // The owner's own permissions may be missing: then nothing in it could be created.
     guard status.st_mode & 0o700 == 0o700 else { throw .cannotCreate(errno: EACCES) }
   }
 
   private static func create(_ path: String) throws(Failure) {
     if mkdir(path, 0o700) == 0 {
-      // The umask can only have taken more away, from ourselves too.
+      // The umask can only have removed permissions, also the owner's.
       guard chmod(path, 0o700) == 0 else { throw .cannotCreate(errno: errno) }
       return
     }
@@ -54,7 +54,7 @@ public struct PrivateDirectory: Sendable {
     case ENOENT:
       guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { throw .cannotCreate(errno: ENOENT) }
       try create(String(path[..<slash]))
-      // Another process may have been faster: that is as good.
+      // Another process may have created it meanwhile.
       guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .cannotCreate(errno: errno) }
     case let error: throw .cannotCreate(errno: error)
     }
@@ -62,7 +62,7 @@ public struct PrivateDirectory: Sendable {
 
   private func failure(_ error: Int32) -> Failure {
     guard error == ENOTDIR || error == ELOOP else { return .cannotCreate(errno: error) }
-    // With O_PATH|O_NOFOLLOW|O_DIRECTORY a symlink is ENOTDIR too: look, to say which.
+    // With O_PATH|O_NOFOLLOW|O_DIRECTORY a symlink fails with ENOTDIR too: lstat tells which.
     var status = stat()
     return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK ? .symlink : .notADirectory
   }

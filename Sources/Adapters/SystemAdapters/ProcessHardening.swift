@@ -1,17 +1,17 @@
 internal import CPlatform
 internal import Glibc
 
-/// What a process that holds tokens does before it holds one.
+/// Hardens a process before it holds its first token.
 public enum ProcessHardening {
-  /// The kernel refused: not a process to hold tokens in.
+  /// The kernel refused: this process must not hold tokens.
   public struct Failure: Error, Sendable, Equatable { public let errno: Int32 }
 
-  /// No dumps and no tracing, files for this user alone, a closed peer is an error and not the end.
+  /// Forbids core dumps and tracing, creates files for this user alone, and turns SIGPIPE into an error.
   public static func apply() throws(Failure) {
     umask(0o077)
     // The Swift runtime may print registers and memory when a process crashes; memory here holds tokens.
     for crash in [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT] { signal(crash, SIG_DFL) }
-    // A limit on the size of files (setrlimit(2)) is a disk that is full, and told as one.
+    // Over a limit on the size of files (setrlimit(2)), a write then fails like one on a full disk.
     signal(SIGXFSZ, SIG_IGN)
     for result in [lanyard_deny_dumps(), lanyard_ignore_sigpipe()] where result < 0 {
       throw Failure(errno: -result)

@@ -2,8 +2,8 @@ public import AgentPorts
 internal import Glibc
 internal import Secrets
 
-/// Log lines on standard error, one `key=value` line each. Names from outside are hashed with a key of this run, so
-/// that the lines of one account can be joined and nobody can be found by them.
+/// Writes log lines to standard error, one `key=value` line each. Names from outside are hashed with a key of this run:
+/// lines of one account can be joined, but do not reveal it.
 public struct StandardErrorLog: AgentLog {
   private let least: LogLevel
   private let key = SealingKey.random()
@@ -15,7 +15,7 @@ public struct StandardErrorLog: AgentLog {
     var line = "level=\(level.rawValue) event=\"\(event)\""
     for (field, value) in fields { line += " \(field.rawValue)=\(text(value))" }
     line += "\n"
-    // One write a line, so that lines of several threads do not mix.
+    // One write for each line, so that lines of several threads do not mix.
     line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
   }
 

@@ -11,7 +11,7 @@ public struct SystemClock: AgentClock {
     if lanyard_boot_id(&text) == 0 {
       bootID = String(decoding: text.prefix(36).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     } else {
-      // Without /proc every start counts as another boot: boot times of before are then never compared with ours.
+      // Without /proc every start counts as another boot: boot times of earlier starts are then never compared.
       bootID = "process-" + SystemEntropy().bytes(16).map { String($0, radix: 16) }.joined(separator: "-")
     }
   }

@@ -8,7 +8,7 @@ public struct SystemEntropy: Entropy {
   public func bytes(_ count: Int) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
       let result = lanyard_random(buffer.baseAddress, count)
-      // Ids, state and nonces from anything else would be guessable: better no agent at all.
+      // Ids, states and nonces from another source could be guessed: the agent ends instead.
       precondition(result == 0, "the kernel gives no random bytes")
       initialized = count
     }

@@ -1,16 +1,14 @@
-internal import CPlatform
 internal import Glibc
 internal import Synchronization
+internal import Threads
 
 /// The agent's own threads for its tasks.
 ///
-/// The runtime's default pool ticks once a second from its first job on, as long as the process lives. These threads
-/// block until there is work: an idle agent does not wake. A few are enough, since nothing here computes for long; more
-/// than one, so that a commit which waits for the disk holds up nobody's answer.
+/// The runtime's default pool wakes once a second from its first job on, as long as the process lives. These threads
+/// block until there is work, so that an idle agent does not wake. Four are enough, since no job computes for long;
+/// more than one, so that a commit which waits for the disk delays no other request.
 public final class WorkerPool: TaskExecutor {
   private static let threads = 4
-  /// Deep enough for a JSON line of the deepest nesting, and small against 4 of them.
-  private static let stackBytes = 512 << 10
 
   private struct State {
     var jobs: [UnownedJob] = []
@@ -37,26 +35,15 @@ public final class WorkerPool: TaskExecutor {
   }
 
   private func start() {
-    var attributes = pthread_attr_t()
-    pthread_attr_init(&attributes)
-    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-    pthread_attr_setstacksize(&attributes, Self.stackBytes)
-    var thread = pthread_t()
-    let failed = pthread_create(
-      &thread, &attributes,
-      { pool in
-        Unmanaged<WorkerPool>.fromOpaque(pool!).takeRetainedValue().run()
-        return nil
-      }, Unmanaged.passRetained(self).toOpaque())
-    pthread_attr_destroy(&attributes)
-    precondition(failed == 0 || state.withLock { $0.started } > 1, "not one thread can be started")
+    let isStarted = DetachedThread.start { self.run() }
+    precondition(isStarted || state.withLock { $0.started } > 1, "not one thread can be started")
   }
 
-  /// Never ends: a pool lives as long as its process.
+  /// Never returns: the pool lives as long as its process.
   private func run() {
     while true {
       state.withLock { $0.idle += 1 }
-      lanyard_wipe_stack()
+      wipeStack(.agent)
       work.wait()
       let job = state.withLock { state -> UnownedJob in
         state.idle -= 1
@@ -73,9 +60,9 @@ public final class WorkerPool: TaskExecutor {
   }
 }
 
-/// A counting semaphore for threads that are outside every task.
+/// A counting semaphore for threads outside every task.
 public final class Semaphore: @unchecked Sendable {
-  // sem_t is made to be shared by threads; its address is fixed for its life.
+  // `sem_t` is made to be shared by threads and has a fixed address.
   private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 
   public init() { sem_init(semaphore, 0, 0) }
@@ -89,7 +76,7 @@ public final class Semaphore: @unchecked Sendable {
 
   public func wait() { while sem_wait(semaphore) != 0, errno == EINTR {} }
 
-  /// False if it was not signalled in time.
+  /// False if no signal came in time.
   public func wait(seconds: Int) -> Bool {
     var deadline = timespec()
     clock_gettime(CLOCK_REALTIME, &deadline)

@@ -6,7 +6,6 @@
 #include <malloc.h>
 #include <openssl/ssl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,7 +13,7 @@
 
 #define FUNCTIONS(X)                                                                                          \
   X(global_init_mem) X(version_info) X(easy_init) X(easy_cleanup) X(easy_setopt) X(easy_getinfo)              \
-  X(multi_init) X(multi_cleanup) X(multi_setopt) X(multi_add_handle) X(multi_remove_handle)                   \
+  X(multi_init) X(multi_cleanup) X(multi_add_handle) X(multi_remove_handle)                   \
   X(multi_perform) X(multi_poll) X(multi_wakeup) X(multi_info_read)
 
 #define DECLARE(name) static typeof(&curl_##name) name;
@@ -22,7 +21,7 @@ FUNCTIONS(DECLARE)
 
 static typeof(&SSL_CTX_set_options) set_ssl_options;
 static bool is_open;
-// How many objects were loaded before libcurl; those that came with it stand after them.
+// How many objects were loaded before libcurl; those loaded with it come after them.
 static size_t objects_before;
 
 static int count_object(struct dl_phdr_info *object, size_t size, void *count) {
@@ -32,7 +31,7 @@ static int count_object(struct dl_phdr_info *object, size_t size, void *count) {
   return 0;
 }
 
-// libcurl copies headers, bodies and answers as it goes. It frees every copy through these, so every copy is wiped.
+// libcurl copies headers, bodies and responses, and frees every copy through these functions, which wipe it.
 
 static void wiping_free(void *memory) {
   if (!memory) return;
@@ -59,7 +58,7 @@ static void open_once(void) {
   if (global_init_mem(CURL_GLOBAL_ALL, malloc, wiping_free, wiping_realloc, strdup, calloc) != CURLE_OK) return;
   curl_version_info_data *version = version_info(CURLVERSION_NOW);
   if (version->version_num < 0x075000) return;
-  // The one that libcurl itself uses, found through its dependencies.
+  // The OpenSSL that libcurl itself uses, found through its dependencies.
   if (version->ssl_version && strncmp(version->ssl_version, "OpenSSL/3", 9) == 0)
     set_ssl_options = (typeof(set_ssl_options))dlsym(library, "SSL_CTX_set_options");
   is_open = true;
@@ -110,12 +109,6 @@ long ccurl_get_long(CURL *easy, CURLINFO info) {
   return value;
 }
 
-curl_off_t ccurl_get_size(CURL *easy, CURLINFO info) {
-  curl_off_t value = 0;
-  easy_getinfo(easy, info, &value);
-  return value;
-}
-
 const char *ccurl_get_string(CURL *easy, CURLINFO info) {
   char *value = NULL;
   easy_getinfo(easy, info, &value);
@@ -124,9 +117,6 @@ const char *ccurl_get_string(CURL *easy, CURLINFO info) {
 
 CURLM *ccurl_multi_init(void) { return multi_init(); }
 void ccurl_multi_cleanup(CURLM *multi) { multi_cleanup(multi); }
-CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
-  return multi_setopt(multi, option, value);
-}
 CURLMcode ccurl_multi_add_handle(CURLM *multi, CURL *easy) { return multi_add_handle(multi, easy); }
 CURLMcode ccurl_multi_remove_handle(CURLM *multi, CURL *easy) { return multi_remove_handle(multi, easy); }
 CURLMcode ccurl_multi_perform(CURLM *multi) {
@@ -149,19 +139,13 @@ CURL *ccurl_multi_next_done(CURLM *multi, CURLcode *result) {
   return NULL;
 }
 
-void ccurl_block_signals(void) {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, NULL);
-}
-
-// Segments that nobody may write are what the file says, so nothing is lost with their pages. Those that relocation
-// wrote to are writable by their header, even where they are read-only now.
+// Read-only segments equal their file, so dropping their pages loses nothing. Segments that relocation wrote to are
+// marked writable in their header, even if they are read-only now.
 static int drop_pages(struct dl_phdr_info *object, size_t size, void *context) {
   (void)size;
   size_t *index = context;
   if ((*index)++ < objects_before) return 0;
-  // The headers stand in pages that are dropped here: read them all first, or they come back.
+  // The program headers lie in pages that are dropped here: read them all first, or the reading brings pages back.
   struct {
     uintptr_t start, end;
   } segments[16];
@@ -177,15 +161,6 @@ static int drop_pages(struct dl_phdr_info *object, size_t size, void *context) {
   while (count-- > 0)
     madvise((void *)segments[count].start, segments[count].end - segments[count].start, MADV_DONTNEED);
   return 0;
-}
-
-// TLS and a line of headers want more than the agent's own calls do.
-enum { wiped_stack_bytes = 128 << 10 };
-
-__attribute__((noinline)) void ccurl_wipe_stack(void) {
-  char below[wiped_stack_bytes];
-  explicit_bzero(below, sizeof below);
-  __asm__ volatile("" : : "r"(below) : "memory");
 }
 
 void ccurl_give_memory_back(void) {

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Where the child keeps what it still needs while it tidies the low descriptors.
+// The child moves the descriptors that it still needs above this number while it sets up the low ones.
 enum { safe_from = 16, passed_target = 3 };
 
 // Runs after fork in a process that may have had threads: only async-signal-safe calls, no allocation.
@@ -23,7 +23,7 @@ static void become(
   if (report < 0 || null < 0 || (error_output >= 0 && output < 0) || (passed >= 0 && handed < 0)) goto failed;
   if (dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(output < 0 ? null : output, 2) < 0) goto failed;
   if (handed >= 0 && dup2(handed, passed_target) < 0) goto failed;
-  // What is above closes by itself: 3 (or 4) and up are marked close-on-exec in one call, or one by one before 5.11.
+  // Marks descriptors 3 (or 4) and up close-on-exec in one call, or one by one before Linux 5.11.
   int first = handed >= 0 ? passed_target + 1 : passed_target;
   if (syscall(SYS_close_range, first, ~0u, 4 /* CLOSE_RANGE_CLOEXEC */) < 0) {
     long limit = sysconf(_SC_OPEN_MAX);
@@ -54,7 +54,7 @@ int lanyard_start_detached(
     return -reason;
   }
   if (child == 0) {
-    // A session of its own, and not its leader: the agent can never get a terminal by opening one.
+    // A new session, whose leader ends at once: the agent can never acquire a terminal by opening one.
     setsid();
     pid_t grandchild = fork();
     if (grandchild == 0) become(path, argv, envp, error_output, passed, ends[1]);
@@ -68,7 +68,7 @@ int lanyard_start_detached(
   close(ends[1]);
   while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
   }
-  // End of file: exec closed the other end, the program runs.
+  // End of file: exec closed the other end, so the program runs.
   int reason = 0;
   ssize_t got;
   do {

@@ -17,7 +17,7 @@ int lanyard_eventfd(void) {
 void lanyard_eventfd_signal(int fd) {
   uint64_t one = 1;
   int saved = errno;
-  // EAGAIN says that the counter is full, so whoever polls is awake already.
+  // EAGAIN means that the counter is full, so the poller is awake already.
   while (write(fd, &one, sizeof one) < 0 && errno == EINTR) {
   }
   errno = saved;
@@ -38,7 +38,7 @@ int lanyard_signalfd(void) {
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGHUP);
-  // A shell starts what runs beside it with SIGINT ignored, and an ignored signal reaches no signalfd.
+  // A shell starts background programs with SIGINT ignored, and an ignored signal reaches no signalfd.
   signal(SIGTERM, SIG_DFL);
   signal(SIGINT, SIG_DFL);
   signal(SIGHUP, SIG_DFL);
@@ -75,7 +75,7 @@ void lanyard_boot_timer_set(int fd, int64_t deadline_milliseconds) {
   timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-/// A hundred years from now: the timer is there for its cancelling.
+/// A hundred years from now: only the cancelling of this timer matters.
 static int arm_far_away(int fd) {
   struct itimerspec when = {0};
   struct timespec now = {0};
@@ -100,7 +100,7 @@ int lanyard_wall_watch_drain(int fd) {
     result = read(fd, &count, sizeof count);
   } while (result < 0 && errno == EINTR);
   int was_set = result >= 0 || errno == ECANCELED;
-  // Set again between the read and this: the timer is armed all the same, and the change is one.
+  // If the clock was set again between the read and this, the timer is armed all the same, and both are one change.
   if (arm_far_away(fd) == -ECANCELED) was_set = 1;
   return was_set;
 }

@@ -29,7 +29,7 @@ int lanyard_check_owned(int fd, mode_t allowed) {
 }
 
 int lanyard_open_private_file(const char *path, int flags) {
-  // Non-blocking, so that a FIFO in its place can't hold us.
+  // Non-blocking, so that a FIFO at this path cannot block the agent.
   int fd = open(path, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return -errno;
   struct stat status;
@@ -67,7 +67,7 @@ int lanyard_open_unnamed(int directory) {
 }
 
 int lanyard_name_file(int file, int directory, const char *name) {
-  // By way of /proc, which needs no privilege (openat(2), O_TMPFILE).
+  // Through /proc, which needs no privilege (openat(2), O_TMPFILE).
   char path[64];
   snprintf(path, sizeof path, "/proc/self/fd/%d", file);
   return linkat(AT_FDCWD, path, directory, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
@@ -76,7 +76,7 @@ int lanyard_name_file(int file, int directory, const char *name) {
 int lanyard_rename_new(int directory, const char *name, const char *new_name) {
   if (renameat2(directory, name, directory, new_name, RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS) return -errno;
-  // A file system that knows no such flag: a second name, which is never put in the place of another.
+  // For a file system without this flag: link(2) gives a second name and never replaces a file.
   if (linkat(directory, name, directory, new_name, 0) < 0) return -errno;
   return unlinkat(directory, name, 0) < 0 ? -errno : 0;
 }

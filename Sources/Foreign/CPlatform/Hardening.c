@@ -10,8 +10,8 @@
 int lanyard_deny_dumps(void) {
   struct rlimit none = {0, 0};
   if (setrlimit(RLIMIT_CORE, &none) < 0) return -errno;
-  // Also makes /proc/self belong to root and refuses ptrace (prctl(2)), so another program of this user can't read
-  // the memory that holds tokens. RLIMIT_CORE alone does not stop a core_pattern that is a pipe.
+  // This also makes /proc/self belong to root and refuses ptrace (prctl(2)), so another program of this user cannot
+  // read the memory that holds tokens. RLIMIT_CORE alone does not stop a core_pattern that is a pipe.
   if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0) return -errno;
   return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0 ? 0 : -EPERM;
 }

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// From linux/keyctl.h, which belongs to the kernel's headers and not to libc's.
+// From linux/keyctl.h: a header of the kernel, not of libc.
 enum {
   process_keyring = -2,
   user_keyring = -4,
@@ -19,8 +19,8 @@ enum {
 // Possessor and user: view, read, write, search, link, set attributes. Group and others: nothing.
 enum { owner_only = 0x3f3f0000 };
 
-// A service's session keyring need not lead to the user keyring, and without that way ("possession") the default
-// permissions let us see our key but not read it. The way is made through this thread's process keyring.
+// A service's session keyring may lack a link to the user keyring. Without such a link ("possession") the default
+// permissions let the agent see its key but not read it. This links the user keyring to the thread's process keyring.
 static void possess_user_keyring(void) { syscall(SYS_keyctl, operation_link, user_keyring, process_keyring); }
 
 static long find(const char *description) {

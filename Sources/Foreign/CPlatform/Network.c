@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <sys/socket.h>
-// After the socket's own header, on which they build.
+// Included after the socket's own header, which these headers need.
 #include <linux/if.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
@@ -42,7 +42,7 @@ int lanyard_network_list(int fd, enum lanyard_network_kind kind) {
   return sent < 0 ? -errno : 0;
 }
 
-/// Copies an address, a gateway: what tells two of them apart.
+/// Copies the address or gateway, which identifies the entry.
 static void identify(struct lanyard_network_news *news, const struct rtattr *attribute) {
   size_t length = RTA_PAYLOAD(attribute);
   memcpy(news->address, RTA_DATA(attribute), length < sizeof news->address ? length : sizeof news->address);
@@ -59,14 +59,14 @@ static void read_link(struct lanyard_network_news *news, struct nlmsghdr *messag
   int length = (int)IFLA_PAYLOAD(message);
   int state = 0;
   news->link = (uint32_t)link->ifi_index;
-  // What belongs to a bridge or a bond leads nowhere by itself; the whole of it is a link of its own.
+  // A part of a bridge or a bond leads nowhere by itself; the whole is a link of its own.
   int is_part = 0;
   for (struct rtattr *a = IFLA_RTA(link); RTA_OK(a, length); a = RTA_NEXT(a, length)) {
     if (a->rta_type == IFLA_MASTER) is_part = number(a) != 0;
     if (a->rta_type == IFLA_OPERSTATE && RTA_PAYLOAD(a) >= 1) state = *(uint8_t *)RTA_DATA(a);
   }
   news->is_outward = !(link->ifi_flags & IFF_LOOPBACK) && !is_part;
-  // RFC 2863 §3.1.14; drivers that tell no state (tunnels) are up when they run.
+  // RFC 2863 §3.1.14; drivers that report no state (tunnels) are up when they run.
   news->is_usable = state == IF_OPER_UP || (state == IF_OPER_UNKNOWN && (link->ifi_flags & IFF_RUNNING));
 }
 
@@ -79,12 +79,12 @@ static void read_address(struct lanyard_network_news *news, struct nlmsghdr *mes
   news->family = address->ifa_family;
   for (struct rtattr *a = IFA_RTA(address); RTA_OK(a, length); a = RTA_NEXT(a, length)) {
     if (a->rta_type == IFA_FLAGS) flags = number(a);
-    // On a point-to-point link IFA_ADDRESS is the other end's.
+    // On a point-to-point link IFA_ADDRESS is the peer's.
     if (a->rta_type == IFA_LOCAL) has_local = 1;
     if (a->rta_type == IFA_LOCAL || (a->rta_type == IFA_ADDRESS && !has_local)) identify(news, a);
   }
   news->is_outward = address->ifa_scope < RT_SCOPE_LINK;
-  // RFC 4862 §5.4: not before the address is known to be nobody else's.
+  // RFC 4862 §5.4: usable only after duplicate address detection.
   news->is_usable = !(flags & (IFA_F_TENTATIVE | IFA_F_DADFAILED));
 }
 
@@ -98,12 +98,12 @@ static void read_route(struct lanyard_network_news *news, struct nlmsghdr *messa
     if (a->rta_type == RTA_GATEWAY) identify(news, a);
     if (a->rta_type == RTA_PRIORITY) news->metric = number(a);
   }
-  // Tunnels take the two halves of the address space, so as to leave the default route in its place.
+  // Tunnels route the two halves of the address space, so that the default route stays in place.
   news->is_outward = route->rtm_dst_len <= 1 && route->rtm_type == RTN_UNICAST && !(route->rtm_flags & RTM_F_CLONED);
   news->is_usable = 1;
 }
 
-/// False for what is none of the three kinds, or too short to be.
+/// False for another kind of message, and for a truncated one.
 static int read_message(struct lanyard_network_news *news, struct nlmsghdr *message) {
   memset(news, 0, sizeof *news);
   size_t body = 0;
@@ -131,7 +131,7 @@ ssize_t lanyard_network_read(int fd, void *bytes, size_t capacity) {
     count = recvfrom(fd, bytes, capacity, 0, (struct sockaddr *)&sender, &sender_length);
   } while (count < 0 && errno == EINTR);
   if (count < 0) return -errno;
-  return sender.nl_pid == 0 ? count : 0;  // any process may send here; only the kernel knows
+  return sender.nl_pid == 0 ? count : 0;  // any process may send here; only the kernel counts
 }
 
 int lanyard_network_next(const void *bytes, size_t count, size_t *offset, struct lanyard_network_news *news) {

@@ -10,7 +10,7 @@ int lanyard_readiness(void) {
   return fd < 0 ? -errno : fd;
 }
 
-// epoll's bits for these four are poll's (epoll_ctl(2)), so callers speak POLLIN and POLLOUT.
+// epoll's values of these four flags equal poll's (epoll_ctl(2)), so callers use POLLIN and POLLOUT.
 _Static_assert(EPOLLIN == POLLIN && EPOLLOUT == POLLOUT && EPOLLERR == POLLERR && EPOLLHUP == POLLHUP, "poll's bits");
 
 int lanyard_readiness_add(int set, int fd, short events, uint64_t token) {

@@ -29,7 +29,7 @@ static int socket_option(int fd, int option) {
 int lanyard_listen_fds(void) {
   long pid = number_in_environment("LISTEN_PID");
   long count = number_in_environment("LISTEN_FDS");
-  // Our own children must not take them for theirs.
+  // Child processes must not take the descriptors for theirs.
   unsetenv("LISTEN_PID");
   unsetenv("LISTEN_FDS");
   unsetenv("LISTEN_FDNAMES");
@@ -52,7 +52,7 @@ int lanyard_notify(const char *state) {
   size_t length = strlen(path);
   if ((path[0] != '/' && path[0] != '@') || length >= sizeof address.sun_path) return -EINVAL;
   memcpy(address.sun_path, path, length);
-  // The manager's socket may be abstract; ours never is.
+  // The manager's socket may be abstract; the agent's never is.
   if (path[0] == '@') address.sun_path[0] = 0;
   int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -errno;

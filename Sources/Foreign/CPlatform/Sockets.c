@@ -16,13 +16,13 @@ int lanyard_accept4(int listener) {
   for (;;) {
     int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) return fd;
-    // A peer that gave up in the queue is nobody's failure (accept(2)).
+    // ECONNABORTED: the peer closed before it was accepted (accept(2)); take the next one.
     if (errno != EINTR && errno != ECONNABORTED) return -errno;
   }
 }
 
-// Fills `address`. A path too long for it is reached as /proc/self/fd/N/NAME; `*directory` must then stay open until
-// the call that uses the address is over.
+// Fills `address`. A path that is too long for it is reached as /proc/self/fd/N/NAME; `*directory` must then stay open
+// until the call that uses the address has returned.
 static int address_of(const char *path, struct sockaddr_un *address, int *directory) {
   memset(address, 0, sizeof *address);
   address->sun_family = AF_UNIX;
@@ -61,8 +61,8 @@ int lanyard_bind_unix(const char *path) {
     result = -errno;
     goto done;
   }
-  // Linux gives the new name the mode of the socket itself (unix_bind), so there is no moment at which others could
-  // connect, and the umask, which belongs to all threads, stays alone. Read back, in case a kernel differs.
+  // Linux gives the new name the mode of the socket itself (unix_bind), so other users can never connect, and the
+  // umask, which all threads share, is not touched. The mode is read back, in case a kernel differs.
   struct stat status;
   if (fchmod(fd, 0600) < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) < 0) {
     result = -errno;

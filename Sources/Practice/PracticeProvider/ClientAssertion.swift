@@ -1,9 +1,9 @@
 import COpenSSL
 
-/// What a client signed to say who it is (RFC 7523 section 3), not yet believed.
+/// A client's signed assertion (RFC 7523 section 3), not yet verified.
 struct ClientAssertion {
   static let type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
-  /// What is good for longer could be used for longer by whoever finds it.
+  /// Longest lifetime that is accepted: a stolen assertion works as long as it is valid.
   static let longestLifetimeSeconds: Int64 = 300
   static let clockSkewSeconds: Int64 = 60
 
@@ -23,7 +23,7 @@ struct ClientAssertion {
     signed = Array((parts[0] + "." + parts[1]).utf8)
   }
 
-  /// By a key of the kind that the algorithm wants.
+  /// Verifies with a key of the algorithm's kind.
   func isSigned(byPEM pem: String) -> Bool {
     let bytes = Array(pem.utf8)
     let source = BIO_new_mem_buf(bytes, Int32(bytes.count))
@@ -61,7 +61,7 @@ struct ClientAssertion {
 }
 
 extension ProviderState {
-  /// RFC 7523 section 3: of this client, for this provider, now, and for the first time.
+  /// RFC 7523 section 3: issued by this client, for this provider, valid now, and used for the first time.
   mutating func isProved(_ text: String, by client: PracticeClient, at path: String) -> Bool {
     guard let assertion = ClientAssertion(text), let key = client.publicKey, assertion.isSigned(byPEM: key) else {
       return false
@@ -69,7 +69,7 @@ extension ProviderState {
     let claims = assertion.claims
     let audiences =
       claims["aud"]?.stringValue.map { [$0] } ?? claims["aud"]?.arrayValue?.compactMap(\.stringValue) ?? []
-    // RFC 9126 section 2 has an endpoint of each kind take the issuer, the token endpoint and itself.
+    // RFC 9126 section 2: an endpoint accepts the issuer, the token endpoint and itself as audience.
     let names = [issuer.identifier, issuer.endpoint("/token"), issuer.endpoint(path)]
     guard claims["iss"]?.stringValue == client.id, claims["sub"]?.stringValue == client.id,
       audiences.contains(where: names.contains), let expiry = claims["exp"]?.integerValue, expiry > nowSeconds,

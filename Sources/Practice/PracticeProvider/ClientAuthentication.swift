@@ -15,7 +15,7 @@ extension ProviderState {
       }
     guard client.authenticationMethods.contains(method), isProved else {
       if options.wrongSecretBurnsRefreshToken, let token = form["refresh_token"] {
-        refreshTokens[token]?.standing = .revoked
+        refreshTokens[token]?.status = .revoked
       }
       throw .invalidClient(challenge: isBasic)
     }
@@ -28,7 +28,7 @@ extension ProviderState {
   ) throws(OAuthError) -> (id: String, secret: String?, method: ClientAuthenticationMethod) {
     if let authorization = request.header("Authorization") {
       guard let (id, secret) = basicCredentials(authorization) else { throw .invalidClient(challenge: true) }
-      // RFC 6749 section 2.3: one method a request.
+      // RFC 6749 section 2.3: a request uses one method only.
       guard form["client_secret"] == nil, form["client_id"].map({ $0 == id }) ?? true else {
         throw .invalidRequest("two ways of authentication")
       }

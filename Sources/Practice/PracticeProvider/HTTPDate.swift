@@ -1,4 +1,5 @@
-/// IMF-fixdate (RFC 9110 section 5.6.7), which is English and GMT wherever the program runs.
+/// Writes IMF-fixdate (RFC 9110 section 5.6.7), which is English and GMT in every locale. The agent only reads such dates
+/// (`Timestamp(httpDate:)`); with calendar arithmetic of its own, the provider is a second opinion on that reader.
 enum HTTPDate {
   private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
   private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -13,7 +14,7 @@ enum HTTPDate {
       + "\(two(time / 3600)):\(two(time / 60 % 60)):\(two(time % 60)) GMT"
   }
 
-  /// Year, month, day of a day counted from 1970-01-01: years begin in March, so that the leap day is the last.
+  /// Year, month and day of a day counted from 1970-01-01. Years begin in March here, so that the leap day is the last.
   private static func civil(_ day: Int64) -> (Int64, Int64, Int64) {
     let shifted = day + 719_468
     let era = floorDivide(shifted, 146_097)

@@ -1,25 +1,25 @@
 import LoopbackHTTP
 
-/// What a sign-in gave.
+/// The tokens of a sign-in.
 public struct IssuedTokens: Sendable, Equatable {
   public var accessToken: String
   public var refreshToken: String?
   public var idToken: String?
   public var scopes: [String]
   public var expiresInSeconds: Int
-  /// The family, for `revoke(grant:)` and `endOfGrant`.
+  /// The family's id, for `revoke(grant:)` and `endOfGrant`.
   public var grant: String
 }
 
-/// A script that does not fit the provider: its author has to see it.
+/// A script that does not fit the provider; the message is for its author.
 public struct PracticeError: Error, CustomStringConvertible, Sendable {
   public let description: String
 }
 
-// MARK: People
+// MARK: Users
 
 extension PracticeProvider {
-  /// Tokens for a person, as after a sign-in, without one.
+  /// Issues tokens as a sign-in would.
   public func signIn(
     user: String,
     client: String = "lanyard-demo",
@@ -41,7 +41,7 @@ extension PracticeProvider {
     }
   }
 
-  /// Does what a person does with an authorization URL, and returns where the browser is sent: to the client with a
+  /// Follows an authorization URL as a user would, and returns where the browser is redirected: to the client with a
   /// code, or with the provider's error.
   public func authorize(url: String, as user: String) throws -> String {
     try decideAuthorization(url) { state, request in
@@ -49,7 +49,7 @@ extension PracticeProvider {
     }
   }
 
-  /// The person says no.
+  /// Follows an authorization URL and denies the consent.
   public func denyAuthorization(url: String) throws -> String {
     try decideAuthorization(url) { state, request in state.refuse(request, "access_denied") }
   }
@@ -83,11 +83,12 @@ extension PracticeProvider {
   public func denyDevice(userCode: String) throws {
     try withState { state in
       let device = try state.knownDevice(userCode)
-      state.devices[device]?.standing = .denied
+      state.devices[device]?.status = .denied
     }
   }
 
-  /// Changes a person; what is nil stays. New roles or entitlements raise the version that `/entitlements` tells.
+  /// Changes a user; nil leaves a value unchanged. New roles or entitlements raise the version that `/entitlements`
+  /// returns.
   public func setUser(
     _ user: String,
     disabled: Bool? = nil,
@@ -103,12 +104,12 @@ extension PracticeProvider {
 // MARK: Tokens
 
 extension PracticeProvider {
-  /// Whether a refresh now would succeed, as far as the token is concerned.
+  /// Whether a refresh with this token would succeed now.
   public func isActive(refreshToken: String) -> Bool { withState { $0.isActive(refreshToken: refreshToken) } }
 
   public func isActive(accessToken: String) -> Bool { withState { $0.validAccessToken(accessToken) != nil } }
 
-  /// The refresh tokens that live, of one person or of all, sorted.
+  /// The valid refresh tokens, of one user or of all, sorted.
   public func activeRefreshTokens(user: String? = nil) -> [String] {
     withState { state in
       let meant = user.flatMap { state.userIndex($0) }
@@ -125,16 +126,17 @@ extension PracticeProvider {
     withState { $0.refreshTokens[value]?.grantID ?? $0.accessTokens[value]?.grantID }
   }
 
-  /// Why a family ended: `refreshTokenReused`, `codeReused`, `revoked`, `signedOut`, `administrator`; nil: it lives.
+  /// Why a family ended: `refreshTokenReused`, `codeReused`, `revoked`, `signedOut`, `administrator`; nil while it is
+  /// valid.
   public func endOfGrant(_ grant: String) -> String? { withState { $0.grants[grant]?.end?.rawValue } }
 
-  /// Ends one family. False if there is none that lives.
+  /// Ends one family. False if it is unknown or has ended.
   @discardableResult
   public func revoke(grant: String) -> Bool {
     withState { state in state.endGrants { $0.id == grant } > 0 }
   }
 
-  /// Ends all families of a person and says how many.
+  /// Ends all families of a user; returns how many.
   @discardableResult
   public func revokeAll(user: String) throws -> Int {
     try withState { state in
@@ -143,7 +145,7 @@ extension PracticeProvider {
     }
   }
 
-  /// A new signing key. Without the old one, what it signed can no longer be verified.
+  /// Starts a new signing key. If the old one is not kept, its signatures can no longer be verified.
   public func rotateKeys(to algorithm: SigningAlgorithm? = nil, keepOld: Bool = true) {
     withState { state in
       state.keys.rotate(
@@ -158,7 +160,7 @@ extension PracticeProvider {
 // MARK: Scripting
 
 extension PracticeProvider {
-  /// The options of now. Set one to change how the provider behaves from the next request on.
+  /// The current options. A change takes effect with the next request.
   public var options: PracticeOptions {
     get { withState { $0.options } }
     set { withState { $0.options = newValue } }
@@ -169,15 +171,15 @@ extension PracticeProvider {
     withState { change(&$0.options) }
   }
 
-  /// The next requests to `path` (below the issuer: `/token`) meet this fault, after those that wait already.
+  /// The next requests to `path` (below the issuer: `/token`) meet this fault, after those already queued.
   public func enqueueFault(_ path: String, _ fault: Fault) { withState { $0.faults.append(fault, path: path) } }
 
-  /// Forgets the faults that wait, at one path or everywhere.
+  /// Removes the queued faults, of one path or of all.
   public func clearFaults(_ path: String? = nil) { withState { $0.faults.removeAll(path: path) } }
 
   public var hasFaults: Bool { withState { !$0.faults.isEmpty } }
 
-  /// The provider's clock against the one it was given; `Date`, lifetimes and tokens follow it.
+  /// The offset of the provider's clock from the given one; it affects `Date`, lifetimes and tokens.
   public func setClockOffset(milliseconds: Int64) { withState { $0.options.clockOffsetMilliseconds = milliseconds } }
 
   /// The requests to one path, or all, oldest first; the latest 10,000 are kept.
@@ -185,13 +187,13 @@ extension PracticeProvider {
     withState { state in state.log.entries.filter { path == nil || $0.path == path } }
   }
 
-  /// How many requests came to a path since the beginning.
+  /// How many requests to a path have come since the start.
   public func requestCount(to path: String) -> Int { withState { $0.log.counts[path] ?? 0 } }
 
-  /// How many unsafe requests `/protected` carried out.
+  /// How many unsafe requests `/protected` has carried out.
   public var protectedEffectCount: Int { withState { Int($0.effects.count) } }
 
-  /// As it was at the beginning: no tokens, no faults, no log, the first options.
+  /// Resets the provider to its first state: no tokens, no faults, no log, the first options.
   public func reset() { withState { $0.reset() } }
 }
 

@@ -1,11 +1,11 @@
 public import LoopbackHTTP
 import Synchronization
 
-/// An OpenID provider that behaves like a real one, and misbehaves when it is told to.
+/// An OpenID provider that behaves like a real one, and fails on demand.
 ///
-/// It has no socket, no clock and no randomness of its own: `handle` is given a request and answers it, so the same
-/// provider works in a simulation with virtual time and behind a listener (`PracticeServer`). With the same random
-/// bytes and the same clock every token is the same, except that ES256 signatures differ each time.
+/// It has no socket, clock or randomness of its own: `handle` turns a request into a reply, so the same provider works
+/// in a simulation with virtual time and behind a listener (`PracticeServer`). The same random bytes and the same clock
+/// give the same tokens, except that ES256 signatures differ each time.
 ///
 ///     let idp = PracticeProvider(issuer: "https://idp.test", now: { clock.now }, random: { seeded.bytes($0) })
 ///     let tokens = try idp.signIn(user: "alice")
@@ -19,7 +19,7 @@ public final class PracticeProvider: Sendable {
   /// - Parameters:
   ///   - issuer: the identifier, with or without a path, as `http://127.0.0.1:8080` or `https://idp.test/realms/acme`.
   ///   - now: wall clock in milliseconds since 1970.
-  ///   - random: that many bytes nobody can guess.
+  ///   - random: returns that many unpredictable bytes.
   public init(
     issuer: String,
     options: PracticeOptions = PracticeOptions(),
@@ -32,12 +32,12 @@ public final class PracticeProvider: Sendable {
     self.state = Mutex(state)
   }
 
-  /// Answers one request, or does to it what a waiting fault says.
+  /// Answers one request, or applies a queued fault to it.
   public func handle(_ request: HTTPRequest) -> HTTPReply {
     withState { $0.reply(to: request) }
   }
 
-  /// Everything that reads or changes the provider goes through here, with the clock set.
+  /// All access to the state goes through here, which sets the clock first.
   func withState<Result>(_ body: (inout sending ProviderState) throws -> sending Result) rethrows -> sending Result {
     try state.withLock { state in
       state.now = clock() + state.options.clockOffsetMilliseconds

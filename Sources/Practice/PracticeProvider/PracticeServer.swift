@@ -7,7 +7,7 @@ public import LoopbackHTTP
 ///     defer { server.stop() }
 ///     print(server.issuer)  // http://127.0.0.1:41873
 public final class PracticeServer: Sendable {
-  /// No request to a provider is longer; a resource may be sent more.
+  /// Requests to a provider are shorter; a request to `/protected` may carry more.
   static let maximumBodyBytes = 1 << 20
 
   public let provider: PracticeProvider
@@ -18,7 +18,7 @@ public final class PracticeServer: Sendable {
 
   /// - Parameters:
   ///   - port: 0 lets the system choose.
-  ///   - path: what follows host and port in the issuer, as `/realms/acme`.
+  ///   - path: the part of the issuer after host and port, such as `/realms/acme`.
   ///   - now: wall clock in milliseconds; the system's by default.
   public init(
     host: String = "127.0.0.1",
@@ -45,7 +45,7 @@ public final class PracticeServer: Sendable {
     provider = made
   }
 
-  /// Frees the port and ends every connection.
+  /// Closes the port and every connection.
   public func stop() { listener.stop() }
 
   public static let systemClock: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }

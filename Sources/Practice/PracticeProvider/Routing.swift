@@ -1,6 +1,6 @@
 import LoopbackHTTP
 
-/// From a request to its reply: the fault that waits, the endpoint, the log.
+/// From a request to its reply: the queued fault, the endpoint, the log.
 extension ProviderState {
   mutating func reply(to request: HTTPRequest) -> HTTPReply {
     guard let path = issuer.localPath(of: request.path) else { return finish(.respond(.notFound)) }
@@ -13,7 +13,7 @@ extension ProviderState {
     let members = request.formItems + request.queryItems
     let fault = faults.take(path: path, members: members)
     if case .changeIDToken(let claims, let signature) = fault?.effect { idTokenChange = (claims, signature) }
-    // In two steps: within one, all that the provider remembers would be copied before it changes.
+    // In two steps: in one expression, Swift would copy the whole state before changing it.
     let answered = fault.map { perform($0, request, path) } ?? .respond(answer(request, path))
     let reply = finish(answered)
     idTokenChange = nil
@@ -38,7 +38,7 @@ extension ProviderState {
     }
   }
 
-  /// What becomes of the true answer.
+  /// Applies the fault to the normal response.
   private func distort(_ response: HTTPResponse, by effect: Fault.Effect, delay: Int) -> HTTPReply {
     var changed = response
     switch effect {
@@ -101,9 +101,9 @@ extension ProviderState {
     }
   }
 
-  // MARK: What every answer has
+  // MARK: Headers of every response
 
-  /// The provider's time, unless the answer tells one of its own.
+  /// Adds the provider's time, unless the response has a `Date` already.
   private func finish(_ reply: HTTPReply) -> HTTPReply {
     guard options.sendsDate, case .respond(var response, let delay) = reply, response.header("Date") == nil else {
       return reply
@@ -127,7 +127,7 @@ extension ProviderState {
         grantType: members.first { $0.name == "grant_type" }.map { Self.knownGrantType($0.value) },
         clientID: seenClientID.flatMap { client($0)?.id },
         status: response?.status,
-        // Our own 200 has none; reading each would make a busy provider slow.
+        // A 200 has no error; parsing each would slow a busy provider down.
         error: response.flatMap { $0.status == 200 && !metFault ? nil : $0.json?["error"]?.stringValue },
         metFault: metFault,
         atMilliseconds: now
@@ -135,7 +135,7 @@ extension ProviderState {
     )
   }
 
-  /// What a client sends where a grant type belongs may be anything, a token too: only known words are kept.
+  /// The parameter `grant_type` may contain anything, also a token: only known values are logged.
   private static func knownGrantType(_ text: String) -> String {
     ["authorization_code", "refresh_token", deviceGrantType].contains(text) ? text : "other"
   }

@@ -1,6 +1,6 @@
-/// Making tokens and ending them.
+/// Issues and ends tokens.
 extension ProviderState {
-  /// What a token request is answered with.
+  /// The contents of a token response.
   struct Issued {
     var accessToken: String
     var refreshToken: String?
@@ -148,7 +148,7 @@ extension ProviderState {
     case .unsigned:
       return JWT.signingInput(header: ["alg": "none", "typ": "JWT"], claims: claims) + "."
     case .unknownKey:
-      let header: PracticeJSON = ["alg": .string(key.algorithm.rawValue), "typ": "JWT", "kid": "nobody-knows"]
+      let header: PracticeJSON = ["alg": .string(key.algorithm.rawValue), "typ": "JWT", "kid": "unpublished"]
       let input = JWT.signingInput(header: header, claims: claims)
       return input + "." + Base64URL.encode(key.sign(Array(input.utf8)))
     case .broken:
@@ -170,7 +170,7 @@ extension ProviderState {
 
   // MARK: Ending
 
-  /// Ends a family: every token of it is dead from now on.
+  /// Ends a family: all of its tokens are invalid from now on.
   mutating func end(_ grantID: String, because end: Grant.End) {
     guard grants[grantID]?.end == nil else { return }
     grants[grantID]?.end = end
@@ -178,12 +178,12 @@ extension ProviderState {
 
   func isActive(refreshToken value: String) -> Bool {
     guard let token = refreshTokens[value], let grant = grants[token.grantID] else { return false }
-    return token.standing == .current && grant.end == nil && !isExpired(token)
+    return token.status == .current && grant.end == nil && !isExpired(token)
   }
 
   func isExpired(_ token: RefreshToken) -> Bool { token.expiresAtMilliseconds.map { $0 <= now } ?? false }
 
-  /// The token with its grant, if it is good now.
+  /// The token with its grant, if it is valid now.
   func validAccessToken(_ value: String) -> (token: AccessToken, grant: Grant)? {
     guard let token = accessTokens[value], let grant = grants[token.grantID], !token.isRevoked, grant.end == nil,
       token.expiresAtMilliseconds > now, !options.users[grant.userIndex].isDisabled

@@ -123,7 +123,7 @@ import Testing
     #expect(unsigned.signature.isEmpty)
     practice.idp.enqueueFault("/token", Fault(.changeIDToken([:], signature: .unknownKey)))
     let unknown = try DecodedJWT(practice.exchange(code: try practice.code())["id_token"])
-    #expect(unknown.header["kid"] == "nobody-knows")
+    #expect(unknown.header["kid"] == "unpublished")
 
     practice.idp.configure { $0.idTokenOverrides = ["auth_time": .number(1893455999.5)] }
     let odd = try DecodedJWT(practice.exchange(code: try practice.code())["id_token"])

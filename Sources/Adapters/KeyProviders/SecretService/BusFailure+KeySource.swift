@@ -2,11 +2,11 @@ internal import AgentPorts
 internal import DBus
 
 extension KeySourceFailure {
-  /// What a failed call to the Secret Service means for whoever wants a key.
+  /// Translates a failed call to the Secret Service.
   init(_ failure: BusFailure) {
     switch failure {
     case .refused("org.freedesktop.Secret.Error.IsLocked"): self = .locked
-    // A service that says nonsense is no better than none: nothing is concluded of the item from it.
+    // A malformed reply counts as no reply: it says nothing about the item.
     case .unreachable, .timedOut, .refused, .malformed: self = .unavailable
     }
   }

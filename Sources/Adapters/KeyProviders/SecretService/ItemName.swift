@@ -2,19 +2,19 @@ internal import AgentPorts
 internal import Glibc
 internal import Secrets
 
-/// Which of a keyring's items is this store's: a random name in a small file beside the store, so that a state directory
-/// which moves finds its key, and two of them don't share one. It is no secret.
+/// The random name of this store's keyring item, kept in a small file beside the store: a state directory that moves
+/// finds its key, and two state directories do not share one. The name is not secret.
 struct ItemName {
   private static let heading = "lanyard-item-1 "
   private static let digits = 32
 
   let path: String
 
-  /// Nil if no item was ever asked for.
+  /// Nil if no item was ever created.
   func read() throws(KeySourceFailure) -> String? {
     guard let file = try openPrivately(path) else { return nil }
     defer { close(file) }
-    // One byte more than there should be, to notice a file that is longer.
+    // One byte more than a name has, to detect a longer file.
     var bytes = [UInt8](repeating: 0, count: Self.heading.utf8.count + Self.digits + 2)
     guard let count = bytes.withUnsafeMutableBytes({ readAll(file, into: $0) }) else { throw .unavailable }
     let text = String(decoding: bytes[..<count], as: UTF8.self)
@@ -25,7 +25,7 @@ struct ItemName {
     return String(name)
   }
 
-  /// Durable when this returns: an item that nobody finds again would hold a key in vain.
+  /// Durable when this returns: without its name, the item's key could never be found again.
   func make() throws(KeySourceFailure) -> String {
     let name = SecretBytes(random: Self.digits / 2).withBytes { hexadecimal([UInt8]($0)) }
     let bytes = Array((Self.heading + name + "\n").utf8)

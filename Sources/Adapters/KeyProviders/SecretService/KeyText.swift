@@ -1,7 +1,7 @@
 internal import Secrets
 
-/// A key as a line of text, for keyrings that show and keep text: `lanyard-key-1`, the key in hex, and the first 8 bytes
-/// of the SHA-256 of the key, so that a damaged item and a wrong key are two things.
+/// A key as a line of text, for keyrings that show and edit text: `lanyard-key-1`, the key in hex, and the first 8
+/// bytes of the SHA-256 of the key, so that a damaged item is not taken for a wrong key.
 enum KeyText {
   private static let heading = Array("lanyard-key-1 ".utf8)
   private static let checkBytes = 8
@@ -18,7 +18,7 @@ enum KeyText {
     return text.finish()
   }
 
-  /// Nil for anything else. A newline at its end is forgiven: people edit text.
+  /// Nil for any other text. A trailing newline is allowed: people edit text.
   static func read(_ text: Secret) -> SealingKey? {
     text.withBytes { bytes in
       let line = UnsafeRawBufferPointer(rebasing: bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes[...])
@@ -44,7 +44,7 @@ enum KeyText {
     }
   }
 
-  // Without a table: its cache lines would tell of the key.
+  // Computed without a table: which cache lines a table touches would reveal the key.
   private static func appendHex(_ byte: UInt8, to text: inout SecretBuilder) {
     text.append(digit(byte >> 4))
     text.append(digit(byte & 15))

@@ -4,24 +4,25 @@ internal import CPlatform
 internal import Glibc
 public import Secrets
 internal import Synchronization
+internal import Threads
 
-/// A key in the keyring of the person's session, as an item of the Secret Service (gnome-keyring, KeePassXC, KWallet):
-/// whoever copies files has nothing, as long as the keyring is locked. Programs of the same person can ask for it too.
+/// A key in the session keyring, as an item of the Secret Service (gnome-keyring, KeePassXC, KWallet). A copy of the
+/// files is useless while the keyring is locked. Other programs of the same user can ask for the key too.
 ///
-/// Nobody is asked anything but by `unlock()`: a start without a person at the screen must not wait for one. Calls block
-/// for some milliseconds, and where the service hangs for some seconds.
+/// Only `unlock()` prompts: an agent that starts without a person at the screen must not wait for one. Calls block for
+/// some milliseconds, or for some seconds if the service hangs.
 public final class SecretService: KeySource {
   public let protection = "secretService"
   private let bus: BusAddress?
   private let name: ItemName
-  /// Some services grant access to a connection, not to a person: the one that was granted is used next.
+  /// Some services grant access to a connection, not to a user: the next call uses the connection that was granted.
   private let granted = Mutex<SecretSession?>(nil)
-  /// One question at a time: a screen full of them answers none.
+  /// One prompt at a time.
   private let isAsking = Atomic(false)
 
   /// - Parameters:
-  ///   - bus: that of the person's session; nil if there is none.
-  ///   - nameFile: the item's name, in a directory that only this user may enter; made with the key.
+  ///   - bus: the session bus; nil if there is none.
+  ///   - nameFile: holds the item's name, in a directory that only this user may enter; created with the key.
   public init(bus: BusAddress?, nameFile: String) {
     self.bus = bus
     name = ItemName(path: nameFile)
@@ -41,14 +42,14 @@ public final class SecretService: KeySource {
       guard let text = try onService({ () throws(BusFailure) in try session.secret(of: item) }),
         let key = KeyText.read(text)
       else { throw .damaged }
-      // Copies, as a synchronised keyring makes them, are fine; which of two keys is ours is not for us to guess.
+      // Copies, as a synchronised keyring makes them, are fine; of two different keys neither can be trusted.
       if let found, !found.secret.equals(key.secret) { throw .damaged }
       found = key
     }
     return found
   }
 
-  /// Throws `unavailable` if there is an item already: a key that something may be sealed under is never replaced.
+  /// Throws `unavailable` if the item exists: a key that may have sealed something is never replaced.
   public func createKey() throws(KeySourceFailure) -> SealingKey {
     try withSession { (session) throws(KeySourceFailure) in
       let known = try name.read()
@@ -61,7 +62,7 @@ public final class SecretService: KeySource {
         guard let collection = try session.defaultCollection() else { return false }
         return try session.create(label: "Lanyard: key of the store", attributes, text, in: collection)
       }
-      // What the service keeps is what counts.
+      // Read back: only what the service has stored counts.
       guard isCreated, let kept = try self.key(attributes, session), kept.secret.equals(key.secret) else {
         throw .unavailable
       }
@@ -78,8 +79,8 @@ public final class SecretService: KeySource {
     }
   }
 
-  /// Has the service ask the person for the keyring, if that is locked. Waits on a thread of its own, two minutes at
-  /// most; throws `locked` if they did not want to.
+  /// Has the service prompt for the keyring's password if the keyring is locked. Waits on a thread of its own, two
+  /// minutes at most; throws `locked` if the person dismissed the prompt.
   public func unlock() async throws(KeySourceFailure) {
     guard !isAsking.exchange(true, ordering: .acquiring) else { throw .locked }
     defer { isAsking.store(false, ordering: .releasing) }
@@ -88,7 +89,7 @@ public final class SecretService: KeySource {
     defer { close(cancel) }
     let failure = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        let work = Detached {
+        let isStarted = DetachedThread.start {
           do throws(KeySourceFailure) {
             try self.askPerson(until: cancel)
             continuation.resume(returning: KeySourceFailure?.none)
@@ -96,7 +97,7 @@ public final class SecretService: KeySource {
             continuation.resume(returning: error)
           }
         }
-        if !work.start() { continuation.resume(returning: .unavailable) }
+        if !isStarted { continuation.resume(returning: .unavailable) }
       }
     } onCancel: {
       lanyard_eventfd_signal(cancel)
@@ -122,8 +123,8 @@ public final class SecretService: KeySource {
     [("application", "lanyard"), ("store", name), ("xdg:schema", "org.lanyard.StoreKey")]
   }
 
-  /// The items, once everything that may hold them is unlocked. Some services don't tell of an item while its collection
-  /// is locked: that nothing is found then means nothing.
+  /// The items, after every collection that may hold them is unlocked. Some services hide the items of a locked
+  /// collection, so an empty result means nothing until then.
   private static func unlockedItems(
     _ attributes: [(String, String)], _ session: SecretSession, _ asking: SecretSession.Asking
   ) throws(KeySourceFailure) -> [String] {
@@ -155,35 +156,9 @@ public final class SecretService: KeySource {
     _ body: (SecretSession) throws(KeySourceFailure) -> Result
   ) throws(KeySourceFailure) -> Result {
     if let granted = granted.withLock({ $0.take() }) {
-      // Its service may have ended since; then another one is asked.
+      // The service may have ended since; a new session asks its successor.
       do throws(KeySourceFailure) { return try body(granted) } catch .unavailable {}
     }
     return try body(try onService { () throws(BusFailure) in try SecretSession(bus) })
-  }
-}
-
-/// A thread for one thing that waits for a person.
-private final class Detached: Sendable {
-  private let body: @Sendable () -> Void
-
-  init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-
-  /// False: the machine has no thread left, and the body does not run.
-  func start() -> Bool {
-    var attributes = pthread_attr_t()
-    pthread_attr_init(&attributes)
-    defer { pthread_attr_destroy(&attributes) }
-    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
-    pthread_attr_setstacksize(&attributes, 512 << 10)
-    var thread = pthread_t()
-    let reference = Unmanaged.passRetained(self)
-    let failed = pthread_create(
-      &thread, &attributes,
-      {
-        Unmanaged<Detached>.fromOpaque($0!).takeRetainedValue().body()
-        return nil
-      }, reference.toOpaque())
-    if failed != 0 { reference.release() }
-    return failed == 0
   }
 }

@@ -2,16 +2,16 @@ public import AgentPorts
 public import DBus
 internal import Secrets
 
-/// An anchor as an item of the Secret Service, one a database: a copy of files does not bring it back.
+/// A rollback anchor in an item of the Secret Service, one for each database: a copy of files does not restore it.
 ///
-/// Nobody is ever asked: while the keyring is locked it throws, and the other anchors count. Each call is a conversation
-/// of some milliseconds.
+/// Never prompts: while the keyring is locked it throws, and the other anchors count. Each call takes some
+/// milliseconds.
 public struct SecretServiceAnchor: RollbackAnchor {
   private let bus: BusAddress?
 
   private static let heading = "lanyard-anchor-1 "
 
-  /// - Parameter bus: that of the person's session; nil if there is none.
+  /// - Parameter bus: the session bus; nil if there is none.
   public init(bus: BusAddress?) { self.bus = bus }
 
   public func sequence(databaseID: [UInt8]) throws(KeySourceFailure) -> UInt64? {
@@ -23,7 +23,7 @@ public struct SecretServiceAnchor: RollbackAnchor {
     let session = try onService { () throws(BusFailure) in try SecretSession(bus) }
     let text = Secret(text: Self.heading + String(sequence))
     if let known = try item(databaseID, session, damagedIsZero: true) {
-      // Never back: the anchor is the highest that was ever seen.
+      // The anchor never goes back: it is the highest count that was ever written.
       guard known.sequence < sequence else { return }
       try onService { () throws(BusFailure) in try session.setSecret(text, of: known.path) }
     } else {
@@ -41,14 +41,14 @@ public struct SecretServiceAnchor: RollbackAnchor {
     var sequence: UInt64
   }
 
-  /// The one that has come furthest; nil if there is none. Damaged ones count for nothing where others stand beside them.
+  /// The item with the highest count; nil if there is none. Damaged items are skipped beside valid ones.
   private func item(
     _ databaseID: [UInt8], _ session: SecretSession, damagedIsZero: Bool = false
   ) throws(KeySourceFailure) -> Item? {
     let found = try onService { () throws(BusFailure) in try session.items(Self.attributes(databaseID)) }
     if found.unlocked.isEmpty {
       guard found.locked.isEmpty else { throw .locked }
-      // Where the keyring is locked, that nothing is found means nothing.
+      // In a locked keyring, an empty result means nothing.
       let isLocked = try onService { () throws(BusFailure) in
         guard let collection = try session.defaultCollection() else { throw .malformed }
         return try session.isLocked(collection: collection)

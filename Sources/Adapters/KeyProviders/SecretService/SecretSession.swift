@@ -2,16 +2,16 @@ internal import AgentModel
 internal import DBus
 internal import Secrets
 
-/// A conversation with the Secret Service (freedesktop.org, Secret Service API 0.2), encrypted from its beginning: what
-/// is on the bus can be read by all of this person's programs. There is no fall back to the plain algorithm.
+/// A session with the Secret Service (freedesktop.org, Secret Service API 0.2). Always encrypted, never the `plain`
+/// algorithm: all programs of this user can read the bus.
 ///
-/// One user at a time. All calls are bounded; those that ask the person wait for them `personsPatience` long.
+/// Used by one thread at a time. All calls are bounded; those that prompt wait `personsPatience` for the person.
 final class SecretSession: @unchecked Sendable {
-  // Not shared: whoever has it took it from where it was.
+  // Not shared: a user takes the session out of where it is kept.
 
-  /// A person who was called away comes back to no open question.
+  /// A prompt that stands longer is dismissed: the person has left.
   static let personsPatience = Milliseconds.seconds(120)
-  /// Attributes are for all to read, and one item has one secret: more are somebody else's doing.
+  /// All programs can set attributes, and one item has one secret: more than this were not made by the agent.
   private static let mostItems = 8
   private static let mostSecretBytes = 4096
 
@@ -45,7 +45,7 @@ final class SecretSession: @unchecked Sendable {
     var isEmpty: Bool { unlocked.isEmpty && locked.isEmpty }
   }
 
-  /// Items that have all of these attributes, in whatever collection the person keeps them.
+  /// Items that have all of these attributes, in any collection.
   func items(_ attributes: [(String, String)]) throws(BusFailure) -> Found {
     let reply = try bus.call(Self.service, Self.root, "org.freedesktop.Secret.Service", "SearchItems") {
       (call) throws(BusFailure) in try Self.append(attributes, to: call)
@@ -55,7 +55,7 @@ final class SecretSession: @unchecked Sendable {
     return found
   }
 
-  /// Where new items go; nil if this person has no such collection.
+  /// The collection for new items; nil if this user has no default collection.
   func defaultCollection() throws(BusFailure) -> String? {
     let reply = try bus.call(Self.service, Self.root, "org.freedesktop.Secret.Service", "ReadAlias") {
       (call) throws(BusFailure) in try call.append("default")
@@ -77,11 +77,11 @@ final class SecretSession: @unchecked Sendable {
 
   enum Asking: Sendable {
     case forbidden
-    /// Until this descriptor can be read.
+    /// Until this descriptor becomes readable.
     case allowed(cancel: Int32)
   }
 
-  /// Unlocks collections or items; false if that takes a person who was not to be asked, or who said no.
+  /// Unlocks collections or items; false if that needs a prompt that is not allowed, or that the person dismissed.
   func unlock(_ objects: [String], _ asking: Asking) throws(BusFailure) -> Bool {
     let reply = try bus.call(Self.service, Self.root, "org.freedesktop.Secret.Service", "Unlock") {
       (call) throws(BusFailure) in
@@ -100,7 +100,7 @@ final class SecretSession: @unchecked Sendable {
     }
   }
 
-  /// False: dismissed, or nobody came. Throws if the service ends meanwhile.
+  /// False if the person dismissed the prompt or did not answer. Throws if the service ends meanwhile.
   private func show(
     _ prompt: String, until patience: Milliseconds, cancel: Int32 = -1
   ) throws(BusFailure) -> Bool {
@@ -109,7 +109,7 @@ final class SecretSession: @unchecked Sendable {
     try bus.watch(
       "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',arg0='\(Self.service)'")
     _ = try bus.call(Self.service, prompt, interface, "Prompt") { (call) throws(BusFailure) in
-      // No window of ours to stand before.
+      // The window identifier is empty: the agent has no window.
       try call.append("")
     }
     let clock = ContinuousClock()
@@ -133,7 +133,7 @@ final class SecretSession: @unchecked Sendable {
 
   // MARK: secrets
 
-  /// Nil if what came was not sealed in this session, or is longer than any secret of ours.
+  /// Nil if the reply was not encrypted in this session, or is longer than any secret of the agent.
   func secret(of item: String) throws(BusFailure) -> Secret? {
     let reply = try bus.call(Self.service, item, "org.freedesktop.Secret.Item", "GetSecret") {
       (call) throws(BusFailure) in try call.append(path, as: .path)
@@ -148,7 +148,7 @@ final class SecretSession: @unchecked Sendable {
     }
   }
 
-  /// False if the person had to be asked, and said no.
+  /// False if the service prompted and the person dismissed the prompt.
   func create(
     label: String, _ attributes: [(String, String)], _ secret: Secret, in collection: String
   ) throws(BusFailure) -> Bool {
@@ -165,7 +165,7 @@ final class SecretSession: @unchecked Sendable {
         }
       }
       try append(secret, to: call)
-      // Never in the place of another.
+      // Never replaces another item.
       try call.append(false)
     }
     try reply.skip("o")
@@ -178,12 +178,12 @@ final class SecretSession: @unchecked Sendable {
     }
   }
 
-  /// False if the person had to be asked, and said no.
+  /// False if the service prompted and the person dismissed the prompt.
   func delete(_ item: String) throws(BusFailure) -> Bool {
     try agreed(try bus.call(Self.service, item, "org.freedesktop.Secret.Item", "Delete").text(.path))
   }
 
-  /// Some services have a prompt for everything that changes, also where it asks nothing.
+  /// Some services return a prompt for every change, even if it asks nothing.
   private func agreed(_ prompt: String) throws(BusFailure) -> Bool {
     if prompt == Self.nowhere { return true }
     return try show(prompt, until: .seconds(60))
@@ -195,7 +195,7 @@ final class SecretSession: @unchecked Sendable {
       try call.append(path, as: .path)
       try call.append(vector)
       try call.append(sealed)
-      // Text, since some services keep nothing else as it was.
+      // As text, since some services store only text unchanged.
       try call.append("text/plain")
     }
   }

@@ -2,15 +2,15 @@ internal import CPlatform
 internal import CVerify
 internal import Secrets
 
-/// The private half of what two sides agree upon (Secret Service API, Transfer of Secrets), for one session.
+/// The private half of the key agreement for one session (Secret Service API, Transfer of Secrets).
 struct SessionOffer: Sendable {
   static let algorithm = "dh-ietf1024-sha256-aes128-cbc-pkcs7"
 
-  /// What the other side may know.
+  /// The public half.
   let publicNumber: [UInt8]
   private let privateNumber: Secret
 
-  /// Nil: there is no libcrypto.
+  /// Nil without libcrypto.
   init?() {
     privateNumber = Secret(SecretBytes(random: cagree_number))
     var number = [UInt8](repeating: 0, count: cagree_number)
@@ -18,7 +18,7 @@ struct SessionOffer: Sendable {
     publicNumber = number
   }
 
-  /// Nil for a number that would make a key which everybody knows.
+  /// Nil for a public number that would lead to a predictable key.
   func agree(with theirs: [UInt8]) -> SessionKey? {
     var isAgreed = false
     let key = SecretBytes(capacity: cagree_key_bytes) { key in
@@ -29,12 +29,12 @@ struct SessionOffer: Sendable {
   }
 }
 
-/// What secrets are sealed with on their way over the bus.
+/// The key that encrypts secrets on their way over the bus.
 struct SessionKey: Sendable {
   fileprivate let key: Secret
   private static let block = cagree_block
 
-  /// A fresh vector, and the secret under it.
+  /// A fresh initialisation vector, and the secret encrypted with it.
   func seal(_ secret: Secret) -> (vector: [UInt8], sealed: [UInt8])? {
     var vector = [UInt8](repeating: 0, count: Self.block)
     guard lanyard_random(&vector, vector.count) == 0 else { return nil }
@@ -45,7 +45,7 @@ struct SessionKey: Sendable {
     return count > 0 ? (vector, Array(sealed[..<count])) : nil
   }
 
-  /// Into guarded memory; nil if it was not sealed so.
+  /// Decrypts into guarded memory; nil if the secret was not encrypted with this key.
   func open(_ sealed: [UInt8], vector: [UInt8]) -> Secret? {
     guard vector.count == Self.block else { return nil }
     var isOpened = false

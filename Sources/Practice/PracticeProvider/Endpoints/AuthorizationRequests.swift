@@ -1,10 +1,10 @@
 import LoopbackHTTP
 
-/// Reading and answering authorization requests (RFC 6749 section 4.1), without the pages.
+/// Reads authorization requests and answers them (RFC 6749 section 4.1), without the pages.
 extension ProviderState {
-  /// Why a request is refused, and where that may be told.
+  /// Why a request is refused, and whether the client is told.
   enum AuthorizationRefusal: Error {
-    /// Client or redirect URI are not to be trusted: the person is told, nobody else (RFC 6749 section 4.1.2.1).
+    /// The client or the redirect URI is not trusted: only the person is told (RFC 6749 section 4.1.2.1).
     case page(String)
     case redirect(to: String)
   }
@@ -46,7 +46,8 @@ extension ProviderState {
     guard parameters["response_mode"] ?? "query" == "query" else {
       throw .invalidRequest("response_mode must be query")
     }
-    // RFC 9700 section 2.1.1: PKCE for everybody, and no `plain`, which shows the verifier to who sees the request.
+    // RFC 9700 section 2.1.1: PKCE for every client, and no `plain`, which reveals the verifier to readers of the
+    // request.
     guard let challenge = parameters["code_challenge"] else { throw .invalidRequest("code_challenge is missing") }
     guard parameters["code_challenge_method"] == "S256" else {
       throw .invalidRequest("code_challenge_method must be S256")
@@ -76,7 +77,7 @@ extension ProviderState {
     return wanted
   }
 
-  /// The redirect with a code for this person.
+  /// The redirect with a code for this user.
   mutating func approve(_ request: AuthorizationRequest, userIndex: Int, authTime: Int64? = nil) -> String {
     let value = newValue("code_")
     codes[value] = AuthorizationCode(
@@ -99,7 +100,7 @@ extension ProviderState {
   }
 
   private func redirect(_ uri: String, state: String?, members: [(name: String, value: String)]) -> String {
-    // RFC 9207: `iss` in answers of both kinds, so that a client with two providers knows who speaks.
+    // RFC 9207: `iss` in successes and errors, so that a client with two providers can tell them apart.
     let all =
       members + (state.map { [("state", $0)] } ?? [])
       + (options.hasIssuerOfEachTenant ? [] : [("iss", issuer.identifier)])

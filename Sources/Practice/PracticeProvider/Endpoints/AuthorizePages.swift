@@ -1,6 +1,6 @@
 import LoopbackHTTP
 
-/// `/authorize` as a browser sees it.
+/// `/authorize`, the pages for a browser.
 extension ProviderState {
   private static let sessionCookie = "practice_session"
 
@@ -13,7 +13,7 @@ extension ProviderState {
       return HTTPResponse(status: 405, headers: [("Allow", "GET, POST")])
     }
     do throws(AuthorizationRefusal) {
-      // OpenID Core section 3.1.2.1: the request may come by either method.
+      // OpenID Core section 3.1.2.1: the request may come by GET or POST.
       let wanted = try authorizationRequest(request.method == "POST" ? form : request.queryItems)
       seenClientID = wanted.clientID
       return begin(wanted, session: session(of: request))
@@ -116,7 +116,7 @@ extension ProviderState {
     )
   }
 
-  /// Whom to sign in without asking, if so configured.
+  /// The user to sign in without a page, if the options name one.
   func automaticUser(hint: String?) -> Int? {
     guard let name = options.autoApprove else { return nil }
     return hint.flatMap(userIndex) ?? userIndex(name)

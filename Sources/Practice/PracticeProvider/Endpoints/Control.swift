@@ -1,6 +1,7 @@
 import LoopbackHTTP
 
-/// `/practice/…`: how a program outside scripts the provider. The same as `PracticeProvider+Scripting.swift`, in JSON.
+/// `/practice/…`: scripts the provider from another program. The functions of `PracticeProvider+Scripting.swift`, in
+/// JSON.
 extension ProviderState {
   struct ControlError: Error {
     let problem: String
@@ -34,7 +35,7 @@ extension ProviderState {
     }
   }
 
-  /// A page of another site can make a browser post a form here, but not this media type without asking first.
+  /// A page of another site can make a browser post a form, but cannot send this media type without a CORS preflight.
   private static func body(of request: HTTPRequest) throws -> PracticeJSON {
     guard request.header("Content-Type")?.lowercased().hasPrefix("application/json") ?? false else {
       throw ControlError("Content-Type must be application/json", status: 415)
@@ -66,7 +67,7 @@ extension ProviderState {
     return [:]
   }
 
-  /// As it was at the beginning.
+  /// Resets the provider to its first state.
   mutating func reset() {
     self = ProviderState(issuer: issuer.identifier, options: initialOptions, random: random)
   }
@@ -129,7 +130,7 @@ extension ProviderState {
     return meant.count
   }
 
-  /// One person, or with `everybody` all of them, in the order of the users.
+  /// One user, or all users in their order if `everybody` is set.
   private mutating func signInJSON(_ body: PracticeJSON) throws -> PracticeJSON {
     guard body["everybody"]?.boolValue ?? false else { return try signInJSON(body, user: try knownUser(body)) }
     var all: [PracticeJSON] = []
@@ -153,7 +154,7 @@ extension ProviderState {
     ]
   }
 
-  /// Tokens as after a sign-in, without one.
+  /// Issues tokens as a sign-in would.
   mutating func signIn(user: Int, clientID: String, scopes: [String]?, resources: [String] = []) throws -> Issued {
     guard let client = client(clientID) else { throw ControlError("no such client") }
     let defaults = ["openid", "profile", "email", "offline_access"]
@@ -174,7 +175,7 @@ extension ProviderState {
       throw ControlError("no such code")
     }
     if body["deny"]?.boolValue ?? false {
-      devices[device]?.standing = .denied
+      devices[device]?.status = .denied
     } else {
       approveDevice(device, userIndex: try knownUser(body))
     }

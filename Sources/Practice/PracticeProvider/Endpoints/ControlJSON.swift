@@ -62,7 +62,7 @@ extension Fault {
 }
 
 extension PracticeOptions {
-  /// The options that may be changed while the provider runs, by their Swift names.
+  /// The options that may be changed while the provider runs, under their Swift names.
   func changed(by json: PracticeJSON) throws -> PracticeOptions {
     guard case .object(let members) = json else { throw ProviderState.ControlError("an object is expected") }
     var options = self
@@ -107,7 +107,7 @@ extension PracticeOptions {
     }
   }
 
-  /// What null sets an option to that may be absent; nil for every other value.
+  /// The empty value of an optional option, for null; nil for every other option.
   private func cleared<Value>(_ member: PracticeJSON.Member) -> Value?? {
     member.value == .null ? .some(nil) : nil
   }
@@ -120,7 +120,7 @@ extension PracticeOptions {
 }
 
 extension RefreshTokenRotation {
-  /// Long enough for a client that is slow to notice, short enough that a thief is.
+  /// The grace during which a replaced refresh token still works: enough for a slow client, too short for a thief.
   public static let ordinaryGraceSeconds = 30
 
   /// `none`, `grace` or `strict`.

@@ -2,7 +2,7 @@ import LoopbackHTTP
 
 /// The device flow (RFC 8628), without its page.
 extension ProviderState {
-  /// Without vowels, so that no code is a word (RFC 8628 section 6.1).
+  /// Without vowels, so that no code spells a word (RFC 8628 section 6.1).
   private static let userCodeLetters = Array("BCDFGHJKLMNPQRSTVWXZ")
 
   mutating func deviceAuthorization(_ request: HTTPRequest) throws(OAuthError) -> HTTPResponse {
@@ -38,7 +38,7 @@ extension ProviderState {
   /// RFC 8628 section 3.5.
   mutating func pollDevice(_ form: Parameters, _ client: PracticeClient) throws(OAuthError) -> Issued {
     let deviceCode = try form.required("device_code")
-    guard var device = devices[deviceCode], device.clientID == client.id, device.standing != .used else {
+    guard var device = devices[deviceCode], device.clientID == client.id, device.status != .used else {
       throw .invalidGrant("unknown device code")
     }
     guard device.expiresAtMilliseconds > now else { throw OAuthError(code: "expired_token") }
@@ -46,7 +46,7 @@ extension ProviderState {
     device.lastPollMilliseconds = now
     defer { devices[deviceCode] = device }
 
-    switch device.standing {
+    switch device.status {
     case .pending where isTooFast:
       device.intervalSeconds += 5
       throw OAuthError(code: "slow_down")
@@ -54,7 +54,7 @@ extension ProviderState {
     case .denied: throw OAuthError(code: "access_denied")
     case .used: throw .invalidGrant("unknown device code")
     case .approved(let userIndex, let authTime):
-      device.standing = .used
+      device.status = .used
       let grantID = newGrant(
         clientID: client.id,
         userIndex: userIndex,
@@ -67,11 +67,11 @@ extension ProviderState {
     }
   }
 
-  /// The pending authorization of a code as a person types it: in any case of letters, with or without the dash.
+  /// The pending authorization of a typed code: case-insensitive, with or without the dash.
   func pendingDevice(userCode: String) -> String? {
     let typed = Self.normalized(userCode)
     return devices.first {
-      $0.value.standing == .pending && $0.value.expiresAtMilliseconds > now
+      $0.value.status == .pending && $0.value.expiresAtMilliseconds > now
         && Self.normalized($0.value.userCode) == typed
     }?.key
   }

@@ -1,6 +1,6 @@
 import LoopbackHTTP
 
-/// `/device` as a browser sees it.
+/// `/device`, the pages for a browser.
 extension ProviderState {
   mutating func devicePage(_ request: HTTPRequest) -> HTTPResponse {
     switch request.method {
@@ -26,7 +26,7 @@ extension ProviderState {
       return page.response(status: 400)
     }
     if form.contains(where: { $0 == ("decision", "deny") }) {
-      devices[device]?.standing = .denied
+      devices[device]?.status = .denied
       return Page.message("Not connected", "The device was told no. You may close this page.", isGood: false)
     }
     switch checkPassword(form) {
@@ -44,7 +44,7 @@ extension ProviderState {
 
   mutating func approveDevice(_ deviceCode: String, userIndex: Int) {
     let authTime = nowSeconds
-    devices[deviceCode]?.standing = .approved(userIndex: userIndex, authTime: authTime)
+    devices[deviceCode]?.status = .approved(userIndex: userIndex, authTime: authTime)
   }
 
   private static var deviceConnected: HTTPResponse {

@@ -12,7 +12,7 @@ extension ProviderState {
     } catch {
       return Page.message("Signing out failed", error.description ?? error.code, status: 400, isGood: false)
     }
-    // Section 2: an ID token that has expired is still a good hint.
+    // Section 2: an expired ID token is still a valid hint.
     let hinted = parameters["id_token_hint"].flatMap { idTokens[$0] }.flatMap { grants[$0] }
     if parameters["id_token_hint"] != nil && hinted == nil {
       return Page.message("Signing out failed", "The hint is not an ID token of ours.", status: 400, isGood: false)
@@ -30,7 +30,7 @@ extension ProviderState {
     }
   }
 
-  /// Section 3: only to a URI that the client has registered; without a hint `client_id` tells the client.
+  /// Section 3: redirects only to a URI that the client has registered; without a hint, `client_id` names the client.
   private func afterLogout(_ parameters: Parameters, hinted: Grant?) -> HTTPResponse {
     let clientID = hinted?.clientID ?? parameters["client_id"]
     if let uri = parameters["post_logout_redirect_uri"] {

@@ -1,8 +1,8 @@
 import LoopbackHTTP
 
-/// An authorization request that was pushed, and waits for its browser.
+/// A pushed authorization request that waits for its browser.
 struct PushedRequest: Sendable {
-  /// Requests that are pushed and never used must not pile up.
+  /// Limit of pushed requests that are never used.
   static let maximumWaiting = 256
 
   let request: AuthorizationRequest
@@ -34,8 +34,8 @@ extension ProviderState {
     return .json(["request_uri": .string(uri), "expires_in": lifetime], status: 201)
   }
 
-  /// Section 4: a request URI is used once, in its time, and by the client that pushed it. Where it is not known, nor is
-  /// an address to which that could be told.
+  /// Section 4: a request URI works once, in its lifetime, and for the client that pushed it. For an unknown one the
+  /// redirect URI is unknown too, so the person is told.
   mutating func takePushedRequest(_ uri: String, clientID: String?) throws(AuthorizationRefusal) -> AuthorizationRequest
   {
     guard let pushed = pushedRequests[uri], pushed.request.clientID == clientID, pushed.expiresAtMilliseconds > now

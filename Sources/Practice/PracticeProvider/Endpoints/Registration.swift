@@ -1,8 +1,8 @@
 import LoopbackHTTP
 
-/// A client that registered itself, and what it manages its registration by.
+/// A client that registered itself, and the token that manages its registration.
 struct RegisteredClient: Sendable {
-  /// Programs that register in a loop must not fill the memory.
+  /// Limit of clients that register in a loop.
   static let maximum = 256
 
   let client: PracticeClient
@@ -23,7 +23,7 @@ extension ProviderState {
       throw OAuthError(code: "invalid_client_metadata", description: "the body is not JSON")
     }
     let redirects = wanted["redirect_uris"]?.arrayValue?.compactMap(\.stringValue) ?? []
-    // OpenID Connect Registration section 2: a native client comes back to loopback, by http.
+    // OpenID Connect Registration section 2: a native client redirects to loopback by http.
     guard !redirects.isEmpty, wanted["application_type"] != "native" || redirects.allSatisfy(RedirectURI.isLoopback)
     else { throw OAuthError(code: "invalid_redirect_uri") }
     let method = wanted["token_endpoint_auth_method"]?.stringValue ?? ClientAuthenticationMethod.basic.rawValue
@@ -56,7 +56,7 @@ extension ProviderState {
     return .json(wanted.changed(by: changes), status: 201)
   }
 
-  /// The client takes its registration back; its grants end with it (RFC 7592 section 2.3).
+  /// Deletes the registration; the client's grants end with it (RFC 7592 section 2.3).
   mutating func registration(_ request: HTTPRequest, of id: String) throws(OAuthError) -> HTTPResponse {
     guard request.method == "DELETE" else {
       throw OAuthError(code: "invalid_request", status: 405, headers: [("Allow", "DELETE")])

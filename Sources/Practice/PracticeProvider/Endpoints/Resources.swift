@@ -1,6 +1,6 @@
 import LoopbackHTTP
 
-/// What access tokens are for: `/userinfo`, `/entitlements`, `/protected`.
+/// The resources: `/userinfo`, `/entitlements`, `/protected`.
 extension ProviderState {
   /// The token of the request (RFC 6750 section 2.1), or the challenge of section 3.
   private func bearer(_ request: HTTPRequest) throws(OAuthError) -> (token: AccessToken, grant: Grant) {
@@ -43,7 +43,7 @@ extension ProviderState {
     return .json(.object(members + profileClaims(user, scopes: token.scopes)))
   }
 
-  /// What the person may do, as the provider knows it now and not as it was when the token was made.
+  /// The user's current entitlements, not those at the time of the token.
   func entitlements(_ request: HTTPRequest) throws(OAuthError) -> HTTPResponse {
     let (token, grant) = try bearer(request)
     let user = options.users[grant.userIndex]
@@ -57,7 +57,7 @@ extension ProviderState {
     ])
   }
 
-  /// A resource behind a token. The query may ask for more: `scope`, `audience`, `max_age` (RFC 9470), `claims`.
+  /// A resource that needs a token. The query may demand more: `scope`, `audience`, `max_age` (RFC 9470), `claims`.
   mutating func protectedResource(_ request: HTTPRequest) throws(OAuthError) -> HTTPResponse {
     let (token, grant) = try bearer(request)
     try checkDemands(request.queryItems, token, grant)
@@ -101,12 +101,12 @@ extension ProviderState {
   }
 }
 
-/// What the unsafe requests at `/protected` did. The same `Idempotency-Key` does its work once.
+/// The effects of unsafe requests at `/protected`. The same `Idempotency-Key` has one effect.
 struct ProtectedEffects: Sendable {
   private(set) var count: Int64 = 0
   private var byKey: [String: Int64] = [:]
 
-  /// The number of the effect, from 1; 0 for a method that has none.
+  /// The number of the effect, from 1; 0 for a safe method.
   mutating func perform(_ request: HTTPRequest) -> Int64 {
     guard !["GET", "HEAD", "OPTIONS"].contains(request.method) else { return 0 }
     let key = request.header("Idempotency-Key")

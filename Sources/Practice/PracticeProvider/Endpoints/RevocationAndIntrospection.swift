@@ -1,7 +1,7 @@
 import LoopbackHTTP
 
 extension ProviderState {
-  /// `/revoke` (RFC 7009). 200 also for a token nobody knows: it is not valid, and that is what was wanted.
+  /// `/revoke` (RFC 7009). 200 for an unknown token too: it is not valid, as the client wanted.
   mutating func revoke(_ request: HTTPRequest) throws(OAuthError) -> HTTPResponse {
     let form = try Parameters(formOf: request)
     let client = try authenticateClient(request, form)
@@ -19,10 +19,10 @@ extension ProviderState {
     return HTTPResponse(status: 200)
   }
 
-  /// RFC 7009 section 2.1: with a refresh token go the access tokens of its grant.
+  /// RFC 7009 section 2.1: revoking a refresh token also revokes the access tokens of its grant.
   private mutating func revokeRefreshToken(_ value: String, _ grant: Grant) {
     switch options.revocationReach {
-    case .token: refreshTokens[value]?.standing = .revoked
+    case .token: refreshTokens[value]?.status = .revoked
     case .family: end(grant.id, because: .revoked)
     case .grant:
       for other in grants.values where other.clientID == grant.clientID && other.userIndex == grant.userIndex {
@@ -31,7 +31,7 @@ extension ProviderState {
     }
   }
 
-  /// `/introspect` (RFC 7662). A public client learns of its own tokens only.
+  /// `/introspect` (RFC 7662). A public client can introspect only its own tokens.
   mutating func introspect(_ request: HTTPRequest) throws(OAuthError) -> HTTPResponse {
     let form = try Parameters(formOf: request)
     let client = try authenticateClient(request, form)

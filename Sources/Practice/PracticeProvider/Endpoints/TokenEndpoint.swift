@@ -41,7 +41,7 @@ extension ProviderState {
     let value = try form.required("code")
     guard let code = codes[value], code.request.clientID == client.id else { throw .invalidGrant("unknown code") }
     if let grantID = code.usedForGrant {
-      // RFC 6749 section 4.1.2: a code that comes twice was stolen once.
+      // RFC 6749 section 4.1.2: a code that is used twice counts as stolen.
       end(grantID, because: .codeReused)
       throw .invalidGrant("the code was used before; its tokens are revoked")
     }
@@ -83,15 +83,15 @@ extension ProviderState {
     guard let token = refreshTokens[value], let grant = grants[token.grantID], grant.clientID == client.id else {
       throw .invalidGrant("unknown refresh token")
     }
-    guard grant.end == nil, token.standing != .revoked else { throw .invalidGrant("the refresh token is revoked") }
+    guard grant.end == nil, token.status != .revoked else { throw .invalidGrant("the refresh token is revoked") }
     guard !isExpired(token) else { throw .invalidGrant("the refresh token has expired") }
-    // Before anything is used up: a request that is refused for what it asks leaves the token as it was.
+    // Checked before the token is used up: a request that is refused for its parameters leaves the token as it was.
     let scopes = try narrowedScopes(form, grant)
     let resources = try checkedResources(form, client, within: grant.resources)
     try checkUser(grant)
 
     let successor: String?
-    switch token.standing {
+    switch token.status {
     case .current: successor = rotate(value, grant)
     case .replaced(let at, let by): successor = try successorWithinGrace(replacedAt: at, by: by, grant)
     case .revoked: throw .invalidGrant("the refresh token is revoked")
@@ -112,19 +112,19 @@ extension ProviderState {
   private mutating func rotate(_ value: String, _ grant: Grant) -> String? {
     if options.rotation == .none { return nil }
     let successor = newRefreshToken(grant.id)
-    refreshTokens[value]?.standing = .replaced(atMilliseconds: now, by: successor)
+    refreshTokens[value]?.status = .replaced(atMilliseconds: now, by: successor)
     return successor
   }
 
-  /// A replaced token comes back. Either its answer was lost or somebody stole it: RFC 9700 section 4.14.2 has the
-  /// whole family end, but for a grace in which the same successor is handed out again.
+  /// A replaced token is used again: its response was lost, or the token was stolen. RFC 9700 section 4.14.2 ends the
+  /// whole family, except in a grace period, in which the same successor is returned.
   private mutating func successorWithinGrace(
     replacedAt: Int64,
     by successor: String,
     _ grant: Grant
   ) throws(OAuthError) -> String? {
     if case .grace(let seconds) = options.rotation, now - replacedAt < Int64(seconds) * 1000,
-      refreshTokens[successor]?.standing == .current
+      refreshTokens[successor]?.status == .current
     {
       return successor
     }
@@ -132,7 +132,7 @@ extension ProviderState {
     throw .invalidGrant("the refresh token was used before; its family is revoked")
   }
 
-  /// RFC 6749 section 6: nothing that was not granted.
+  /// RFC 6749 section 6: no scope that was not granted.
   private func narrowedScopes(_ form: Parameters, _ grant: Grant) throws(OAuthError) -> [String] {
     guard let wanted = form.scopes else { return grant.scopes }
     guard wanted.allSatisfy(grant.scopes.contains) else {
@@ -141,7 +141,7 @@ extension ProviderState {
     return wanted
   }
 
-  /// RFC 8707 section 2: absolute URIs without a fragment, that this client may name, within what was granted.
+  /// RFC 8707 section 2: absolute URIs without a fragment, allowed for this client and covered by the grant.
   func checkedResources(
     _ form: Parameters,
     _ client: PracticeClient,

@@ -1,6 +1,6 @@
 import LoopbackHTTP
 
-/// `/`, for a person who opens the issuer in a browser.
+/// `/`, the page for a person who opens the issuer in a browser.
 extension ProviderState {
   func welcome() -> HTTPResponse {
     let people = options.users.map { user in

@@ -1,51 +1,51 @@
 public import LoopbackHTTP
 
-/// Something that goes wrong, once or several times, at one path.
+/// A fault for one request or several at one path.
 public struct Fault: Sendable {
   public enum Effect: Sendable {
-    /// This answer, and nothing is done.
+    /// This response; the request is not processed.
     case answer(HTTPResponse)
-    /// Everything is done, and then this is the answer: the client cannot know.
+    /// The request is processed, and then this is the response: the client cannot know that it was.
     case answerAfterProcessing(HTTPResponse)
-    /// The connection ends before anything is done.
+    /// The connection ends before the request is processed.
     case dropBeforeProcessing
-    /// Everything is done, and the answer is lost.
+    /// The request is processed, and the response is lost.
     case dropAfterProcessing
     case hangBeforeProcessing
     case hangAfterProcessing
-    /// Nothing is done; a body without an end.
+    /// The request is not processed; the response has a body without an end.
     case endlessBody
-    /// Everything is done; the answer's JSON is followed by that many spaces.
+    /// The request is processed; that many spaces follow the response's JSON.
     case hugeBody(bytes: Int)
-    /// Everything is done; the head announces more than is sent.
+    /// The request is processed; the head announces more than is sent.
     case truncatedBody(bytes: Int)
-    /// A 200 with a page for people, and nothing is done: a captive portal, a proxy.
+    /// A 200 with a page for people; the request is not processed: a captive portal, a proxy.
     case notJSON
-    /// The true answer; for a delay alone.
+    /// The normal response; for a delay alone.
     case none
-    /// Members of the true JSON answer are changed; null removes one.
+    /// Changes members of the normal JSON response; null removes one.
     case changeAnswer([String: PracticeJSON])
-    /// Members of the ID token are changed before it is signed, or its signature is not what it should be.
+    /// Changes members of the ID token before it is signed, or spoils its signature.
     case changeIDToken([String: PracticeJSON], signature: IDTokenSignature = .good)
   }
 
   public enum IDTokenSignature: String, Sendable, Codable {
     case good
-    /// One byte differs.
+    /// One byte of the signature differs.
     case broken
     /// `alg: none` and no signature.
     case unsigned
-    /// By a key that is not the published one, under its id.
+    /// Signed by a key that is not published, under the id of one that is.
     case impostor
-    /// By a key whose id nobody published.
+    /// Signed by a key whose id is not published.
     case unknownKey
   }
 
   public var effect: Effect
   public var delayMilliseconds: Int
-  /// How many requests it meets; nil: all, until the faults are cleared.
+  /// How many requests it affects; nil: all, until the faults are cleared.
   public var count: Int?
-  /// It meets only requests whose form or query has all of these members.
+  /// Affects only requests whose form or query has all of these members.
   public var matching: [String: String]
 
   public init(_ effect: Effect, delayMilliseconds: Int = 0, count: Int? = 1, matching: [String: String] = [:]) {
@@ -55,7 +55,7 @@ public struct Fault: Sendable {
     self.matching = matching
   }
 
-  /// A status with a body as it is sent.
+  /// A status with this body, unchanged.
   public static func status(
     _ status: Int,
     _ body: String = "",
@@ -75,7 +75,7 @@ public struct Fault: Sendable {
   }
 }
 
-/// The faults that wait, in order.
+/// The queued faults, in order.
 struct FaultQueue: Sendable {
   private var waiting: [(path: String, fault: Fault)] = []
 
@@ -85,7 +85,7 @@ struct FaultQueue: Sendable {
     if (fault.count ?? 1) > 0 { waiting.append((path, fault)) }
   }
 
-  /// The first fault that waits for such a request, used up by one.
+  /// The first queued fault that applies to the request; counts one use.
   mutating func take(path: String, members: [(name: String, value: String)]) -> Fault? {
     let place = waiting.firstIndex { entry in
       entry.path == path

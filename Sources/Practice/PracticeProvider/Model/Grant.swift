@@ -1,4 +1,4 @@
-/// What one sign-in gave to one client, and every token that came of it: the family.
+/// The result of one sign-in for one client: the family of all tokens that come from it.
 struct Grant: Sendable {
   enum End: String, Sendable {
     case refreshTokenReused
@@ -20,9 +20,9 @@ struct Grant: Sendable {
   var end: End?
 }
 
-/// One refresh token in its succession.
+/// One refresh token of a rotation.
 struct RefreshToken: Sendable {
-  enum Standing: Sendable, Equatable {
+  enum Status: Sendable, Equatable {
     case current
     case replaced(atMilliseconds: Int64, by: String)
     case revoked
@@ -30,7 +30,7 @@ struct RefreshToken: Sendable {
 
   let grantID: String
   let expiresAtMilliseconds: Int64?
-  var standing: Standing = .current
+  var status: Status = .current
 }
 
 struct AccessToken: Sendable {
@@ -42,7 +42,7 @@ struct AccessToken: Sendable {
   var isRevoked = false
 }
 
-/// A code and what it is bound to (RFC 6749 section 4.1.2, RFC 7636 section 4.4).
+/// An authorization code and the values it is bound to (RFC 6749 section 4.1.2, RFC 7636 section 4.4).
 struct AuthorizationCode: Sendable {
   /// RFC 6749 section 4.1.2 recommends ten minutes at most; a loopback redirect takes a moment.
   static let lifetimeMilliseconds: Int64 = 60_000
@@ -52,11 +52,11 @@ struct AuthorizationCode: Sendable {
   let authTime: Int64
   let sessionID: String
   let expiresAtMilliseconds: Int64
-  /// The grant it was exchanged for: a second use ends that.
+  /// The grant that the code was exchanged for: a second use of the code ends it.
   var usedForGrant: String?
 }
 
-/// An authorization request that has passed every check.
+/// An authorization request that passed every check.
 struct AuthorizationRequest: Sendable {
   let clientID: String
   let redirectURI: String
@@ -72,7 +72,7 @@ struct AuthorizationRequest: Sendable {
 
 /// RFC 8628 section 3.2.
 struct DeviceAuthorization: Sendable {
-  enum Standing: Sendable, Equatable {
+  enum Status: Sendable, Equatable {
     case pending
     case approved(userIndex: Int, authTime: Int64)
     case denied
@@ -86,5 +86,5 @@ struct DeviceAuthorization: Sendable {
   let expiresAtMilliseconds: Int64
   var intervalSeconds: Int
   var lastPollMilliseconds: Int64?
-  var standing: Standing = .pending
+  var status: Status = .pending
 }

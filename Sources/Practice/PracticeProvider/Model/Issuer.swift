@@ -1,6 +1,6 @@
 import Foundation
 
-/// The issuer and where its endpoints stand.
+/// The issuer and the URLs of its endpoints.
 struct Issuer: Sendable {
   let identifier: String
   /// The path of the identifier: empty, or `/realms/acme`.
@@ -15,8 +15,8 @@ struct Issuer: Sendable {
 
   static let authorizationServerMetadata = "/.well-known/oauth-authorization-server"
 
-  /// The path below the issuer, or nil if the request is not for it. RFC 8414 section 3.1 puts its document before the
-  /// issuer's path, OpenID Discovery behind it; many servers answer both places for both.
+  /// The path below the issuer, or nil if the request is for another path. RFC 8414 section 3.1 puts its document
+  /// before the issuer's path, OpenID Discovery behind it; many servers serve both documents at both places.
   func localPath(of path: String) -> String? {
     if basePath.isEmpty || path.hasPrefix("/practice/") { return path }
     if path == Self.authorizationServerMetadata + basePath { return Self.authorizationServerMetadata }
@@ -24,7 +24,7 @@ struct Issuer: Sendable {
     return String(path.dropFirst(basePath.count))
   }
 
-  /// The identifier with this in place of the first part of its path.
+  /// The identifier with `part` in place of the first part of its path.
   func ofTenant(_ tenant: String) -> String {
     let rest = basePath.dropFirst().drop { $0 != "/" }
     return "\(identifier.dropLast(basePath.count))/\(tenant)\(rest)"

@@ -1,6 +1,6 @@
 public import LoopbackHTTP
 
-/// A refusal in OAuth's words (RFC 6749 sections 4.1.2.1 and 5.2, and the specifications that add codes).
+/// An OAuth error (RFC 6749 sections 4.1.2.1 and 5.2, and the specifications that add codes).
 struct OAuthError: Error {
   let code: String
   var status = 400
@@ -16,7 +16,7 @@ struct OAuthError: Error {
     OAuthError(code: "invalid_grant", description: description)
   }
 
-  /// RFC 6749 section 5.2: 401, and a challenge where the client used the Authorization header.
+  /// RFC 6749 section 5.2: 401, and a challenge if the client used the Authorization header.
   static func invalidClient(challenge: Bool) -> OAuthError {
     OAuthError(
       code: "invalid_client",
@@ -34,7 +34,7 @@ struct OAuthError: Error {
 }
 
 extension HTTPResponse {
-  /// Tokens and what tells of them are never cached (RFC 6749 section 5.1).
+  /// Responses with tokens or about tokens are never cached (RFC 6749 section 5.1).
   public static func json(
     _ value: PracticeJSON,
     status: Int = 200,
@@ -51,6 +51,6 @@ extension HTTPResponse {
     OAuthError(code: code, status: status, description: description).response
   }
 
-  /// The body as JSON, or nil.
+  /// The body as JSON; nil if it is none.
   public var json: PracticeJSON? { try? PracticeJSON(parsing: body) }
 }

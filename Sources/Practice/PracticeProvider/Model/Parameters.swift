@@ -1,7 +1,7 @@
 import LoopbackHTTP
 
-/// The parameters of an OAuth request. RFC 6749 section 3.1: a parameter without a value counts as left out, and none
-/// may stand there twice, but for `resource` (RFC 8707 section 2).
+/// The parameters of an OAuth request. RFC 6749 section 3.1: a parameter without a value counts as absent, and none may
+/// be repeated except `resource` (RFC 8707 section 2).
 struct Parameters {
   private let items: [(name: String, value: String)]
 
@@ -13,7 +13,7 @@ struct Parameters {
     }
   }
 
-  /// Those of a POST with a form.
+  /// The parameters of a POST with a form.
   init(formOf request: HTTPRequest) throws(OAuthError) {
     guard request.method == "POST" else {
       throw OAuthError(code: "invalid_request", status: 405, headers: [("Allow", "POST")])

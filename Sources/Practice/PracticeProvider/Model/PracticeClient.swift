@@ -1,18 +1,18 @@
-/// A program that is registered with the practice provider.
+/// A client that is registered with the practice provider.
 public struct PracticeClient: Sendable, Equatable {
   public var id: String
   /// Nil makes it a public client (RFC 6749 section 2.1).
   public var secret: String?
   /// The public half of the key that signs the client's assertions (RFC 7523), as PEM.
   public var publicKey: String?
-  /// How the secret may be sent (OpenID Core section 9); a public client sends none.
+  /// How the client may send its secret (OpenID Core section 9); a public client sends none.
   public var authenticationMethods: [ClientAuthenticationMethod]
-  /// Compared exactly, but for the port of a loopback URI (RFC 8252 section 7.3).
+  /// Compared exactly, except for the port of a loopback URI (RFC 8252 section 7.3).
   public var redirectURIs: [String]
   public var postLogoutRedirectURIs: [String]
-  /// What the client may ask for; nil: everything that the provider supports.
+  /// Scopes that the client may ask for; nil: everything that the provider supports.
   public var scopes: [String]?
-  /// What the client may name as `resource` (RFC 8707); nil: any absolute URI.
+  /// Values that the client may send as `resource` (RFC 8707); nil: any absolute URI.
   public var resources: [String]?
 
   public init(
@@ -37,16 +37,16 @@ public struct PracticeClient: Sendable, Equatable {
     self.resources = resources
   }
 
-  /// It can prove who it is (RFC 6749 section 2.1).
+  /// The client can authenticate (RFC 6749 section 2.1).
   var isConfidential: Bool { secret != nil || publicKey != nil }
 
-  /// The paths that programs on a desktop commonly listen on, on each loopback host, on any port.
+  /// The redirect paths that desktop programs commonly use, on each loopback host, on any port.
   public static let loopbackRedirectURIs: [String] = ["127.0.0.1", "[::1]", "localhost"].flatMap { host in
     ["/", "/callback", "/oauth/callback", "/oauth2/callback", "/redirect"].map { "http://\(host)\($0)" }
   }
 }
 
-/// How a client proves who it is, by the names of RFC 8414 section 2.
+/// How a client authenticates, under the names of RFC 8414 section 2.
 public enum ClientAuthenticationMethod: String, Sendable, CaseIterable, Codable {
   case none
   case basic = "client_secret_basic"

@@ -1,11 +1,11 @@
 public import Foundation
 
-/// People and clients out of a JSON file:
+/// Users and clients from a JSON file:
 ///
 ///     {"users": [{"name": "dora", "tenant": "initech", "password": "…", "roles": ["technician"]}],
 ///      "clients": [{"client_id": "my-app", "redirect_uris": ["http://127.0.0.1/callback"]}]}
 ///
-/// Only `name` and `client_id` must be there. What the file does not name at all stays built in.
+/// Only `name` and `client_id` are required. Without `users` or `clients` the built-in ones stay.
 public struct PracticeFile: Sendable, Decodable {
   public var users: [PracticeUser]?
   public var clients: [PracticeClient]?
@@ -51,7 +51,7 @@ public struct PracticeFile: Sendable, Decodable {
     }
   }
 
-  /// By the names of RFC 7591 section 2.
+  /// Under the names of RFC 7591 section 2.
   private struct ClientEntry: Decodable {
     let client_id: String
     let client_secret: String?

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A JSON value whose objects keep their order, so that answers read as they were written and are the same each run.
+/// A JSON value whose objects keep their order, so that responses are the same in each run.
 public indirect enum PracticeJSON: Sendable, Equatable {
   case null
   case bool(Bool)
@@ -39,7 +39,7 @@ public indirect enum PracticeJSON: Sendable, Equatable {
     }
   }
 
-  /// The object with each change's member replaced or added; null removes the member.
+  /// The object with each member of `changes` replaced or added; null removes the member.
   public func changed(by changes: [String: PracticeJSON]) -> PracticeJSON {
     guard case .object(var members) = self else { return self }
     for (name, value) in changes.sorted(by: { $0.key < $1.key }) {
@@ -78,7 +78,7 @@ extension PracticeJSON: Codable {
 
   public init(from decoder: any Decoder) throws {
     if let container = try? decoder.container(keyedBy: Name.self) {
-      // Foundation has lost the order already: sorted is at least the same each run.
+      // Foundation has lost the order; sorted members are the same in each run.
       let names = container.allKeys.map(\.stringValue).sorted()
       self = .object(try names.map { Member($0, try container.decode(Self.self, forKey: Name(stringValue: $0))) })
       return

@@ -1,6 +1,6 @@
-/// A person of the practice provider.
+/// A user of the practice provider.
 public struct PracticeUser: Sendable, Equatable {
-  /// What the person types to sign in; unique within the tenant.
+  /// The name that the user types to sign in; unique within the tenant.
   public var name: String
   /// `sub` of the tokens.
   public var subject: String
@@ -11,9 +11,9 @@ public struct PracticeUser: Sendable, Equatable {
   public var tenant: String
   public var roles: [String]
   public var entitlements: [String]
-  /// A disabled person's refresh token is refused, and so is a sign-in.
+  /// A disabled user's refresh tokens and sign-ins are refused.
   public var isDisabled: Bool
-  /// Grows with each change of roles or entitlements; `/entitlements` tells it.
+  /// Grows with each change of roles or entitlements; `/entitlements` returns it.
   public internal(set) var version: Int64 = 1
 
   public init(

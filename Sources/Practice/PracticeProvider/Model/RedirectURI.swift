@@ -1,16 +1,16 @@
 import Foundation
 import LoopbackHTTP
 
-/// Comparing redirect URIs.
+/// Compares redirect URIs.
 enum RedirectURI {
-  /// Exact (RFC 9700 section 2.1), but that the port of a loopback URI may be any (RFC 8252 section 7.3).
+  /// Exact comparison (RFC 9700 section 2.1), except that the port of a loopback URI may be any (RFC 8252 section 7.3).
   static func matches(_ requested: String, registered: String) -> Bool {
     if requested == registered { return true }
     guard let left = loopbackParts(requested), let right = loopbackParts(registered) else { return false }
     return left == right
   }
 
-  /// What a page's Content-Security-Policy has to allow as the target of a form that ends in a redirect there.
+  /// The source expression that a page's Content-Security-Policy must allow for a form that ends in a redirect there.
   static func formTarget(_ uri: String) -> String? {
     guard let end = uri.range(of: "://") else { return uri.firstIndex(of: ":").map { String(uri[...$0]) } }
     let origin = uri[..<(uri[end.upperBound...].firstIndex { "/?#".contains($0) } ?? uri.endIndex)]
@@ -19,7 +19,7 @@ enum RedirectURI {
 
   static func isLoopback(_ uri: String) -> Bool { loopbackParts(uri) != nil }
 
-  /// Host and what follows the port, for an `http` URI on a loopback host.
+  /// The host and the part after the port, for an `http` URI on a loopback host.
   private static func loopbackParts(_ uri: String) -> [String]? {
     guard uri.hasPrefix("http://"), !uri.contains("#") else { return nil }
     let rest = uri.dropFirst("http://".count)

@@ -1,15 +1,15 @@
-/// One request as the provider remembers it. No token, code or secret is ever in it.
+/// One logged request. It contains no token, code or secret.
 public struct LoggedRequest: Sendable, Equatable {
   public var method: String
-  /// Below the issuer: `/token`.
+  /// The path below the issuer: `/token`.
   public var path: String
   public var grantType: String?
   public var clientID: String?
-  /// Nil where no answer was given.
+  /// Nil if no response was sent.
   public var status: Int?
-  /// `error` of the answer.
+  /// `error` of the response.
   public var error: String?
-  /// Whether a scripted fault met it.
+  /// Whether a scripted fault affected it.
   public var metFault: Bool
   /// The provider's wall clock, milliseconds since 1970.
   public var atMilliseconds: Int64
@@ -26,9 +26,9 @@ public struct LoggedRequest: Sendable, Equatable {
   }
 }
 
-/// The latest requests, and how many there were to each path since the beginning.
+/// The latest requests, and the number of all requests to each path.
 struct RequestLog: Sendable {
-  /// Long enough for any script; a demo that runs for weeks must not grow.
+  /// Enough for any script; bounds the log of a demo that runs for weeks.
   static let maximumEntries = 10_000
 
   private(set) var entries: [LoggedRequest] = []

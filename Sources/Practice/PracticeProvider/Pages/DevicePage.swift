@@ -1,10 +1,10 @@
 import LoopbackHTTP
 
-/// The page at `/device`, where a code from another screen is typed (RFC 8628 section 3.3).
+/// The page at `/device`, where the user types the code of another screen (RFC 8628 section 3.3).
 struct DevicePage {
   let users: [PracticeUser]
   var userCode = ""
-  /// The code came in the address: the person compares it with the other screen (RFC 8628 section 3.3.1).
+  /// The code came in the URL: the user compares it with the other screen (RFC 8628 section 3.3.1).
   var isCodeFromAddress = false
   var problem: String?
 

@@ -1,11 +1,11 @@
 import LoopbackHTTP
 
-/// The frame of every page: one card, one style sheet, no scripts, nothing from elsewhere.
+/// The frame of every page: one card, one style sheet, no scripts, nothing loaded from elsewhere.
 enum Page {
   /// - Parameters:
-  ///   - about: what the page is for, in HTML; on a wide screen it stands to the left.
-  ///   - form: what the person does, to the right of it or below. What came from outside must be escaped already.
-  ///   - formTargets: origins that a form on this page may end at, besides the provider itself. Browsers apply
+  ///   - about: the purpose of the page, in HTML; on a wide screen at the left.
+  ///   - form: the user's form, at the right or below. Text from outside must be escaped already.
+  ///   - formTargets: origins where a form of this page may end, besides the provider itself. Browsers apply
   ///     `form-action` to the redirects after a form, too.
   static func response(
     title: String,
@@ -50,7 +50,7 @@ enum Page {
     ]
     return [
       ("Content-Security-Policy", policy.joined(separator: "; ")),
-      // The address of an authorization page carries its parameters; nobody else needs them.
+      // The URL of an authorization page carries its parameters, which other sites must not see.
       ("Referrer-Policy", "no-referrer"),
       ("X-Content-Type-Options", "nosniff"),
       ("X-Frame-Options", "DENY"),
@@ -58,7 +58,7 @@ enum Page {
     ]
   }
 
-  /// For text and for attribute values in double quotes.
+  /// For text and for attribute values in double quotes. A second opinion beside the agent's `SignInPage.escape`.
   static func escape(_ text: String) -> String {
     var escaped = ""
     for character in text.unicodeScalars {

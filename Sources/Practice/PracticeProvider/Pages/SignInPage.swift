@@ -1,15 +1,15 @@
 import LoopbackHTTP
 
-/// The page at `/authorize`: who are you, and may this program do that?
+/// The page at `/authorize`: asks who the user is, and for consent.
 struct SignInPage {
   let clientID: String
   let scopes: [String]
   let redirectURI: String
   let interactionID: String
   let users: [PracticeUser]
-  /// Who is chosen at first, by the hint or the browser's session.
+  /// The preselected user, from the hint or the browser's session.
   let chosen: Int?
-  /// A browser that is signed in asks no password.
+  /// A browser that is signed in needs no password.
   var isSignedIn = false
   var problem: String?
 
@@ -40,9 +40,9 @@ struct SignInPage {
   }
 }
 
-/// Choosing a person and giving the password.
+/// Lets the user choose a name and type the password.
 struct PersonFields {
-  /// More than this is no list to choose from: the name is typed.
+  /// With more users than this, the name is typed instead of chosen.
   private static let longestList = 6
 
   let users: [PracticeUser]
@@ -91,7 +91,7 @@ struct PersonFields {
   private static func login(_ user: PracticeUser) -> String { "\(user.name)@\(user.tenant)" }
 }
 
-/// Scopes as a person would say them.
+/// Scopes in words for the user.
 enum ScopeDescriptions {
   static func text(_ scope: String) -> String {
     switch scope {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The one style sheet. It stands in the page, allowed by its hash (CSP level 2, section 4.2.5).
+/// The only style sheet, embedded in each page and allowed by its hash (CSP level 2, section 4.2.5).
 enum Stylesheet {
   static let hash = "sha256-" + Data(Digest.sha256(text.utf8)).base64EncodedString()
 

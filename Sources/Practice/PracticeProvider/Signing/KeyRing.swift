@@ -1,14 +1,14 @@
 import Foundation
 
-/// Where signing keys come from.
+/// The source of signing keys.
 public enum KeySource: String, Sendable, Codable {
-  /// Keys printed in this program's source, the same in every run: fast and repeatable, and worth nothing.
+  /// Keys printed in this program's source, the same in every run: fast and repeatable, and without any secrecy.
   case practiceOnlyFixedKeys
-  /// Made at start: RSA by OpenSSL, the others from the provider's own random bytes.
+  /// Generated at start: RSA by OpenSSL, the others from the provider's random bytes.
   case generated
 }
 
-/// The keys of one provider: the newest of each algorithm signs, all that are kept are published.
+/// The keys of one provider: the newest of each algorithm signs, all kept ones are published.
 struct KeyRing: Sendable {
   private(set) var published: [SigningKey] = []
   private var generation = 0
@@ -21,7 +21,7 @@ struct KeyRing: Sendable {
 
   var current: SigningKey { published[0] }
 
-  /// A new key signs from now on. Where the old ones are not kept, tokens they signed can no longer be verified.
+  /// Adds a key that signs from now on. If the old ones are not kept, tokens they signed can no longer be verified.
   mutating func rotate(to algorithm: SigningAlgorithm, keepingOld: Bool, random: (Int) -> [UInt8]) {
     generation += 1
     let id = "practice-\(algorithm.rawValue.lowercased())-\(generation)"
@@ -29,7 +29,7 @@ struct KeyRing: Sendable {
     published = [key] + (keepingOld ? published : [])
   }
 
-  /// A key that signs like the current one and is published nowhere.
+  /// A key like the current one that is not published.
   func impostor() -> SigningKey {
     let seed = Digest.sha256("practice only, published nowhere".utf8)
     let material: KeyMaterial =
@@ -44,7 +44,7 @@ struct KeyRing: Sendable {
   private func material(_ algorithm: SigningAlgorithm, random: (Int) -> [UInt8]) -> KeyMaterial {
     let isFixed = source == .practiceOnlyFixedKeys
     switch algorithm {
-    // The fixed keys come round again after three rotations, under a new id.
+    // The fixed keys repeat after three rotations, under a new id.
     case .rs256, .rs512: return isFixed ? .rsaDER(Self.fixedRSA(generation - 1)) : .generatedRSA
     case .es256: return .p256(isFixed ? fixedSeed(algorithm) : random(32))
     case .edDSA: return .ed25519(isFixed ? fixedSeed(algorithm) : random(32))

@@ -1,6 +1,6 @@
-// PRACTICE ONLY. These private keys are public: whoever reads this file can sign with them. They exist because making a
-// 2048-bit RSA key takes a tenth of a second and is never the same twice, and tests want neither. The practice
-// provider listens on loopback and guards nothing.
+// PRACTICE ONLY. These private keys are public: every reader of this file can sign with them. They exist because
+// generating a 2048-bit RSA key takes a tenth of a second and differs each time, and tests want neither. The practice
+// provider listens on loopback and protects nothing.
 
 /// RSA keys as PKCS #1 DER in base64.
 enum PracticeOnlyKeys {
@@ -68,7 +68,7 @@ enum PracticeOnlyKeys {
 }
 
 extension PracticeClient {
-  /// The key by which the client `keyed` says who it is: P-256, PKCS #8.
+  /// The key with which the client `keyed` authenticates: P-256, PKCS #8.
   public static let practiceOnlyKey = """
     -----BEGIN PRIVATE KEY-----
     MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgq9Bt+SKfWlmXRd7S

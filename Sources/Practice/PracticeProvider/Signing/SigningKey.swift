@@ -10,7 +10,7 @@ public enum SigningAlgorithm: String, Sendable, CaseIterable, Codable {
 
 /// A private key with its id and its public half as a JWK.
 final class SigningKey: @unchecked Sendable {
-  // An EVP_PKEY is never changed after it was made, and each signature has a context of its own.
+  // An EVP_PKEY never changes after it was created, and each signature has a context of its own.
   private let key: OpaquePointer
   let algorithm: SigningAlgorithm
   let id: String
@@ -18,7 +18,7 @@ final class SigningKey: @unchecked Sendable {
   init(_ algorithm: SigningAlgorithm, id: String, material: KeyMaterial) {
     self.algorithm = algorithm
     self.id = id
-    // The material is this program's own; a failure means that OpenSSL itself is broken.
+    // The key material is built in or generated here; a failure means that OpenSSL itself is broken.
     guard let key = material.makeKey() else { fatalError("OpenSSL refused a key for \(algorithm.rawValue)") }
     self.key = key
   }
@@ -103,7 +103,7 @@ final class SigningKey: @unchecked Sendable {
   }
 }
 
-/// What a key is made of.
+/// The private part of a key.
 enum KeyMaterial {
   case rsaDER([UInt8])
   case generatedRSA

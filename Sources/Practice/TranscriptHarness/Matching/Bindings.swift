@@ -1,7 +1,7 @@
 internal import Foundation
 internal import SchemaKit
 
-/// What a run of a transcript remembers by name.
+/// The values that a run of a transcript has bound to names.
 struct Bindings: Sendable {
   private(set) var values: [String: JSONValue] = [:]
   private(set) var secrets: Set<String> = []
@@ -13,18 +13,18 @@ struct Bindings: Sendable {
     if isSecret { secrets.insert(name) }
   }
 
-  /// The texts that must be seen nowhere but where they were expected.
+  /// The secret texts, which may appear only where they were expected.
   var secretTexts: [(name: String, text: String)] {
     secrets.sorted().compactMap { name in values[name]?.string.map { (name, $0) } }
   }
 
-  /// The name of a value that is remembered already, for update mode.
+  /// The name of a value that is bound already, for update mode.
   func name(of value: JSONValue) -> String? {
     values.filter { $0.value == value && !secrets.contains($0.key) }.keys.min()
   }
 
-  /// Puts remembered values in the place of `$ref:name` and `$secret:name` in what is sent. A whole quoted string
-  /// becomes the value as it is, also a number.
+  /// Replaces `$ref:name` and `$secret:name` in text to be sent. A whole quoted string becomes the value itself, which
+  /// may be a number.
   func expand(_ text: String) throws(Unreadable) -> String {
     let reference = /\$(?:ref|secret):([A-Za-z0-9_]+)/
     var expanded = ""
@@ -41,7 +41,7 @@ struct Bindings: Sendable {
         guard let plain = value.string ?? value.integer.map(String.init) else {
           throw Unreadable("\(name) is no text, and stands inside of one")
         }
-        // Inside a string of the line: escaped as there, without the quotes.
+        // Inside a string: escaped like its surroundings, without quotes.
         expanded += before + JSONValue.string(plain).compact.dropFirst().dropLast()
         rest = after
       }

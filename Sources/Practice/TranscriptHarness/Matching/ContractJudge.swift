@@ -2,14 +2,14 @@ internal import Foundation
 internal import JSONRPC
 internal import SchemaKit
 
-/// Holds every line of a conversation against `Schemas/`: params that were taken, results, errors with their data,
-/// and events.
+/// Checks every line of a conversation against `Schemas/`: params of accepted requests, results, errors with their
+/// data, and events.
 struct ContractJudge {
   let contract: Contract
-  /// The methods of requests without an answer, by connection and the id as written.
+  /// Methods of unanswered requests, by connection and the id as written.
   private var waiting: [String: [String: [Asked]]] = [:]
 
-  /// Lines without an end yet.
+  /// Incomplete lines.
   private var begun: [String: [UInt8]] = [:]
 
   private struct Asked {
@@ -19,16 +19,16 @@ struct ContractJudge {
 
   init(contract: Contract) { self.contract = contract }
 
-  /// What a client sends, in any pieces.
+  /// Takes the client's bytes, in any pieces.
   mutating func sent(_ bytes: [UInt8], on connection: String) {
     var lines = (begun[connection, default: []] + bytes).split(separator: 0x0A, omittingEmptySubsequences: false)
     begun[connection] = Array(lines.removeLast())
     for line in lines { sentLine(Array(line), on: connection) }
   }
 
-  /// What is no request is none of the judge's business.
+  /// Ignores anything that is not a request.
   private mutating func sentLine(_ line: [UInt8], on connection: String) {
-    // Read without a look at duplicate keys: the other requests of a batch with such a one are answered.
+    // Duplicate keys are accepted here: the other requests of the batch are answered.
     var tape = JSONTape()
     let scanned = line.withUnsafeBytes { bytes in
       (try? JSONScanner.scan(bytes, onto: &tape)).map { tape.withRoot(of: bytes) { JSONValue($0) } }
@@ -41,16 +41,16 @@ struct ContractJudge {
     }
   }
 
-  /// Some request of this connection has no answer yet.
+  /// Whether a request of this connection is unanswered.
   func isWaiting(on connection: String) -> Bool { waiting[connection]?.contains { !$0.value.isEmpty } ?? false }
 
-  /// A name stands for a new connection.
+  /// The name now stands for a new connection.
   mutating func opened(_ connection: String) {
     waiting[connection] = nil
     begun[connection] = nil
   }
 
-  /// What is wrong with a line of the agent's; empty if nothing is.
+  /// The errors in a line of the agent; empty if it is valid.
   mutating func received(_ line: JSONValue, on connection: String) -> [Problem] {
     if let batch = line.elements {
       return batch.flatMap { received($0, on: connection) }
@@ -65,7 +65,7 @@ struct ContractJudge {
     var problems = (line.members ?? []).filter { !known.contains($0.name) }.map {
       Problem("/" + $0.name, "is not known")
     }
-    // Of a batch with two equal ids, or a duplicate id, nobody can tell which request is meant: the first one.
+    // With two equal ids in a batch, or a duplicate `id`, the request is ambiguous: the first one counts.
     var asked: Asked?
     if waiting[connection]?[id.compact]?.isEmpty == false { asked = waiting[connection]?[id.compact]?.removeFirst() }
     if let error = line["error"] { return problems + judge(error, of: asked) }
@@ -94,7 +94,7 @@ struct ContractJudge {
     return problems
   }
 
-  /// Errors that any line may get, whatever method it names (JSON-RPC 2.0 §5.1).
+  /// Errors that are valid for every method (JSON-RPC 2.0 §5.1).
   private static let ofTheEnvelope: Set = ["parseError", "invalidRequest", "methodNotFound"]
 
   private func judge(_ error: JSONValue, of asked: Asked?) -> [Problem] {

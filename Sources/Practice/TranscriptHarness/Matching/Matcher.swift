@@ -1,11 +1,11 @@
 internal import Foundation
 internal import SchemaKit
 
-/// Holds a line against a pattern. Numbers are compared as they are written: `1.0` is not `1`.
+/// Compares a line with a pattern. Numbers are compared as written: `1.0` is not `1`.
 struct Matcher {
   let isSubset: Bool
   private(set) var bindings: Bindings
-  /// What does not fit, by JSON Pointer; empty if everything does.
+  /// The mismatches, by JSON Pointer; empty if the line matches.
   private(set) var misfits: [Problem] = []
 
   init(isSubset: Bool, bindings: Bindings) {
@@ -13,7 +13,7 @@ struct Matcher {
     self.bindings = bindings
   }
 
-  /// The bindings after a match; the misfits if there is none.
+  /// The bindings after a match, or the mismatches.
   static func match(
     _ pattern: Pattern, _ value: JSONValue, isSubset: Bool, bindings: Bindings
   ) -> Result<Bindings, Misfit> {
@@ -55,7 +55,7 @@ struct Matcher {
     }
   }
 
-  /// Nil if the value fits.
+  /// Nil if the value matches.
   private mutating func take(_ placeholder: Pattern.Placeholder, _ value: JSONValue) -> String? {
     switch placeholder {
     case .any: return nil
@@ -80,7 +80,7 @@ struct Matcher {
         bindings.bind(name, value, isSecret: isSecret)
         return nil
       }
-      // A secret is not printed, also where it is the wrong one.
+      // A secret is never printed, not even a wrong one.
       return isSecret
         ? "is not the secret \(name)" : "expected \(name), which is \(known.compact), got \(value.compact)"
     }

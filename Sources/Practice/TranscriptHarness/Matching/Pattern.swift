@@ -1,28 +1,28 @@
 public import SchemaKit
 
-/// What a line must be: JSON whose strings may be placeholders.
+/// The pattern of a line: JSON whose strings may be placeholders.
 public indirect enum Pattern: Sendable {
   case value(JSONValue)
   case array([Pattern])
-  /// `isOpen`: written with a `…` before the closing brace, more members may follow.
+  /// `isOpen`: written with a `…` before the closing brace; more members may follow.
   case object([(name: String, pattern: Pattern)], isOpen: Bool)
   case placeholder(Placeholder)
 
   public enum Placeholder: Sendable, Equatable {
     case any, string, int
-    /// An RFC 3339 instant as the contract writes it.
+    /// An RFC 3339 instant in the contract's form.
     case instant
-    /// A string that this regular expression matches from end to end.
+    /// A string that this regular expression matches completely.
     case regex(String)
-    /// Remembers the value under a name; another one there already must be the same.
+    /// Binds the value to a name; a value bound before must be equal.
     case bind(String)
-    /// The value that is remembered under this name.
+    /// The value bound to this name.
     case ref(String)
-    /// As `bind`, for what must never be seen anywhere else.
+    /// Like `bind`, for a value that must appear nowhere else.
     case secret(String)
   }
 
-  /// The member that stands for `…` while the pattern is read as JSON.
+  /// The member that represents `…` while the pattern is parsed as JSON.
   private static let ellipsis = "…"
 
   init(parsing text: String) throws(Unreadable) {
@@ -50,7 +50,7 @@ public indirect enum Pattern: Sendable {
 }
 
 extension Pattern.Placeholder {
-  /// Nil for a string that stands for itself.
+  /// Nil for a string that is no placeholder.
   init?(_ text: String) {
     func rest(after prefix: String) -> String? {
       text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : nil
@@ -75,7 +75,7 @@ extension Pattern.Placeholder {
     }
   }
 
-  /// As it stands in a script, without quotes.
+  /// The placeholder in a script's notation, without quotes.
   var text: String {
     switch self {
     case .any: "$any"

@@ -1,10 +1,10 @@
 internal import Foundation
 internal import SchemaKit
 
-/// Writes the expectation that what came would have met, for a person to review.
+/// Writes the expectation that a received line would match, for a person to review.
 ///
-/// Placeholders that still fit are kept where they stand; what is new is written down as it is, but for what differs
-/// from run to run, which gets a placeholder of its own.
+/// Placeholders that still match are kept. New values are written as they are, except values that differ in each run,
+/// which get a placeholder.
 struct Rewriting {
   let bindings: Bindings
 
@@ -42,9 +42,9 @@ struct Rewriting {
     }
   }
 
-  /// Members whose value is another one in each run, and what to write for them.
+  /// Replaces values that differ in each run.
   private func standIn(for value: JSONValue, member: String) -> JSONValue {
-    // How many events there were, and what chance made of a pause, is not what a script is about.
+    // The number of events and the jitter of a pause are not the subject of a script.
     if member == "sequence" || member == "retryAfterMs" { return .string("$int") }
     guard let text = value.string else { return value }
     if let name = bindings.name(of: value) { return .string("$ref:" + name) }
@@ -58,7 +58,7 @@ struct Rewriting {
     return value
   }
 
-  /// The name that this token has already, or the first that is free: `token1`, `token2`, …
+  /// The name of this token, or the first unused one: `token1`, `token2`, …
   private func secretName(of value: JSONValue) -> String {
     var number = 1
     while let known = bindings["token\(number)"], known != value { number += 1 }

@@ -6,7 +6,7 @@ internal import PracticeProvider
 internal import SchemaKit
 internal import StorageFaults
 
-/// The directives: what happens in the world around the conversation (Tests/Transcripts/README.md lists them).
+/// The directives, which act on the world around the conversation (Tests/Transcripts/README.md lists them).
 extension Player {
   func direct(_ name: String, _ text: String) throws {
     switch name {
@@ -56,7 +56,7 @@ extension Player {
 
   // MARK: the agent
 
-  /// The machine, with an agent that runs.
+  /// The machine, with a running agent.
   @discardableResult
   func running() throws -> Machine {
     let machine = made()
@@ -68,7 +68,7 @@ extension Player {
     if let machine { return machine }
     let new = Machine(
       seed: seed, start: clockStart, protection: protection, ownerGrant: ownerGrant,
-      transport: transport, notice: notice)
+      transport: transport, wakeSignal: wakeSignal)
     machine = new
     return new
   }
@@ -79,7 +79,7 @@ extension Player {
     _ = made(protection: protection)
   }
 
-  /// `@strict owner passphrase`: the agent asks a grant of everybody; the person's own is bound as a secret.
+  /// `@strict owner passphrase`: the agent demands a grant from every caller; the owner's grant is bound as a secret.
   private func askEverybody(_ arguments: Arguments) throws {
     guard machine == nil else { throw Unreadable("@strict stands before everything that needs the agent") }
     let grant = "the-owners-grant-of-this-transcript"
@@ -99,17 +99,17 @@ extension Player {
   private func advance(by duration: Milliseconds) throws {
     let machine = try running()
     machine.world.advance(by: duration)
-    try machine.station?.judgeDeadlines { try wait($0, until: $1) }
+    try machine.endpoint?.judgeDeadlines { try wait($0, until: $1) }
   }
 
-  /// `@wall -3d`, `@wall true`: a person sets the clock against the true time, or mends it.
+  /// `@wall -3d`, `@wall true`: sets the wall clock against the true time, or corrects it.
   private func setWall(_ text: String) throws {
     let world = try running().world
     world.setWall(aheadBy: try Arguments.difference(text))
     world.settle()
   }
 
-  /// `@reboot 2h wall=-3d`: the machine is off for a while, and its clock may come up wrong.
+  /// `@reboot 2h wall=-3d`: the machine is off for a while, and its clock may be wrong afterwards.
   private func reboot(_ arguments: Arguments) throws {
     let off = try Arguments.duration(try arguments.word(0, "how long the machine is off"))
     try arguments.only("wall")
@@ -133,15 +133,15 @@ extension Player {
         old.close()
       }
       judge.opened(name)
-      guard let station = try running().station else { throw Unreadable("no agent runs") }
-      wires[name] = Client(try station.open { try wait($0, until: $1) })
+      guard let endpoint = try running().endpoint else { throw Unreadable("no agent runs") }
+      wires[name] = Client(try endpoint.open { try wait($0, until: $1) })
     }
   }
 
   private func close(_ name: String) throws {
     let client = try client(name)
     client.close()
-    // On pipes nobody sees that the reader is gone until there is something to write.
+    // On a pipe the writer learns that the reader is gone only when it writes.
     let mustEnd = transport != .stdio || !judge.isWaiting(on: name)
     try wait("the agent to see that a client is gone") {
       guard let counts = client.wire.tap?.counts else { return true }
@@ -186,7 +186,7 @@ extension Player {
     }
   }
 
-  /// `@expect-requests /token 2`: so many have been sent since the story began.
+  /// `@expect-requests /token 2`: the number of requests sent since the transcript began.
   private func expectRequests(_ arguments: Arguments) throws {
     let path = try arguments.word(0, "a path")
     let wanted = Int(try arguments.word(1, "a number"))

@@ -1,4 +1,4 @@
-/// What update mode changes in a script: expectations only.
+/// The changes of update mode to a script: expectations only.
 struct Edits {
   private var replaced: [Int: String] = [:]
   private var removed: Set<Int> = []

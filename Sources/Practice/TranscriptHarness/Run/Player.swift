@@ -7,20 +7,20 @@ internal import JSONRPC
 public import SchemaKit
 internal import StorageFaults
 
-/// How the bytes of what is sent are cut.
+/// How sent bytes are split.
 public enum Chunking: String, CaseIterable, Sendable {
-  /// A line at a time.
+  /// One line at a time.
   case whole
-  /// A byte at a time.
+  /// One byte at a time.
   case bytes
-  /// All lines that a script sends one after another, at once.
+  /// All consecutive lines of a script at once.
   case coalesced
 }
 
-/// Plays one transcript on one transport and tells what does not hold.
+/// Plays one transcript on one transport and reports the first line that does not match.
 ///
-/// Nothing is waited for by time: the player knows when all that was sent has been taken, no task of the agent can
-/// go on, and all that was answered has arrived. The clock stands still but for `@advance`.
+/// Nothing waits for a fixed time: the player knows when the agent has read everything sent, no task of the agent can
+/// continue, and every answer has arrived. Only `@advance` moves the clock.
 public final class Player {
   let transcript: Transcript
   let chunking: Chunking
@@ -28,22 +28,22 @@ public final class Player {
   /// Chooses the schedule of the agent's tasks, and its ids.
   let seed: UInt64
   let clockStart: Timestamp
-  /// The agent's machine, from the first step that needs it on.
+  /// The agent's machine, from the first step that needs it.
   var machine: Machine?
   var bindings = Bindings()
   var wires: [String: Client] = [:]
-  /// New texts by line, in update mode; nil outside of it.
+  /// New texts by line, in update mode; nil otherwise.
   var edits: Edits?
   var judge: ContractJudge
-  let notice = Notice()
-  /// Sends that wait to go out together.
+  let wakeSignal = WakeSignal()
+  /// Lines that wait to be sent together.
   private var held: [(connection: String, bytes: [UInt8])] = []
   private var place = 0
 
-  /// How long the player waits for what must come at once: long enough for a machine that is busy with other things.
+  /// How long the player waits for results that need no virtual time: enough for a busy machine.
   private static let patienceSeconds = 30.0
 
-  /// One client, and what it has received but not been asked for.
+  /// One client, and its received lines that were not expected yet.
   final class Client {
     let wire: any Wire
     var sent = 0
@@ -70,7 +70,7 @@ public final class Player {
     signal(SIGPIPE, SIG_IGN)
   }
 
-  /// Plays to the end; throws at the first line that does not hold. Returns the text with new expectations in update
+  /// Plays to the end; throws at the first line that does not match. Returns the text with new expectations in update
   /// mode.
   @discardableResult
   public func play() throws -> String? {
@@ -126,7 +126,7 @@ public final class Player {
   // MARK: sending
 
   private func send(_ bytes: [UInt8], on connection: String, after index: Int) throws {
-    // What came after the last expectation was asked by nobody; between two sends it may be an answer to the first.
+    // Lines after the last expectation are unexpected; between two sends they may answer the first.
     if index == 0 || !transcript.steps[index - 1].action.isSend { try nothingUnasked() }
     let client = try client(connection)
     judge.sent(bytes, on: connection)
@@ -143,7 +143,7 @@ public final class Player {
 
   private func pieces(_ bytes: [UInt8]) -> [[UInt8]] {
     guard chunking == .bytes else { return [bytes] }
-    // Of what is very long, the middle goes in larger pieces of an odd size.
+    // The middle of a very long text is sent in larger pieces of an odd size.
     let edge = 1500
     guard bytes.count > 2 * edge else { return bytes.map { [$0] } }
     let middle = Array(bytes[edge..<(bytes.count - edge)])
@@ -151,7 +151,7 @@ public final class Player {
     return bytes.prefix(edge).map { [$0] } + large + bytes.suffix(edge).map { [$0] }
   }
 
-  /// Sends what was held back, in one chunk a connection.
+  /// Sends the collected lines, in one chunk for each connection.
   private func flush() throws {
     guard !held.isEmpty else { return }
     var order: [String] = []
@@ -171,7 +171,7 @@ public final class Player {
 
   // MARK: expecting
 
-  /// Takes the expectations that stand together; returns the step after them.
+  /// Matches the group of consecutive expectations; returns the step after them.
   private func expectations(from start: Int) throws -> Int {
     var index = start
     while index < transcript.steps.count {
@@ -211,7 +211,7 @@ public final class Player {
     }
   }
 
-  /// Each line that came must meet one of the group; a group of one is an ordinary expectation.
+  /// Each received line must match one expectation of the group; a group of one is an ordinary expectation.
   private func expect(_ group: [(line: Int, expectation: Transcript.Expectation)], on connection: String) throws {
     let client = try client(connection)
     var open = group
@@ -251,7 +251,7 @@ public final class Player {
     }
   }
 
-  /// What the rewritten expectation binds is known to the rest of the script.
+  /// Values bound by the rewritten expectation are known to the rest of the script.
   private func rebind(_ text: String, _ value: JSONValue, isSubset: Bool) {
     guard let pattern = try? Pattern(parsing: text),
       case .success(let new) = Matcher.match(pattern, value, isSubset: isSubset, bindings: bindings)
@@ -271,8 +271,7 @@ public final class Player {
     return value
   }
 
-  /// In update mode, of requests that stand together those get their answers below them for which nothing is
-  /// expected yet.
+  /// In update mode, inserts the answers of consecutive requests below them, if they have no expectation yet.
   private func writeDownAnswers(after index: Int) throws {
     guard edits != nil else { return }
     let next = transcript.steps[(index + 1)...]
@@ -290,7 +289,7 @@ public final class Player {
         let line = client.lines.removeFirst()
         let value = try judged(line, on: name)
         guard edits != nil else {
-          throw Unreadable("\(name) got what nobody asked for:\n  \(String(decoding: line, as: UTF8.self))")
+          throw Unreadable("\(name) got an unexpected line:\n  \(String(decoding: line, as: UTF8.self))")
         }
         let text = Rewriting(bindings: bindings).text(of: nil, value, isSubset: false)
         edits?.insert("\(name)< \(text)", before: place)
@@ -302,7 +301,7 @@ public final class Player {
 
   func replacePlace(with text: String) { edits?.replace(place, with: text) }
 
-  /// No secret that the transcript names may stand in the log, or be readable on the disk.
+  /// Fails if a secret of the transcript is in the log or readable on the disk.
   func secretsAreNowhere() throws {
     guard let machine else { return }
     let log = machine.log.everything
@@ -320,13 +319,13 @@ public final class Player {
     return client
   }
 
-  /// Waits until everything that can happen without time has happened.
+  /// Waits until everything that needs no virtual time has happened.
   func settle() throws {
     try wait("all to be quiet") { self.isQuiet }
   }
 
   private var isQuiet: Bool {
-    // In this order: input is taken before it makes tasks, tasks end before their output is counted.
+    // In this order: input is read before it starts tasks, and tasks end before their output is counted.
     let clients = wires.values.filter { !$0.isClosed }
     guard clients.allSatisfy({ $0.hasTakenAll }) else { return false }
     machine?.world.settle()
@@ -334,11 +333,11 @@ public final class Player {
     return clients.allSatisfy { $0.hasReceivedAll }
   }
 
-  /// Looks each time something moved, until `condition` holds.
+  /// Checks `condition` whenever something moved, until it holds.
   func wait(_ what: String, until condition: () -> Bool) throws {
     let deadline = ProcessInfo.processInfo.systemUptime + Self.patienceSeconds
     while true {
-      notice.take()
+      wakeSignal.clear()
       machine?.world.settle()
       machine?.stopTransportIfShutDown()
       for client in wires.values { client.read() }
@@ -346,7 +345,7 @@ public final class Player {
       guard ProcessInfo.processInfo.systemUptime < deadline else {
         throw Unreadable("waited \(Int(Self.patienceSeconds)) s for \(what)")
       }
-      var ready = [pollfd(fd: notice.descriptor, events: Int16(POLLIN), revents: 0)]
+      var ready = [pollfd(fd: wakeSignal.descriptor, events: Int16(POLLIN), revents: 0)]
       ready += wires.values.map { pollfd(fd: $0.isClosed ? -1 : $0.wire.descriptor, events: Int16(POLLIN), revents: 0) }
       _ = poll(&ready, nfds_t(ready.count), 1000)
     }
@@ -360,7 +359,7 @@ extension Player.Client {
     wire.close()
   }
 
-  /// Takes in what has come, and cuts it into lines.
+  /// Reads what has arrived, and splits it into lines.
   func read() {
     guard !isClosed else { return }
     let bytes = wire.receive()

@@ -5,7 +5,7 @@ internal import LoopbackHTTP
 internal import PracticeProvider
 internal import SchemaKit
 
-/// Directives about providers and the people who sign in at them.
+/// Directives about providers and their users.
 extension Player {
   /// `@provider idp rotation=strict accessTokenLifetime=300s next=/token 400 {"error":"invalid_grant"}`
   func provider(_ arguments: Arguments) throws {
@@ -64,7 +64,7 @@ extension Player {
     }
   }
 
-  /// `/token [times=2] 400 [Retry-After=7] {…}`, or one of the ways in which answers go wrong.
+  /// `/token [times=2] 400 [Retry-After=7] {…}`, or a fault by its name.
   private func fault(_ text: String, at provider: PracticeProvider) throws {
     let parts = text.split(separator: " ", maxSplits: 1)
     guard parts.count == 2 else { throw Unreadable("expected a path and what happens there") }
@@ -103,7 +103,7 @@ extension Player {
     return Dictionary(uniqueKeysWithValues: members.map { ($0.name, PracticeJSON($0.value)) })
   }
 
-  // MARK: people
+  // MARK: users
 
   /// `@user idp alice@acme disabled=true roles=a,b entitlements=`
   func user(_ arguments: Arguments) throws {
@@ -115,13 +115,13 @@ extension Player {
       entitlements: names("entitlements"))
   }
 
-  /// `@revoke idp alice@acme`: an administrator ends everything that this person has granted.
+  /// `@revoke idp alice@acme`: an administrator ends all grants of this user.
   func revoke(_ arguments: Arguments) throws {
     let provider = try running().provider(try arguments.word(0, "a provider's name")).idp
     try provider.revokeAll(user: try arguments.word(1, "a person"))
   }
 
-  /// `@refresh-token rt provider=idp user=alice`: one that another program was given, bound as a secret.
+  /// `@refresh-token rt provider=idp user=alice`: a token that another program was issued, bound as a secret.
   func refreshToken(_ arguments: Arguments) throws {
     try arguments.only("provider", "user")
     let provider = try running().provider(arguments["provider"] ?? "idp").idp
@@ -154,8 +154,8 @@ extension Player {
     return arguments["tenant"].map { "\(user)@\($0)" } ?? user
   }
 
-  /// `@browser $ref:url user=alice tenant=acme [deny] [state=other] [iss=…] [code=…]`: the person goes to the provider,
-  /// and the browser comes back.
+  /// `@browser $ref:url user=alice tenant=acme [deny] [state=other] [iss=…] [code=…]`: the user signs in at the
+  /// provider, and the browser is redirected to the agent.
   func browse(_ arguments: Arguments) throws {
     try arguments.only("user", "tenant", "state", "iss", "code")
     let target = try comingBack(from: try arguments.word(0, "an authorization URL"), arguments)
@@ -164,8 +164,8 @@ extension Player {
     try settle()
   }
 
-  /// `@redirect answer $ref:url user=alice tenant=acme [deny] [state=other] [iss=…] [code=…] [part=code|query]`: the same
-  /// in a browser that reaches nobody. The address it is left with, or a part of it, is bound as a secret.
+  /// `@redirect answer $ref:url user=alice tenant=acme [deny] [state=other] [iss=…] [code=…] [part=code|query]`: the
+  /// same in a browser that cannot reach the agent. Its final URL, or a part of it, is bound as a secret.
   func redirect(_ arguments: Arguments) throws {
     try arguments.only("user", "tenant", "state", "iss", "code", "part")
     let address = try comingBack(from: try arguments.word(1, "an authorization URL"), arguments)
@@ -181,7 +181,7 @@ extension Player {
     bindings.bind(try arguments.word(0, "a name"), .string(copied), isSecret: true)
   }
 
-  /// `@device idp $ref:code user=alice tenant=acme`, `@device idp $ref:code deny`: the person enters a user code.
+  /// `@device idp $ref:code user=alice tenant=acme`, `@device idp $ref:code deny`: the user enters a user code.
   func device(_ arguments: Arguments) throws {
     try arguments.only("user", "tenant")
     let provider = try running().provider(try arguments.word(0, "a provider's name")).idp
@@ -193,7 +193,7 @@ extension Player {
     }
   }
 
-  /// Where the provider sends the browser, with what a script changes in it.
+  /// The provider's redirect, with the script's changes.
   private func comingBack(from reference: String, _ arguments: Arguments) throws -> String {
     let machine = try running()
     let url = try bindings.expand(reference)

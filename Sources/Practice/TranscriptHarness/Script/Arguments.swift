@@ -1,12 +1,12 @@
 internal import AgentModel
 internal import Foundation
 
-/// `name key=value key="two words"`: what stands behind a directive.
+/// `name key=value key="two words"`: the arguments of a directive.
 struct Arguments {
-  /// Without a key, in order.
+  /// Arguments without a key, in order.
   private(set) var words: [String] = []
   private(set) var options: [(key: String, value: String)] = []
-  /// What follows `rest=`, to the end of the line.
+  /// The text after `rest=`, to the end of the line.
   private(set) var rest: String?
 
   /// `rest` names the key whose value is the whole remainder of the line.
@@ -40,7 +40,7 @@ struct Arguments {
     return words[index]
   }
 
-  /// Fails on a key that nobody reads, so that a misspelled one does not pass for a default.
+  /// Fails on an unknown key, so that a misspelled one is not taken for a default.
   func only(_ known: String...) throws(Unreadable) {
     if let unknown = options.first(where: { !known.contains($0.key) }) {
       throw Unreadable("\(unknown.key) is not known")
@@ -57,7 +57,7 @@ struct Arguments {
     return Milliseconds(count * factor)
   }
 
-  /// `+1h`, `-3d`, or `true` for none: how far a clock is from the true time.
+  /// `+1h`, `-3d`, or `true` for none: a clock's difference from the true time.
   static func difference(_ text: String) throws(Unreadable) -> Milliseconds {
     guard text != "true" else { return .zero }
     guard let sign = text.first, "+-".contains(sign) else { throw Unreadable("\(text) is no difference like -3d") }

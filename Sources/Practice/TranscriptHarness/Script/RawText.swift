@@ -1,4 +1,4 @@
-/// Bytes that are no line of JSON, written so that a reader sees every one: quoted pieces with `\n \r \t \0 \" \\`
+/// Bytes that are not one line of JSON, in a notation that shows each of them: quoted pieces with `\n \r \t \0 \" \\`
 /// and `\xff`, each repeatable as in `65*"["`, one after another.
 enum RawText {
   static func bytes(_ text: String) throws(Unreadable) -> [UInt8] {
@@ -54,7 +54,7 @@ enum RawText {
     }
   }
 
-  /// The same notation for a message about what came.
+  /// The same notation, for messages about received bytes.
   static func quoted(_ bytes: some Sequence<UInt8>) -> String {
     var text = "\""
     for byte in bytes {

@@ -1,7 +1,7 @@
 internal import AgentModel
 
 extension Transcript {
-  /// When the story begins (`@clock`): 2030 unless it says otherwise.
+  /// The time at which the transcript begins (`@clock`): 2030 by default.
   var start: Timestamp {
     get throws(TranscriptProblem) {
       for step in steps {

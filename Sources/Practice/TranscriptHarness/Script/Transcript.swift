@@ -1,13 +1,13 @@
 /// A golden transcript: a readable script of what clients send and what the agent answers (API.md, Golden
 /// transcripts; the whole format stands in Tests/Transcripts/README.md).
 public struct Transcript: Sendable {
-  /// As it may be told apart from others: its path below the folder of transcripts.
+  /// The transcript's name: its path below the folder of transcripts.
   public var name: String
-  /// The text, line by line, so that update mode can put new expectations in the place of old ones.
+  /// The text, line by line, so that update mode can replace expectations.
   public var lines: [String]
   public var steps: [Step]
 
-  /// One line that means something.
+  /// One line that is not a comment.
   public struct Step: Sendable {
     /// Counted from 0.
     public var line: Int
@@ -28,14 +28,14 @@ public struct Transcript: Sendable {
   }
 
   public struct Expectation: Sendable {
-    /// `~`: more members may be there.
+    /// `~`: more members may follow.
     public var isSubset: Bool
-    /// `*`: in any order among neighbours that have it too. Answers of requests in flight come in any order.
+    /// `*`: in any order among adjacent lines that have it too. Requests in flight are answered in any order.
     public var isUnordered: Bool
     public var pattern: Pattern
   }
 
-  /// What `@covers` says, in order.
+  /// The arguments of `@covers`, in order.
   public var covers: [String] {
     steps.flatMap { step -> [String] in
       guard case .directive("covers", let words) = step.action else { return [] }
@@ -44,7 +44,7 @@ public struct Transcript: Sendable {
   }
 }
 
-/// A transcript that can't be read or does not hold, with the line to look at (counted from 1).
+/// A transcript that cannot be read or does not match, with the line (counted from 1).
 public struct TranscriptProblem: Error, CustomStringConvertible, Sendable {
   public var place: String
   public var text: String

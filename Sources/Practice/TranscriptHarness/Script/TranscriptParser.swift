@@ -1,5 +1,5 @@
 extension Transcript {
-  /// Reads a script; every line is a comment (`#`), blank, a directive (`@`), sent (`a>`) or expected (`a<`).
+  /// Parses a script; every line is a comment (`#`), blank, a directive (`@`), sent (`a>`) or expected (`a<`).
   public init(name: String, text: String) throws(TranscriptProblem) {
     self.name = name
     lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
@@ -39,7 +39,7 @@ extension Transcript {
   }
 }
 
-/// What is wrong with one line.
+/// The error in one line.
 struct Unreadable: Error {
   var text: String
   init(_ text: String) { self.text = text }

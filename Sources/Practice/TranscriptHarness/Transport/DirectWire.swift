@@ -2,10 +2,9 @@ internal import AgentPorts
 internal import JSONRPC
 internal import Synchronization
 
-/// A client in the same process: bytes go straight into the conversation, as a transport's reading thread would hand
-/// them over.
+/// A client in the same process: passes bytes straight to the conversation, as a transport's reading thread does.
 final class DirectWire: Wire {
-  /// Where the agent's lines arrive; it may not be the wire itself, which belongs to one thread.
+  /// Receives the agent's lines; an object of its own, since the wire belongs to one thread.
   final class Inbox: ConnectionOutput {
     private struct State {
       var bytes: [UInt8] = []
@@ -64,13 +63,13 @@ final class DirectWire: Wire {
 
   func receive() -> [UInt8] { inbox.empty() }
 
-  /// What a reading thread does when its clock has moved.
+  /// Judges the line's deadline, as a reading thread does when its clock has moved.
   func judgeDeadline(_ isDue: (any Conversation) -> Bool) {
     if !hasEnded, isDue(conversation) { conversation.lineTimedOut() }
   }
 }
 
-/// A client that was told that there is no place, and was let go.
+/// A client that was refused for lack of room.
 final class RefusedWire: Wire {
   private var line: [UInt8]
   init(_ line: WireBytes) { self.line = line.withBytes { [UInt8]($0) } }

@@ -3,18 +3,18 @@ internal import AgentPorts
 internal import JSONRPC
 internal import Synchronization
 
-/// Counts what passes between a transport and the agent, so that the harness knows when everything that was sent has
-/// been taken, and everything that was answered has arrived. It changes nothing.
+/// Counts the bytes between a transport and the agent, so that the harness knows when the agent has read everything
+/// that was sent, and when every answer has arrived. It changes nothing.
 final class Tap: Sendable {
   struct Counts: Sendable {
-    /// Bytes of the client's that the agent has dealt with.
+    /// Bytes of the client that the agent has processed.
     var taken = 0
-    /// Bytes that the agent has given out for the client.
+    /// Bytes that the agent has written for the client.
     var given = 0
     var hasSeenEnd = false
-    /// The agent asked for the connection to be closed.
+    /// The agent asked to close the connection.
     var isClosing = false
-    /// The transport has let the client go.
+    /// The transport has released the client.
     var isOver = false
     /// Line deadlines judged so far; a closed line counts too.
     var deadline: BootInstant?
@@ -32,7 +32,7 @@ final class Tap: Sendable {
   }
 }
 
-/// The agent as a transport sees it, with a tap on every conversation.
+/// The agent for a transport, with a tap on every conversation.
 final class TappedHost: ConversationHost {
   private struct State {
     var taps: [Tap] = []
@@ -47,7 +47,7 @@ final class TappedHost: ConversationHost {
     self.onChange = onChange
   }
 
-  /// The taps in the order in which clients came; those who found no place are not among them.
+  /// The taps in the order of their clients; refused clients have none.
   var taps: [Tap] { state.withLock { $0.taps } }
   var refused: Int { state.withLock { $0.refused } }
 
@@ -113,7 +113,7 @@ private final class TappedOutput: ConnectionOutput {
 
   func offer(_ line: WireBytes) -> Bool {
     let count = line.count
-    // Counted first, so that what has arrived is never more than what was given.
+    // Counted first, so that the arrived bytes never exceed the written ones.
     tap.note { $0.given += count }
     let taken = inner.offer(line)
     if !taken { tap.note { $0.given -= count } }

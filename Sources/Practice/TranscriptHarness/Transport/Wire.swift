@@ -1,23 +1,23 @@
 internal import Glibc
 
-/// A client's end of one connection, and what is known of the other end.
+/// A client's end of one connection.
 protocol Wire: AnyObject {
-  /// Nil for a client that found no place.
+  /// Nil for a client that was refused.
   var tap: Tap? { get }
-  /// Sends in one piece as far as the transport can.
+  /// Sends in one piece if the transport can.
   func send(_ bytes: [UInt8])
-  /// No more will be sent; what is still to come is read.
+  /// Ends the sending; the client still reads.
   func halfClose()
   func close()
-  /// What has come since the last call.
+  /// The bytes received since the last call.
   func receive() -> [UInt8]
-  /// The agent has closed.
+  /// Whether the agent has closed the connection.
   var hasEnded: Bool { get }
-  /// To wait for with poll(2); -1 if there is none.
+  /// The descriptor for poll(2); -1 if there is none.
   var descriptor: Int32 { get }
 }
 
-/// A client over descriptors: a socket, or the two ends of stdin and stdout.
+/// A client over descriptors: a socket, or two pipes.
 final class DescriptorWire: Wire {
   let tap: Tap?
   private(set) var hasEnded = false
@@ -52,7 +52,7 @@ final class DescriptorWire: Wire {
       if count > 0 {
         rest = rest.dropFirst(count)
       } else if errno == EAGAIN {
-        // The agent may be waiting for us to read before it reads on.
+        // The agent may stop reading until the client reads.
         drain()
         var ready = [
           pollfd(fd: output, events: Int16(POLLOUT), revents: 0),
@@ -60,7 +60,7 @@ final class DescriptorWire: Wire {
         ]
         _ = poll(&ready, 2, 1000)
       } else if errno != EINTR {
-        return  // closed by the agent: what it says of that is what counts
+        return  // closed by the agent; its last lines give the reason
       }
     }
   }

@@ -7,7 +7,7 @@ final class Directories: DirectoryAccounts {
 
   func set(_ directory: String, _ account: String) { names.withLock { $0[directory] = account } }
 
-  /// The nearest one upward.
+  /// The nearest file in the directory or its parents.
   func account(for directory: String) -> String? {
     names.withLock { names in
       names.filter { directory == $0.key || directory.hasPrefix($0.key + "/") }.max { $0.key.count < $1.key.count }?

@@ -5,36 +5,38 @@ internal import AgentSimulation
 internal import PracticeProvider
 internal import Synchronization
 
-/// The machine of one run: the simulated world, its agent, and where clients connect to it.
+/// The machine of one run: the simulated world, its agent, and the endpoint for clients.
 ///
-/// Providers answer without taking time unless a transcript says so, so that a script need not advance its clock to
-/// get an answer.
+/// Providers answer without delay unless a transcript says otherwise, so that a script need not advance its clock.
 final class Machine {
   let world: SimulatedWorld
   let log = RecordingLog()
   let directories = Directories()
-  private(set) var station: Station?
+  private(set) var endpoint: AgentEndpoint?
   private(set) var providers: [String: SimulatedProvider] = [:]
-  /// Providers that the agent was told of by a directive.
+  /// Providers that a directive added to the agent.
   var configured: Set<String> = []
   private let transport: Transport
-  private let notice: Notice
+  private let wakeSignal: WakeSignal
   private let isEnding: EndingFlag
 
   private final class EndingFlag: Sendable {
     let value = Atomic(false)
   }
 
-  init(seed: UInt64, start: Timestamp, protection: String, ownerGrant: String?, transport: Transport, notice: Notice) {
+  init(
+    seed: UInt64, start: Timestamp, protection: String, ownerGrant: String?, transport: Transport,
+    wakeSignal: WakeSignal
+  ) {
     let isEnding = EndingFlag()
     self.isEnding = isEnding
     self.transport = transport
-    self.notice = notice
+    self.wakeSignal = wakeSignal
     world = SimulatedWorld(
       seed: seed, start: start, protection: protection, ownerGrant: ownerGrant, log: log, directories: directories,
       onShutDown: {
         isEnding.value.store(true, ordering: .relaxed)
-        notice.give()
+        wakeSignal.raise()
       })
     world.network.latency = 0...0
   }
@@ -48,24 +50,24 @@ final class Machine {
 
   // MARK: the agent's life
 
-  /// Starts the agent if none runs, and opens the station in front of it.
+  /// Starts the agent if none runs, and opens the endpoint.
   func start() throws {
-    guard station == nil else { return }
+    guard endpoint == nil else { return }
     isEnding.value.store(false, ordering: .relaxed)
     if !world.isRunning {
       let world = world
       try world.drive { try await world.restart() }
     }
-    let host = TappedHost(world.agent, onChange: { [notice] in notice.give() })
-    station = Station(transport, host: host, clock: world.clock, notice: notice)
+    let host = TappedHost(world.agent, onChange: { [wakeSignal] in wakeSignal.raise() })
+    endpoint = AgentEndpoint(transport, host: host, clock: world.clock, wakeSignal: wakeSignal)
   }
 
-  /// What `lanyard-agent` does when the agent tells it that it ends.
+  /// Performs what `lanyard-agent` does when the agent shuts down by itself.
   func stopTransportIfShutDown() {
-    if isEnding.value.exchange(false, ordering: .relaxed) { station?.stop() }
+    if isEnding.value.exchange(false, ordering: .relaxed) { endpoint?.stop() }
   }
 
-  /// The station goes, and with it every connection; the agent too, in order or not.
+  /// Closes the endpoint and with it every connection; ends the agent too, in order or by a crash.
   func stop(killed: Bool, waiting: (String, () -> Bool) throws -> Void) throws {
     if killed {
       world.crash()
@@ -73,18 +75,18 @@ final class Machine {
       world.agent.shutDown()
       try waiting("the agent to end") { !world.isRunning }
     }
-    try station?.end(waiting: waiting)
-    station = nil
+    try endpoint?.end(waiting: waiting)
+    endpoint = nil
   }
 
   func end(waiting: (String, () -> Bool) throws -> Void) throws {
-    guard station != nil else { return }
+    guard endpoint != nil else { return }
     world.crash()
-    station?.stop()
-    // A client may wait for a provider that hangs: its time runs out, as the transport's patience does.
+    endpoint?.stop()
+    // A client may wait for a provider that hangs: lets time pass until the agent's timeouts end it.
     world.advance(by: .seconds(600))
-    try station?.judgeDeadlines(waiting: waiting)
-    try station?.end(waiting: waiting)
-    station = nil
+    try endpoint?.judgeDeadlines(waiting: waiting)
+    try endpoint?.end(waiting: waiting)
+    endpoint = nil
   }
 }

@@ -1,7 +1,7 @@
 internal import AgentPorts
 internal import Synchronization
 
-/// The agent's log, kept to be searched for what must not be in it.
+/// The agent's log, kept to be searched for secrets.
 final class RecordingLog: AgentLog {
   private let text = Mutex("")
 
@@ -15,7 +15,7 @@ final class RecordingLog: AgentLog {
       case .number(let number): line += "\(number)"
       case .word(let word): line += "\(word)"
       case .name(let name): line += name
-      case .hashed: line += "#"  // an adapter hashes it with a key of its own run
+      case .hashed: line += "#"  // the real adapter hashes it with a key of its run
       }
     }
     text.withLock { $0 += line + "\n" }

@@ -2,14 +2,14 @@ internal import AgentSimulation
 internal import PracticeProvider
 
 extension SimulatedWorld {
-  /// Whether the agent has been told of a provider of this name, by a script or by a directive.
+  /// Whether a script or a directive has added a provider of this name to the agent.
   func knows(_ provider: SimulatedProvider) async throws -> Bool {
     let client = try client()
     defer { client.disconnect() }
     return await client.call("provider.get", #"{"provider":"\#(provider.name)"}"#).error == nil
   }
 
-  /// Tells the agent of a provider, and how that one treats refresh tokens.
+  /// Adds a provider to the agent, with its refresh token rotation.
   func tell(of provider: SimulatedProvider) async throws {
     let client = try client()
     defer { client.disconnect() }

@@ -4,40 +4,41 @@ internal import CPlatform
 internal import Foundation
 internal import Glibc
 internal import Synchronization
+internal import Threads
 internal import UnixTransport
 
-/// How the lines of a transcript travel.
+/// The transport of a transcript's lines.
 public enum Transport: String, CaseIterable, Sendable {
-  /// Through the agent's own parts, without a descriptor.
+  /// In the same process, without descriptors.
   case inProcess
   /// A unix socket, served by the agent's reading thread.
   case socket
-  /// A pipe each way for every client, served as `lanyard-agent --stdio` does.
+  /// Two pipes for each client, served as `lanyard-agent --stdio` does.
   case stdio
 }
 
-/// Where clients of one running agent connect.
-final class Station {
+/// The endpoint where clients connect to one running agent.
+final class AgentEndpoint {
   private let transport: Transport
   private let host: TappedHost
   private let clock: any AgentClock
-  private let notice: Notice
+  private let wakeSignal: WakeSignal
   private var servers: [Server] = []
   private var direct: [DirectWire] = []
   private var opened = 0
   private let directory: String?
   private var path: String { directory! + "/agent.sock" }
 
-  init(_ transport: Transport, host: TappedHost, clock: any AgentClock, notice: Notice) {
+  init(_ transport: Transport, host: TappedHost, clock: any AgentClock, wakeSignal: WakeSignal) {
     self.transport = transport
     self.host = host
     self.clock = clock
-    self.notice = notice
+    self.wakeSignal = wakeSignal
     directory = transport == .socket ? Self.makeDirectory() : nil
     guard transport == .socket else { return }
     let listener = lanyard_bind_unix(path)
     precondition(listener >= 0 && listen(listener, 128) == 0, "no socket at \(path)")
-    let server = Server(host: host, clock: clock, notice: notice)
+    let server = Server(host: host, clock: clock, wakeSignal: wakeSignal)
     servers.append(server)
     server.start {
       $0.run(listener: listener, signals: $1, onSignal: $2)
@@ -72,7 +73,7 @@ final class Station {
     case .stdio:
       var (there, back): ([Int32], [Int32]) = ([0, 0], [0, 0])
       precondition(pipe(&there) == 0 && pipe(&back) == 0, "no pipe")
-      let server = Server(host: host, clock: clock, notice: notice)
+      let server = Server(host: host, clock: clock, wakeSignal: wakeSignal)
       servers.append(server)
       let (input, output) = (there[0], back[1])
       server.start {
@@ -96,17 +97,17 @@ final class Station {
 
   // MARK: the agent's side
 
-  /// The agent ends: open clients get the answers that are still to come.
+  /// Ends the endpoint: open clients still get the answers to their requests.
   func stop() {
     for server in servers { server.lines.stop() }
     for wire in direct { wire.halfClose() }
   }
 
-  /// The clock has moved: lines that took too long are judged now.
+  /// The clock has moved: judges lines that took too long.
   func judgeDeadlines(waiting: (String, () -> Bool) throws -> Void) throws {
     let now = clock.boot()
     for wire in direct { wire.judgeDeadline { $0.lineDeadline.map { $0 <= now } ?? false } }
-    // The first signal wakes the thread; when the second is taken, a whole round has been made.
+    // The first signal wakes the thread; when it has taken the second, it has made a whole round.
     for server in servers where !server.hasEnded {
       for _ in 1...2 {
         let before = server.signals
@@ -133,14 +134,14 @@ private final class Server: Sendable {
   private let wakeEnd: Int32
   private let signalsTaken = Atomic(0)
   private let isOver = Atomic(false)
-  private let notice: Notice
+  private let wakeSignal: WakeSignal
 
-  init(host: TappedHost, clock: any AgentClock, notice: Notice) {
+  init(host: TappedHost, clock: any AgentClock, wakeSignal: WakeSignal) {
     lines = LineServer(host: host, clock: clock)
     var ends: [Int32] = [0, 0]
     precondition(pipe(&ends) == 0, "no pipe")
     (wakeEnd, wake) = (ends[0], ends[1])
-    self.notice = notice
+    self.wakeSignal = wakeSignal
   }
 
   deinit {
@@ -155,18 +156,19 @@ private final class Server: Sendable {
     _ run: @escaping @Sendable (LineServer, Int32, @escaping (Int32) -> Void) -> Void,
     afterwards: @escaping @Sendable () -> Void
   ) {
-    Thread.start { [self] in
+    let isStarted = DetachedThread.start { [self] in
       run(lines, wakeEnd) { [self] _ in
         signalsTaken.add(1, ordering: .releasing)
-        notice.give()
+        wakeSignal.raise()
       }
       afterwards()
       isOver.store(true, ordering: .releasing)
-      notice.give()
+      wakeSignal.raise()
     }
+    precondition(isStarted, "no thread could be started")
   }
 
-  /// As long as a `signalfd_siginfo`, which is what the reading thread takes in one read.
+  /// The size of a `signalfd_siginfo`, which the reading thread takes in one read.
   func signal() {
     let nothing = [UInt8](repeating: 0, count: 128)
     _ = nothing.withUnsafeBytes { write(wake, $0.baseAddress, $0.count) }

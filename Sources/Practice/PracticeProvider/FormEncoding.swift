@@ -1,8 +1,14 @@
+public import LoopbackHTTP
+
 /// `application/x-www-form-urlencoded`, as queries and OAuth requests use it (RFC 6749 appendix B).
+///
+/// A second opinion beside the agent's `PercentCoding` and `HTTPQuery`: provider and agent must agree on the wire without
+/// sharing code.
 public enum FormEncoding {
-  /// The members in order. A name sent twice is there twice: OAuth forbids repeated parameters (RFC 6749 section 3.1),
-  /// and only a reader who sees both can refuse them. Bytes that are not UTF-8 become U+FFFD; a `%` that begins no
-  /// escape stays as it is.
+  static let mediaType = "application/x-www-form-urlencoded"
+
+  /// The members in order. A repeated name stays visible, since OAuth forbids repeated parameters (RFC 6749 section
+  /// 3.1). Bytes that are not UTF-8 become U+FFFD; a `%` that begins no escape stays.
   public static func decode(_ bytes: some Collection<UInt8>) -> [(name: String, value: String)] {
     bytes.split(separator: UInt8(ascii: "&")).map { member in
       let mark = member.firstIndex(of: UInt8(ascii: "="))
@@ -16,9 +22,31 @@ public enum FormEncoding {
 
   public static func decode(_ text: String) -> [(name: String, value: String)] { decode(Array(text.utf8)) }
 
-  /// The members joined; a space becomes `%20`, which decoders of both customs read.
+  /// Joins the members; a space becomes `%20`, which form and URI decoders both read.
   public static func encode(_ items: [(name: String, value: String)]) -> String {
     items.map { "\(PercentEncoding.encode($0.name))=\(PercentEncoding.encode($0.value))" }.joined(separator: "&")
+  }
+}
+
+extension HTTPRequest {
+  /// A form, sent as a browser or an OAuth client sends it.
+  public static func postForm(
+    _ url: String,
+    _ fields: [(name: String, value: String)],
+    headers: [(name: String, value: String)] = []
+  ) -> HTTPRequest {
+    let type = (name: "Content-Type", value: FormEncoding.mediaType)
+    return HTTPRequest(
+      method: "POST", url: url, headers: headers + [type], body: Array(FormEncoding.encode(fields).utf8))
+  }
+
+  /// The query's members in order; a repeated name stays visible.
+  public var queryItems: [(name: String, value: String)] { FormEncoding.decode(query) }
+
+  /// The members of a form body in order, or nothing if the body is not declared to be a form.
+  public var formItems: [(name: String, value: String)] {
+    let type = header("Content-Type")?.prefix { $0 != ";" && $0 != " " && $0 != "\t" }
+    return type?.lowercased() == FormEncoding.mediaType ? FormEncoding.decode(body) : []
   }
 }
 
@@ -47,7 +75,7 @@ public enum PercentEncoding {
     decode(Array(text.utf8), plusIsSpace: plusIsSpace)
   }
 
-  /// Everything but the unreserved characters is escaped (RFC 3986 section 2.3).
+  /// Escapes all but the unreserved characters (RFC 3986 section 2.3).
   public static func encode(_ text: String) -> String {
     var encoded: [UInt8] = []
     for byte in text.utf8 {
