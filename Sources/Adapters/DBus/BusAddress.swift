@@ -1,10 +1,11 @@
 internal import Glibc
 
-/// Where a bus listens (D-Bus Specification, Server Addresses).
+/// The address of a message bus (D-Bus Specification, Server Addresses).
 public struct BusAddress: Sendable, Equatable {
   public let text: String
 
-  /// Nil for all but unix sockets: what goes over a network is for everybody to read, and `unixexec:` starts programs.
+  /// Nil unless every transport is a unix socket: a network transport can be overheard, and `unixexec:` starts
+  /// programs.
   public init?(_ text: String) {
     let ways = text.split(separator: ";")
     guard !ways.isEmpty, ways.allSatisfy({ $0.hasPrefix("unix:") }) else { return nil }
@@ -21,14 +22,15 @@ public struct BusAddress: Sendable, Equatable {
     text = String(decoding: escaped, as: UTF8.self)
   }
 
-  /// This person's session: `$DBUS_SESSION_BUS_ADDRESS`, else the socket `bus` in `$XDG_RUNTIME_DIR`; nil if neither.
+  /// The session bus of this user: `$DBUS_SESSION_BUS_ADDRESS`, else the socket `bus` in `$XDG_RUNTIME_DIR`; nil if
+  /// neither is set.
   public static var session: BusAddress? {
     if let address = variable("DBUS_SESSION_BUS_ADDRESS") { return BusAddress(address) }
     guard let directory = variable("XDG_RUNTIME_DIR"), directory.hasPrefix("/") else { return nil }
     return BusAddress(path: directory + "/bus")
   }
 
-  /// The machine's: `$DBUS_SYSTEM_BUS_ADDRESS`, else the place that the specification names.
+  /// The system bus: `$DBUS_SYSTEM_BUS_ADDRESS`, else the default path of the specification.
   public static var system: BusAddress? {
     variable("DBUS_SYSTEM_BUS_ADDRESS").map { BusAddress($0) } ?? BusAddress(path: "/run/dbus/system_bus_socket")
   }

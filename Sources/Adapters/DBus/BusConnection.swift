@@ -2,19 +2,20 @@ public import AgentModel
 internal import CBus
 internal import Glibc
 
-/// A connection to a message bus. Used by one thread at a time; closed when it is let go.
+/// A connection to a message bus. Used by one thread at a time; closed when the object is released.
 ///
 ///     let bus = try BusConnection(to: .system)
 ///     try bus.watch("type='signal',sender='org.freedesktop.login1',member='PrepareForSleep'")
 ///     // poll(2) on bus.descriptor, and whenever it can be read:
 ///     while let signal = try bus.nextSignal() { … }
 public final class BusConnection {
-  /// Who answers, answers in this time: an answer takes a millisecond, a service that must be started first some hundred.
+  /// Timeout of each call. A running service answers in a millisecond, one that the bus must start first in some
+  /// hundred.
   public static let patience = Milliseconds.seconds(5)
 
   private let bus: OpaquePointer
 
-  /// Connects, and waits for the bus to welcome us.
+  /// Connects, and waits for the bus to accept the connection.
   public init(
     to address: BusAddress?, takingDescriptors: Bool = false, timeout: Milliseconds = patience
   ) throws(BusFailure) {
@@ -28,7 +29,7 @@ public final class BusConnection {
 
   deinit { cbus_close(bus) }
 
-  /// Asks and waits for the answer.
+  /// Sends a call and waits for its reply.
   public func call(
     _ destination: String, _ path: String, _ interface: String, _ member: String, timeout: Milliseconds = patience,
     _ fill: (BusMessage) throws(BusFailure) -> Void = { _ in }
@@ -43,13 +44,13 @@ public final class BusConnection {
 
   private func send(_ call: BusMessage, _ timeout: Milliseconds) throws(BusFailure) -> BusMessage {
     var reply: OpaquePointer?
-    // The longest name that the specification allows, and its zero.
+    // The longest error name that the specification allows, and its terminating zero.
     var name = [CChar](repeating: 0, count: 256)
     let result = cbus_call(bus, call.message, timeout.microseconds, &reply, &name, name.count)
     if result >= 0, let reply { return BusMessage(owning: reply) }
     if let reply { cbus_free(reply) }
     let error = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    // sd-bus gives its own errors the names that a bus would give them.
+    // sd-bus reports its own errors under the names that a bus would use.
     if result == -ETIMEDOUT || error == "org.freedesktop.DBus.Error.NoReply" || error.hasSuffix(".Timeout") {
       throw .timedOut
     }
@@ -59,14 +60,14 @@ public final class BusConnection {
 
   // MARK: signals
 
-  /// Has the bus send us what this rule matches (D-Bus Specification, Match Rules), until the connection is let go.
+  /// Subscribes to the signals that `rule` matches (D-Bus Specification, Match Rules), until the connection is closed.
   public func watch(_ rule: String) throws(BusFailure) {
     _ = try call("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "AddMatch") {
       (call) throws(BusFailure) in try call.append(rule)
     }
   }
 
-  /// The next signal that has come; nil if there is none now. Never waits. Throws once the bus is gone.
+  /// The next signal that has arrived; nil if none has. Never waits. Throws once the bus is gone.
   public func nextSignal() throws(BusFailure) -> BusMessage? {
     while true {
       var message: OpaquePointer?
@@ -81,7 +82,7 @@ public final class BusConnection {
     }
   }
 
-  /// Waits until there may be a signal, or for so long; false as soon as `cancel` can be read, which ends the waiting.
+  /// Waits for a signal, for `timeout` at most; false as soon as `cancel` becomes readable, which ends the waiting.
   @discardableResult
   public func wait(_ timeout: Milliseconds, cancel: Int32 = -1) throws(BusFailure) -> Bool {
     let events = cbus_events(bus)
@@ -95,8 +96,8 @@ public final class BusConnection {
     return result <= 0 || awaited[1].revents == 0
   }
 
-  /// For poll(2) by whoever has other things to wait for too. Signals may have come already while a call was waited
-  /// for: ask `nextSignal` before the first poll.
+  /// For poll(2) by a thread that waits for other descriptors too. A call may have read signals while it waited for its
+  /// reply: drain `nextSignal` before the first poll.
   public var descriptor: Int32 { cbus_descriptor(bus) }
 }
 

@@ -1,16 +1,16 @@
-/// Why a bus, or who was asked on it, gave no answer.
+/// Why a call on a message bus failed.
 public enum BusFailure: Error, Sendable, Equatable {
-  /// There is no address of a bus, no library to speak to one, or nobody behind the address: an errno value.
+  /// No bus address, no libsystemd, or no process listens at the address: an errno value.
   case unreachable(Int32)
-  /// No answer in time. What was asked may be done all the same.
+  /// No reply in time. The service may have done what it was asked all the same.
   case timedOut
-  /// The other side, or the bus in its place, answered with an error of this name.
+  /// The service, or the bus in its place, replied with an error of this name.
   case refused(name: String)
-  /// The answer is not what the interface says.
+  /// The reply does not have the types that the interface declares.
   case malformed
 
-  /// Nobody on this bus has the name that was asked, and nobody can be started for it.
-  public var isNobody: Bool {
+  /// No service owns the name that was called, and the bus cannot start one.
+  public var hasNoOwner: Bool {
     guard case .refused(let name) = self else { return false }
     return [
       "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner",

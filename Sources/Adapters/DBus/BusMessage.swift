@@ -2,7 +2,7 @@ internal import CBus
 
 /// A message of a bus: a call that is filled, or a reply or signal that is read, value by value and in order.
 ///
-/// Belongs to the thread that has its connection. Types and contents are signatures of the D-Bus Specification.
+/// Belongs to the thread that uses its connection. Types and contents are signatures of the D-Bus Specification.
 public final class BusMessage {
   let message: OpaquePointer
 
@@ -16,7 +16,7 @@ public final class BusMessage {
     case array = "a", variant = "v", structure = "r", dictionaryEntry = "e"
   }
 
-  // MARK: whose it is
+  // MARK: header
 
   public var sender: String? { cbus_sender(message).map { String(cString: $0) } }
   public var path: String? { cbus_path(message).map { String(cString: $0) } }
@@ -27,7 +27,7 @@ public final class BusMessage {
   // MARK: filling
 
   public func append(_ text: String, as kind: TextKind = .string) throws(BusFailure) {
-    // It would end at its first zero.
+    // sd-bus would cut the text at its first zero byte.
     guard !text.utf8.contains(0) else { throw .malformed }
     try check(cbus_append_text(message, kind.rawValue.code, text))
   }
@@ -41,7 +41,7 @@ public final class BusMessage {
     try check(bytes.withUnsafeBytes { cbus_append_bytes(message, $0.baseAddress, $0.count) })
   }
 
-  /// A container with what `body` appends.
+  /// A container whose contents `body` appends.
   public func append(
     _ kind: ContainerKind, of contents: String, _ body: () throws(BusFailure) -> Void
   ) throws(BusFailure) {
@@ -93,14 +93,14 @@ public final class BusMessage {
     }
   }
 
-  /// The caller's to close.
+  /// A duplicate of the descriptor; the caller closes it.
   public func descriptor() throws(BusFailure) -> Int32 {
     var descriptor: Int32 = -1
     try take(cbus_read_descriptor(message, &descriptor))
     return descriptor
   }
 
-  /// What `body` reads of each structure, or each entry of a dictionary, of an array.
+  /// The result of `body` for each element of an array of structures or dictionary entries.
   public func elements<Result>(
     _ kind: ContainerKind = .structure, of contents: String, _ body: () throws(BusFailure) -> Result
   ) throws(BusFailure) -> [Result] {
@@ -116,7 +116,7 @@ public final class BusMessage {
     }
   }
 
-  /// What `body` reads of a container; all of it.
+  /// The result of `body` for a container; `body` must read all of it.
   public func inside<Result>(
     _ kind: ContainerKind, of contents: String, _ body: () throws(BusFailure) -> Result
   ) throws(BusFailure) -> Result {
@@ -126,12 +126,12 @@ public final class BusMessage {
     return result
   }
 
-  /// Past values that are not wanted.
+  /// Skips values that are not needed.
   public func skip(_ types: String) throws(BusFailure) { try check(cbus_skip(message, types)) }
 
   private func check(_ result: CInt) throws(BusFailure) { if result < 0 { throw .malformed } }
 
-  /// At the end of a container there is nothing to take.
+  /// `result` 0 means the end of a container: no value was left to read.
   private func take(_ result: CInt) throws(BusFailure) { if result <= 0 { throw .malformed } }
 }
 

@@ -1,22 +1,22 @@
 internal import AgentPorts
 internal import CSQLite
 
-/// One SQLite connection with the house's settings, and the statements prepared on it.
+/// One SQLite connection with the settings of the store, and the statements prepared on it.
 final class Connection {
   private let handle: OpaquePointer
   private var statements: [String: Statement] = [:]
 
-  /// `LNYD`: a database of another program is not opened.
+  /// `LNYD`: a database of another program has another application id and is not opened.
   static let applicationID: Int64 = 0x4c4e_5944
 
-  /// Pages of 4 KiB after which a commit moves the WAL into the file: 1 MiB, so that the log stays small and its
-  /// moving (two more syncs) rare.
+  /// Pages of 4 KiB after which a commit checkpoints the WAL: at 1 MiB the log stays small, and its checkpoint (two
+  /// more syncs) rare.
   private static let checkpointPages = 256
   private static let busyTimeoutMilliseconds: Int32 = 200
 
   /// Opens or creates the database and brings its schema up to date.
   init(path: String, vfs: String?) throws(StoreFailure) {
-    try settleLog(path: path + "-wal", vfs: vfs)
+    try makeLogDurable(path: path + "-wal", vfs: vfs)
     var opened: OpaquePointer?
     let flags =
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX
@@ -42,7 +42,7 @@ final class Connection {
 
   private var isClosed = false
 
-  /// Closing the last connection moves the WAL into the file and removes it.
+  /// Closing the last connection checkpoints the WAL and removes it.
   func close() {
     guard !isClosed else { return }
     isClosed = true
@@ -58,7 +58,7 @@ final class Connection {
     return statement
   }
 
-  /// Runs statements that have no rows or none that matter.
+  /// Runs statements whose rows, if any, are ignored.
   func execute(_ sql: String) throws(StoreFailure) { try check(sqlite3_exec(handle, sql, nil, nil, nil)) }
 
   /// The first column of the first row.
@@ -70,7 +70,7 @@ final class Connection {
 
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-  /// Moves the WAL into the file and truncates it. False if a reader or another connection prevents it.
+  /// Checkpoints the WAL and truncates it. False if a reader or another connection prevents it.
   func truncateLog() throws(StoreFailure) -> Bool {
     let code = sqlite3_wal_checkpoint_v2(handle, "main", SQLITE_CHECKPOINT_TRUNCATE, nil, nil)
     if code & 0xff == SQLITE_BUSY || code & 0xff == SQLITE_LOCKED { return false }
@@ -78,10 +78,10 @@ final class Connection {
     return true
   }
 
-  /// Begins to copy everything into another connection's database (sqlite3_backup_init); nil if it can't be.
+  /// Begins to copy everything into another connection's database (sqlite3_backup_init); nil if SQLite refuses.
   func begin(to target: OpaquePointer) -> OpaquePointer? { sqlite3_backup_init(target, "main", handle, "main") }
 
-  /// Whatever somebody wrote into the file, its schema must not be able to run anything.
+  /// Other programs can write to the file: no schema in it may run code.
   private func distrust() throws(StoreFailure) {
     sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
     for (option, on) in [
@@ -103,7 +103,7 @@ final class Connection {
       """)
   }
 
-  /// Before anything is written: is it ours, or empty?
+  /// Checks before the first write that the file is a store of this agent, or empty.
   private func identify() throws(StoreFailure) -> Bool {
     let id = try integer("PRAGMA application_id")
     let version = try integer("PRAGMA user_version")
@@ -130,7 +130,7 @@ final class Connection {
       """)
   }
 
-  /// A table or index that somebody took away would otherwise be missed by the first write that needs it.
+  /// A missing table or index fails here, not in the first write that needs it.
   private func requireShape() throws(StoreFailure) {
     let names = try Statement("SELECT name FROM sqlite_schema", on: handle)
     var missing = Migration.objects
@@ -141,7 +141,7 @@ final class Connection {
   private func migrate(isNew: Bool) throws(StoreFailure) {
     let version = isNew ? 0 : Int(try integer("PRAGMA user_version"))
     guard version < Migration.all.count else { return }
-    // One transaction: a start that dies half way begins again from the old version.
+    // One transaction: a start that dies half way leaves the old version.
     try execute("BEGIN IMMEDIATE")
     do throws(StoreFailure) {
       for migration in Migration.all[version...] { try execute(migration.sql) }

@@ -2,8 +2,8 @@ internal import AgentPorts
 internal import CSQLite
 
 extension Connection {
-  /// Copies the database as it is now, by SQLite's online backup API, into a new file: page by page, so that what is
-  /// in the log comes along, and no writer of ours can come in between.
+  /// Copies the current database into a new file by SQLite's online backup API: page by page, with what is only in the
+  /// log, and without a write of the store in between.
   func copy(to path: String, vfs: String?) throws(StoreFailure) {
     var opened: OpaquePointer?
     let flags =
@@ -13,9 +13,9 @@ extension Connection {
     guard let target = opened else { throw .inputOutput }
     defer { sqlite3_close_v2(target) }
     try check(code)
-    // What was in the copy's place must not be mixed into it.
+    // A leftover file must not be mixed into the copy.
     guard try Statement("SELECT 1 FROM sqlite_schema LIMIT 1", on: target).step() == false else { throw .corrupt }
-    // A copy that a crash cuts off is thrown away, so nothing need be synced.
+    // A copy that a crash cuts off is thrown away, so nothing is synced.
     try check(sqlite3_exec(target, "PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY;", nil, nil, nil))
     try copyPages(to: target)
   }

@@ -117,7 +117,7 @@ extension SQLiteStore {
 }
 
 extension Connection {
-  /// The database's id and how many batches were committed to it.
+  /// The database's id and its number of committed batches.
   func identity() throws(StoreFailure) -> (databaseID: [UInt8], batches: Int64) {
     let statement = try statement("SELECT databaseID, batches FROM store WHERE one = 1")
     defer { statement.reset() }
@@ -127,13 +127,13 @@ extension Connection {
 }
 
 extension Statement {
-  /// A number as it stands. A file can hold anything: what fits nowhere becomes the number that no record has, so that
-  /// this row does not open, and those beside it are read.
+  /// A number column. A damaged file can hold any value: one out of range becomes a number that no record has, so that
+  /// only this row fails to open.
   func unsigned<Number: FixedWidthInteger & UnsignedInteger>(_ column: Int32) -> Number {
     Number(exactly: integer(column)) ?? .max
   }
 
-  /// A partition as it stands; what is none becomes one that nobody has.
+  /// A partition column; a malformed value becomes a partition that does not exist.
   func partition(_ column: Int32) -> PartitionID {
     PartitionID(bytes: bytes(column)) ?? PartitionID(bytes: [UInt8](repeating: .max, count: PartitionID.byteCount))!
   }

@@ -3,23 +3,23 @@ internal import CSQLite
 
 /// `Store` on one SQLite database in WAL mode.
 ///
-/// Synchronous and not thread-safe: the one actor that owns it calls it.
+/// Synchronous and not thread-safe: only the actor that owns it may call it.
 public final class SQLiteStore: Store {
   public let databaseID: [UInt8]
 
   private let path: String
   private let vfs: String?
   private let reserve: Reserve
-  /// Nil after a failure that only opening again can mend, and after `close()`.
+  /// Nil after `close()`, and after a failure that needs a new connection.
   private var connection: Connection?
   private var isClosed = false
-  /// How many batches the database had when it was last asked.
+  /// The number of committed batches when it was last read.
   private var batches: Int64
 
   /// Opens the database at `path`, or creates it.
   ///
-  /// - Parameter vfs: an SQLite file system of that name, for simulations; with the system's own (nil) the directory
-  ///   must exist with mode 0700 and belong to this user, and every file is kept at 0600.
+  /// - Parameter vfs: the name of an SQLite file system, for simulations. Nil is the system's own: then the directory
+  /// must exist with mode 0700 and belong to this user, and every file is kept at 0600.
   public init(path: String, vfs: String? = nil) throws(StoreFailure) {
     let path = vfs == nil ? try PrivateFiles(path: path).path : path
     let connection = try Connection(path: path, vfs: vfs)
@@ -43,14 +43,14 @@ public final class SQLiteStore: Store {
     connection = nil
   }
 
-  /// The connection, opened again if the last one was given up.
+  /// The connection; opens a new one if the last one was dropped.
   func opened() throws(StoreFailure) -> Connection {
     if let connection { return connection }
     guard !isClosed else { throw .closed }
     if vfs == nil { _ = try PrivateFiles(path: path) }
     let connection = try Connection(path: path, vfs: vfs)
     let (id, batches) = try connection.identity()
-    // Another file in this one's place, or an older copy of it: not what the agent's memory was built from.
+    // Another file or an older copy is in its place: the agent's memory does not match it.
     guard id == databaseID, batches >= self.batches else { throw .corrupt }
     self.batches = batches
     self.connection = connection
@@ -64,7 +64,7 @@ public final class SQLiteStore: Store {
     do {
       try opened().write(batch)
     } catch .full where reserve.release() {
-      // The disk has no other room left. The next `checkWritable` says that this is gone too.
+      // The reserve was the last free space. The next `checkWritable` reports that it is gone.
       return try commit(batch)
     } catch .inputOutput {
       return try commitAgain(batch)
@@ -72,8 +72,8 @@ public final class SQLiteStore: Store {
     batches += 1
   }
 
-  /// After an I/O error nothing that the connection holds can be trusted, least of all that a second sync would carry
-  /// over what the first one lost: a new connection, and the batch again from memory unless it has landed.
+  /// After an I/O error the connection's state cannot be trusted, and a second sync would not write what the first one
+  /// lost. So this opens a new connection and writes the batch again from memory, unless it has been committed.
   private func commitAgain(_ batch: [StoreWrite]) throws(StoreFailure) {
     let before = batches
     disconnect()
@@ -96,7 +96,7 @@ public final class SQLiteStore: Store {
   public func truncateLog() throws(StoreFailure) -> Bool { try opened().truncateLog() }
 
   public func snapshot(to path: String) throws(StoreFailure) {
-    // Made with mode 0600 before SQLite writes a byte into it.
+    // Creates the file with mode 0600 before SQLite writes to it.
     let path = vfs == nil ? try PrivateFiles(path: path).path : path
     try opened().copy(to: path, vfs: vfs)
   }

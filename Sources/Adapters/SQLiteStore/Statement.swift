@@ -31,7 +31,7 @@ final class Statement {
     }
   }
 
-  /// True if there is a row. A statement that is done or has failed holds no read transaction any more.
+  /// True if there is a row. A statement that is done or has failed holds no read transaction.
   func step() throws(StoreFailure) -> Bool {
     let code = sqlite3_step(handle)
     if code == SQLITE_ROW { return true }
@@ -40,13 +40,13 @@ final class Statement {
     throw StoreFailure(code: code)
   }
 
-  /// Runs a statement that has no rows, and forgets its parameters.
+  /// Runs a statement without rows, and clears its parameters.
   func run() throws(StoreFailure) {
     defer { reset() }
     _ = try step()
   }
 
-  /// Ends reading and forgets the parameters.
+  /// Ends reading and clears the parameters.
   func reset() {
     sqlite3_reset(handle)
     sqlite3_clear_bindings(handle)
@@ -55,7 +55,7 @@ final class Statement {
   func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 
   func bytes(_ column: Int32) -> [UInt8] {
-    // The pointer first: it may convert, and so change the length (sqlite3_column_blob).
+    // The pointer first: asking for it may convert the value and change its length (sqlite3_column_blob).
     let start = sqlite3_column_blob(handle, column)
     return [UInt8](UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
   }

@@ -1,7 +1,7 @@
 internal import AgentPorts
 
 extension Connection {
-  /// Applies a batch in one transaction, or nothing of it.
+  /// Applies a batch in one transaction: all of it or nothing.
   func write(_ batch: [StoreWrite]) throws(StoreFailure) {
     try statement("BEGIN IMMEDIATE").run()
     do throws(StoreFailure) {
@@ -9,7 +9,7 @@ extension Connection {
       try statement("UPDATE store SET batches = batches + 1").run()
       try statement("COMMIT").run()
     } catch {
-      // Some failures have rolled back by themselves (sqlite3_get_autocommit).
+      // Some failures roll back by themselves (sqlite3_get_autocommit).
       if isInTransaction { try? statement("ROLLBACK").run() }
       throw error
     }
@@ -60,7 +60,7 @@ extension Connection {
   }
 
   private func put(_ record: SealedRecord) throws(StoreFailure) {
-    // An update, not a replacement: the row keeps its place, and the indexes are not written.
+    // An UPDATE and not a REPLACE: the row keeps its rowid, and the indexes are not written.
     let statement = try statement(
       """
       INSERT INTO record (partition, kind, id, schema, keyEpoch, generation, sealed)
@@ -97,7 +97,7 @@ extension Connection {
 }
 
 extension Statement {
-  /// Parameters 1 to 3.
+  /// Binds the record's key to parameters 1 to 3.
   func bind(_ key: RecordKey) {
     bind(1, key.partition.bytes)
     bind(2, Int64(key.kind.rawValue))

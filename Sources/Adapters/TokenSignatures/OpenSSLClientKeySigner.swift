@@ -3,8 +3,8 @@ public import AgentPorts
 internal import CVerify
 internal import Secrets
 
-/// Signatures of client assertions by OpenSSL's EVP. A key is read anew for each: exchanges are rare, and a key that is
-/// not held needs no wiping.
+/// Signs client assertions by OpenSSL's EVP. The key is parsed for each signature: exchanges are rare, and a key that
+/// is not kept needs no wiping.
 public struct OpenSSLClientKeySigner: ClientKeySigner {
   public init() {}
 
@@ -66,7 +66,7 @@ public struct OpenSSLClientKeySigner: ClientKeySigner {
     }
   }
 
-  /// Lends all of them at once, each where it is.
+  /// Lends all secrets at once, each in its guarded memory.
   private static func withSpans(
     of secrets: ArraySlice<Secret>, after spans: [csign_span], _ body: ([csign_span]) -> OpaquePointer?
   ) -> OpaquePointer? {

@@ -2,10 +2,10 @@ public import AgentModel
 public import AgentPorts
 internal import CVerify
 
-/// Signatures by OpenSSL's EVP. Nothing is decided here but that key, algorithm and signature fit each other.
+/// Verifies signatures by OpenSSL's EVP. It decides only whether key, algorithm and signature fit each other.
 ///
-/// Refused whatever the signature says: a key of another kind than the algorithm's, RSA under 2048 or over 8192 bits,
-/// a point off its curve, a signature that is not exactly as long as the algorithm's (RFC 8725 §3.4).
+/// Refused even if OpenSSL would accept them: a key of another kind than the algorithm's, RSA under 2048 or over 8192
+/// bits, a point off its curve, a signature that is not exactly as long as the algorithm's (RFC 8725 §3.4).
 public struct OpenSSLSignatureVerifier: SignatureVerifier {
   public init() {}
 
@@ -35,7 +35,7 @@ public struct OpenSSLSignatureVerifier: SignatureVerifier {
   }
 
   public func halfHash(_ token: UnsafeRawBufferPointer, algorithm: SignatureAlgorithm) -> [UInt8]? {
-    // Ed25519 has SHA-512 within (RFC 8032 §5.1), and that is what at_hash is made with.
+    // Ed25519 uses SHA-512 internally (RFC 8032 §5.1), and at_hash is made with it.
     let hash = algorithm == .edDSA ? cverify_sha512 : algorithm.hash
     let digest = [UInt8](unsafeUninitializedCapacity: cverify_most_digest) { buffer, count in
       let span = cverify_span(bytes: token.assumingMemoryBound(to: UInt8.self).baseAddress, count: token.count)

@@ -1,32 +1,32 @@
 internal import JSONRPC
 
-/// Where the program's own bytes come between the others of a queue.
+/// Places in an output queue where bytes of the program (`StaticBytes`) stand between the queue's own.
 struct Inserts {
   private struct Entry {
-    /// After how many of the queue's own bytes, counted from the beginning of the first entry's queue.
+    /// How many of the queue's own bytes precede it, counted since `left` was 0.
     var position: Int
     var piece: StaticBytes
   }
 
   private var entries: [Entry] = []
   private var first = 0
-  /// How many own bytes have left since positions were counted from nothing.
+  /// How many own bytes were written since positions were counted from 0.
   private var left = 0
-  /// How much of the first piece has left.
+  /// How many bytes of the first piece were written.
   private var sent = 0
-  /// Bytes that wait here.
+  /// Bytes of all pieces that wait.
   private(set) var count = 0
 
   var isEmpty: Bool { first == entries.count }
 
-  /// Comes after what is queued: `waiting` own bytes.
+  /// Inserts `piece` after `waiting` own bytes that are queued.
   mutating func append(_ piece: StaticBytes, after waiting: Int) {
     guard piece.count > 0 else { return }
     entries.append(Entry(position: left + waiting, piece: piece))
     count += piece.count
   }
 
-  /// The next bytes of both kinds in order, as many as there is room for; returns how many.
+  /// Fills `target` with the next bytes of both kinds in order; returns how many.
   func fill(_ target: UnsafeMutableRawBufferPointer, own: UnsafeRawBufferPointer) -> Int {
     var filled = 0
     var taken = 0
@@ -48,7 +48,7 @@ struct Inserts {
     return filled
   }
 
-  /// So many bytes have left; returns how many of them were own ones, of `waiting`.
+  /// Removes `written` bytes; returns how many of them were own ones, of `waiting`.
   mutating func consume(_ written: Int, own waiting: Int) -> Int {
     var rest = written
     var own = 0

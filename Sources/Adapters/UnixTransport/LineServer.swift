@@ -5,20 +5,20 @@ internal import Glibc
 internal import JSONRPC
 internal import Synchronization
 
-/// The reading thread: sleeps until a client has sent something, and reads once each time.
+/// The reading thread: sleeps until a client sends, and reads once each time.
 ///
-/// One thread answers a cached token without a hop to another, which is as fast as the machine allows. It waits by
-/// epoll(7), since poll(2) over 64 silent clients doubles the time of the one that speaks. When nothing is due it sleeps
-/// without a timeout: no wake-ups while idle.
+/// One thread answers a cached token without a hop to another. It waits by epoll(7), since poll(2) over 64 silent
+/// clients doubles the time of the one that speaks. When nothing is due it sleeps without a timeout: no wake-ups while
+/// idle.
 public final class LineServer: Sendable {
   /// Clients at one time (API.md, Wire: Limits).
   public static let connections = 64
   /// How long open clients may take to read their last answers after `stop`.
   private static let farewell = Milliseconds.seconds(5)
-  /// What a client has from a line's first byte to its newline, counted anew after a time in which it was not read from.
+  /// Time for a line from its first byte to its newline; restarted after a time in which the server did not read.
   private static let lineTime = Milliseconds.seconds(10)
-  /// What one turn reads of one client. Small, since the answers to what was read wait in memory: the shortest bad
-  /// lines get answers a hundred times as long.
+  /// Bytes that one turn reads from one client. Small, since the answers wait in memory: the shortest bad lines get
+  /// answers a hundred times as long.
   private static let chunk = 16 << 10
 
   private struct Shared {
@@ -32,7 +32,7 @@ public final class LineServer: Sendable {
   private let wake: Int32
   private let shared = Mutex(Shared())
 
-  /// `names`: how clients' programs are called, for the audit log of a client that does not say; nil for not at all.
+  /// - Parameter names: looks up the name of a client's program, for the audit log; nil for no lookup.
   public init(host: any ConversationHost, clock: any AgentClock, names: (any PeerNaming)? = nil) {
     self.host = host
     self.clock = clock
@@ -42,14 +42,14 @@ public final class LineServer: Sendable {
 
   deinit { close(wake) }
 
-  /// Ends `run`: no new clients; those that are there get the answers that are still to come.
+  /// Ends `run`: no new clients; current clients still get the answers to their requests.
   public func stop() {
     shared.withLock { $0.isStopping = true }
     lanyard_eventfd_signal(wake)
   }
 
   /// Serves on a listening socket until `stop`; or, with `stdio`, one client on two descriptors until its input ends.
-  /// Blocks the calling thread. `signals` is a signalfd, or -1; `onSignal` is called with what it brought.
+  /// Blocks the calling thread. `signals` is a signalfd, or -1; `onSignal` is called with each signal's number.
   public func run(
     listener: Int32 = -1, stdio: (input: Int32, output: Int32)? = nil, signals: Int32 = -1,
     onSignal: @escaping (Int32) -> Void = { _ in }
@@ -70,37 +70,37 @@ public final class LineServer: Sendable {
       let peer: Peer
       let conversation: any Conversation
       var isReading = true
-      /// What the kernel was asked for.
+      /// Whether epoll was asked for readability.
       var asksReading = true
       var asksWriting = false
       var inputEnded = false
       var isDone = false
-      /// It is done because everything was written, and not because the client is gone.
+      /// `isDone` because everything was written, and not because the client is gone.
       var isLeft = false
-      /// When the line that has begun must have ended. Who is not read from can't be late.
+      /// When the current line must have ended; nil while the server does not read from this client.
       var deadline: BootInstant?
-      /// The rest of its line may have been waiting since long before.
+      /// When the server reads again even without an event: the rest of the line may have arrived before.
       var readAgainAt: BootInstant?
     }
 
-    /// What the tokens of events mean: these three; then, from `first` on, two for each place in `clients`, of which a
-    /// socket uses one.
+    /// Tokens of epoll events: these three; then, from `first` on, two for each index of `clients`, of which a socket
+    /// uses one.
     private static let wake: UInt64 = 0, signal: UInt64 = 1, listening: UInt64 = 2, first: UInt64 = 3
 
     let server: LineServer
     let listener: Int32
     let signals: Int32
-    /// A client keeps its place for its life, so that a token never means another one.
+    /// A client keeps its index for its life, so that a token never means another one.
     var clients: [Client?] = []
     var count = 0
-    /// Clients with a line that has begun: as long as there is none, nothing is due.
+    /// Clients with an unfinished line: while there is none, no deadline is due.
     var unfinishedLines = 0
     var someAreDone = false
-    var departures = LingeringCloses()
+    var lingeringCloses = LingeringCloses()
     var stopsAt: BootInstant?
-    /// No descriptor is left, not even to refuse a client: nobody is accepted before this.
+    /// No descriptor is left, not even to refuse a client: no accept before this moment.
     var acceptsAt: BootInstant?
-    /// Given up to accept and refuse a client when no descriptor is left.
+    /// A spare descriptor, closed to accept and refuse a client when no descriptor is left.
     var reserve = open("/dev/null", O_RDONLY | O_CLOEXEC)
     var readiness = Readiness()
     /// Wiped after each read: it may hold a secret.
@@ -116,12 +116,12 @@ public final class LineServer: Sendable {
     }
 
     deinit {
-      departures.closeAll()
+      lingeringCloses.closeAll()
       buffer.deallocate()
       if reserve >= 0 { close(reserve) }
     }
 
-    /// Takes a client in; nil if there is no place for it, and it has been told so.
+    /// Registers a client; nil if there is no room, and the client has been told so.
     @discardableResult
     mutating func begin(input: Int32, output: Int32, isSocket: Bool) -> Int? {
       let server = self.server
@@ -155,28 +155,30 @@ public final class LineServer: Sendable {
         if stopsAt != nil || endsWithLastClient, count == 0 { return }
         events.removeAll(keepingCapacity: true)
         readiness.wait(timeout()) { events.append($0) }
-        var someoneWaits = false
+        var connectionWaits = false
         for event in events {
           switch event.token {
           case Self.wake:
             _ = lanyard_eventfd_drain(server.wake)
             takeAnnounced()
           case Self.signal: onSignal(lanyard_signalfd_read(signals))
-          case Self.listening: someoneWaits = true
-          case let token where token & LingeringCloses.mark != 0: departures.serve(token: token, buffer: buffer)
+          case Self.listening: connectionWaits = true
+          case let token where token & LingeringCloses.mark != 0: lingeringCloses.serve(token: token, buffer: buffer)
           case let token: serve(Int(token - Self.first) / 2, event.events)
           }
         }
-        if unfinishedLines > 0 || stopsAt != nil || acceptsAt != nil || departures.nextEnd != nil { judgeDeadlines() }
+        if unfinishedLines > 0 || stopsAt != nil || acceptsAt != nil || lingeringCloses.nextEnd != nil {
+          judgeDeadlines()
+        }
         if someAreDone { closeDone() }
-        // Last, so that a client that has just gone makes room for one that waits.
-        if someoneWaits, stopsAt == nil, acceptsAt == nil { acceptOne() }
+        // Last, so that a client that has just ended makes room for one that waits
+        if connectionWaits, stopsAt == nil, acceptsAt == nil { acceptOne() }
       }
     }
 
-    /// Until the next line must have ended; -1 when nothing is due.
+    /// Milliseconds until the next deadline; -1 if there is none.
     private func timeout() -> Int32 {
-      var earliest = [stopsAt, acceptsAt, departures.nextEnd].compactMap { $0 }.min()
+      var earliest = [stopsAt, acceptsAt, lingeringCloses.nextEnd].compactMap { $0 }.min()
       if unfinishedLines > 0 {
         for client in clients {
           if let deadline = client?.deadline { earliest = min(earliest ?? deadline, deadline) }
@@ -191,7 +193,7 @@ public final class LineServer: Sendable {
       if events & Int16(POLLIN) != 0 || (events & Int16(POLLHUP) != 0 && !client.inputEnded) {
         read(client, place)
       } else if events & Int16(POLLERR | POLLHUP | POLLNVAL) != 0 {
-        client.peer.retire()  // both directions are gone
+        client.peer.retire()  // both directions are closed
       }
       settle(place, whenReady: events & Int16(POLLOUT) != 0)
     }
@@ -230,7 +232,7 @@ public final class LineServer: Sendable {
       clients[place]?.deadline = deadline
     }
 
-    /// Writes what waits, and says to the kernel what to wait for if that has changed.
+    /// Writes queued bytes, and tells epoll what to wait for if that has changed.
     private mutating func settle(_ place: Int, whenReady: Bool) {
       guard let client = clients[place] else { return }
       let wants = client.peer.flush(whenReady: whenReady)
@@ -267,7 +269,7 @@ public final class LineServer: Sendable {
         note(nil, of: place)
         settle(place, whenReady: false)
       }
-      departures.closeLate(now)
+      lingeringCloses.closeLate(now)
       if let acceptsAt, acceptsAt <= now {
         self.acceptsAt = nil
         if listener >= 0, stopsAt == nil { readiness.change(listener, Int16(POLLIN), token: Self.listening) }
@@ -307,38 +309,38 @@ public final class LineServer: Sendable {
         if client.isLeft, !client.inputEnded {
           depart(client.peer.input, isKnown: true)
         } else {
-          close(client.peer.input)  // which takes it out of the set, too
+          close(client.peer.input)  // removes it from the epoll set, too
         }
       }
     }
 
-    /// The client has been told everything; `isKnown` says that its socket is in the set.
+    /// The client was sent everything; `isKnown` says that its socket is in the epoll set.
     private mutating func depart(_ fd: Int32, isKnown: Bool) {
-      guard departures.add(fd, now: server.clock.boot()) else { return }
+      guard lingeringCloses.add(fd, now: server.clock.boot()) else { return }
       let token = LingeringCloses.mark | UInt64(fd)
       isKnown ? readiness.change(fd, Int16(POLLIN), token: token) : readiness.add(fd, Int16(POLLIN), token: token)
     }
 
-    /// Lets one client in; if more wait, the listener stays ready.
+    /// Accepts one client; if more wait, the listener stays ready.
     private mutating func acceptOne() {
       let fd = lanyard_accept4(listener)
       guard fd >= 0 else {
         if -fd == EMFILE || -fd == ENFILE { turnAway() }
         return
       }
-      // Every accept is asked who it is: the socket's mode is the first lock, this is the second.
+      // Checks the peer's user id after every accept: the socket's mode is the first lock, this is the second.
       var (pid, uid, gid): (pid_t, uid_t, gid_t) = (0, 0, 0)
       guard lanyard_peer_credentials(fd, &pid, &uid, &gid) == 0, uid == geteuid() else {
         close(fd)
         return
       }
       guard let place = begin(input: fd, output: fd, isSocket: true) else { return }
-      // A client that makes a connection for each request has mostly sent it by now.
+      // A client that connects for each request has usually sent it by now.
       serve(place, Int16(POLLIN))
     }
 
-    /// No descriptor is left. The waiting client is let in for as long as it takes to be turned away, or the listener
-    /// would stay ready and this loop would never sleep.
+    /// No descriptor is left. Accepts the waiting client on the spare descriptor just to refuse it: otherwise the
+    /// listener would stay ready and this loop would never sleep.
     private mutating func turnAway() {
       if reserve < 0 { reserve = open("/dev/null", O_RDONLY | O_CLOEXEC) }
       guard reserve >= 0 else {

@@ -1,18 +1,18 @@
 internal import AgentModel
 internal import Glibc
 
-/// Clients that were told why they are let go: each gets the end of the stream, and some time to read up to it.
+/// Connections that the server ends: each gets the end of the stream, and some time to read up to it.
 ///
-/// A unix socket that is closed with something unread in it gives its peer ECONNRESET instead of an end (unix(7)), and
-/// who sent too much has always sent something that was not read. So what still comes is read and thrown away.
+/// A unix socket that is closed with unread input gives its peer ECONNRESET instead of the end of the stream (unix(7)),
+/// and a client that sent too much has always sent something unread. So the rest of its input is read and discarded.
 struct LingeringCloses {
-  /// A client that was told will end by itself; this is for the one that does not.
+  /// A client that reads the end closes by itself; this limit is for one that does not.
   private static let patience = Milliseconds.seconds(2)
   /// More than a client can have sent before it saw the end of the stream.
   private static let bytes = 4 << 20
-  /// Beyond these, clients are closed without ceremony.
+  /// Beyond this many, connections are closed at once.
   private static let bound = 64
-  /// Marks their tokens; the rest of a token is the descriptor.
+  /// Marks their epoll tokens; the rest of a token is the descriptor.
   static let mark: UInt64 = 1 << 62
 
   private struct Leaving {
@@ -22,11 +22,11 @@ struct LingeringCloses {
   }
   private var leaving: [Leaving] = []
 
-  /// When the next one is closed whatever it does; nil if nobody is leaving.
+  /// When the next connection is closed in any case; nil if none lingers.
   var nextEnd: BootInstant? { leaving.lazy.map(\.until).min() }
 
-  /// Takes over a descriptor to whose peer everything was written. True if it stays open for a while: the caller then
-  /// waits for what it sends, under `mark | descriptor`.
+  /// Takes over a descriptor whose output was written completely. True if it stays open for a while: the caller then
+  /// waits for its input under `mark | descriptor`.
   mutating func add(_ descriptor: Int32, now: BootInstant) -> Bool {
     guard leaving.count < Self.bound, shutdown(descriptor, Int32(SHUT_WR)) == 0 else {
       close(descriptor)
@@ -36,7 +36,7 @@ struct LingeringCloses {
     return true
   }
 
-  /// Throws away what came, and closes who has ended.
+  /// Discards input, and closes the connection if the peer has closed it.
   mutating func serve(token: UInt64, buffer: UnsafeMutableRawBufferPointer) {
     guard let index = leaving.firstIndex(where: { Self.mark | UInt64($0.descriptor) == token }) else { return }
     let count = read(leaving[index].descriptor, buffer.baseAddress, buffer.count)
@@ -46,7 +46,7 @@ struct LingeringCloses {
     if isOver { close(leaving.remove(at: index).descriptor) }
   }
 
-  /// Closes who has had its time.
+  /// Closes every connection whose time is over.
   mutating func closeLate(_ now: BootInstant) {
     for index in leaving.indices.reversed() where leaving[index].until <= now {
       close(leaving.remove(at: index).descriptor)

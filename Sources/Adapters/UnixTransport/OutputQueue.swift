@@ -1,8 +1,8 @@
 internal import Glibc
 internal import JSONRPC
 
-/// Bytes that wait for a client to read them. The line's own are wiped as they leave, since they may hold tokens; the
-/// program's stand where they always stand.
+/// Bytes that wait until a client reads them. Bytes of lines are wiped as they are written, since they may hold tokens;
+/// the program's own bytes are constants and stay in place.
 struct OutputQueue: ~Copyable {
   private var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 8192, alignment: 8)
   private var start = 0
@@ -34,7 +34,7 @@ struct OutputQueue: ~Copyable {
 
   private mutating func makeRoom(_ more: Int) {
     let waiting = UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[start..<end])
-    // By half again, so that a long queue is not copied for each line that joins it.
+    // Grows by half, so that a long queue is not copied for each line.
     let needed = waiting.count + more
     let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: needed + needed / 2, alignment: 8)
     larger.copyMemory(from: waiting)
@@ -45,10 +45,10 @@ struct OutputQueue: ~Copyable {
     start = 0
   }
 
-  /// What a write may have done.
+  /// The result of a write.
   enum Outcome { case flushed, blocked, gone }
 
-  /// Writes what it can. `piece` bounds one write, for descriptors that may block on more.
+  /// Writes as much as the descriptor takes. `piece` bounds one write, for descriptors that may block on more.
   mutating func write(to fd: Int32, isSocket: Bool, piece: Int = .max) -> Outcome {
     while !isEmpty {
       let written =
@@ -60,7 +60,7 @@ struct OutputQueue: ~Copyable {
         return errno == EAGAIN || errno == EWOULDBLOCK ? .blocked : .gone
       }
       consume(written)
-      if piece != .max { break }  // one piece for each time that the descriptor said it was ready
+      if piece != .max { break }  // one piece each time the descriptor was ready
     }
     guard isEmpty else { return .blocked }
     start = 0
@@ -75,7 +75,7 @@ struct OutputQueue: ~Copyable {
       : Glibc.write(fd, bytes.baseAddress, size)
   }
 
-  /// The pieces that come next, put together for one write: there may be thousands of them, a few bytes each.
+  /// Joins the next pieces for one write: there may be thousands of a few bytes each.
   private func writePieces(to fd: Int32, isSocket: Bool, piece: Int) -> Int {
     withUnsafeTemporaryAllocation(byteCount: Self.joinedBytes, alignment: 8) { joined in
       let own = UnsafeRawBufferPointer(rebasing: memory[start..<end])
@@ -94,7 +94,7 @@ struct OutputQueue: ~Copyable {
     start += own
   }
 
-  /// After a burst the memory goes back.
+  /// Releases the memory after a burst.
   mutating func shrink() {
     guard isEmpty, memory.count > 65_536 else { return }
     memory.deallocate()

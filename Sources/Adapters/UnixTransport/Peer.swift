@@ -3,23 +3,23 @@ internal import Glibc
 internal import JSONRPC
 internal import Synchronization
 
-/// One client's descriptors and what waits for it. The server's thread reads; any thread may queue.
+/// One client's descriptors and its output queue. The server's thread reads; any thread may queue.
 final class Peer: ConnectionOutput {
-  /// A client with more than this unread is not read from, until it has read half of it.
+  /// The server does not read from a client with more unread output than this, until half of it was read.
   static let readingBound = 256 << 10
-  /// Events beyond this are dropped and told as a gap (API.md, Wire).
+  /// Events beyond this are dropped and reported as a gap (API.md, Wire).
   static let eventBound = 1 << 20
-  /// What a pipe takes whole once poll(2) says that it is writable (PIPE_BUF).
+  /// What a pipe takes completely once poll(2) says that it is writable (PIPE_BUF).
   private static let pipePiece = 4096
 
   private struct State: ~Copyable {
     var queue = OutputQueue()
     var isClosing = false
     var isGone = false
-    /// Its backlog passed the bound and is not half read yet.
+    /// The backlog passed its bound and is not half read yet.
     var isHeldBack = false
     var lostEvents = false
-    /// The server has been told that there is something to write.
+    /// The server knows that there is output to write.
     var isAnnounced = false
   }
 
@@ -47,7 +47,7 @@ final class Peer: ConnectionOutput {
     let mustAnnounce = state.withLock { state -> Bool in
       guard !state.isGone else { return false }
       state.queue.append(line)
-      // A socket takes most answers at once, which saves waking the server's thread.
+      // A socket takes most answers at once, which avoids waking the server's thread.
       if isSocket, !state.isAnnounced {
         switch state.queue.write(to: output, isSocket: true) {
         case .flushed: return state.isClosing
@@ -75,7 +75,7 @@ final class Peer: ConnectionOutput {
   }
 
   func append(_ line: UnsafeRawBufferPointer) {
-    // The lock's closure takes no pointer from outside; the bytes are read before it ends, and kept by nobody.
+    // The lock's closure cannot capture the pointer; the bytes are read before it ends, and not kept.
     let address = UInt(bitPattern: line.baseAddress)
     let count = line.count
     state.withLock { state in
@@ -95,7 +95,7 @@ final class Peer: ConnectionOutput {
 
   var peerName: String? {
     guard isSocket, let names else { return nil }
-    // Within the lock: the descriptor is not another client's yet.
+    // Within the lock: afterwards the descriptor could belong to another client.
     return state.withLock { $0.isGone ? nil : names.name(ofPeerAt: input) }
   }
 
@@ -107,13 +107,13 @@ final class Peer: ConnectionOutput {
     var writing: Bool
     /// Nothing is left to do: the descriptors can be closed.
     var isDone: Bool
-    /// It is done because everything was written, and not because the client is gone.
+    /// Done because everything was written, and not because the client is gone.
     var isLeft: Bool
     /// Events were dropped, and there is room again.
     var hasDrained: Bool
   }
 
-  /// Writes what can be written now, and says what to wait for.
+  /// Writes what the descriptor takes now, and says what to wait for.
   func flush(whenReady: Bool = false) -> Wants {
     state.withLock { state in
       state.isAnnounced = false
@@ -139,6 +139,6 @@ final class Peer: ConnectionOutput {
     }
   }
 
-  /// Nothing is written any more; called before the descriptors are closed, so that no thread uses them afterwards.
+  /// Stops all writing. Called before the descriptors are closed, so that no thread uses them afterwards.
   func retire() { state.withLock { $0.isGone = true } }
 }

@@ -2,14 +2,14 @@ internal import AgentCore
 internal import CPlatform
 internal import Glibc
 
-/// How the program at the other end of a socket is called.
+/// Looks up the name of the program at the other end of a socket.
 public protocol PeerNaming: Sendable {
-  /// Nil if that can't be told, or is nothing that could be shown.
+  /// Nil if the name is unknown or not printable.
   func name(ofPeerAt socket: Int32) -> String?
 }
 
-/// As the kernel calls the process that connected (proc(5), /proc/PID/comm). The process may have chosen the name, and
-/// another one may have its id by now: it is shown to people, beside what happened, and decides nothing.
+/// The kernel's name of the process that connected (proc(5), /proc/PID/comm). The process may have chosen it, and
+/// another process may have its id by now: it is shown to people only, and decides nothing.
 public struct ProcessNames: PeerNaming {
   public init() {}
 
@@ -19,7 +19,7 @@ public struct ProcessNames: PeerNaming {
     let file = open("/proc/\(pid)/comm", O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }
     defer { close(file) }
-    // TASK_COMM_LEN, with its newline, and room for a kernel that has longer ones.
+    // TASK_COMM_LEN, with its newline, and room for a kernel with longer names.
     let bytes = [UInt8](unsafeUninitializedCapacity: 64) { buffer, count in
       count = max(0, read(file, buffer.baseAddress, buffer.count))
     }

@@ -1,8 +1,8 @@
 internal import CPlatform
 internal import Glibc
 
-/// Which descriptors are ready. Sockets are in the kernel's set, so that silent ones cost nothing; the two of standard
-/// input and output, which may be plain files that the set does not take, are polled beside it.
+/// Waits for descriptors. Sockets are in epoll's set, so that silent ones cost nothing; standard input and output,
+/// which may be plain files that epoll refuses, are polled beside it.
 struct Readiness: ~Copyable {
   struct Event {
     var token: UInt64
@@ -18,12 +18,12 @@ struct Readiness: ~Copyable {
 
   deinit { close(set) }
 
-  /// Hang-ups are told of also when no events are asked for.
+  /// Hang-ups are reported even if no events are asked for.
   func add(_ fd: Int32, _ events: Int16, token: UInt64) { _ = lanyard_readiness_add(set, fd, events, token) }
   func change(_ fd: Int32, _ events: Int16, token: UInt64) { _ = lanyard_readiness_change(set, fd, events, token) }
   func remove(_ fd: Int32) { lanyard_readiness_remove(set, fd) }
 
-  /// Polls a descriptor beside the set; with no events asked it is left alone altogether.
+  /// Polls a descriptor beside the set; with no events it is not polled at all.
   mutating func poll(_ fd: Int32, _ events: Int16, token: UInt64) {
     let entry = pollfd(fd: events == 0 ? -1 : fd, events: events, revents: 0)
     if let index = tokens.firstIndex(of: token) {
@@ -34,7 +34,7 @@ struct Readiness: ~Copyable {
     }
   }
 
-  /// Blocks until something is ready or the milliseconds are over (-1: never), and lends what is.
+  /// Blocks until a descriptor is ready or the milliseconds are over (-1: never), and lends the ready ones.
   mutating func wait(_ timeout: Int32, _ body: (Event) -> Void) {
     var timeout = timeout
     if !tokens.isEmpty {

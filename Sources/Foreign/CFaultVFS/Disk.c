@@ -1,4 +1,4 @@
-// The disk: its directory, its plan, and the ways to die.
+// The disk: its directory, its fault plan, and the simulated ends of a process.
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,7 +97,7 @@ int disk_operation(lanyard_disk *disk, operation kind, size_t count, size_t *par
   if (disk->dead) return SQLITE_IOERR;
   disk->operations++;
   if (kind == op_sync) disk->syncs++;
-  if (disk->read_only && kind != op_sync) return SQLITE_IOERR_WRITE;  // what the unix VFS makes of EROFS
+  if (disk->read_only && kind != op_sync) return SQLITE_IOERR_WRITE;  // the unix VFS maps EROFS so
   if (disk->fault == LANYARD_FAULT_NONE) return SQLITE_OK;
   int due = disk->fault == LANYARD_FAULT_FAIL_FROM ? disk->operations >= disk->fault_at
                                                    : disk->operations == disk->fault_at;
@@ -113,7 +113,7 @@ int disk_operation(lanyard_disk *disk, operation kind, size_t count, size_t *par
   }
   switch (disk->fault) {
     case LANYARD_FAULT_KILL:
-    case LANYARD_FAULT_POWER_LOSS: return SQLITE_IOERR;  // the caller does the partial write, then we die
+    case LANYARD_FAULT_POWER_LOSS: return SQLITE_IOERR;  // the caller writes partially, then the power is lost
     default: return failure_code(disk, kind);
   }
 }
@@ -129,9 +129,9 @@ void lanyard_disk_plan(
   pthread_mutex_unlock(&disk->mutex);
 }
 
-// ---- Death ---------------------------------------------------------------------------------------------------
+// ---- Kill and power loss -------------------------------------------------------------------------------------
 
-// A name whose making or unmaking was not synced: by chance.
+// The seed decides whether an unsynced creation or deletion of a name survives.
 static void settle_directory(lanyard_disk *disk, uint64_t *random) {
   node **link = &disk->nodes;
   while (*link) {

@@ -1,4 +1,4 @@
-// What the files of this target share.
+// Declarations that the files of this target share.
 #pragma once
 
 #include <pthread.h>
@@ -20,12 +20,12 @@ typedef struct handle handle;
 typedef struct node {
   struct node *next;
   char *name;
-  image seen;    // what a running system reads
+  image seen;    // the running system's view
   image medium;  // what survives a power loss
-  uint8_t *dirty;  // a byte a sector: written since the last sync
+  uint8_t *dirty;  // a byte for each sector: written since the last sync
   size_t dirty_sectors;
   int name_on_medium;
-  int references;  // handles, and one for its name
+  int references;  // open handles, plus one while it has a name
   handle *handles;
   shared_memory *shared;
 } node;
@@ -44,7 +44,7 @@ struct lanyard_disk {
   uint64_t capacity;
 };
 
-// An open file. `node` is null once the process it belongs to is dead.
+// An open file. `node` is null once its process is dead.
 struct handle {
   sqlite3_file base;
   lanyard_disk *disk;
@@ -58,10 +58,10 @@ struct handle {
 
 typedef enum operation { op_create, op_write, op_truncate, op_sync, op_delete } operation;
 
-// Counts an operation and lets the plan happen. SQLITE_OK: do it. Otherwise the code to fail with; for a write,
-// `*partial` then says how many of its `count` bytes are done nonetheless.
+// Counts an operation and applies the plan. SQLITE_OK: perform it. Otherwise the code to fail with; a write must still
+// write the first `*partial` of its `count` bytes.
 int disk_operation(lanyard_disk *disk, operation kind, size_t count, size_t *partial);
-// To be called when an operation is over: if the plan said so, the process or the power is gone now.
+// Called after an operation: kills the process or loses the power if the plan says so.
 void disk_die_as_planned(lanyard_disk *disk);
 uint64_t disk_random(uint64_t *state);
 uint64_t disk_used(lanyard_disk *disk);

@@ -136,7 +136,7 @@ static int bytes_of_sector(sqlite3_file *base) {
   return sector_bytes;
 }
 
-// As the unix VFS claims it: writing a sector does not endanger its neighbours.
+// The unix VFS claims the same: writing a sector does not damage its neighbours.
 static int characteristics(sqlite3_file *base) {
   (void)base;
   return SQLITE_IOCAP_POWERSAFE_OVERWRITE;

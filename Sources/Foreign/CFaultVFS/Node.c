@@ -1,4 +1,4 @@
-// Files with two images.
+// Files with two images: the running system's view, and the medium.
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,7 +54,7 @@ void node_resize(node *node, size_t size) {
   if (size > old) mark_dirty(node, old, size - old);
 }
 
-// Carries one sector over to the medium, which is as long as the seen image by now.
+// Copies one sector to the medium, which is already as long as the seen image.
 static void carry(node *node, size_t sector) {
   size_t offset = sector * sector_bytes;
   if (offset >= node->seen.size) return;
@@ -68,7 +68,7 @@ void node_sync(lanyard_disk *disk, node *node) {
     if (node->dirty[sector]) carry(node, sector);
   node_forget_dirty(node);
   if (!node->name_on_medium) {
-    // SQLite syncs the directory of a file that it has just made, and with it go the deletions before.
+    // SQLite syncs the directory of a file that it has just created, which also makes earlier deletions durable.
     node->name_on_medium = 1;
     while (disk->unlinked) {
       struct node *gone = disk->unlinked;
@@ -78,7 +78,8 @@ void node_sync(lanyard_disk *disk, node *node) {
   }
 }
 
-// What a running system sees stays, what the medium has is anybody's guess, and nobody will try again.
+// A failed sync: the running system's view stays, each dirty sector reaches the medium or not by the seed, and no later
+// sync writes them again.
 void node_fail_sync(lanyard_disk *disk, node *node) {
   uint64_t random = disk->seed;
   image_resize(&node->medium, node->seen.size);

@@ -1,4 +1,4 @@
-// The wal-index: shared memory on the heap, as the unix VFS has it in a file (xShm* of sqlite3_io_methods).
+// The wal-index: shared memory on the heap; the unix VFS keeps it in a file (xShm* of sqlite3_io_methods).
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +8,8 @@ struct shared_memory {
   int references;
   int region_count;
   void **regions;
-  int shared[SQLITE_SHM_NLOCK];     // how many hold it shared
-  int exclusive[SQLITE_SHM_NLOCK];  // whether one holds it alone
+  int shared[SQLITE_SHM_NLOCK];     // how many handles hold the slot shared
+  int exclusive[SQLITE_SHM_NLOCK];  // whether one handle holds it exclusively
 };
 
 static shared_memory *of(handle *file) {

@@ -1,4 +1,4 @@
-// Copies of a whole disk, and its bytes for scanning and damaging.
+// Copies of a whole disk, and access to its bytes for scanning and damaging.
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// Names: sqlite3_vfs.
+// File names: sqlite3_vfs.
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *base, int
     result = SQLITE_CANTOPEN;
   }
   if (result == SQLITE_OK && disk->read_only) {
-    // The unix VFS tries again without writing.
+    // The unix VFS opens again read-only.
     flags = (flags & ~(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)) | SQLITE_OPEN_READONLY;
   }
   if (result == SQLITE_OK) {
@@ -67,7 +67,7 @@ static int access_file(sqlite3_vfs *vfs, const char *name, int flags, int *resul
   lanyard_disk *disk = disk_of(vfs);
   pthread_mutex_lock(&disk->mutex);
   node *node = disk_find(disk, name);
-  // As the unix VFS: an empty file counts as absent.
+  // The unix VFS also treats an empty file as absent.
   *result = node && (flags != SQLITE_ACCESS_EXISTS || node->seen.size > 0) &&
             !(flags == SQLITE_ACCESS_READWRITE && disk->read_only);
   int dead = disk->dead;
@@ -88,7 +88,7 @@ static int randomness(sqlite3_vfs *vfs, int count, char *bytes) {
   return count;
 }
 
-// Nobody waits in a simulation.
+// Sleeping costs no time in a simulation.
 static int do_not_sleep(sqlite3_vfs *vfs, int microseconds) {
   (void)vfs;
   return microseconds;
@@ -96,7 +96,7 @@ static int do_not_sleep(sqlite3_vfs *vfs, int microseconds) {
 
 static int current_time(sqlite3_vfs *vfs, double *day) {
   (void)vfs;
-  *day = 2440587.5;  // 1970: nothing that the store keeps may depend on SQLite's clock
+  *day = 2440587.5;  // 1970: no stored value may depend on SQLite's clock
   return SQLITE_OK;
 }
 

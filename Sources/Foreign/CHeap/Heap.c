@@ -1,11 +1,11 @@
 // The agent's heap: what is freed is wiped.
 //
-// Tokens, passphrases and PINs lie in guarded memory from the wire to the seal. Other things pass through the heap on
-// their way: a redirect's query with its code, a state that is compared, lines and texts of libraries. They are gone
-// when nobody holds them, and then nothing of them is left to be read out of memory or swap.
+// Tokens, passphrases and PINs lie in guarded memory from the wire to the seal. Other data passes through the heap: a
+// redirect's query with its code, a state that is compared, lines and texts of libraries. `free` wipes it, so that no
+// copy can be read from memory or swap later.
 //
-// The program's own definitions come before those of any library (ld.so(8)), also for the libraries themselves. All of
-// the family are here, so that no other allocator gets in between (malloc(3), "Replacing malloc" in glibc's manual).
+// The dynamic linker prefers the program's definitions over those of any library (ld.so(8)), also inside libraries. The
+// whole family is defined, so that no call reaches another allocator (malloc(3), "Replacing malloc" in glibc's manual).
 #include <errno.h>
 #include <malloc.h>
 #include <stddef.h>
@@ -18,10 +18,10 @@
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define HEAP_IS_SOMEBODY_ELSES
+#define SANITIZER_OWNS_HEAP
 #endif
 #endif
-#ifndef HEAP_IS_SOMEBODY_ELSES
+#ifndef SANITIZER_OWNS_HEAP
 
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
@@ -29,8 +29,8 @@ extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
 extern void __libc_free(void *);
 
-// Above glibc's highest threshold (DEFAULT_MMAP_THRESHOLD_MAX) a block is a mapping of its own, and goes back to the
-// kernel as it is freed: wiping it would only bring pages in that were never used.
+// Above glibc's highest threshold (DEFAULT_MMAP_THRESHOLD_MAX) a block is a mapping of its own, which `free` returns to
+// the kernel: wiping it would only touch pages that were never used.
 static const size_t own_mapping = (size_t)32 << 20;
 
 void *malloc(size_t size) { return __libc_malloc(size); }
@@ -72,7 +72,7 @@ void *realloc(void *memory, size_t size) {
     return NULL;
   }
   size_t old = malloc_usable_size(memory);
-  // A mapping moves by its pages.
+  // glibc moves a mapping by its pages, without a copy.
   if (old >= own_mapping && size >= own_mapping) return __libc_realloc(memory, size);
   if (size <= old && size >= old / 2) return memory;
   void *other = __libc_malloc(size);

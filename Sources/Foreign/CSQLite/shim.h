@@ -2,14 +2,14 @@
 
 #include <sqlite3.h>
 
-// What Swift cannot call: variadic functions, and macros with casts.
+// Calls that Swift cannot make: variadic functions, and macros with casts.
 
-/// sqlite3_db_config for the options that switch something on or off.
+/// sqlite3_db_config for the options that are on or off.
 static inline int lanyard_sqlite3_switch(sqlite3 *database, int option, int on) {
   return sqlite3_db_config(database, option, on, (int *)0);
 }
 
-/// sqlite3_bind_blob64 with a copy; no bytes are an empty blob, not NULL.
+/// sqlite3_bind_blob64 with a copy; 0 bytes are an empty blob, not NULL.
 static inline int lanyard_sqlite3_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, sqlite3_uint64 count) {
   return count == 0 ? sqlite3_bind_zeroblob(statement, index, 0)
                     : sqlite3_bind_blob64(statement, index, bytes, count, SQLITE_TRANSIENT);

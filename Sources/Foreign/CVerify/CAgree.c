@@ -18,7 +18,7 @@
 
 #include "CryptoLibrary.h"
 
-// base ^ private mod p, where base has a sensible value. Takes the base, which may be NULL.
+// base ^ private mod p, if base is between 2 and p - 2. Frees the base, which may be NULL.
 static bool raise(BIGNUM *base, const uint8_t *private_number, uint8_t result[cagree_number]) {
   BN_CTX *context = crypto.BN_CTX_new();
   BIGNUM *prime = crypto.BN_get_rfc2409_prime_1024(NULL);
@@ -53,13 +53,13 @@ bool cagree_public(const uint8_t private_number[cagree_number], uint8_t public_n
 
 bool cagree_key(
   const uint8_t private_number[cagree_number], const uint8_t *theirs, size_t count, uint8_t key[cagree_key_bytes]) {
-  // Some send a zero before a number whose first bit is set.
+  // Some services send a zero before a number whose first bit is set.
   if (count == 0 || count > cagree_number + 1 || !open_crypto()) return false;
   uint8_t shared[cagree_number];
   if (!raise(crypto.BN_bin2bn(theirs, (int)count, NULL), private_number, shared)) return false;
   EVP_KDF *kdf = crypto.EVP_KDF_fetch(NULL, "HKDF", NULL);
   EVP_KDF_CTX *context = kdf ? crypto.EVP_KDF_CTX_new(kdf) : NULL;
-  // In full length: leading zeros belong to it.
+  // In full length: leading zeros belong to the shared number.
   const OSSL_PARAM parameters[] = {
     crypto.OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, (char *)"SHA256", 0),
     crypto.OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, shared, sizeof shared),

@@ -30,7 +30,7 @@ static csign_key *outer(EVP_PKEY *key) {
   return (csign_key *)key;
 }
 
-// A key under a passphrase is none that can be used: nobody is asked.
+// A key under a passphrase is unusable: the agent asks for none.
 static int no_passphrase(char *buffer, int size, int writing, void *context) {
   (void)buffer, (void)size, (void)writing, (void)context;
   return -1;
@@ -44,7 +44,7 @@ csign_key *csign_from_pem(csign_span pem) {
   return outer(key);
 }
 
-// Takes the builder, and wipes what it held of the key.
+// Uses up the builder, and wipes its parts of the key.
 static EVP_PKEY *pair_from(const char *type, OSSL_PARAM_BLD *builder) {
   EVP_PKEY *key = NULL;
   OSSL_PARAM *parameters = crypto.OSSL_PARAM_BLD_to_param(builder);
@@ -126,7 +126,7 @@ csign_kind csign_kind_of(const csign_key *key) {
   return csign_unusable;
 }
 
-// RFC 7518 §3.4: R and S side by side in full length, where OpenSSL makes DER.
+// RFC 7518 §3.4: R and S side by side in full length; OpenSSL produces DER.
 static size_t jose_from_der(const uint8_t *der, size_t count, size_t half, uint8_t *signature) {
   ECDSA_SIG *pair = crypto.d2i_ECDSA_SIG(NULL, &der, (long)count);
   bool whole = pair && crypto.BN_bn2binpad(crypto.ECDSA_SIG_get0_r(pair), signature, (int)half) == (int)half

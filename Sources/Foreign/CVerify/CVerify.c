@@ -27,7 +27,7 @@ size_t cverify_digest(cverify_hash hash, cverify_span message, uint8_t *digest) 
   return crypto.EVP_Q_digest(NULL, digests[hash], NULL, message.bytes, message.count, digest, &count) == 1 ? count : 0;
 }
 
-// Takes the builder, which may be NULL, and makes a public key of it.
+// Builds a public key. Frees the builder, which may be NULL.
 static EVP_PKEY *key_from(const char *type, OSSL_PARAM_BLD *builder) {
   EVP_PKEY *key = NULL;
   OSSL_PARAM *parameters = builder ? crypto.OSSL_PARAM_BLD_to_param(builder) : NULL;
@@ -40,7 +40,7 @@ static EVP_PKEY *key_from(const char *type, OSSL_PARAM_BLD *builder) {
   return key;
 }
 
-// Takes the key, which may be NULL, and nothing else.
+// Verifies a signature. Frees the key, which may be NULL, and nothing else.
 static bool verify(
   EVP_PKEY *key, const char *digest, bool pss, cverify_span message, cverify_span signature) {
   EVP_MD_CTX *context = crypto.EVP_MD_CTX_new();
@@ -66,8 +66,8 @@ static bool is_one(cverify_span number) {
 bool cverify_rsa(
   cverify_hash hash, bool pss, cverify_span modulus, cverify_span exponent, cverify_span message,
   cverify_span signature) {
-  // 2048 bits at least (RFC 7518 §3.3); past 8192 a key costs the verifier more than it proves. An exponent of a
-  // common key has 24 bits; even numbers and the exponent 1 make no keys.
+  // At least 2048 bits (RFC 7518 §3.3); over 8192 a key costs more time than it adds security. The exponent of a common
+  // key has 24 bits; even exponents and 1 are no valid keys.
   const size_t least_bits = 2048, most_bits = 8192, most_exponent_bytes = 8;
   if (modulus.count == 0 || modulus.count > most_bits / 8 || exponent.count == 0
       || exponent.count > most_exponent_bytes)
@@ -100,7 +100,7 @@ bool cverify_ecdsa(cverify_curve curve, cverify_span x, cverify_span y, cverify_
   memcpy(point + 1 + size, y.bytes, size);
   OSSL_PARAM_BLD *builder = crypto.OSSL_PARAM_BLD_new();
   EVP_PKEY *key = NULL;
-  // A point that is not on the curve is refused here.
+  // OpenSSL refuses a point that is not on the curve here.
   if (builder
       && crypto.OSSL_PARAM_BLD_push_utf8_string(
         builder, OSSL_PKEY_PARAM_GROUP_NAME, curve == cverify_p256 ? "P-256" : "P-384", 0)
@@ -109,7 +109,7 @@ bool cverify_ecdsa(cverify_curve curve, cverify_span x, cverify_span y, cverify_
   else
     crypto.OSSL_PARAM_BLD_free(builder);
 
-  // OpenSSL wants R and S in DER.
+  // OpenSSL expects R and S in DER.
   ECDSA_SIG *pair = crypto.ECDSA_SIG_new();
   BIGNUM *r = crypto.BN_bin2bn(signature.bytes, (int)size, NULL);
   BIGNUM *s = crypto.BN_bin2bn(signature.bytes + size, (int)size, NULL);

@@ -1,5 +1,5 @@
-// libcrypto, opened when it is first needed. Whoever includes this has defined FUNCTIONS(X), the list of what it calls:
-// they stand in `crypto` once `open_crypto` has said yes.
+// libcrypto, opened when it is first needed. A file that includes this defines FUNCTIONS(X) before, the list of the
+// functions it calls; `crypto` holds them once `open_crypto` has returned true.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>

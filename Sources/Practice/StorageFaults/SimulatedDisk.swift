@@ -1,7 +1,7 @@
 internal import CFaultVFS
 internal import Synchronization
 
-/// A disk in memory that SQLite runs on, and that fails, fills up and dies on demand.
+/// A disk in memory for SQLite that fails, fills up and dies on demand.
 ///
 /// Operations that change something are counted from 1 (creating, writing, truncating, syncing, deleting). A test runs
 /// a scenario with a fault at operation 1, 2, 3, … until a run ends before its fault:
@@ -14,9 +14,9 @@ internal import Synchronization
 ///
 /// Connections must be closed before the disk ends.
 public final class SimulatedDisk: @unchecked Sendable {
-  // The C side locks; the pointer never changes.
+  // The C code locks; the pointer never changes.
   private let disk: OpaquePointer
-  /// The name under which SQLite knows it.
+  /// The VFS name for SQLite.
   public let vfsName: String
 
   private static let made = Atomic<Int>(0)
@@ -29,9 +29,9 @@ public final class SimulatedDisk: @unchecked Sendable {
 
   deinit { lanyard_disk_destroy(disk) }
 
-  /// What goes wrong.
+  /// A planned fault.
   public enum Fault: Sendable, Hashable {
-    /// The operation fails; once, or with all that follow it.
+    /// The operation fails; once, or with all later ones.
     case fail(Failure, once: Bool)
     /// Instead of the operation the process or the machine ends: every later call fails until `revive()`.
     case die(Death)
@@ -40,21 +40,21 @@ public final class SimulatedDisk: @unchecked Sendable {
   public enum Failure: Sendable, Hashable { case inputOutput, full }
 
   public enum Death: Sendable, Hashable {
-    /// What was written stays.
+    /// The process is killed: written data stays.
     case kill
-    /// Of what was not synced each sector stays or goes, by the seed.
+    /// The power is lost: the seed decides which unsynced sectors survive.
     case powerLoss(seed: UInt64)
   }
 
-  /// Operations since the disk was made.
+  /// Operations since the disk was created.
   public var operations: Int { Int(lanyard_disk_operations(disk)) }
-  /// Those of them that were syncs.
+  /// How many of them were syncs.
   public var syncs: Int { Int(lanyard_disk_syncs(disk)) }
-  /// True once the plan's fault has happened.
+  /// True once the planned fault has happened.
   public var hasFaulted: Bool { lanyard_disk_faulted(disk) != 0 }
 
-  /// Plans a fault at the operation with this number, in place of the plan there was. `seed` says how much of a
-  /// failing write is done and what a failing sync has carried over; 0 is nothing of a write.
+  /// Plans a fault at the operation with this number; replaces the current plan. `seed` chooses how much of a failing
+  /// write is done and what a failing sync has carried over; with 0 a failing write writes nothing.
   public func plan(_ fault: Fault, at operation: Int, seed: UInt64 = 0) {
     let kind: lanyard_fault
     var failure = LANYARD_FAILURE_INPUT_OUTPUT
@@ -71,7 +71,7 @@ public final class SimulatedDisk: @unchecked Sendable {
 
   public func withdrawPlan() { lanyard_disk_plan(disk, LANYARD_FAULT_NONE, 0, LANYARD_FAILURE_INPUT_OUTPUT, 0) }
 
-  /// The process or the machine ends now.
+  /// Kills the process or loses the power now.
   public func die(_ death: Death) {
     switch death {
     case .kill: lanyard_disk_kill(disk)
@@ -79,10 +79,10 @@ public final class SimulatedDisk: @unchecked Sendable {
     }
   }
 
-  /// A new process: no plan, no locks. Connections of the old one stay dead.
+  /// Starts a new process: no plan, no locks. Connections of the old process keep failing.
   public func revive() { lanyard_disk_revive(disk) }
 
-  /// Bytes that all files may have together; nil for no limit.
+  /// Bytes that all files together may have; nil for no limit.
   public func setCapacity(_ bytes: Int?) { lanyard_disk_set_capacity(disk, bytes.map(UInt64.init) ?? .max) }
 
   public func setReadOnly(_ readOnly: Bool) { lanyard_disk_set_read_only(disk, readOnly ? 1 : 0) }
@@ -98,7 +98,7 @@ extension SimulatedDisk {
 
   public func snapshot() -> Snapshot { Snapshot(lanyard_disk_snapshot(disk)) }
 
-  /// Brings an old copy back. Connections are dead afterwards, as after `revive()`.
+  /// Restores an old copy. Open connections keep failing afterwards, as after `revive()`.
   public func restore(_ snapshot: Snapshot) { lanyard_disk_restore(disk, snapshot.snapshot) }
 
   public var fileNames: [String] {
@@ -107,7 +107,7 @@ extension SimulatedDisk {
     }
   }
 
-  /// What a running system sees of a file; empty if there is none.
+  /// The running system's view of a file; empty if there is none.
   public func bytes(of name: String) -> [UInt8] {
     let size = lanyard_disk_file_size(disk, name)
     return [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
@@ -115,10 +115,10 @@ extension SimulatedDisk {
     }
   }
 
-  /// All files one after another, for scanning for what must not be there.
+  /// All files one after another, to be searched for secrets.
   public func bytes() -> [UInt8] { fileNames.flatMap { bytes(of: $0) } }
 
-  /// Overwrites bytes of a file as nobody should.
+  /// Overwrites bytes of a file behind SQLite's back.
   public func overwrite(_ name: String, at offset: Int, with bytes: [UInt8]) {
     lanyard_disk_file_write(disk, name, offset, bytes, bytes.count)
   }

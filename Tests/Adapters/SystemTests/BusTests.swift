@@ -32,10 +32,10 @@ import Testing
   @Test func nobodyThereIsToldFromARefusal() throws {
     let connection = try BusConnection(to: bus.address)
     let nobody = #expect(throws: BusFailure.self) { try connection.call("org.example.Nobody", "/", "a.b", "C") }
-    #expect(nobody?.isNobody == true)
+    #expect(nobody?.hasNoOwner == true)
     let refused = #expect(throws: BusFailure.self) { try connection.call(names.0, names.1, names.2, "NoSuch") }
     #expect(refused == .refused(name: "org.freedesktop.DBus.Error.UnknownMethod"))
-    #expect(refused?.isNobody == false)
+    #expect(refused?.hasNoOwner == false)
   }
 
   @Test func signalsComeByTheirRule() throws {

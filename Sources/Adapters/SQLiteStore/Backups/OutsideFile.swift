@@ -2,13 +2,14 @@ internal import AgentPorts
 internal import CPlatform
 internal import Glibc
 
-/// A file that a person named, anywhere they can write: nothing there is trusted, overwritten or followed.
+/// A file that a person named, anywhere they can write: its contents are not trusted, no existing file is overwritten,
+/// and no symlink is followed.
 struct OutsideFile {
   private let directory: String
   private let name: String
   private let path: String
 
-  /// No store of this program comes near it; what is larger would only fill the disk.
+  /// Far above any store of this agent; a larger file would only fill the disk.
   private static let mostBytes = 4 << 30
   private static let pieceBytes = 64 << 10
 
@@ -20,7 +21,7 @@ struct OutsideFile {
     self.path = path
   }
 
-  /// Nothing stands there yet, and there is a directory for it.
+  /// True if the path is free and its directory exists.
   func checkFree() throws(BackupFileFailure) {
     let place = try openDirectory()
     defer { close(place) }
@@ -30,13 +31,13 @@ struct OutsideFile {
 
   private func checkFree(in place: Int32) throws(BackupFileFailure) {
     var status = stat()
-    // A symlink that leads nowhere is something, too.
+    // A dangling symlink counts as a file too.
     if fstatat(place, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { throw .exists }
     guard errno == ENOENT else { throw Self.failure(errno) }
   }
 
-  /// Copies a private file here. It gets its name when it is whole and durable: whenever this ends, nothing or all of it
-  /// is there.
+  /// Copies a private file here. The copy gets its name when it is complete and durable: if this ends early, no file is
+  /// there.
   func write(from source: String) throws(BackupFileFailure) -> Int {
     let place = try openDirectory()
     defer { close(place) }
@@ -45,7 +46,8 @@ struct OutsideFile {
     guard from >= 0 else { throw .store(.inputOutput) }
     defer { close(from) }
 
-    // A file without a name leaves nothing behind. Where the file system has none, it is one that shows what it is.
+    // An unnamed file leaves nothing behind. If the file system has none, the copy gets a temporary name that shows
+    // what it is.
     let partial = ".\(name).partial"
     var isNamed = false
     var file = lanyard_open_unnamed(place)
@@ -59,7 +61,7 @@ struct OutsideFile {
       close(file)
       if isNamed { unlinkat(place, partial, 0) }
     }
-    // Some file systems have no modes; there this is refused, and says nothing.
+    // Some file systems have no modes and refuse this; the copy is made all the same.
     _ = fchmod(file, 0o600)
     let count = try Self.copy(from, to: file, limit: .max)
     guard fsync(file) == 0 else { throw Self.failure(errno) }
@@ -69,7 +71,7 @@ struct OutsideFile {
     return count
   }
 
-  /// Copies what stands here into a new private file, if it looks like a store.
+  /// Copies this file into a new private file, if it begins like a store.
   func read(into target: String) throws(BackupFileFailure) {
     let from = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard from >= 0 else { throw errno == ENOENT || errno == ENOTDIR ? .notFound : Self.failure(errno) }
@@ -112,7 +114,7 @@ struct OutsideFile {
         done += written
       }
       count += got
-      // It grew while it was read.
+      // The file grew while it was read.
       guard count <= limit else { throw .notABackup }
     }
   }

@@ -1,6 +1,6 @@
 internal import AgentPorts
 
-/// The person's file where the store is on a simulated disk: the same promises, without a file system's names.
+/// The counterpart of `OutsideFile` on a simulated disk: the same promises, without a real file system.
 enum SimulatedPlace {
   static func check(_ path: String, _ vfs: String) throws(BackupFileFailure) {
     guard path.hasPrefix("/"), path.last != "/" else { throw .noPath }

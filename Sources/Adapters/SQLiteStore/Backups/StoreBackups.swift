@@ -3,13 +3,14 @@ internal import CSQLite
 
 /// `BackupFiles` beside an SQLite store, in its private directory.
 ///
-/// Names are fixed, since there is one agent a directory and one backup at a time: so the next start finds what a crash
-/// left behind.
+/// The names are fixed, since each directory has one agent and each agent runs one backup at a time: the next start
+/// finds the file that a crash left behind.
 public struct StoreBackups: BackupFiles {
   private let path: String
   private let vfs: String?
 
-  /// `path` is the live store's. `vfs` as for `SQLiteStore`: on a simulated disk the person's file is in it too.
+  /// - Parameter path: of the live store. `vfs` as for `SQLiteStore`: on a simulated disk the person's file is in it
+  /// too.
   public init(beside path: String, vfs: String? = nil) {
     self.path = path
     self.vfs = vfs
@@ -19,7 +20,7 @@ public struct StoreBackups: BackupFiles {
   private var draftPath: String { path + "-draft" }
   private var fetchedPath: String { path + "-fetched" }
 
-  /// What SQLite and the store put beside a database.
+  /// The files that SQLite and the store keep beside a database.
   private static let suffixes = ["", "-wal", "-shm", "-journal", "-reserve"]
 
   public func openCopy() throws(StoreFailure) -> any Store { try SQLiteStore(path: copyPath, vfs: vfs) }
@@ -53,14 +54,14 @@ public struct StoreBackups: BackupFiles {
     guard let system = sqlite3_vfs_find(vfs) else { return }
     for path in [copyPath, draftPath, fetchedPath] {
       for suffix in Self.suffixes {
-        // Not asked for first: an empty file is none to SQLite.
+        // Not refused earlier: SQLite takes an empty file for a new database.
         _ = system.pointee.xDelete(system, path + suffix, 0)
       }
     }
   }
 }
 
-/// What every database of this program begins with (SQLite's file format, 1.3 "The Database Header").
+/// The first bytes of every database of this agent (SQLite's file format, 1.3 "The Database Header").
 enum StoreHeader {
   static let byteCount = 100
 

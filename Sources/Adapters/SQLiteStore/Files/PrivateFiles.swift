@@ -2,15 +2,15 @@ internal import AgentPorts
 internal import CPlatform
 internal import Glibc
 
-/// The place of the database in the file system: a directory of this user's alone, files of mode 0600, no symlinks.
+/// The database's files: in a directory of mode 0700, each of mode 0600, no symlinks.
 struct PrivateFiles {
-  /// The directory resolved, since SQLite refuses a path with a symlink anywhere in it, and a home may well be one.
+  /// The resolved path: SQLite refuses a path with a symlink anywhere in it, and a home directory may be one.
   let path: String
 
-  /// What SQLite and the store put beside the database.
+  /// The files that SQLite and the store keep beside the database.
   private static let suffixes = ["", "-wal", "-shm", "-journal", "-reserve"]
 
-  /// Checks the directory and the files that are there, and creates the database's file if there is none.
+  /// Checks the directory and the existing files, and creates the database's file if it is missing.
   init(path: String) throws(StoreFailure) {
     let slash = path.lastIndex(of: "/")
     let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
@@ -26,7 +26,7 @@ struct PrivateFiles {
     for suffix in Self.suffixes { try Self.secure(name + suffix, in: directory) }
     let created = openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     if created >= 0 {
-      // Exactly 0600: the log and the index take their mode from this file, whatever the umask is.
+      // Exactly 0600 under every umask: the log and the index take their mode from this file.
       let result = fchmod(created, 0o600)
       close(created)
       guard result == 0 else { throw .unsafePermissions }
@@ -36,7 +36,7 @@ struct PrivateFiles {
     self.path = String(cString: resolved) + "/" + name
   }
 
-  /// A regular file of ours with one name is tightened to 0600; anything else in its place is refused.
+  /// Tightens a regular file of this user with one name to 0600; refuses everything else.
   private static func secure(_ name: String, in directory: Int32) throws(StoreFailure) {
     // Not opened for reading: closing an ordinary descriptor would drop the locks that this process holds on the file (fcntl(2)).
     let file = lanyard_open_name(directory, name)

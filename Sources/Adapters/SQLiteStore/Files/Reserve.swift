@@ -1,17 +1,17 @@
 internal import AgentPorts
 internal import CSQLite
 
-/// Room put aside beside the database, so that "it can be written" stays true until it is written.
+/// Space reserved beside the database, so that a commit succeeds on a disk that is full.
 ///
-/// A probe that is deleted again proves nothing a moment later. A file that holds the room does: when a commit finds
-/// the disk full, the file is emptied and the commit made in its place. `-reserve` is filled with random bytes, since
-/// some file systems store zeros nowhere.
+/// A probe that is deleted again proves nothing a moment later. A file that occupies the space does: when a commit
+/// finds the disk full, the file is emptied and the commit repeated. `-reserve` is filled with random bytes, since some
+/// file systems store no blocks for zeros.
 final class Reserve {
   private let path: String
   private let vfs: String?
   private var file: VFSFile?
 
-  /// For four exchanges at once (the agent's bound) with answers of 64 KiB.
+  /// For four exchanges at once (the agent's bound) with responses of 64 KiB.
   private static let leastBytes = 512 << 10
   private static let stepBytes = 64 << 10
 
@@ -20,19 +20,19 @@ final class Reserve {
     self.vfs = vfs
   }
 
-  /// What a commit of so much content may take: its pages in the log and again in the file, and the pages of tables
-  /// and indexes that it touches.
+  /// Upper bound of the space for a commit of so much content: its pages in the log and again in the file, and the
+  /// pages of tables and indexes that it touches.
   static func room(for bytes: Int) -> Int {
     let wanted = max(leastBytes, 2 * max(bytes, 0) + (128 << 10))
     return (wanted + stepBytes - 1) / stepBytes * stepBytes
   }
 
-  /// Makes sure of the room, and that the disk takes a write and a sync right now.
+  /// Ensures the space, and that the disk takes a write and a sync right now.
   func secure(bytes: Int) throws(StoreFailure) {
     do {
       try secureOnce(bytes: bytes)
     } catch {
-      // A disk that turned read-only answers a write with an I/O error and an opening with the truth.
+      // A read-only disk answers a write with an I/O error, but opening with the true reason.
       file = nil
       guard error == .inputOutput else { throw error }
       try secureOnce(bytes: bytes)
@@ -53,7 +53,7 @@ final class Reserve {
     try file.sync()
   }
 
-  /// Gives the room back to the disk. False if none was put aside.
+  /// Frees the space. False if none was reserved.
   func release() -> Bool {
     do {
       guard let file = try file ?? VFSFile(path: path, vfs: vfs, create: false), try file.size() > 0 else {
@@ -67,7 +67,7 @@ final class Reserve {
     }
   }
 
-  /// Before the database is closed.
+  /// Called before the database is closed.
   func close() { file = nil }
 
   private func opened() throws(StoreFailure) -> VFSFile {

@@ -1,14 +1,14 @@
 internal import AgentPorts
 internal import CSQLite
 
-/// A file beside the database, opened through SQLite's file system layer, so that whatever stands there (the unix
-/// one, a disk that fails on demand) sees every access.
+/// A file beside the database, opened through SQLite's file system layer, so that the installed VFS (the unix one, a
+/// disk that fails on demand) sees every access.
 final class VFSFile {
   private let file: UnsafeMutablePointer<sqlite3_file>
   private let name: VFSName
   private var methods: sqlite3_io_methods { file.pointee.pMethods.pointee }
 
-  /// Opens for reading and writing; nil if there is none and `create` is false.
+  /// Opens for reading and writing; nil if the file does not exist and `create` is false.
   init?(path: String, vfs: String?, create: Bool) throws(StoreFailure) {
     guard let system = sqlite3_vfs_find(vfs) else { throw .inputOutput }
     var exists: Int32 = 0
@@ -21,15 +21,15 @@ final class VFSFile {
     let memory = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
     memory.initializeMemory(as: UInt8.self, repeating: 0, count: size)
     file = memory.assumingMemoryBound(to: sqlite3_file.self)
-    // The kind that takes its mode from the database (0600) and syncs the directory of a new file.
+    // This file type takes its mode from the database (0600), and its directory is synced after creation.
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_MAIN_JOURNAL | (create ? SQLITE_OPEN_CREATE : 0)
     var outcome: Int32 = 0
     let code = system.pointee.xOpen(system, name.start, file, flags, &outcome)
     guard code == SQLITE_OK else {
-      file.pointee.pMethods = nil  // set or not, there is nothing to close
+      file.pointee.pMethods = nil  // whether it is set or not, there is nothing to close
       throw StoreFailure(code: code)
     }
-    // Refused writing, the unix layer opens for reading.
+    // If writing is refused, the unix VFS opens for reading.
     if outcome & SQLITE_OPEN_READONLY != 0 { throw .readOnly }
   }
 
@@ -57,7 +57,7 @@ final class VFSFile {
   func sync() throws(StoreFailure) { try check(methods.xSync(file, SQLITE_SYNC_NORMAL)) }
 }
 
-/// A file name as `xOpen` wants it (sqlite3_create_filename), alive as long as the file is open.
+/// A file name in the form of `xOpen` (sqlite3_create_filename), valid as long as the file is open.
 final class VFSName {
   let start: UnsafePointer<CChar>?
 

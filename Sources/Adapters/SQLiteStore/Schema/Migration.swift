@@ -1,8 +1,8 @@
-/// A step of the schema. Steps are only ever appended: an installed agent may stand at any of them.
+/// A step of the schema. Steps are only appended: an installed agent may stand at any of them.
 struct Migration: Sendable {
-  /// What `user_version` is after it; the place in `all`, from 1.
+  /// `user_version` after this step; its position in `all`, counted from 1.
   let version: Int
-  /// The tables and indexes that it makes, and that are there ever after.
+  /// The tables and indexes that this step creates and no later step drops.
   let makes: Set<String>
   let sql: String
 

@@ -1,5 +1,5 @@
 extension Migration {
-  /// The beginning. Nothing here names a person or a server: ids are keyed digests, contents are sealed.
+  /// The first schema. No column names a person or a server: ids are keyed digests, contents are sealed.
   static let version1 = Migration(
     version: 1,
     makes: ["store", "metadata", "keySlot", "record", "recordByKey", "recordByKind"],

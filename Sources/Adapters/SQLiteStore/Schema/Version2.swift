@@ -1,5 +1,5 @@
 extension Migration {
-  /// The audit log: a table of its own, since it is long, only ever grows at its end, and is no partition's.
+  /// The audit log: a table of its own, since it is long, grows only at its end, and belongs to no partition.
   static let version2 = Migration(
     version: 2,
     makes: ["audit"],

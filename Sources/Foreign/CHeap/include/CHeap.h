@@ -1,3 +1,3 @@
 #pragma once
 
-/// Nothing is called: whoever links this has a heap that wipes what it frees (Heap.c).
+/// No functions to call: a program that links this module gets a heap that wipes freed memory (Heap.c).

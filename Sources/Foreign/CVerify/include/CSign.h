@@ -3,8 +3,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Private keys by which a client says who it is (RFC 7523), and their signatures, by OpenSSL 3, which is opened by the
-// first call. Numbers are big-endian. NULL or 0 for whatever is not right: key, algorithm, or no libcrypto.
+// A client's private keys (RFC 7523) and their signatures, by OpenSSL 3, which the first call opens. Numbers are
+// big-endian. NULL or 0 for an invalid key or algorithm, and without libcrypto.
 
 typedef struct csign_key csign_key;
 typedef struct {
@@ -15,17 +15,17 @@ typedef struct {
 typedef enum { csign_unusable, csign_rsa, csign_p256, csign_p384, csign_ed25519 } csign_kind;
 typedef enum { csign_rs256, csign_rs384, csign_rs512, csign_ps256, csign_es256, csign_es384, csign_eddsa } csign_algorithm;
 
-// PEM: PKCS #8, PKCS #1 or SEC 1, without a passphrase.
+// Reads PEM: PKCS #8, PKCS #1 or SEC 1, without a passphrase.
 csign_key *csign_from_pem(csign_span pem);
 
-// In the order of RFC 7518 §6.3: n, e, d, p, q, dp, dq, qi.
+// The numbers in the order of RFC 7518 §6.3: n, e, d, p, q, dp, dq, qi.
 csign_key *csign_from_rsa(const csign_span numbers[8]);
 
-// `curve` is csign_p256 or csign_p384; coordinates and scalar in full length.
+// `curve` is csign_p256 or csign_p384; coordinates and scalar have the curve's full length.
 csign_key *csign_from_ec(csign_kind curve, csign_span x, csign_span y, csign_span scalar);
 csign_key *csign_from_ed25519(csign_span seed);
 
-// What the key is, if its halves belong together and it is strong enough (RFC 7518 §3.3: RSA of 2048 bits).
+// The kind of the key, if its two halves match and it is strong enough (RFC 7518 §3.3: RSA of 2048 bits).
 csign_kind csign_kind_of(const csign_key *key);
 
 // Writes the signature in its JOSE form and returns its length. Never more than `csign_most` bytes.

@@ -6,8 +6,8 @@
 #include "CAgree.h"
 #include "CSign.h"
 
-// Signatures by OpenSSL 3. libcrypto is opened by the first call, not linked: most starts of the agent verify
-// nothing. All numbers are big-endian. False for whatever is not right: key, signature, or no libcrypto.
+// Signatures by OpenSSL 3. The first call opens libcrypto, which is not linked: most starts of the agent verify
+// nothing. All numbers are big-endian. False for an invalid key or signature, and without libcrypto.
 
 typedef struct {
   const uint8_t *bytes;

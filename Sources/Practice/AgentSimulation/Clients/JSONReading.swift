@@ -31,9 +31,9 @@ extension PracticeJSON {
   }
 }
 
-/// What a client was answered.
+/// The answer to a request.
 public struct SimulatedAnswer: Sendable {
-  /// The line as it came; nil if the connection ended first.
+  /// The line as received; nil if the connection ended first.
   public var line: String?
   public var json: PracticeJSON
 
@@ -42,7 +42,7 @@ public struct SimulatedAnswer: Sendable {
     json = line.flatMap { PracticeJSON(line: $0) } ?? .null
   }
 
-  /// No answer: the process was gone before the question.
+  /// No answer: the process had ended before the request.
   public static let lost = SimulatedAnswer(line: nil)
   public var isLost: Bool { line == nil }
   public var result: PracticeJSON? { json["result"] }
@@ -51,7 +51,7 @@ public struct SimulatedAnswer: Sendable {
   public var code: Int? { json["error", "code"]?.integerValue.map(Int.init) }
   public var reason: String? { json["error", "data", "reason"]?.stringValue }
   public var retryAfterMs: Int64? { json["error", "data", "retryAfterMs"]?.integerValue }
-  /// A member of the result that is text.
+  /// A text member of the result.
   public subscript(name: String) -> String? { json["result"]?[name]?.stringValue }
 }
 

@@ -4,7 +4,7 @@ public import JSONRPC
 public import PracticeProvider
 internal import Synchronization
 
-/// A client in memory, on the agent's real connection: bytes in, lines out.
+/// A client in memory on the agent's real connection: bytes in, lines out.
 ///
 ///     let client = try world.client()
 ///     let answer = await client.call("token.get", #"{"account":"work"}"#)
@@ -15,7 +15,6 @@ public final class SimulatedClient: ConnectionOutput {
     var waiting: [Int: CheckedContinuation<[UInt8]?, Never>] = [:]
     var answers: [Int: [UInt8]] = [:]
     var lines: [[UInt8]] = []
-    var watchers: [CheckedContinuation<Void, Never>] = []
     var closing = false
     var isClosed = false
     var readsEvents = true
@@ -32,12 +31,12 @@ public final class SimulatedClient: ConnectionOutput {
 
   // MARK: calling
 
-  /// One call and its answer.
+  /// Sends a request and waits for its answer.
   public func call(_ method: String, _ params: String = "{}") async -> SimulatedAnswer {
     await answer(to: send(method, params))
   }
 
-  /// Sends a request and tells its id; `answer(to:)` waits for it.
+  /// Sends a request and returns its id; `answer(to:)` waits for the answer.
   @discardableResult
   public func send(_ method: String, _ params: String = "{}") -> Int {
     let id = state.withLock { state in
@@ -69,7 +68,7 @@ public final class SimulatedClient: ConnectionOutput {
 
   // MARK: bytes
 
-  /// Bytes as they are, in one chunk.
+  /// Sends bytes unchanged, in one chunk.
   public func write(_ text: String) { write(Array(text.utf8)) }
 
   public func write(_ bytes: [UInt8]) {
@@ -78,30 +77,30 @@ public final class SimulatedClient: ConnectionOutput {
     closeIfAsked()
   }
 
-  /// The client will send no more and goes on reading.
+  /// Ends the client's input; the client still reads.
   public func endOfInput() {
     open?.endOfInput()
     closeIfAsked()
   }
 
-  /// The transport's judgement on a line that took too long; nothing happens if none has begun.
+  /// Judges, as a transport does, a line that took too long; no effect if no line has begun.
   public func lineTimedOut() {
     guard let conversation = open, conversation.lineDeadline != nil else { return }
     conversation.lineTimedOut()
     closeIfAsked()
   }
 
-  /// When the line that has begun must have ended; nil if none has.
+  /// When the current line must have ended; nil if none has begun.
   public var lineDeadline: BootInstant? { open?.lineDeadline }
 
-  /// The client goes away.
+  /// Closes the connection from the client's side.
   public func disconnect() {
     guard let conversation = open else { return }
     closed()
     conversation.ended()
   }
 
-  /// Every line so far that nobody took, answers and events, in the order in which they came.
+  /// All lines since the last call, answers and events, in their order.
   public func takeLines() -> [String] {
     state.withLock { state in
       defer { state.lines = [] }
@@ -117,20 +116,9 @@ public final class SimulatedClient: ConnectionOutput {
     }
   }
 
-  /// Returns when another line has come, or the connection is closed.
-  public func nextLine() async {
-    await withCheckedContinuation { watcher in
-      let isClosed = state.withLock { state in
-        if !state.isClosed { state.watchers.append(watcher) }
-        return state.isClosed
-      }
-      if isClosed { watcher.resume() }
-    }
-  }
-
   public var isClosed: Bool { state.withLock { $0.isClosed } }
 
-  /// While false, events are refused, as a transport does whose client does not read.
+  /// While false, the client refuses events, like a transport whose client does not read.
   public var readsEvents: Bool {
     get { state.withLock { $0.readsEvents } }
     set {
@@ -143,7 +131,7 @@ public final class SimulatedClient: ConnectionOutput {
     life.isAlive ? state.withLock { $0.isClosed ? nil : $0.conversation } : nil
   }
 
-  // MARK: what the agent sends
+  // MARK: what the agent writes
 
   public func send(_ line: WireBytes) { line.withBytes { take($0) } }
 
@@ -160,7 +148,7 @@ public final class SimulatedClient: ConnectionOutput {
     closeIfAsked()
   }
 
-  /// Everything is flushed at once here, so a close that was asked for is due.
+  /// Everything is flushed at once here, so a requested close is due.
   private func closeIfAsked() {
     guard state.withLock({ $0.closing && !$0.isClosed }) else { return }
     let conversation = state.withLock { $0.conversation }
@@ -175,21 +163,18 @@ public final class SimulatedClient: ConnectionOutput {
 
   private func take(_ line: [UInt8]) {
     let id = Self.id(of: line)
-    let (waiter, watchers) = state.withLock {
-      state -> (CheckedContinuation<[UInt8]?, Never>?, [CheckedContinuation<Void, Never>]) in
-      guard !state.isClosed else { return (nil, []) }
+    let waiter = state.withLock { state -> CheckedContinuation<[UInt8]?, Never>? in
+      guard !state.isClosed else { return nil }
       state.lines.append(line)
-      defer { state.watchers = [] }
-      guard let id else { return (nil, state.watchers) }
+      guard let id else { return nil }
       let waiter = state.waiting.removeValue(forKey: id)
       if waiter == nil { state.answers[id] = line }
-      return (waiter, state.watchers)
+      return waiter
     }
     waiter?.resume(returning: line)
-    for watcher in watchers { watcher.resume() }
   }
 
-  /// The id of an answer to one of our calls, which the agent writes at the front of the line.
+  /// The id of an answer; the agent writes it at the front of the line.
   private static func id(of line: [UInt8]) -> Int? {
     let head = Array(#"{"jsonrpc":"2.0","id":"#.utf8)
     guard line.starts(with: head) else { return nil }
@@ -197,16 +182,12 @@ public final class SimulatedClient: ConnectionOutput {
   }
 
   private func closed() {
-    let (waiting, watchers) = state.withLock { state in
+    let waiting = state.withLock { state in
       state.isClosed = true
       state.conversation = nil
-      defer {
-        state.waiting = [:]
-        state.watchers = []
-      }
-      return (state.waiting.sorted { $0.key < $1.key }.map(\.value), state.watchers)
+      defer { state.waiting = [:] }
+      return state.waiting.sorted { $0.key < $1.key }.map(\.value)
     }
     for waiter in waiting { waiter.resume(returning: nil) }
-    for watcher in watchers { watcher.resume() }
   }
 }

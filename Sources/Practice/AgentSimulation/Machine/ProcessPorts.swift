@@ -1,7 +1,7 @@
 internal import AgentModel
 internal import AgentPorts
 
-/// The machine's clock as one process sees it: nobody sleeps in a dead one.
+/// The machine's clock for one process. A task of a dead process does not sleep.
 struct ProcessClock: AgentClock {
   let clock: VirtualClock
   let life: ProcessLife
@@ -10,14 +10,14 @@ struct ProcessClock: AgentClock {
   func boot() -> BootInstant { clock.boot() }
   var bootID: String { clock.bootID }
 
-  /// Who sleeps in a dead process is cancelled and goes home: nobody there may wake again, nor go round in circles.
+  /// Cancels a task of a dead process: it must neither wake again nor loop.
   func sleep(until deadline: BootInstant) async {
     if life.isAlive { await clock.sleep(until: deadline) }
     if !life.isAlive { withUnsafeCurrentTask { $0?.cancel() } }
   }
 }
 
-/// The network as one process sees it: a dead one sends nothing and hears nothing.
+/// The network for one process: a dead process sends and receives nothing.
 struct ProcessNetwork: HTTPExchange {
   let network: SimulatedNetwork
   let life: ProcessLife

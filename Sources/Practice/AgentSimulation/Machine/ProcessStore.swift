@@ -28,7 +28,7 @@ final class CommitPlan: Sendable {
     state.withLock { $0.failures[$0.commits + number] = failure }
   }
 
-  /// Another program is in the middle of reading: the log can't be emptied.
+  /// Another program holds a read transaction: the log cannot be emptied.
   var logIsHeld: Bool {
     get { state.withLock { $0.logIsHeld } }
     set { state.withLock { $0.logIsHeld = newValue } }
@@ -41,7 +41,7 @@ final class CommitPlan: Sendable {
     }
   }
 
-  /// The next commit's number, and what is planned for it.
+  /// The number of the next commit, and the plan for it.
   func next() -> (diesBefore: Bool, diesAfter: Bool, failure: StoreFailure?) {
     state.withLock { state in
       state.commits += 1
@@ -54,15 +54,15 @@ final class CommitPlan: Sendable {
   }
 }
 
-/// A moment between two commits, counted from 1 at the planning.
+/// A moment between two commits, counted from 1 when it is planned.
 public enum CommitMoment: Sendable, Hashable {
   /// The process dies instead of the commit.
   case before(Int)
-  /// The commit is durable, and nothing that follows it happens.
+  /// The commit is durable, and the process dies right after it.
   case after(Int)
 }
 
-/// The real store as one process holds it. When the disk or the plan kills the process, this is where it dies.
+/// The real store for one process. The process dies here, if the disk or the plan kills it.
 final class ProcessStore: Store {
   let databaseID: [UInt8]
   private let inner: SQLiteStore

@@ -1,10 +1,10 @@
 internal import Glibc
 internal import Synchronization
 
-/// Runs jobs one at a time, choosing the next with a seeded generator: a seed is a schedule.
+/// Runs jobs one at a time, and chooses the next with a seeded generator: each seed is one schedule.
 ///
-/// Default actors, task groups, `async let`, AsyncStream and `Task(executorPreference:)` all stay on it; `Task {}` and
-/// `Task.detached` leave it, which shows in `strayEnqueues` as soon as they come back to one of its tasks.
+/// Default actors, task groups, `async let`, AsyncStream and `Task(executorPreference:)` all stay on it. `Task {}` and
+/// `Task.detached` leave it, which `strayEnqueues` counts as soon as they resume one of its tasks.
 public final class SeededExecutor: TaskExecutor {
   private struct State {
     var jobs: [UnownedJob] = []
@@ -26,12 +26,12 @@ public final class SeededExecutor: TaskExecutor {
     }
   }
 
-  /// Runs until no job is left: everybody waits for the clock, the network, or for ever.
+  /// Runs until no job is left: every task waits.
   public func runUntilIdle() {
     run { false }
   }
 
-  /// Runs until no job is left or `isDone` says that enough was seen.
+  /// Runs until no job is left or `isDone` returns true.
   func run(until isDone: () -> Bool) {
     let outer = state.withLock { state in
       defer { state.driver = pthread_self() }
@@ -41,16 +41,16 @@ public final class SeededExecutor: TaskExecutor {
     state.withLock { $0.driver = outer }
   }
 
-  /// Another schedule from here on.
+  /// Changes the schedule from here on.
   public func reseed(_ seed: UInt64) { state.withLock { $0.random = SeededRandom(seed: seed) } }
 
-  /// How many jobs have run: a scenario that never ends is noticed by it.
+  /// How many jobs have run; detects a scenario that never ends.
   public var jobsRun: Int { state.withLock { $0.ran } }
 
-  /// Two runs of one seed that differ here went different ways.
+  /// A digest of all choices: two runs of one seed with different traces were not deterministic.
   public var trace: UInt64 { state.withLock { $0.trace } }
 
-  /// Jobs that came from another thread while a simulation ran: some task has left the executor.
+  /// Jobs enqueued from another thread during a simulation: a task has left the executor.
   public var strayEnqueues: Int { state.withLock { $0.strays } }
 
   private func next() -> UnownedJob? {
@@ -60,7 +60,7 @@ public final class SeededExecutor: TaskExecutor {
       let choice = Int(state.random.next() % UInt64(count))
       state.ran += 1
       state.trace = (state.trace ^ UInt64(count) << 20 ^ UInt64(choice)) &* 1_099_511_628_211
-      // The last one takes the free place: order among those that wait means nothing here.
+      // The last job fills the gap: the order of waiting jobs has no meaning.
       state.jobs.swapAt(choice, count - 1)
       return state.jobs.removeLast()
     }

@@ -1,7 +1,7 @@
 public import AgentPorts
 internal import Synchronization
 
-/// SplitMix64: small, fast, and every seed, also 0 and 1, gives an unrelated sequence.
+/// SplitMix64: small and fast, and every seed, also 0 and 1, gives an unrelated sequence.
 struct SeededRandom: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
@@ -16,7 +16,7 @@ struct SeededRandom: RandomNumberGenerator, Sendable {
   }
 }
 
-/// Ids, states, nonces and jitter of a simulated process: the same for the same seed.
+/// The entropy of a simulated process: the same ids, states, nonces and jitter for the same seed.
 public final class SeededEntropy: Entropy {
   private let random: Mutex<SeededRandom>
 
@@ -31,6 +31,6 @@ public final class SeededEntropy: Entropy {
     }
   }
 
-  /// A number from the range, for latencies and choices of a scenario.
+  /// A number in the range, for a scenario's latencies and choices.
   public func number(in range: ClosedRange<Int64>) -> Int64 { random.withLock { .random(in: range, using: &$0) } }
 }

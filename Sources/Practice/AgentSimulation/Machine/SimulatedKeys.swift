@@ -19,6 +19,6 @@ public final class SimulatedKeys: KeySource {
 
   public func removeKey() { lose() }
 
-  /// The file is gone.
+  /// Deletes the file.
   public func lose() { state.withLock { $0 = nil } }
 }

@@ -2,7 +2,7 @@ public import AgentModel
 public import AgentPorts
 internal import Synchronization
 
-/// What the simulated machine tells the agent that runs on it, when a scenario says so.
+/// Signals of the simulated machine, which a scenario sends to the agent.
 ///
 ///     world.network.isOnline = true
 ///     world.signals.fire(.networkChanged)
@@ -10,12 +10,12 @@ public final class SimulatedSignals: Sendable {
   private let ready = Mutex(0)
   private let listeners = Mutex<[UInt64: @Sendable (SystemSignal) -> Void]>([:])
 
-  /// Tells it at once to whoever listens; what follows from it happens as the executor chooses.
+  /// Sends the signal to the listening process at once; the executor schedules what follows.
   public func fire(_ signal: SystemSignal) {
     for (_, listener) in listeners.withLock({ $0.sorted { $0.key < $1.key } }) { listener(signal) }
   }
 
-  /// How often the machine was told that it may sleep.
+  /// How often the agent said that the machine may sleep.
   public var readiness: Int { ready.withLock { $0 } }
   fileprivate func countReadiness() { ready.withLock { $0 += 1 } }
 
@@ -24,7 +24,7 @@ public final class SimulatedSignals: Sendable {
   }
 }
 
-/// The machine's signals as one process hears them: until it stops listening, at the latest when it dies.
+/// The signals for one process: until it stops listening or dies.
 struct ProcessSignals: SystemSignals {
   let signals: SimulatedSignals
   let process: UInt64
@@ -35,20 +35,20 @@ struct ProcessSignals: SystemSignals {
 }
 
 extension SimulatedWorld {
-  /// The machine sleeps for a while, wakes, and says so.
+  /// Suspends the machine for a while, wakes it, and sends the signals.
   public func sleepMachine(for duration: Milliseconds) {
     clock.suspend(for: duration)
     signals.fire(.clockChanged)
   }
 
-  /// A person sets the wall clock, so that it is `error` ahead of the true time. `isTold`: the machine says so;
-  /// otherwise the agent finds out when it next looks.
+  /// Sets the wall clock `error` ahead of the true time. With `isTold` the machine signals it; otherwise the agent
+  /// finds out when it next reads the clock.
   public func setWall(aheadBy error: Milliseconds, isTold: Bool = true) {
     clock.setWall(clock.trueTime + error)
     if isTold { signals.fire(.clockChanged) }
   }
 
-  /// The network goes, or comes back, and the machine says so.
+  /// Switches the network off or on, and sends the signal.
   public func setOnline(_ isOnline: Bool) {
     network.isOnline = isOnline
     signals.fire(.networkChanged)

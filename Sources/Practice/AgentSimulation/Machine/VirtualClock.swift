@@ -2,10 +2,10 @@ public import AgentModel
 public import AgentPorts
 internal import Synchronization
 
-/// The clocks of a simulated machine. They stand still while anybody works, and jump when everybody waits.
+/// The clocks of a simulated machine. They stand still while a task can run, and jump when all tasks wait.
 ///
-/// Three times are kept apart: the true one, which runs on whatever happens to the machine and which the providers
-/// know; the wall clock, which a person may set; and the boot clock, which begins again at each boot.
+/// There are three times: the true time, which the providers know; the wall clock, which a person may set; and the boot
+/// clock, which begins again at each boot.
 public final class VirtualClock: AgentClock {
   private struct Sleeper {
     let deadline: BootInstant
@@ -20,12 +20,12 @@ public final class VirtualClock: AgentClock {
     var boots = 1
     var sleepers: [UInt64: Sleeper] = [:]
     var order: UInt64 = 0
-    /// Cancelled before they came to sleep.
+    /// Sleepers that were cancelled before they began to sleep.
     var cancelled: Set<UInt64> = []
 
     var boot: BootInstant { BootInstant(milliseconds: (trueTime - bootedAt).count) }
 
-    /// The earliest deadline; among equals, who came first.
+    /// The earliest deadline; among equals, the first that was added.
     var next: (id: UInt64, sleeper: Sleeper)? {
       sleepers.min { ($0.value.deadline, $0.value.order) < ($1.value.deadline, $1.value.order) }
         .map { ($0.key, $0.value) }
@@ -37,7 +37,7 @@ public final class VirtualClock: AgentClock {
   }
   private let state: Mutex<State>
 
-  /// The machine has been up for a while: a boot time of zero is a special case that should be asked for.
+  /// The machine has been up for a while by default: a boot time of zero is a special case that a scenario asks for.
   public init(start: Timestamp = Timestamp(year: 2030, month: 1, day: 1), uptime: Milliseconds = .seconds(1000)) {
     state = Mutex(State(trueTime: start, bootedAt: start + (.zero - uptime)))
   }
@@ -73,18 +73,18 @@ public final class VirtualClock: AgentClock {
     state.withLock { _ = $0.cancelled.remove(id) }
   }
 
-  /// How many tasks wait for a moment now.
+  /// How many tasks sleep now.
   public var sleeping: Int { state.withLock { $0.sleepers.count } }
 
-  /// Sleeps for a while of virtual time.
+  /// Sleeps for a duration of virtual time.
   public func sleep(for duration: Milliseconds) async { await sleep(until: boot() + duration) }
 
-  // MARK: what the world does
+  // MARK: what a scenario does
 
-  /// What the providers' own clocks say, whatever was done to this machine's.
+  /// The time on the providers' clocks; no change of this machine affects it.
   public var trueTime: Timestamp { state.withLock { $0.trueTime } }
 
-  /// Jumps to the earliest sleeper and wakes it; false when nobody sleeps, or not before `limit`.
+  /// Jumps to the earliest sleeper and wakes it; false if no task sleeps, or none until `limit`.
   @discardableResult
   public func advanceToNext(limit: BootInstant? = nil) -> Bool {
     let sleeper = state.withLock { state -> Sleeper? in
@@ -97,23 +97,23 @@ public final class VirtualClock: AgentClock {
     return sleeper != nil
   }
 
-  /// Time passes at once, as on a machine that was asleep: whoever was due meanwhile wakes at the end of it.
+  /// Lets time pass at once, as on a suspended machine: sleepers that became due meanwhile wake at the end.
   public func suspend(for duration: Milliseconds) {
     state.withLock { $0.trueTime = $0.trueTime + duration }
     let now = boot()
     while advanceToNext(limit: now) {}
   }
 
-  /// Time passes at once until this moment of the boot clock; sleepers that are due later stay asleep.
+  /// Lets time pass at once until a moment of the boot clock; later sleepers stay asleep.
   func move(to instant: BootInstant) { state.withLock { $0.moveTo(instant) } }
 
-  /// A person sets the wall clock; nothing else changes.
+  /// Sets the wall clock, as a person does; the other clocks do not change.
   public func setWall(_ new: Timestamp) {
     state.withLock { $0.wallOffset = new - $0.trueTime }
   }
 
-  /// The machine starts again after `duration` without power: another boot, and its clock at zero. Whoever slept was
-  /// in a process that is gone; they are woken so that they can end.
+  /// Restarts the machine after `duration` without power: a new boot id, and a boot clock at zero. Sleepers belong to
+  /// dead processes; they are woken so that their tasks end.
   public func reboot(after duration: Milliseconds = .seconds(30)) {
     let sleepers = state.withLock { state in
       state.trueTime = state.trueTime + duration
@@ -124,7 +124,4 @@ public final class VirtualClock: AgentClock {
     }
     for sleeper in sleepers { sleeper.wake.resume() }
   }
-
-  /// How many wait for a moment.
-  public var sleepers: Int { state.withLock { $0.sleepers.count } }
 }

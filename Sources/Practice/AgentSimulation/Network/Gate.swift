@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Where a request is held up until a scenario lets it go on.
+/// Holds requests back until a scenario opens it.
 public final class Gate: Sendable {
   private struct State {
     var isOpen = false
@@ -14,7 +14,7 @@ public final class Gate: Sendable {
 
   public init() {}
 
-  /// Returns when the first request stands at the gate, or has passed it.
+  /// Returns when the first request has reached the gate.
   public func reached() async {
     await withCheckedContinuation { watcher in
       let isReached = state.withLock { state in
@@ -25,7 +25,7 @@ public final class Gate: Sendable {
     }
   }
 
-  /// Lets everybody go on, now and later.
+  /// Lets all requests pass, waiting and future ones.
   public func open() {
     let held = state.withLock { state in
       state.isOpen = true
@@ -35,7 +35,7 @@ public final class Gate: Sendable {
     for one in held { one.resume() }
   }
 
-  /// Stands at the gate until it is opened or the task is cancelled.
+  /// Waits until the gate is opened or the task is cancelled.
   func pass() async {
     let (id, watchers) = state.withLock { state in
       state.ids += 1

@@ -1,22 +1,22 @@
 public import AgentModel
 public import AgentPorts
 
-/// What happens to a request on its way, beside what the provider itself was told to do.
+/// A network fault for one request, besides the faults of the provider itself.
 public enum Incident: Sendable {
-  /// The connection is never made: nothing leaves the machine.
+  /// The connection fails: nothing leaves the machine.
   case notConnected(HTTPOutcome.ConnectFailure)
-  /// TLS refuses the server.
+  /// The TLS handshake fails.
   case untrusted
-  /// The request left and never arrived.
+  /// The request left the machine and never arrived.
   case lostRequest(HTTPOutcome.LostResponse)
-  /// The provider did what it was asked; the answer is lost.
+  /// The provider processed the request; the response is lost.
   case lostAnswer(HTTPOutcome.LostResponse)
-  /// The way there takes this much longer.
+  /// The request arrives this much later.
   case delay(Milliseconds)
-  /// Held up before it arrives.
+  /// The request waits at the gate before it arrives.
   case heldBefore(Gate)
-  /// The provider has done what it was asked; the answer is held up.
+  /// The provider has processed the request; the response waits at the gate.
   case heldAfter(Gate)
-  /// Somebody else answers: a captive portal, a proxy.
+  /// Another server answers: a captive portal, a proxy.
   case intercepted(status: Int, fields: [(name: String, value: String)], body: String)
 }

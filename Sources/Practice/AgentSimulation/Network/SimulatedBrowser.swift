@@ -1,8 +1,8 @@
 public import AgentPorts
 internal import Synchronization
 
-/// Takes the place of loopback listeners and of the person's browser: an address is open while somebody listens at
-/// it, and takes one answer.
+/// Replaces loopback listeners and the person's browser: an address is open while the agent listens on it, and takes
+/// one redirect.
 public final class SimulatedBrowser: RedirectListening, URLOpening {
   private struct State {
     var opened: [String] = []
@@ -29,7 +29,7 @@ public final class SimulatedBrowser: RedirectListening, URLOpening {
     return Listener(browser: self, redirectURI: uri)
   }
 
-  /// Goes where a provider sent the browser; nil if nobody listens there.
+  /// Follows a provider's redirect; nil if the agent does not listen there.
   public func visit(_ location: String) async -> RedirectPage? {
     let mark = location.firstIndex(of: "?") ?? location.endIndex
     let uri = String(location[..<mark])
@@ -39,18 +39,18 @@ public final class SimulatedBrowser: RedirectListening, URLOpening {
     return page
   }
 
-  /// Only remembers what it was asked to show: scenarios say themselves where the person goes.
+  /// Only records the URL: scenarios decide where the person goes.
   public func open(_ url: String) { state.withLock { $0.opened.append(url) } }
 
-  /// The pages that the agent has opened for the person, in order.
+  /// The URLs that the agent has opened, in order.
   public var opened: [String] { state.withLock { $0.opened } }
 
-  /// The addresses that are open, sorted.
+  /// The open addresses, sorted.
   public var listening: [String] { state.withLock { $0.open.keys.sorted() } }
 
   fileprivate func close(_ uri: String) { state.withLock { $0.open[uri] = nil } }
 
-  /// The process that listened is gone.
+  /// Closes the listeners of a dead process.
   func closeAll() { state.withLock { $0.open = [:] } }
 
   private struct Listener: RedirectListener {

@@ -5,20 +5,20 @@ public import PracticeProvider
 internal import Secrets
 internal import Synchronization
 
-/// Carries requests to providers in memory, in virtual time, and lets go wrong what a scenario asks for.
+/// Carries requests to providers in memory and in virtual time, with the faults that a scenario plans.
 ///
-///     network.next("/token", .lostAnswer(.timedOut))     // processed, and nobody hears of it
-///     network.isOnline = false                           // no name is found
-///     network.count("/token")                            // how many requests left for it
+///     network.next("/token", .lostAnswer(.timedOut))     // processed, but the response is lost
+///     network.isOnline = false                           // no name resolves
+///     network.count("/token")                            // how many requests were sent there
 public final class SimulatedNetwork: HTTPExchange {
-  /// What was sent, in order.
+  /// A request that was sent.
   public struct Sent: Sendable, Equatable {
     public var method: String
     public var url: String
-    /// Below the host: `/token`.
+    /// The path below the host: `/token`.
     public var path: String
     public var at: BootInstant
-    /// The refresh token in the form, if it has one: which one was spent is what scenarios are about.
+    /// The refresh token in the form, if there is one: scenarios check which token was spent.
     public var refreshToken: String?
   }
 
@@ -26,7 +26,7 @@ public final class SimulatedNetwork: HTTPExchange {
     var path: String
     var host: String?
     var incident: Incident
-    /// Nil: for all that follow.
+    /// Nil: all later requests.
     var left: Int?
   }
 
@@ -34,7 +34,7 @@ public final class SimulatedNetwork: HTTPExchange {
     var providers: [PracticeProvider] = []
     var planned: [Planned] = []
     var sent: [Sent] = []
-    /// By host and path, now and at most.
+    /// Requests in flight by host and path: now, and at most.
     var currentExchange: [String: (now: Int, most: Int)] = [:]
     var latency: ClosedRange<Int64>
     var isOnline = true
@@ -43,50 +43,50 @@ public final class SimulatedNetwork: HTTPExchange {
   private let clock: VirtualClock
   private let chance: SeededEntropy
 
-  /// `latency` is the way there; the way back takes as long again.
+  /// - Parameter latency: of one way; the way back takes another.
   public init(clock: VirtualClock, seed: UInt64, latency: ClosedRange<Int64> = 5...40) {
     self.clock = clock
     chance = SeededEntropy(seed: seed)
     state = Mutex(State(latency: latency))
   }
 
-  // MARK: what a scenario says
+  // MARK: what a scenario plans
 
-  /// Reachable from now on under its issuer.
+  /// Makes a provider reachable under its issuer.
   public func attach(_ provider: PracticeProvider) { state.withLock { $0.providers.append(provider) } }
 
-  /// Milliseconds that one way takes; drawn anew for each.
+  /// Milliseconds for one way, drawn anew for each.
   public var latency: ClosedRange<Int64> {
     get { state.withLock { $0.latency } }
     set { state.withLock { $0.latency = newValue } }
   }
 
-  /// Without it no name is found.
+  /// While false, no name resolves.
   public var isOnline: Bool {
     get { state.withLock { $0.isOnline } }
     set { state.withLock { $0.isOnline = newValue } }
   }
 
-  /// The next requests to a path, of one host or of any, meet this; `times` nil: all of them from now on.
+  /// Plans a fault for the next requests to a path, of one host or of any; with `times` nil for all later ones.
   public func next(_ path: String, _ incident: Incident, host: String? = nil, times: Int? = 1) {
     state.withLock { $0.planned.append(Planned(path: path, host: host, incident: incident, left: times)) }
   }
 
   public func clearIncidents() { state.withLock { $0.planned = [] } }
 
-  /// Requests that left this machine, or would have: those that found no connection are counted too.
+  /// Requests that were sent, also those that found no connection.
   public var sent: [Sent] { state.withLock { $0.sent } }
 
   public func count(_ path: String, host: String? = nil) -> Int {
     sent.filter { $0.path == path && (host == nil || HTTPURL($0.url)?.host == host) }.count
   }
 
-  /// How many requests were on their way to a path at the same time, at most.
+  /// The highest number of requests to a path that were in flight at the same time.
   public func mostAtOnce(_ path: String, host: String) -> Int {
     state.withLock { $0.currentExchange[host + path]?.most ?? 0 }
   }
 
-  /// To this path of all hosts together.
+  /// The sum over all hosts.
   public func mostAtOnce(_ path: String) -> Int { state.withLock { $0.currentExchange[path]?.most ?? 0 } }
 
   // MARK: carrying
@@ -206,7 +206,7 @@ extension SimulatedNetwork.State {
     return incident
   }
 
-  /// By origin; where two share one, by the longest path of an issuer that is part of the request's.
+  /// The provider by origin; if several share it, the one whose issuer has the longest matching path.
   fileprivate func provider(for url: HTTPURL) -> PracticeProvider? {
     providers.compactMap { provider -> (PracticeProvider, Int)? in
       guard let issuer = HTTPURL(provider.issuer), issuer.origin == url.origin else { return nil }

@@ -1,28 +1,28 @@
 internal import Synchronization
 
-/// Whether a simulated process is alive. What a dead one still does reaches nobody: its tasks run to their end over
-/// ports that do nothing, so that a crash leaves nothing in memory behind.
+/// Whether a simulated process is alive. The tasks of a dead process run to their end over ports that do nothing, so
+/// that a crash leaves no task in memory and has no effect outside.
 final class ProcessLife: Sendable {
   private let alive = Atomic(true)
-  private let mourners = Mutex<[@Sendable () -> Void]>([])
+  private let endActions = Mutex<[@Sendable () -> Void]>([])
 
   var isAlive: Bool { alive.load(ordering: .relaxed) }
 
-  /// Ends the process at this very instruction, as far as anybody outside can tell.
+  /// Ends the process at this point, as seen from outside.
   func end() {
     guard alive.exchange(false, ordering: .relaxed) else { return }
-    let mourners = mourners.withLock { mourners in
-      defer { mourners = [] }
-      return mourners
+    let endActions = endActions.withLock { endActions in
+      defer { endActions = [] }
+      return endActions
     }
-    for mourner in mourners { mourner() }
+    for action in endActions { action() }
   }
 
-  /// Called once, at the end; at once if that has been.
+  /// Runs `action` once, at the end of the process; at once if it has ended.
   func atEnd(_ action: @escaping @Sendable () -> Void) {
-    let isOver = mourners.withLock { mourners in
+    let isOver = endActions.withLock { endActions in
       guard isAlive else { return true }
-      mourners.append(action)
+      endActions.append(action)
       return false
     }
     if isOver { action() }

@@ -1,7 +1,7 @@
 public import AgentPorts
 internal import Synchronization
 
-/// An anchor in memory, which outlives the processes that use it, and the disk that they write.
+/// A rollback anchor in memory, which outlives the processes that use it and their disk.
 public final class SimulatedAnchor: RollbackAnchor {
   private let sequences = Mutex<[[UInt8]: UInt64]>([:])
   private let failure = Mutex<KeySourceFailure?>(nil)
@@ -22,9 +22,9 @@ public final class SimulatedAnchor: RollbackAnchor {
     if let failure = failure.withLock({ $0 }) { throw failure }
   }
 
-  /// From here on it can't be asked, or, with nil, it can.
+  /// Makes every later call fail so, or, with nil, succeed.
   public func fail(_ failure: KeySourceFailure?) { self.failure.withLock { $0 = failure } }
 
-  /// As on a machine that never saw the store.
+  /// Empties the anchor, as on a machine that never saw the store.
   public func forget() { sequences.withLock { $0 = [:] } }
 }

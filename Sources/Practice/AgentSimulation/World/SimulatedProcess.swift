@@ -5,7 +5,7 @@ internal import Secrets
 internal import StorageFaults
 internal import TokenSignatures
 
-/// One life of the agent over the world's disk.
+/// One process of the agent on the world's disk.
 final class SimulatedProcess: Sendable {
   let agent: AgentService
   let life = ProcessLife()
@@ -30,7 +30,7 @@ final class SimulatedProcess: Sendable {
     let (browser, agent) = (world.browser, agent)
     life.atEnd {
       browser.closeAll()
-      // What is left of it comes to its end where nobody sees it.
+      // The tasks of the dead process end over dead ports.
       agent.shutDown()
     }
   }

@@ -1,13 +1,13 @@
 public import PracticeProvider
 internal import AgentModel
 
-/// A provider of the world, with the name under which the agent knows it.
+/// A provider of the world, and the agent's name for it.
 public struct SimulatedProvider: Sendable {
   public let name: String
   public let idp: PracticeProvider
 }
 
-/// What a scenario could not do that it must be able to.
+/// A step that every scenario needs has failed.
 public struct SceneFailed: Error, CustomStringConvertible {
   public let description: String
 }
@@ -25,7 +25,7 @@ extension SimulatedWorld {
     return client
   }
 
-  /// A provider that is reachable, and not yet known to the agent.
+  /// Adds a provider that is reachable, but unknown to the agent.
   public func makeProvider(
     _ name: String, host: String? = nil, options: PracticeOptions = PracticeOptions()
   ) -> SimulatedProvider {
@@ -38,8 +38,8 @@ extension SimulatedWorld {
     return SimulatedProvider(name: name, idp: idp)
   }
 
-  /// A provider that the agent knows. `rotation` is how it behaves, and what the agent is told of it unless `more`
-  /// (members of `provider.add`, with a comma at their front) says otherwise.
+  /// Adds a provider, also to the agent. `rotation` is the provider's behaviour and what the agent is told of it,
+  /// unless `more` (members of `provider.add`, with a leading comma) says otherwise.
   public func provider(
     _ name: String, rotation: RefreshTokenRotation = .strict, options: PracticeOptions = PracticeOptions(),
     more: String? = nil
@@ -63,7 +63,7 @@ extension SimulatedWorld {
     return provider
   }
 
-  /// A person signs in through the browser; the account's id.
+  /// Signs a user in through the browser; returns the account's id.
   @discardableResult
   public func signIn(
     _ user: String, at provider: SimulatedProvider, alias: String? = nil, again account: String? = nil

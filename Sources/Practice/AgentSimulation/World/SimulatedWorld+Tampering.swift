@@ -3,7 +3,7 @@ internal import SQLiteStore
 internal import StorageFaults
 
 extension SimulatedWorld {
-  /// Lends the store's rows while no agent runs: for damaging, moving and bringing back what is sealed in them.
+  /// Lends the store's rows while no agent runs, to damage, move and restore sealed records.
   public func tamper<Result>(_ body: (any Store) throws -> Result) throws -> Result {
     precondition(!isRunning, "the agent owns its store")
     disk.revive()

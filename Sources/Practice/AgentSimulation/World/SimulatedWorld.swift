@@ -4,8 +4,8 @@ public import AgentPorts
 public import StorageFaults
 internal import Synchronization
 
-/// A machine, a network and a person in memory, all of it from one seed: the real agent over the real store, on an
-/// executor that chooses the schedule, with clocks that jump when everybody waits.
+/// A machine, a network and a person in memory, all from one seed: the real agent over the real store, on an executor
+/// that chooses the schedule, with clocks that jump when every task waits.
 ///
 ///     let world = SimulatedWorld(seed: 7)
 ///     try world.run { world in
@@ -16,7 +16,7 @@ internal import Synchronization
 ///       let answer = await client.call("token.get", #"{"account":"work"}"#)
 ///     }
 ///
-/// `run` drives on the calling thread; everything else is called inside it, or, where it says so, between runs.
+/// `run` drives on the calling thread; all other functions are called inside it, unless they say "between runs".
 public final class SimulatedWorld: Sendable {
   public let seed: UInt64
   public let executor: SeededExecutor
@@ -29,7 +29,7 @@ public final class SimulatedWorld: Sendable {
   public let signals = SimulatedSignals()
   let commitPlan = CommitPlan()
   let protection: String
-  /// The agent's, if it asks a grant of everybody. Clients of scenes bring it.
+  /// The owner's grant, if the agent demands a grant from every caller. Clients of scenes present it.
   let ownerGrant: String?
   let locking: LockingRules
   let log: any AgentLog
@@ -40,13 +40,13 @@ public final class SimulatedWorld: Sendable {
   struct State {
     var process: SimulatedProcess?
     var processes: UInt64 = 0
-    /// How the plan for the disk ends the process.
+    /// How the fault plan of the disk ends the process.
     var plannedDeath: SimulatedDisk.Death?
     var powerWasLost = false
   }
 
-  /// `protection` is the agent's: with `passphrase` it starts locked. `onShutDown` is called when an agent begins to
-  /// end by itself, as its transport is told.
+  /// - Parameter protection: of the agent's vault; with `passphrase` it starts locked. `onShutDown` is called when an
+  ///   agent begins to shut down by itself.
   public init(
     seed: UInt64, start: Timestamp = Timestamp(year: 2030, month: 1, day: 1), protection: String = "keyFile",
     ownerGrant: String? = nil, locking: LockingRules = LockingRules(), log: any AgentLog = SilentLog(),
@@ -66,24 +66,24 @@ public final class SimulatedWorld: Sendable {
   }
 
   deinit {
-    // The store's files live in this disk; nobody may hold them when it goes.
+    // The store's files are on this disk; close them before it goes.
     state.withLock { $0.process }?.end()
     executor.runUntilIdle()
   }
 
   // MARK: driving
 
-  /// A scenario that can't go on: nobody has anything to do, or time runs on for nothing.
+  /// A scenario that cannot continue: every task waits for ever, or time passes without an end.
   public struct Stuck: Error, CustomStringConvertible {
     public let seed: UInt64
     public let description: String
   }
 
-  /// Far more than any scenario takes: more means that something runs in a circle.
+  /// Far above any scenario; more means an endless loop.
   private static let mostJobs = 20_000_000
   private static let mostJumps = 2_000_000
 
-  /// Starts the agent if none runs, and drives everything until `body` has ended. Time passes only while everybody
+  /// Starts the agent if none runs, and drives everything until `body` has ended. Time passes only while every task
   /// waits.
   @discardableResult
   public func run<Result: Sendable>(
@@ -95,7 +95,7 @@ public final class SimulatedWorld: Sendable {
     }
   }
 
-  /// As `run`, without starting an agent.
+  /// Drives a scenario without starting an agent.
   @discardableResult
   public func drive<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result) throws -> Result {
     let outcome = Mutex<Swift.Result<Result, any Error>?>(nil)
@@ -111,7 +111,7 @@ public final class SimulatedWorld: Sendable {
       executor.run { box.value.withLock { $0 != nil } }
       if let result = box.value.withLock({ $0 }) { return try result.get() }
       guard clock.advanceToNext() else {
-        throw Stuck(seed: seed, description: "seed \(seed): everybody waits and nobody sleeps")
+        throw Stuck(seed: seed, description: "seed \(seed): every task waits and none sleeps")
       }
       jumps += 1
       guard executor.jobsRun - firstJob < Self.mostJobs, jumps < Self.mostJumps else {
@@ -125,10 +125,10 @@ public final class SimulatedWorld: Sendable {
     init(_ value: consuming Value) { self.value = value }
   }
 
-  /// Between runs: everybody does what they can do without time passing.
+  /// Between runs: runs all tasks until they wait, without time passing.
   public func settle() { executor.runUntilIdle() }
 
-  /// Between runs: lets time pass, waking everybody in their order.
+  /// Between runs: lets time pass, and wakes sleepers in their order.
   public func advance(by duration: Milliseconds) {
     let end = clock.boot() + duration
     settle()
@@ -139,7 +139,7 @@ public final class SimulatedWorld: Sendable {
 
   // MARK: the agent's process
 
-  /// Starts the agent over what is on the disk. Throws as `lanyard-agent` would end.
+  /// Starts the agent on the disk. Throws where `lanyard-agent` would exit.
   public func start(acceptingOldStore: Bool = false) async throws {
     let (number, powerWasLost) = state.withLock { state in
       state.processes += 1
@@ -160,7 +160,7 @@ public final class SimulatedWorld: Sendable {
 
   public var isRunning: Bool { state.withLock { $0.process?.life.isAlive ?? false } }
 
-  /// The agent, for what no method tells. Traps if none runs.
+  /// The running agent, for state that no method returns. Traps if none runs.
   public var agent: AgentService { process.agent }
 
   var process: SimulatedProcess {
@@ -168,27 +168,27 @@ public final class SimulatedWorld: Sendable {
     return process
   }
 
-  /// The process ends at this instant, or the machine does: nobody hears of it any more. Between the jobs of a
-  /// scenario; `crash(at:)` and `failDisk` do it within the agent's own work.
+  /// Ends the process, or with it the machine, between two jobs of a scenario; `crash(at:)` and `failDisk` do it within
+  /// the agent's own work.
   public func crash(_ death: SimulatedDisk.Death = .kill) {
     process.end()
     disk.die(death)
     if case .powerLoss = death { state.withLock { $0.powerWasLost = true } }
   }
 
-  /// Plans a death before or after a commit of the store, counted from now.
+  /// Plans a crash before or after a commit of the store, counted from now.
   public func crash(at moment: CommitMoment) { commitPlan.die(moment) }
 
-  /// Plans that a commit, counted from now, fails and leaves nothing behind.
+  /// Plans that a commit, counted from now, fails without effect.
   public func failCommit(_ number: Int, with failure: StoreFailure) { commitPlan.fail(number, with: failure) }
 
-  /// Another program reads the store, so that its log can't be emptied.
+  /// Another program reads the store, so that its log cannot be emptied.
   public var logIsHeld: Bool {
     get { commitPlan.logIsHeld }
     set { commitPlan.logIsHeld = newValue }
   }
 
-  /// Commits of the store since the world began.
+  /// Commits of the store since the world was created.
   public var commits: Int { commitPlan.commits }
 
   /// Plans a fault at a disk operation, counted from now.
@@ -197,8 +197,7 @@ public final class SimulatedWorld: Sendable {
     disk.plan(fault, at: disk.operations + operation, seed: seed ^ UInt64(operation))
   }
 
-  /// A new process on the same disk, after whatever ended the last one; a living one is killed first. Plans for the
-  /// disk and the store are withdrawn.
+  /// Starts a new process on the same disk; kills a running one first. Plans for the disk and the store are dropped.
   public func restart(acceptingOldStore: Bool = false) async throws {
     if isRunning { crash() }
     commitPlan.clear()
@@ -210,6 +209,6 @@ public final class SimulatedWorld: Sendable {
     try await start(acceptingOldStore: acceptingOldStore)
   }
 
-  /// Asked after each call of the store.
+  /// Called after each call of the store.
   func diskHasKilled() -> Bool { state.withLock { $0.plannedDeath } != nil && disk.hasFaulted }
 }
