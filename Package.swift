@@ -161,7 +161,7 @@ let checks: [Target] = [
     ["SQLiteStore", "StorageFaults", "AgentPorts", "AgentModel", "CSQLite", "Secrets"]),
   tests(
     "SystemTests", in: "Adapters",
-    ["SystemAdapters", "DBus", "KeyProviders", "AgentPorts", "AgentModel", "CPlatform", "Secrets"]),
+    ["SystemAdapters", "DBus", "KeyProviders", "AgentPorts", "AgentModel", "CPlatform", "Secrets", "Threads"]),
   tests(
     "TransportTests", in: "Adapters",
     [

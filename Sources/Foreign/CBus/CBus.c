@@ -43,7 +43,7 @@ static uint64_t now(void) {
   return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_nsec / 1000;
 }
 
-// Without a timeout of ours, a bus that accepts the connection but never answers would block the first call for 25 s.
+// Without this timeout, a bus that accepts the connection but never answers would block the first call for 25 s.
 static int await_welcome(sd_bus *bus, uint64_t timeout) {
   uint64_t start = now();
   for (;;) {
