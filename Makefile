@@ -50,8 +50,10 @@ demo: build ## Build, and see Lanyard at work with a practice provider on this m
 test: lint check-schemas test-swift test-python test-cli test-integration test-fuzz test-demo ## Run every test.
 	@echo 'make test: everything passed'
 
-lint: packages ## Check the format of the Swift sources.
+lint: packages ## Check the format of the Swift sources, and what documents and code say of other files.
 	$(SWIFT) format lint --strict --parallel --recursive $(SWIFT_SOURCES)
+	.ci/check-links
+	PYTHONDONTWRITEBYTECODE=1 $(PYTHON) .ci/test_check_links.py
 
 check-schemas: build ## Check that what is generated agrees with Schemas/.
 	$(DEBUG)/lanyard-schemas check

@@ -11,7 +11,7 @@ internal import Synchronization
 /// clients doubles the time of the one that speaks. When nothing is due it sleeps without a timeout: no wake-ups while
 /// idle.
 public final class LineServer: Sendable {
-  /// Clients at one time (API.md, Wire: Limits).
+  /// Clients at one time (docs/protocol.md, Limits).
   public static let connections = 64
   /// How long open clients may take to read their last answers after `stop`.
   private static let farewell = Milliseconds.seconds(5)

@@ -7,7 +7,7 @@ internal import Synchronization
 final class Peer: ConnectionOutput {
   /// The server does not read from a client with more unread output than this, until half of it was read.
   static let readingBound = 256 << 10
-  /// Events beyond this are dropped and reported as a gap (API.md, Wire).
+  /// Events beyond this are dropped and reported as a gap (docs/protocol.md, Events).
   static let eventBound = 1 << 20
   /// What a pipe takes completely once poll(2) says that it is writable (PIPE_BUF).
   private static let pipePiece = 4096

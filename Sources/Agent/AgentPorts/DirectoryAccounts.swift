@@ -1,4 +1,5 @@
-/// Finds the account that a working directory selects: the nearest `.lanyard` file upward (API.md, account.resolve).
+/// Finds the account that a working directory selects: the nearest `.lanyard` file upward (docs/protocol.md, Account
+/// selector).
 public protocol DirectoryAccounts: Sendable {
   /// The account name in the file; nil if there is no file, or its owner or mode makes it untrusted.
   func account(for directory: String) -> String?

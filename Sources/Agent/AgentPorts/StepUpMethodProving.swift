@@ -1,7 +1,7 @@
 public import AgentModel
 public import Secrets
 
-/// A method of step-up authentication, such as a PIN (API.md, step-up).
+/// A method of step-up authentication, such as a PIN (docs/offline.md, Step-up).
 ///
 /// A correct proof yields a key: the same key each time, and only with the person's part in it. The agent compares that
 /// key with the enrolled one, and can encrypt an account's data under it. The agent itself counts attempts before they

@@ -1,6 +1,6 @@
 public import AgentModel
 
-/// Decides after each attempt how a revocation continues (RFC 7009 §2.2; DESIGN, Sign-out: Outbox).
+/// Decides after each attempt how a revocation continues (RFC 7009 §2.2; docs/sign-out.md, Outbox).
 public enum RevocationOutbox {
   /// Bounds of the pause between two attempts.
   public static let shortest = Milliseconds.seconds(30)

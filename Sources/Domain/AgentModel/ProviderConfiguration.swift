@@ -2,7 +2,7 @@
 public struct ProviderConfiguration: Hashable, Sendable {
   /// The name that requests and commands use.
   public var name: ProviderName
-  /// The issuer URL: `https`, or `http` on a loopback host (API.md, "The programs").
+  /// The issuer URL: `https`, or `http` on a loopback host (docs/protocol.md, Programs).
   public var issuer: String
   /// `client_id` (RFC 6749 §2.2).
   public var clientID: String

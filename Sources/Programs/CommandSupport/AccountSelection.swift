@@ -1,5 +1,5 @@
-/// Which account a command speaks for, and why (API.md, The programs): what was named, then `LANYARD_ACCOUNT`, then the
-/// nearest `.lanyard` file upward, then the active one.
+/// Which account a command speaks for, and why (docs/protocol.md, Programs): what was named, then `LANYARD_ACCOUNT`,
+/// then the nearest `.lanyard` file upward, then the active one.
 public struct AccountSelection: Sendable {
   /// Why.
   public enum Reason: Sendable {

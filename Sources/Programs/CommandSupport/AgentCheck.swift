@@ -2,7 +2,7 @@ internal import Glibc
 
 /// `lanyard-agent --check`: what a start would find, where no agent runs.
 public struct AgentCheck: Sendable {
-  /// As API.md names them.
+  /// docs/protocol.md, Programs.
   public var exitCode: Int32
   /// The findings, as JSON; empty where it came to none.
   public var found: [UInt8]

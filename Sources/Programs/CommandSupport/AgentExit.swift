@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// How an agent that was just started ended (API.md, The programs: exit codes of `lanyard-agent`).
+/// How an agent that was just started ended (docs/protocol.md, Programs).
 enum AgentExit {
   case usage, unsafeDirectory, storeFailure, alreadyRunning, vaultNotOpened
   case other(Int32)

@@ -1,4 +1,4 @@
-/// The exit codes of `lanyard`, fixed by the contract (API.md, The programs).
+/// The exit codes of `lanyard`, fixed by the contract (docs/protocol.md, Programs).
 public enum ExitStatus: Int32, Sendable {
   case success = 0
   case other = 1

@@ -17,7 +17,7 @@ internal import UnixTransport
 struct LanyardAgent {
   static let version = "1.0.0"
 
-  /// sysexits(3), as API.md names them.
+  /// sysexits(3); docs/protocol.md, Programs.
   enum Exit: Int32 {
     case done = 0, usage = 64, cannotCreate = 73, storeFailed = 74, alreadyRunning = 75, vaultClosed = 76
   }

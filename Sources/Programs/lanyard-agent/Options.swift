@@ -3,7 +3,7 @@ internal import AgentModel
 internal import AgentPorts
 internal import Glibc
 
-/// What the command line and the environment say (API.md, The programs).
+/// What the command line and the environment say (docs/protocol.md, Programs).
 struct Options {
   enum Transport {
     case stdio
@@ -18,7 +18,7 @@ struct Options {
   var logLevel = LogLevel.notice
   /// Nil for the one that the machine has.
   var pinentry: String?
-  /// Everybody must bring a grant (DESIGN, Callers).
+  /// Everybody must bring a grant (docs/callers.md, Grants).
   var strictGrants = false
   /// Where the witness of how far the store has come stands, outside the state; nil where there is no place for it.
   var anchorDirectory: String?

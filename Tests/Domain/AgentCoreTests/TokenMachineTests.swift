@@ -2,7 +2,7 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// The sentences of DESIGN, "Tokens", one by one.
+/// The rules of docs/tokens.md, one by one.
 @Suite struct TokenMachineTests {
   // MARK: freshness
 

@@ -3,7 +3,7 @@ import AgentSimulation
 import Testing
 
 /// A hard sign-out while somebody reads the store: what is erased is gone for everybody, and its last trace as soon as
-/// the reader is (DESIGN, Sign-out).
+/// the reader is (docs/sign-out.md, Modes).
 @Suite struct ErasureTests {
   private func leave(_ scene: Scene) async throws -> SimulatedAnswer {
     let client = try scene.world.client()

@@ -5,7 +5,7 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// Several ways to the root key, and another root key (DESIGN, Partitions and storage: key slots).
+/// Several ways to the root key, and another root key (docs/storage.md, Key slots).
 @Suite struct KeySlotTests {
   private static let words = #""passphrase":"correct horse""#
 

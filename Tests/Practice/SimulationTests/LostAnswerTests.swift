@@ -4,7 +4,7 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// Requests whose answer never comes, and connections that are never made (DESIGN, Tokens: Unknown outcome): the rules
+/// Requests whose answer never comes, and connections that are never made (docs/tokens.md, Unknown outcome): the rules
 /// one by one; the whole story, in many seeds, is in `UnknownOutcomeScenarios` and `NetworkScenarios`.
 @Suite struct LostAnswerTests {
   @Test func graceReplaysOnceAndNoMore() throws {

@@ -5,7 +5,7 @@ import LoopbackHTTP
 import PracticeProvider
 import Testing
 
-/// What providers say, and what is made of it (DESIGN, Tokens: "Failures are classified…"); more of it, in many seeds,
+/// What providers say, and what is made of it (docs/tokens.md, Failures); more of it, in many seeds,
 /// stands in `RefusalScenarios` and `AnswerScenarios`.
 @Suite struct ProviderAnswerTests {
   /// Meets `fault` at the refresh of an expired token.

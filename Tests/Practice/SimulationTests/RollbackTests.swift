@@ -5,7 +5,7 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// An old copy of the whole store is put back (DESIGN, Partitions and storage: the anchor).
+/// An old copy of the whole store is put back (docs/storage.md, Anchors).
 @Suite struct RollbackTests {
   /// Alice is signed in, the disk is copied, `meanwhile` happens, and the copy is put back.
   private static func putBack(

@@ -5,7 +5,7 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// Signing out, and what becomes of the token (DESIGN, Sign-out).
+/// Signing out, and what becomes of the token (docs/sign-out.md, Modes).
 @Suite struct SignOutTests {
   static let modes = ["soft", "hard", "offline"]
 

@@ -1,6 +1,6 @@
 """An agent that answers from a script: what the CLI makes of answers and errors, without a real agent behind them.
 
-It speaks the contract of design/API.md: JSON-RPC 2.0, one value a line, over a unix socket. Each method answers from
+It speaks the protocol (docs/protocol.md): JSON-RPC 2.0, one value a line, over a unix socket. Each method answers from
 `answers`: a dict (the result), an Error, or a function of the params and the connection that returns or raises either.
 """
 

@@ -92,7 +92,7 @@ class TokenTests(Person):
 
 
 class FailureTests(Person):
-    """API.md, Errors and the exit codes: each means one thing to a script."""
+    """docs/protocol.md, Programs: each exit status means one thing to a script."""
 
     CODES = {
         3: [(1002, "shuttingDown"), (1005, "unsupportedProtocol")],

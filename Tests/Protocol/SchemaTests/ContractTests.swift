@@ -1,9 +1,9 @@
 import SchemaKit
 import Testing
 
-/// API.md and `Schemas/` say the same.
+/// `Schemas/` has the methods that the contract promises, with their members.
 struct ContractTests {
-  /// The rows of API.md, "Methods": `?` optional, `!` secret.
+  /// Method, params and result, written down a second time: `?` optional, `!` secret.
   private static let rows = """
     rpc.discover
     agent.hello client protocol? grant?!

@@ -1,7 +1,8 @@
 import SchemaKit
 import Testing
 
-/// `policy.schema.json` takes the documents of DESIGN.md, and nothing that nobody would keep.
+/// `policy.schema.json` takes the documented examples (docs/offline.md, Policy), and refuses what the engine would not
+/// keep.
 struct PolicyTests {
   /// The example of the design: viewing 7 days offline, notes 48 hours with a PIN, completing only online.
   static let fieldService = """

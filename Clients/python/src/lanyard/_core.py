@@ -19,7 +19,7 @@ MAXIMUM_ANSWER_BYTES = 64 << 20
 REQUESTS_IN_FLIGHT = 128
 LINE_BYTES = 64 << 10
 BODY_LINE_BYTES = 1 << 20
-"""The agent's default limits (API.md, "Wire"), until its answer to `agent.hello` names its `limits`."""
+"""The agent's default limits (docs/protocol.md, Limits), until its answer to `agent.hello` names its `limits`."""
 
 _BODY_METHODS = ("request.send", "operation.enqueue", "secret.put")
 

@@ -1,7 +1,7 @@
 """The errors: one subclass of `LanyardError` a name.
 
-The classes of the contract's errors (API.md, "Errors") are generated into `_generated.py`. This module holds their
-base, the five errors of JSON-RPC 2.0, and the failures of the client itself.
+The classes of the contract's errors (docs/protocol.md, Errors) are generated into `_generated.py`. This module holds
+their base, the five errors of JSON-RPC 2.0, and the failures of the client itself.
 """
 
 from __future__ import annotations

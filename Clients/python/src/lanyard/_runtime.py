@@ -4,7 +4,7 @@
 `PROTOCOL` (the version for `agent.hello`), `ERRORS`, `Methods`, `AsyncMethods`, `AgentHelloResult` and
 `EventNotification`; `__all__` lists `ERRORS` and every error, enumeration and type, sorted. Part by part:
 
-1. Errors. A class a row of API.md's error table, named as the row with a capital first letter; `ERRORS` maps codes
+1. Errors. A class for each row of Schemas/errors.json, named so with a capital first letter; `ERRORS` maps codes
    to classes.
 
        class AgentLocked(LanyardError):

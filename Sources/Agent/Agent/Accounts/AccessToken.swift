@@ -15,10 +15,10 @@ struct AccessToken: Sendable {
   var lead: Milliseconds
   /// Of the grant, when it was issued.
   var generation: UInt64
-  /// When the request for it left: its life is counted from then (DESIGN, Tokens).
+  /// When the request for it left: its life is counted from then (docs/tokens.md, Health and freshness).
   var sentAt: BootInstant
   var bootID: String
-  /// What `sentAt` is after a reboot, in trusted time (DESIGN, Time).
+  /// What `sentAt` is after a reboot, in trusted time (docs/offline.md, Time).
   var sentAtTime: Timestamp
 
   /// `expires_in` is only recommended (RFC 6749 §5.1). A wrong guess costs one 401, which the client reports.
@@ -55,8 +55,8 @@ struct AccessToken: Sendable {
   }
 }
 
-/// The access tokens of an account whose provider is marked `persistAccessTokens` (DESIGN, Tokens): all others live in
-/// memory only. Sealed under the account's token key, gone with its sign-out.
+/// The access tokens of an account whose provider is marked `persistAccessTokens` (docs/tokens.md, Scopes and
+/// audiences): all others live in memory only. Sealed under the account's token key, gone with its sign-out.
 struct AccessTokens: Sendable {
   var all: [AccessToken]
 

@@ -4,7 +4,7 @@ internal import AgentPorts
 internal import AgentProtocol
 internal import Secrets
 
-/// One refresh, in the journal's order: intent, send once, stage, validate, commit, answer (DESIGN, Tokens).
+/// One refresh, in the journal's order: intent, send once, stage, validate, commit, answer (docs/tokens.md, Journal).
 ///
 /// After each await the world may have changed: the attempt is looked up again, and a stale one changes nothing.
 extension Account {

@@ -2,8 +2,8 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 
-/// Tokens that are in use are renewed before anybody has to wait for it (DESIGN, Tokens): one look ahead an account,
-/// and none for an account that nobody uses.
+/// Tokens that are in use are renewed before anybody has to wait for it (docs/tokens.md, Health and freshness): one
+/// look ahead an account, and none for an account that nobody uses.
 extension Account {
   /// A look that comes this much later than planned comes after the machine slept.
   static let overslept = Milliseconds.seconds(5)

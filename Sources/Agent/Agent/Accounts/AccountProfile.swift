@@ -19,7 +19,7 @@ struct AccountProfile: Sendable, Hashable {
   var displayName: String?
   var email: String?
   var signInStatus: SignInStatus
-  /// A proof of presence is enrolled, which keeps the data sealed after a soft sign-out (DESIGN, Sign-out).
+  /// A proof of presence is enrolled, which keeps the data sealed after a soft sign-out (docs/sign-out.md, Modes).
   var hasStepUp = false
   /// As the grant was last known: lists need no grant to be opened.
   var health: TokenMachine.Health

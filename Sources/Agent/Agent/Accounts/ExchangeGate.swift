@@ -3,7 +3,7 @@ internal import AgentModel
 internal import AgentPorts
 internal import Synchronization
 
-/// Where exchanges stand in line before anything of them is written or sent (DESIGN, Tokens: "Wake and reconnect").
+/// Where exchanges stand in line before anything of them is written or sent (docs/tokens.md, Reconnect).
 /// The queue decides; this wakes whoever may go.
 final class ExchangeGate: Sendable {
   typealias Ticket = ExchangeQueue.Ticket

@@ -2,7 +2,7 @@ internal import AgentModel
 internal import JSONRPC
 internal import Secrets
 
-/// What is durable before a refresh token leaves this machine (DESIGN, Tokens: Journal, 1).
+/// What is durable before a refresh token leaves this machine (docs/tokens.md, Journal).
 struct ExchangeIntent: Sendable, Hashable {
   var attempt: UInt64
   var epoch: UInt64

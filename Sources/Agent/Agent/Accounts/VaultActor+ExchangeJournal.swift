@@ -4,7 +4,7 @@ internal import AgentPorts
 internal import AgentProtocol
 internal import Secrets
 
-/// The journal of refreshes on the disk (DESIGN, Tokens: Journal). Each call is one durable transaction.
+/// The journal of refreshes on the disk (docs/tokens.md, Journal). Each call is one durable transaction.
 extension VaultActor {
   struct LoadedGrant: Sendable {
     var grant: GrantRecord

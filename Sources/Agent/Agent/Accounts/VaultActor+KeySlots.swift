@@ -3,7 +3,7 @@ internal import AgentPorts
 internal import AgentProtocol
 internal import Secrets
 
-/// The ways to the root key (DESIGN, Partitions and storage): several at once, each by itself enough, never none.
+/// The ways to the root key (docs/storage.md, Key slots): several at once, each by itself enough, never none.
 extension VaultActor {
   struct KeySlot: Sendable {
     var number: Int

@@ -4,7 +4,7 @@ internal import AgentPorts
 internal import AgentProtocol
 internal import Secrets
 
-/// A store that is older than its anchor (DESIGN, Partitions and storage), where the person says that there is no other.
+/// A store that is older than its anchor (docs/storage.md, Anchors), where the person says that there is no other.
 extension VaultActor {
   /// Everybody is signed out as by a soft sign-out, and no token of the copy is sent anywhere, not even to be revoked:
   /// to a provider that rotates them each is one that was spent already, and would end what came after it.

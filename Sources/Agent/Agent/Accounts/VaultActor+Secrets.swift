@@ -5,7 +5,7 @@ internal import JSONRPC
 internal import Secrets
 
 /// What client programs keep with an account: sealed under its data key, kept by a soft sign-out and unreadable then,
-/// gone with a hard one (DESIGN, Sign-out).
+/// gone with a hard one (docs/sign-out.md, Modes).
 ///
 /// The names stand in one record of their own, so that listing them opens no value; a value's row is found by a keyed
 /// digest, so that the file tells neither names nor which of them is which.

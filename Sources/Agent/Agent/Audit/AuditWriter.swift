@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Writes down what was decided before it is answered (DESIGN, Callers: if it can't be written, the call fails).
+/// Writes down what was decided before it is answered (docs/storage.md, Audit).
 ///
 /// Decisions that come while a commit is under way share the next one: as many as ask at once cost one write to the
 /// disk, and each waits for its own.

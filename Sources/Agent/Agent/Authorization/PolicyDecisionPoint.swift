@@ -4,7 +4,7 @@ internal import AgentPorts
 internal import AgentProtocol
 internal import JSONRPC
 
-/// Answers what an account may do (DESIGN, Offline authorization).
+/// Answers what an account may do (docs/offline.md, Decisions).
 struct PolicyDecisionPoint: Sendable {
   let accounts: AccountDirectory
   let shelf: PolicyCache

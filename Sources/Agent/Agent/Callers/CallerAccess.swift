@@ -3,8 +3,8 @@ internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
 
-/// What a connection may do now (DESIGN, Callers). Every request goes by here before its handler runs, and its answer
-/// goes by here again.
+/// What a connection may do now (docs/callers.md, Grants). Every request goes by here before its handler runs, and its
+/// answer goes by here again.
 ///
 /// - C2: a connection's standing only ever gets narrower, but for the first grant where everybody must bring one. What
 ///   was refused stays refused until it closes.

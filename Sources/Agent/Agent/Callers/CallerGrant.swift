@@ -5,8 +5,8 @@ internal import AgentProtocol
 internal import JSONRPC
 internal import Secrets
 
-/// What the person lets a program do: its methods, its accounts, and until when (DESIGN, Callers). The secret that opens
-/// it is known to that program alone; kept is its hash.
+/// What the person lets a program do: its methods, its accounts, and until when (docs/callers.md, Grants). The secret
+/// that opens it is known to that program alone; kept is its hash.
 struct CallerGrant: Sendable {
   var id: [UInt8]
   /// SHA-256 of the secret. It has 256 random bits, so that nothing slower is needed.

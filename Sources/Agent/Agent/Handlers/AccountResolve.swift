@@ -2,7 +2,7 @@ internal import AgentPorts
 internal import AgentModel
 internal import AgentProtocol
 
-/// Says which account a program should use, and why (API.md, account.resolve): what was named wins, then the
+/// Says which account a program should use, and why (docs/protocol.md, Account selector): what was named wins, then the
 /// directory, then the issuer, then the active one.
 enum AccountResolveHandler: MethodHandler {
   typealias Method = AccountResolve

@@ -4,7 +4,7 @@ internal import AgentPorts
 internal import AgentProtocol
 internal import Secrets
 
-/// What the person may do, as the provider told it last (DESIGN, Offline authorization).
+/// What the person may do, as the provider told it last (docs/offline.md, Snapshots).
 ///
 /// Tokens tell it with the exchange that brings them. What stands elsewhere, at userinfo or at the entitlements'
 /// address, is asked for afterwards, in the background: no token waits for it, and no refresh fails by it. One question

@@ -4,7 +4,7 @@ internal import JSONRPC
 internal import Secrets
 
 /// The snapshot as it is kept: under the account's data key, so that a soft sign-out leaves it sealed, and a hard one
-/// takes it along (DESIGN, Sign-out).
+/// takes it along (docs/sign-out.md, Modes).
 extension RightsMemory {
   var record: Secret {
     RecordCoding.write { writer in

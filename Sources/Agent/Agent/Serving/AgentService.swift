@@ -154,7 +154,7 @@ public final class AgentService: ConversationHost {
     resumeWork()
     environment.signals.start { [weak self] in self?.happened($0) }
     await background.run()
-    // Before the machine goes down: how long it ran counts in every window (DESIGN, Time).
+    // Before the machine goes down: how long it ran counts in every window (docs/offline.md, Time).
     await vault.rememberTime()
     await vault.closeStore()
   }

@@ -401,7 +401,7 @@ public final class Connection: Conversation, @unchecked Sendable {
     var account: AccountID
   }
 
-  /// `minimumLifetimeSeconds` when it is not given (API.md).
+  /// `minimumLifetimeSeconds` when it is not given (`Schemas/types/tokenRequest.json`).
   static let standardMinimumLifetime = Milliseconds.seconds(60)
 
   // MARK: the fixed refusals

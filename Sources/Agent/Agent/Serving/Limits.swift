@@ -1,4 +1,4 @@
-/// The bounds of the wire, told by `agent.hello` (API.md, Wire).
+/// The bounds of the wire, told by `agent.hello` (docs/protocol.md, Limits).
 enum Limits {
   /// A line. Requests are small; 64 KiB is what one read takes.
   static let lineBytes = 64 << 10

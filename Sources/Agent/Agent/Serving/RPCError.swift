@@ -3,7 +3,7 @@ internal import AgentPorts
 internal import AgentProtocol
 internal import JSONRPC
 
-/// An error of the contract (API.md, Errors). It carries no input and no secret: its words are ours.
+/// An error of the contract (docs/protocol.md, Errors). It carries no input and no secret: its words are ours.
 struct RPCError: Error, Sendable {
   /// Facts of one error beyond the common ones.
   enum Detail: Sendable {

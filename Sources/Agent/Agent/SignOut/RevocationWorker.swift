@@ -77,7 +77,7 @@ actor RevocationWorker {
     for caller in waiting.removeValue(forKey: id) ?? [] { caller.resume() }
   }
 
-  /// A person waits in front of the browser (DESIGN, Sign-out: Outbox).
+  /// A person waits in front of the browser (docs/sign-out.md, Outbox).
   static let drainSeconds = 5
 
   /// Tries one entry. The result says what is known of the token now.
@@ -153,7 +153,8 @@ actor RevocationWorker {
       about: await dependencies.vault.account(of: entry))
   }
 
-  /// Trusted time: a wall clock that is set a year ahead must not end the patience with a provider (DESIGN, Time).
+  /// Trusted time: a wall clock that is set a year ahead must not end the patience with a provider (docs/offline.md,
+  /// Time).
   private func now(for entry: OutboxEntry) -> Timestamp { dependencies.time.now(for: entry.provider) }
 
   /// A person gives up.

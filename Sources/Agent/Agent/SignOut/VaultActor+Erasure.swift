@@ -4,7 +4,7 @@ internal import JSONRPC
 internal import Secrets
 
 /// What was erased is gone from the tables at once, and from the log when that could be emptied: a reader that is in the
-/// middle of it prevents that (DESIGN, Sign-out: "wipe pending"). What is outstanding is durable with the erasure.
+/// middle of it prevents that (docs/sign-out.md, Modes). What is outstanding is durable with the erasure.
 extension VaultActor {
   /// For the transaction that erases: whose traces must still be wiped.
   func wipePending(for id: AccountID?) -> VaultChange {

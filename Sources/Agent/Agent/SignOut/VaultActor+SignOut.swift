@@ -4,7 +4,7 @@ internal import AgentPorts
 internal import AgentProtocol
 internal import Secrets
 
-/// Signing out on the disk (DESIGN, Sign-out: Order): one transaction, before which the account is signed in, and
+/// Signing out on the disk (docs/sign-out.md, Order): one transaction, before which the account is signed in, and
 /// after which it is signed out and its token is either dead or in the outbox.
 extension VaultActor {
   struct SignedOut: Sendable {

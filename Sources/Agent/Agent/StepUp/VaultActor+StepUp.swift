@@ -4,8 +4,8 @@ internal import AgentPorts
 internal import AgentProtocol
 internal import Secrets
 
-/// How the person of an account proves to be there, on the disk (DESIGN, Step-up). Each call is one durable transaction;
-/// what a proof costs to judge is spent elsewhere (`StepUpCoordinator`), so that nobody waits here for it.
+/// How the person of an account proves to be there, on the disk (docs/offline.md, Step-up). Each call is one durable
+/// transaction; what a proof costs to judge is spent elsewhere (`StepUpCoordinator`), so that nobody waits here for it.
 extension VaultActor {
   // MARK: questions
 

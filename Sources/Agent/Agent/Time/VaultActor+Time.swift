@@ -4,7 +4,7 @@ internal import AgentPorts
 internal import JSONRPC
 internal import Secrets
 
-/// The sealed high-water mark (DESIGN, Time). It rides on transactions that are made anyway.
+/// The sealed high-water mark (docs/offline.md, Time). It rides on transactions that are made anyway.
 extension VaultActor {
   /// Beside every change of an account, so that what was confirmed is never later than what is remembered of the time.
   var timeRecord: [VaultChange] {

@@ -1,7 +1,7 @@
 internal import AgentPorts
 internal import Secrets
 
-/// Wraps the root key for one holder of a key, and finds it again (DESIGN, Partitions and storage).
+/// Wraps the root key for one holder of a key, and finds it again (docs/storage.md, Key slots).
 ///
 /// There are two wrappings. The usual one is made while the holder's key is at hand. When the root key is rotated, the
 /// holders of other slots are not there: for them it goes into a box that only their key opens (`BoxKey`), and is

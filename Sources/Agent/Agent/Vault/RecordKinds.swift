@@ -10,7 +10,7 @@ extension RecordKind {
   static let profile = RecordKind(rawValue: 3)
   /// The refresh token and the grant's health.
   static let grant = RecordKind(rawValue: 4)
-  /// Written before a refresh token is sent (DESIGN, Tokens: Journal, 1).
+  /// Written before a refresh token is sent (docs/tokens.md, Journal).
   static let intent = RecordKind(rawValue: 5)
   /// The provider's raw answer, before anything in it is judged (Journal, 3).
   static let staged = RecordKind(rawValue: 6)
@@ -23,7 +23,8 @@ extension RecordKind {
   static let clientSecretNames = RecordKind(rawValue: 10)
   /// What the person may do, as the provider told it last.
   static let snapshot = RecordKind(rawValue: 12)
-  /// What a PIN is checked against, how often it may still be tried, and the data key under it (DESIGN, Step-up).
+  /// What a PIN is checked against, how often it may still be tried, and the data key under it (docs/offline.md,
+  /// Step-up).
   static let stepUp = RecordKind(rawValue: 11)
   /// A configured provider, its secret and what it says of itself.
   static let provider = RecordKind(rawValue: 16)
@@ -35,7 +36,7 @@ extension RecordKind {
   static let erasure = RecordKind(rawValue: 20)
   /// A policy document, as it was written.
   static let policy = RecordKind(rawValue: 21)
-  /// What the person lets a program do (DESIGN, Callers); its secret is not there.
+  /// What the person lets a program do (docs/callers.md, Grants); its secret is not there.
   static let callerGrant = RecordKind(rawValue: 27)
   /// Where the audit log begins and ends.
   static let auditChain = RecordKind(rawValue: 22)
@@ -58,7 +59,7 @@ extension RecordKind {
   static let keptData = RecordKind(rawValue: 29)
   /// What a backup says of itself.
   static let backup = RecordKind(rawValue: 33)
-  /// What time it was last (DESIGN, Time): the sealed high-water mark.
+  /// What time it was last (docs/offline.md, Time): the sealed high-water mark.
   static let trustedTime = RecordKind(rawValue: 19)
 
   /// Whether an old copy of the store must not bring back what this record was.

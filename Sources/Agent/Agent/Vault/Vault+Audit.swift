@@ -4,7 +4,7 @@ internal import AgentPorts
 internal import JSONRPC
 internal import Secrets
 
-/// The audit log (DESIGN, Callers): sealed entries in a chain, and the chain's ends in a sealed record.
+/// The audit log (docs/storage.md, Audit): sealed entries in a chain, and the chain's ends in a sealed record.
 extension Vault {
   /// Appends the entries to a batch, and takes the oldest away where the log is full. The chain as it is if the batch
   /// lands.

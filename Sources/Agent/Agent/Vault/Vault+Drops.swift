@@ -2,7 +2,7 @@ internal import AgentPorts
 internal import JSONRPC
 internal import Secrets
 
-/// What comes while the vault is locked (DESIGN, Tokens: no answer is ever lost): dropped through a slit that opens
+/// What comes while the vault is locked (docs/storage.md, Locking): dropped through a slit that opens
 /// nothing, found when the vault is opened.
 ///
 /// Drops stand in a partition of their own, which has no head: nobody can write one while the vault is locked. What

@@ -1,7 +1,7 @@
 internal import AgentPorts
 internal import Secrets
 
-/// Another root key (DESIGN, Partitions and storage: key slots, epoch e). Begun in one transaction, after which the
+/// Another root key (docs/storage.md, Rotation). Begun in one transaction, after which the
 /// slots give the new key and the old one is kept sealed under it; then one partition after the other is sealed again,
 /// each in one transaction, while everybody is served; ended when none is left. A death anywhere in between is followed
 /// by the rest.

@@ -1,7 +1,7 @@
 internal import AgentPorts
 internal import Secrets
 
-/// What is derived from one root key (DESIGN, Partitions and storage).
+/// What is derived from one root key (docs/storage.md, Key hierarchy).
 struct VaultKeys {
   let root: SealingKey
   let epoch: UInt32

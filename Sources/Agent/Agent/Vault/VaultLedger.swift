@@ -2,7 +2,7 @@ internal import AgentPorts
 internal import Secrets
 
 /// How far the store has come: the generation of every partition's head, and a count of the changes that an old copy
-/// must not undo (DESIGN, Partitions and storage). Sealed with the vault's own records.
+/// must not undo (docs/storage.md, Heads and ledger). Sealed with the vault's own records.
 ///
 /// A head tells of a row that was put back, not of a whole partition that was: whoever puts back all rows of an account
 /// puts back its head. The ledger tells that, and the count, held against the anchor outside the store, tells whether

@@ -1,4 +1,5 @@
-/// The bounds of the audit log, stored encrypted, so that truncation at either end is detected (DESIGN, Callers).
+/// The bounds of the audit log, stored encrypted, so that truncation at either end is detected (docs/storage.md,
+/// Audit).
 ///
 /// An entry's link is a keyed digest over the previous link, the entry's number and its encrypted bytes. Without the
 /// key, an entry can't be edited, moved, inserted or removed without breaking a link.

@@ -1,6 +1,6 @@
 public import AgentModel
 
-/// The methods and accounts that a restricted caller may use (DESIGN, Callers).
+/// The methods and accounts that a restricted caller may use (docs/callers.md, Grants).
 ///
 /// - C1: `a.narrowed(by: b)` is the intersection of `a` and `b`: narrowing never adds a method or an account.
 public struct Permission: Hashable, Sendable {

@@ -30,7 +30,7 @@ public struct TokenEndpointRefusal: Hashable, Sendable {
   }
 }
 
-/// Why an exchange brought no token, which decides what happens next (DESIGN, Tokens: "Failures are classified…").
+/// Why an exchange brought no token, which decides what happens next (docs/tokens.md, Failures).
 public enum ExchangeFailure: Hashable, Sendable {
   /// No connection was made, so the refresh token was not used.
   case offline(String)

@@ -1,6 +1,6 @@
 public import AgentModel
 
-/// A person's roles, scopes and entitlements as the provider last reported them (DESIGN, Offline authorization).
+/// A person's roles, scopes and entitlements as the provider last reported them (docs/offline.md, Decisions).
 ///
 /// A decision from a snapshot states the snapshot's age and grants no more than the snapshot does.
 public struct AuthorizationSnapshot: Hashable, Sendable {

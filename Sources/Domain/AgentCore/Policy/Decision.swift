@@ -4,7 +4,7 @@ public import AgentModel
 public struct Decision: Hashable, Sendable {
   public enum Effect: String, Hashable, Sendable, CaseIterable { case allow, deny, readOnly }
 
-  /// The reasons of the contract (API.md, A decision).
+  /// The reasons of the contract (docs/offline.md, Decisions).
   public enum Reason: String, Hashable, Sendable, CaseIterable {
     case allowed, unknownCapability, accountLocked, signedOut, reauthenticationRequired, neverAuthenticated,
       clockSuspect, snapshotMissing, snapshotTooOld, missingRole, missingScope, missingEntitlement, forbidden,

@@ -1,7 +1,7 @@
 internal import AgentModel
 public import JSONRPC
 
-/// Strict parsing: an unknown member is a problem (DESIGN, Offline authorization: unknown members are refused).
+/// Strict parsing: an unknown member is a problem (docs/offline.md, Policy).
 extension PolicyDocument {
   static let mostTiers = 64
   static let mostCapabilities = 1024

@@ -1,6 +1,6 @@
 public import AgentModel
 
-/// A parsed authorization policy: `Schemas/policy.schema.json` with tiers resolved (DESIGN, Offline authorization). A
+/// A parsed authorization policy: `Schemas/policy.schema.json` with tiers resolved (docs/offline.md, Policy). A
 /// decision therefore reads a single `Capability`.
 public struct PolicyDocument: Hashable, Sendable {
   public let name: String
@@ -38,7 +38,7 @@ public struct Capability: Hashable, Sendable {
   /// The effect on a capability while the wall clock is suspect.
   public enum SuspectClockRule: String, Hashable, Sendable, CaseIterable {
     case deny
-    /// Allowed: ages are measured on trusted time, so windows never lengthen (DESIGN, Time).
+    /// Allowed: ages are measured on trusted time, so windows never lengthen (docs/offline.md, Time).
     case shrink
   }
 

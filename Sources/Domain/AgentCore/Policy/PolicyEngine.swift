@@ -94,7 +94,7 @@ private struct Evaluation {
   }
 
   private mutating func checkClock(_ rule: Capability) {
-    // `shrink` needs no check: all ages in `facts` are measured on trusted time (DESIGN, Time).
+    // `shrink` needs no check: all ages in `facts` are measured on trusted time (docs/offline.md, Time).
     if facts.clock == .suspect && rule.onClockSuspect == .deny { fail(.clock, .clockSuspect) }
   }
 

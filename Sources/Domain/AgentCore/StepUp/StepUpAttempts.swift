@@ -1,6 +1,6 @@
 public import AgentModel
 
-/// Counts the attempts at a PIN and decides when the next one is allowed (DESIGN, Step-up).
+/// Counts the attempts at a PIN and decides when the next one is allowed (docs/offline.md, Step-up).
 ///
 /// An attempt is counted durably before it is judged, so that a kill, a full disk or a concurrent caller can't undo the
 /// count. A correct attempt removes only itself from the count.
@@ -11,7 +11,7 @@ public import AgentModel
 /// - P3: pauses are measured on the boot clock. After a reboot the full pause starts again, since the time that the
 ///   machine was off is unknown; the wall clock is never used.
 public struct StepUpAttempts: Hashable, Sendable {
-  /// Number of wrong attempts after which a PIN is destroyed (API.md).
+  /// Number of wrong attempts after which a PIN is destroyed (docs/offline.md, Step-up).
   public static let maximum = 10
   /// Consecutive wrong attempts without a pause: people mistype.
   public static let withoutPause = 3

@@ -50,9 +50,9 @@ public struct ProviderTime: Hashable, Sendable {
 /// Trusted time for one provider's accounts. With a server's time from this boot, it follows the boot clock; otherwise
 /// it follows the stored time, advanced by the larger of wall clock and boot clock progress.
 struct Timeline: Hashable, Sendable {
-  /// How far an accurate wall clock may be behind trusted time (DESIGN, Time).
+  /// How far an accurate wall clock may be behind trusted time (docs/offline.md, Time).
   static let tolerance = Milliseconds.seconds(120)
-  /// Number of latest samples; the one with the shortest round trip counts (DESIGN, Time).
+  /// Number of latest samples; the one with the shortest round trip counts (docs/offline.md, Time).
   static let samplesKept = 8
 
   /// The high-water mark of trusted time, reached at `markedAt`. It advances with the boot clock.

@@ -24,7 +24,7 @@ public struct TrustedInstant: Hashable, Sendable {
   }
 }
 
-/// Trusted time, independent of changes to the machine's wall clock (DESIGN, Time).
+/// Trusted time, independent of changes to the machine's wall clock (docs/offline.md, Time).
 ///
 /// Each provider has its own timeline, which applies to its own accounts only. A provider with a wrong clock changes
 /// the windows of its accounts, which it could also do by confirming them; it can't change those of another provider. A

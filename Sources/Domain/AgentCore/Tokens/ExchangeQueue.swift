@@ -1,7 +1,7 @@
 public import AgentModel
 
 /// Whose exchange may go, and who stands in line: at most two an issuer and four in all, and whoever is waited for
-/// comes first (DESIGN, Tokens: "Wake and reconnect"). A pure value; tickets are the caller's.
+/// comes first (docs/tokens.md, Reconnect). A pure value; tickets are the caller's.
 ///
 /// A provider that hangs must not stop the others: an exchange that takes longer than `patience` no longer counts
 /// against the four, and still counts against its issuer's two.

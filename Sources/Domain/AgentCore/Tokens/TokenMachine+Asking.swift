@@ -71,7 +71,7 @@ extension TokenMachine {
     return []
   }
 
-  /// The timer runs only for what was asked for within this time (DESIGN, Tokens).
+  /// The timer runs only for what was asked for within this time (docs/tokens.md, Health and freshness).
   public static let lately = Milliseconds.seconds(1800)
 
   private func renewal(of key: TokenKey, at now: BootInstant) -> BootInstant? {

@@ -2,11 +2,12 @@ public import AgentModel
 
 /// What stands against an exchange, and how one begins.
 extension TokenMachine {
-  /// A new token that is rejected within this time opens a breaker for its audience (DESIGN, Tokens).
+  /// A new token that is rejected within this time opens a breaker for its audience (docs/tokens.md, Health and
+  /// freshness).
   public static let breakerWindow = Milliseconds.seconds(60)
 
   /// I5: whoever forces an exchange of a grant that the provider refused reaches it no more often than this. A real
-  /// server's `invalid_grant` may be its mistake, so the token is marked and not deleted (DESIGN, Tokens).
+  /// server's `invalid_grant` may be its mistake, so the token is marked and not deleted (docs/tokens.md, Failures).
   public static let recheckWhenForced = Milliseconds.seconds(120)
 
   /// An account that was disabled, or a client that was misconfigured, may be mended where nobody tells us: who only

@@ -1,5 +1,5 @@
-/// A golden transcript: a readable script of what clients send and what the agent answers (API.md, Golden
-/// transcripts; the whole format stands in Tests/Transcripts/README.md).
+/// A golden transcript: a readable script of what clients send and what the agent answers
+/// (Tests/Transcripts/README.md).
 public struct Transcript: Sendable {
   /// The transcript's name: its path below the folder of transcripts.
   public var name: String

@@ -2,7 +2,7 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// What may be done when (DESIGN, Offline authorization), check by check.
+/// What may be done when (docs/offline.md, Decisions), check by check.
 @Suite struct PolicyEngineTests {
   private func decide(
     _ rule: String, _ facts: PolicyFacts = .technician(), context: PolicyContext = PolicyContext(), more: String = ""

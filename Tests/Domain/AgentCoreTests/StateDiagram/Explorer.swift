@@ -63,7 +63,7 @@ struct Explorer {
   }
 }
 
-/// How a grant looks from outside: the two axes of DESIGN, "Tokens".
+/// How a grant looks from outside: the two axes of docs/tokens.md, Health and freshness.
 struct Look: Hashable {
   var phase: String
   var freshness: TokenMachine.Freshness

@@ -2,7 +2,7 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// What an answer must be, in the words of API.md.
+/// What an answer must be (docs/protocol.md, Errors).
 extension SimulatedAnswer {
   /// Of each error that the token methods give: its name, whether trying again can help, and what helps.
   private static let errors: [Int: (name: String, isRetryable: Bool, remedies: [String])] = [

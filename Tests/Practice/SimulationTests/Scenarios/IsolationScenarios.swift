@@ -5,7 +5,7 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// Accounts that know nothing of each other (DESIGN: "one account's dead provider … never delays another's token").
+/// Accounts that know nothing of each other (docs/architecture.md, Isolation).
 @Suite(.tellsItsSeed) struct IsolationScenarios {
   /// A's provider hangs, refuses or is gone while everybody wants B's token.
   @Test func failureOfOneStormOfAnother() async throws {

@@ -5,7 +5,7 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// A death, or a disk that is full, between any two steps of the journal (DESIGN, Tokens: Journal).
+/// A death, or a disk that is full, between any two steps of the journal (docs/tokens.md, Journal).
 @Suite(.tellsItsSeed) struct JournalScenarios {
   static let rotations: [RefreshTokenRotation] = [.strict, .grace(seconds: 120), .none]
 

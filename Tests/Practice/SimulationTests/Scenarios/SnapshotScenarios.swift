@@ -3,7 +3,7 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// What a person may do, as the provider told it last, whatever goes wrong on the way (DESIGN, Offline authorization).
+/// What a person may do, as the provider told it last, whatever goes wrong on the way (docs/offline.md, Snapshots).
 @Suite(.tellsItsSeed) struct SnapshotScenarios {
   private static let told =
     #","authorization":{"rolesClaim":"roles","entitlementsUrl":"https://idp.test/entitlements"}"#

@@ -4,7 +4,7 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// Wall clocks that jump, and servers whose clocks are off (DESIGN, Time).
+/// Wall clocks that jump, and servers whose clocks are off (docs/offline.md, Time).
 @Suite(.tellsItsSeed) struct TimeScenarios {
   static let day = Milliseconds.seconds(86_400)
   /// What `Date` leaves open, and the way there and back.

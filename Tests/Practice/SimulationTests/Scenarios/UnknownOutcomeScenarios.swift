@@ -5,7 +5,7 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// Requests whose answer never comes, whatever became of them at the provider (DESIGN, Tokens: Unknown outcome).
+/// Requests whose answer never comes, whatever became of them at the provider (docs/tokens.md, Unknown outcome).
 @Suite(.tellsItsSeed) struct UnknownOutcomeScenarios {
   /// The token is served until it expires; then the person is asked, once.
   @Test func timeoutOnStrict() async throws {

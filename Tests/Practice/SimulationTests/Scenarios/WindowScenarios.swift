@@ -5,8 +5,8 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// Offline windows against clocks that are set, machines that sleep and start again, and servers that lie (DESIGN, Time
-/// and Offline authorization).
+/// Offline windows against clocks that are set, machines that sleep and start again, and servers that lie
+/// (docs/offline.md, Time).
 @Suite(.tellsItsSeed) struct WindowScenarios {
   /// Of the window: shorter than what a story takes.
   private static let window: Int64 = 48 * 3600

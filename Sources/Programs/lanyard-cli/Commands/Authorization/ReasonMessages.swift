@@ -28,7 +28,7 @@ struct ReasonFacts {
   }
 }
 
-/// The reasons and remedies of decisions (API.md, Methods) as sentences.
+/// The reasons and remedies of decisions (docs/offline.md, Decisions) as sentences.
 enum ReasonMessages {
   static func sentence(_ reason: String, _ facts: ReasonFacts) -> String {
     switch reason {
