@@ -23,3 +23,5 @@ extension JSONWriter {
     endObject()
   }
 }
+
+extension RawJSON: WireWritable {}

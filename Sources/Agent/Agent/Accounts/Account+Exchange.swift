@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import Secrets
 
 /// One refresh, in the journal's order: intent, send once, stage, validate, commit, answer (docs/tokens.md, Journal).
@@ -195,12 +194,12 @@ extension Account {
     // Published before the callers are told: whoever asks after an answer gets no older token than it named.
     publish()
     if let narrowed {
-      dependencies.events.publish(TokenScopesNarrowedEvent(scopes: grant.scopes.names, lost: narrowed), account: id)
+      dependencies.events.publish(.tokenScopesNarrowed(scopes: grant.scopes, lost: narrowed), account: id)
     }
     tell(heard)
     dependencies.events.publish(
-      TokenRefreshedEvent(
-        generation: Int(grant.generation), expiresAt: token.expiresAt(on: clock), scopes: token.scopes.names,
+      .tokenRefreshed(
+        generation: grant.generation, expiresAt: token.expiresAt(on: clock), scopes: token.scopes,
         resource: intent.key.resource), account: id)
     perform(effects)
   }
@@ -269,8 +268,7 @@ extension Account {
       guard let now = current(run, epoch: intent.epoch) else { return await leave(failure, intent) }
       attempt = now
     }
-    loaded?.lastFailure = WireLastFailure(
-      name: failure.kind.rawValue, at: clock.wall(), reason: failure.reason)
+    loaded?.lastFailure = LastFailure(kind: failure.kind, at: clock.wall(), reason: failure.reason)
     perform(loaded?.machine.exchangeFailed(attempt: attempt.number, failure, at: clock.boot(), jitter: jitter) ?? [])
     publish()
   }

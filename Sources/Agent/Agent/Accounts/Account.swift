@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import Secrets
 
 /// What an account's actor needs of the agent around it.
@@ -11,7 +10,7 @@ struct AccountDependencies: Sendable {
   let gate: ExchangeGate
   let renewals: RenewalTimer
   let tokenCache: TokenCache
-  let events: EventHub
+  let events: any EventPublishing
   let connectivity: ConnectivityState
   let time: TimeKeeper
   let policies: PolicyCache
@@ -72,10 +71,10 @@ actor Account {
     var machine: TokenMachine
     var grant: GrantRecord
     /// The state that subscribers were told last.
-    var toldState: WireAccountState
+    var toldState: AccountState
     /// When it began, on the provider's timeline.
     var stateSince: Timestamp?
-    var lastFailure: WireLastFailure?
+    var lastFailure: LastFailure?
     /// What the store said when it last failed.
     var storeError: AgentFailure?
     /// What the ID token of the sign-in said, and every later one must say again.
@@ -343,7 +342,7 @@ actor Account {
         guard let loaded else { continue }
         self.loaded?.grant.memory = GrantMemory(loaded.machine.memory, boot: clock.boot(), wall: clock.wall())
       case .sessionExpired(let reason):
-        dependencies.events.publish(SessionExpiredEvent(reason: reason, remedies: [.reauthenticate]), account: id)
+        dependencies.events.publish(.sessionExpired(reason: reason), account: id)
       case .stateChanged:
         tellState()
       }
@@ -357,7 +356,7 @@ actor Account {
     guard state != loaded.toldState else { return }
     self.loaded?.toldState = state
     self.loaded?.stateSince = dependencies.time.now(for: loaded.profile.provider)
-    dependencies.events.publish(SessionStateChangedEvent(state: state, previous: loaded.toldState), account: id)
+    dependencies.events.publish(.sessionStateChanged(state, previous: loaded.toldState), account: id)
   }
 
   // MARK: tokens

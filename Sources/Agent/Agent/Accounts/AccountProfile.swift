@@ -1,6 +1,5 @@
 internal import AgentCore
 internal import AgentModel
-internal import AgentProtocol
 internal import AgentPorts
 internal import JSONRPC
 internal import Secrets
@@ -110,18 +109,18 @@ extension AccountProfile {
   }
 
   /// A change was made: since when the account is in the state that it led to.
-  mutating func noteState(after previous: WireAccountState?, at now: Timestamp) {
+  mutating func noteState(after previous: AccountState?, at now: Timestamp) {
     if restingState != previous || stateSince == nil { stateSince = now }
   }
 
   /// What keeps the account's data sealed while it is signed out. Nil where it was erased.
-  var dataProtection: WireDataProtection? {
+  var dataProtection: DataProtection? {
     guard signInStatus != .signedOutHard else { return nil }
     return hasStepUp ? .pin : .vault
   }
 
   /// The state as it is known without opening the grant.
-  var restingState: WireAccountState {
+  var restingState: AccountState {
     guard signInStatus == .signedIn else { return .signedOut }
     switch health {
     case .ok, .misconfigured: return needsInteraction ? .interactionRequired : .active

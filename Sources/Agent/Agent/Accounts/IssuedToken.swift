@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import Secrets
 
 /// An access token in memory.
@@ -31,10 +30,10 @@ struct TokenAnswer: Sendable {
 struct SessionFacts: Sendable {
   var profile: AccountProfile
   var time: ProviderTime
-  var state: WireAccountState
+  var state: AccountState
   /// When that state began; nil if nobody knows any more.
   var since: Timestamp?
-  var remedies: [WireRemedy]
+  var remedies: [Remedy]
   var freshness: TokenMachine.Freshness
   var accessTokenExpiresAt: Timestamp?
   var refreshTokenExpiresAt: Timestamp?
@@ -43,10 +42,10 @@ struct SessionFacts: Sendable {
   var offlineGraceUntil: Timestamp?
   var scopes: ScopeSet
   var roles: [String]
-  var phase: WireRefreshPhase
+  var phase: RefreshPhase
   var attempts: Int
   var nextAttemptAt: Timestamp?
-  var lastError: WireLastFailure?
+  var lastError: LastFailure?
   var generation: UInt64
 }
 

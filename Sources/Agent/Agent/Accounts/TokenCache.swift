@@ -1,5 +1,5 @@
+internal import AgentCore
 internal import AgentModel
-internal import AgentProtocol
 internal import Synchronization
 
 /// What the reading thread may know without asking an actor: who is called what, and whose token is fresh.
@@ -16,7 +16,7 @@ final class TokenCache: Sendable {
     /// Which opening of the vault this is of; nil while it is locked.
     var unlockGeneration: UInt64?
     /// Of the accounts whose grant is open.
-    var states: [AccountID: WireAccountState] = [:]
+    var states: [AccountID: AccountState] = [:]
 
     mutating func show(_ token: PublishedToken?, of account: AccountID) {
       shown[account] = token?.shown
@@ -65,9 +65,9 @@ final class TokenCache: Sendable {
   /// False while the vault is locked: nobody is known here then.
   var isOpen: Bool { state.withLock { $0.unlockGeneration != nil } }
 
-  func state(of account: AccountID) -> WireAccountState? { state.withLock { $0.states[account] } }
+  func state(of account: AccountID) -> AccountState? { state.withLock { $0.states[account] } }
 
-  func setState(_ new: WireAccountState, of account: AccountID) { state.withLock { $0.states[account] = new } }
+  func setState(_ new: AccountState, of account: AccountID) { state.withLock { $0.states[account] = new } }
 
   func publish(_ token: PublishedToken) {
     change { $0.show(token, of: token.account) }

@@ -1,11 +1,10 @@
 internal import AgentPorts
 internal import AgentCore
 internal import AgentModel
-internal import AgentProtocol
 
 /// The machine's words in the words of the contract.
 extension TokenMachine {
-  func state(at now: BootInstant) -> WireAccountState {
+  func state(at now: BootInstant) -> AccountState {
     switch health {
     case .signedOut: return .signedOut
     case .reauthenticate: return .reauthenticationRequired
@@ -18,7 +17,7 @@ extension TokenMachine {
   }
 
   /// What would make the session whole, in the order in which to try it.
-  func remedies(for state: WireAccountState) -> [WireRemedy] {
+  func remedies(for state: AccountState) -> [Remedy] {
     switch state {
     case .offlineStale: return [.connect]
     case .interactionRequired: return [.interact, .reauthenticate]
@@ -30,7 +29,7 @@ extension TokenMachine {
     return []
   }
 
-  func phase(at now: BootInstant) -> WireRefreshPhase {
+  func phase(at now: BootInstant) -> RefreshPhase {
     if exchange != nil { return .inFlight }
     if health == .unknown { return .inDoubt }
     return nextAttemptAt.map { now < $0 } == true ? .backoff : .idle

@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import Secrets
 
 /// The directory: who there is, what they are called, who is active.
@@ -150,7 +149,7 @@ extension VaultActor {
     var heard: RightsChange?
     var isNew: Bool
     var becameActive: Bool
-    var previousState: WireAccountState
+    var previousState: AccountState
     /// Revocations that were given up, since they would have ended this sign-in.
     var superseded: [OutboxEntry]
     /// In which opening of the vault this happened.

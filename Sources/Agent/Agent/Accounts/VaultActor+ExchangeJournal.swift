@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import Secrets
 
 /// The journal of refreshes on the disk (docs/tokens.md, Journal). Each call is one durable transaction.

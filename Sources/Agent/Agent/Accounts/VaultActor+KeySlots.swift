@@ -1,13 +1,13 @@
+internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import Secrets
 
 /// The ways to the root key (docs/storage.md, Key slots): several at once, each by itself enough, never none.
 extension VaultActor {
   struct KeySlot: Sendable {
     var number: Int
-    var protection: WireProtection
+    var protection: KeyProtection
     var createdAt: Timestamp
     var isOpened: Bool
   }
@@ -16,17 +16,17 @@ extension VaultActor {
     let notes = try onVault { (vault) throws(VaultFailure) in try vault.keySlotNotes() } ?? KeySlotNotes()
     return try keySlotRows().map { row in
       KeySlot(
-        number: row.number, protection: WireProtection(rawValue: row.protection) ?? .passphrase,
+        number: row.number, protection: KeyProtection(rawValue: row.protection) ?? .passphrase,
         createdAt: notes[row.number]?.createdAt ?? Timestamp(milliseconds: 0), isOpened: row.number == openedSlot)
     }
   }
 
   /// What `agent.status` calls the protection: a store is as well protected as by the weakest of its slots.
-  func protection(by slots: [KeySlotRow]) -> WireProtection {
-    let fromTheWeakest: [WireProtection] = [.keyFile, .systemdCredential, .secretService, .passphrase]
+  func protection(by slots: [KeySlotRow]) -> KeyProtection {
+    let fromTheWeakest: [KeyProtection] = [.keyFile, .systemdCredential, .secretService, .passphrase]
     let there = Set(slots.map(\.protection))
     return fromTheWeakest.first { there.contains($0.rawValue) }
-      ?? keySources.first.flatMap { WireProtection(rawValue: $0.protection) } ?? .passphrase
+      ?? keySources.first.flatMap { KeyProtection(rawValue: $0.protection) } ?? .passphrase
   }
 
   // MARK: adding and removing
@@ -37,7 +37,7 @@ extension VaultActor {
   }
 
   /// A slot whose key needs no person. Its source has one such slot at most.
-  func addKeySlot(_ protection: WireProtection) throws(AgentFailure) -> Int {
+  func addKeySlot(_ protection: KeyProtection) throws(AgentFailure) -> Int {
     _ = try unlockedVault()
     guard let source = keySources.first(where: { $0.protection == protection.rawValue }) else {
       throw .keySlot(.noKeySource)

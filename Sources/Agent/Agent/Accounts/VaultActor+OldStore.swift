@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import Secrets
 
 /// A store that is older than its anchor (docs/storage.md, Anchors), where the person says that there is no other.

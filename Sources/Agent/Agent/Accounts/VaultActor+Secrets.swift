@@ -1,6 +1,5 @@
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import JSONRPC
 internal import Secrets
 

@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import JSONRPC
 internal import Secrets
 
@@ -203,7 +202,7 @@ actor VaultActor {
   struct Summary: Sendable {
     var isLocked: Bool
     var isInitialized: Bool
-    var protection: WireProtection
+    var protection: KeyProtection
     var profiles: [AccountProfile]
     var pendingRevocations: Int
   }
@@ -228,7 +227,7 @@ actor VaultActor {
 
   /// Somebody closes the vault; false if it was closed already. A disk that fails must not keep it open, so this one is
   /// written if it can be.
-  func leave(because reason: AgentService.LockReason) -> Bool {
+  func leave(because reason: LockReason) -> Bool {
     guard vaultIsOpen else { return false }
     let entry = audited(.agentLock, .reason(reason.rawValue))
     try? onVault { (vault) throws(VaultFailure) in try vault.apply([entry]) }

@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import JSONRPC
 internal import Secrets
 
@@ -32,10 +31,10 @@ extension VaultActor {
   }
 
   /// Some entries after a number, oldest first; `through` is the last one looked at, nil if there are no more.
-  func auditPage(after: Int64) throws(AgentFailure) -> (entries: [WireAuditEntry], through: Int64?) {
+  func auditPage(after: Int64) throws(AgentFailure) -> (entries: [RecordedAuditEntry], through: Int64?) {
     let rows = try onVault { (vault) throws(VaultFailure) in try vault.auditRows(after: after, limit: Self.pageRows) }
     let entries = try rows.map { (row, plain) throws(AgentFailure) in
-      guard let entry = plain.flatMap({ WireAuditEntry($0, sequence: row.sequence) }) else { throw .auditDamaged }
+      guard let entry = plain.flatMap({ RecordedAuditEntry($0, sequence: row.sequence) }) else { throw .auditDamaged }
       return entry
     }
     return (entries, rows.count < Self.pageRows ? nil : rows.last?.row.sequence)
@@ -57,19 +56,4 @@ extension VaultActor {
 
   /// Read at once: a fraction of a millisecond, so that other accounts hardly wait.
   static let pageRows = 256
-}
-
-extension WireAuditEntry {
-  fileprivate init?(_ plain: Secret, sequence: Int64) {
-    let read = RecordCoding.read(plain) { node -> WireAuditEntry? in
-      guard let at = node["at"]?.timestamp, let event = node["event"]?.string, let outcome = node["outcome"]?.string
-      else { return nil }
-      return WireAuditEntry(
-        sequence: Int(sequence), at: at, event: event, outcome: outcome,
-        account: node["account"]?.string.flatMap { AccountID($0) }, client: node["client"]?.string,
-        facts: node["facts"].map { RawJSON($0) })
-    }
-    guard let read else { return nil }
-    self = read
-  }
 }

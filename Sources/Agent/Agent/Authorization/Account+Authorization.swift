@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 
 /// What a decision about an account is made from, all at one moment.
 struct AccountFacts: Sendable {

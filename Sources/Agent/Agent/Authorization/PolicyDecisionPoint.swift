@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import JSONRPC
 
 /// Answers what an account may do (docs/offline.md, Decisions).
@@ -15,55 +14,57 @@ struct PolicyDecisionPoint: Sendable {
   /// Several decisions at one moment: all from the same facts.
   func decide(
     _ selector: AccountSelector, _ capabilities: [String], context: PolicyContext = PolicyContext()
-  ) async throws(AgentFailure) -> (AccountID, [WireDecision]) {
+  ) async throws(AgentFailure) -> (AccountID, [RecordedDecision]) {
     let found = try await accounts.actor(selector).authorizationFacts()
     let policy = shelf.policy(of: found.provider)
     let decisions = capabilities.map { capability in
-      wire(PolicyEngine.decide(capability, context: context, facts: found.facts, under: policy), found)
+      recorded(PolicyEngine.decide(capability, context: context, facts: found.facts, under: policy), found)
     }
     // Nobody acts on a decision that is not written down.
     try await audit.record(decisions.map(entry))
     return (found.account, decisions)
   }
 
-  private func entry(_ decision: WireDecision) -> AuditEntry {
-    AuditEntry(
-      at: clock.wall(), event: .decision, outcome: decision.effect.rawValue, account: decision.account,
+  private func entry(_ recorded: RecordedDecision) -> AuditEntry {
+    let decision = recorded.decision
+    return AuditEntry(
+      at: clock.wall(), event: .decision, outcome: decision.effect.rawValue, account: recorded.account,
       client: Caller.client,
       facts: [
-        .decision(decision.decisionId), .capability(decision.capability), .reason(decision.reason.rawValue),
-        .policy(decision.policy.name), .policyVersion(Int64(decision.policy.version)),
-        .snapshotVersion(Int64(decision.snapshotVersion)),
+        .decision(recorded.id), .capability(decision.capability), .reason(decision.reason.rawValue),
+        .policy(decision.policyName), .policyVersion(decision.policyVersion),
+        .snapshotVersion(Int64(clamping: decision.snapshotVersion)),
       ])
   }
 
   /// What would be said then, without any effect.
   func explain(
-    _ selector: AccountSelector, _ capability: String, at instant: Timestamp?, assuming assumption: WireAssumption?
-  ) async throws(AgentFailure) -> WireDecision {
+    _ selector: AccountSelector, _ capability: String, at instant: Timestamp?, assuming assumption: PolicyAssumption?
+  ) async throws(AgentFailure) -> RecordedDecision {
     var found = try await accounts.actor(selector).authorizationFacts()
     let later = instant.map { $0 - clock.wall() } ?? .zero
     found.facts.pass(later)
     if let assumption { found.facts.assume(assumption) }
     found.time.now = (found.time.now + later).writable
-    if let clock = assumption?.clock { found.time.clock = clock == .suspect ? .suspect : .trusted }
+    if let clock = assumption?.clock { found.time.clock = clock }
     let policy = shelf.policy(of: found.provider)
-    return wire(PolicyEngine.decide(capability, facts: found.facts, under: policy), found, later: later)
+    return recorded(PolicyEngine.decide(capability, facts: found.facts, under: policy), found, later: later)
   }
 
-  private func wire(_ decision: Decision, _ about: AccountFacts, later: Milliseconds = .zero) -> WireDecision {
-    WireDecision(
-      decisionId: "dec_" + Base32.encode(entropy.bytes(16)), effect: WireEffect(decision.effect),
-      capability: decision.capability, reason: WireDecisionReason(decision.reason),
-      failed: decision.failed.map(WireFailedCheck.init), obligations: decision.obligations,
-      remedies: decision.remedies.map(WireRemedy.init),
-      // Clients compare it with the wall clock.
-      validUntil: decision.validFor.map { (clock.wall() + later + $0).writable },
-      policy: WirePolicyUse(name: decision.policyName, version: Int(decision.policyVersion)),
-      snapshotVersion: Int(clamping: decision.snapshotVersion),
-      time: WireDecisionTime(
-        now: about.time.now, basis: WireDecisionBasis(about), clock: WireClockTrust(about.time.clock)),
-      account: about.account)
+  private func recorded(
+    _ decision: Decision, _ about: AccountFacts, later: Milliseconds = .zero
+  ) -> RecordedDecision {
+    RecordedDecision(
+      id: "dec_" + Base32.encode(entropy.bytes(16)), account: about.account, decision: decision,
+      validUntil: decision.validFor.map { (clock.wall() + later + $0).writable }, now: about.time.now,
+      basis: about.timeBasis, clock: about.time.clock)
+  }
+}
+
+extension AccountFacts {
+  fileprivate var timeBasis: RecordedDecision.TimeBasis {
+    if time.serverTimeOffset != nil { return .server }
+    return facts.confirmationAge == nil ? .wall : .boot
   }
 }
 
@@ -88,20 +89,20 @@ extension PolicyFacts {
     }
   }
 
-  fileprivate mutating func assume(_ assumption: WireAssumption) {
+  fileprivate mutating func assume(_ assumption: PolicyAssumption) {
     if let online = assumption.online { isOnline = online }
     if let state = assumption.state { self.state = State(rawValue: state.rawValue) ?? self.state }
     if let isThere = assumption.stepUp { assumeStepUp(isThere ? .zero : nil) }
-    if let age = assumption.stepUpAgeSeconds { assumeStepUp(.seconds(Int64(age))) }
-    if let clock = assumption.clock { self.clock = clock == .suspect ? .suspect : .trusted }
+    if let age = assumption.stepUpAge { assumeStepUp(age) }
+    if let clock = assumption.clock { self.clock = clock }
     switch assumption.freshness {
     case .fresh?, .stale?: if case .unexpired = token {} else { token = .unexpired(remaining: nil) }
     case .expired?: token = .expired
-    case WireTokenFreshness.none?: token = .none
+    case TokenMachine.Freshness.none?: token = .none
     case nil: break
     }
-    if let age = assumption.snapshotAgeSeconds { snapshot?.age = .seconds(Int64(age)) }
-    if let age = assumption.lastOnlineAuthAgeSeconds { confirmationAge = .seconds(Int64(age)) }
+    if let age = assumption.snapshotAge { snapshot?.age = age }
+    if let age = assumption.lastOnlineAuthAge { confirmationAge = age }
   }
 
   /// By whichever method is asked for; nil: none.

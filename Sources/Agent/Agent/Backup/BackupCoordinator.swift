@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import Secrets
 
 /// Makes backups and takes them in, one at a time and away from the registry: a passphrase costs a second, ten thousand
@@ -9,14 +8,15 @@ internal import Secrets
 actor BackupCoordinator {
   private let vault: VaultActor
   private let accounts: AccountDirectory
-  private let events: EventHub
+  private let events: any EventPublishing
   private let files: any BackupFiles
   private let clock: any AgentClock
   private var isBusy = false
   private var throttle = UnlockThrottle()
 
   init(
-    vault: VaultActor, accounts: AccountDirectory, events: EventHub, files: any BackupFiles, clock: any AgentClock
+    vault: VaultActor, accounts: AccountDirectory, events: any EventPublishing, files: any BackupFiles,
+    clock: any AgentClock
   ) {
     self.vault = vault
     self.accounts = accounts
@@ -31,7 +31,7 @@ actor BackupCoordinator {
     var accounts: Int
     var providers: Int
     var policies: Int
-    var skipped: [WireSkippedItem]
+    var skipped: [SkippedItem]
     var bytes: Int
     var createdAt: Timestamp
   }
@@ -97,7 +97,7 @@ actor BackupCoordinator {
     var accounts: [AccountProfile] = []
     var providers: [ProviderName] = []
     var policies: [String] = []
-    var skipped: [WireSkippedItem] = []
+    var skipped: [SkippedItem] = []
     var createdAt: Timestamp
   }
 
@@ -121,7 +121,7 @@ actor BackupCoordinator {
     restored.policies = configuration.policies.map(\.name)
     restored.skipped = configuration.skipped
     for policy in configuration.policies {
-      events.publish(PolicyChangedEvent(name: policy.name, version: Int(policy.version)))
+      events.publish(.policyChanged(name: policy.name, version: policy.version))
     }
     let ofBackup = Dictionary(uniqueKeysWithValues: providers.map { ($0.configuration.name, $0) })
     for partition in partitions {
@@ -132,7 +132,7 @@ actor BackupCoordinator {
       restored.accounts.append(profile)
       await accounts.replaced(profile.id)
       events.publish(
-        AccountAddedEvent(alias: profile.alias, provider: profile.provider, issuer: profile.identity.issuer),
+        .accountAdded(alias: profile.alias, provider: profile.provider, issuer: profile.identity.issuer),
         account: profile.id)
     }
     return restored

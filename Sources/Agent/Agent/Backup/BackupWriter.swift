@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import JSONRPC
 internal import Secrets
 
@@ -15,7 +14,7 @@ struct BackupWriter {
   private(set) var accounts = 0
   private(set) var providers = 0
   private(set) var policies = 0
-  private(set) var skipped: [WireSkippedItem] = []
+  private(set) var skipped: [SkippedItem] = []
 
   /// Accounts that become durable together: more would lie in memory at once.
   private static let accountsAtOnce = 64
@@ -31,7 +30,7 @@ struct BackupWriter {
     for (_, plain) in try source.readEach(.provider) {
       // One that was damaged keeps nobody from saving the others.
       guard let plain, let provider = Provider(plain) else {
-        skipped.append(WireSkippedItem(kind: .provider, name: "a provider", reason: .damaged))
+        skipped.append(SkippedItem(kind: .provider, name: "a provider", reason: .damaged))
         continue
       }
       changes.append(.put(.vault, .provider, id: try target.place(of: provider.configuration.name), plain))
@@ -39,7 +38,7 @@ struct BackupWriter {
     }
     for (_, plain) in try source.readEach(.policy) {
       guard let policy = plain.flatMap({ StoredPolicy($0) }) else {
-        skipped.append(WireSkippedItem(kind: .policy, name: "a policy", reason: .damaged))
+        skipped.append(SkippedItem(kind: .policy, name: "a policy", reason: .damaged))
         continue
       }
       changes.append(.put(.vault, .policy, id: try target.place(ofPolicy: policy.name), policy.record))
@@ -59,7 +58,7 @@ struct BackupWriter {
         } catch {
           guard error == .integrity else { throw error }
           skipped.append(
-            WireSkippedItem(kind: .account, name: id?.text ?? "an account", account: id, reason: .damaged))
+            SkippedItem(kind: .account, name: id?.text ?? "an account", account: id, reason: .damaged))
         }
       }
       try target.apply(changes)
@@ -86,7 +85,7 @@ struct BackupWriter {
     else { return [] }
     guard try source.read(profile.partition, .intent) == nil, try source.read(profile.partition, .staged) == nil else {
       skipped.append(
-        WireSkippedItem(kind: .refreshToken, name: profile.id.text, account: profile.id, reason: .inUse))
+        SkippedItem(kind: .refreshToken, name: profile.id.text, account: profile.id, reason: .inUse))
       return []
     }
     var changes: [VaultChange] = [.put(profile.partition, .grant, plain)]

@@ -1,6 +1,5 @@
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 
 /// The registry's part of a backup: the moment at which the copy is made, and the entry that says so.
 extension VaultActor {

@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import Secrets
 
 /// Taking in what a backup has. Nothing that is there is changed: what has its place already is named and left out.
@@ -13,7 +12,7 @@ extension VaultActor {
   struct RestoredConfiguration: Sendable {
     var providers: [Provider] = []
     var policies: [StoredPolicy] = []
-    var skipped: [WireSkippedItem] = []
+    var skipped: [SkippedItem] = []
   }
 
   func restore(_ providers: [Provider], _ policies: [StoredPolicy]) throws(AgentFailure) -> RestoredConfiguration {
@@ -24,16 +23,16 @@ extension VaultActor {
         restored.providers.append(provider)
       } else {
         restored.skipped.append(
-          WireSkippedItem(kind: .provider, name: provider.configuration.name.text, reason: .alreadyThere))
+          SkippedItem(kind: .provider, name: provider.configuration.name.text, reason: .alreadyThere))
       }
     }
     let known = try onVault { (vault) throws(VaultFailure) in try vault.policies() }
     for policy in policies {
       // Whatever its version: which of two is right is not for a backup to say.
       if known.contains(where: { $0.name == policy.name }) {
-        restored.skipped.append(WireSkippedItem(kind: .policy, name: policy.name, reason: .alreadyThere))
+        restored.skipped.append(SkippedItem(kind: .policy, name: policy.name, reason: .alreadyThere))
       } else if known.count + restored.policies.count >= Self.mostPolicies {
-        restored.skipped.append(WireSkippedItem(kind: .policy, name: policy.name, reason: .tooMany))
+        restored.skipped.append(SkippedItem(kind: .policy, name: policy.name, reason: .tooMany))
       } else {
         restored.policies.append(policy)
       }
@@ -69,15 +68,15 @@ extension VaultActor {
   struct RestoredAccount: Sendable {
     /// Nil if it was left out.
     var profile: AccountProfile?
-    var skipped: [WireSkippedItem] = []
+    var skipped: [SkippedItem] = []
   }
 
   /// `issuer`: the one that the backup's provider of that name has.
   func restore(_ account: BackedUpAccount, of provider: Provider?) throws(AgentFailure) -> RestoredAccount {
     var profile = account.profile
-    func leaveOut(_ reason: WireSkippedReason, _ there: AccountID? = nil) -> RestoredAccount {
+    func leaveOut(_ reason: SkippedItem.Reason, _ there: AccountID? = nil) -> RestoredAccount {
       RestoredAccount(skipped: [
-        WireSkippedItem(kind: .account, name: profile.alias?.text ?? profile.id.text, account: there, reason: reason)
+        SkippedItem(kind: .account, name: profile.alias?.text ?? profile.id.text, account: there, reason: reason)
       ])
     }
     _ = try unlockedVault()
@@ -91,7 +90,7 @@ extension VaultActor {
     var restored = RestoredAccount()
     if let alias = profile.alias, profiles.values.contains(where: { $0.alias == alias }) {
       restored.skipped.append(
-        WireSkippedItem(kind: .alias, name: alias.text, account: profile.id, reason: .nameTaken))
+        SkippedItem(kind: .alias, name: alias.text, account: profile.id, reason: .nameTaken))
       profile.alias = nil
     }
     profile.partition = PartitionID(bytes: entropy.bytes(PartitionID.byteCount))!

@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import JSONRPC
 internal import Secrets
 
@@ -31,8 +30,10 @@ struct CallerGrant: Sendable {
   var expiresAt: Timestamp? { lifetime.map { createdAt.time + $0 } }
 
   /// What it covers by itself, of the methods that this agent knows.
-  var permission: Permission {
-    Permission(patterns: patterns, accounts: Set(accounts), among: ServedMethods.namesUnderGrants)
+  func permission(among methods: [GrantableMethod]) -> Permission {
+    Permission(
+      patterns: patterns, accounts: Set(accounts),
+      among: methods.map { (name: $0.name, mustBeNamed: $0.mustBeNamed) })
   }
 
   /// What is kept of a secret. The words before it keep this hash from meaning anything elsewhere.
@@ -88,15 +89,9 @@ struct CallerGrant: Sendable {
   }
 }
 
-extension WireGrant {
-  init(_ grant: CallerGrant) {
-    self.init(
-      grant: grant.name, client: grant.client, accounts: grant.accounts, methods: grant.patterns.map(\.text),
-      createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)
-  }
-}
-
-extension ServedMethods {
-  /// What patterns of grants are held against.
-  static let namesUnderGrants = MethodTable.all.map { (name: $0.name, mustBeNamed: $0.underGrant == .agent) }
+/// A method that a grant can cover.
+struct GrantableMethod: Hashable, Sendable {
+  var name: String
+  /// A pattern with `*` does not cover it.
+  var mustBeNamed: Bool
 }

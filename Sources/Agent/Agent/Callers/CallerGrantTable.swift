@@ -16,15 +16,22 @@ final class CallerGrantTable: Sendable {
     var grants: [String: CallerGrant]?
     /// By their connections.
     var users: [UInt64: User] = [:]
+    /// The methods that patterns are held against.
+    let methods: [GrantableMethod]
   }
-  private let state = Mutex(State())
+  private let state: Mutex<State>
+  let methods: [GrantableMethod]
   private let clock: any AgentClock
   private let time: TimeKeeper
   private let alarm: Alarm
   /// Of the secret that the person's own programs find beside the store; nil if the agent trusts them anyway.
   private let ownerHash: [UInt8]?
 
-  init(clock: any AgentClock, time: TimeKeeper, background: BackgroundWork, owner: Secret?) {
+  init(
+    clock: any AgentClock, time: TimeKeeper, background: BackgroundWork, owner: Secret?, methods: [GrantableMethod]
+  ) {
+    state = Mutex(State(methods: methods))
+    self.methods = methods
     self.clock = clock
     self.time = time
     alarm = Alarm(clock: clock, background: background)
@@ -170,11 +177,11 @@ extension CallerGrantTable.State {
     of grant: CallerGrant, _ left: (CallerGrant) -> Milliseconds?, at now: BootInstant
   ) -> EffectiveGrant? {
     let line = line(of: grant)
-    var permission = grant.permission
+    var permission = grant.permission(among: methods)
     var until: BootInstant?
     for name in line {
       guard let one = grants?[name] else { return nil }
-      permission = permission.narrowed(by: one.permission)
+      permission = permission.narrowed(by: one.permission(among: methods))
       guard let left = left(one) else { continue }
       guard left > .zero else { return nil }
       until = min(until ?? now + left, now + left)

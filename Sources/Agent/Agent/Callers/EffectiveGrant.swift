@@ -1,6 +1,5 @@
 internal import AgentCore
 internal import AgentModel
-internal import AgentProtocol
 internal import Synchronization
 
 /// The grants that a connection brought, and what all of them together cover.
@@ -19,7 +18,7 @@ final class EffectiveGrant: Sendable {
   private let tokensOf: Set<AccountID>
 
   private static func tokens(_ permission: Permission) -> Set<AccountID> {
-    permission.methods.contains(TokenGet.name) ? permission.accounts : []
+    permission.methods.contains("token.get") ? permission.accounts : []
   }
 
   init(permission: Permission, grants: [String], line: Set<String>, until: BootInstant?) {
@@ -44,6 +43,9 @@ final class EffectiveGrant: Sendable {
   func areOpen(at now: BootInstant) -> Bool {
     !isOver.load(ordering: .acquiring) && until.map { now < $0 } ?? true && before?.areOpen(at: now) ?? true
   }
+
+  /// Whether the caller may know of the account.
+  func covers(_ account: AccountID) -> Bool { permission.accounts.contains(account) }
 
   func coversToken(of account: AccountID) -> Bool { tokensOf.contains(account) }
 

@@ -1,31 +1,29 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import JSONRPC
 internal import Secrets
 
 /// The grants on the disk, and what is said of each before it is there.
 extension VaultActor {
-  /// Durable, and open to whoever has the secret, when it returns. What is asked for must not be wider than what the
-  /// caller has itself; without a lifetime it ends with that.
-  func createGrant(
-    _ params: GrantCreate.Params, patterns: [MethodPattern], for call: Call
-  ) throws(AgentFailure) -> (CallerGrant, Secret) {
+  /// Durable, and open to the program that has the secret, when it returns. A grant is never wider than what the caller
+  /// has itself; without a lifetime it ends with that.
+  func createGrant(_ wanted: CallerGrantRequest) throws(AgentFailure) -> (CallerGrant, Secret) {
     let vault = try unlockedVault()
     var accounts: [AccountID] = []
-    for selector in params.accounts {
-      let id = try profile(call.pinned(selector)).id
+    for selector in wanted.accounts {
+      let id = try profile(selector).id
       if !accounts.contains(id) { accounts.append(id) }
     }
     guard let now = time.moment() else { throw .locked }
     let secret = GrantSecret.make(entropy)
     let grant = CallerGrant(
-      id: entropy.bytes(CallerGrant.idBytes), hash: CallerGrant.hash(of: secret), client: params.client,
-      accounts: accounts, patterns: patterns, createdAt: now,
-      lifetime: try lifetime(params.expiresInSeconds.map { .seconds(Int64($0)) }, within: call.limits),
-      makers: call.limits?.grants ?? [])
-    if let limits = call.limits, !grant.permission.isWithin(limits.permission) { throw .caller(.notCovered) }
+      id: entropy.bytes(CallerGrant.idBytes), hash: CallerGrant.hash(of: secret), client: wanted.client,
+      accounts: accounts, patterns: wanted.patterns, createdAt: now,
+      lifetime: try lifetime(wanted.lifetime, within: wanted.maker), makers: wanted.maker?.grants ?? [])
+    if let maker = wanted.maker, !grant.permission(among: callerGrants.methods).isWithin(maker.permission) {
+      throw .caller(.notCovered)
+    }
     let over = callerGrants.over
     guard
       try onVault({ (vault) throws(VaultFailure) in try vault.callerGrants() }).count - over.count < CallerGrant.most
@@ -53,14 +51,14 @@ extension VaultActor {
   }
 
   /// Those that stand, oldest first; for a limited caller, what its own grants made.
-  func grants(for call: Call) throws(AgentFailure) -> [CallerGrant] {
+  func grants(madeBy maker: EffectiveGrant?) throws(AgentFailure) -> [CallerGrant] {
     _ = try unlockedVault()
-    return callerGrants.current(madeBy: call.limits?.grants)
+    return callerGrants.current(madeBy: maker?.grants)
   }
 
   /// Ends a grant and all that it made: durable when it returns, and connections that use them have none any more.
-  func revokeGrant(_ name: String, for call: Call) throws(AgentFailure) {
-    guard try grants(for: call).contains(where: { $0.name == name }) else {
+  func revokeGrant(_ name: String, by caller: EffectiveGrant?) throws(AgentFailure) {
+    guard try grants(madeBy: caller).contains(where: { $0.name == name }) else {
       throw .notFound(.callerGrant)
     }
     let family = callerGrants.family(of: name)
@@ -76,17 +74,6 @@ extension VaultActor {
     // revoked again until then.
     try onVault { (vault) throws(VaultFailure) in try vault.apply(changes) }
     callerGrants.remove(family)
-  }
-}
-
-extension VaultActor {
-  /// The summary, of the accounts that the caller sees.
-  func summary(for call: Call) throws(AgentFailure) -> Summary {
-    var summary = try summary()
-    guard call.limits != nil else { return summary }
-    summary.profiles = summary.profiles.filter(call.sees)
-    summary.pendingRevocations = vault == nil ? 0 : try outbox(for: call).count
-    return summary
   }
 }
 

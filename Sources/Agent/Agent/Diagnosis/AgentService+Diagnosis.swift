@@ -1,11 +1,9 @@
 internal import AgentModel
-public import AgentPorts
-internal import AgentProtocol
-internal import JSONRPC
+internal import AgentPorts
 
 extension AgentService {
   /// Looks at everything, and changes nothing.
-  func diagnosis() async -> [WireFinding] {
+  func diagnosis() async -> [Finding] {
     var findings = await vault.diagnoseVault().list
     findings += await vault.diagnoseStore().list
     guard await vault.vaultIsOpen else { return findings }
@@ -37,8 +35,8 @@ extension AgentService {
 
   /// For a look without serving anybody: opens the vault as far as that needs no person, and never makes one. The
   /// findings as `agent.diagnose` gives them, one line of JSON; `isOpen` is false if a start would fail.
-  public func check(protection: String) async -> (line: [UInt8], isOpen: Bool) {
-    var findings: [WireFinding] = []
+  func checkFindings(protection: String) async -> (findings: [Finding], isOpen: Bool) {
+    var findings: [Finding] = []
     var isOpen = true
     do throws(AgentFailure) {
       if try await vault.summary().isInitialized { _ = try await vault.open(protection: protection) }
@@ -51,26 +49,20 @@ extension AgentService {
     // Why it is closed is said already.
     findings += await diagnosis().filter { isOpen || $0.check != "vault" }
     await vault.closeStore()
-    return (Self.line(findings), isOpen)
+    return (findings, isOpen)
   }
 
   /// The same for a directory without a store.
-  public static var nothingToCheck: [UInt8] {
+  static var findingsWithoutStore: [Finding] {
     var findings = Findings()
     findings.notice("vault", "There is no vault yet.", "Nothing: the first start of the agent makes one.")
-    return line(findings.list)
+    return findings.list
   }
 
   /// The same for a store that can't be opened.
-  public static func check(of failure: StoreFailure) -> [UInt8] {
+  static func findings(of failure: StoreFailure) -> [Finding] {
     var findings = Findings()
     findings.add(AgentFailure(VaultFailure.store(failure)), "store")
-    return line(findings.list)
-  }
-
-  private static func line(_ findings: [WireFinding]) -> [UInt8] {
-    var writer = JSONWriter(capacity: 4096)
-    AgentDiagnose.Result(findings: findings).write(to: &writer)
-    return writer.withBytes { [UInt8]($0) } + [0x0A]
+    return findings.list
   }
 }

@@ -1,5 +1,4 @@
 internal import AgentModel
-internal import AgentProtocol
 
 /// Whether the providers answer: only where somebody asks for it, since each of them sees that it was asked.
 extension AgentService {
@@ -7,7 +6,7 @@ extension AgentService {
   private static let askedAtOnce = 4
 
   /// By their public documents, as before a sign-in. Nothing that they say is kept.
-  func diagnoseProviders() async -> [WireFinding] {
+  func diagnoseProviders() async -> [Finding] {
     // Those without documents are asked at a sign-in and not before.
     let asked = await vault.allProviders.filter { !$0.configuration.knowsItsEndpoints }
     return await withTaskGroup(of: (Int, Findings).self) { group in

@@ -1,9 +1,8 @@
 internal import AgentModel
-internal import AgentProtocol
 
 /// What a look at the agent found, in the words of the contract.
 struct Findings: Sendable {
-  private(set) var list: [WireFinding] = []
+  private(set) var list: [Finding] = []
 
   mutating func sound(_ check: String, _ message: String) { add(check, .ok, message, []) }
 
@@ -15,19 +14,19 @@ struct Findings: Sendable {
     _ check: String, _ message: String, subject: String? = nil, account: AccountID? = nil, _ remedies: String...
   ) {
     list.append(
-      WireFinding(
+      Finding(
         check: check, severity: .problem, subject: subject, account: account, message: message, remedies: remedies))
   }
 
   mutating func notice(_ check: String, of account: AccountProfile, _ message: String, _ remedies: String...) {
     list.append(
-      WireFinding(
+      Finding(
         check: check, severity: .notice, subject: account.name, account: account.id, message: message,
         remedies: remedies))
   }
 
-  private mutating func add(_ check: String, _ severity: WireSeverity, _ message: String, _ remedies: [String]) {
-    list.append(WireFinding(check: check, severity: severity, message: message, remedies: remedies))
+  private mutating func add(_ check: String, _ severity: Finding.Severity, _ message: String, _ remedies: [String]) {
+    list.append(Finding(check: check, severity: severity, message: message, remedies: remedies))
   }
 }
 

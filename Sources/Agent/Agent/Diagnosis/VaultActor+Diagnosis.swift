@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 
 /// What the registry can tell of what it stands on. Each call looks at a piece, so that nobody waits long.
 extension VaultActor {
@@ -202,7 +201,7 @@ extension Findings {
   }
 
   /// What protects the store, and against what it does not.
-  mutating func describe(_ protection: WireProtection) {
+  mutating func describe(_ protection: KeyProtection) {
     switch protection {
     case .keyFile:
       notice(

@@ -6,7 +6,7 @@ enum AccountRenameHandler: MethodHandler {
   static func handle(_ params: AccountRename.Params, _ call: Call) async throws(AgentFailure) -> AccountRename.Result {
     let (profile, previous) = try await call.agent.vault.rename(params.account, to: params.alias)
     if previous != params.alias {
-      call.agent.events.publish(AccountRenamedEvent(alias: params.alias, previous: previous), account: profile.id)
+      call.agent.events.publish(.accountRenamed(alias: params.alias, previous: previous), account: profile.id)
     }
     return AccountRename.Result(account: profile.id, alias: params.alias)
   }

@@ -21,20 +21,22 @@ enum AccountSignOutHandler: MethodHandler {
     _ id: AccountID, _ params: AccountSignOut.Params, _ agent: AgentService
   ) async throws(AgentFailure) -> AccountSignOut.Result {
     let account = agent.accounts.account(id)
-    let done = try await agent.vault.signOut(id, params.mode, accessTokens: await account.liveTokens)
+    let done = try await agent.vault.signOut(id, SignOutMode(params.mode), accessTokens: await account.liveTokens)
     await account.release(AgentFailure.token(.signedOut, id))
     agent.tokenCache.setState(.signedOut, of: id)
     // Who watches hears of it now; what became of the token is told when that is known.
-    agent.events.publish(SessionStateChangedEvent(state: .signedOut, previous: done.previousState), account: id)
-    if done.wasActive { agent.events.publish(AccountSwitchedEvent(active: nil, previous: id), account: id) }
+    agent.events.publish(.sessionStateChanged(.signedOut, previous: done.previousState), account: id)
+    if done.wasActive { agent.events.publish(.accountSwitched(active: nil, previous: id), account: id) }
     if let held = await account.surrender() { await revoke(held, params, agent) }
     let revocation = await revoke(done, params, agent)
     agent.events.publish(
-      AccountSignedOutEvent(mode: params.mode, data: done.data, revocation: revocation), account: id)
-    for erased in done.erased { agent.events.publish(AccountErasedEvent(), account: erased) }
+      .accountSignedOut(SignOutMode(params.mode), data: done.data, revocation: revocation), account: id)
+    for erased in done.erased { agent.events.publish(.accountErased, account: erased) }
     if done.data != .erased { agent.background.start { await agent.erasures.resume() } }
     return AccountSignOut.Result(
-      account: id, mode: params.mode, data: done.data, revocation: revocation, endSessionUrl: done.endSessionURL)
+      account: id, mode: params.mode, data: WireDataDisposition(done.data),
+      revocation: WireRevocationOutcome(revocation),
+      endSessionUrl: done.endSessionURL)
   }
 
   /// What nobody knew of when the account signed out.
@@ -51,7 +53,7 @@ enum AccountSignOutHandler: MethodHandler {
 
   private static func revoke(
     _ done: VaultActor.SignedOut, _ params: AccountSignOut.Params, _ agent: AgentService
-  ) async -> WireRevocationOutcome {
+  ) async -> RevocationOutcome {
     guard let entry = done.entry ?? done.others.first else { return .notNeeded }
     let revocations = agent.revocations
     guard params.mode != .offline else {
@@ -68,7 +70,7 @@ enum AccountSignOutHandler: MethodHandler {
     // The try itself goes on past the caller's budget; only the answer does not wait for it.
     let outcome = try? await withDeadline(
       seconds: params.revocationTimeoutSeconds, clock: agent.environment.clock
-    ) { () async throws(AgentFailure) -> WireRevocationOutcome in
+    ) { () async throws(AgentFailure) -> RevocationOutcome in
       await agent.background.race { await revocations.send(entry) } ?? .queued
     }
     return (outcome ?? nil) ?? .queued

@@ -7,8 +7,7 @@ enum AccountSwitchHandler: MethodHandler {
     let (profile, previous) = try await call.agent.vault.activate(params.account)
     if previous != profile.id {
       call.agent.events.publish(
-        AccountSwitchedEvent(active: profile.id, previous: previous), account: profile.id, mentions: previous,
-        otherwise: AccountSwitchedEvent(active: profile.id, previous: nil))
+        .accountSwitched(active: profile.id, previous: previous), account: profile.id)
     }
     return AccountSwitch.Result(
       account: profile.id, active: profile.id, previous: previous.flatMap { call.sees($0) ? $0 : nil })

@@ -1,3 +1,4 @@
+internal import AgentCore
 internal import AgentProtocol
 internal import Secrets
 
@@ -15,7 +16,7 @@ enum AgentAddKeySlotHandler: MethodHandler {
       _ = try await vault.keySlotList()
       await vault.askForKeys(for: params.protection.rawValue)
       return AgentAddKeySlot.Result(
-        slot: try await vault.addKeySlot(params.protection), protection: params.protection)
+        slot: try await vault.addKeySlot(KeyProtection(params.protection)), protection: params.protection)
     }
     // Nobody is asked for the passphrase of a vault that is closed.
     _ = try await vault.keySlotList()

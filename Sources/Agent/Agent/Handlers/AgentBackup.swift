@@ -7,7 +7,8 @@ enum AgentBackupHandler: MethodHandler {
     let agent = call.agent
     // Nobody is asked for a passphrase in vain.
     try await agent.vault.requireOpen()
-    let passphrase = try await agent.backupPassphrase(params.passphrase, params.prompt, .newBackupPassphrase)
+    let passphrase = try await agent.backupPassphrase(
+      params.passphrase, asks: params.prompt != nil, .newBackupPassphrase)
     // To its end, also if the client goes away: nothing is left lying about.
     let written = try await agent.background.finish { () async throws(AgentFailure) in
       try await agent.backups.backUp(
@@ -15,6 +16,6 @@ enum AgentBackupHandler: MethodHandler {
     }
     return AgentBackup.Result(
       path: params.path, accounts: written.accounts, providers: written.providers, policies: written.policies,
-      skipped: written.skipped, bytes: written.bytes, createdAt: written.createdAt)
+      skipped: written.skipped.map { WireSkippedItem($0) }, bytes: written.bytes, createdAt: written.createdAt)
   }
 }

@@ -4,8 +4,8 @@ enum AgentDiagnoseHandler: MethodHandler {
   typealias Method = AgentDiagnose
 
   static func handle(_ params: AgentDiagnose.Params, _ call: Call) async throws(AgentFailure) -> AgentDiagnose.Result {
-    let findings = await call.agent.diagnosis()
-    return AgentDiagnose.Result(
-      findings: params.askProviders ? findings + (await call.agent.diagnoseProviders()) : findings)
+    var findings = await call.agent.diagnosis()
+    if params.askProviders { findings += await call.agent.diagnoseProviders() }
+    return AgentDiagnose.Result(findings: findings.map { WireFinding($0) })
   }
 }

@@ -1,3 +1,4 @@
+internal import AgentCore
 internal import AgentProtocol
 
 enum AgentListKeySlotsHandler: MethodHandler {
@@ -12,6 +13,6 @@ enum AgentListKeySlotsHandler: MethodHandler {
 
 extension VaultActor.KeySlot {
   var wire: WireKeySlot {
-    WireKeySlot(slot: number, protection: protection, createdAt: createdAt, opened: isOpened)
+    WireKeySlot(slot: number, protection: WireProtection(protection), createdAt: createdAt, opened: isOpened)
   }
 }

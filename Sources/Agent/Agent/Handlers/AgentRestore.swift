@@ -6,12 +6,13 @@ enum AgentRestoreHandler: MethodHandler {
   static func handle(_ params: AgentRestore.Params, _ call: Call) async throws(AgentFailure) -> AgentRestore.Result {
     let agent = call.agent
     try await agent.vault.requireOpen()
-    let passphrase = try await agent.backupPassphrase(params.passphrase, params.prompt, .backupPassphrase)
+    let passphrase = try await agent.backupPassphrase(params.passphrase, asks: params.prompt != nil, .backupPassphrase)
     let restored = try await agent.background.finish { () async throws(AgentFailure) in
       try await agent.backups.restore(from: params.path, by: passphrase)
     }
     return AgentRestore.Result(
-      accounts: restored.accounts.map { WireAccount($0, agent, active: nil) }, skipped: restored.skipped,
+      accounts: restored.accounts.map { WireAccount($0, agent, active: nil) },
+      skipped: restored.skipped.map { WireSkippedItem($0) },
       providers: restored.providers, policies: restored.policies, createdAt: restored.createdAt)
   }
 }

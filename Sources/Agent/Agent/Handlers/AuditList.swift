@@ -7,7 +7,7 @@ enum AuditListHandler: MethodHandler {
   static func handle(_ params: AuditList.Params, _ call: Call) async throws(AgentFailure) -> AuditList.Result {
     let vault = call.agent.vault
     let account = try await vault.auditedAccount(params.account.map(call.pinned))
-    var found: [WireAuditEntry] = []
+    var found: [RecordedAuditEntry] = []
     // Between two pages others have their turn: one account's entries may be far apart.
     var position: Int64? = Int64(params.after ?? 0)
     while let after = position {
@@ -15,12 +15,14 @@ enum AuditListHandler: MethodHandler {
       for entry in page.entries where account == nil || entry.account == account {
         guard call.limits == nil || entry.account.map({ call.sees($0) }) ?? false else { continue }
         // There is more, and so the last one that fits says where it goes on.
-        if found.count == params.limit { return AuditList.Result(entries: found, next: found.last?.sequence) }
+        if found.count == params.limit {
+          return AuditList.Result(entries: found.map { WireAuditEntry($0) }, next: found.last.map { Int($0.sequence) })
+        }
         found.append(entry)
       }
       position = page.through
     }
-    return AuditList.Result(entries: found, next: nil)
+    return AuditList.Result(entries: found.map { WireAuditEntry($0) }, next: nil)
   }
 }
 
@@ -32,5 +34,13 @@ extension VaultActor {
     case .id(let id)?: return id
     case let selector?: return try profile(selector).id
     }
+  }
+}
+
+extension WireAuditEntry {
+  init(_ entry: RecordedAuditEntry) {
+    self.init(
+      sequence: Int(entry.sequence), at: entry.at, event: entry.event, outcome: entry.outcome, account: entry.account,
+      client: entry.client, facts: entry.facts)
   }
 }

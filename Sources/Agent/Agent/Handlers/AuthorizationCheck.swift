@@ -7,6 +7,6 @@ enum AuthorizationCheckHandler: MethodHandler {
   static func handle(_ params: AuthorizationCheck.Params, _ call: Call) async throws(AgentFailure) -> WireDecision {
     let (_, decisions) = try await call.agent.decisions.decide(
       params.account, [params.capability], context: PolicyContext(params.context))
-    return decisions[0]
+    return WireDecision(decisions[0])
   }
 }

@@ -7,6 +7,6 @@ enum AuthorizationCheckManyHandler: MethodHandler {
     _ params: AuthorizationCheckMany.Params, _ call: Call
   ) async throws(AgentFailure) -> AuthorizationCheckMany.Result {
     let (account, decisions) = try await call.agent.decisions.decide(params.account, params.capabilities)
-    return AuthorizationCheckMany.Result(account: account, decisions: decisions)
+    return AuthorizationCheckMany.Result(account: account, decisions: decisions.map { WireDecision($0) })
   }
 }

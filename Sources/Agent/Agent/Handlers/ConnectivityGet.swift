@@ -1,3 +1,4 @@
+internal import AgentCore
 internal import AgentProtocol
 
 enum ConnectivityGetHandler: MethodHandler {
@@ -6,6 +7,6 @@ enum ConnectivityGetHandler: MethodHandler {
   static func handle(_ params: ConnectivityGet.Params, _ call: Call) async throws(AgentFailure)
     -> ConnectivityGet.Result
   {
-    call.agent.connectivity.current
+    WireConnectivity(call.agent.connectivity.current)
   }
 }

@@ -1,3 +1,4 @@
+internal import AgentCore
 internal import AgentProtocol
 
 enum ConnectivityReportHandler: OrderedMethodHandler {
@@ -8,6 +9,6 @@ enum ConnectivityReportHandler: OrderedMethodHandler {
   {
     call.agent.connectivity.reported(isOnline: params.online)
     if params.online { call.agent.connectivityMayHaveReturned() }
-    return call.agent.connectivity.current
+    return WireConnectivity(call.agent.connectivity.current)
   }
 }

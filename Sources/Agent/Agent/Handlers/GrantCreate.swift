@@ -10,14 +10,18 @@ enum GrantCreateHandler: MethodHandler {
     for (index, text) in params.methods.enumerated() {
       // A name that nothing has is a typing error, and a grant that does not work is found out too late.
       guard let pattern = MethodPattern(text),
-        ServedMethods.namesUnderGrants.contains(where: { pattern.covers($0.name, mustBeNamed: $0.mustBeNamed) })
+        ServedMethods.grantable.contains(where: { pattern.covers($0.name, mustBeNamed: $0.mustBeNamed) })
       else {
         throw .invalidParameter(
           "/methods/\(index)", expected: "a method of the contract, a name space as token.*, or *")
       }
       if !patterns.contains(pattern) { patterns.append(pattern) }
     }
-    let (grant, secret) = try await call.agent.vault.createGrant(params, patterns: patterns, for: call)
+    let (grant, secret) = try await call.agent.vault.createGrant(
+      CallerGrantRequest(
+        client: params.client,
+        accounts: try params.accounts.map { selector throws(AgentFailure) in try call.pinned(selector) },
+        patterns: patterns, lifetime: params.expiresInSeconds.map { .seconds(Int64($0)) }, maker: call.limits))
     return GrantCreate.Result(
       grant: grant.name, secret: secret, client: grant.client, accounts: grant.accounts,
       methods: grant.patterns.map(\.text), createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)

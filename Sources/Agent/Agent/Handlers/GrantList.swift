@@ -1,3 +1,4 @@
+internal import AgentCore
 internal import AgentProtocol
 
 /// Those that stand; a limited caller sees what its own grant made.
@@ -5,6 +6,14 @@ enum GrantListHandler: MethodHandler {
   typealias Method = GrantList
 
   static func handle(_ params: GrantList.Params, _ call: Call) async throws(AgentFailure) -> GrantList.Result {
-    GrantList.Result(grants: try await call.agent.vault.grants(for: call).map { WireGrant($0) })
+    GrantList.Result(grants: try await call.agent.vault.grants(madeBy: call.limits).map { WireGrant($0) })
+  }
+}
+
+extension WireGrant {
+  init(_ grant: CallerGrant) {
+    self.init(
+      grant: grant.name, client: grant.client, accounts: grant.accounts, methods: grant.patterns.map(\.text),
+      createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)
   }
 }

@@ -4,7 +4,7 @@ enum GrantRevokeHandler: MethodHandler {
   typealias Method = GrantRevoke
 
   static func handle(_ params: GrantRevoke.Params, _ call: Call) async throws(AgentFailure) -> GrantRevoke.Result {
-    try await call.agent.vault.revokeGrant(params.grant, for: call)
+    try await call.agent.vault.revokeGrant(params.grant, by: call.limits)
     return GrantRevoke.Result(grant: params.grant)
   }
 }

@@ -4,7 +4,8 @@ enum PolicyExplainHandler: MethodHandler {
   typealias Method = PolicyExplain
 
   static func handle(_ params: PolicyExplain.Params, _ call: Call) async throws(AgentFailure) -> WireDecision {
-    try await call.agent.decisions.explain(
-      params.account, params.capability, at: params.at, assuming: params.assume)
+    WireDecision(
+      try await call.agent.decisions.explain(
+        params.account, params.capability, at: params.at, assuming: params.assume.map { PolicyAssumption($0) }))
   }
 }

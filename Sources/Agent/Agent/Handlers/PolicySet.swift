@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentProtocol
+internal import JSONRPC
 
 enum PolicySetHandler: MethodHandler {
   typealias Method = PolicySet
@@ -7,7 +8,7 @@ enum PolicySetHandler: MethodHandler {
   static func handle(_ params: PolicySet.Params, _ call: Call) async throws(AgentFailure) -> PolicySet.Result {
     let document = try PolicyDocument(judging: params.policy, as: params.name)
     let previous = try await call.agent.vault.setPolicy(document, as: params.policy)
-    call.agent.events.publish(PolicyChangedEvent(name: document.name, version: Int(document.version)))
+    call.agent.events.publish(.policyChanged(name: document.name, version: document.version))
     return PolicySet.Result(
       name: document.name, version: Int(document.version), previousVersion: previous.map { Int($0) })
   }

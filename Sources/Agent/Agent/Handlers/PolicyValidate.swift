@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentProtocol
+internal import JSONRPC
 
 enum PolicyValidateHandler: MethodHandler {
   typealias Method = PolicyValidate

@@ -24,10 +24,10 @@ enum ProviderAddHandler: MethodHandler {
         postLogoutRedirectURI: params.postLogoutRedirectUri,
         persistAccessTokens: params.persistAccessTokens, allowedOrigins: params.allowedOrigins, pins: params.pins,
         policy: params.policy))
-    if let preset { configuration.complete(from: preset, saying: params.authorization) }
+    if let preset { configuration.complete(from: preset, tenantClaim: params.authorization?.tenantClaim) }
     var provider = Provider(
       configuration: configuration, clientSecret: params.clientSecret, clientKey: params.clientKey)
-    try provider.authenticate(by: params.tokenEndpointAuthMethod, signer: call.agent.environment.keys)
+    try provider.authenticate(by: ClientAuthMethod(params.tokenEndpointAuthMethod), signer: call.agent.environment.keys)
     if !configuration.knowsItsEndpoints {
       do throws(AgentFailure) {
         try await call.agent.discover(&provider)

@@ -5,6 +5,7 @@ enum ProviderGetHandler: MethodHandler {
   typealias Method = ProviderGet
 
   static func handle(_ params: ProviderGet.Params, _ call: Call) async throws(AgentFailure) -> ProviderGet.Result {
-    ProviderGet.Result(provider: WireProvider(try await call.agent.vault.provider(params.provider, for: call)))
+    ProviderGet.Result(
+      provider: WireProvider(try await call.agent.vault.provider(params.provider, within: call.limits)))
   }
 }

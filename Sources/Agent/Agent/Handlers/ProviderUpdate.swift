@@ -25,7 +25,7 @@ enum ProviderUpdateHandler: MethodHandler {
         policy: params.policy))
     provider.clientSecret = params.clientSecret ?? provider.clientSecret
     provider.clientKey = params.clientKey ?? provider.clientKey
-    try provider.authenticate(by: params.tokenEndpointAuthMethod, signer: call.agent.environment.keys)
+    try provider.authenticate(by: ClientAuthMethod(params.tokenEndpointAuthMethod), signer: call.agent.environment.keys)
     let issuerChanged = provider.configuration.issuer != before.issuer
     if params.clientId != nil {
       provider.registration = nil

@@ -6,7 +6,8 @@ enum RevocationAbandonHandler: MethodHandler {
   static func handle(
     _ params: RevocationAbandon.Params, _ call: Call
   ) async throws(AgentFailure) -> RevocationAbandon.Result {
-    guard let entry = try await call.agent.vault.outbox(for: call).first(where: { $0.name == params.revocation })
+    guard
+      let entry = try await call.agent.vault.outbox(within: call.limits).first(where: { $0.name == params.revocation })
     else {
       throw .notFound(.revocation)
     }

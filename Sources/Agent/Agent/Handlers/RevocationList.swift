@@ -6,7 +6,7 @@ enum RevocationListHandler: MethodHandler {
   static func handle(_ params: RevocationList.Params, _ call: Call) async throws(AgentFailure) -> RevocationList.Result
   {
     RevocationList.Result(
-      revocations: try await call.agent.vault.outbox(for: call).map { WireRevocation($0, call.agent.time) })
+      revocations: try await call.agent.vault.outbox(within: call.limits).map { WireRevocation($0, call.agent.time) })
   }
 }
 

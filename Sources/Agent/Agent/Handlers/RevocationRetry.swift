@@ -8,12 +8,12 @@ enum RevocationRetryHandler: MethodHandler {
     -> RevocationRetry.Result
   {
     let vault = call.agent.vault
-    let entries = try await vault.outbox(for: call).filter {
+    let entries = try await vault.outbox(within: call.limits).filter {
       params.revocation == nil || $0.name == params.revocation
     }
     guard params.revocation == nil || !entries.isEmpty else { throw .notFound(.revocation) }
     for entry in entries { _ = await call.agent.revocations.send(entry) }
     return RevocationRetry.Result(
-      revocations: try await vault.outbox(for: call).map { WireRevocation($0, call.agent.time) })
+      revocations: try await vault.outbox(within: call.limits).map { WireRevocation($0, call.agent.time) })
   }
 }

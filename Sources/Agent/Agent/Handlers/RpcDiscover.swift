@@ -1,4 +1,5 @@
 internal import AgentProtocol
+internal import JSONRPC
 
 enum RpcDiscoverHandler: MethodHandler {
   typealias Method = RpcDiscover

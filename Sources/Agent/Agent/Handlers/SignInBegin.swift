@@ -1,3 +1,4 @@
+internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
@@ -21,7 +22,8 @@ enum SignInBeginHandler: MethodHandler {
       wishes.account = profile.id
       wishes.loginHint = profile.loginHint
     }
-    let begun = try await call.agent.signIns.begin(params.flow, provider: params.provider.text, wishes: wishes)
+    let begun = try await call.agent.signIns.begin(
+      SignInFlow(params.flow), provider: params.provider.text, wishes: wishes)
     if params.openBrowser == true { call.agent.environment.browser.open(begun.page.url) }
     var result = SignInBegin.Result(signIn: begun.id, flow: params.flow, expiresAt: begun.expiresAt)
     switch begun.page {

@@ -4,7 +4,7 @@ enum SignInCancelHandler: MethodHandler {
   typealias Method = SignInCancel
 
   static func handle(_ params: SignInCancel.Params, _ call: Call) async throws(AgentFailure) -> SignInCancel.Result {
-    try await call.agent.signIns.requireSeen(params.signIn, by: call)
+    try await call.agent.signIns.requireSeen(params.signIn, within: call.limits)
     try await call.agent.signIns.cancel(params.signIn)
     return SignInCancel.Result(signIn: params.signIn)
   }

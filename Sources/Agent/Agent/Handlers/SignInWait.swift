@@ -5,7 +5,7 @@ enum SignInWaitHandler: MethodHandler {
   typealias Method = SignInWait
 
   static func handle(_ params: SignInWait.Params, _ call: Call) async throws(AgentFailure) -> SignInWait.Result {
-    try await call.agent.signIns.requireSeen(params.signIn, by: call)
+    try await call.agent.signIns.requireSeen(params.signIn, within: call.limits)
     let desk = call.agent.signIns
     let id = params.signIn
     // The end of the caller's patience is an answer here: `pending`.

@@ -8,7 +8,7 @@ enum StepUpVerifyHandler: MethodHandler {
     let agent = call.agent
     // Refused before the person is asked for anything.
     let profile = try await agent.vault.requireTriable(params.account, by: .pin)
-    let pin = try await agent.pin(params.pin, params.prompt, .pin(of: profile), of: profile.id)
+    let pin = try await agent.pin(params.pin, asks: params.prompt != nil, .pin(of: profile), of: profile.id)
     let duration = params.durationSeconds.map { Milliseconds.seconds(Int64($0)) }
     // A guess that was counted is judged, whether its caller still waits or not.
     let validUntil = try await agent.background.finish { () async throws(AgentFailure) in

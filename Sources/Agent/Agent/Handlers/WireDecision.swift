@@ -1,4 +1,5 @@
 internal import AgentCore
+internal import AgentModel
 internal import AgentProtocol
 internal import JSONRPC
 
@@ -22,13 +23,31 @@ extension WireRemedy {
   init(_ remedy: Decision.Remedy) { self = Self(rawValue: remedy.rawValue) ?? .administrator }
 }
 
-extension WireDecisionBasis {
-  init(_ about: AccountFacts) {
-    if about.time.serverTimeOffset != nil {
-      self = .server
-    } else {
-      self = about.facts.confirmationAge == nil ? .wall : .boot
-    }
+extension WireDecision {
+  init(_ recorded: RecordedDecision) {
+    let decision = recorded.decision
+    self.init(
+      decisionId: recorded.id, effect: WireEffect(decision.effect), capability: decision.capability,
+      reason: WireDecisionReason(decision.reason), failed: decision.failed.map(WireFailedCheck.init),
+      obligations: decision.obligations, remedies: decision.remedies.map(WireRemedy.init),
+      validUntil: recorded.validUntil,
+      policy: WirePolicyUse(name: decision.policyName, version: Int(decision.policyVersion)),
+      snapshotVersion: Int(clamping: decision.snapshotVersion),
+      time: WireDecisionTime(
+        now: recorded.now, basis: WireDecisionBasis(recorded.basis), clock: WireClockTrust(recorded.clock)),
+      account: recorded.account)
+  }
+}
+
+extension PolicyAssumption {
+  init(_ wire: WireAssumption) {
+    self.init(
+      online: wire.online, state: wire.state.flatMap { AccountState(rawValue: $0.rawValue) }, stepUp: wire.stepUp,
+      stepUpAge: wire.stepUpAgeSeconds.map { .seconds(Int64($0)) },
+      clock: wire.clock.map { $0 == .suspect ? .suspect : .trusted },
+      freshness: wire.freshness.flatMap { TokenMachine.Freshness(rawValue: $0.rawValue) },
+      snapshotAge: wire.snapshotAgeSeconds.map { .seconds(Int64($0)) },
+      lastOnlineAuthAge: wire.lastOnlineAuthAgeSeconds.map { .seconds(Int64($0)) })
   }
 }
 

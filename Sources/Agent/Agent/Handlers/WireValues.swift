@@ -5,7 +5,7 @@ internal import AgentProtocol
 /// From the agent's values to those of the wire.
 extension AgentService {
   /// As the account's actor sees it, or as it was when the grant was last open.
-  func state(of profile: AccountProfile) -> WireAccountState {
+  func state(of profile: AccountProfile) -> AccountState {
     tokenCache.state(of: profile.id) ?? profile.restingState
   }
 }
@@ -15,10 +15,10 @@ extension WireAccount {
     self.init(
       id: profile.id, account: profile.id, alias: profile.alias, provider: profile.provider,
       issuer: profile.identity.issuer, tenant: profile.identity.tenant, subject: profile.identity.subject,
-      displayName: profile.displayName, email: profile.email, state: agent.state(of: profile),
+      displayName: profile.displayName, email: profile.email, state: WireAccountState(agent.state(of: profile)),
       active: profile.id == active, createdAt: profile.createdAt,
       lastOnlineAuthAt: profile.lastOnlineAuthAt.map { agent.time.wall($0.time, of: profile.provider) },
-      dataProtection: profile.dataProtection)
+      dataProtection: profile.dataProtection.map { WireDataProtection($0) })
   }
 }
 
@@ -57,14 +57,16 @@ extension WireTokenFreshness {
 extension WireSession {
   init(_ facts: SessionFacts) {
     self.init(
-      account: facts.profile.id, state: facts.state, since: facts.since, freshness: WireTokenFreshness(facts.freshness),
+      account: facts.profile.id, state: WireAccountState(facts.state), since: facts.since,
+      freshness: WireTokenFreshness(facts.freshness),
       accessTokenExpiresAt: facts.accessTokenExpiresAt, refreshTokenExpiresAt: facts.refreshTokenExpiresAt,
       lastOnlineAuthAt: facts.lastOnlineAuthAt, offlineGraceUntil: facts.offlineGraceUntil, scopes: facts.scopes.names,
       roles: facts.roles,
       refresh: WireRefreshState(
-        phase: facts.phase, attempts: facts.attempts, nextAttemptAt: facts.nextAttemptAt, lastError: facts.lastError),
+        phase: WireRefreshPhase(facts.phase), attempts: facts.attempts, nextAttemptAt: facts.nextAttemptAt,
+        lastError: facts.lastError.map { WireLastFailure($0) }),
       serverTimeOffsetMs: facts.time.serverTimeOffset.map { Int($0.count) }, clock: WireClockTrust(facts.time.clock),
-      remedies: facts.remedies,
+      remedies: facts.remedies.map { WireRemedy($0) },
       generation: Int(facts.generation))
   }
 }

@@ -1,19 +1,6 @@
 internal import AgentPorts
-internal import AgentProtocol
 
 extension AgentService {
-  /// Why the vault is locked; the word of the event and of the audit log.
-  enum LockReason: String, Sendable {
-    /// Somebody asked for it.
-    case request
-    /// Nobody used it for as long as the person said.
-    case idle
-    /// The machine is about to sleep.
-    case sleep
-    /// The person's screen was locked.
-    case screen
-  }
-
   /// Forgets every key and everything that was opened with one; who waits for it is told. What is on its way at a
   /// provider comes to its end, and finds its place at the next unlocking.
   func lock(because reason: LockReason) async {
@@ -23,7 +10,7 @@ extension AgentService {
         try await door.pass {
           guard await self.vault.leave(because: reason) else { return }
           await self.release()
-          self.events.publish(AgentLockedEvent(reason: reason.rawValue))
+          self.events.publish(.agentLocked(reason))
         }
       }
     } catch {
@@ -67,7 +54,7 @@ extension AgentService {
         }
         self.idle.opened()
         self.resumeWork()
-        self.events.publish(AgentUnlockedEvent())
+        self.events.publish(.agentUnlocked)
       }
     }
   }

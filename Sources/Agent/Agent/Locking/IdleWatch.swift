@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import Synchronization
 
 /// Sees who uses the vault, and has it locked when nobody does. Does nothing, and costs nothing, where no person asked
@@ -32,13 +31,11 @@ final class IdleWatch: Sendable {
   /// On the reading thread, for an answer from memory.
   func used(at now: BootInstant) { change { $0.used(at: now) } }
 
-  func began(_ method: MethodInfo) {
-    if isOn, method.usesVault { change { $0.began(at: clock.boot()) } }
-  }
+  /// A request that uses the vault begins.
+  func began() { change { $0.began(at: clock.boot()) } }
 
-  func ended(_ method: MethodInfo) {
-    if isOn, method.usesVault { follow { $0.ended(at: $1) } }
-  }
+  /// A request that uses the vault has ended.
+  func ended() { follow { $0.ended(at: $1) } }
 
   @discardableResult
   private func change<Result: Sendable>(_ body: (inout IdleLock) -> Result) -> Result? {
@@ -64,9 +61,4 @@ final class IdleWatch: Sendable {
       return nil
     }
   }
-}
-
-extension MethodInfo {
-  /// What tells of the agent alone is asked by panels and scripts all the time, and keeps no vault open.
-  fileprivate var usesVault: Bool { !["agent", "connectivity", "event", "rpc"].contains(feature) }
 }

@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 
 /// Which way the client says who it is.
 extension Provider {
@@ -28,7 +27,7 @@ extension Provider {
 
   /// Takes the choice, or says what is missing for it.
   mutating func authenticate(
-    by chosen: WireClientAuthMethod?, signer: any ClientKeySigner
+    by chosen: ClientAuthMethod?, signer: any ClientKeySigner
   ) throws(AgentFailure) {
     if let clientKey {
       guard let key = ClientKey(clientKey), let own = signer.algorithm(of: key.material),
@@ -40,8 +39,7 @@ extension Provider {
             + "Ed25519")
       }
     }
-    let method = chosen.flatMap { ClientAuthMethod(rawValue: $0.rawValue) }
-    configuration.tokenEndpointAuthMethod = method ?? configuration.tokenEndpointAuthMethod
+    configuration.tokenEndpointAuthMethod = chosen ?? configuration.tokenEndpointAuthMethod
     switch configuration.tokenEndpointAuthMethod {
     case .clientSecretBasic?, .clientSecretPost?:
       guard clientSecret == nil else { return }

@@ -1,6 +1,5 @@
 internal import AgentCore
 internal import AgentModel
-internal import AgentProtocol
 
 /// Presets in `provider.add` and `provider.update`: what was said explicitly wins.
 extension ProviderPreset {
@@ -22,9 +21,9 @@ extension ProviderPreset {
 
 extension ProviderConfiguration {
   /// The endpoints and the tenant's claim that nothing was said of.
-  mutating func complete(from preset: ProviderPreset, saying rules: WireAuthorizationRules?) {
+  mutating func complete(from preset: ProviderPreset, tenantClaim: String?) {
     endpoints = endpoints.merged(over: preset.endpoints(at: issuer))
-    if rules?.tenantClaim == nil {
+    if tenantClaim == nil {
       authorization.tenantClaim = preset.tenantClaim
     } else if tenant == preset.tenant {
       tenant = nil  // the claim that was named, and not the preset's

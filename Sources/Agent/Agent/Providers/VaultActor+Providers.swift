@@ -1,6 +1,5 @@
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import Secrets
 
 /// The configured providers.
@@ -13,9 +12,9 @@ extension VaultActor {
   }
 
   /// One that the caller sees; another one is as none.
-  func provider(_ name: ProviderName, for call: Call) throws(AgentFailure) -> Provider {
+  func provider(_ name: ProviderName, within grant: EffectiveGrant?) throws(AgentFailure) -> Provider {
     _ = try unlockedVault()
-    guard call.limits == nil || profiles.values.contains(where: { $0.provider == name && call.sees($0) }) else {
+    guard grant.map({ grant in profiles.values.contains { $0.provider == name && grant.covers($0.id) } }) ?? true else {
       throw .providerNotFound
     }
     return try provider(named: name.text)
@@ -28,11 +27,11 @@ extension VaultActor {
   }
 
   /// Those that the caller's accounts belong to; all of them where nothing limits it.
-  func sortedProviders(for call: Call) throws(AgentFailure) -> [Provider] {
+  func sortedProviders(within grant: EffectiveGrant?) throws(AgentFailure) -> [Provider] {
     _ = try unlockedVault()
     let all = providers.values.sorted { $0.configuration.name < $1.configuration.name }
-    guard call.limits != nil else { return all }
-    let seen = Set(profiles.values.filter(call.sees).map(\.provider))
+    guard let grant else { return all }
+    let seen = Set(profiles.values.filter { grant.covers($0.id) }.map(\.provider))
     return all.filter { seen.contains($0.configuration.name) }
   }
 

@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import Secrets
 
 /// What the person may do, as the provider told it last (docs/offline.md, Snapshots).
@@ -168,7 +167,7 @@ extension Account {
     if let rights = known.rights, rights.revision >= heard.rights.revision { return }
     loaded?.rights = heard.rights
     if heard.rights.version != known.rights?.version {
-      dependencies.events.publish(SnapshotChangedEvent(heard.rights.snapshot), account: id)
+      dependencies.events.publish(.snapshotChanged(heard.rights.snapshot), account: id)
     }
   }
 
@@ -204,11 +203,5 @@ extension Provider {
   /// Rights are told elsewhere than in its tokens.
   fileprivate var tellsBesideTokens: Bool {
     rightsRule.hasEntitlementsURL || rightsRule.rolesClaim != nil && rightsRule.hasUserInfo
-  }
-}
-
-extension SnapshotChangedEvent {
-  init(_ snapshot: AuthorizationSnapshot) {
-    self.init(version: Int(snapshot.version), roles: snapshot.roles.sorted(), scopes: snapshot.scopes.names)
   }
 }

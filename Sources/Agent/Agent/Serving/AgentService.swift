@@ -69,7 +69,9 @@ public final class AgentService: ConversationHost {
       background.start { await owner.value?.rememberTime() }
     }
     stepUps = StepUps(clock: environment.clock, events: events, background: background)
-    callerGrants = CallerGrantTable(clock: environment.clock, time: time, background: background, owner: ownerGrant)
+    callerGrants = CallerGrantTable(
+      clock: environment.clock, time: time, background: background, owner: ownerGrant,
+      methods: ServedMethods.grantable)
     vault = VaultActor(
       store: store, keySources: (keySource.map { [$0] } ?? []) + otherKeySources, anchor: anchor,
       clock: environment.clock, entropy: environment.entropy, tokenCache: tokenCache, time: time,

@@ -273,12 +273,12 @@ public final class Connection: Conversation, @unchecked Sendable {
 
   private func serve(_ prepared: PreparedCall, _ name: String, _ id: [UInt8]?, _ slot: AnswerSlot?) {
     // Who is served nothing does not keep the vault open either.
-    let info = access.isServed ? agent.methods[name]?.info : nil
-    if let info { agent.idle.began(info) }
+    let usesVault = access.isServed && agent.methods[name]?.info.usesVault == true
+    if usesVault { agent.idle.began() }
     switch prepared {
     case .ordered(let run, let answered):
       gate.submit(isBarrier: false) { [self] in
-        defer { if let info { agent.idle.ended(info) } }
+        defer { if usesVault { agent.idle.ended() } }
         let call = Call(agent: agent, connection: self, access: access)
         do throws(RPCError) {
           let result = try run(call)
@@ -300,7 +300,7 @@ public final class Connection: Conversation, @unchecked Sendable {
           requests.release(id)
           answer(name, id, slot, result)
           if isBarrier { gate.release() }
-          if let info { agent.idle.ended(info) }
+          if usesVault { agent.idle.ended() }
           finished()
         }
         let started = agent.background.start { [self] in

@@ -1,3 +1,4 @@
+internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
@@ -23,7 +24,7 @@ final class ConnectivityState: Sendable {
   typealias Era = UInt64
 
   private struct State {
-    var told: WireConnectivity
+    var told: Connectivity
     /// By host, whether it answered. As many as providers are configured.
     var words: [String: Bool] = [:]
     var era: Era = 0
@@ -38,15 +39,15 @@ final class ConnectivityState: Sendable {
     }
   }
 
-  private let events: EventHub
+  private let events: any EventPublishing
   private let clock: any AgentClock
   private let state: Mutex<State>
   private let generationCount = Atomic<UInt64>(0)
 
-  init(events: EventHub, clock: any AgentClock) {
+  init(events: any EventPublishing, clock: any AgentClock) {
     self.events = events
     self.clock = clock
-    state = Mutex(State(told: WireConnectivity(state: .unknown, since: clock.wall(), basis: .none)))
+    state = Mutex(State(told: Connectivity(state: .unknown, since: clock.wall(), basis: .none)))
   }
 
   /// How often a closed way may have opened: what an account was told under an earlier count no longer holds it back.
@@ -54,7 +55,7 @@ final class ConnectivityState: Sendable {
   var reachabilityGeneration: UInt64 { generationCount.load(ordering: .acquiring) }
   func connectivityMayHaveReturned() { generationCount.add(1, ordering: .releasing) }
 
-  var current: WireConnectivity { state.withLock { $0.told } }
+  var current: Connectivity { state.withLock { $0.told } }
 
   /// Whether a provider can be reached, as far as is known, for decisions about its accounts: by its own last words, and
   /// else by a client's report. That another provider answers says nothing of this one.
@@ -115,16 +116,16 @@ final class ConnectivityState: Sendable {
   }
 
   /// `decide` returns nil if nothing new is known.
-  private func change(basis: WireConnectivityBasis, _ decide: (inout State) -> WireConnectivityState?) {
+  private func change(basis: Connectivity.Basis, _ decide: (inout State) -> Connectivity.State?) {
     let now = clock.wall()
-    let changed = state.withLock { state -> (from: WireConnectivityState, to: WireConnectivityState)? in
+    let changed = state.withLock { state -> (from: Connectivity.State, to: Connectivity)? in
       let previous = state.told.state
       guard let new = decide(&state), new != previous else { return nil }
-      state.told = WireConnectivity(state: new, since: now, basis: basis)
-      return (previous, new)
+      state.told = Connectivity(state: new, since: now, basis: basis)
+      return (previous, state.told)
     }
     guard let changed else { return }
-    events.publish(ConnectivityChangedEvent(state: changed.to, previous: changed.from, basis: basis))
+    events.publish(.connectivityChanged(changed.to, previous: changed.from))
   }
 }
 

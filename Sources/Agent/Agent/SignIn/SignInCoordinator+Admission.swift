@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import Secrets
 
 /// From the token endpoint's answer to an account that is on the disk, whichever way the person came.
@@ -149,21 +148,21 @@ extension SignInCoordinator {
     let profile = admitted.profile
     for entry in admitted.superseded {
       dependencies.events.publish(
-        RevocationAbandonedEvent(revocation: entry.name, issuer: entry.issuer, reason: "superseded"))
+        .revocationAbandoned(revocation: entry.name, issuer: entry.issuer, reason: "superseded"))
     }
     if admitted.isNew {
       dependencies.events.publish(
-        AccountAddedEvent(alias: profile.alias, provider: profile.provider, issuer: profile.identity.issuer),
+        .accountAdded(alias: profile.alias, provider: profile.provider, issuer: profile.identity.issuer),
         account: profile.id)
     } else if admitted.previousState != .active {
       dependencies.events.publish(
-        SessionStateChangedEvent(state: .active, previous: admitted.previousState), account: profile.id)
+        .sessionStateChanged(.active, previous: admitted.previousState), account: profile.id)
     }
     if !admitted.isNew, let heard = admitted.heard, heard.isChanged {
-      dependencies.events.publish(SnapshotChangedEvent(heard.rights.snapshot), account: profile.id)
+      dependencies.events.publish(.snapshotChanged(heard.rights.snapshot), account: profile.id)
     }
     if admitted.becameActive {
-      dependencies.events.publish(AccountSwitchedEvent(active: profile.id, previous: nil), account: profile.id)
+      dependencies.events.publish(.accountSwitched(active: profile.id, previous: nil), account: profile.id)
     }
   }
 }

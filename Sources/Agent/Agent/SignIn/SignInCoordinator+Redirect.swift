@@ -1,14 +1,13 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import Secrets
 
 /// The authorization code flow: the browser comes back by itself, or a person brings what it was sent back with.
 extension SignInCoordinator {
   /// Where the browser goes, and how its answer will come.
   func redirection(
-    _ id: String, _ flow: WireSignInFlow, to provider: Provider, scopes: [String], wishes: SignInJob.Wishes
+    _ id: String, _ flow: SignInFlow, to provider: Provider, scopes: [String], wishes: SignInJob.Wishes
   ) async throws(AgentFailure) -> (SignInJob.Way, url: String) {
     guard let endpoint = provider.endpoints.authorization.flatMap(HTTPURL.init) else {
       throw .provider(.noAuthorizationEndpoint)

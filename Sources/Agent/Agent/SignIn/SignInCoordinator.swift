@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import Secrets
 
 /// Sign-ins in progress. A failure of any kind leaves no account, no listener and no file behind.
@@ -56,7 +55,7 @@ actor SignInCoordinator {
   }
 
   func begin(
-    _ flow: WireSignInFlow, provider name: String, wishes: SignInJob.Wishes
+    _ flow: SignInFlow, provider name: String, wishes: SignInJob.Wishes
   ) async throws(AgentFailure) -> Begun {
     let provider = try await provider(name, for: flow)
     try await requireAlias(wishes, at: provider)
@@ -131,7 +130,7 @@ actor SignInCoordinator {
   // MARK: the provider
 
   /// The provider, with what this flow needs of it.
-  private func provider(_ name: String, for flow: WireSignInFlow) async throws(AgentFailure) -> Provider {
+  private func provider(_ name: String, for flow: SignInFlow) async throws(AgentFailure) -> Provider {
     switch flow {
     case .browser, .paste:
       let provider = try await provider(name) { $0.authorization != nil && $0.token != nil }
@@ -189,8 +188,10 @@ actor SignInCoordinator {
   private func leave(_ id: String, _ waiter: UInt64) { jobs[id]?.waiters.removeValue(forKey: waiter)?.resume() }
 
   /// A sign-in that a limited caller does not see is as none.
-  func requireSeen(_ id: String, by call: Call) async throws(AgentFailure) {
-    guard call.limits == nil || jobs[id]?.wishes.account.map({ call.sees($0) }) ?? false else { throw await notFound() }
+  func requireSeen(_ id: String, within grant: EffectiveGrant?) async throws(AgentFailure) {
+    guard grant.map({ grant in jobs[id]?.wishes.account.map(grant.covers) ?? false }) ?? true else {
+      throw await notFound()
+    }
   }
 
   func cancel(_ id: String) async throws(AgentFailure) {

@@ -1,6 +1,5 @@
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 
 /// Finishes what an open reader of the store prevented: when it is gone, at the latest at the next start.
 actor ErasureWorker {
@@ -21,7 +20,7 @@ actor ErasureWorker {
   func resume() async {
     guard !isWaiting else { return }
     for id in (try? await dependencies.vault.finishErasures()) ?? [] {
-      dependencies.events.publish(AccountErasedEvent(), account: id)
+      dependencies.events.publish(.accountErased, account: id)
     }
     guard (try? await dependencies.vault.hasErasures()) == true, !isWaiting else {
       pause = Self.shortest

@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import Secrets
 
 /// Revokes what is in the outbox: at once where there is a way, later and by itself where there is none.
@@ -81,7 +80,7 @@ actor RevocationWorker {
   static let drainSeconds = 5
 
   /// Tries one entry. The result says what is known of the token now.
-  func send(_ entry: OutboxEntry) async -> WireRevocationOutcome {
+  func send(_ entry: OutboxEntry) async -> RevocationOutcome {
     guard inFlight.insert(entry.id).inserted else { return .queued }
     defer { ended(entry.id) }
     // Another try may have ended it since it was read.
@@ -113,7 +112,7 @@ actor RevocationWorker {
         if error.isLocked { return .confirmed }
       }
       dependencies.events.publish(
-        RevocationConfirmedEvent(revocation: current.name, issuer: current.issuer),
+        .revocationConfirmed(revocation: current.name, issuer: current.issuer),
         about: await dependencies.vault.account(of: current))
       return .confirmed
     case .unsupported:
@@ -132,9 +131,9 @@ actor RevocationWorker {
 
   private static func word(_ answer: RevocationOutbox.Answer) -> String {
     switch answer {
-    case .none: ErrorCode.offline.name.description
-    case .response(401, _, _), .response(403, _, _): ErrorCode.providerMisconfigured.name.description
-    case .response: ErrorCode.providerUnavailable.name.description
+    case .none: FailureKind.offline.rawValue
+    case .response(401, _, _), .response(403, _, _): FailureKind.providerMisconfigured.rawValue
+    case .response: FailureKind.providerUnavailable.rawValue
     }
   }
 
@@ -149,7 +148,7 @@ actor RevocationWorker {
 
   private func tellAbandoned(_ entry: OutboxEntry, _ reason: String) async {
     dependencies.events.publish(
-      RevocationAbandonedEvent(revocation: entry.name, issuer: entry.issuer, reason: reason),
+      .revocationAbandoned(revocation: entry.name, issuer: entry.issuer, reason: reason),
       about: await dependencies.vault.account(of: entry))
   }
 

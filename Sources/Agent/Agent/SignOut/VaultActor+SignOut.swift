@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import Secrets
 
 /// Signing out on the disk (docs/sign-out.md, Order): one transaction, before which the account is signed in, and
@@ -9,14 +8,14 @@ internal import Secrets
 extension VaultActor {
   struct SignedOut: Sendable {
     var profile: AccountProfile
-    var previousState: WireAccountState
+    var previousState: AccountState
     var provider: Provider?
     /// Nil if there was no refresh token.
     var entry: OutboxEntry?
     /// Access tokens that the refresh token's revocation does not reach.
     var others: [OutboxEntry]
     var idToken: Secret?
-    var data: WireDataDisposition
+    var data: DataDisposition
     /// Accounts whose last trace is gone now: this one, and what an earlier reader held up.
     var erased: [AccountID]
     var wasActive: Bool
@@ -24,7 +23,7 @@ extension VaultActor {
 
   /// `accessTokens` are those in memory, with their remaining lifetimes.
   func signOut(
-    _ id: AccountID, _ mode: WireSignOutMode, accessTokens: [(token: Secret, lives: Milliseconds)] = []
+    _ id: AccountID, _ mode: SignOutMode, accessTokens: [(token: Secret, lives: Milliseconds)] = []
   ) throws(AgentFailure) -> SignedOut {
     var profile = try profile(.id(id))
     // What a soft sign-out kept can still be erased; anything else was done already.
@@ -87,7 +86,7 @@ extension VaultActor {
     tokenCache.withdraw(id)
     stepUps.clear(id)
     let erased = mode == .hard || !underPIN.isEmpty ? (try? finishErasures()) ?? [] : []
-    let data: WireDataDisposition = mode != .hard ? .sealed : erased.contains(id) ? .erased : .erasurePending
+    let data: DataDisposition = mode != .hard ? .sealed : erased.contains(id) ? .erased : .erasurePending
     return SignedOut(
       profile: profile, previousState: previousState, provider: provider, entry: entry, others: others,
       idToken: loaded?.idToken,
@@ -180,8 +179,9 @@ extension VaultActor {
   }
 
   /// What the caller sees of it.
-  func outbox(for call: Call) throws(AgentFailure) -> [OutboxEntry] {
-    try outbox().filter { call.limits == nil || account(of: $0).map { call.sees($0) } ?? false }
+  func outbox(within grant: EffectiveGrant?) throws(AgentFailure) -> [OutboxEntry] {
+    guard let grant else { return try outbox() }
+    return try outbox().filter { account(of: $0).map(grant.covers) ?? false }
   }
 
   func outbox() throws(AgentFailure) -> [OutboxEntry] {

@@ -1,18 +1,17 @@
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import Secrets
 
 extension AgentService {
   /// The PIN that the caller gave, or that the person types where the caller does not see it.
   func pin(
-    _ given: Secret?, _ prompt: WirePrompt?, _ question: PromptQuestion, of id: AccountID
+    _ given: Secret?, asks: Bool, _ question: PromptQuestion, of id: AccountID
   ) async throws(AgentFailure) -> Secret {
-    switch (given, prompt) {
-    case (let given?, nil): return given
-    case (nil, nil): throw .invalidParameter("/pin", expected: "a PIN, or a prompt that asks for it")
-    case (.some, .some): throw .invalidParameter("/prompt", expected: "a PIN or a prompt, not both")
-    case (nil, .some): break
+    switch (given, asks) {
+    case (let given?, false): return given
+    case (nil, false): throw .invalidParameter("/pin", expected: "a PIN, or a prompt that asks for it")
+    case (.some, true): throw .invalidParameter("/prompt", expected: "a PIN or a prompt, not both")
+    case (nil, true): break
     }
     func refused(_ failure: (Int) -> StepUpFailure) async -> AgentFailure {
       let left = try? await vault.stepUpStatus(.id(id)).attemptsLeft
@@ -52,13 +51,13 @@ extension AgentService {
 extension AgentService {
   /// The passphrase of a backup, given or typed.
   func backupPassphrase(
-    _ given: Secret?, _ prompt: WirePrompt?, _ question: PromptQuestion
+    _ given: Secret?, asks: Bool, _ question: PromptQuestion
   ) async throws(AgentFailure) -> Secret {
-    switch (given, prompt) {
-    case (let given?, nil): return given
-    case (.some, .some): throw .invalidParameter("/prompt", expected: "a passphrase or a prompt, not both")
-    case (nil, nil): throw .invalidParameter("/passphrase", expected: "a passphrase, or a prompt that asks for it")
-    case (nil, .some): break
+    switch (given, asks) {
+    case (let given?, false): return given
+    case (.some, true): throw .invalidParameter("/prompt", expected: "a passphrase or a prompt, not both")
+    case (nil, false): throw .invalidParameter("/passphrase", expected: "a passphrase, or a prompt that asks for it")
+    case (nil, true): break
     }
     let typed = try await typedPassphrase(question)
     // As the contract bounds one that is given.

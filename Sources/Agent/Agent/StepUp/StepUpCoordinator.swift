@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import Secrets
 
 /// Judges proofs, one after another: a PIN costs 64 MiB and some tenths of a second, and two guesses at once would be

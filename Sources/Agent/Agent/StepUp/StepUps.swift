@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import Synchronization
 
 /// The step-ups that are valid now, with the one timer that ends them: nothing wakes while there is none.
@@ -11,10 +10,10 @@ internal import Synchronization
 final class StepUps: Sendable {
   private let moments = Mutex(ActiveStepUps())
   private let clock: any AgentClock
-  private let events: EventHub
+  private let events: any EventPublishing
   private let alarm: Alarm
 
-  init(clock: any AgentClock, events: EventHub, background: BackgroundWork) {
+  init(clock: any AgentClock, events: any EventPublishing, background: BackgroundWork) {
     self.clock = clock
     self.events = events
     alarm = Alarm(clock: clock, background: background)
@@ -47,7 +46,7 @@ final class StepUps: Sendable {
     let validUntil = clock.wall() + duration
     let earliest = moments.withLock { moments in
       moments.granted(id, by: method, at: now, for: duration)
-      events.publish(StepUpGrantedEvent(validUntil: validUntil), account: id)
+      events.publish(.stepUpGranted(validUntil: validUntil), account: id)
       return moments.earliest
     }
     if let earliest { alarm.set(earliest) { [self] in expire() } }
@@ -56,13 +55,13 @@ final class StepUps: Sendable {
 
   func clear(_ id: AccountID) {
     moments.withLock { moments in
-      if moments.clear(id) { events.publish(StepUpExpiredEvent(), account: id) }
+      if moments.clear(id) { events.publish(.stepUpExpired, account: id) }
     }
   }
 
   func clearAll() {
     moments.withLock { moments in
-      for id in moments.clearAll() { events.publish(StepUpExpiredEvent(), account: id) }
+      for id in moments.clearAll() { events.publish(.stepUpExpired, account: id) }
     }
   }
 
@@ -71,7 +70,7 @@ final class StepUps: Sendable {
 
   private func expire() -> BootInstant? {
     moments.withLock { moments in
-      for id in moments.expire(at: clock.boot()) { events.publish(StepUpExpiredEvent(), account: id) }
+      for id in moments.expire(at: clock.boot()) { events.publish(.stepUpExpired, account: id) }
       return moments.earliest
     }
   }

@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import Secrets
 
 /// How the person of an account proves to be there, on the disk (docs/offline.md, Step-up). Each call is one durable

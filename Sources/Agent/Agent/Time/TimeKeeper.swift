@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import Synchronization
 
 /// Trusted time for everybody in the agent, over the machine's clocks. Known while the vault is open.
@@ -17,11 +16,11 @@ final class TimeKeeper: Sendable {
   }
   private let state = Mutex(State())
   private let clock: any AgentClock
-  private let events: EventHub
+  private let events: any EventPublishing
   /// Makes the record durable in its own time: the wall clock was set forward, and that must outlast the agent.
   private let remember: @Sendable () -> Void
 
-  init(clock: any AgentClock, events: EventHub, remember: @escaping @Sendable () -> Void) {
+  init(clock: any AgentClock, events: any EventPublishing, remember: @escaping @Sendable () -> Void) {
     self.clock = clock
     self.events = events
     self.remember = remember
@@ -126,17 +125,8 @@ final class TimeKeeper: Sendable {
     if clock != state.told {
       state.told = clock
       events.publish(
-        ClockSuspectEvent(clock: WireClockTrust(clock), behindSeconds: behind.map { Int($0.wholeSeconds) }))
+        .clockSuspect(clock, behind: behind))
     }
     return hasJumped
-  }
-}
-
-extension WireClockTrust {
-  init(_ trust: ClockTrust) {
-    switch trust {
-    case .trusted: self = .trusted
-    case .suspect: self = .suspect
-    }
   }
 }

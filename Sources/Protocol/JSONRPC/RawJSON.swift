@@ -1,7 +1,5 @@
-public import JSONRPC
-
 /// A JSON value as written. It was scanned, or made by a `JSONWriter`, so it is well-formed.
-public struct RawJSON: WireWritable, Sendable {
+public struct RawJSON: Sendable {
   private enum Storage: Sendable {
     case bytes([UInt8])
     /// Constant text of the program, which is never copied.
@@ -42,32 +40,4 @@ public struct RawJSON: WireWritable, Sendable {
 
   /// From this size on, copying costs more than a separate piece of the line.
   private static let worthReferring = 256
-}
-
-/// An object whose member names are data, such as header fields or pins. It keeps their order.
-public struct WireMap<Value: Sendable>: Sendable {
-  /// One member.
-  public struct Entry: Sendable {
-    public var name: String
-    public var value: Value
-
-    public init(name: String, value: Value) {
-      self.name = name
-      self.value = value
-    }
-  }
-
-  /// The members in order.
-  public var entries: [Entry]
-
-  public init(_ entries: [Entry] = []) { self.entries = entries }
-
-  /// The value of the first member with this name; nil if there is none.
-  public subscript(name: String) -> Value? { entries.first { $0.name == name }?.value }
-}
-
-extension WireMap: ExpressibleByDictionaryLiteral {
-  public init(dictionaryLiteral elements: (String, Value)...) {
-    entries = elements.map { Entry(name: $0.0, value: $0.1) }
-  }
 }

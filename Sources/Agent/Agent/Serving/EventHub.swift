@@ -72,11 +72,13 @@ final class EventHub: Sendable {
 
   // MARK: publishing
 
-  /// `about`: whose it is where the event has no `account`. `mentions`: another account that stands in it; who may not
-  /// know of that one gets `otherwise`.
-  func publish<Data: WireEvent>(
-    _ data: Data, account: AccountID? = nil, about: AccountID? = nil, mentions: AccountID? = nil,
-    otherwise: Data? = nil
+  /// Keeps the event in the ring and delivers it.
+  ///
+  /// - Parameters:
+  ///   - about: the account that the event is about, where it has no `account`.
+  ///   - mentions: another account that the event names; a caller that may not know of it gets `otherwise`.
+  func send<Data: WireEvent>(
+    _ data: Data, _ account: AccountID?, _ about: AccountID?, mentions: AccountID? = nil, otherwise: Data? = nil
   ) {
     state.withLock { state in
       let sequence = state.next

@@ -67,9 +67,6 @@ extension ProviderConfiguration {
     if let pins = changes.pins { self.pins = Dictionary(pins.entries.map { ($0.name, $0.value) }) { $1 } }
     if let policy = changes.policy { self.policy = policy }
   }
-
-  /// True if a sign-in needs no discovery.
-  var knowsItsEndpoints: Bool { endpoints.authorization != nil && endpoints.token != nil }
 }
 
 extension ServerMetadata.Endpoints {
@@ -165,5 +162,13 @@ extension WireProvider {
       allowedOrigins: it.allowedOrigins,
       pins: WireMap(it.pins.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }),
       policy: it.policy, preset: it.preset)
+  }
+}
+
+extension ClientAuthMethod {
+  /// Nil for a method that this agent does not know.
+  init?(_ wire: WireClientAuthMethod?) {
+    guard let wire else { return nil }
+    self.init(rawValue: wire.rawValue)
   }
 }

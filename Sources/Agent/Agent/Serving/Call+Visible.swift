@@ -17,7 +17,7 @@ extension Call {
 
   func sees(_ profile: AccountProfile) -> Bool { access.covers(profile.id) }
 
-  /// What limits the caller; nil if nothing does.
+  /// The grant that limits the caller; nil if no grant does.
   var limits: EffectiveGrant? { if case .limited(let limits) = access { limits } else { nil } }
 
   /// A selector as the caller means it: among the accounts that it sees.

@@ -1,0 +1,42 @@
+internal import AgentModel
+internal import JSONRPC
+internal import Secrets
+
+/// An entry of the audit log, as it is read again. Its facts are the JSON that was written.
+struct RecordedAuditEntry: Sendable {
+  var sequence: Int64
+  var at: Timestamp
+  var event: String
+  /// `ok`, the name of a failure, or the effect of a decision.
+  var outcome: String
+  var account: AccountID?
+  var client: String?
+  var facts: RawJSON?
+
+  /// Nil if the record is not one that the agent wrote.
+  init?(_ plain: Secret, sequence: Int64) {
+    let read = RecordCoding.read(plain) { node -> RecordedAuditEntry? in
+      guard let at = node["at"]?.timestamp, let event = node["event"]?.string, let outcome = node["outcome"]?.string
+      else { return nil }
+      return RecordedAuditEntry(
+        sequence: sequence, at: at, event: event, outcome: outcome,
+        account: node["account"]?.string.flatMap { AccountID($0) }, client: node["client"]?.string,
+        facts: node["facts"].map { RawJSON($0) })
+    }
+    guard let read else { return nil }
+    self = read
+  }
+
+  private init(
+    sequence: Int64, at: Timestamp, event: String, outcome: String, account: AccountID?, client: String?,
+    facts: RawJSON?
+  ) {
+    self.sequence = sequence
+    self.at = at
+    self.event = event
+    self.outcome = outcome
+    self.account = account
+    self.client = client
+    self.facts = facts
+  }
+}

@@ -1,0 +1,40 @@
+internal import AgentCore
+internal import AgentModel
+
+/// Something that happened to an account or to the agent. Subscribers are told of it in the words of the contract.
+enum AgentEvent: Sendable {
+  case accountAdded(alias: Alias?, provider: ProviderName, issuer: String)
+  case accountSwitched(active: AccountID?, previous: AccountID?)
+  case accountRenamed(alias: Alias, previous: Alias?)
+  case accountSignedOut(SignOutMode, data: DataDisposition, revocation: RevocationOutcome)
+  case accountErased
+  case sessionStateChanged(AccountState, previous: AccountState)
+  /// The person must sign in.
+  case sessionExpired(reason: String)
+  case tokenRefreshed(generation: UInt64, expiresAt: Timestamp, scopes: ScopeSet, resource: String?)
+  case tokenScopesNarrowed(scopes: ScopeSet, lost: [String])
+  case snapshotChanged(AuthorizationSnapshot)
+  case stepUpGranted(validUntil: Timestamp)
+  case stepUpExpired
+  case connectivityChanged(Connectivity, previous: Connectivity.State)
+  case revocationConfirmed(revocation: String, issuer: String)
+  case revocationAbandoned(revocation: String, issuer: String, reason: String)
+  case agentLocked(LockReason)
+  case agentUnlocked
+  case policyChanged(name: String, version: Int64)
+  case clockSuspect(ClockTrust, behind: Milliseconds?)
+}
+
+/// Takes events in the order in which they happen.
+protocol EventPublishing: Sendable {
+  /// - Parameters:
+  ///   - account: the account that the event names.
+  ///   - about: the account that the event is about, where it names none.
+  func deliver(_ event: AgentEvent, account: AccountID?, about: AccountID?)
+}
+
+extension EventPublishing {
+  func publish(_ event: AgentEvent, account: AccountID? = nil, about: AccountID? = nil) {
+    deliver(event, account: account, about: about)
+  }
+}

@@ -1,0 +1,6 @@
+internal import AgentModel
+
+extension ProviderConfiguration {
+  /// True if a sign-in needs no discovery.
+  var knowsItsEndpoints: Bool { endpoints.authorization != nil && endpoints.token != nil }
+}

@@ -1,0 +1,26 @@
+internal import AgentModel
+public import AgentPorts
+internal import AgentProtocol
+internal import JSONRPC
+
+/// `lanyard-agent --check`: the findings as `agent.diagnose` gives them, one line of JSON.
+extension AgentService {
+  /// Opens the vault as far as that needs no person, and never makes one; serves nothing. `isOpen` is false if a start
+  /// would fail.
+  public func check(protection: String) async -> (line: [UInt8], isOpen: Bool) {
+    let (findings, isOpen) = await checkFindings(protection: protection)
+    return (Self.line(findings), isOpen)
+  }
+
+  /// The same for a directory without a store.
+  public static var nothingToCheck: [UInt8] { line(findingsWithoutStore) }
+
+  /// The same for a store that can't be opened.
+  public static func check(of failure: StoreFailure) -> [UInt8] { line(findings(of: failure)) }
+
+  private static func line(_ findings: [Finding]) -> [UInt8] {
+    var writer = JSONWriter(capacity: 4096)
+    AgentDiagnose.Result(findings: findings.map { WireFinding($0) }).write(to: &writer)
+    return writer.withBytes { [UInt8]($0) } + [0x0A]
+  }
+}

@@ -1,0 +1,43 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentProtocol
+
+/// Every request goes by here before its handler runs, and its answer goes by here again.
+extension CallerAccess {
+  /// Lets a request in; the account that it is about is nil for methods that name none, and for callers that nothing
+  /// limits. What is judged here is what is served: the handler gets the id, and not the word that led to it.
+  func admit(
+    _ method: MethodInfo, _ selector: AccountSelector?, _ agent: AgentService
+  ) throws(AgentFailure) -> AccountID? {
+    switch self {
+    case .trusted: return nil
+    case .refused: throw .caller(.grantRefused)
+    case .unknown:
+      guard method.underGrant == .always else { throw .caller(.grantNeeded) }
+      return nil
+    case .limited(let limits):
+      guard limits.areOpen(at: agent.environment.clock.boot()) else { throw .caller(.grantRefused) }
+      guard method.underGrant == .always || limits.permission.methods.contains(method.name) else {
+        throw .caller(.notCovered)
+      }
+      return try selector.map { (selector) throws(AgentFailure) in try limits.account(selector, agent.tokenCache) }
+    }
+  }
+
+  /// What the caller is told of a failure: nothing of an account that is not its own, not even that there is one.
+  func told(_ error: RPCError, at now: BootInstant) -> RPCError {
+    guard case .limited(let limits) = self else { return error }
+    let notCovered = RPCError(AgentFailure.caller(.notCovered))
+    guard limits.areOpen(at: now) else { return RPCError(AgentFailure.caller(.grantRefused)) }
+    if error.code == .accountNotFound { return notCovered }
+    if let account = error.account, !covers(account) { return notCovered }
+    var told = error
+    told.details = error.details.compactMap { name, value in
+      guard case .texts(let texts) = value else { return (name, value) }
+      let known = texts.filter { AccountID($0).map(covers) ?? true }
+      return known.isEmpty && !texts.isEmpty ? nil : (name, .texts(known))
+    }
+    return error.code == .accountAmbiguous && told.details.isEmpty ? notCovered : told
+  }
+}

@@ -1,0 +1,28 @@
+/// The state of an account, as a user interface shows it.
+public enum AccountState: String, CaseIterable, Hashable, Sendable {
+  case active
+  /// The provider can't be reached; what is cached is served.
+  case offlineStale
+  /// The provider wants the person, for one audience or for consent.
+  case interactionRequired
+  /// The refresh token is gone.
+  case reauthenticationRequired
+  /// The provider said that the account is disabled.
+  case locked
+  case signedOut
+}
+
+/// Where an account's refresh stands.
+public enum RefreshPhase: String, CaseIterable, Hashable, Sendable {
+  case idle
+  case inFlight
+  /// A request was sent, and its outcome is unknown.
+  case inDoubt
+  case backoff
+}
+
+/// What keeps an account's data sealed while it is signed out.
+public enum DataProtection: String, CaseIterable, Hashable, Sendable { case vault, pin }
+
+/// What can make a failed request succeed. In a list, the first is tried first.
+public typealias Remedy = Decision.Remedy
