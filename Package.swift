@@ -56,8 +56,10 @@ let wire: [Target] = [
 /// The agent: actors and handlers over ports.
 let agent: [Target] = [
   module("AgentPorts", in: "Agent", ["AgentModel", "JSONRPC", "Secrets"]),  // what the agent needs from outside
-  module(
-    "Agent", in: "Agent", ["AgentCore", "AgentModel", "AgentPorts", "AgentProtocol", "JSONRPC", "Secrets"]),
+  .target(
+    name: "Agent",
+    dependencies: ["AgentCore", "AgentModel", "AgentPorts", "AgentProtocol", "JSONRPC", "Secrets"],
+    path: "Sources/Agent", exclude: ["AgentPorts"], sources: ["Agent", "AgentServing"], swiftSettings: strict),
 ]
 
 /// One outside thing each.

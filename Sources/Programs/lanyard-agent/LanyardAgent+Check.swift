@@ -11,7 +11,7 @@ extension LanyardAgent {
   static func check(_ options: Options) -> Never {
     let path = options.stateDirectory + "/lanyard.sqlite"
     var status = stat()
-    if lstat(path, &status) != 0, errno == ENOENT { tell((AgentService.nothingToCheck, isOpen: true)) }
+    if lstat(path, &status) != 0, errno == ENOENT { tell((AgentServer.nothingToCheck, isOpen: true)) }
     let state = directory(options.stateDirectory)
     let lock = takeLock(state.path + "/lock")
     let files = StoreBackups(beside: path)
@@ -32,7 +32,7 @@ extension LanyardAgent {
       try store.snapshot(to: files.copyPath)
       return look(try SQLiteStore(path: files.copyPath), options, state)
     } catch {
-      return (AgentService.check(of: error), isOpen: false)
+      return (AgentServer.check(of: error), isOpen: false)
     }
   }
 
@@ -46,7 +46,7 @@ extension LanyardAgent {
     let protection =
       protections.contains(options.protection)
       ? options.protection : keys.first { protections.contains($0.protection) }?.protection ?? options.protection
-    let agent = AgentService(
+    let agent = AgentServer(
       store: copy, keySource: keys.first { $0.protection == protection },
       otherKeySources: keys.filter { $0.protection != protection },
       anchor: Witness(anchors: anchors(options, pool)),

@@ -68,7 +68,7 @@ struct LanyardAgent {
     let ownerGrant = OwnerGrantFile(stateDirectory: state.path)
     ownerGrant.remove()
     let ownerSecret = options.strictGrants ? GrantSecret.make(environment.entropy) : nil
-    let agent = AgentService(
+    let agent = AgentServer(
       store: store, keySource: keys.first { $0.protection == options.protection },
       otherKeySources: keys.filter { $0.protection != options.protection },
       anchor: anchors(options, pool), environment: environment, version: version, ownerGrant: ownerSecret,
@@ -173,7 +173,7 @@ struct LanyardAgent {
     }
   }
 
-  private static func openVault(_ agent: AgentService, _ options: Options, _ pool: WorkerPool) {
+  private static func openVault(_ agent: AgentServer, _ options: Options, _ pool: WorkerPool) {
     var passphrase: Secret?
     if let path = options.passphraseFile {
       guard let read = PassphraseFile.read(path) else {
@@ -183,9 +183,9 @@ struct LanyardAgent {
     }
     let (given, protection, acceptsOldStore) = (passphrase, options.protection, options.acceptsOldStore)
     let opened = Semaphore()
-    let failure = Box<AgentService.StartFailure>()
+    let failure = Box<AgentServer.StartFailure>()
     Task.detached(executorPreference: pool) {
-      do throws(AgentService.StartFailure) {
+      do throws(AgentServer.StartFailure) {
         _ = try await agent.open(
           protection: protection, passphrase: given, acceptingOldStore: acceptsOldStore)
       } catch {

@@ -94,7 +94,7 @@ struct NoRedirects: RedirectListening {
 /// A real agent over a real store, without a network; its clock stands still until it is moved.
 final class AgentUnderTest: Sendable {
   let clock = ManualClock()
-  let service: AgentService
+  let service: AgentServer
   private let told: Told
   private let directory = TemporaryDirectory()
   private let running: Task<Void, Never>
@@ -106,7 +106,7 @@ final class AgentUnderTest: Sendable {
     let store = try SQLiteStore(path: directory.path + "/store.sqlite")
     let told = Told()
     self.told = told
-    let service = AgentService(
+    let service = AgentServer(
       store: store, keySource: KeyFile(path: directory.path + "/key"), environment: environment, version: "test",
       onShutDown: { told.action.withLock { $0 }?() })
     self.service = service

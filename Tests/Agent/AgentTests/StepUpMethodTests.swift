@@ -61,10 +61,10 @@ private struct Badge: StepUpMethodProving {
     try SimulatedWorld(seed: 1).run { world in
       let provider = try await world.provider("idp")
       let account = try #require(AccountID(try await world.signIn("alice", at: provider, alias: "work")))
-      let desk = StepUpCoordinator(vault: world.agent.vault, methods: [PINMethod(), Badge()])
+      let desk = StepUpCoordinator(vault: world.agent.agent.vault, methods: [PINMethod(), Badge()])
       let standing = try await desk.enroll(secret("4711"), by: .badge, for: account)
       #expect(standing.isEnrolled && standing.attemptsLeft == 10)
-      try await body(world, Badges(agent: world.agent, desk: desk, account: account))
+      try await body(world, Badges(agent: world.agent.agent, desk: desk, account: account))
     }
   }
 

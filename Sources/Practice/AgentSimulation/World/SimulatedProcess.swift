@@ -7,7 +7,7 @@ internal import TokenSignatures
 
 /// One process of the agent on the world's disk.
 final class SimulatedProcess: Sendable {
-  let agent: AgentService
+  let agent: AgentServer
   let life = ProcessLife()
 
   init(number: UInt64, world: SimulatedWorld) throws {
@@ -23,7 +23,7 @@ final class SimulatedProcess: Sendable {
       redirects: world.browser, directories: world.directories, browser: world.browser,
       signals: ProcessSignals(signals: world.signals, process: number),
       backups: StoreBackups(beside: "store", vfs: world.disk.vfsName), log: world.log)
-    agent = AgentService(
+    agent = AgentServer(
       store: store, keySource: world.protection == "keyFile" ? world.keys : nil, anchor: world.anchor,
       environment: environment, version: "1.0.0-simulated", ownerGrant: world.ownerGrant.map { Secret(text: $0) },
       locking: world.locking, onShutDown: world.onShutDown)

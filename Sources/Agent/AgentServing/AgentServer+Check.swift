@@ -4,19 +4,19 @@ internal import AgentProtocol
 internal import JSONRPC
 
 /// `lanyard-agent --check`: the findings as `agent.diagnose` gives them, one line of JSON.
-extension AgentService {
+extension AgentServer {
   /// Opens the vault as far as that needs no person, and never makes one; serves nothing. `isOpen` is false if a start
   /// would fail.
   public func check(protection: String) async -> (line: [UInt8], isOpen: Bool) {
-    let (findings, isOpen) = await checkFindings(protection: protection)
+    let (findings, isOpen) = await agent.checkFindings(protection: protection)
     return (Self.line(findings), isOpen)
   }
 
   /// The same for a directory without a store.
-  public static var nothingToCheck: [UInt8] { line(findingsWithoutStore) }
+  public static var nothingToCheck: [UInt8] { line(AgentService.findingsWithoutStore) }
 
   /// The same for a store that can't be opened.
-  public static func check(of failure: StoreFailure) -> [UInt8] { line(findings(of: failure)) }
+  public static func check(of failure: StoreFailure) -> [UInt8] { line(AgentService.findings(of: failure)) }
 
   private static func line(_ findings: [Finding]) -> [UInt8] {
     var writer = JSONWriter(capacity: 4096)

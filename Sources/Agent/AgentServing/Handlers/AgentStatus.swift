@@ -22,7 +22,7 @@ enum AgentStatusHandler: MethodHandler {
           AccountState.allCases.compactMap { state in
             counts[state].map { WireMap.Entry(name: state.rawValue, value: $0) }
           })),
-      pendingRevocations: summary.pendingRevocations, pendingOperations: 0, connections: agent.connectionCount,
+      pendingRevocations: summary.pendingRevocations, pendingOperations: 0, connections: call.server.connectionCount,
       startedAt: agent.startedAt,
       version: agent.version, callersAreTrusted: !agent.callerGrants.isStrict)
   }

@@ -28,17 +28,17 @@ public final class Connection: Conversation, @unchecked Sendable {
   let requests = RequestsInFlight()
   private let introduced = Mutex<String??>(nil)
   private let gate = OrderingGate()
-  private let agent: AgentService
+  private let server: AgentServer
   private let known: Mutex<CallerAccess>
   /// Nobody limits it: one look instead of a lock.
   private let isTrusted: Atomic<Bool>
 
-  init(id: UInt64, output: any ConnectionOutput, agent: AgentService) {
+  init(id: UInt64, output: any ConnectionOutput, server: AgentServer) {
     self.id = id
     self.output = output
-    self.agent = agent
-    known = Mutex(agent.callerGrants.isStrict ? .unknown : .trusted)
-    isTrusted = Atomic(!agent.callerGrants.isStrict)
+    self.server = server
+    known = Mutex(server.agent.callerGrants.isStrict ? .unknown : .trusted)
+    isTrusted = Atomic(!server.agent.callerGrants.isStrict)
   }
 
   /// As the client named itself in `agent.hello`; before that as its program is called, if the transport can tell.
@@ -51,6 +51,8 @@ public final class Connection: Conversation, @unchecked Sendable {
     }
     set { introduced.withLock { $0 = .some(newValue) } }
   }
+
+  private var agent: AgentService { server.agent }
 
   // MARK: what it may do
 
@@ -74,7 +76,7 @@ public final class Connection: Conversation, @unchecked Sendable {
     do throws(AgentFailure) {
       let new = try agent.callerGrants.open(secret, on: id, from: access) { [weak self] in self?.refuseAll() }
       guard set(new) else { throw .caller(.grantRefused) }
-      if case .limited(let limits) = new { agent.events.narrow(id, to: limits.permission) }
+      if case .limited(let limits) = new { server.events.narrow(id, to: limits.permission) }
     } catch {
       refuseAll()
       throw error
@@ -86,7 +88,7 @@ public final class Connection: Conversation, @unchecked Sendable {
     if case .limited = access { requests.cancelAll() }
     set(.refused)
     agent.callerGrants.connectionEnded(id)
-    agent.events.connectionEnded(id)
+    server.events.connectionEnded(id)
   }
 
   /// A request that would have limited the connection was not even served.
@@ -120,7 +122,7 @@ public final class Connection: Conversation, @unchecked Sendable {
   private func judgePrefix() {
     let mayGoOn = framer.withWaiting { prefix -> Bool? in
       do {
-        return try Envelope.method(ofPrefix: prefix).map { agent.methods.carriesBody($0) == true }
+        return try Envelope.method(ofPrefix: prefix).map { server.methods.carriesBody($0) == true }
       } catch {
         return false
       }
@@ -150,13 +152,13 @@ public final class Connection: Conversation, @unchecked Sendable {
   public func ended() {
     end.withLock { $0 = .gone }
     requests.cancelAll()
-    agent.events.connectionEnded(id)
+    server.events.connectionEnded(id)
     agent.callerGrants.connectionEnded(id)
-    agent.connectionEnded()
+    server.connectionEnded()
   }
 
   /// The client has read what was waiting for it.
-  public func drained() { agent.events.drained(id) }
+  public func drained() { server.events.drained(id) }
 
   /// Tells why, and closes. Nothing waits for its newline any more: nothing is due, and nothing is told twice.
   private func refuseLine(_ error: RPCError = Connection.lineTooLong) {
@@ -200,7 +202,7 @@ public final class Connection: Conversation, @unchecked Sendable {
   private func mayBeLong(_ root: JSONNode) -> Bool {
     let requests = root.kind == .array ? Array(root.elements) : [root]
     return requests.allSatisfy { request in
-      request["method"]?.string.flatMap { agent.methods.carriesBody($0) } == true
+      request["method"]?.string.flatMap { server.methods.carriesBody($0) } == true
     }
   }
 
@@ -234,7 +236,7 @@ public final class Connection: Conversation, @unchecked Sendable {
       return slot.fill(AnswerObject.error(id: nil, Self.duplicateID))
     }
     let id = Array(rawID)
-    guard let method = agent.methods[name] else {
+    guard let method = server.methods[name] else {
       return slot.fill(AnswerObject.error(id: rawID, Self.methodNotFound))
     }
     if agent.isShuttingDown { return slot.fill(AnswerObject.error(id: rawID, .shuttingDown)) }
@@ -264,7 +266,7 @@ public final class Connection: Conversation, @unchecked Sendable {
       guard let id = params?["id"] else { return }
       return requests.cancel(Array(id.raw))
     }
-    guard let method = agent.methods[name], !agent.isShuttingDown else { return }
+    guard let method = server.methods[name], !agent.isShuttingDown else { return }
     guard let prepared = try? method.prepare(params), (try? requests.begin(nil)) != nil else {
       return unserved(name, params)
     }
@@ -273,20 +275,20 @@ public final class Connection: Conversation, @unchecked Sendable {
 
   private func serve(_ prepared: PreparedCall, _ name: String, _ id: [UInt8]?, _ slot: AnswerSlot?) {
     // Who is served nothing does not keep the vault open either.
-    let usesVault = access.isServed && agent.methods[name]?.info.usesVault == true
+    let usesVault = access.isServed && server.methods[name]?.info.usesVault == true
     if usesVault { agent.idle.began() }
     switch prepared {
     case .ordered(let run, let answered):
       gate.submit(isBarrier: false) { [self] in
         defer { if usesVault { agent.idle.ended() } }
-        let call = Call(agent: agent, connection: self, access: access)
+        let call = Call(server: server, connection: self, access: access)
         do throws(RPCError) {
           let result = try run(call)
           requests.release(id)
           answer(name, id, slot, .success(result))
           answered(result, call)
           // A request that waited for its turn may outlive its client; what it subscribed to must not.
-          if end.withLock({ $0 == .gone }) { agent.events.connectionEnded(self.id) }
+          if end.withLock({ $0 == .gone }) { server.events.connectionEnded(self.id) }
         } catch {
           requests.release(id)
           answer(name, id, slot, .failure(error))
@@ -295,7 +297,7 @@ public final class Connection: Conversation, @unchecked Sendable {
       }
     case .concurrent(let run, let isBarrier):
       gate.submit(isBarrier: isBarrier) { [self] in
-        let call = Call(agent: agent, connection: self, access: access)
+        let call = Call(server: server, connection: self, access: access)
         let finish: @Sendable (Result<any WireWritable, RPCError>) -> Void = { [self] result in
           requests.release(id)
           answer(name, id, slot, result)

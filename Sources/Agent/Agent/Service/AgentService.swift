@@ -1,16 +1,12 @@
 internal import AgentModel
-public import AgentPorts
+internal import AgentPorts
 internal import AgentProtocol
-public import JSONRPC
-public import Secrets
+internal import JSONRPC
+internal import Secrets
 internal import Synchronization
 
-/// The agent: owns every part, begins conversations, ends in order.
-///
-///     let agent = AgentService(store: store, keySource: keyFile, environment: environment, version: "1.0.0")
-///     try await agent.open(protection: "keyFile")
-///     await agent.run()          // until shutDown()
-public final class AgentService: ConversationHost {
+/// The agent without its wire: owns the vault, the accounts and the background work, and ends in order.
+final class AgentService: Sendable {
   let environment: AgentEnvironment
   let version: String
   /// New at each start: a client that sees another one knows that the agent was away.
@@ -18,7 +14,7 @@ public final class AgentService: ConversationHost {
   let startedAt: Timestamp
   let tokenCache = TokenCache()
   let background = BackgroundWork()
-  let events: EventHub
+  let events: any EventPublishing
   let vault: VaultActor
   let door = AsyncMutex()
   let idle: IdleWatch
@@ -36,14 +32,8 @@ public final class AgentService: ConversationHost {
   let audit: AuditWriter
   let callerGrants: CallerGrantTable
   let backups: BackupCoordinator
-  let methods = ServedMethods.all
   private let onShutDown: @Sendable () -> Void
 
-  private struct Clients {
-    var count = 0
-    var next: UInt64 = 1
-  }
-  private let clients = Mutex(Clients())
   private let shuttingDown = Atomic(false)
 
   /// `ownerGrant`: everybody must bring a grant, and this is the person's own, which covers everything and is never
@@ -51,19 +41,19 @@ public final class AgentService: ConversationHost {
   ///
   /// `onShutDown` is called once, when `agent.shutdown` has been answered or `shutDown()` was called: the transport
   /// ends then.
-  public init(
+  init(
     store: sending any Store, keySource: (any KeySource)?, otherKeySources: [any KeySource] = [],
     anchor: (any RollbackAnchor)? = nil, environment: AgentEnvironment, version: String,
-    ownerGrant: Secret? = nil, locking: LockingRules = LockingRules(),
-    onShutDown: @escaping @Sendable () -> Void = {}
+    instance: String, events: any EventPublishing, grantableMethods: [GrantableMethod], ownerGrant: Secret? = nil,
+    locking: LockingRules = LockingRules(), onShutDown: @escaping @Sendable () -> Void = {}
   ) {
     self.locking = locking
     self.environment = environment
     self.version = version
     self.onShutDown = onShutDown
-    instance = "run_" + Base32.encode(environment.entropy.bytes(16))
+    self.instance = instance
     startedAt = environment.clock.wall()
-    events = EventHub(epoch: instance, clock: environment.clock)
+    self.events = events
     let owner = Handle<VaultActor>()
     time = TimeKeeper(clock: environment.clock, events: events) { [background] in
       background.start { await owner.value?.rememberTime() }
@@ -71,7 +61,7 @@ public final class AgentService: ConversationHost {
     stepUps = StepUps(clock: environment.clock, events: events, background: background)
     callerGrants = CallerGrantTable(
       clock: environment.clock, time: time, background: background, owner: ownerGrant,
-      methods: ServedMethods.grantable)
+      methods: grantableMethods)
     vault = VaultActor(
       store: store, keySources: (keySource.map { [$0] } ?? []) + otherKeySources, anchor: anchor,
       clock: environment.clock, entropy: environment.entropy, tokenCache: tokenCache, time: time,
@@ -109,50 +99,35 @@ public final class AgentService: ConversationHost {
 
   // MARK: life
 
-  /// How the agent stands after its start.
-  public enum Opening: Sendable, Equatable {
-    case open
-    /// A person must give the passphrase, by `agent.unlock`, or make the vault by `agent.initialize`.
-    case locked
-  }
-
-  /// Opens the vault as far as that needs no person. Throws with what to tell them if the vault can't be opened.
+  /// Opens the vault as far as that needs no person; false if a person must give the passphrase, or make the vault.
   ///
-  /// - Parameter acceptingOldStore: the person says that a store which is older than its anchor is what there is: every
-  ///   account in it is signed out, and nothing of it is sent.
-  public func open(
+  /// - Parameter acceptingOldStore: the person says that a store which is older than its anchor is the only one: every
+  ///   account in it is signed out, and no token of it is sent.
+  func open(
     protection: String, passphrase: Secret? = nil, acceptingOldStore: Bool = false
-  ) async throws(StartFailure) -> Opening {
+  ) async throws(AgentFailure) -> Bool {
     defer { if tokenCache.unlockGeneration != nil { idle.opened() } }
-    // Whatever cut off a backup of before.
+    // Remove what an interrupted backup left.
     environment.backups.removeAll()
     do throws(AgentFailure) {
       switch try await vault.open(protection: protection, acceptingOldStore: acceptingOldStore) {
-      case .open: return .open
+      case .open: return true
       case .needsInitialising:
-        guard let passphrase else { return .locked }
+        guard let passphrase else { return false }
         try await vault.initialize(passphrase: passphrase)
-        return .open
+        return true
       case .needsPassphrase:
-        guard let passphrase else { return .locked }
+        guard let passphrase else { return false }
         try await vault.unlock(passphrase: passphrase)
-        return .open
+        return true
       }
     } catch  where error.takesAPerson {
-      return .locked
-    } catch {
-      throw StartFailure(message: error.message, isStore: error.kind == .storeUnavailable)
+      return false
     }
   }
 
-  public struct StartFailure: Error, Sendable {
-    public var message: String
-    /// The disk said no, and not the vault.
-    public var isStore: Bool
-  }
-
   /// Serves until `shutDown()`; returns when everything in flight has ended.
-  public func run() async {
+  func run() async {
     resumeWork()
     environment.signals.start { [weak self] in self?.happened($0) }
     await background.run()
@@ -176,7 +151,7 @@ public final class AgentService: ConversationHost {
   var isShuttingDown: Bool { shuttingDown.load(ordering: .relaxed) }
 
   /// No new work; those who wait are told, exchanges in flight go on to their end, so that no answer is lost.
-  public func shutDown() {
+  func shutDown() {
     guard !shuttingDown.exchange(true, ordering: .relaxed) else { return }
     environment.signals.stop()
     background.start { [self] in
@@ -221,27 +196,6 @@ public final class AgentService: ConversationHost {
   /// says nothing of the network.
   func client(of provider: Provider) -> ProviderClient {
     ProviderClient(provider: provider, environment: environment, time: time)
-  }
-
-  // MARK: conversations
-
-  public func begin(_ output: any ConnectionOutput) -> (any Conversation)? {
-    let id = clients.withLock { clients -> UInt64? in
-      guard clients.count < Limits.connections else { return nil }
-      clients.count += 1
-      clients.next += 1
-      return clients.next - 1
-    }
-    return id.map { Connection(id: $0, output: output, agent: self) }
-  }
-
-  func connectionEnded() { clients.withLock { $0.count -= 1 } }
-  var connectionCount: Int { clients.withLock { $0.count } }
-
-  public var refusalLine: WireBytes {
-    var object = AnswerObject.error(id: nil, .overloaded("connections"))
-    object.byte(0x0A)
-    return object.finish()
   }
 }
 

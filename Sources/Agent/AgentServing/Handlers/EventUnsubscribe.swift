@@ -4,7 +4,7 @@ enum EventUnsubscribeHandler: OrderedMethodHandler {
   typealias Method = EventUnsubscribe
 
   static func handle(_ params: EventUnsubscribe.Params, _ call: Call) throws(AgentFailure) -> EventUnsubscribe.Result {
-    guard call.agent.events.unsubscribe(params.subscription, connection: call.connection.id) else {
+    guard call.server.events.unsubscribe(params.subscription, connection: call.connection.id) else {
       throw .notFound(.subscription)
     }
     return EventUnsubscribe.Result(subscription: params.subscription)

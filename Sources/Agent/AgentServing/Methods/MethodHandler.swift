@@ -4,10 +4,12 @@ internal import JSONRPC
 
 /// What a handler knows of the request beside its parameters.
 struct Call: Sendable {
-  let agent: AgentService
+  let server: AgentServer
   let connection: Connection
   /// What the caller might do when the request was begun.
   let access: CallerAccess
+
+  var agent: AgentService { server.agent }
 }
 
 /// Serves one method. One file each in `Handlers/`.

@@ -17,15 +17,15 @@ enum EventSubscribeHandler: OrderedMethodHandler {
       }
     }
     guard
-      let started = call.agent.events.subscribe(
+      let started = call.server.events.subscribe(
         connection: call.connection.id, output: call.connection.output, types: params.types.map { Set($0) },
         accounts: accounts, covered: call.limits?.permission.accounts,
         since: params.since.map { ($0.epoch, Int64($0.sequence)) })
     else { throw .overloaded("subscriptions on one connection") }
     return EventSubscribe.Result(
-      subscription: started.subscription, epoch: call.agent.events.epoch, sequence: Int(started.sequence),
+      subscription: started.subscription, epoch: call.server.events.epoch, sequence: Int(started.sequence),
       gap: started.gap)
   }
 
-  static func answered(_ result: EventSubscribe.Result, _ call: Call) { call.agent.events.start(result.subscription) }
+  static func answered(_ result: EventSubscribe.Result, _ call: Call) { call.server.events.start(result.subscription) }
 }

@@ -1,0 +1,99 @@
+internal import AgentModel
+public import AgentPorts
+internal import AgentProtocol
+public import JSONRPC
+public import Secrets
+internal import Synchronization
+
+/// The agent on the wire: serves conversations of any transport.
+///
+///     let server = AgentServer(store: store, keySource: keyFile, environment: environment, version: "1.0.0")
+///     _ = try await server.open(protection: "keyFile")
+///     await server.run()          // until shutDown()
+public final class AgentServer: ConversationHost {
+  let agent: AgentService
+  let events: EventHub
+  let methods = ServedMethods.all
+  private let clients = Mutex(Clients())
+
+  private struct Clients {
+    var count = 0
+    var next: UInt64 = 1
+  }
+
+  /// - Parameters:
+  ///   - ownerGrant: every caller needs a grant, and this is the owner's: it covers everything and is never stored. Nil:
+  ///     programs of the agent's own user are trusted.
+  ///   - onShutDown: called once, when `agent.shutdown` was answered or `shutDown()` was called: the transport ends then.
+  public init(
+    store: sending any Store, keySource: (any KeySource)?, otherKeySources: [any KeySource] = [],
+    anchor: (any RollbackAnchor)? = nil, environment: AgentEnvironment, version: String,
+    ownerGrant: Secret? = nil, locking: LockingRules = LockingRules(),
+    onShutDown: @escaping @Sendable () -> Void = {}
+  ) {
+    let instance = "run_" + Base32.encode(environment.entropy.bytes(16))
+    events = EventHub(epoch: instance, clock: environment.clock)
+    agent = AgentService(
+      store: store, keySource: keySource, otherKeySources: otherKeySources, anchor: anchor, environment: environment,
+      version: version, instance: instance, events: events, grantableMethods: ServedMethods.grantable,
+      ownerGrant: ownerGrant, locking: locking, onShutDown: onShutDown)
+  }
+
+  /// How the agent stands after its start.
+  public enum Opening: Sendable, Equatable {
+    case open
+    /// A person must give the passphrase, by `agent.unlock`, or make the vault by `agent.initialize`.
+    case locked
+  }
+
+  /// The vault can't be opened; `message` tells a person why.
+  public struct StartFailure: Error, Sendable {
+    public var message: String
+    /// The disk failed, and not the vault.
+    public var isStore: Bool
+  }
+
+  /// Opens the vault as far as that needs no person.
+  ///
+  /// - Parameter acceptingOldStore: the person says that a store which is older than its anchor is the only one: every
+  ///   account in it is signed out, and no token of it is sent.
+  /// - Throws: `StartFailure` if the vault can't be opened.
+  public func open(
+    protection: String, passphrase: Secret? = nil, acceptingOldStore: Bool = false
+  ) async throws(StartFailure) -> Opening {
+    do throws(AgentFailure) {
+      let isOpen = try await agent.open(
+        protection: protection, passphrase: passphrase, acceptingOldStore: acceptingOldStore)
+      return isOpen ? .open : .locked
+    } catch {
+      throw StartFailure(message: error.message, isStore: error.kind == .storeUnavailable)
+    }
+  }
+
+  /// Serves until `shutDown()`; returns when everything in flight has ended.
+  public func run() async { await agent.run() }
+
+  /// No new work begins; waiting callers are told; exchanges in flight go on to their end, so that no answer is lost.
+  public func shutDown() { agent.shutDown() }
+
+  // MARK: conversations
+
+  public func begin(_ output: any ConnectionOutput) -> (any Conversation)? {
+    let id = clients.withLock { clients -> UInt64? in
+      guard clients.count < Limits.connections else { return nil }
+      clients.count += 1
+      clients.next += 1
+      return clients.next - 1
+    }
+    return id.map { Connection(id: $0, output: output, server: self) }
+  }
+
+  func connectionEnded() { clients.withLock { $0.count -= 1 } }
+  var connectionCount: Int { clients.withLock { $0.count } }
+
+  public var refusalLine: WireBytes {
+    var object = AnswerObject.error(id: nil, .overloaded("connections"))
+    object.byte(0x0A)
+    return object.finish()
+  }
+}
