@@ -19,7 +19,7 @@ import Testing
   }
 
   private static func entries(_ count: Int) -> [VaultChange] {
-    (0..<count).map { _ in .audit(AuditEntry(at: Timestamp(milliseconds: 1), event: .agentLock)) }
+    (0..<count).map { _ in .audit(AuditEntry(at: Timestamp(milliseconds: 1), event: .agentLock).record) }
   }
 
   private static func firstBroken(_ vault: Vault) throws -> Int64? {

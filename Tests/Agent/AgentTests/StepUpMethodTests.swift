@@ -46,7 +46,9 @@ private struct Badge: StepUpMethodProving {
       } catch { return error }
     }
 
-    func left() async throws -> Int { try await agent.vault.stepUpStatus(.id(account)).attemptsLeft }
+    func left() async throws -> Int {
+      try await agent.vault.read { vault throws(AgentFailure) in try vault.stepUp.status(.id(account)).attemptsLeft }
+    }
 
     func decide(_ rule: Capability.StepUpRule) async throws -> Decision {
       let facts = try await agent.accounts.actor(.id(account)).authorizationFacts().facts

@@ -39,7 +39,8 @@ final class AuditWriter: Sendable {
     while let group = next() {
       var result: Result<Void, AgentFailure> = .success(())
       do throws(AgentFailure) {
-        try await vault.append(group.flatMap(\.entries))
+        let entries = group.flatMap(\.entries)
+        try await vault.commit { vault throws(AgentFailure) in vault.audit.append(entries) }
       } catch {
         result = .failure(error)
       }

@@ -45,22 +45,32 @@ actor BackupCoordinator {
     try onFiles { () throws(BackupFileFailure) in try files.checkTarget(path) }
     let createdAt = clock.wall()
     let moment = await vault.backupMoment
-    let opens = try await vault.snapshot(to: files.copyPath)
+    let opens = try await vault.read { [path = files.copyPath] vault throws(AgentFailure) in
+      try vault.backup.snapshot(to: path)
+    }
     let writer = try write(
       BackupManifest(createdAt: createdAt), by: passphrase, includesRefreshTokens: includesRefreshTokens, opens)
-    try await vault.requireStill(moment)
+    try moment.requireSame(await vault.backupMoment)
     // Before the file leaves the agent's hands: none goes without an entry, and none from a vault that was locked.
-    try await vault.noteBackup(writer.accounts, includesRefreshTokens: includesRefreshTokens)
+    try await note(writer.accounts, includesRefreshTokens: includesRefreshTokens)
     let bytes: Int
     do throws(AgentFailure) {
       bytes = try onFiles { () throws(BackupFileFailure) in try files.publish(to: path) }
     } catch {
-      try await vault.noteBackup(0, includesRefreshTokens: includesRefreshTokens, failure: error)
+      try await note(0, includesRefreshTokens: includesRefreshTokens, failure: error)
       throw error
     }
     return Written(
       accounts: writer.accounts, providers: writer.providers, policies: writer.policies, skipped: writer.skipped,
       bytes: bytes, createdAt: createdAt)
+  }
+
+  private func note(
+    _ accounts: Int, includesRefreshTokens: Bool, failure: AgentFailure? = nil
+  ) async throws(AgentFailure) {
+    try await vault.commit { vault throws(AgentFailure) in
+      vault.backup.note(accounts, includesRefreshTokens: includesRefreshTokens, failure: failure)
+    }
   }
 
   private func write(
@@ -104,7 +114,7 @@ actor BackupCoordinator {
   func restore(from path: String, by passphrase: Secret) async throws(AgentFailure) -> Restored {
     try begin()
     defer { end() }
-    _ = try await vault.requireOpen()
+    try await vault.requireOpen()
     let store = try onFiles { () throws(BackupFileFailure) in try files.fetch(from: path) }
     defer { store.close() }
     let reader = BackupReader(try open(store, by: passphrase))
@@ -116,7 +126,9 @@ actor BackupCoordinator {
       return (try reader.manifest().createdAt, try reader.providers(), try reader.policies(), partitions)
     }
     var restored = Restored(createdAt: createdAt)
-    let configuration = try await vault.restore(providers, policies)
+    let configuration = try await vault.commit { vault throws(AgentFailure) in
+      try vault.restore.configuration(providers, policies)
+    }
     restored.providers = configuration.providers.map(\.configuration.name)
     restored.policies = configuration.policies.map(\.name)
     restored.skipped = configuration.skipped
@@ -126,7 +138,10 @@ actor BackupCoordinator {
     let ofBackup = Dictionary(uniqueKeysWithValues: providers.map { ($0.configuration.name, $0) })
     for partition in partitions {
       let account = try onBackup { () throws(VaultFailure) in try reader.account(in: partition) }
-      let outcome = try await vault.restore(account, of: ofBackup[account.profile.provider])
+      let outcome = try await vault.commit {
+        [provider = ofBackup[account.profile.provider]] vault throws(AgentFailure) in
+        try vault.restore.account(account, of: provider)
+      }
       restored.skipped += outcome.skipped
       guard let profile = outcome.profile else { continue }
       restored.accounts.append(profile)

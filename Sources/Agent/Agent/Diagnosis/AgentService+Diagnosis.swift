@@ -5,11 +5,12 @@ extension AgentService {
   /// Looks at everything, and changes nothing.
   func diagnosis() async -> [Finding] {
     var findings = await vault.diagnoseVault().list
-    findings += await vault.diagnoseStore().list
-    guard await vault.vaultIsOpen else { return findings }
+    findings += await diagnoseStore().list
+    guard await vault.isOpen else { return findings }
     var isSound = true
-    for account in await vault.diagnosedAccounts() {
-      let found = await vault.diagnose(account).list
+    let accounts = try? await vault.read { vault throws(AgentFailure) in vault.directory.sortedProfiles.map(\.id) }
+    for account in accounts ?? [] {
+      let found = await look { vault in vault.diagnosis.account(account) }
       isSound = isSound && !found.contains { $0.check == "accountRecords" }
       findings += found
     }
@@ -18,7 +19,7 @@ extension AgentService {
       more.sound("accountRecords", "Every account's records open.")
     }
     do throws(AgentFailure) {
-      let audit = try await vault.verifyAudit()
+      let audit = try await AuditVerification(of: vault)
       if let broken = audit.firstBroken {
         more.problem(
           "auditLog", "The audit log is not as the agent wrote it, from entry \(broken) on.",
@@ -30,7 +31,33 @@ extension AgentService {
     } catch {
       more.add(error, "auditLog")
     }
-    return findings + more.list + (await vault.diagnoseWork().list)
+    let work = await look { vault in vault.diagnosis.work() }
+    return findings + more.list + work
+  }
+
+  /// Nothing while the vault is locked.
+  private func look(_ body: @Sendable (OpenVault) -> Findings) async -> [Finding] {
+    (try? await vault.read { vault throws(AgentFailure) in body(vault).list }) ?? []
+  }
+
+  /// The database's own check of itself.
+  private func diagnoseStore() async -> Findings {
+    var findings = Findings()
+    do throws(StoreFailure) {
+      let problems = try await vault.integrityProblems()
+      guard let first = problems.first else {
+        findings.sound("store", "The database is sound.")
+        return findings
+      }
+      findings.problem(
+        "store",
+        "The database is damaged in \(problems.count == 1 ? "one place" : "\(problems.count) places"): \(first)",
+        "End the agent, and put back a copy of the whole state directory that is newer than the last sign-in.",
+        "Without one: move the state directory away, start anew, and `lanyard restore` a backup.")
+    } catch {
+      findings.add(AgentFailure(VaultFailure.store(error)), "store")
+    }
+    return findings
   }
 
   /// For a look without serving anybody: opens the vault as far as that needs no person, and never makes one. The
@@ -39,7 +66,7 @@ extension AgentService {
     var findings: [Finding] = []
     var isOpen = true
     do throws(AgentFailure) {
-      if try await vault.summary().isInitialized { _ = try await vault.open(protection: protection) }
+      if try await vault.status().isInitialized { _ = try await vault.open(protection: protection) }
     } catch {
       var failed = Findings()
       failed.add(error, "vault")

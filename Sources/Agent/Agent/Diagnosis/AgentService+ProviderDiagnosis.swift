@@ -8,7 +8,8 @@ extension AgentService {
   /// By their public documents, as before a sign-in. Nothing that they say is kept.
   func diagnoseProviders() async -> [Finding] {
     // Those without documents are asked at a sign-in and not before.
-    let asked = await vault.allProviders.filter { !$0.configuration.knowsItsEndpoints }
+    let all = try? await vault.read { vault throws(AgentFailure) in vault.directory.sortedProviders }
+    let asked = (all ?? []).filter { !$0.configuration.knowsItsEndpoints }
     return await withTaskGroup(of: (Int, Findings).self) { group in
       var answers = [Findings](repeating: Findings(), count: asked.count)
       for (number, provider) in asked.enumerated() {

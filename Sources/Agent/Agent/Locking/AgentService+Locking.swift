@@ -8,14 +8,14 @@ extension AgentService {
     do throws(AgentFailure) {
       try await background.finish { [self] () async throws(AgentFailure) in
         try await door.pass {
-          guard await self.vault.leave(because: reason) else { return }
+          guard await self.vault.lock(because: reason) else { return }
           await self.release()
           self.events.publish(.agentLocked(reason))
         }
       }
     } catch {
       // The agent is ending, and takes on no work: the keys go all the same.
-      _ = await vault.leave(because: reason)
+      _ = await vault.lock(because: reason)
     }
   }
 
@@ -42,11 +42,11 @@ extension AgentService {
   ) async throws(AgentFailure) {
     try await background.finish { [self] () async throws(AgentFailure) in
       try await door.pass { () async throws(AgentFailure) in
-        let wasOpen = await self.vault.vaultIsOpen
+        let wasOpen = await self.vault.isOpen
         try await open(self.vault)
         guard !wasOpen else { return }
         do throws(AgentFailure) {
-          try await self.vault.enter(event)
+          try await self.vault.noteOpening(event)
         } catch {
           // Somebody may have begun to work in between.
           await self.release()

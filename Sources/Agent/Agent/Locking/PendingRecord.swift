@@ -5,13 +5,22 @@ internal import Secrets
 /// What work that was on its way leaves for the next unlocking.
 enum PendingRecord: Sendable {
   /// A provider's answer to a refresh, as it came.
-  case answer(VaultActor.StagedAnswer, of: AccountID)
+  case answer(StagedAnswer, of: AccountID)
   /// A refresh that was begun and spent nothing.
   case unspent(ExchangeIntent, of: AccountID)
   /// A refresh token of an account that has gone on without it.
   case overtaken(Secret, of: AccountID)
   /// A refresh token that a sign-in brought, and no account could be made of it.
   case unclaimed(Secret, at: ProviderName, label: String)
+
+  /// The request that it is about; nil for a token without one.
+  var intent: ExchangeIntent? {
+    switch self {
+    case .answer(let answer, _): answer.intent
+    case .unspent(let intent, _): intent
+    case .overtaken, .unclaimed: nil
+    }
+  }
 
   private enum Word: String { case answer, unspent, overtaken, unclaimed }
 
@@ -46,7 +55,7 @@ enum PendingRecord: Sendable {
       let intent = node["intent"]?.secret.flatMap { ExchangeIntent($0) }
       switch (node["what"]?.string.flatMap { Word(rawValue: $0) }, account, intent) {
       case (.answer, let account?, let intent?):
-        return node["body"]?.secret.map { .answer(VaultActor.StagedAnswer(intent: intent, body: $0), of: account) }
+        return node["body"]?.secret.map { .answer(StagedAnswer(intent: intent, body: $0), of: account) }
       case (.unspent, let account?, let intent?): return .unspent(intent, of: account)
       case (.overtaken, let account?, _): return node["token"]?.secret.map { .overtaken($0, of: account) }
       case (.unclaimed, _, _):

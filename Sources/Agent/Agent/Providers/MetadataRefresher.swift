@@ -57,11 +57,13 @@ final class MetadataRefresher: Sendable {
   /// what was known stays.
   private func look(_ provider: Provider) async {
     // An answer that came to a locked agent is no reason to ask: nothing could be remembered.
-    guard await vault.vaultIsOpen else { return }
+    guard await vault.isOpen else { return }
     let client = ProviderClient(provider: provider, environment: environment, time: time)
     do throws(DocumentFailure) {
       let metadata = try await client.discover(wholly: true)
-      try? await vault.remember(metadata, of: provider.configuration)
+      _ = try? await vault.commit { vault throws(AgentFailure) in
+        try vault.providers.remember(metadata, of: provider.configuration)
+      }
     } catch {
       environment.log.log(.notice, "metadata not refreshed", [(.reason, .name(error.word))])
     }

@@ -149,11 +149,14 @@ extension Account {
   ) async -> AgentFailure? {
     do throws(AgentFailure) {
       let (told, sentAt) = try await question()
-      tell(try await dependencies.vault.keep(told, sentAt: sentAt, epoch: epoch, of: id))
+      let heard = try await dependencies.vault.commit { [id] vault throws(AgentFailure) in
+        try vault.rights.keep(told, sentAt: sentAt, epoch: epoch, of: id)
+      }
+      tell(heard)
       return nil
     } catch {
       // With its session its tokens end, so that what was refused may be that.
-      if let gone = await dependencies.vault.hasGone(id, since: epoch) { return gone }
+      if let gone = await gone(since: epoch) { return gone }
       dependencies.environment.log.log(
         .notice, "snapshot not refreshed",
         [(.account, .hashed(id.text)), (.reason, .name(error.kind.rawValue))])
@@ -161,8 +164,20 @@ extension Account {
     }
   }
 
+  /// Why nothing of this epoch is wanted any more; nil if it is.
+  private func gone(since epoch: UInt64) async -> AgentFailure? {
+    do throws(AgentFailure) {
+      try await dependencies.vault.read { [id] vault throws(AgentFailure) in
+        try vault.rights.requireCurrent(id, epoch: epoch)
+      }
+      return nil
+    } catch {
+      return error
+    }
+  }
+
   /// Takes over what the registry heard, and tells subscribers. Of two that come in the other order, the later stands.
-  func tell(_ heard: VaultActor.RightsChange?) {
+  func tell(_ heard: RightsChange?) {
     guard let heard, let known = loaded else { return }
     if let rights = known.rights, rights.revision >= heard.rights.revision { return }
     loaded?.rights = heard.rights

@@ -63,10 +63,12 @@ final class AgentService: Sendable {
       clock: environment.clock, time: time, background: background, owner: ownerGrant,
       methods: grantableMethods)
     vault = VaultActor(
-      store: store, keySources: (keySource.map { [$0] } ?? []) + otherKeySources, anchor: anchor,
-      clock: environment.clock, entropy: environment.entropy, tokenCache: tokenCache, time: time,
-      policyCache: policyCache,
-      stepUps: stepUps, callerGrants: callerGrants)
+      store: store, anchor: anchor,
+      dependencies: VaultDependencies(
+        clock: environment.clock, entropy: environment.entropy,
+        keySources: (keySource.map { [$0] } ?? []) + otherKeySources,
+        tables: PublishedTables(
+          tokenCache: tokenCache, stepUps: stepUps, policyCache: policyCache, callerGrants: callerGrants, time: time)))
     stepUpCoordinator = StepUpCoordinator(vault: vault, methods: [PINMethod()] + environment.stepUpMethods)
     owner.value = vault
     audit = AuditWriter(vault: vault, background: background)

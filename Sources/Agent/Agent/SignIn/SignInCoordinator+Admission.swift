@@ -36,10 +36,10 @@ extension SignInCoordinator {
   /// nothing is kept. Whatever can stand in the way is looked for first, since the token may be good only once.
   func takeOver(
     _ refreshToken: Secret, provider name: String, alias: Alias?
-  ) async throws(AgentFailure) -> VaultActor.Admitted {
+  ) async throws(AgentFailure) -> Admitted {
     let provider = try await provider(name) { $0.authorization != nil && $0.token != nil }
-    if let alias { try await dependencies.vault.requirePossible(alias, at: provider.configuration.name) }
-    try await dependencies.vault.requireWritable()
+    if let alias { try await requirePossible(alias, at: provider) }
+    try await dependencies.vault.read { vault throws(AgentFailure) in try vault.admissions.requireWritable() }
     let client = client(provider)
     switch await client.refresh(refreshToken, key: .standard) {
     case .failed(let failure): throw .signIn(.exchange(failure))
@@ -53,7 +53,7 @@ extension SignInCoordinator {
   // MARK: admission
 
   /// An account of the answer, or nothing: what was issued and belongs to nobody is revoked.
-  func admit(_ answer: IssuedAnswer, _ client: ProviderClient) async throws(AgentFailure) -> VaultActor.Admitted {
+  func admit(_ answer: IssuedAnswer, _ client: ProviderClient) async throws(AgentFailure) -> Admitted {
     var person: IdentityProof.Person?
     do throws(AgentFailure) {
       return try await admit(answer, client, &person)
@@ -68,7 +68,7 @@ extension SignInCoordinator {
 
   private func admit(
     _ answer: IssuedAnswer, _ client: ProviderClient, _ found: inout IdentityProof.Person?
-  ) async throws(AgentFailure) -> VaultActor.Admitted {
+  ) async throws(AgentFailure) -> Admitted {
     guard let response = TokenResponse(body: answer.body), response.accessToken != nil else {
       throw .signIn(.notATokenResponse)
     }
@@ -90,11 +90,13 @@ extension SignInCoordinator {
       now: dependencies.time.now(for: configuration.name))
     var told = client.provider.rights(in: response, for: .standard, scopes: grant.scopes, source: .signIn)
     told.roles = told.roles ?? person.roles
-    let admitted = try await dependencies.vault.admit(
-      VaultActor.Admission(
-        identity: person.identity, provider: configuration.name, alias: answer.alias, displayName: person.displayName,
-        email: person.email, grant: grant, idToken: response.idToken,
-        tokens: AccessTokens(token.map { [$0] } ?? []), told: told, sentAt: answer.sentAt, expected: answer.expected))
+    let admission = Admission(
+      identity: person.identity, provider: configuration.name, alias: answer.alias, displayName: person.displayName,
+      email: person.email, grant: grant, idToken: response.idToken, tokens: AccessTokens(token.map { [$0] } ?? []),
+      told: told, sentAt: answer.sentAt, expected: answer.expected)
+    let admitted = try await dependencies.vault.commit { vault throws(AgentFailure) in
+      try vault.admissions.admit(admission)
+    }
     let account = accounts.account(admitted.profile.id)
     await account.signedIn(
       admitted.profile, admitted.grant, rule: configuration.refresh, admitted.tokens.all.first,
@@ -121,9 +123,11 @@ extension SignInCoordinator {
     // Where the provider does not rotate, it is the person's own still.
     if let imported = answer.imported, imported.equals(token) { return false }
     do throws(AgentFailure) {
-      let entry = try await dependencies.vault.quarantine(
-        token, at: provider, of: identity, label: answer.alias?.text ?? provider.configuration.name.text)
-      if let entry { dependencies.revoke(entry) }
+      let label = answer.alias?.text ?? provider.configuration.name.text
+      let entry = try await dependencies.vault.commit(
+        orLeave: .unclaimed(token, at: provider.configuration.name, label: label)
+      ) { vault throws(AgentFailure) in vault.outbox.quarantine(token, at: provider, of: identity, label: label) }
+      if let entry, let entry { dependencies.revoke(entry) }
     } catch {
       // The disk is full: once, without a memory of it.
       let client = client(provider)
@@ -144,7 +148,7 @@ extension SignInCoordinator {
     await dependencies.drain(job.provider.configuration.name, expected)
   }
 
-  private func tell(_ admitted: VaultActor.Admitted) {
+  private func tell(_ admitted: Admitted) {
     let profile = admitted.profile
     for entry in admitted.superseded {
       dependencies.events.publish(

@@ -144,7 +144,7 @@ extension SignInCoordinator {
 
   private func redeem(
     _ code: Secret, _ request: AuthorizationRequest, _ job: SignInJob
-  ) async throws(RedemptionFailure) -> VaultActor.Admitted {
+  ) async throws(RedemptionFailure) -> Admitted {
     let client = client(job.provider)
     await drainBeforeIssue(job)
     switch await client.exchange(code: code, redirectURI: request.redirectURI, verifier: request.verifier) {

@@ -96,9 +96,17 @@ actor SignInCoordinator {
   private func requireAlias(_ wishes: SignInJob.Wishes, at provider: Provider) async throws(AgentFailure) {
     guard let alias = wishes.alias else { return }
     if let account = wishes.account {
-      try await dependencies.vault.requireFree(alias, for: account)
+      try await dependencies.vault.read { vault throws(AgentFailure) in
+        try vault.directory.requireFree(alias, for: account)
+      }
     } else {
-      try await dependencies.vault.requirePossible(alias, at: provider.configuration.name)
+      try await requirePossible(alias, at: provider)
+    }
+  }
+
+  func requirePossible(_ alias: Alias, at provider: Provider) async throws(AgentFailure) {
+    try await dependencies.vault.read { vault throws(AgentFailure) in
+      try vault.directory.requirePossible(alias, at: provider.configuration.name)
     }
   }
 
@@ -149,7 +157,10 @@ actor SignInCoordinator {
     var provider = try await dependencies.vault.provider(named: name)
     if !suffices(provider.endpoints) {
       let metadata = try await client(provider).discoverOrExplain()
-      try await dependencies.vault.remember(metadata, of: provider.configuration)
+      let asked = provider.configuration
+      try await dependencies.vault.commitIfOpen { vault throws(AgentFailure) in
+        try vault.providers.remember(metadata, of: asked)
+      }
       provider.learn(metadata, at: dependencies.time.now(for: provider.configuration.name))
     }
     return provider
@@ -178,7 +189,7 @@ actor SignInCoordinator {
   }
 
   /// A locked vault has forgotten all sign-ins.
-  func notFound() async -> AgentFailure { await dependencies.vault.vaultIsOpen ? .notFound(.signIn) : .locked }
+  func notFound() async -> AgentFailure { await dependencies.vault.isOpen ? .notFound(.signIn) : .locked }
 
   func progress(_ id: String) async throws(AgentFailure) -> SignInJob.Status {
     guard let job = jobs[id] else { throw await notFound() }

@@ -19,10 +19,14 @@ actor ErasureWorker {
   /// After a start, an unlocking, and a sign-out that left something.
   func resume() async {
     guard !isWaiting else { return }
-    for id in (try? await dependencies.vault.finishErasures()) ?? [] {
+    for id in (try? await dependencies.vault.commit { vault throws(AgentFailure) in try vault.erasures.finish() }) ?? []
+    {
       dependencies.events.publish(.accountErased, account: id)
     }
-    guard (try? await dependencies.vault.hasErasures()) == true, !isWaiting else {
+    guard
+      (try? await dependencies.vault.read { vault throws(AgentFailure) in try vault.erasures.arePending() }) == true,
+      !isWaiting
+    else {
       pause = Self.shortest
       return
     }

@@ -36,7 +36,7 @@ actor RevocationWorker {
 
   /// Tries what may be tried now; the rest waits for its time.
   func resume(_ resumption: Resumption) async {
-    guard let entries = try? await dependencies.vault.outbox() else { return }
+    guard let entries = try? await outbox() else { return }
     for entry in entries {
       let wasUnreached = entry.lastError.map { $0 == Self.word(.none) } ?? true
       // What was never tried was put aside by somebody without a network: a start is the next occasion.
@@ -52,7 +52,7 @@ actor RevocationWorker {
   /// When somebody signs in: what is to be revoked of this person's at this provider is tried now, so that it does not
   /// come after the new login. `identity` nil: nobody knows yet who comes.
   func drain(_ provider: ProviderName, of identity: Identity?) async {
-    guard let all = try? await dependencies.vault.outbox() else { return }
+    guard let all = try? await outbox() else { return }
     let entries = all.filter { $0.provider == provider && (identity == nil || $0.identity == identity) }
     guard !entries.isEmpty else { return }
     let background = dependencies.background
@@ -84,7 +84,7 @@ actor RevocationWorker {
     guard inFlight.insert(entry.id).inserted else { return .queued }
     defer { ended(entry.id) }
     // Another try may have ended it since it was read.
-    guard let current = try? await dependencies.vault.outbox().first(where: { $0.id == entry.id }) else {
+    guard let current = try? await outbox().first(where: { $0.id == entry.id }) else {
       return .queued
     }
     guard current.expiresAt > now(for: current) else {
@@ -107,13 +107,15 @@ actor RevocationWorker {
       // If the disk fails now, the entry is sent once more: a second revocation changes nothing (RFC 7009 §2.2). So it is
       // after the unlocking, if the vault was locked meanwhile, and that one is told.
       do throws(AgentFailure) {
-        try await dependencies.vault.remove(current, .revocationConfirmed)
+        try await dependencies.vault.commit { vault throws(AgentFailure) in
+          vault.outbox.remove(current, .revocationConfirmed)
+        }
       } catch {
         if error.isLocked { return .confirmed }
       }
       dependencies.events.publish(
         .revocationConfirmed(revocation: current.name, issuer: current.issuer),
-        about: await dependencies.vault.account(of: current))
+        about: await account(of: current))
       return .confirmed
     case .unsupported:
       await giveUp(current, reason: "unsupported")
@@ -123,7 +125,10 @@ actor RevocationWorker {
       after.lastError = Self.word(answer)
       after.lastErrorAt = now(for: current)
       // Given up or superseded while it was on its way: it does not come back.
-      guard (try? await dependencies.vault.reschedule(after)) != false else { return .queued }
+      let isThere = try? await dependencies.vault.commit { [after] vault throws(AgentFailure) in
+        try vault.outbox.reschedule(after)
+      }
+      guard isThere != false else { return .queued }
       schedule(after)
       return .queued
     }
@@ -139,7 +144,9 @@ actor RevocationWorker {
 
   private func giveUp(_ entry: OutboxEntry, reason: String) async {
     do throws(AgentFailure) {
-      try await dependencies.vault.remove(entry, .revocationAbandoned, reason: reason)
+      try await dependencies.vault.commit { vault throws(AgentFailure) in
+        vault.outbox.remove(entry, .revocationAbandoned, reason: reason)
+      }
     } catch {
       if error.isLocked { return }
     }
@@ -149,7 +156,7 @@ actor RevocationWorker {
   private func tellAbandoned(_ entry: OutboxEntry, _ reason: String) async {
     dependencies.events.publish(
       .revocationAbandoned(revocation: entry.name, issuer: entry.issuer, reason: reason),
-      about: await dependencies.vault.account(of: entry))
+      about: await account(of: entry))
   }
 
   /// Trusted time: a wall clock that is set a year ahead must not end the patience with a provider (docs/offline.md,
@@ -158,7 +165,9 @@ actor RevocationWorker {
 
   /// A person gives up.
   func abandon(_ entry: OutboxEntry) async throws(AgentFailure) {
-    try await dependencies.vault.remove(entry, .revocationAbandoned, reason: "requested")
+    try await dependencies.vault.commit { vault throws(AgentFailure) in
+      vault.outbox.remove(entry, .revocationAbandoned, reason: "requested")
+    }
     await tellAbandoned(entry, "requested")
   }
 
@@ -190,5 +199,14 @@ actor RevocationWorker {
   func vaultWasLocked() {
     attempts = [:]
     alarm.clear()
+  }
+
+  private func outbox() async throws(AgentFailure) -> [OutboxEntry] {
+    try await dependencies.vault.read { vault throws(AgentFailure) in try vault.outbox.entries() }
+  }
+
+  /// Whose token it is, for events; nil while the vault is locked.
+  private func account(of entry: OutboxEntry) async -> AccountID? {
+    (try? await dependencies.vault.read { vault throws(AgentFailure) in vault.outbox.account(of: entry) }) ?? nil
   }
 }

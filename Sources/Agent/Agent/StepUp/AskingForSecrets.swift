@@ -14,7 +14,7 @@ extension AgentService {
     case (nil, true): break
     }
     func refused(_ failure: (Int) -> StepUpFailure) async -> AgentFailure {
-      let left = try? await vault.stepUpStatus(.id(id)).attemptsLeft
+      let left = try? await vault.read { vault throws(AgentFailure) in try vault.stepUp.status(.id(id)).attemptsLeft }
       return .stepUp(failure(left ?? 0), id, .pin)
     }
     switch await environment.prompter.ask(question) {

@@ -24,25 +24,29 @@ actor StepUpCoordinator {
     await enter()
     defer { leave() }
     guard let proving = methods[method] else { throw .notFound(.stepUp(method), id) }
-    let attempt = try await vault.beginTry(id, by: method)
+    let counted = try await vault.commit { vault throws(AgentFailure) in try vault.stepUpTries.begin(id, by: method) }
+    let attempt = try counted.get()
     switch await proving.judge(given, kept: attempt.lock.kept, pepper: attempt.place.pepper) {
     case .key(let key) where attempt.place.isRight(key, for: attempt.lock):
-      return try await vault.wasRight(attempt, key: key, for: duration)
-    case .key, .wrong: throw try await vault.wasWrong(attempt)
+      return try await vault.commit { vault throws(AgentFailure) in
+        try vault.stepUpTries.wasRight(attempt, key: key, for: duration)
+      }
+    case .key, .wrong:
+      throw try await vault.commit { vault throws(AgentFailure) in try vault.stepUpTries.wasWrong(attempt) }
     case .unavailable: throw .stepUp(.unavailable, id, method)
     }
   }
 
   func enroll(
     _ given: Secret, by method: StepUpMethod, for id: AccountID
-  ) async throws(AgentFailure) -> VaultActor.StepUpStatus {
+  ) async throws(AgentFailure) -> StepUpState {
     await enter()
     defer { leave() }
-    let place = try await vault.placeForNew(method, of: id)
+    let place = try await vault.read { vault throws(AgentFailure) in try vault.stepUp.placeForNew(method, of: id) }
     guard let proving = methods[method], let enrolment = await proving.enroll(given, pepper: place.pepper) else {
       throw .stepUp(.unavailable, id, method)
     }
-    return try await vault.enroll(id, enrolment, at: place)
+    return try await vault.commit { vault throws(AgentFailure) in try vault.stepUp.enroll(id, enrolment, at: place) }
   }
 
   private func enter() async {

@@ -8,7 +8,7 @@ internal import Secrets
 extension Vault {
   /// Appends the entries to a batch, and takes the oldest away where the log is full. The chain as it is if the batch
   /// lands.
-  func append(_ entries: [AuditEntry], to batch: inout [StoreWrite]) throws(VaultFailure) -> AuditChain {
+  func append(_ entries: [Secret], to batch: inout [StoreWrite]) throws(VaultFailure) -> AuditChain {
     var chain = try auditChain()
     let (stored, origin) = (chain.last, chain.link)
     var links: [[UInt8]] = []
@@ -92,9 +92,9 @@ extension Vault {
     return logKey(of: row.keyEpoch)?.digest("audit link", fields.bytes) ?? []
   }
 
-  private func seal(_ entry: AuditEntry, after chain: AuditChain) -> AuditRow {
+  private func seal(_ entry: Secret, after chain: AuditChain) -> AuditRow {
     var row = AuditRow(sequence: chain.last + 1, keyEpoch: keys.epoch, link: [], sealed: [])
-    row.sealed = keys.log.seal(entry.record, additionalData: additionalData(row))
+    row.sealed = keys.log.seal(entry, additionalData: additionalData(row))
     row.link = auditLink(of: row, after: chain.link)
     return row
   }

@@ -18,7 +18,7 @@ enum VaultChange: Sendable {
   /// Destroys the keys of an incarnation with all its rows.
   case destroy(PartitionID)
   /// Appends to the audit log.
-  case audit(AuditEntry)
+  case audit(Secret)
   /// From here on the data key is nowhere but where somebody has wrapped it.
   case lockData(PartitionID)
   case unlockData(PartitionID, SealingKey)
@@ -27,7 +27,7 @@ enum VaultChange: Sendable {
   /// Brings a partition under the root key of now, if it is under the one before.
   case reseal(PartitionID)
 
-  fileprivate var auditEntry: AuditEntry? { if case .audit(let entry) = self { entry } else { nil } }
+  fileprivate var auditEntry: Secret? { if case .audit(let entry) = self { entry } else { nil } }
 
   /// An old copy of the store must not undo it (`VaultLedger`). What is written many times an hour and only ever
   /// narrows, as time does, is not counted: the anchor costs as much as the commit.
@@ -339,7 +339,7 @@ final class Vault {
     }
   }
 
-  private func draw(_ entries: [AuditEntry], in draft: inout Draft) throws(VaultFailure) -> AuditChain? {
+  private func draw(_ entries: [Secret], in draft: inout Draft) throws(VaultFailure) -> AuditChain? {
     guard !entries.isEmpty else { return nil }
     let chain = try append(entries, to: &draft.writes)
     var state = try state(of: .vault, in: &draft)

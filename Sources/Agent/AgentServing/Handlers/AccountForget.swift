@@ -5,7 +5,9 @@ enum AccountForgetHandler: MethodHandler {
 
   static func handle(_ params: AccountForget.Params, _ call: Call) async throws(AgentFailure) -> AccountForget.Result {
     let agent = call.agent
-    let (profile, erased) = try await agent.vault.forget(params.account)
+    let (profile, erased) = try await agent.vault.commit { vault throws(AgentFailure) in
+      try vault.signOuts.forget(params.account)
+    }
     for id in erased { agent.events.publish(.accountErased, account: id) }
     if !erased.contains(profile.id) { agent.background.start { await agent.erasures.resume() } }
     return AccountForget.Result(account: profile.id)

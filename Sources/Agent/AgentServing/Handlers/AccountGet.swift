@@ -4,8 +4,9 @@ enum AccountGetHandler: MethodHandler {
   typealias Method = AccountGet
 
   static func handle(_ params: AccountGet.Params, _ call: Call) async throws(AgentFailure) -> AccountGet.Result {
-    let vault = call.agent.vault
-    let profile = try await vault.profile(params.account)
-    return WireAccount(profile, call.agent, active: await vault.active)
+    let (profile, active) = try await call.agent.vault.read { vault throws(AgentFailure) in
+      (try vault.directory.profile(params.account), vault.directory.active)
+    }
+    return WireAccount(profile, call.agent, active: active)
   }
 }

@@ -13,7 +13,7 @@ enum AccountResolveHandler: MethodHandler {
     if let selector = params.selector {
       let account: AccountID
       if case .alias(let word) = selector {
-        account = try await only(vault.matches(word).filter(call.sees))
+        account = try only(await matches(word, call))
       } else {
         account = try await vault.profile(call.pinned(selector)).id
       }
@@ -21,10 +21,12 @@ enum AccountResolveHandler: MethodHandler {
     }
     if let directory = params.workingDirectory, let word = call.agent.environment.directories.account(for: directory) {
       return AccountResolve.Result(
-        account: try await only(vault.matches(word).filter(call.sees)), because: .directory)
+        account: try only(await matches(word, call)), because: .directory)
     }
     if let issuer = params.issuer {
-      let (profiles, active) = try await vault.listing()
+      let (profiles, active) = try await vault.read { vault throws(AgentFailure) in
+        (vault.directory.sortedProfiles, vault.directory.active)
+      }
       let matching = profiles.filter(call.sees).filter { $0.identity.issuer == issuer && $0.signInStatus == .signedIn }
       // Of several at one issuer the active one is meant.
       if let one = matching.first(where: { $0.id == active }) {
@@ -33,6 +35,10 @@ enum AccountResolveHandler: MethodHandler {
       return AccountResolve.Result(account: try only(matching), because: .issuer)
     }
     return AccountResolve.Result(account: try await vault.profile(call.pinned(.active)).id, because: .active)
+  }
+
+  private static func matches(_ word: String, _ call: Call) async throws(AgentFailure) -> [AccountProfile] {
+    try await call.agent.vault.read { vault throws(AgentFailure) in vault.directory.matches(word).filter(call.sees) }
   }
 
   private static func only(_ profiles: [AccountProfile]) throws(AgentFailure) -> AccountID {

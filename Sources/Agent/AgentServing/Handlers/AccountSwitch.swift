@@ -4,7 +4,9 @@ enum AccountSwitchHandler: MethodHandler {
   typealias Method = AccountSwitch
 
   static func handle(_ params: AccountSwitch.Params, _ call: Call) async throws(AgentFailure) -> AccountSwitch.Result {
-    let (profile, previous) = try await call.agent.vault.activate(params.account)
+    let (profile, previous) = try await call.agent.vault.commit { vault throws(AgentFailure) in
+      try vault.accounts.activate(params.account)
+    }
     if previous != profile.id {
       call.agent.events.publish(
         .accountSwitched(active: profile.id, previous: previous), account: profile.id)

@@ -13,13 +13,14 @@ enum AgentAddKeySlotHandler: MethodHandler {
       guard params.passphrase == nil, params.prompt == nil else {
         throw .invalidParameter("/protection", expected: "passphrase, since a passphrase is given")
       }
-      _ = try await vault.keySlotList()
-      await vault.askForKeys(for: params.protection.rawValue)
-      return AgentAddKeySlot.Result(
-        slot: try await vault.addKeySlot(KeyProtection(params.protection)), protection: params.protection)
+      try await vault.requireOpen()
+      await vault.unlockKeys(for: params.protection.rawValue)
+      let protection = KeyProtection(params.protection)
+      let slot = try await vault.commit { vault throws(AgentFailure) in try vault.keySlots.add(protection) }
+      return AgentAddKeySlot.Result(slot: slot, protection: params.protection)
     }
     // Nobody is asked for the passphrase of a vault that is closed.
-    _ = try await vault.keySlotList()
+    try await vault.requireOpen()
     let passphrase: Secret
     switch (params.passphrase, params.prompt) {
     case (let given?, nil): passphrase = given
@@ -27,10 +28,11 @@ enum AgentAddKeySlotHandler: MethodHandler {
     case (nil, nil): throw .invalidParameter("/passphrase", expected: "a passphrase, or a prompt that asks for it")
     case (.some, .some): throw .invalidParameter("/prompt", expected: "a passphrase or a prompt, not both")
     }
-    // Here and not in the registry, which serves others meanwhile.
+    // Here and not in `VaultActor`, which serves others meanwhile.
     let parameters = PassphraseParameters.new()
-    let holder = try VaultActor.holder(parameters, passphrase: passphrase)
-    return AgentAddKeySlot.Result(
-      slot: try await vault.addKeySlot(parameters, holder: holder), protection: .passphrase)
+    let holder = try parameters.holder(from: passphrase)
+    let slot = try await vault.commit { vault throws(AgentFailure) in try vault.keySlots.add(parameters, holder: holder)
+    }
+    return AgentAddKeySlot.Result(slot: slot, protection: .passphrase)
   }
 }

@@ -16,12 +16,12 @@ enum AgentInitializeHandler: MethodHandler {
       }
     case .keyFile, .secretService, .systemdCredential:
       let protection = params.protection.rawValue
-      if try await !call.agent.vault.summary().isInitialized {
-        await call.agent.vault.askForKeys(for: protection)
+      if try await !call.agent.vault.status().isInitialized {
+        await call.agent.vault.unlockKeys(for: protection)
       }
       try await call.agent.unlock(.agentInitialize) { (vault) async throws(AgentFailure) in
         // Once, whatever protects it: opening one that is there is `agent.unlock`.
-        guard try await !vault.summary().isInitialized else {
+        guard try await !vault.status().isInitialized else {
           throw .invalidParameter("", expected: "a vault that is not made yet")
         }
         guard try await vault.open(protection: protection) == .open else {

@@ -7,11 +7,12 @@ enum AgentListKeySlotsHandler: MethodHandler {
   static func handle(
     _ params: AgentListKeySlots.Params, _ call: Call
   ) async throws(AgentFailure) -> AgentListKeySlots.Result {
-    AgentListKeySlots.Result(slots: try await call.agent.vault.keySlotList().map(\.wire))
+    let slots = try await call.agent.vault.read { vault throws(AgentFailure) in try vault.keySlots.list() }
+    return AgentListKeySlots.Result(slots: slots.map(\.wire))
   }
 }
 
-extension VaultActor.KeySlot {
+extension KeySlot {
   var wire: WireKeySlot {
     WireKeySlot(slot: number, protection: WireProtection(protection), createdAt: createdAt, opened: isOpened)
   }

@@ -6,7 +6,8 @@ enum AgentRemoveKeySlotHandler: MethodHandler {
   static func handle(
     _ params: AgentRemoveKeySlot.Params, _ call: Call
   ) async throws(AgentFailure) -> AgentRemoveKeySlot.Result {
-    try await call.agent.vault.removeKeySlot(params.slot)
-    return AgentRemoveKeySlot.Result(slots: try await call.agent.vault.keySlotList().map(\.wire))
+    try await call.agent.vault.commit { vault throws(AgentFailure) in try vault.keySlots.remove(params.slot) }
+    let slots = try await call.agent.vault.read { vault throws(AgentFailure) in try vault.keySlots.list() }
+    return AgentRemoveKeySlot.Result(slots: slots.map(\.wire))
   }
 }

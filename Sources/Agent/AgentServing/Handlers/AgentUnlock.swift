@@ -5,11 +5,11 @@ enum AgentUnlockHandler: MethodHandler {
 
   static func handle(_ params: AgentUnlock.Params, _ call: Call) async throws(AgentFailure) -> AgentUnlock.Result {
     let agent = call.agent
-    if await agent.vault.vaultIsOpen { return AgentUnlock.Result(locked: false) }
+    if await agent.vault.isOpen { return AgentUnlock.Result(locked: false) }
     var passphrase = params.passphrase
     if passphrase == nil, params.prompt != nil { passphrase = try await agent.typedPassphrase() }
     // Whoever holds a key may have to be asked for it, which takes as long as a person does.
-    if passphrase == nil { await agent.vault.askForKeys() }
+    if passphrase == nil { await agent.vault.unlockKeys() }
     let given = passphrase
     try await agent.unlock(.agentUnlock) { (vault) async throws(AgentFailure) in
       if let given { return try await vault.unlock(passphrase: given) }

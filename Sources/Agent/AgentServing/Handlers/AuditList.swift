@@ -6,12 +6,13 @@ enum AuditListHandler: MethodHandler {
 
   static func handle(_ params: AuditList.Params, _ call: Call) async throws(AgentFailure) -> AuditList.Result {
     let vault = call.agent.vault
-    let account = try await vault.auditedAccount(params.account.map(call.pinned))
+    let selector = try params.account.map(call.pinned)
+    let account = try await vault.read { vault throws(AgentFailure) in try vault.audit.account(selector) }
     var found: [RecordedAuditEntry] = []
     // Between two pages others have their turn: one account's entries may be far apart.
     var position: Int64? = Int64(params.after ?? 0)
     while let after = position {
-      let page = try await vault.auditPage(after: after)
+      let page = try await vault.read { vault throws(AgentFailure) in try vault.audit.page(after: after) }
       for entry in page.entries where account == nil || entry.account == account {
         guard call.limits == nil || entry.account.map({ call.sees($0) }) ?? false else { continue }
         // There is more, and so the last one that fits says where it goes on.
@@ -23,17 +24,6 @@ enum AuditListHandler: MethodHandler {
       position = page.through
     }
     return AuditList.Result(entries: found.map { WireAuditEntry($0) }, next: nil)
-  }
-}
-
-extension VaultActor {
-  /// Whose entries are asked for. An account that was forgotten still has some: its id is enough.
-  func auditedAccount(_ selector: AccountSelector?) throws(AgentFailure) -> AccountID? {
-    switch selector {
-    case nil: return nil
-    case .id(let id)?: return id
-    case let selector?: return try profile(selector).id
-    }
   }
 }
 

@@ -7,8 +7,9 @@ enum AuditVerifyHandler: MethodHandler {
 
   static func handle(_ params: AuditVerify.Params, _ call: Call) async throws(AgentFailure) -> AuditVerify.Result {
     let vault = call.agent.vault
-    _ = try await vault.auditedAccount(params.account.map(call.pinned))
-    let found = try await vault.verifyAudit()
+    let selector = try params.account.map(call.pinned)
+    _ = try await vault.read { vault throws(AgentFailure) in try vault.audit.account(selector) }
+    let found = try await AuditVerification(of: vault)
     return AuditVerify.Result(
       intact: found.firstBroken == nil, entries: count(found.checked, from: found.chain.first, params),
       head: Base64URL.encode(found.chain.link), firstBroken: found.firstBroken.map { Int($0) })

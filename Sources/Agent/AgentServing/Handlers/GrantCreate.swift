@@ -17,11 +17,13 @@ enum GrantCreateHandler: MethodHandler {
       }
       if !patterns.contains(pattern) { patterns.append(pattern) }
     }
-    let (grant, secret) = try await call.agent.vault.createGrant(
-      CallerGrantRequest(
-        client: params.client,
-        accounts: try params.accounts.map { selector throws(AgentFailure) in try call.pinned(selector) },
-        patterns: patterns, lifetime: params.expiresInSeconds.map { .seconds(Int64($0)) }, maker: call.limits))
+    let request = CallerGrantRequest(
+      client: params.client,
+      accounts: try params.accounts.map { selector throws(AgentFailure) in try call.pinned(selector) },
+      patterns: patterns, lifetime: params.expiresInSeconds.map { .seconds(Int64($0)) }, maker: call.limits)
+    let (grant, secret) = try await call.agent.vault.commit { vault throws(AgentFailure) in
+      try vault.callerGrants.create(request)
+    }
     return GrantCreate.Result(
       grant: grant.name, secret: secret, client: grant.client, accounts: grant.accounts,
       methods: grant.patterns.map(\.text), createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)

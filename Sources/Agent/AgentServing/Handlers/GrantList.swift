@@ -6,7 +6,10 @@ enum GrantListHandler: MethodHandler {
   typealias Method = GrantList
 
   static func handle(_ params: GrantList.Params, _ call: Call) async throws(AgentFailure) -> GrantList.Result {
-    GrantList.Result(grants: try await call.agent.vault.grants(madeBy: call.limits).map { WireGrant($0) })
+    let grants = try await call.agent.vault.read { vault throws(AgentFailure) in
+      vault.callerGrants.grants(madeBy: call.limits)
+    }
+    return GrantList.Result(grants: grants.map { WireGrant($0) })
   }
 }
 

@@ -4,7 +4,9 @@ enum PolicyGetHandler: MethodHandler {
   typealias Method = PolicyGet
 
   static func handle(_ params: PolicyGet.Params, _ call: Call) async throws(AgentFailure) -> PolicyGet.Result {
-    let policy = try await call.agent.vault.policy(named: params.name)
+    let policy = try await call.agent.vault.read { vault throws(AgentFailure) in
+      try vault.policies.policy(named: params.name)
+    }
     return PolicyGet.Result(name: policy.name, version: Int(policy.version), policy: policy.document)
   }
 }

@@ -4,7 +4,7 @@ enum PolicyListHandler: MethodHandler {
   typealias Method = PolicyList
 
   static func handle(_ params: PolicyList.Params, _ call: Call) async throws(AgentFailure) -> PolicyList.Result {
-    let policies = try await call.agent.vault.policies()
+    let policies = try await call.agent.vault.read { vault throws(AgentFailure) in try vault.policies.all() }
     return PolicyList.Result(policies: policies.map { WirePolicyReference(name: $0.name, version: Int($0.version)) })
   }
 }

@@ -7,7 +7,9 @@ enum PolicySetHandler: MethodHandler {
 
   static func handle(_ params: PolicySet.Params, _ call: Call) async throws(AgentFailure) -> PolicySet.Result {
     let document = try PolicyDocument(judging: params.policy, as: params.name)
-    let previous = try await call.agent.vault.setPolicy(document, as: params.policy)
+    let previous = try await call.agent.vault.commit { vault throws(AgentFailure) in
+      try vault.policies.set(document, as: params.policy)
+    }
     call.agent.events.publish(.policyChanged(name: document.name, version: document.version))
     return PolicySet.Result(
       name: document.name, version: Int(document.version), previousVersion: previous.map { Int($0) })

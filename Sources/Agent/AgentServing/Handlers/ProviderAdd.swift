@@ -11,7 +11,7 @@ enum ProviderAddHandler: MethodHandler {
       throw .invalidParameter("/clientId", expected: "the id of the client whose secret or key is given")
     }
     let preset = try params.preset.map { name throws(AgentFailure) in try ProviderPreset.asked(name) }
-    try await call.agent.vault.requireFreeProvider(params.name)
+    try await call.agent.vault.read { vault throws(AgentFailure) in try vault.providers.requireFree(params.name) }
     var configuration = ProviderConfiguration(
       name: params.name, issuer: try ProviderPreset.issuer(params.issuer, of: preset),
       clientID: params.clientId ?? "")
@@ -40,7 +40,9 @@ enum ProviderAddHandler: MethodHandler {
     }
     if params.clientId == nil { try await call.agent.register(&provider) }
     do throws(AgentFailure) {
-      try await call.agent.vault.add(provider)
+      try await call.agent.vault.commit { [provider] vault throws(AgentFailure) in
+        try vault.providers.add(provider)
+      }
     } catch {
       call.agent.takeBackRegistration(of: provider)
       throw error

@@ -5,7 +5,9 @@ enum ProviderGetHandler: MethodHandler {
   typealias Method = ProviderGet
 
   static func handle(_ params: ProviderGet.Params, _ call: Call) async throws(AgentFailure) -> ProviderGet.Result {
-    ProviderGet.Result(
-      provider: WireProvider(try await call.agent.vault.provider(params.provider, within: call.limits)))
+    let provider = try await call.agent.vault.read { vault throws(AgentFailure) in
+      try vault.providers.provider(params.provider, within: call.limits)
+    }
+    return ProviderGet.Result(provider: WireProvider(provider))
   }
 }

@@ -4,7 +4,9 @@ enum ProviderListHandler: MethodHandler {
   typealias Method = ProviderList
 
   static func handle(_ params: ProviderList.Params, _ call: Call) async throws(AgentFailure) -> ProviderList.Result {
-    ProviderList.Result(
-      providers: try await call.agent.vault.sortedProviders(within: call.limits).map { WireProvider($0) })
+    let providers = try await call.agent.vault.read { vault throws(AgentFailure) in
+      vault.providers.sorted(within: call.limits)
+    }
+    return ProviderList.Result(providers: providers.map { WireProvider($0) })
   }
 }

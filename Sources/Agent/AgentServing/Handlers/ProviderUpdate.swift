@@ -36,9 +36,14 @@ enum ProviderUpdateHandler: MethodHandler {
     if !provider.configuration.knowsItsEndpoints, provider.metadata == nil {
       try await call.agent.discover(&provider)
     }
-    try await call.agent.vault.update(provider)
+    try await call.agent.vault.commit { [provider] vault throws(AgentFailure) in
+      try vault.providers.update(provider)
+    }
     if provider.registration == nil { call.agent.takeBackRegistration(of: known) }
-    await call.agent.accounts.configurationChanged(try await call.agent.vault.accounts(of: params.provider))
+    let accounts = try await call.agent.vault.read { vault throws(AgentFailure) in
+      vault.directory.accounts(of: params.provider)
+    }
+    await call.agent.accounts.configurationChanged(accounts)
     return ProviderUpdate.Result(provider: WireProvider(provider))
   }
 }

@@ -5,8 +5,10 @@ enum RevocationListHandler: MethodHandler {
 
   static func handle(_ params: RevocationList.Params, _ call: Call) async throws(AgentFailure) -> RevocationList.Result
   {
-    RevocationList.Result(
-      revocations: try await call.agent.vault.outbox(within: call.limits).map { WireRevocation($0, call.agent.time) })
+    let entries = try await call.agent.vault.read { vault throws(AgentFailure) in
+      try vault.outbox.entries(within: call.limits)
+    }
+    return RevocationList.Result(revocations: entries.map { WireRevocation($0, call.agent.time) })
   }
 }
 

@@ -8,12 +8,11 @@ enum RevocationRetryHandler: MethodHandler {
     -> RevocationRetry.Result
   {
     let vault = call.agent.vault
-    let entries = try await vault.outbox(within: call.limits).filter {
-      params.revocation == nil || $0.name == params.revocation
-    }
+    let all = try await vault.read { vault throws(AgentFailure) in try vault.outbox.entries(within: call.limits) }
+    let entries = all.filter { params.revocation == nil || $0.name == params.revocation }
     guard params.revocation == nil || !entries.isEmpty else { throw .notFound(.revocation) }
     for entry in entries { _ = await call.agent.revocations.send(entry) }
-    return RevocationRetry.Result(
-      revocations: try await vault.outbox(within: call.limits).map { WireRevocation($0, call.agent.time) })
+    let left = try await vault.read { vault throws(AgentFailure) in try vault.outbox.entries(within: call.limits) }
+    return RevocationRetry.Result(revocations: left.map { WireRevocation($0, call.agent.time) })
   }
 }

@@ -4,7 +4,9 @@ enum SecretGetHandler: MethodHandler {
   typealias Method = SecretGet
 
   static func handle(_ params: SecretGet.Params, _ call: Call) async throws(AgentFailure) -> SecretGet.Result {
-    let (account, value) = try await call.agent.vault.secret(params.name, of: params.account)
+    let (account, value) = try await call.agent.vault.read { vault throws(AgentFailure) in
+      try vault.secrets.value(params.name, of: params.account)
+    }
     return SecretGet.Result(account: account, name: params.name, value: value)
   }
 }

@@ -4,7 +4,9 @@ enum SecretListHandler: MethodHandler {
   typealias Method = SecretList
 
   static func handle(_ params: SecretList.Params, _ call: Call) async throws(AgentFailure) -> SecretList.Result {
-    let (account, names) = try await call.agent.vault.secretNames(of: params.account)
+    let (account, names) = try await call.agent.vault.read { vault throws(AgentFailure) in
+      try vault.secrets.names(of: params.account)
+    }
     return SecretList.Result(account: account, names: names)
   }
 }

@@ -4,7 +4,9 @@ enum SecretPutHandler: MethodHandler {
   typealias Method = SecretPut
 
   static func handle(_ params: SecretPut.Params, _ call: Call) async throws(AgentFailure) -> SecretPut.Result {
-    let account = try await call.agent.vault.putSecret(params.name, params.value, of: params.account)
+    let account = try await call.agent.vault.commit { vault throws(AgentFailure) in
+      try vault.secrets.put(params.name, params.value, of: params.account)
+    }
     return SecretPut.Result(account: account, name: params.name)
   }
 }

@@ -1,3 +1,4 @@
+internal import AgentModel
 internal import AgentProtocol
 
 enum SessionGetHandler: MethodHandler {
@@ -8,9 +9,13 @@ enum SessionGetHandler: MethodHandler {
     var session = WireSession(try await account.session())
     session.stepUpValidUntil = call.agent.stepUps.validUntil(session.account)
     // Signed in again, and the PIN not said yet: tokens flow, and what the account's programs keep does not open.
-    if session.state != .signedOut, await call.agent.vault.isDataUnderPIN(session.account) {
+    if session.state != .signedOut, await isDataUnderPIN(session.account, call) {
       session.remedies.insert(.stepUp, at: session.remedies.first == .connect ? 1 : 0)
     }
     return session
+  }
+
+  private static func isDataUnderPIN(_ id: AccountID, _ call: Call) async -> Bool {
+    (try? await call.agent.vault.read { vault throws(AgentFailure) in vault.stepUp.isDataUnderPIN(id) }) ?? false
   }
 }

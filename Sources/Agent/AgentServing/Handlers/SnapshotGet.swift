@@ -6,7 +6,9 @@ enum SnapshotGetHandler: MethodHandler {
   typealias Method = SnapshotGet
 
   static func handle(_ params: SnapshotGet.Params, _ call: Call) async throws(AgentFailure) -> SnapshotGet.Result {
-    let profile = try await call.agent.vault.readable(params.account)
+    let profile = try await call.agent.vault.read { vault throws(AgentFailure) in
+      try vault.secrets.readable(params.account)
+    }
     return try await snapshot(of: profile, call)
   }
 

@@ -4,6 +4,9 @@ enum StepUpClearHandler: MethodHandler {
   typealias Method = StepUpClear
 
   static func handle(_ params: StepUpClear.Params, _ call: Call) async throws(AgentFailure) -> StepUpClear.Result {
-    WireStepUpStatus(try await call.agent.vault.clearStepUp(params.account), call.agent)
+    let status = try await call.agent.vault.commit { vault throws(AgentFailure) in
+      try vault.stepUp.clear(params.account)
+    }
+    return WireStepUpStatus(status, call.agent)
   }
 }

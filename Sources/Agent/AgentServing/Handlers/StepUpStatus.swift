@@ -4,12 +4,14 @@ enum StepUpStatusHandler: MethodHandler {
   typealias Method = StepUpStatus
 
   static func handle(_ params: StepUpStatus.Params, _ call: Call) async throws(AgentFailure) -> StepUpStatus.Result {
-    WireStepUpStatus(try await call.agent.vault.stepUpStatus(params.account), call.agent)
+    let status = try await call.agent.vault.read { vault throws(AgentFailure) in try vault.stepUp.status(params.account)
+    }
+    return WireStepUpStatus(status, call.agent)
   }
 }
 
 extension WireStepUpStatus {
-  init(_ status: VaultActor.StepUpStatus, _ agent: AgentService) {
+  init(_ status: StepUpState, _ agent: AgentService) {
     self.init(
       account: status.account, enrolled: status.isEnrolled,
       validUntil: agent.stepUps.validUntil(status.account), attemptsLeft: status.attemptsLeft)

@@ -6,6 +6,7 @@ enum StepUpUnenrollHandler: MethodHandler {
   static func handle(_ params: StepUpUnenroll.Params, _ call: Call) async throws(AgentFailure) -> StepUpUnenroll.Result
   {
     let id = try await call.agent.vault.profile(params.account).id
-    return WireStepUpStatus(try await call.agent.vault.unenroll(id), call.agent)
+    return WireStepUpStatus(
+      try await call.agent.vault.commit { vault throws(AgentFailure) in try vault.stepUp.unenroll(id) }, call.agent)
   }
 }

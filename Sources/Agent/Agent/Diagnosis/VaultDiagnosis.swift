@@ -2,20 +2,19 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 
-/// What the registry can tell of what it stands on. Each call looks at a piece, so that nobody waits long.
-extension VaultActor {
-  /// The vault as a whole, locked or not.
-  func diagnoseVault() -> Findings {
+extension OpenVault {
+  var diagnosis: VaultDiagnosis { VaultDiagnosis(vault: self) }
+}
+
+/// What the vault can tell of what it stands on. Each call looks at a piece, so that other callers hardly wait.
+struct VaultDiagnosis {
+  let vault: OpenVault
+
+  /// The vault as a whole; nil while it is locked.
+  static func findings(of status: VaultStatus, _ vault: OpenVault?) -> Findings {
     var findings = Findings()
-    let summary: Summary
-    do throws(AgentFailure) {
-      summary = try self.summary()
-    } catch {
-      findings.add(error, "vault")
-      return findings
-    }
-    findings.describe(summary.protection)
-    guard summary.isInitialized else {
+    findings.describe(status.protection)
+    guard status.isInitialized else {
       findings.notice("vault", "There is no vault yet.", "`lanyard unlock` makes it.")
       return findings
     }
@@ -26,35 +25,32 @@ extension VaultActor {
       return findings
     }
     findings.sound("vault", "The vault is open.")
-    if vault.witness.isBehind {
+    vault.diagnosis.anchor(&findings)
+    vault.diagnosis.configuration(&findings)
+    vault.diagnosis.unreadableAccounts(&findings)
+    return findings
+  }
+
+  private func anchor(_ findings: inout Findings) {
+    if vault.records.witness.isBehind {
       findings.problem(
         "anchor",
         "The anchor outside the store can't be written. An old copy that somebody puts back would not be noticed.",
         "Make room and make sure that ~/.config/lanyard is yours, with mode 0700.")
-    } else if vault.witness.isThere {
+    } else if vault.records.witness.isThere {
       findings.sound("anchor", "An old copy of the store would be noticed.")
     }
-    diagnoseConfiguration(of: vault, &findings)
-    if !damagedPartitions.isEmpty {
-      let count = damagedPartitions.count
-      findings.problem(
-        "accountRecords",
-        "\(count == 1 ? "An account" : "\(count) accounts") can't be read at all: who it is does not open.",
-        "Sign in again as whom you miss: `lanyard login` makes a new account. What programs kept with it is lost, unless a backup has it (`lanyard restore`)."
-      )
-    }
-    return findings
   }
 
-  private func diagnoseConfiguration(of vault: Vault, _ findings: inout Findings) {
-    if !damagedProviders.isEmpty {
-      let count = damagedProviders.count
+  private func configuration(_ findings: inout Findings) {
+    if !vault.directory.damagedProviders.isEmpty {
+      let count = vault.directory.damagedProviders.count
       findings.problem(
         "providers",
         "\(count == 1 ? "The configuration of a provider does" : "The configurations of \(count) providers do") not open. Accounts there can't be used.",
         "`lanyard provider add` sets it anew under its old name, and `lanyard restore` takes it from a backup.")
     }
-    guard let policies = try? vault.readEach(.policy) else { return }
+    guard let policies = try? vault.records.readEach(.policy) else { return }
     let damaged = policies.count { _, plain in plain.flatMap { StoredPolicy($0) } == nil }
     if damaged > 0 {
       findings.problem(
@@ -64,31 +60,22 @@ extension VaultActor {
     }
   }
 
-  /// The database's own check of itself.
-  func diagnoseStore() -> Findings {
-    var findings = Findings()
-    do throws(StoreFailure) {
-      let problems = try integrityProblems()
-      guard let first = problems.first else {
-        findings.sound("store", "The database is sound.")
-        return findings
-      }
-      findings.problem(
-        "store",
-        "The database is damaged in \(problems.count == 1 ? "one place" : "\(problems.count) places"): \(first)",
-        "End the agent, and put back a copy of the whole state directory that is newer than the last sign-in.",
-        "Without one: move the state directory away, start anew, and `lanyard restore` a backup.")
-    } catch {
-      findings.add(AgentFailure(VaultFailure.store(error)), "store")
-    }
-    return findings
+  private func unreadableAccounts(_ findings: inout Findings) {
+    guard !vault.directory.damagedPartitions.isEmpty else { return }
+    let count = vault.directory.damagedPartitions.count
+    findings.problem(
+      "accountRecords",
+      "\(count == 1 ? "An account" : "\(count) accounts") can't be read at all: who it is does not open.",
+      "Sign in again as whom you miss: `lanyard login` makes a new account. What programs kept with it is lost, unless a backup has it (`lanyard restore`)."
+    )
   }
 
-  func diagnose(_ id: AccountID) -> Findings {
+  /// One account: its records, and what the provider wants of its person.
+  func account(_ id: AccountID) -> Findings {
     var findings = Findings()
-    guard let profile = profiles[id] else { return findings }
+    guard let profile = vault.directory.profiles[id] else { return findings }
     do throws(AgentFailure) {
-      try onVault(account: id) { (vault) throws(VaultFailure) in try vault.check(profile.partition) }
+      try vault.withRecords(of: id) { (records) throws(VaultFailure) in try records.check(profile.partition) }
     } catch {
       guard error.kind == .integrity else {
         findings.add(error, "accountRecords")
@@ -103,7 +90,7 @@ extension VaultActor {
       )
       return findings
     }
-    switch tokenCache.state(of: id) ?? profile.restingState {
+    switch vault.tables.tokenCache.state(of: id) ?? profile.restingState {
     case .reauthenticationRequired:
       findings.notice(
         "session", of: profile, "The provider wants a new sign-in.", "`lanyard login --account \(profile.name)`")
@@ -120,40 +107,13 @@ extension VaultActor {
     return findings
   }
 
-  var allProviders: [Provider] { providers.values.sorted { $0.configuration.name < $1.configuration.name } }
-
-  func diagnosedAccounts() -> [AccountID] {
-    profiles.values.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }.map(\.id)
-  }
-
   /// What waits to be done, and what the time is.
-  func diagnoseWork() -> Findings {
+  func work() -> Findings {
     var findings = Findings()
-    guard vaultIsOpen else { return findings }
-    let suspect = providers.keys.sorted().filter { time.reading(for: $0).clock == .suspect }
-    if let first = suspect.first {
-      findings.problem(
-        "clock",
-        "This machine's clock stands before a time that is known to be over. Offline windows do not grow meanwhile.",
-        subject: first.text, "Set the clock, or connect to the network: any answer of the provider sets this right.")
-    } else {
-      findings.sound("clock", "The clock has not gone back.")
-    }
+    clock(&findings)
     do throws(AgentFailure) {
-      let waiting = try outbox()
-      let old = waiting.filter { clock.wall() - $0.createdAt > Self.oldRevocation }
-      if let oldest = old.min(by: { $0.createdAt < $1.createdAt }) {
-        findings.problem(
-          "revocations",
-          "\(old.count == 1 ? "A token" : "\(old.count) tokens") of signed-out accounts could not be revoked for more than a day: the provider may still take \(old.count == 1 ? "it" : "them").",
-          subject: oldest.accountLabel, "`lanyard revocations` says why; `lanyard revocations retry` tries again now.")
-      } else if !waiting.isEmpty {
-        findings.notice(
-          "revocations",
-          "\(waiting.count == 1 ? "A token waits" : "\(waiting.count) tokens wait") to be revoked at the provider.",
-          "Nothing: it is tried again by itself. `lanyard revocations` shows when.")
-      }
-      if try hasErasures() {
+      try revocations(&findings)
+      if try vault.erasures.arePending() {
         findings.notice(
           "erasures", "Something that was erased may still stand in the database's log.",
           "Nothing: it is wiped when no other program reads the database.")
@@ -162,6 +122,31 @@ extension VaultActor {
       findings.add(error, "revocations")
     }
     return findings
+  }
+
+  private func clock(_ findings: inout Findings) {
+    let suspect = vault.directory.providers.keys.sorted().filter { vault.time.reading(for: $0).clock == .suspect }
+    guard let first = suspect.first else { return findings.sound("clock", "The clock has not gone back.") }
+    findings.problem(
+      "clock",
+      "This machine's clock stands before a time that is known to be over. Offline windows do not grow meanwhile.",
+      subject: first.text, "Set the clock, or connect to the network: any answer of the provider sets this right.")
+  }
+
+  private func revocations(_ findings: inout Findings) throws(AgentFailure) {
+    let waiting = try vault.outbox.entries()
+    let old = waiting.filter { vault.clock.wall() - $0.createdAt > Self.oldRevocation }
+    if let oldest = old.min(by: { $0.createdAt < $1.createdAt }) {
+      findings.problem(
+        "revocations",
+        "\(old.count == 1 ? "A token" : "\(old.count) tokens") of signed-out accounts could not be revoked for more than a day: the provider may still take \(old.count == 1 ? "it" : "them").",
+        subject: oldest.accountLabel, "`lanyard revocations` says why; `lanyard revocations retry` tries again now.")
+    } else if !waiting.isEmpty {
+      findings.notice(
+        "revocations",
+        "\(waiting.count == 1 ? "A token waits" : "\(waiting.count) tokens wait") to be revoked at the provider.",
+        "Nothing: it is tried again by itself. `lanyard revocations` shows when.")
+    }
   }
 
   /// By then a provider was out of reach in every way, or refuses.

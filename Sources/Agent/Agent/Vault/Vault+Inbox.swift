@@ -19,12 +19,12 @@ struct LockedInboxWriter: Sendable {
   let keyEpoch: UInt32
   let databaseID: [UInt8]
 
-  /// For the store: a drop under a random name.
-  func seal(_ dropped: PendingRecord, name: [UInt8]) -> SealedRecord {
+  /// A row for the store, under a random name.
+  func seal(_ plain: Secret, name: [UInt8]) -> SealedRecord {
     var row = SealedRecord(
       key: RecordKey(partition: .drops, kind: .drop, id: name), schema: Vault.dropSchema, keyEpoch: keyEpoch,
       generation: number, sealed: [])
-    row.sealed = box.seal(dropped.record, additionalData: Vault.additionalData(ofDrop: row, in: databaseID))
+    row.sealed = box.seal(plain, additionalData: Vault.additionalData(ofDrop: row, in: databaseID))
     return row
   }
 }
@@ -33,35 +33,34 @@ extension Vault {
   fileprivate static let dropSchema: UInt16 = 1
 
   /// Which box is the current one.
-  func dropBoxNumber() throws(VaultFailure) -> UInt64 {
+  func inboxNumber() throws(VaultFailure) -> UInt64 {
     guard let plain = try read(.vault, .dropBox) else { return 0 }
     guard let number = RecordCoding.read(plain, { $0["number"]?.integer }) else { throw .integrity }
     return UInt64(clamping: number)
   }
 
-  func inboxWriter(ofBox number: UInt64) -> LockedInboxWriter {
-    LockedInboxWriter(
-      box: dropBoxKey(number).publicKey, number: number, keyEpoch: keys.epoch, databaseID: store.databaseID)
+  func inboxWriter(ofInbox number: UInt64) -> LockedInboxWriter {
+    LockedInboxWriter(box: dropBoxKey(number).publicKey, number: number, keyEpoch: keys.epoch, databaseID: store.databaseID)
   }
 
-  /// Everything that lies in a box, in no order that means something; nil for what was not dropped by this agent, or
-  /// was dropped into another box.
-  func drops(inBox number: UInt64) throws(VaultFailure) -> [(name: [UInt8], dropped: PendingRecord?)] {
+  /// Everything that lies in an inbox, in no order that means something; nil for what was not left by this agent, or
+  /// was left in another inbox.
+  func pendingRecords(inInbox number: UInt64) throws(VaultFailure) -> [(name: [UInt8], plain: Secret?)] {
     let rows = try onStore { () throws(StoreFailure) in try store.records(in: .drops) }
     guard !rows.isEmpty else { return [] }
     let key = dropBoxKey(number)
     return rows.filter { $0.key.kind == .drop }.map { row in
-      let plain = try? key.open(row.sealed, additionalData: Self.additionalData(ofDrop: row, in: store.databaseID))
-      return (row.key.id, plain.flatMap { PendingRecord($0) })
+      (row.key.id, try? key.open(row.sealed, additionalData: Self.additionalData(ofDrop: row, in: store.databaseID)))
     }
   }
 
-  /// The transaction in which drops find their places: they go, and the next box is begun.
-  func apply(_ changes: [VaultChange], emptying names: [[UInt8]], ofBox number: UInt64) throws(VaultFailure) {
-    let next = RecordCoding.write { $0.member("number", Int64(clamping: number + 1)) }
-    try apply(
-      changes + [.put(.vault, .dropBox, next)],
-      with: names.map { .delete(RecordKey(partition: .drops, kind: .drop, id: $0)) })
+  /// The transaction in which pending records find their places begins the next inbox and removes them.
+  static func nextInbox(after number: UInt64) -> VaultChange {
+    .put(.vault, .dropBox, RecordCoding.write { $0.member("number", Int64(clamping: number + 1)) })
+  }
+
+  static func emptying(_ name: [UInt8]) -> StoreWrite {
+    .delete(RecordKey(partition: .drops, kind: .drop, id: name))
   }
 
   private func dropBoxKey(_ number: UInt64) -> InboxKey {

@@ -3,107 +3,103 @@ internal import AgentModel
 internal import AgentPorts
 internal import Secrets
 
+extension OpenVault {
+  var restore: RestorePlan { RestorePlan(vault: self) }
+}
+
+/// What of a backup's configuration had no place yet.
+struct RestoredConfiguration: Sendable {
+  var providers: [Provider] = []
+  var policies: [StoredPolicy] = []
+  var skipped: [SkippedItem] = []
+}
+
+/// What became of one account.
+struct RestoredAccount: Sendable {
+  /// Nil if it was left out.
+  var profile: AccountProfile?
+  var skipped: [SkippedItem] = []
+}
+
 /// Taking in what a backup has. Nothing that is there is changed: what has its place already is named and left out.
 ///
 /// Providers and policies come first, in one transaction, then each account in one of its own. A crash leaves what was
 /// taken in so far, all of it whole; restoring again passes that over and does the rest.
-extension VaultActor {
-  /// What of a backup's configuration had no place yet.
-  struct RestoredConfiguration: Sendable {
-    var providers: [Provider] = []
-    var policies: [StoredPolicy] = []
-    var skipped: [SkippedItem] = []
-  }
+struct RestorePlan {
+  let vault: OpenVault
 
-  func restore(_ providers: [Provider], _ policies: [StoredPolicy]) throws(AgentFailure) -> RestoredConfiguration {
-    _ = try unlockedVault()
+  func configuration(
+    _ providers: [Provider], _ policies: [StoredPolicy]
+  ) throws(AgentFailure) -> ChangeSet<RestoredConfiguration> {
     var restored = RestoredConfiguration()
     for provider in providers {
-      if self.providers[provider.configuration.name] == nil {
+      if vault.directory.providers[provider.configuration.name] == nil {
         restored.providers.append(provider)
       } else {
         restored.skipped.append(
           SkippedItem(kind: .provider, name: provider.configuration.name.text, reason: .alreadyThere))
       }
     }
-    let known = try onVault { (vault) throws(VaultFailure) in try vault.policies() }
+    let known = try vault.policies.all()
     for policy in policies {
       // Whatever its version: which of two is right is not for a backup to say.
       if known.contains(where: { $0.name == policy.name }) {
         restored.skipped.append(SkippedItem(kind: .policy, name: policy.name, reason: .alreadyThere))
-      } else if known.count + restored.policies.count >= Self.mostPolicies {
+      } else if known.count + restored.policies.count >= PolicyStore.most {
         restored.skipped.append(SkippedItem(kind: .policy, name: policy.name, reason: .tooMany))
       } else {
         restored.policies.append(policy)
       }
     }
-    let (news, entry) = (restored, audited(.agentRestore))
-    let places = try onVault { (vault) throws(VaultFailure) -> [[UInt8]] in
-      var changes = [entry]
-      var places: [[UInt8]] = []
-      for provider in news.providers {
-        let place = try vault.place(of: provider.configuration.name)
-        changes.append(.put(.vault, .provider, id: place, provider.record))
-        places.append(place)
-      }
-      for policy in news.policies {
-        changes.append(.put(.vault, .policy, id: try vault.place(ofPolicy: policy.name), policy.record))
-      }
-      try vault.apply(changes)
-      return places
-    }
-    // One that was damaged is whole again.
-    damagedProviders.subtract(places)
+    var changes = [vault.audited(.agentRestore)]
+    var memory: [MemoryChange] = []
     for provider in restored.providers {
-      self.providers[provider.configuration.name] = provider
-      policyCache.setName(provider.configuration.policy, of: provider.configuration.name)
+      let place = try vault.providers.place(of: provider.configuration.name)
+      changes.append(.put(.vault, .provider, id: place, provider.record))
+      // One that was damaged is whole again.
+      memory.append(.provider(provider, place: place))
     }
     for policy in restored.policies {
-      if let document = policy.parsed { policyCache.put(document) }
+      changes.append(try vault.policies.putting(policy))
+      if let document = policy.parsed { memory.append(.policy(document)) }
     }
-    return restored
+    return ChangeSet(changes, memory: memory, result: restored)
   }
 
-  /// What became of one account.
-  struct RestoredAccount: Sendable {
-    /// Nil if it was left out.
-    var profile: AccountProfile?
-    var skipped: [SkippedItem] = []
-  }
-
-  /// `issuer`: the one that the backup's provider of that name has.
-  func restore(_ account: BackedUpAccount, of provider: Provider?) throws(AgentFailure) -> RestoredAccount {
+  /// `provider`: what the backup has under the account's provider name.
+  func account(_ account: BackedUpAccount, of provider: Provider?) throws(AgentFailure) -> ChangeSet<RestoredAccount> {
     var profile = account.profile
-    func leaveOut(_ reason: SkippedItem.Reason, _ there: AccountID? = nil) -> RestoredAccount {
-      RestoredAccount(skipped: [
-        SkippedItem(kind: .account, name: profile.alias?.text ?? profile.id.text, account: there, reason: reason)
-      ])
+    func leaveOut(_ reason: SkippedItem.Reason, _ there: AccountID? = nil) -> ChangeSet<RestoredAccount> {
+      let name = profile.alias?.text ?? profile.id.text
+      return .unchanged(
+        RestoredAccount(skipped: [SkippedItem(kind: .account, name: name, account: there, reason: reason)]))
     }
-    _ = try unlockedVault()
-    guard let provider, let live = providers[profile.provider],
+    guard let provider, let live = vault.directory.providers[profile.provider],
       live.configuration.issuer == provider.configuration.issuer
     else { return leaveOut(.providerDiffers) }
-    if let known = self.profile(of: profile.identity, at: profile.provider) {
+    if let known = vault.directory.profile(of: profile.identity, at: profile.provider) {
       return leaveOut(.alreadyThere, known.id)
     }
-    if profiles[profile.id] != nil { profile.id = AccountID(bytes: entropy.bytes(AccountID.byteCount))! }
+    if vault.directory.profiles[profile.id] != nil {
+      profile.id = AccountID(bytes: vault.entropy.bytes(AccountID.byteCount))!
+    }
     var restored = RestoredAccount()
-    if let alias = profile.alias, profiles.values.contains(where: { $0.alias == alias }) {
+    if let alias = profile.alias, vault.directory.profiles.values.contains(where: { $0.alias == alias }) {
       restored.skipped.append(
         SkippedItem(kind: .alias, name: alias.text, account: profile.id, reason: .nameTaken))
       profile.alias = nil
     }
-    profile.partition = PartitionID(bytes: entropy.bytes(PartitionID.byteCount))!
+    profile.partition = PartitionID(bytes: vault.entropy.bytes(PartitionID.byteCount))!
     profile.hasStepUp = account.stepUp != nil
-    profile.stateSince = time.now(for: profile.provider)
-    let (here, entry) = (profile, audited(.agentRestore, account: profile.id, .provider(profile.provider)))
-    try onVault(account: profile.id) { (vault) throws(VaultFailure) in
-      try vault.apply(try account.changes(into: here, of: vault) + [entry])
-    }
-    profiles[profile.id] = profile
-    tokenCache.setAccount(profile.id, alias: profile.alias)
+    profile.stateSince = vault.time.now(for: profile.provider)
     restored.profile = profile
-    return restored
+    let partition = profile
+    let changes = try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in
+      try account.changes(into: partition, of: records)
+    }
+    return ChangeSet(
+      changes + [vault.audited(.agentRestore, account: profile.id, .provider(profile.provider))],
+      memory: [.account(profile)], of: profile.id, result: restored)
   }
 }
 

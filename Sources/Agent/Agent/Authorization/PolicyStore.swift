@@ -39,29 +39,32 @@ struct StoredPolicy: Sendable {
   var parsed: PolicyDocument? { try? PolicyDocument(parsing: document.withBytes { [UInt8]($0) }, expectedName: name) }
 }
 
-/// The policies: sealed in the vault, one record each.
-extension VaultActor {
-  /// Each may hold a line's 1 MiB, and all are in memory.
-  static let mostPolicies = 64
+extension OpenVault {
+  var policies: PolicyStore { PolicyStore(vault: self) }
+}
 
-  func policies() throws(AgentFailure) -> [StoredPolicy] {
-    let all = try onVault { (vault) throws(VaultFailure) in try vault.policies() }
-    return all.sorted { $0.name < $1.name }
+/// The policies: sealed in the vault, one record each.
+struct PolicyStore {
+  let vault: OpenVault
+
+  /// Each may hold a line's 1 MiB, and all are in memory.
+  static let most = 64
+
+  func all() throws(AgentFailure) -> [StoredPolicy] {
+    try vault.withRecords { (records) throws(VaultFailure) in try records.policies() }.sorted { $0.name < $1.name }
   }
 
   func policy(named name: String) throws(AgentFailure) -> StoredPolicy {
-    let found = try onVault { (vault) throws(VaultFailure) -> StoredPolicy? in try vault.policy(named: name) }
-    guard let found else {
-      throw .notFound(.policy)
-    }
+    let found = try vault.withRecords { (records) throws(VaultFailure) in try records.policy(named: name) }
+    guard let found else { throw .notFound(.policy) }
     return found
   }
 
-  /// Durable when it returns, and in force. Returns the version that was there before.
+  /// Durable, and in force, when it is committed. Returns the version that was there before.
   ///
-  /// A version never decreases: whoever puts back an old document would widen what was narrowed since.
-  func setPolicy(_ document: PolicyDocument, as written: RawJSON) throws(AgentFailure) -> Int64? {
-    let all = try onVault { (vault) throws(VaultFailure) in try vault.policies() }
+  /// A version never decreases: an old document that is put back would widen what was narrowed since.
+  func set(_ document: PolicyDocument, as written: RawJSON) throws(AgentFailure) -> ChangeSet<Int64?> {
+    let all = try all()
     let previous = all.first { $0.name == document.name }
     if let previous, document.version < previous.version {
       throw .policyInvalid(
@@ -70,16 +73,19 @@ extension VaultActor {
             pointer: "/version",
             text: "Version \(previous.version) of this policy is in force, and a version never decreases.")))
     }
-    guard previous != nil || all.count < Self.mostPolicies else { throw .overloaded("policies") }
-    let entry = audited(.policySet, .policy(document.name), .policyVersion(document.version))
-    try onVault { (vault) throws(VaultFailure) in
-      try vault.apply([
-        .put(.vault, .policy, id: vault.place(ofPolicy: document.name), StoredPolicy(document, as: written).record),
-        entry,
-      ])
+    guard previous != nil || all.count < Self.most else { throw .overloaded("policies") }
+    return ChangeSet(
+      [
+        try putting(StoredPolicy(document, as: written)),
+        vault.audited(.policySet, .policy(document.name), .policyVersion(document.version)),
+      ],
+      memory: [.policy(document)], result: previous?.version)
+  }
+
+  func putting(_ policy: StoredPolicy) throws(AgentFailure) -> VaultChange {
+    try vault.withRecords { (records) throws(VaultFailure) in
+      .put(.vault, .policy, id: try records.place(ofPolicy: policy.name), policy.record)
     }
-    policyCache.put(document)
-    return previous?.version
   }
 }
 

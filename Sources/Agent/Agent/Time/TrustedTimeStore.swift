@@ -4,22 +4,21 @@ internal import AgentPorts
 internal import JSONRPC
 internal import Secrets
 
+extension OpenVault {
+  var trustedTime: TrustedTimeStore { TrustedTimeStore(time: time) }
+}
+
 /// The sealed high-water mark (docs/offline.md, Time). It rides on transactions that are made anyway.
-extension VaultActor {
+struct TrustedTimeStore {
+  let time: TimeKeeper
+
   /// Beside every change of an account, so that what was confirmed is never later than what is remembered of the time.
-  var timeRecord: [VaultChange] {
+  var changes: [VaultChange] {
     time.record().map { $0.lines.isEmpty ? [] : [.put(.vault, .trustedTime, $0.sealable)] } ?? []
   }
 
-  /// A transaction of its own, for the rare moments when the mark moved and nothing else did. If it can't be written,
-  /// the mark of before stands, which is what a restart would find.
-  func rememberTime() {
-    guard let vault, !timeRecord.isEmpty else { return }
-    try? vault.apply(timeRecord)
-  }
-
-  static func timeRecord(in vault: Vault) throws(VaultFailure) -> TrustedTime.Record? {
-    guard let plain = try vault.read(.vault, .trustedTime) else { return nil }
+  static func record(in records: Vault) throws(VaultFailure) -> TrustedTime.Record? {
+    guard let plain = try records.read(.vault, .trustedTime) else { return nil }
     guard let record = TrustedTime.Record(plain) else { throw .integrity }
     return record
   }

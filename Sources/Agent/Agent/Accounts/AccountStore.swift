@@ -1,0 +1,44 @@
+internal import AgentModel
+internal import AgentPorts
+internal import JSONRPC
+
+extension OpenVault {
+  var accounts: AccountStore { AccountStore(vault: self) }
+}
+
+/// What a person changes of the directory: names, and the active account.
+struct AccountStore {
+  let vault: OpenVault
+
+  /// Returns the account as it is called now, and its alias before.
+  func rename(
+    _ selector: AccountSelector, to alias: Alias
+  ) throws(AgentFailure) -> ChangeSet<(AccountProfile, previous: Alias?)> {
+    var profile = try vault.directory.profile(selector)
+    let previous = profile.alias
+    try vault.directory.requireFree(alias, for: profile.id)
+    profile.alias = alias
+    return ChangeSet(
+      [.put(profile.partition, .profile, profile.record), vault.audited(.accountRename, account: profile.id)],
+      memory: [.account(profile)], of: profile.id, result: (profile, previous))
+  }
+
+  /// Moves `@active`. Returns the account, and which one was active before.
+  func activate(
+    _ selector: AccountSelector
+  ) throws(AgentFailure) -> ChangeSet<(active: AccountProfile, previous: AccountID?)> {
+    let profile = try vault.directory.profile(selector)
+    guard profile.signInStatus == .signedIn else {
+      throw .signedOut(profile.id, during: .activation)
+    }
+    let previous = vault.directory.active
+    guard previous != profile.id else { return .unchanged((profile, previous)) }
+    return ChangeSet(
+      [Self.activeRecord(profile.id), vault.audited(.accountSwitch, account: profile.id)],
+      memory: [.active(profile.id)], result: (profile, previous))
+  }
+
+  static func activeRecord(_ id: AccountID) -> VaultChange {
+    .put(.vault, .activeAccount, RecordCoding.write { $0.member("account", id.text) })
+  }
+}

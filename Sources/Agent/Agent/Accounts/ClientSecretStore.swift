@@ -1,0 +1,105 @@
+internal import AgentModel
+internal import AgentPorts
+internal import JSONRPC
+internal import Secrets
+
+extension OpenVault {
+  var secrets: ClientSecretStore { ClientSecretStore(vault: self) }
+}
+
+/// What client programs keep with an account: sealed under its data key, kept by a soft sign-out and unreadable then,
+/// gone with a hard one (docs/sign-out.md, Modes).
+///
+/// The names stand in one record of their own, so that listing them opens no value; a value's row is found by a keyed
+/// digest, so that the file tells neither names nor which of them is which.
+struct ClientSecretStore {
+  let vault: OpenVault
+
+  /// As the schema of `secret.list` bounds it.
+  static let most = 4096
+
+  func put(_ name: String, _ value: Secret, of selector: AccountSelector) throws(AgentFailure) -> ChangeSet<AccountID> {
+    let profile = try readable(selector)
+    var names = try storedNames(of: profile)
+    let isNew = names.insert(name).inserted
+    guard names.count <= Self.most else { throw .overloaded("values of one account") }
+    let record = VaultChange.put(
+      profile.partition, .clientSecret, id: try place(of: name, in: profile), Self.record(name, value))
+    return ChangeSet(
+      [record] + (isNew ? [.put(profile.partition, .clientSecretNames, Self.record(names))] : []), of: profile.id,
+      result: profile.id)
+  }
+
+  func value(_ name: String, of selector: AccountSelector) throws(AgentFailure) -> (AccountID, Secret) {
+    let profile = try readable(selector)
+    let found = try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) -> Secret? in
+      guard let plain = try records.read(profile.partition, .clientSecret, id: records.place(of: name)) else {
+        return nil
+      }
+      guard let value = RecordCoding.read(plain, { $0["name"]?.string == name ? $0["value"]?.secret : nil }) else {
+        throw .integrity
+      }
+      return value
+    }
+    guard let found else { throw .notFound(.secret, profile.id) }
+    return (profile.id, found)
+  }
+
+  func names(of selector: AccountSelector) throws(AgentFailure) -> (AccountID, [String]) {
+    let profile = try readable(selector)
+    return (profile.id, try storedNames(of: profile).sorted())
+  }
+
+  func remove(_ name: String, of selector: AccountSelector) throws(AgentFailure) -> ChangeSet<AccountID> {
+    let profile = try readable(selector)
+    var names = try storedNames(of: profile)
+    guard names.remove(name) != nil else { throw .notFound(.secret, profile.id) }
+    return ChangeSet(
+      [
+        .delete(profile.partition, .clientSecret, id: try place(of: name, in: profile)),
+        .put(profile.partition, .clientSecretNames, Self.record(names)),
+      ], of: profile.id, result: profile.id)
+  }
+
+  /// The account, if its data may be read now.
+  func readable(_ selector: AccountSelector) throws(AgentFailure) -> AccountProfile {
+    let profile = try vault.directory.profile(selector)
+    switch profile.signInStatus {
+    case .signedIn:
+      guard try !vault.stepUp.isDataLocked(of: profile) else { throw .dataUnderPIN(profile.id) }
+      return profile
+    case .signedOutSoft:
+      throw .dataSealed(profile.id)
+    case .signedOutHard:
+      throw .signedOut(profile.id, during: .erasedData)
+    }
+  }
+
+  private func storedNames(of profile: AccountProfile) throws(AgentFailure) -> Set<String> {
+    try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in
+      guard let plain = try records.read(profile.partition, .clientSecretNames) else { return [] }
+      guard let names = RecordCoding.read(plain, { $0["names"]?.strings }) else { throw .integrity }
+      return Set(names)
+    }
+  }
+
+  private func place(of name: String, in profile: AccountProfile) throws(AgentFailure) -> [UInt8] {
+    try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in try records.place(of: name) }
+  }
+
+  private static func record(_ name: String, _ value: Secret) -> Secret {
+    RecordCoding.write { writer in
+      writer.member("name", name)
+      writer.member("value", value)
+    }
+  }
+
+  private static func record(_ names: Set<String>) -> Secret {
+    RecordCoding.write { $0.member("names", names.sorted()) }
+  }
+}
+
+extension Vault {
+  /// Where the value of that name is, in any account.
+  func place(of name: String) throws(VaultFailure) -> [UInt8] { try index("client secret", name) }
+}

@@ -1,0 +1,154 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import Secrets
+
+extension OpenVault {
+  var journal: ExchangeJournal { ExchangeJournal(vault: self) }
+}
+
+/// What the vault keeps of an account's grant.
+struct LoadedGrant: Sendable {
+  var grant: GrantRecord
+  var intent: ExchangeIntent?
+  var staged: StagedAnswer?
+  var idToken: Secret?
+  var tokens: AccessTokens?
+  var rights: RightsMemory?
+}
+
+/// A provider's answer as it came, with the request that it answers: enough to go on after a crash.
+struct StagedAnswer: Sendable {
+  var intent: ExchangeIntent
+  var body: Secret
+}
+
+/// Where an answer is once it is durable.
+enum Kept: Sendable {
+  case staged
+  /// The vault is locked: the answer waits for the unlocking.
+  case dropped
+  /// Nowhere: the account was signed out meanwhile.
+  case overtaken
+}
+
+/// What the journal holds of an exchange that brought no token.
+enum JournalEnd: Sendable {
+  case done
+  /// This request was sent and its answer lost.
+  case inDoubt(ExchangeIntent)
+}
+
+/// The journal of refreshes on the disk (docs/tokens.md, Journal). The numbers are the journal's steps.
+struct ExchangeJournal {
+  let vault: OpenVault
+
+  /// Everything that an account's actor begins with, as one moment of the store.
+  func open(
+    _ id: AccountID
+  ) throws(AgentFailure) -> (AccountProfile, LoadedGrant?, ProviderConfiguration.RefreshRule) {
+    let profile = try vault.directory.profile(.id(id))
+    if try vault.providers.isDamaged(profile.provider) { throw .provider(.damaged(profile.id)) }
+    return (profile, try load(profile), vault.directory.providers[profile.provider]?.configuration.refresh ?? .init())
+  }
+
+  func load(_ profile: AccountProfile) throws(AgentFailure) -> LoadedGrant? {
+    try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in
+      guard let plain = try records.read(profile.partition, .grant) else { return nil }
+      guard let grant = GrantRecord(plain) else { throw .integrity }
+      let intent = try records.read(profile.partition, .intent).flatMap { ExchangeIntent($0) }
+      let staged = try records.read(profile.partition, .staged)
+      return LoadedGrant(
+        grant: grant, intent: intent,
+        staged: intent.flatMap { intent in staged.map { StagedAnswer(intent: intent, body: $0) } },
+        idToken: try records.read(profile.partition, .idToken),
+        tokens: try records.read(profile.partition, .accessTokens).flatMap { AccessTokens($0) },
+        rights: try records.rights(in: profile.partition))
+    }
+  }
+
+  /// 1: durable before anything is sent, and only if the answer could be kept too. False if the account has gone on.
+  func begin(_ intent: ExchangeIntent, of id: AccountID) throws(AgentFailure) -> ChangeSet<Bool> {
+    guard let profile = vault.directory.current(id, epoch: intent.epoch) else { return .unchanged(false) }
+    try vault.withRecords(of: id) { (records) throws(VaultFailure) in try records.checkWritable() }
+    // An answer of before does not belong to this request.
+    return ChangeSet(
+      [.put(profile.partition, .intent, intent.record), .delete(profile.partition, .staged)], of: id, result: true)
+  }
+
+  /// 3: the raw answer, before anything in it is judged.
+  func stage(_ body: Secret, for intent: ExchangeIntent, of id: AccountID) -> ChangeSet<Kept> {
+    guard let profile = vault.directory.current(id, epoch: intent.epoch) else { return .unchanged(.overtaken) }
+    return ChangeSet(
+      [.put(profile.partition, .intent, intent.record), .put(profile.partition, .staged, body)], of: id,
+      result: .staged)
+  }
+
+  /// 4: the new grant takes the old one's place, and the journal is empty again. Returns the account as it is now, and
+  /// what the answer says of its rights; nil if it has gone on.
+  func finish(
+    _ intent: ExchangeIntent, of id: AccountID, grant: GrantRecord, answer: TokenResponse, tokens: AccessTokens
+  ) throws(AgentFailure) -> ChangeSet<(AccountProfile, RightsChange?)?> {
+    guard var profile = vault.directory.current(id, epoch: intent.epoch) else { return .unchanged(nil) }
+    let isOfThisBoot = intent.bootID == vault.clock.bootID
+    if isOfThisBoot {
+      // An answer of an earlier boot confirms the account, but it is not known any more how long ago.
+      profile.lastOnlineAuthAt = vault.time.confirmed(by: profile.provider, sentAt: intent.boot)
+    }
+    let entry = note(grant.memory, in: &profile)
+    var changes: [VaultChange] = [
+      .put(profile.partition, .grant, grant.record), .put(profile.partition, .profile, profile.record),
+      .delete(profile.partition, .intent), .delete(profile.partition, .staged),
+    ]
+    if let idToken = answer.idToken { changes.append(.put(profile.partition, .idToken, idToken)) }
+    changes.append(keeping(tokens, of: profile))
+    let told = vault.directory.providers[profile.provider]?.rights(
+      in: answer, for: intent.key, scopes: grant.scopes, source: .refresh)
+    var heard: RightsChange?
+    if let told,
+      let (news, change) = try vault.rights.join(
+        told, at: isOfThisBoot ? profile.lastOnlineAuthAt : nil, of: profile)
+    {
+      heard = news
+      changes.append(change)
+    }
+    return ChangeSet(
+      changes + entry + vault.trustedTime.changes, memory: [.account(profile)], of: id, result: (profile, heard))
+  }
+
+  /// The exchange brought no token: what is known of the grant, and whether the journal is done with it.
+  func settle(
+    epoch: UInt64, of id: AccountID, grant: GrantRecord, journal: JournalEnd
+  ) -> ChangeSet<Void> {
+    guard var profile = vault.directory.current(id, epoch: epoch) else { return .unchanged }
+    let entry = note(grant.memory, in: &profile)
+    var changes: [VaultChange] = [
+      .put(profile.partition, .grant, grant.record), .put(profile.partition, .profile, profile.record),
+    ]
+    switch journal {
+    case .done: changes.append(.delete(profile.partition, .intent))
+    case .inDoubt(let intent): changes.append(.put(profile.partition, .intent, intent.record))
+    }
+    changes.append(.delete(profile.partition, .staged))
+    return ChangeSet(changes + entry + vault.trustedTime.changes, memory: [.account(profile)], of: id)
+  }
+
+  /// The access tokens, where the provider's are kept; after the mark was taken away they go.
+  func keeping(_ tokens: AccessTokens, of profile: AccountProfile) -> VaultChange {
+    vault.directory.providers[profile.provider]?.configuration.persistAccessTokens == true
+      ? .put(profile.partition, .accessTokens, tokens.record) : .delete(profile.partition, .accessTokens)
+  }
+
+  /// What lists tell of the grant, and the audit log's entry if the account's durable state changes.
+  private func note(_ memory: GrantMemory, in profile: inout AccountProfile) -> [VaultChange] {
+    let before = profile.restingState
+    profile.remember(memory)
+    profile.noteState(after: before, at: vault.time.now(for: profile.provider))
+    guard before != profile.restingState else { return [] }
+    return [
+      vault.audited(
+        .sessionStateChanged, account: profile.id, .state(profile.restingState.rawValue),
+        .previousState(before.rawValue))
+    ]
+  }
+}

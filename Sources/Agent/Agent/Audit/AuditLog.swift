@@ -1,0 +1,84 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import JSONRPC
+internal import Secrets
+
+extension VaultDependencies {
+  /// The entry of something that is happening now, for the client that asked for it.
+  func audited(
+    _ event: AuditEntry.Event, outcome: String = "ok", account: AccountID? = nil, _ facts: [AuditEntry.Fact] = []
+  ) -> VaultChange {
+    let entry = AuditEntry(
+      at: clock.wall(), event: event, outcome: outcome, account: account, client: Caller.client, facts: facts)
+    return .audit(entry.record)
+  }
+}
+
+extension OpenVault {
+  var audit: AuditLog { AuditLog(vault: self) }
+
+  /// What an operation does and its entry are one transaction.
+  func audited(
+    _ event: AuditEntry.Event, outcome: String = "ok", account: AccountID? = nil, _ facts: AuditEntry.Fact...
+  ) -> VaultChange {
+    dependencies.audited(event, outcome: outcome, account: account, facts)
+  }
+}
+
+/// The audit log on the disk.
+struct AuditLog {
+  let vault: OpenVault
+
+  /// Entries of what changes nothing else: decisions. One transaction for all of them, with the time: a window that
+  /// somebody uses is never taken back by a reboot with an earlier clock.
+  func append(_ entries: [AuditEntry]) -> ChangeSet<Void> {
+    ChangeSet(entries.map { .audit($0.record) } + vault.trustedTime.changes)
+  }
+
+  /// Whose entries are asked for. An account that was forgotten still has some: its id is enough.
+  func account(_ selector: AccountSelector?) throws(AgentFailure) -> AccountID? {
+    switch selector {
+    case nil: return nil
+    case .id(let id)?: return id
+    case let selector?: return try vault.directory.profile(selector).id
+    }
+  }
+
+  /// The chain's ends; `isLonger`: there are rows past its end, which this agent did not write.
+  func chain() throws(AgentFailure) -> (chain: AuditChain, isLonger: Bool) {
+    try vault.withRecords { (records) throws(VaultFailure) in
+      let chain = try records.auditChain()
+      return (chain, try !records.auditRows(after: chain.last, limit: 1).isEmpty)
+    }
+  }
+
+  /// Some entries after a number, oldest first; `through` is the last one looked at, nil if there are no more.
+  func page(after: Int64) throws(AgentFailure) -> (entries: [RecordedAuditEntry], through: Int64?) {
+    let rows = try vault.withRecords { (records) throws(VaultFailure) in
+      try records.auditRows(after: after, limit: Self.pageRows)
+    }
+    let entries = try rows.map { (row, plain) throws(AgentFailure) in
+      guard let entry = plain.flatMap({ RecordedAuditEntry($0, sequence: row.sequence) }) else { throw .auditDamaged }
+      return entry
+    }
+    return (entries, rows.count < Self.pageRows ? nil : rows.last?.row.sequence)
+  }
+
+  /// Checks a page of the log on the way. `through` is the last entry looked at, nil if there are no more.
+  func walk(
+    _ walk: AuditVerifier, after: Int64, through last: Int64
+  ) throws(AgentFailure) -> (walk: AuditVerifier, through: Int64?) {
+    try vault.withRecords { (records) throws(VaultFailure) in
+      var walk = walk
+      let rows = try records.auditRows(after: after, limit: Self.pageRows).filter { $0.row.sequence <= last }
+      for (row, plain) in rows {
+        walk.visit(row.sequence, link: row.link, opens: plain != nil) { records.auditLink(of: row, after: $0) }
+      }
+      return (walk, rows.last?.row.sequence)
+    }
+  }
+
+  /// Read at once: a fraction of a millisecond, so that other accounts hardly wait.
+  private static let pageRows = 256
+}

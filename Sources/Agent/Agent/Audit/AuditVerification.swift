@@ -1,0 +1,39 @@
+internal import AgentCore
+internal import AgentModel
+
+/// How the audit log stands.
+struct AuditVerification: Sendable {
+  var chain: AuditChain
+  /// So many entries in a row are as they were written.
+  var checked: Int64
+  /// The first that is not, or that this agent did not write.
+  var firstBroken: Int64?
+
+  /// Walks the whole log, page by page: between two pages the vault serves others.
+  init(of vault: VaultActor) async throws(AgentFailure) {
+    while true {
+      let chain = try await Self.chain(of: vault).chain
+      var walk = AuditVerifier(chain)
+      // From before the first one: what went when the log was full must not stand there again.
+      var position: Int64? = 0
+      while let after = position, walk.isIntact {
+        let sofar = walk
+        (walk, position) = try await vault.read { vault throws(AgentFailure) in
+          try vault.audit.walk(sofar, after: after, through: chain.last)
+        }
+      }
+      walk.finish()
+      let (now, isLonger) = try await Self.chain(of: vault)
+      // What is missing may have gone meanwhile because the log was full: then it is walked again.
+      guard walk.isIntact || now.first == chain.first else { continue }
+      self.chain = chain
+      checked = walk.checked
+      firstBroken = walk.firstBroken ?? (isLonger ? now.last + 1 : nil)
+      return
+    }
+  }
+
+  private static func chain(of vault: VaultActor) async throws(AgentFailure) -> (chain: AuditChain, isLonger: Bool) {
+    try await vault.read { vault throws(AgentFailure) in try vault.audit.chain() }
+  }
+}

@@ -1,0 +1,80 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import JSONRPC
+internal import Secrets
+
+extension OpenVault {
+  var callerGrants: CallerGrantStore { CallerGrantStore(vault: self) }
+}
+
+/// The callers' grants on the disk.
+struct CallerGrantStore {
+  let vault: OpenVault
+
+  private var table: CallerGrantTable { vault.tables.callerGrants }
+
+  /// Durable, and usable with its secret, when it is committed. A grant is never wider than what the caller has itself;
+  /// without a lifetime it ends with that.
+  func create(_ wanted: CallerGrantRequest) throws(AgentFailure) -> ChangeSet<(CallerGrant, Secret)> {
+    var accounts: [AccountID] = []
+    for selector in wanted.accounts {
+      let id = try vault.directory.profile(selector).id
+      if !accounts.contains(id) { accounts.append(id) }
+    }
+    guard let now = vault.time.moment() else { throw .locked }
+    let secret = GrantSecret.make(vault.entropy)
+    let grant = CallerGrant(
+      id: vault.entropy.bytes(CallerGrant.idBytes), hash: CallerGrant.hash(of: secret), client: wanted.client,
+      accounts: accounts, patterns: wanted.patterns, createdAt: now,
+      lifetime: try lifetime(wanted.lifetime, within: wanted.maker), makers: wanted.maker?.grants ?? [])
+    if let maker = wanted.maker, !grant.permission(among: table.methods).isWithin(maker.permission) {
+      throw .caller(.notCovered)
+    }
+    let over = table.over
+    let stored = try vault.withRecords { (records) throws(VaultFailure) in try records.callerGrants() }
+    guard stored.count - over.count < CallerGrant.most else { throw .overloaded("grants") }
+    let changes: [VaultChange] = [
+      .put(.vault, .callerGrant, id: grant.id, grant.record),
+      vault.audited(.grantCreate, .grant(grant.name), .grantee(grant.client)),
+    ]
+    return ChangeSet(
+      over.map { .delete(.vault, .callerGrant, id: $0.id) } + changes + vault.trustedTime.changes,
+      memory: [.callerGrantsEnded(Set(over.map(\.name))), .callerGrant(grant)], result: (grant, secret))
+  }
+
+  private func lifetime(_ wanted: Milliseconds?, within limits: EffectiveGrant?) throws(AgentFailure) -> Milliseconds? {
+    guard let until = limits?.until else { return wanted }
+    let left = until - vault.clock.boot()
+    guard wanted ?? left <= left else { throw .caller(.notCovered) }
+    return wanted ?? left
+  }
+
+  /// Those in force, oldest first; for a limited caller, what its own grants made.
+  func grants(madeBy maker: EffectiveGrant?) -> [CallerGrant] { table.current(madeBy: maker?.grants) }
+
+  /// Ends a grant and all that it made: durable when it is committed, and connections that use them have none any more.
+  ///
+  /// Written down first: one that is ended in memory alone would come back with the next start, and could not be revoked
+  /// again until then.
+  func revoke(_ name: String, by caller: EffectiveGrant?) throws(AgentFailure) -> ChangeSet<Void> {
+    guard grants(madeBy: caller).contains(where: { $0.name == name }) else { throw .notFound(.callerGrant) }
+    let family = table.family(of: name)
+    let ended = (table.current() + table.over).filter { family.contains($0.name) }
+    return ChangeSet(
+      ended.flatMap { grant in
+        [
+          .delete(.vault, .callerGrant, id: grant.id),
+          vault.audited(.grantRevoke, .grant(grant.name), .grantee(grant.client)),
+        ]
+      },
+      memory: [.callerGrantsEnded(family)])
+  }
+}
+
+extension Vault {
+  /// One that is damaged opens nothing, and what it made opens nothing; the others are not touched.
+  func callerGrants() throws(VaultFailure) -> [CallerGrant] {
+    try readEach(.callerGrant).compactMap { id, plain in plain.flatMap { CallerGrant($0, id: id) } }
+  }
+}

@@ -1,0 +1,152 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import Secrets
+
+extension OpenVault {
+  var keySlots: KeySlotStore { KeySlotStore(vault: self) }
+}
+
+/// A slot as `agent.listKeySlots` tells it.
+struct KeySlot: Sendable {
+  var number: Int
+  var protection: KeyProtection
+  var createdAt: Timestamp
+  var isOpened: Bool
+}
+
+/// The slots that wrap the root key (docs/storage.md, Key slots): several at once, each by itself enough, never none.
+struct KeySlotStore {
+  let vault: OpenVault
+
+  private func rows() throws(AgentFailure) -> [KeySlotRow] { try vault.records.store.slots() }
+
+  private func notes() throws(AgentFailure) -> KeySlotNotes {
+    try vault.withRecords { (records) throws(VaultFailure) in try records.keySlotNotes() } ?? KeySlotNotes()
+  }
+
+  func list() throws(AgentFailure) -> [KeySlot] {
+    let notes = try notes()
+    return try rows().map { row in
+      KeySlot(
+        number: row.number, protection: KeyProtection(rawValue: row.protection) ?? .passphrase,
+        createdAt: notes[row.number]?.createdAt ?? Timestamp(milliseconds: 0),
+        isOpened: row.number == vault.openedSlot)
+    }
+  }
+
+  // MARK: adding and removing
+
+  /// A slot for a passphrase. Its key is made before, since that takes its time. Returns the slot's number.
+  func add(_ parameters: PassphraseParameters, holder: SealingKey) throws(AgentFailure) -> ChangeSet<Int> {
+    try add("passphrase", parameters: parameters.bytes, holder: holder)
+  }
+
+  /// A slot whose key needs no person. Its source has one such slot at most.
+  func add(_ protection: KeyProtection) throws(AgentFailure) -> ChangeSet<Int> {
+    guard let source = vault.dependencies.keySources.first(where: { $0.protection == protection.rawValue }) else {
+      throw .keySlot(.noKeySource)
+    }
+    guard try !rows().contains(where: { $0.protection == source.protection }) else {
+      throw .keySlot(.taken)
+    }
+    let holder = try source.use { (source) throws(KeySourceFailure) in
+      // Left behind by a slot that was removed: it may have been copied.
+      try source.removeKey()
+      if let existing = try source.key() { return existing }
+      return try source.createKey()
+    }
+    return try add(source.protection, parameters: [], holder: holder)
+  }
+
+  private func add(
+    _ protection: String, parameters: [UInt8], holder: SealingKey
+  ) throws(AgentFailure) -> ChangeSet<Int> {
+    let rows = try rows()
+    let numbers = Set(rows.map(\.number))
+    guard rows.count < KeySlots.most, let number = (0..<KeySlots.most).first(where: { !numbers.contains($0) }) else {
+      throw .keySlot(.tooMany(KeySlots.most))
+    }
+    let row = KeySlots.wrap(
+      root: vault.records.keys.root, epoch: vault.records.keys.epoch, by: holder, number: number,
+      protection: protection, parameters: parameters, databaseID: vault.records.store.databaseID)
+    var notes = try notes()
+    notes.note(row, holder: holder, at: vault.clock.wall())
+    return ChangeSet(
+      [
+        .put(.vault, .keySlotNotes, notes.record),
+        vault.audited(.agentAddKeySlot, .slot(Int64(number)), .protection(protection)),
+      ],
+      writes: [.putKeySlot(row)], result: number)
+  }
+
+  /// Never the last one. What the slot was opened with is removed too, where the agent made it.
+  func remove(_ number: Int) throws(AgentFailure) -> ChangeSet<Void> {
+    let rows = try rows()
+    guard let row = rows.first(where: { $0.number == number }) else { throw .notFound(.keySlot) }
+    var notes = try notes()
+    // One that the vault does not know opens nothing: it may go, and does not count.
+    guard !notes.knows(row) || rows.count(where: notes.knows) > 1 else { throw .keySlot(.last) }
+    notes.remove(number)
+    let source = vault.dependencies.keySources.first { $0.protection == row.protection }
+    return ChangeSet(
+      [
+        .put(.vault, .keySlotNotes, notes.record),
+        vault.audited(.agentRemoveKeySlot, .slot(Int64(number)), .protection(row.protection)),
+      ],
+      writes: [.deleteKeySlot(number: number)], memory: [.keySlotRemoved(number)], erasing: .values
+    ) { _ in try? source?.removeKey() }
+  }
+
+  // MARK: another root key
+
+  /// The slots as they wrap another root key, for holders that are not there.
+  struct Rewrapping {
+    var keys: VaultKeys
+    var rows: [KeySlotRow]
+    var notes: KeySlotNotes
+    var entry: VaultChange
+  }
+
+  /// Nil while a rotation is under way.
+  func rewrapped() throws(AgentFailure) -> Rewrapping? {
+    guard !vault.records.isRotating else { return nil }
+    let new = VaultKeys(root: SealingKey.random(), epoch: vault.records.keys.epoch + 1)
+    var notes = try notes()
+    var rewrapped: [KeySlotRow] = []
+    for row in try rows() {
+      guard notes.knows(row), let boxKey = notes[row.number]?.boxKey,
+        let slot = KeySlots.rewrap(row, root: new.root, epoch: new.epoch, to: boxKey)
+      else { throw .keySlot(.changed(row.number)) }
+      notes.note(slot)
+      rewrapped.append(slot)
+    }
+    return Rewrapping(
+      keys: new, rows: rewrapped, notes: notes,
+      entry: vault.audited(.agentRotateRootKey, .keyEpoch(Int64(new.epoch))))
+  }
+
+  func begin(_ rotation: Rewrapping) throws(AgentFailure) {
+    try vault.withRecords { (records) throws(VaultFailure) in
+      try records.beginRotation(
+        to: rotation.keys, slots: rotation.rows, notes: rotation.notes, writing: rotation.entry)
+    }
+  }
+
+  /// False if the store's slots wrap another root key than the one that is in memory, or can't be read.
+  var wrapKnownRootKey: Bool {
+    (try? rows())?.allSatisfy { $0.keyEpoch == vault.records.keys.epoch } == true
+  }
+
+  /// One partition more; nil when none is left, and the old root key is gone.
+  func rotateNext(after last: PartitionID?) throws(AgentFailure) -> PartitionID? {
+    try vault.withRecords { (records) throws(VaultFailure) in
+      guard records.isRotating else { return nil }
+      if let next = try records.rotate(after: last) { return next }
+      // What was passed over at first may have been made meanwhile.
+      if let next = try records.rotate(after: nil) { return next }
+      try records.endRotation()
+      return nil
+    }
+  }
+}

@@ -1,0 +1,57 @@
+internal import AgentModel
+internal import AgentPorts
+internal import Secrets
+
+/// What came while the vault was locked: durable then, attributed when it is opened.
+struct InboxDrain {
+  let vault: OpenVault
+
+  init(_ vault: OpenVault) { self.vault = vault }
+
+  /// Each record to its place, in one transaction.
+  ///
+  /// An answer belongs to the journal's request or to none: its nonce says which, and of two with the same one the
+  /// second is a copy. What belongs to no request of now came to an account that was signed out, or in again: its token
+  /// is revoked. A record that does not open was not left by this agent, or is of an earlier inbox.
+  func drain() throws(AgentFailure) -> ChangeSet<Void> {
+    let number = vault.inboxNumber
+    let found = try vault.withRecords { (records) throws(VaultFailure) in try records.pendingRecords(inInbox: number) }
+    guard !found.isEmpty else { return .unchanged }
+    var changes: [VaultChange] = []
+    var seen: Set<[UInt8]> = []
+    for record in found.compactMap({ $0.plain.flatMap { PendingRecord($0) } }) {
+      if let intent = record.intent, !seen.insert(intent.nonce).inserted { continue }
+      changes += place(record)
+    }
+    return ChangeSet(
+      changes + [Vault.nextInbox(after: number)], writes: found.map { Vault.emptying($0.name) },
+      memory: [.inboxNumber(number + 1)], result: ())
+  }
+
+  private func place(_ record: PendingRecord) -> [VaultChange] {
+    switch record {
+    case .answer(let answer, let id):
+      if let partition = partition(awaiting: answer.intent, of: id) {
+        return [.put(partition, .intent, answer.intent.record), .put(partition, .staged, answer.body)]
+      }
+      return revoking(
+        TokenResponse(body: answer.body)?.refreshToken.flatMap { vault.outbox.entry(forOvertaken: $0, of: id) })
+    case .unspent(let intent, let id):
+      return partition(awaiting: intent, of: id).map { [.delete($0, .intent)] } ?? []
+    case .overtaken(let token, let id): return revoking(vault.outbox.entry(forOvertaken: token, of: id))
+    case .unclaimed(let token, let name, let label):
+      guard let provider = vault.directory.providers[name] else { return [] }
+      return revoking(vault.outbox.entry(forUnclaimed: token, at: provider, of: nil, label: label))
+    }
+  }
+
+  /// Where the journal says that this very request was sent and not answered.
+  private func partition(awaiting intent: ExchangeIntent, of id: AccountID) -> PartitionID? {
+    guard !intent.nonce.isEmpty, let profile = vault.directory.current(id, epoch: intent.epoch),
+      let plain = try? vault.records.read(profile.partition, .intent), ExchangeIntent(plain)?.nonce == intent.nonce
+    else { return nil }
+    return profile.partition
+  }
+
+  private func revoking(_ entry: OutboxEntry?) -> [VaultChange] { entry.map { [vault.outbox.putting($0)] } ?? [] }
+}

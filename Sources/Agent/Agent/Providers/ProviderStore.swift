@@ -1,0 +1,110 @@
+internal import AgentModel
+internal import AgentPorts
+internal import Secrets
+
+extension OpenVault {
+  var providers: ProviderStore { ProviderStore(vault: self) }
+}
+
+/// The configured providers.
+struct ProviderStore {
+  let vault: OpenVault
+
+  // MARK: questions
+
+  func provider(named name: String) throws(AgentFailure) -> Provider {
+    guard let name = ProviderName(name) else { throw .providerNotFound }
+    if let provider = vault.directory.providers[name] { return provider }
+    throw try isDamaged(name) ? .provider(.damaged(nil)) : .providerNotFound
+  }
+
+  /// One that the caller sees; another one is as none.
+  func provider(_ name: ProviderName, within grant: EffectiveGrant?) throws(AgentFailure) -> Provider {
+    if let grant, !vault.directory.profiles.values.contains(where: { $0.provider == name && grant.covers($0.id) }) {
+      throw .providerNotFound
+    }
+    return try provider(named: name.text)
+  }
+
+  /// Those that the caller's accounts belong to; all of them where nothing limits it.
+  func sorted(within grant: EffectiveGrant?) -> [Provider] {
+    let all = vault.directory.sortedProviders
+    guard let grant else { return all }
+    let seen = Set(vault.directory.profiles.values.filter { grant.covers($0.id) }.map(\.provider))
+    return all.filter { seen.contains($0.configuration.name) }
+  }
+
+  /// Is there a record of this provider that does not open?
+  func isDamaged(_ provider: ProviderName) throws(AgentFailure) -> Bool {
+    guard !vault.directory.damagedProviders.isEmpty else { return false }
+    return vault.directory.damagedProviders.contains(try place(of: provider))
+  }
+
+  func requireFree(_ name: ProviderName) throws(AgentFailure) {
+    guard vault.directory.providers[name] == nil else {
+      throw .invalidParameter("/name", expected: "a name that no provider has yet")
+    }
+  }
+
+  // MARK: changes
+
+  /// Adds a provider; a name that is taken is refused, since accounts belong to it. One whose record does not open is
+  /// replaced, if it is the one that its accounts signed in to: their tokens go nowhere else.
+  func add(_ provider: Provider) throws(AgentFailure) -> ChangeSet<Void> {
+    try requireFree(provider.configuration.name)
+    guard try !isDamaged(provider.configuration.name) || isOfItsAccounts(provider) else {
+      throw .invalidParameter("/issuer", expected: "the issuer of the accounts that this provider has")
+    }
+    return try saving(provider, vault.audited(.providerAdd, .provider(provider.configuration.name)))
+  }
+
+  private func isOfItsAccounts(_ provider: Provider) -> Bool {
+    vault.directory.profiles.values.allSatisfy {
+      $0.provider != provider.configuration.name || provider.isItself($0.identity.issuer)
+    }
+  }
+
+  func update(_ provider: Provider) throws(AgentFailure) -> ChangeSet<Void> {
+    guard vault.directory.providers[provider.configuration.name] != nil else { throw .providerNotFound }
+    return try saving(provider, vault.audited(.providerUpdate, .provider(provider.configuration.name)))
+  }
+
+  /// What a provider said of itself since, if it is still there.
+  func remember(_ metadata: ServerMetadata, of asked: ProviderConfiguration) throws(AgentFailure) -> ChangeSet<Void> {
+    // Another issuer may have the name by now.
+    guard var provider = vault.directory.providers[asked.name], provider.configuration.issuer == asked.issuer else {
+      return .unchanged
+    }
+    provider.learn(metadata, at: vault.time.now(for: asked.name))
+    return try saving(provider)
+  }
+
+  private func saving(_ provider: Provider, _ entry: VaultChange? = nil) throws(AgentFailure) -> ChangeSet<Void> {
+    let place = try place(of: provider.configuration.name)
+    let record = VaultChange.put(.vault, .provider, id: place, provider.record)
+    return ChangeSet([record] + (entry.map { [$0] } ?? []), memory: [.provider(provider, place: place)])
+  }
+
+  /// Removes a provider that no account uses any more, and returns what it was.
+  func remove(named name: String) throws(AgentFailure) -> ChangeSet<Provider> {
+    let provider = try provider(named: name)
+    let users = vault.directory.profiles.values.filter { $0.provider == provider.configuration.name }.map(\.id).sorted()
+    guard users.isEmpty else { throw .provider(.inUse(users)) }
+    return ChangeSet(
+      [
+        .delete(.vault, .provider, id: try place(of: provider.configuration.name)),
+        vault.audited(.providerRemove, .provider(provider.configuration.name)),
+      ],
+      memory: [.providerRemoved(provider.configuration.name)], result: provider)
+  }
+
+  func place(of provider: ProviderName) throws(AgentFailure) -> [UInt8] {
+    try vault.withRecords { (records) throws(VaultFailure) in try records.place(of: provider) }
+  }
+}
+
+extension Vault {
+  func place(of provider: ProviderName) throws(VaultFailure) -> [UInt8] {
+    try index("provider", provider.text)
+  }
+}

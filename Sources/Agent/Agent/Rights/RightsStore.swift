@@ -1,0 +1,71 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import Secrets
+
+extension OpenVault {
+  var rights: RightsStore { RightsStore(vault: self) }
+}
+
+/// What an account's rights are after an answer.
+struct RightsChange: Sendable {
+  var rights: RightsMemory
+  /// The snapshot says something else than before.
+  var isChanged: Bool
+}
+
+/// Snapshots on the disk. An answer is joined with what is known where that is kept: of two answers that come together
+/// none is lost.
+struct RightsStore {
+  let vault: OpenVault
+
+  /// Joins an answer with what is known, for the transaction that keeps it. `instant` is nil where it is not known any
+  /// more when the answer came. Nil if there is nothing to keep: of an account without rights, an undated update says
+  /// nothing.
+  func join(
+    _ told: RightsUpdate, at instant: TrustedInstant?, of profile: AccountProfile
+  ) throws(AgentFailure) -> (RightsChange, VaultChange)? {
+    var heard: RightsChange
+    if let known = try known(of: profile) {
+      heard = RightsChange(rights: known, isChanged: false)
+      heard.isChanged = heard.rights.apply(told, at: instant)
+    } else if let instant = instant ?? profile.lastOnlineAuthAt {
+      heard = RightsChange(rights: RightsMemory(told, at: instant), isChanged: true)
+    } else {
+      return nil
+    }
+    return (heard, .put(profile.partition, .snapshot, heard.rights.record))
+  }
+
+  private func known(of profile: AccountProfile) throws(AgentFailure) -> RightsMemory? {
+    try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in
+      try records.rights(in: profile.partition)
+    }
+  }
+
+  /// What was fetched beside an exchange. Throws if the account has gone on: then nothing is kept.
+  func keep(
+    _ told: RightsUpdate, sentAt: BootInstant, epoch: UInt64, of id: AccountID
+  ) throws(AgentFailure) -> ChangeSet<RightsChange?> {
+    try requireCurrent(id, epoch: epoch)
+    guard let profile = vault.directory.current(id, epoch: epoch),
+      let (heard, change) = try join(told, at: vault.time.confirmed(by: profile.provider, sentAt: sentAt), of: profile)
+    else { return .unchanged(nil) }
+    return ChangeSet([change] + vault.trustedTime.changes, of: id, result: heard)
+  }
+
+  /// Throws if nothing of this epoch is wanted any more.
+  func requireCurrent(_ id: AccountID, epoch: UInt64) throws(AgentFailure) {
+    guard vault.directory.current(id, epoch: epoch) != nil else {
+      throw .token(.signedOut, id)
+    }
+  }
+}
+
+extension Vault {
+  func rights(in partition: PartitionID) throws(VaultFailure) -> RightsMemory? {
+    guard let plain = try read(partition, .snapshot) else { return nil }
+    guard let rights = RightsMemory(plain) else { throw .integrity }
+    return rights
+  }
+}

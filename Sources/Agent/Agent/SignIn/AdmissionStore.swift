@@ -1,0 +1,134 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import Secrets
+
+extension OpenVault {
+  var admissions: AdmissionStore { AdmissionStore(vault: self) }
+}
+
+/// What a completed sign-in brings into the vault.
+struct Admission: Sendable {
+  var identity: Identity
+  var provider: ProviderName
+  var alias: Alias?
+  var displayName: String?
+  var email: String?
+  var grant: GrantRecord
+  var idToken: Secret?
+  var tokens: AccessTokens
+  /// What the answers say of the person's rights.
+  var told: RightsUpdate
+  /// When the request left whose answer this is.
+  var sentAt: BootInstant
+  /// The account that the person said they are signing in again.
+  var expected: AccountID?
+}
+
+struct Admitted: Sendable {
+  var profile: AccountProfile
+  var grant: GrantRecord
+  var tokens: AccessTokens
+  var heard: RightsChange?
+  var isNew: Bool
+  var becameActive: Bool
+  var previousState: AccountState
+  /// Revocations that were given up, since they would have ended this sign-in.
+  var superseded: [OutboxEntry]
+  /// In which opening of the vault this happened.
+  var unlockGeneration: UInt64
+}
+
+/// Completed sign-ins on the disk.
+struct AdmissionStore {
+  let vault: OpenVault
+
+  /// The disk takes writes, as far as that can be told before.
+  func requireWritable() throws(AgentFailure) {
+    try vault.withRecords { (records) throws(VaultFailure) in try records.checkWritable() }
+  }
+
+  /// One durable transaction: the account is there with its grant, or nothing is. The same identity lands on the same
+  /// account id, also after it was signed out.
+  func admit(_ admission: Admission) throws(AgentFailure) -> ChangeSet<Admitted> {
+    let known = vault.directory.profile(of: admission.identity, at: admission.provider)
+    if let expected = admission.expected, known?.id != expected { throw .signIn(.otherPerson) }
+    if let alias = admission.alias { try vault.directory.requireFree(alias, for: known?.id) }
+    let (profile, replaced) = profile(for: admission, known)
+    var grant = admission.grant
+    if let previous = try? vault.journal.load(profile) { grant.generation = previous.grant.generation + 1 }
+    var tokens = admission.tokens
+    tokens.belong(to: grant.generation)
+    var changes: [VaultChange] = [
+      .put(profile.partition, .profile, profile.record), .put(profile.partition, .grant, grant.record),
+      .delete(profile.partition, .intent), .delete(profile.partition, .staged),
+    ]
+    changes += replaced.isEmpty ? vault.stepUp.forgettingDestroyed(of: profile) : replaced
+    let superseded = try vault.outbox.superseded(by: profile.identity, at: profile.provider)
+    changes += superseded.map { .delete(.vault, .outbox, id: $0.id) }
+    changes.append(
+      admission.idToken.map { .put(profile.partition, .idToken, $0) } ?? .delete(profile.partition, .idToken))
+    changes.append(vault.journal.keeping(tokens, of: profile))
+    let heard = try vault.rights.join(admission.told, at: profile.lastOnlineAuthAt, of: profile)
+    if let heard { changes.append(heard.1) }
+    let becomesActive = vault.directory.active == nil
+    if becomesActive { changes.append(AccountStore.activeRecord(profile.id)) }
+    changes += superseded.map {
+      vault.audited(.revocationAbandoned, account: profile.id, .reason("superseded"), .issuer($0.issuer))
+    }
+    changes.append(vault.audited(.signIn, account: profile.id, .provider(profile.provider), .isNew(known == nil)))
+    return ChangeSet(
+      changes + vault.trustedTime.changes,
+      memory: [.account(profile)] + (becomesActive ? [.active(profile.id)] : []), of: profile.id,
+      result: Admitted(
+        profile: profile, grant: grant, tokens: tokens, heard: heard?.0, isNew: known == nil,
+        becameActive: becomesActive, previousState: state(of: known), superseded: superseded,
+        unlockGeneration: vault.unlockGeneration))
+  }
+
+  private func state(of known: AccountProfile?) -> AccountState {
+    known.map { vault.tables.tokenCache.state(of: $0.id) ?? $0.restingState } ?? .signedOut
+  }
+
+  /// The account as it is after this sign-in, and what goes of a damaged incarnation.
+  private func profile(
+    for admission: Admission, _ known: AccountProfile?
+  ) -> (profile: AccountProfile, replaced: [VaultChange]) {
+    var profile: AccountProfile
+    if let known {
+      profile = known
+      profile.signInStatus = .signedIn
+      profile.epoch += 1
+    } else {
+      profile = AccountProfile(
+        id: AccountID(bytes: vault.entropy.bytes(AccountID.byteCount))!, partition: newPartition(),
+        identity: admission.identity, provider: admission.provider, createdAt: vault.clock.wall())
+    }
+    // A partition that was tampered with is not repaired: a new incarnation takes its place.
+    var replaced: [VaultChange] = []
+    if known != nil, isDamaged(profile) {
+      replaced = [.destroy(profile.partition)]
+      profile.hasStepUp = false
+      profile.partition = newPartition()
+    }
+    profile.alias = admission.alias ?? profile.alias
+    profile.displayName = admission.displayName ?? profile.displayName
+    profile.email = admission.email ?? profile.email
+    profile.lastOnlineAuthAt = vault.time.confirmed(by: profile.provider, sentAt: admission.sentAt)
+    profile.remember(GrantMemory(health: .ok))
+    profile.noteState(after: known?.restingState, at: vault.time.now(for: profile.provider))
+    return (profile, replaced)
+  }
+
+  private func newPartition() -> PartitionID { PartitionID(bytes: vault.entropy.bytes(PartitionID.byteCount))! }
+
+  private func isDamaged(_ profile: AccountProfile) -> Bool {
+    do throws(VaultFailure) {
+      _ = try vault.records.read(profile.partition, .grant)
+      _ = try vault.records.rights(in: profile.partition)
+      return false
+    } catch {
+      return error == .integrity
+    }
+  }
+}

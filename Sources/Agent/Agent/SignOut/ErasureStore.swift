@@ -1,0 +1,45 @@
+internal import AgentModel
+internal import AgentPorts
+internal import JSONRPC
+internal import Secrets
+
+extension OpenVault {
+  var erasures: ErasureStore { ErasureStore(vault: self) }
+}
+
+/// What was erased is gone from the tables at once, and from the log when that could be emptied: a reader that is in the
+/// middle of it prevents that (docs/sign-out.md, Order). What is outstanding is durable with the erasure.
+struct ErasureStore {
+  let vault: OpenVault
+
+  /// For the transaction that erases: whose traces must still be wiped.
+  func notes(of erasure: Erasure?) -> [VaultChange] {
+    switch erasure {
+    case nil: []
+    case .account(let id)?: [Self.note(id, vault.entropy)]
+    case .values?: [Self.note(nil, vault.entropy)]
+    }
+  }
+
+  static func note(_ id: AccountID?, _ entropy: any Entropy) -> VaultChange {
+    .put(.vault, .erasure, id: entropy.bytes(16), RecordCoding.write { $0.member("account", id?.text) })
+  }
+
+  /// Empties the log, if no reader prevents it. Returns the accounts whose last trace is gone with it.
+  func finish() throws(AgentFailure) -> ChangeSet<[AccountID]> {
+    let pending = try vault.withRecords { (records) throws(VaultFailure) -> [(id: [UInt8], plain: Secret)] in
+      let pending = try records.readAll(.vault, .erasure)
+      guard !pending.isEmpty, try records.truncateLog() else { return [] }
+      return pending
+    }
+    return ChangeSet(
+      pending.map { .delete(.vault, .erasure, id: $0.id) },
+      result: pending.compactMap { entry in
+        RecordCoding.read(entry.plain) { $0["account"]?.string.flatMap { AccountID($0) } }
+      })
+  }
+
+  func arePending() throws(AgentFailure) -> Bool {
+    try vault.withRecords { (records) throws(VaultFailure) in try !records.readAll(.vault, .erasure).isEmpty }
+  }
+}

@@ -1,0 +1,125 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import Secrets
+
+extension OpenVault {
+  var outbox: RevocationOutboxStore { RevocationOutboxStore(vault: self) }
+}
+
+/// The tokens that must still be revoked (docs/sign-out.md, Outbox).
+struct RevocationOutboxStore {
+  let vault: OpenVault
+
+  // MARK: questions
+
+  /// Oldest first; of those, what a grant covers.
+  func entries(within grant: EffectiveGrant?) throws(AgentFailure) -> [OutboxEntry] {
+    let all = try entries()
+    guard let grant else { return all }
+    return all.filter { account(of: $0).map(grant.covers) ?? false }
+  }
+
+  func entries() throws(AgentFailure) -> [OutboxEntry] {
+    try vault.withRecords { (records) throws(VaultFailure) in
+      var entries: [OutboxEntry] = []
+      for (id, plain) in try records.readAll(.vault, .outbox) {
+        guard let entry = OutboxEntry(plain, id: id) else { throw .integrity }
+        entries.append(entry)
+      }
+      return entries.sorted { ($0.createdAt, $0.name) < ($1.createdAt, $1.name) }
+    }
+  }
+
+  /// Whose token it is; nil if no account has that identity.
+  func account(of entry: OutboxEntry) -> AccountID? {
+    entry.identity.flatMap { vault.directory.profile(of: $0, at: entry.provider)?.id }
+  }
+
+  /// What a new sign-in of this person takes out of the outbox: revocations that would end it, too.
+  func superseded(by identity: Identity, at provider: ProviderName) throws(AgentFailure) -> [OutboxEntry] {
+    guard vault.directory.providers[provider]?.configuration.revocationScope == .grant else { return [] }
+    return try entries().filter { $0.provider == provider && $0.identity == identity }
+  }
+
+  // MARK: making entries
+
+  /// A token of an account that is signed in or was just signed out.
+  func entry(for token: Secret, of profile: AccountProfile, expiresAt: Timestamp?) -> OutboxEntry {
+    let now = vault.time.now(for: profile.provider)
+    let patience = now + RevocationOutbox.patience
+    return OutboxEntry(
+      id: vault.entropy.bytes(16), token: token, provider: profile.provider, issuer: profile.identity.issuer,
+      accountLabel: profile.alias?.text ?? profile.id.text, identity: profile.identity, now: now,
+      expiresAt: expiresAt.map { min($0, patience) } ?? patience)
+  }
+
+  /// A refresh token that came too late for its account. Nil if no account has it, or if its revocation would end the
+  /// account's new sign-in.
+  func entry(forOvertaken token: Secret, of id: AccountID) -> OutboxEntry? {
+    guard let profile = vault.directory.profiles[id] else { return nil }
+    // Signed in again meanwhile: where a revocation ends the whole grant, it would end the new sign-in too.
+    let scope = vault.directory.providers[profile.provider]?.configuration.revocationScope
+    if profile.signInStatus == .signedIn, scope == .grant { return nil }
+    return entry(for: token, of: profile, expiresAt: nil)
+  }
+
+  /// A token that came of a sign-in that made no account. Nil where it can't be revoked, or where that would end the
+  /// grant of an account that is signed in.
+  func entry(
+    forUnclaimed token: Secret, at provider: Provider, of identity: Identity?, label: String
+  ) -> OutboxEntry? {
+    let configuration = provider.configuration
+    guard provider.endpoints.revocation != nil else { return nil }
+    if configuration.revocationScope == .grant {
+      let isShared = vault.directory.profiles.values.contains {
+        $0.provider == configuration.name && $0.signInStatus == .signedIn
+          && (identity == nil || $0.identity == identity)
+      }
+      if isShared { return nil }
+    }
+    let now = vault.time.now(for: configuration.name)
+    return OutboxEntry(
+      id: vault.entropy.bytes(16), token: token, provider: configuration.name, issuer: configuration.issuer,
+      accountLabel: label, identity: identity, now: now, expiresAt: now + RevocationOutbox.patience)
+  }
+
+  // MARK: changes
+
+  func putting(_ entry: OutboxEntry) -> VaultChange { .put(.vault, .outbox, id: entry.id, entry.record) }
+
+  func save(_ entry: OutboxEntry) -> ChangeSet<Void> { ChangeSet([putting(entry)]) }
+
+  /// A token that came too late for its account: it may not be used, so it is revoked.
+  func quarantine(_ token: Secret, of id: AccountID) -> ChangeSet<OutboxEntry?> {
+    saving(entry(forOvertaken: token, of: id))
+  }
+
+  /// A token that came of a sign-in that made no account.
+  func quarantine(
+    _ token: Secret, at provider: Provider, of identity: Identity?, label: String
+  ) -> ChangeSet<OutboxEntry?> {
+    saving(entry(forUnclaimed: token, at: provider, of: identity, label: label))
+  }
+
+  private func saving(_ entry: OutboxEntry?) -> ChangeSet<OutboxEntry?> {
+    ChangeSet(entry.map { [putting($0)] } ?? [], result: entry)
+  }
+
+  /// Remembers a try that failed; false if the entry is gone: its revocation is not wanted any more.
+  func reschedule(_ entry: OutboxEntry) throws(AgentFailure) -> ChangeSet<Bool> {
+    let isThere = try vault.withRecords { (records) throws(VaultFailure) in
+      try records.read(.vault, .outbox, id: entry.id) != nil
+    }
+    return isThere ? ChangeSet([putting(entry)], result: true) : .unchanged(false)
+  }
+
+  /// The token is shredded, not only unlisted.
+  func remove(_ entry: OutboxEntry, _ event: AuditEntry.Event, reason: String? = nil) -> ChangeSet<Void> {
+    let account = account(of: entry)
+    let audit =
+      reason.map { vault.audited(event, account: account, .issuer(entry.issuer), .reason($0)) }
+      ?? vault.audited(event, account: account, .issuer(entry.issuer))
+    return ChangeSet([.delete(.vault, .outbox, id: entry.id), audit], erasing: .values)
+  }
+}

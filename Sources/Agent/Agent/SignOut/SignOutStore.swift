@@ -1,0 +1,133 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import Secrets
+
+extension OpenVault {
+  var signOuts: SignOutStore { SignOutStore(vault: self) }
+}
+
+struct SignedOut: Sendable {
+  var profile: AccountProfile
+  var previousState: AccountState
+  var provider: Provider?
+  /// Nil if there was no refresh token.
+  var entry: OutboxEntry?
+  /// Access tokens that the refresh token's revocation does not reach.
+  var others: [OutboxEntry]
+  var idToken: Secret?
+  var data: DataDisposition
+  /// Accounts whose last trace is gone now: this one, and what an earlier reader held up.
+  var erased: [AccountID]
+  var wasActive: Bool
+}
+
+/// Signing out on the disk (docs/sign-out.md, Order): one transaction, before which the account is signed in, and after
+/// which it is signed out and its token is either dead or in the outbox.
+struct SignOutStore {
+  let vault: OpenVault
+
+  /// What an account has only while it is signed in.
+  static let tokenRecords = [RecordKind.grant, .intent, .staged, .idToken, .accessTokens]
+
+  /// `accessTokens` are those in memory, with their remaining lifetimes.
+  func signOut(
+    _ id: AccountID, _ mode: SignOutMode, accessTokens: [(token: Secret, lives: Milliseconds)] = []
+  ) throws(AgentFailure) -> ChangeSet<SignedOut> {
+    let before = try vault.directory.profile(.id(id))
+    // What a soft sign-out kept can still be erased; anything else was done already.
+    guard before.signInStatus == .signedIn || (before.signInStatus == .signedOutSoft && mode == .hard) else {
+      throw .signedOut(id, during: .signOut)
+    }
+    let loaded = try vault.journal.load(before)
+    let (entry, others) = outboxEntries(of: before, loaded, accessTokens, mode)
+    let wasActive = vault.directory.active == id
+    let (profile, leaving) = try leaving(before, mode)
+    var changes = ((entry.map { [$0] } ?? []) + others).map { vault.outbox.putting($0) }
+    if wasActive { changes.append(.delete(.vault, .activeAccount)) }
+    changes += leaving.records
+    changes.append(vault.audited(.accountSignOut, account: id, .mode(mode.rawValue)))
+    let previousState = vault.tables.tokenCache.state(of: id) ?? before.restingState
+    let provider = vault.directory.providers[before.provider]
+    return ChangeSet(
+      changes + vault.trustedTime.changes,
+      memory: [.account(profile)] + (wasActive ? [.active(nil)] : []) + [.tokensWithdrawn(id), .stepUpEnded(id)],
+      of: id, erasing: leaving.erases, isWithdrawal: true
+    ) { erased in
+      SignedOut(
+        profile: profile, previousState: previousState, provider: provider, entry: entry, others: others,
+        idToken: loaded?.idToken,
+        data: mode != .hard ? .sealed : erased.contains(id) ? .erased : .erasurePending, erased: erased,
+        wasActive: wasActive)
+    }
+  }
+
+  /// What has to be revoked: the refresh token, and access tokens that its revocation does not reach.
+  private func outboxEntries(
+    of profile: AccountProfile, _ loaded: LoadedGrant?, _ accessTokens: [(token: Secret, lives: Milliseconds)],
+    _ mode: SignOutMode
+  ) -> (entry: OutboxEntry?, others: [OutboxEntry]) {
+    // An answer that was staged and not judged yet holds the only token that lives.
+    let staged = loaded?.staged.flatMap { TokenResponse(body: $0.body)?.refreshToken }
+    var entry = (staged ?? loaded?.grant.refreshToken).map {
+      vault.outbox.entry(
+        for: $0, of: profile,
+        expiresAt: loaded?.grant.refreshTokenExpiresAt.map { vault.time.wall($0, of: profile.provider) })
+    }
+    let now = vault.time.now(for: profile.provider)
+    var others: [OutboxEntry] = []
+    let provider = vault.directory.providers[profile.provider]
+    if provider?.configuration.revocationScope == .token, provider?.endpoints.revocation != nil {
+      for (token, lives) in accessTokens {
+        var other = vault.outbox.entry(for: token, of: profile, expiresAt: now + lives)
+        other.kind = .accessToken
+        others.append(other)
+      }
+    }
+    if mode == .offline {
+      // Sent when the provider is reachable again, or the agent starts; if neither happens, in the end.
+      entry?.nextAttemptAt = now + RevocationOutbox.longest
+      for index in others.indices { others[index].nextAttemptAt = others[index].createdAt + RevocationOutbox.longest }
+    }
+    return (entry, others)
+  }
+
+  /// The account as it is after the sign-out, and what that changes of its own records.
+  private func leaving(
+    _ before: AccountProfile, _ mode: SignOutMode
+  ) throws(AgentFailure) -> (AccountProfile, (records: [VaultChange], erases: Erasure?)) {
+    let old = before.partition
+    let underPIN = mode == .hard ? [] : try vault.stepUp.lockingData(of: before)
+    var profile = before
+    profile.epoch += 1
+    profile.remember(GrantMemory(health: .signedOut))
+    profile.signInStatus = mode == .hard ? .signedOutHard : .signedOutSoft
+    profile.noteState(after: before.restingState, at: vault.time.now(for: profile.provider))
+    guard mode == .hard else {
+      return (
+        profile,
+        (
+          [.put(old, .profile, profile.record)] + Self.tokenRecords.map { .delete(old, $0) } + underPIN,
+          underPIN.isEmpty ? nil : .values
+        )
+      )
+    }
+    profile.hasStepUp = false
+    // A new incarnation remembers who it was; the keys of the old one go with its rows.
+    profile.partition = PartitionID(bytes: vault.entropy.bytes(PartitionID.byteCount))!
+    return (profile, ([.destroy(old), .put(profile.partition, .profile, profile.record)], .account(before.id)))
+  }
+
+  /// Removes the last trace of an account that is signed out. Returns the accounts that are erased now: not this one, if
+  /// a reader of the store holds it up.
+  func forget(_ selector: AccountSelector) throws(AgentFailure) -> ChangeSet<(AccountProfile, erased: [AccountID])> {
+    let profile = try vault.directory.profile(selector)
+    guard profile.signInStatus != .signedIn else {
+      throw .invalidParameter("/account", expected: "an account that is signed out")
+    }
+    return ChangeSet(
+      [.destroy(profile.partition), vault.audited(.accountForget, account: profile.id)],
+      memory: [.accountForgotten(profile.id)], of: profile.id, erasing: .account(profile.id), isWithdrawal: true
+    ) { (profile, $0) }
+  }
+}

@@ -1,0 +1,146 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import Secrets
+
+extension OpenVault {
+  var stepUp: StepUpStore { StepUpStore(vault: self) }
+}
+
+struct StepUpState: Sendable {
+  var account: AccountID
+  var isEnrolled: Bool
+  var attemptsLeft: Int
+}
+
+/// The proofs of presence on the disk (docs/offline.md, Step-up). What a proof costs to judge is spent elsewhere
+/// (`StepUpCoordinator`), so that the vault serves others meanwhile.
+struct StepUpStore {
+  let vault: OpenVault
+
+  // MARK: questions
+
+  func status(_ selector: AccountSelector) throws(AgentFailure) -> StepUpState {
+    let profile = try vault.directory.profile(selector)
+    return Self.status(of: profile, try record(of: profile))
+  }
+
+  static func status(of profile: AccountProfile, _ record: StepUpRecord?) -> StepUpState {
+    StepUpState(
+      account: profile.id, isEnrolled: record.map { !$0.isDestroyed } ?? false,
+      attemptsLeft: record?.attempts.left ?? StepUpAttempts.maximum)
+  }
+
+  /// Since a soft sign-out, and until the proof is given. What can't be read is told to those who want to read it.
+  func isDataUnderPIN(_ id: AccountID) -> Bool {
+    guard let profile = vault.directory.profiles[id] else { return false }
+    return (try? isDataLocked(of: profile)) ?? false
+  }
+
+  func isDataLocked(of profile: AccountProfile) throws(AgentFailure) -> Bool {
+    try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in
+      try records.isDataLocked(profile.partition)
+    }
+  }
+
+  // MARK: setting and removing
+
+  /// Where a new proof would belong, if one may be set now.
+  func placeForNew(_ method: StepUpMethod, of id: AccountID) throws(AgentFailure) -> StepUpPlace {
+    let profile = try vault.directory.signedIn(.id(id))
+    try requireChangeable(try record(of: profile), of: profile)
+    return try place(of: profile, by: method)
+  }
+
+  /// Sets it, with as many tries as a new one has.
+  func enroll(
+    _ id: AccountID, _ enrolment: StepUpEnrolment, at place: StepUpPlace
+  ) throws(AgentFailure) -> ChangeSet<StepUpState> {
+    var profile = try vault.directory.signedIn(.id(id))
+    let previous = try record(of: profile)
+    // Making it took its time: what it hung on may be over.
+    try requireChangeable(previous, of: profile)
+    guard place.partition == profile.partition.bytes else { throw .signedOut(id) }
+    let dataKey = try vault.withRecords(of: id) { (records) throws(VaultFailure) in
+      try records.dataKey(of: profile.partition)
+    }
+    guard let dataKey else { throw .dataUnderPIN(id) }
+    profile.hasStepUp = true
+    let record = StepUpRecord(
+      method: place.method, attempts: StepUpAttempts(), lock: place.lock(dataKey, by: enrolment))
+    return ChangeSet(
+      [
+        .put(profile.partition, .stepUp, record.sealable), .put(profile.partition, .profile, profile.record),
+        vault.audited(.stepUpEnroll, account: id, .isNew(previous == nil)),
+      ],
+      memory: [.account(profile)], of: id, erasing: previous == nil ? nil : .values, isWithdrawal: true,
+      result: Self.status(of: profile, record))
+  }
+
+  /// One that is destroyed stays so until the person has signed in again; there is nothing to remove.
+  func unenroll(_ id: AccountID) throws(AgentFailure) -> ChangeSet<StepUpState> {
+    var profile = try vault.directory.signedIn(.id(id))
+    let record = try record(of: profile)
+    guard let record, !record.isDestroyed else { return .unchanged(Self.status(of: profile, record)) }
+    try requireChangeable(record, of: profile)
+    profile.hasStepUp = false
+    return ChangeSet(
+      [
+        .delete(profile.partition, .stepUp), .put(profile.partition, .profile, profile.record),
+        vault.audited(.stepUpUnenroll, account: id),
+      ],
+      memory: [.account(profile), .stepUpEnded(id)], of: id, erasing: .values,
+      result: Self.status(of: profile, nil))
+  }
+
+  /// Ends the step-up of now. Ended before it is written down: a disk that fails must not keep it valid.
+  func clear(_ selector: AccountSelector) throws(AgentFailure) -> ChangeSet<StepUpState> {
+    let status = try status(selector)
+    guard vault.tables.stepUps.isValid(status.account) else { return .unchanged(status) }
+    vault.tables.stepUps.clear(status.account)
+    return ChangeSet([vault.audited(.stepUpClear, account: status.account)], of: status.account, result: status)
+  }
+
+  /// A person who can't give the proof of now can't put another in its place, nor take it away.
+  private func requireChangeable(_ record: StepUpRecord?, of profile: AccountProfile) throws(AgentFailure) {
+    guard let record else { return }
+    guard !record.isDestroyed else { throw .stepUp(.destroyed, profile.id, record.method) }
+    guard vault.tables.stepUps.isValid(profile.id) else { throw .stepUp(.required, profile.id, record.method) }
+  }
+
+  // MARK: signing out and in
+
+  /// With a soft sign-out: from here on the data key is under the proof alone. Its old wrapping may still stand in the
+  /// log.
+  func lockingData(of profile: AccountProfile) throws(AgentFailure) -> [VaultChange] {
+    guard let record = try record(of: profile), !record.isDestroyed else { return [] }
+    return [.lockData(profile.partition)]
+  }
+
+  /// With a sign-in: the person proved to be there to the provider, so what is destroyed may be followed by a new one.
+  func forgettingDestroyed(of profile: AccountProfile) -> [VaultChange] {
+    guard let record = try? record(of: profile), record.isDestroyed else { return [] }
+    let isDataLost = (try? isDataLocked(of: profile)) ?? false
+    return [.delete(profile.partition, .stepUp)] + (isDataLost ? [.renewData(profile.partition)] : [])
+  }
+
+  // MARK: records
+
+  func record(of profile: AccountProfile) throws(AgentFailure) -> StepUpRecord? {
+    try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in
+      guard let plain = try records.read(profile.partition, .stepUp) else { return nil }
+      guard let record = StepUpRecord(plain) else { throw .integrity }
+      return record
+    }
+  }
+
+  func place(
+    of profile: AccountProfile, by method: StepUpMethod, _ lock: StepUpLock? = nil
+  ) throws(AgentFailure) -> StepUpPlace {
+    StepUpPlace(
+      method: method, partition: lock?.place ?? profile.partition.bytes,
+      pepper: try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in
+        try records.pepper(for: profile.partition)
+      })
+  }
+}

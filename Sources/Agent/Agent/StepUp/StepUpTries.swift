@@ -1,0 +1,137 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import Secrets
+
+extension OpenVault {
+  var stepUpTries: StepUpTries { StepUpTries(vault: self) }
+}
+
+/// A try that is counted, durably, and may now be judged.
+struct StepUpTry: Sendable {
+  var account: AccountID
+  var epoch: UInt64
+  var lock: StepUpLock
+  var place: StepUpPlace
+}
+
+/// The tries at a proof on the disk: each is counted before it is judged.
+struct StepUpTries {
+  let vault: OpenVault
+
+  /// Refuses without counting what would be refused anyway: before a person is asked.
+  func requireTriable(_ selector: AccountSelector, by method: StepUpMethod) throws(AgentFailure) -> AccountProfile {
+    let profile = try vault.directory.signedIn(selector)
+    let record = try enrolled(method, of: profile)
+    guard !record.isDestroyed else { throw .stepUp(.destroyed, profile.id, method) }
+    let wait = record.attempts.waiting(at: vault.clock.boot(), bootID: vault.clock.bootID)
+    guard wait <= .zero else {
+      throw .stepUp(.throttled(retryAfter: wait, left: record.attempts.left), profile.id, method)
+    }
+    return profile
+  }
+
+  /// What came of counting a try, once it is durable.
+  typealias Counted = Result<StepUpTry, AgentFailure>
+
+  /// Counts a try. The failure that it may end in is durable too: the last proof is destroyed.
+  func begin(_ id: AccountID, by method: StepUpMethod) throws(AgentFailure) -> ChangeSet<Counted> {
+    let profile = try vault.directory.signedIn(.id(id))
+    var record = try enrolled(method, of: profile)
+    switch record.attempts.begin(at: vault.clock.boot(), bootID: vault.clock.bootID) {
+    case .spent:
+      guard record.lock != nil else { throw .stepUp(.destroyed, id, method) }
+      return try destroying(record, of: profile) { .failure(.stepUp(.destroyed, id, method)) }
+    case .throttled(let retryAfter):
+      throw .stepUp(.throttled(retryAfter: retryAfter, left: record.attempts.left), id, method)
+    case .counted:
+      guard let lock = record.lock else { throw .stepUp(.destroyed, id, method) }
+      let attempt = StepUpTry(
+        account: id, epoch: profile.epoch, lock: lock, place: try vault.stepUp.place(of: profile, by: method, lock))
+      return ChangeSet(
+        [.put(profile.partition, .stepUp, record.sealable)], of: id, result: .success(attempt))
+    }
+  }
+
+  /// The proof was right: its try is taken back, the data comes back if it was under it, and the step-up begins. Returns
+  /// until when it counts.
+  func wasRight(
+    _ attempt: StepUpTry, key: SealingKey, for duration: Milliseconds?
+  ) throws(AgentFailure) -> ChangeSet<Timestamp> {
+    let profile = try unchanged(since: attempt)
+    var record = try enrolled(attempt.place.method, of: profile)
+    record.attempts.wasRight()
+    var changes: [VaultChange] = [.put(profile.partition, .stepUp, record.sealable)]
+    if try vault.stepUp.isDataLocked(of: profile) {
+      guard let dataKey = attempt.place.dataKey(in: attempt.lock, by: key) else {
+        throw .vault(.integrity, profile.id)
+      }
+      changes.append(.unlockData(profile.partition, dataKey))
+      changes += try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in
+        try records.takingOver(in: profile.partition, by: dataKey)
+      }
+    }
+    changes.append(
+      vault.audited(.stepUpVerify, account: profile.id, .attemptsLeft(Int64(record.attempts.left))))
+    let duration = duration ?? longestAge(of: profile)
+    let stepUps = vault.tables.stepUps
+    return ChangeSet(changes, of: profile.id) { _ in stepUps.grant(profile.id, by: record.method, for: duration) }
+  }
+
+  /// The proof was wrong, and is counted already; the last one destroys it. Returns what the caller is told.
+  func wasWrong(_ attempt: StepUpTry) throws(AgentFailure) -> ChangeSet<AgentFailure> {
+    let profile = try unchanged(since: attempt)
+    let record = try enrolled(attempt.place.method, of: profile)
+    guard record.attempts.left > 0 else {
+      return try destroying(record, of: profile) { .stepUp(.destroyed, profile.id, record.method) }
+    }
+    return ChangeSet(
+      [failed("wrong\(record.method.noun)", profile, record)], of: profile.id,
+      result: .stepUp(.wrong(left: record.attempts.left), profile.id, record.method))
+  }
+
+  /// The data that is under the proof alone goes with it: there is no key to it any more.
+  private func destroying<Result>(
+    _ record: StepUpRecord, of account: AccountProfile, result: () -> Result
+  ) throws(AgentFailure) -> ChangeSet<Result> {
+    let tombstone = StepUpRecord(method: record.method, attempts: record.attempts, lock: nil)
+    var profile = account
+    profile.hasStepUp = false
+    let isDataLocked = try vault.stepUp.isDataLocked(of: profile)
+    return ChangeSet(
+      [
+        .put(profile.partition, .stepUp, tombstone.sealable), .put(profile.partition, .profile, profile.record),
+        failed("destroyed", profile, record),
+      ] + (isDataLocked ? [.renewData(profile.partition)] : []),
+      memory: [.account(profile), .stepUpEnded(profile.id)], of: profile.id, erasing: .values, result: result())
+  }
+
+  private func failed(_ reason: String, _ profile: AccountProfile, _ record: StepUpRecord) -> VaultChange {
+    vault.audited(
+      .stepUpVerify, outcome: "stepUpFailed", account: profile.id, .reason(reason),
+      .attemptsLeft(Int64(record.attempts.left)))
+  }
+
+  /// The account, if it was neither signed out nor in since the try began.
+  private func unchanged(since attempt: StepUpTry) throws(AgentFailure) -> AccountProfile {
+    let profile = try vault.directory.signedIn(.id(attempt.account))
+    guard profile.epoch == attempt.epoch else { throw .signedOut(profile.id) }
+    return profile
+  }
+
+  /// What is set, and by this method.
+  private func enrolled(_ method: StepUpMethod, of profile: AccountProfile) throws(AgentFailure) -> StepUpRecord {
+    guard let record = try vault.stepUp.record(of: profile), record.method == method else {
+      throw .notFound(.stepUp(method), profile.id)
+    }
+    return record
+  }
+
+  /// Until when a step-up counts where the caller does not say: as long as any policy of this account would take it.
+  private func longestAge(of profile: AccountProfile) -> Milliseconds {
+    guard case .document(let policy) = vault.tables.policyCache.policy(of: profile.provider),
+      let age = policy.longestStepUpAge
+    else { return .seconds(300) }
+    return age
+  }
+}

@@ -1,0 +1,63 @@
+internal import AgentModel
+internal import AgentPorts
+
+/// What an operation changes: planned against an `OpenVault` by a feature's type, committed by `VaultActor` as one
+/// durable transaction. Planning is synchronous, so that no await parts a check from its write.
+struct ChangeSet<Result> {
+  var records: [VaultChange]
+  /// Changes of rows that are no records, in the same transaction.
+  var writes: [StoreWrite]
+  /// What `OpenVault` and the published tables say once the transaction is durable.
+  var memory: [MemoryChange]
+  /// The account that a failure of the commit names.
+  var account: AccountID?
+  /// What no trace may be left of: noted in the transaction, wiped from the log after it.
+  var erases: Erasure?
+  /// A sign-out, an erasure or a new PIN: a backup that is being written must not keep what was before.
+  var isWithdrawal: Bool
+  /// Called when everything is durable and in memory. `erased`: the accounts whose last trace is gone now.
+  var result: (_ erased: [AccountID]) -> Result
+
+  init(
+    _ records: [VaultChange], writes: [StoreWrite] = [], memory: [MemoryChange] = [], of account: AccountID? = nil,
+    erasing erases: Erasure? = nil, isWithdrawal: Bool = false, result: @escaping (_ erased: [AccountID]) -> Result
+  ) {
+    self.records = records
+    self.writes = writes
+    self.memory = memory
+    self.account = account
+    self.erases = erases
+    self.isWithdrawal = isWithdrawal
+    self.result = result
+  }
+
+  init(
+    _ records: [VaultChange], writes: [StoreWrite] = [], memory: [MemoryChange] = [], of account: AccountID? = nil,
+    erasing erases: Erasure? = nil, isWithdrawal: Bool = false, result: Result
+  ) {
+    self.init(
+      records, writes: writes, memory: memory, of: account, erasing: erases, isWithdrawal: isWithdrawal,
+      result: { _ in result })
+  }
+
+  /// Nothing is to be changed.
+  static func unchanged(_ result: Result) -> ChangeSet { ChangeSet([], result: result) }
+}
+
+extension ChangeSet<Void> {
+  init(
+    _ records: [VaultChange], memory: [MemoryChange] = [], of account: AccountID? = nil,
+    erasing erases: Erasure? = nil, isWithdrawal: Bool = false
+  ) {
+    self.init(records, memory: memory, of: account, erasing: erases, isWithdrawal: isWithdrawal, result: ())
+  }
+
+  static var unchanged: ChangeSet { .unchanged(()) }
+}
+
+/// What an erasure leaves no trace of.
+enum Erasure {
+  case account(AccountID)
+  /// Values of an account that stays, or a token.
+  case values
+}

@@ -1,0 +1,19 @@
+internal import AgentCore
+internal import AgentModel
+
+/// What memory says differently once a transaction is durable: `VaultDirectory`, and the tables that other threads read.
+enum MemoryChange {
+  case account(AccountProfile)
+  case accountForgotten(AccountID)
+  case active(AccountID?)
+  case tokensWithdrawn(AccountID)
+  case stepUpEnded(AccountID)
+  /// `place`: where its record is, which opens from now on.
+  case provider(Provider, place: [UInt8])
+  case providerRemoved(ProviderName)
+  case policy(PolicyDocument)
+  case callerGrant(CallerGrant)
+  case callerGrantsEnded(Set<String>)
+  case keySlotRemoved(Int)
+  case inboxNumber(UInt64)
+}

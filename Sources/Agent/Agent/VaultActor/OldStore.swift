@@ -1,0 +1,58 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import Secrets
+
+/// A store that is older than its anchor, where the person says that there is no other (docs/storage.md, Anchors).
+struct OldStore {
+  let records: Vault
+  let dependencies: VaultDependencies
+
+  /// Everybody is signed out as by a soft sign-out, and no token of the copy is sent anywhere, not even to be revoked:
+  /// to a provider that rotates them each is one that was spent already, and would end what came after it.
+  ///
+  /// One transaction, after which the store is newer than what the anchor knew.
+  func disarm(above anchored: UInt64) throws(VaultFailure) {
+    var changes: [VaultChange] = []
+    // What does not open now must not open later, when it has been mended: its account says `integrity`, for good.
+    var others = Set(try records.ledger().partitions)
+    for profile in try profiles() {
+      do throws(VaultFailure) {
+        _ = try records.open(profile.partition)
+      } catch .integrity {
+        continue
+      }
+      others.remove(profile.partition)
+      if profile.signInStatus == .signedIn { changes += try signingOut(profile) }
+    }
+    changes += try records.readAll(.vault, .outbox).map { .delete(.vault, .outbox, id: $0.id) }
+    changes += [
+      .delete(.vault, .activeAccount), ErasureStore.note(nil, dependencies.entropy),
+      dependencies.audited(.agentAcceptOldStore),
+    ]
+    try records.pass(anchored, closing: others)
+    // What came while the vault was locked is as old as the rest.
+    try records.apply(changes, with: [.deletePartition(.drops)])
+  }
+
+  private func signingOut(_ account: AccountProfile) throws(VaultFailure) -> [VaultChange] {
+    var profile = account
+    let isLocked = try records.isDataLocked(profile.partition)
+    profile.epoch += 1
+    profile.remember(GrantMemory(health: .signedOut))
+    profile.signInStatus = .signedOutSoft
+    profile.noteState(after: nil, at: dependencies.clock.wall())
+    var changes: [VaultChange] = [.put(profile.partition, .profile, profile.record)]
+    changes += SignOutStore.tokenRecords.map { .delete(profile.partition, $0) }
+    if profile.hasStepUp, !isLocked { changes.append(.lockData(profile.partition)) }
+    return changes
+  }
+
+  private func profiles() throws(VaultFailure) -> [AccountProfile] {
+    var found: [AccountProfile] = []
+    try records.forEachProfile { partition, plain in
+      if let profile = plain.flatMap({ AccountProfile($0, partition: partition) }) { found.append(profile) }
+    }
+    return found
+  }
+}

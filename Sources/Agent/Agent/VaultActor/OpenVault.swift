@@ -1,0 +1,92 @@
+internal import AgentModel
+internal import AgentPorts
+
+/// What the vault's own operations need from outside.
+struct VaultDependencies: Sendable {
+  let clock: any AgentClock
+  let entropy: any Entropy
+  /// What opens a slot without a person, the one that was chosen at the start first.
+  let keySources: [any KeySource]
+  let tables: PublishedTables
+}
+
+/// The vault while it is open: the sealed records, and what memory keeps of them. Owned by `VaultActor`.
+///
+/// Features read it and plan a `ChangeSet`; memory is changed by `remember(_:)` alone, after the commit.
+final class OpenVault {
+  let records: Vault
+  let dependencies: VaultDependencies
+  /// In which opening of the vault this is.
+  let unlockGeneration: UInt64
+  private(set) var directory: VaultDirectory
+  /// The slot that opened the vault; nil once it is removed.
+  private(set) var openedSlot: Int?
+  private(set) var inboxNumber: UInt64
+
+  init(
+    _ records: Vault, slot: Int, unlockGeneration: UInt64, dependencies: VaultDependencies
+  ) throws(VaultFailure) {
+    self.records = records
+    self.dependencies = dependencies
+    self.unlockGeneration = unlockGeneration
+    directory = try VaultDirectory(of: records)
+    openedSlot = slot
+    inboxNumber = try records.inboxNumber()
+  }
+
+  var clock: any AgentClock { dependencies.clock }
+  var entropy: any Entropy { dependencies.entropy }
+  var tables: PublishedTables { dependencies.tables }
+  var time: TimeKeeper { dependencies.tables.time }
+
+  /// What takes in a late answer while the vault is locked.
+  var inbox: LockedInboxWriter { records.inboxWriter(ofInbox: inboxNumber) }
+
+  /// Reads or commits sealed records. A failure names `account`.
+  func withRecords<Result>(
+    of account: AccountID? = nil, _ body: (Vault) throws(VaultFailure) -> Result
+  ) throws(AgentFailure) -> Result {
+    do {
+      return try body(records)
+    } catch {
+      throw AgentFailure(error, account: account)
+    }
+  }
+
+  // MARK: memory
+
+  /// Called by `VaultActor` alone, when the transaction is durable.
+  func remember(_ changes: [MemoryChange]) {
+    for change in changes { remember(change) }
+  }
+
+  private func remember(_ change: MemoryChange) {
+    switch change {
+    case .account(let profile):
+      let previous = directory.put(profile)
+      if previous == nil || previous?.alias != profile.alias {
+        tables.tokenCache.setAccount(profile.id, alias: profile.alias)
+      }
+    case .accountForgotten(let id):
+      directory.remove(id)
+      tables.tokenCache.remove(id)
+    case .active(let id):
+      directory.setActive(id)
+      tables.tokenCache.setActive(id)
+    case .tokensWithdrawn(let id): tables.tokenCache.withdraw(id)
+    case .stepUpEnded(let id): tables.stepUps.clear(id)
+    case .provider(let provider, let place):
+      directory.put(provider, at: place)
+      tables.policyCache.setName(provider.configuration.policy, of: provider.configuration.name)
+    case .providerRemoved(let name):
+      directory.remove(name)
+      tables.policyCache.setName(nil, of: name)
+      tables.time.forget(name)
+    case .policy(let document): tables.policyCache.put(document)
+    case .callerGrant(let grant): tables.callerGrants.put(grant)
+    case .callerGrantsEnded(let names): tables.callerGrants.remove(names)
+    case .keySlotRemoved(let number): if openedSlot == number { openedSlot = nil }
+    case .inboxNumber(let number): inboxNumber = number
+    }
+  }
+}

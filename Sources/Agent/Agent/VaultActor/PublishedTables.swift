@@ -1,0 +1,38 @@
+internal import AgentModel
+
+/// What an open vault publishes to readers that must not wait for its actor. Filled at the opening, changed after each
+/// commit, emptied at the locking.
+struct PublishedTables: Sendable {
+  let tokenCache: TokenCache
+  let stepUps: StepUps
+  let policyCache: PolicyCache
+  let callerGrants: CallerGrantTable
+  let time: TimeKeeper
+
+  /// Everything but the accounts, which callers can use from `open(_:)` on. True if the time was kept in another boot
+  /// of the machine: then it is to be written down anew.
+  func fill(from vault: OpenVault) throws(VaultFailure) -> Bool {
+    let names = vault.directory.providers.compactMapValues(\.configuration.policy)
+    let policies = try vault.records.documents(named: Set(names.values))
+    let grants = try vault.records.callerGrants()
+    let isOfAnotherBoot = time.open(try TrustedTimeStore.record(in: vault.records))
+    policyCache.fill(policies, named: names)
+    callerGrants.fill(grants)
+    return isOfAnotherBoot
+  }
+
+  /// From here on callers find the accounts.
+  func open(_ vault: OpenVault) {
+    tokenCache.setDirectory(
+      vault.directory.profiles.values.map { ($0.id, $0.alias) }, active: vault.directory.active,
+      unlockGeneration: vault.unlockGeneration)
+  }
+
+  func clear() {
+    time.close()
+    stepUps.clearAll()
+    policyCache.clear()
+    callerGrants.close()
+    tokenCache.clear()
+  }
+}

@@ -1,0 +1,230 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import Secrets
+
+/// What opening a vault can come to.
+enum OpenOutcome: Sendable, Equatable { case open, needsInitialising, needsPassphrase }
+
+/// Opens the vault by one of its key slots, or makes it. `VaultActor` enters what it returns.
+struct VaultOpening {
+  enum Outcome {
+    case open(OpenVault)
+    case needsInitialising
+    case needsPassphrase
+  }
+
+  private let store: any Store
+  private let anchor: RollbackGuard
+  private let dependencies: VaultDependencies
+  /// The person said at the start that an old copy of the store is the only one.
+  private var acceptsOldStore = false
+  private var throttle = UnlockThrottle()
+  /// Counts the openings.
+  private(set) var unlockGeneration: UInt64 = 0
+
+  init(store: any Store, anchor: RollbackGuard, dependencies: VaultDependencies) {
+    self.store = store
+    self.anchor = anchor
+    self.dependencies = dependencies
+  }
+
+  func slots() throws(AgentFailure) -> [KeySlotRow] { try store.slots() }
+
+  // MARK: without a person
+
+  /// An existing vault is opened by the slots that it has, the wanted one first: what a person added is no silent fall
+  /// to something weaker. One that was started for a passphrase waits for it.
+  mutating func open(protection wanted: String, acceptingOldStore: Bool) throws(AgentFailure) -> Outcome {
+    acceptsOldStore = acceptingOldStore
+    let slots = try slots()
+    guard !slots.isEmpty else {
+      guard let source = dependencies.keySources.first(where: { $0.protection == wanted }) else {
+        return .needsInitialising
+      }
+      // The key is durable before the vault that needs it; a key that is there from a start that ended is used.
+      let key = try source.use { (source) throws(KeySourceFailure) in
+        if let existing = try source.key() { return existing }
+        return try source.createKey()
+      }
+      return .open(try create(protection: source.protection, parameters: [], holder: key))
+    }
+    guard wanted != "passphrase" else { return .needsPassphrase }
+    return try openUnattended(slots, wanted: wanted).map { .open($0) } ?? .needsPassphrase
+  }
+
+  /// As at the start; nil if that takes a person.
+  mutating func openAgain() throws(AgentFailure) -> OpenVault? {
+    let slots = try slots()
+    let wanted = dependencies.keySources.first?.protection
+    guard !slots.isEmpty else {
+      guard case .open(let vault) = try open(protection: wanted ?? "passphrase", acceptingOldStore: false) else {
+        return nil
+      }
+      return vault
+    }
+    return try openUnattended(slots, wanted: wanted ?? "")
+  }
+
+  /// Nil where only a person can open it.
+  private mutating func openUnattended(
+    _ slots: [KeySlotRow], wanted: String
+  ) throws(AgentFailure) -> OpenVault? {
+    var failure: AgentFailure?
+    let sources = dependencies.keySources
+    for source in sources.filter({ $0.protection == wanted }) + sources.filter({ $0.protection != wanted }) {
+      guard let slot = slots.first(where: { $0.protection == source.protection }) else { continue }
+      do throws(AgentFailure) {
+        guard let holder = try source.use({ (source) throws(KeySourceFailure) in try source.key() }) else {
+          throw .keyGone(of: source.protection)
+        }
+        return try load(slot, by: holder)
+      } catch  where error.concernsKey {
+        // Another slot may do.
+        failure = failure ?? error
+      }
+    }
+    if slots.contains(where: { $0.protection == "passphrase" }) { return nil }
+    throw failure ?? .keyGone(of: slots.first?.protection ?? wanted)
+  }
+
+  // MARK: by a passphrase
+
+  mutating func initialize(passphrase: Secret) throws(AgentFailure) -> OpenVault {
+    guard try slots().isEmpty else { throw .vaultExists }
+    let parameters = PassphraseParameters.new()
+    return try create(
+      protection: "passphrase", parameters: parameters.bytes, holder: parameters.holder(from: passphrase))
+  }
+
+  /// After a few wrong ones the next has to wait.
+  mutating func unlock(passphrase: Secret) throws(AgentFailure) -> OpenVault {
+    if let wait = throttle.begin(at: dependencies.clock.boot()) { throw .passphrase(.wrong(retryAfter: wait)) }
+    do throws(AgentFailure) {
+      let vault = try tryUnlock(passphrase: passphrase)
+      throttle.wasNotWrong()
+      return vault
+    } catch {
+      guard error.isWrongKey else {
+        throttle.wasNotWrong()
+        throw error
+      }
+      throw .passphrase(.wrong(retryAfter: throttle.wasWrong(at: dependencies.clock.boot())))
+    }
+  }
+
+  private mutating func tryUnlock(passphrase: Secret) throws(AgentFailure) -> OpenVault {
+    let slots = try slots().filter { $0.protection == "passphrase" }
+    guard !slots.isEmpty else { throw .passphrase(.noSlot) }
+    var failure: AgentFailure?
+    for slot in slots {
+      do throws(AgentFailure) {
+        guard let parameters = PassphraseParameters(bytes: slot.parameters) else {
+          throw .keySlot(.costsOutOfBounds)
+        }
+        return try load(slot, by: parameters.holder(from: passphrase))
+      } catch  where error.concernsKey {
+        // A damaged or foreign slot must not block the others. If the passphrase was wrong for one of them it was a
+        // guess, and counts as one.
+        if failure?.isWrongKey != true { failure = error }
+      }
+    }
+    throw failure ?? .passphrase(.wrong(retryAfter: Milliseconds(1)))
+  }
+
+  // MARK: the vault
+
+  /// The slot and its notes in the vault are one transaction: there is never one without the other.
+  private mutating func create(
+    protection: String, parameters: [UInt8], holder: SealingKey
+  ) throws(AgentFailure) -> OpenVault {
+    let root = SealingKey.random()
+    let slot = KeySlots.wrap(
+      root: root, epoch: 1, by: holder, number: 0, protection: protection, parameters: parameters,
+      databaseID: store.databaseID)
+    var notes = KeySlotNotes()
+    notes.note(slot, holder: holder, at: dependencies.clock.wall())
+    do throws(VaultFailure) {
+      try Vault(store: store, root: root, epoch: 1, witness: anchor).apply(
+        [.put(.vault, .keySlotNotes, notes.record)], with: [.putKeySlot(slot)])
+    } catch {
+      throw AgentFailure(error)
+    }
+    return try load(slot, by: holder)
+  }
+
+  private mutating func load(_ slot: KeySlotRow, by holder: SealingKey) throws(AgentFailure) -> OpenVault {
+    let root = try root(in: slot, by: holder)
+    do {
+      let records = Vault(
+        store: store, root: root, epoch: slot.keyEpoch,
+        previous: try Vault.previousKeys(in: store, root: root, epoch: slot.keyEpoch), witness: anchor)
+      try records.checkOwnRecords()
+      // An old copy is refused before anything is written to it: each write that counts would make it look newer.
+      let slots = KeySlotAdmission(store: store, records: records, clock: dependencies.clock)
+      try slots.requireOwn(slot)
+      try requireNewest(records)
+      slots.renew(slot, holder: holder)
+      let vault = try OpenVault(
+        records, slot: slot.number, unlockGeneration: unlockGeneration + 1, dependencies: dependencies)
+      if try dependencies.tables.fill(from: vault) { try? records.apply(vault.trustedTime.changes) }
+      acceptsOldStore = false
+      unlockGeneration += 1
+      return vault
+    } catch let failure as AgentFailure {
+      throw failure
+    } catch let failure as VaultFailure {
+      throw failure == .integrity ? .vaultDamaged : AgentFailure(failure)
+    } catch {
+      throw .vaultDamaged
+    }
+  }
+
+  private func root(in slot: KeySlotRow, by holder: SealingKey) throws(AgentFailure) -> SealingKey {
+    do throws(KeySlots.Failure) {
+      return try KeySlots.unwrap(slot, by: holder, databaseID: store.databaseID)
+    } catch {
+      switch error {
+      case .wrongKey: throw .passphrase(.wrong(retryAfter: Milliseconds(1)))
+      case .damaged: throw .keySlot(.damaged)
+      }
+    }
+  }
+
+  /// An old copy has refresh tokens that were spent since, PIN attempts that were used up, accounts that are signed out:
+  /// nothing of it is used unless the person says that there is no other.
+  private func requireNewest(_ records: Vault) throws {
+    guard let anchored = anchor.sequence(of: store.databaseID), try records.ledger().sequence < anchored else { return }
+    guard acceptsOldStore else { throw AgentFailure.rolledBack }
+    try OldStore(records: records, dependencies: dependencies).disarm(above: anchored)
+  }
+}
+
+extension Store {
+  func slots() throws(AgentFailure) -> [KeySlotRow] {
+    do throws(StoreFailure) {
+      return try keySlots()
+    } catch {
+      throw AgentFailure(VaultFailure.store(error))
+    }
+  }
+}
+
+extension KeySource {
+  /// What goes wrong with the key names the protection.
+  func use<Result>(_ body: (any KeySource) throws(KeySourceFailure) -> Result) throws(AgentFailure) -> Result {
+    do {
+      return try body(self)
+    } catch {
+      throw .key(error, of: protection)
+    }
+  }
+}
+
+extension PassphraseParameters {
+  /// The key that a passphrase makes for its slot. Takes some tenths of a second.
+  func holder(from passphrase: Secret) throws(AgentFailure) -> SealingKey {
+    guard let holder = stretching.key(from: passphrase, salt: salt) else { throw .passphrase(.noMemory) }
+    return holder
+  }
+}

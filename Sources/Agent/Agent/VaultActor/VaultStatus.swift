@@ -1,0 +1,31 @@
+internal import AgentCore
+internal import AgentPorts
+
+/// What `agent.status` tells of the vault, also of a locked one.
+struct VaultStatus: Sendable {
+  var isLocked: Bool
+  var isInitialized: Bool
+  var protection: KeyProtection
+  var profiles: [AccountProfile]
+  var pendingRevocations: Int
+
+  /// `vault` is nil while it is locked. `grant` limits the answer to the accounts that it covers.
+  init(
+    _ vault: OpenVault?, slots: [KeySlotRow], keySources: [any KeySource], within grant: EffectiveGrant?
+  ) throws(AgentFailure) {
+    isLocked = vault == nil
+    isInitialized = !slots.isEmpty
+    protection = Self.protection(by: slots, keySources)
+    profiles = vault.map { Array($0.directory.profiles.values) } ?? []
+    pendingRevocations = try vault?.outbox.entries(within: grant).count ?? 0
+    if let grant { profiles = profiles.filter { grant.covers($0.id) } }
+  }
+
+  /// A store is as well protected as by the weakest of its slots.
+  private static func protection(by slots: [KeySlotRow], _ keySources: [any KeySource]) -> KeyProtection {
+    let fromTheWeakest: [KeyProtection] = [.keyFile, .systemdCredential, .secretService, .passphrase]
+    let there = Set(slots.map(\.protection))
+    return fromTheWeakest.first { there.contains($0.rawValue) }
+      ?? keySources.first.flatMap { KeyProtection(rawValue: $0.protection) } ?? .passphrase
+  }
+}
