@@ -23,10 +23,10 @@ import Testing
   }
 
   private static func firstBroken(_ vault: Vault) throws -> Int64? {
-    let chain = try vault.auditChain()
+    let chain = try vault.audit.chain()
     var walk = AuditVerifier(chain)
-    for (row, plain) in try vault.auditRows(after: 0, limit: 10_000) {
-      walk.visit(row.sequence, link: row.link, opens: plain != nil) { vault.auditLink(of: row, after: $0) }
+    for (row, plain) in try vault.audit.rows(after: 0, limit: 10_000) {
+      walk.visit(row.sequence, link: row.link, opens: plain != nil) { vault.audit.link(of: row, after: $0) }
     }
     walk.finish()
     return walk.firstBroken
@@ -37,7 +37,7 @@ import Testing
     var vault = try vault()
     for turn in 1...30 {
       try vault.apply(Self.entries(group))
-      let rows = try vault.auditRows(after: 0, limit: 10_000)
+      let rows = try vault.audit.rows(after: 0, limit: 10_000)
       #expect(rows.count <= Self.bound.entries && rows.last?.row.sequence == Int64(turn * group))
       #expect(try Self.firstBroken(vault) == nil, "turn \(turn)")
       guard turn % 7 == 0 else { continue }
@@ -53,7 +53,7 @@ import Testing
   @Test(arguments: [true, false]) func aRotationHidesNothing(isRemoved: Bool) throws {
     let vault = try vault()
     try vault.apply(Self.entries(20))
-    let rows = try vault.auditRows(after: 0, limit: 100).map(\.row)
+    let rows = try vault.audit.rows(after: 0, limit: 100).map(\.row)
     if isRemoved {
       try vault.store.commit([.deleteAudit(through: 5)])
     } else {
@@ -62,7 +62,7 @@ import Testing
       try vault.store.commit([.appendAudit(row)])
     }
     try vault.apply(Self.entries(1))
-    #expect(try vault.auditChain().first == 6)
+    #expect(try vault.audit.chain().first == 6)
     #expect(try Self.firstBroken(vault) == 6)
     vault.store.close()
   }
@@ -70,7 +70,7 @@ import Testing
   @Test func whatWentDoesNotComeBack() throws {
     let vault = try vault()
     try vault.apply(Self.entries(20))
-    let old = try #require(try vault.auditRows(after: 0, limit: 1).first?.row)
+    let old = try #require(try vault.audit.rows(after: 0, limit: 1).first?.row)
     try vault.apply(Self.entries(1))
     #expect(try Self.firstBroken(vault) == nil)
     try vault.store.commit([.appendAudit(old)])
@@ -87,10 +87,10 @@ import Testing
     vault.store.close()
     disk.revive()
     vault = try self.vault()
-    #expect(try vault.auditChain().first == 1 && vault.auditChain().last == 20)
+    #expect(try vault.audit.chain().first == 1 && vault.audit.chain().last == 20)
     #expect(try Self.firstBroken(vault) == nil)
     try vault.apply(Self.entries(1))
-    #expect(try vault.auditChain().first == 6)
+    #expect(try vault.audit.chain().first == 6)
     #expect(try Self.firstBroken(vault) == nil)
     vault.store.close()
   }

@@ -33,7 +33,7 @@ struct ClientSecretStore {
   func value(_ name: String, of selector: AccountSelector) throws(AgentFailure) -> (AccountID, Secret) {
     let profile = try readable(selector)
     let found = try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) -> Secret? in
-      guard let plain = try records.read(profile.partition, .clientSecret, id: records.place(of: name)) else {
+      guard let plain = try records.read(profile.partition, .clientSecret, id: records.place(ofSecret: name)) else {
         return nil
       }
       guard let value = RecordCoding.read(plain, { $0["name"]?.string == name ? $0["value"]?.secret : nil }) else {
@@ -84,7 +84,7 @@ struct ClientSecretStore {
   }
 
   private func place(of name: String, in profile: AccountProfile) throws(AgentFailure) -> [UInt8] {
-    try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in try records.place(of: name) }
+    try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in try records.place(ofSecret: name) }
   }
 
   private static func record(_ name: String, _ value: Secret) -> Secret {
@@ -97,9 +97,4 @@ struct ClientSecretStore {
   private static func record(_ names: Set<String>) -> Secret {
     RecordCoding.write { $0.member("names", names.sorted()) }
   }
-}
-
-extension Vault {
-  /// Where the value of that name is, in any account.
-  func place(of name: String) throws(VaultFailure) -> [UInt8] { try index("client secret", name) }
 }

@@ -48,15 +48,15 @@ struct AuditLog {
   /// The chain's ends; `isLonger`: there are rows past its end, which this agent did not write.
   func chain() throws(AgentFailure) -> (chain: AuditChain, isLonger: Bool) {
     try vault.withRecords { (records) throws(VaultFailure) in
-      let chain = try records.auditChain()
-      return (chain, try !records.auditRows(after: chain.last, limit: 1).isEmpty)
+      let chain = try records.audit.chain()
+      return (chain, try !records.audit.rows(after: chain.last, limit: 1).isEmpty)
     }
   }
 
   /// Some entries after a number, oldest first; `through` is the last one looked at, nil if there are no more.
   func page(after: Int64) throws(AgentFailure) -> (entries: [RecordedAuditEntry], through: Int64?) {
     let rows = try vault.withRecords { (records) throws(VaultFailure) in
-      try records.auditRows(after: after, limit: Self.pageRows)
+      try records.audit.rows(after: after, limit: Self.pageRows)
     }
     let entries = try rows.map { (row, plain) throws(AgentFailure) in
       guard let entry = plain.flatMap({ RecordedAuditEntry($0, sequence: row.sequence) }) else { throw .auditDamaged }
@@ -71,9 +71,9 @@ struct AuditLog {
   ) throws(AgentFailure) -> (walk: AuditVerifier, through: Int64?) {
     try vault.withRecords { (records) throws(VaultFailure) in
       var walk = walk
-      let rows = try records.auditRows(after: after, limit: Self.pageRows).filter { $0.row.sequence <= last }
+      let rows = try records.audit.rows(after: after, limit: Self.pageRows).filter { $0.row.sequence <= last }
       for (row, plain) in rows {
-        walk.visit(row.sequence, link: row.link, opens: plain != nil) { records.auditLink(of: row, after: $0) }
+        walk.visit(row.sequence, link: row.link, opens: plain != nil) { records.audit.link(of: row, after: $0) }
       }
       return (walk, rows.last?.row.sequence)
     }

@@ -119,6 +119,4 @@ extension Vault {
     guard let policy = StoredPolicy(plain) else { throw .integrity }
     return policy
   }
-
-  func place(ofPolicy name: String) throws(VaultFailure) -> [UInt8] { try index("policy", name) }
 }

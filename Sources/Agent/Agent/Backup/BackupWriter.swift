@@ -115,7 +115,7 @@ struct BackupWriter {
     var changes: [VaultChange] = []
     for (_, plain) in try source.readAll(partition, .clientSecret) {
       guard let name = RecordCoding.read(plain, { $0["name"]?.string }) else { throw .integrity }
-      changes.append(.put(partition, .clientSecret, id: try target.place(of: name), plain))
+      changes.append(.put(partition, .clientSecret, id: try target.place(ofSecret: name), plain))
     }
     if let names = try source.read(partition, .clientSecretNames) {
       changes.append(.put(partition, .clientSecretNames, names))

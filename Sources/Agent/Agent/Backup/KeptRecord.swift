@@ -54,8 +54,8 @@ struct KeptRecord: Sendable {
 
   func open(by dataKey: SealingKey) throws(VaultFailure) -> Secret {
     do {
-      return try dataKey.derive("record", Vault.context(record.key.kind, record.key.partition))
-        .open(record.sealed, additionalData: Vault.additionalData(record, in: databaseID))
+      return try dataKey.derive("record", RecordSeals.context(record.key.kind, record.key.partition))
+        .open(record.sealed, additionalData: RecordSeals.additionalData(record, in: databaseID))
     } catch {
       throw .integrity
     }
@@ -86,7 +86,7 @@ extension Vault {
       switch kept.record.key.kind {
       case .clientSecret:
         guard let name = RecordCoding.read(opened, { $0["name"]?.string }) else { throw .integrity }
-        changes.append(.put(partition, .clientSecret, id: try place(of: name), opened))
+        changes.append(.put(partition, .clientSecret, id: try place(ofSecret: name), opened))
       case .clientSecretNames: changes.append(.put(partition, .clientSecretNames, opened))
       default: throw .integrity
       }

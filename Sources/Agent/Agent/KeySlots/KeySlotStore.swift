@@ -110,7 +110,7 @@ struct KeySlotStore {
 
   /// Nil while a rotation is under way.
   func rewrapped() throws(AgentFailure) -> Rewrapping? {
-    guard !vault.records.isRotating else { return nil }
+    guard !vault.records.rotation.isUnderWay else { return nil }
     let new = VaultKeys(root: SealingKey.random(), epoch: vault.records.keys.epoch + 1)
     var notes = try notes()
     var rewrapped: [KeySlotRow] = []
@@ -128,7 +128,7 @@ struct KeySlotStore {
 
   func begin(_ rotation: Rewrapping) throws(AgentFailure) {
     try vault.withRecords { (records) throws(VaultFailure) in
-      try records.beginRotation(
+      try records.rotation.begin(
         to: rotation.keys, slots: rotation.rows, notes: rotation.notes, writing: rotation.entry)
     }
   }
@@ -141,11 +141,12 @@ struct KeySlotStore {
   /// One partition more; nil when none is left, and the old root key is gone.
   func rotateNext(after last: PartitionID?) throws(AgentFailure) -> PartitionID? {
     try vault.withRecords { (records) throws(VaultFailure) in
-      guard records.isRotating else { return nil }
-      if let next = try records.rotate(after: last) { return next }
+      let rotation = records.rotation
+      guard rotation.isUnderWay else { return nil }
+      if let next = try rotation.next(after: last) { return next }
       // What was passed over at first may have been made meanwhile.
-      if let next = try records.rotate(after: nil) { return next }
-      try records.endRotation()
+      if let next = try rotation.next(after: nil) { return next }
+      try rotation.end()
       return nil
     }
   }

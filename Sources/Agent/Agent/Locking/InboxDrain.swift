@@ -15,7 +15,7 @@ struct InboxDrain {
   /// is revoked. A record that does not open was not left by this agent, or is of an earlier inbox.
   func drain() throws(AgentFailure) -> ChangeSet<Void> {
     let number = vault.inboxNumber
-    let found = try vault.withRecords { (records) throws(VaultFailure) in try records.pendingRecords(inInbox: number) }
+    let found = try vault.withRecords { (records) throws(VaultFailure) in try records.inbox.records(in: number) }
     guard !found.isEmpty else { return .unchanged }
     var changes: [VaultChange] = []
     var seen: Set<[UInt8]> = []
@@ -24,7 +24,7 @@ struct InboxDrain {
       changes += place(record)
     }
     return ChangeSet(
-      changes + [Vault.nextInbox(after: number)], writes: found.map { Vault.emptying($0.name) },
+      changes + [LockedInbox.beginning(after: number)], writes: found.map { LockedInbox.emptying($0.name) },
       memory: [.inboxNumber(number + 1)], result: ())
   }
 

@@ -102,9 +102,3 @@ struct ProviderStore {
     try vault.withRecords { (records) throws(VaultFailure) in try records.place(of: provider) }
   }
 }
-
-extension Vault {
-  func place(of provider: ProviderName) throws(VaultFailure) -> [UInt8] {
-    try index("provider", provider.text)
-  }
-}

@@ -186,7 +186,7 @@ actor RevocationWorker {
       a.value.due == b.value.due ? a.key.lexicographicallyPrecedes(b.key) : a.value.due < b.value.due
     }
     for (id, _) in due { attempts[id] = nil }
-    if !due.isEmpty, let entries = try? await dependencies.vault.outbox() {
+    if !due.isEmpty, let entries = try? await outbox() {
       for (id, _) in due {
         guard let entry = entries.first(where: { $0.id == id }) else { continue }
         dependencies.background.start { _ = await self.send(entry) }

@@ -31,7 +31,7 @@ final class OpenVault {
     self.unlockGeneration = unlockGeneration
     directory = try VaultDirectory(of: records)
     openedSlot = slot
-    inboxNumber = try records.inboxNumber()
+    inboxNumber = try records.inbox.number()
   }
 
   var clock: any AgentClock { dependencies.clock }
@@ -40,7 +40,7 @@ final class OpenVault {
   var time: TimeKeeper { dependencies.tables.time }
 
   /// What takes in a late answer while the vault is locked.
-  var inbox: LockedInboxWriter { records.inboxWriter(ofInbox: inboxNumber) }
+  var inbox: LockedInboxWriter { records.inbox.writer(of: inboxNumber) }
 
   /// Reads or commits sealed records. A failure names `account`.
   func withRecords<Result>(

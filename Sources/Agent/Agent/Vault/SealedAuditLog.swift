@@ -4,12 +4,18 @@ internal import AgentPorts
 internal import JSONRPC
 internal import Secrets
 
-/// The audit log (docs/storage.md, Audit): sealed entries in a chain, and the chain's ends in a sealed record.
 extension Vault {
+  var audit: SealedAuditLog { SealedAuditLog(vault: self) }
+}
+
+/// The audit log (docs/storage.md, Audit): sealed entries in a chain, and the chain's ends in a sealed record.
+struct SealedAuditLog {
+  let vault: Vault
+
   /// Appends the entries to a batch, and takes the oldest away where the log is full. The chain as it is if the batch
   /// lands.
   func append(_ entries: [Secret], to batch: inout [StoreWrite]) throws(VaultFailure) -> AuditChain {
-    var chain = try auditChain()
+    var chain = try chain()
     let (stored, origin) = (chain.last, chain.link)
     var links: [[UInt8]] = []
     for entry in entries {
@@ -18,7 +24,7 @@ extension Vault {
       chain.append(row.link)
       links.append(row.link)
     }
-    guard let through = chain.excess(over: auditBound) else { return chain }
+    guard let through = chain.excess(over: vault.auditBound) else { return chain }
     batch.append(.deleteAudit(through: through))
     switch through {
     case stored: chain.drop(through: through, link: origin)
@@ -30,36 +36,38 @@ extension Vault {
 
   /// As it stands in the file: if somebody changed it, or took it away, the next entry does not follow from it.
   private func storedLink(_ sequence: Int64) throws(VaultFailure) -> [UInt8] {
-    let row = try onStore { () throws(StoreFailure) in try store.auditRows(after: sequence - 1, limit: 1) }.first
+    let row = try vault.onStore { () throws(StoreFailure) in try vault.store.auditRows(after: sequence - 1, limit: 1) }
+      .first
     return row.flatMap { $0.sequence == sequence ? $0.link : nil } ?? AuditChain.origin
   }
 
   /// The chain's ends, as they were sealed last.
-  func auditChain() throws(VaultFailure) -> AuditChain {
-    if let knownAuditChain { return knownAuditChain }
-    guard let plain = try read(.vault, .auditChain) else { return AuditChain() }
+  func chain() throws(VaultFailure) -> AuditChain {
+    if let known = vault.knownAuditChain { return known }
+    guard let plain = try vault.read(.vault, .auditChain) else { return AuditChain() }
     guard let chain = AuditChain(plain) else { throw .integrity }
     return chain
   }
 
   /// Entries after a number, in order, with what they hold; nil for one that does not open.
-  func auditRows(
+  func rows(
     after sequence: Int64, limit: Int
   ) throws(VaultFailure) -> [(row: AuditRow, plain: Secret?)] {
-    try onStore { () throws(StoreFailure) in try store.auditRows(after: sequence, limit: limit) }.map { row in
+    try vault.onStore { () throws(StoreFailure) in try vault.store.auditRows(after: sequence, limit: limit) }.map {
+      row in
       (row, try? logKey(of: row.keyEpoch)?.open(row.sealed, additionalData: additionalData(row)))
     }
   }
 
   /// The key of what was logged under this root key; nil if there is none.
   private func logKey(of epoch: UInt32) -> SealingKey? {
-    if let keys = try? keys(of: epoch) { return keys.log }
+    if let keys = try? vault.seals.keys(of: epoch) { return keys.log }
     return (try? earlierLogKeys())?[epoch]
   }
 
   /// By the epoch of the root key that each came from.
   func earlierLogKeys() throws(VaultFailure) -> [UInt32: SealingKey] {
-    guard let plain = try read(.vault, .logKeys) else { return [:] }
+    guard let plain = try vault.read(.vault, .logKeys) else { return [:] }
     let size = 4 + SealingKey.byteCount
     return plain.withBytes { bytes in
       var found: [UInt32: SealingKey] = [:]
@@ -82,9 +90,9 @@ extension Vault {
   }
 
   /// What the link of this row must be; nothing where its key is not known, which is no link.
-  func auditLink(of row: AuditRow, after previous: [UInt8]) -> [UInt8] {
+  func link(of row: AuditRow, after previous: [UInt8]) -> [UInt8] {
     var fields = LengthPrefixed()
-    fields.append(store.databaseID)
+    fields.append(vault.store.databaseID)
     fields.append(previous)
     fields.append(UInt64(bitPattern: row.sequence))
     fields.append(UInt64(row.keyEpoch))
@@ -93,16 +101,16 @@ extension Vault {
   }
 
   private func seal(_ entry: Secret, after chain: AuditChain) -> AuditRow {
-    var row = AuditRow(sequence: chain.last + 1, keyEpoch: keys.epoch, link: [], sealed: [])
-    row.sealed = keys.log.seal(entry, additionalData: additionalData(row))
-    row.link = auditLink(of: row, after: chain.link)
+    var row = AuditRow(sequence: chain.last + 1, keyEpoch: vault.keys.epoch, link: [], sealed: [])
+    row.sealed = vault.keys.log.seal(entry, additionalData: additionalData(row))
+    row.link = link(of: row, after: chain.link)
     return row
   }
 
   private func additionalData(_ row: AuditRow) -> [UInt8] {
     var fields = LengthPrefixed()
     fields.append(Array("lanyard audit 1".utf8))
-    fields.append(store.databaseID)
+    fields.append(vault.store.databaseID)
     fields.append(UInt64(bitPattern: row.sequence))
     fields.append(UInt64(row.keyEpoch))
     return fields.bytes

@@ -1,38 +1,43 @@
 internal import AgentPorts
 internal import Secrets
 
-/// Another root key (docs/storage.md, Rotation). Begun in one transaction, after which the
-/// slots give the new key and the old one is kept sealed under it; then one partition after the other is sealed again,
-/// each in one transaction, while everybody is served; ended when none is left. A death anywhere in between is followed
-/// by the rest.
 extension Vault {
-  private static let rotation = "rotation"
+  var rotation: RootKeyRotation { RootKeyRotation(vault: self) }
+}
 
-  var isRotating: Bool { previousKeys != nil }
+/// Another root key (docs/storage.md, Rotation). Begun in one transaction, after which the slots give the new key and the
+/// old one is kept sealed under it; then one partition after the other is sealed again, each in one transaction, while
+/// callers are served; ended when none is left. After a crash anywhere in between the rest follows.
+struct RootKeyRotation {
+  let vault: Vault
+
+  private static let metadataName = "rotation"
+
+  var isUnderWay: Bool { vault.seals.previousKeys != nil }
 
   /// Throws with the vault as it was, or, after a disk that told nothing, with one that must be opened again.
-  func beginRotation(
+  func begin(
     to new: VaultKeys, slots: [KeySlotRow], notes: KeySlotNotes, writing entry: VaultChange
   ) throws(VaultFailure) {
-    let old = keys
-    let indexKey = try read(.vault, .indexKey) ?? old.index.secret
-    var logKeys = try earlierLogKeys()
+    let old = vault.keys
+    let indexKey = try vault.read(.vault, .indexKey) ?? old.index.secret
+    var logKeys = try vault.audit.earlierLogKeys()
     logKeys[old.epoch] = old.log
-    adopt(new, previous: old)
+    vault.adopt(new, previous: old)
     do throws(VaultFailure) {
-      try apply(
+      try vault.apply(
         [
-          .put(.vault, .indexKey, indexKey), .put(.vault, .logKeys, Self.record(of: logKeys)),
+          .put(.vault, .indexKey, indexKey), .put(.vault, .logKeys, SealedAuditLog.record(of: logKeys)),
           .put(.vault, .keySlotNotes, notes.record), entry,
         ],
         with: slots.map { .putKeySlot($0) } + [
           .putMetadata(
-            name: Self.rotation,
+            name: Self.metadataName,
             value: new.root.derive("lanyard rotation").seal(
-              old.root.secret, additionalData: Self.additionalData(store, from: old.epoch, to: new.epoch)))
+              old.root.secret, additionalData: Self.additionalData(vault.store, from: old.epoch, to: new.epoch)))
         ])
     } catch {
-      adopt(old, previous: nil)
+      vault.adopt(old, previous: nil)
       throw error
     }
   }
@@ -42,7 +47,7 @@ extension Vault {
     in store: any Store, root: SealingKey, epoch: UInt32
   ) throws(VaultFailure) -> VaultKeys? {
     let sealed: [UInt8]?
-    do throws(StoreFailure) { sealed = try store.metadata(rotation) } catch { throw .store(error) }
+    do throws(StoreFailure) { sealed = try store.metadata(metadataName) } catch { throw .store(error) }
     guard let sealed else { return nil }
     guard epoch > 1,
       let plain = try? root.derive("lanyard rotation").open(
@@ -55,23 +60,23 @@ extension Vault {
   /// Seals the next partition after this one again. Nil if there is none left.
   ///
   /// A partition that does not open stays as it is: it answers `integrity` under any key.
-  func rotate(after last: PartitionID?) throws(VaultFailure) -> PartitionID? {
-    let all = try onStore { () throws(StoreFailure) in try store.partitions() }
+  func next(after last: PartitionID?) throws(VaultFailure) -> PartitionID? {
+    let all = try vault.onStore { () throws(StoreFailure) in try vault.store.partitions() }
     for partition in all where last.map({ $0 < partition }) ?? true {
       let epoch: UInt32
-      do throws(VaultFailure) { epoch = try open(partition).epoch } catch .integrity { continue }
-      guard epoch != keys.epoch else { continue }
-      do throws(VaultFailure) { try apply([.reseal(partition)]) } catch .integrity { continue }
+      do throws(VaultFailure) { epoch = try vault.open(partition).epoch } catch .integrity { continue }
+      guard epoch != vault.keys.epoch else { continue }
+      do throws(VaultFailure) { try vault.apply([.reseal(partition)]) } catch .integrity { continue }
       return partition
     }
     return nil
   }
 
   /// The old root key is nowhere any more.
-  func endRotation() throws(VaultFailure) {
-    try apply([], with: [.deleteMetadata(name: Self.rotation)])
-    adopt(keys, previous: nil)
-    _ = try truncateLog()
+  func end() throws(VaultFailure) {
+    try vault.apply([], with: [.deleteMetadata(name: Self.metadataName)])
+    vault.adopt(vault.keys, previous: nil)
+    _ = try vault.truncateLog()
   }
 
   private static func additionalData(_ store: any Store, from old: UInt32, to new: UInt32) -> [UInt8] {

@@ -1,0 +1,87 @@
+internal import AgentPorts
+internal import JSONRPC
+internal import Secrets
+
+extension PartitionID {
+  static let drops = PartitionID(bytes: Array("lanyard drops 01".utf8))!
+}
+
+/// Seals what comes while the vault is locked; it opens nothing.
+struct LockedInboxWriter: Sendable {
+  let box: InboxPublicKey
+  let number: UInt64
+  let keyEpoch: UInt32
+  let databaseID: [UInt8]
+
+  /// A row for the store, under a random name.
+  func seal(_ plain: Secret, name: [UInt8]) -> SealedRecord {
+    var row = SealedRecord(
+      key: RecordKey(partition: .drops, kind: .drop, id: name), schema: LockedInbox.schema, keyEpoch: keyEpoch,
+      generation: number, sealed: [])
+    row.sealed = box.seal(plain, additionalData: LockedInbox.additionalData(of: row, in: databaseID))
+    return row
+  }
+}
+
+extension Vault {
+  var inbox: LockedInbox { LockedInbox(vault: self) }
+}
+
+/// What came while the vault was locked (docs/storage.md, Locking): sealed by a `LockedInboxWriter`, found when the vault
+/// is opened.
+///
+/// Its rows stand in a partition without a head: none can be written while the vault is locked. What keeps an old row
+/// from coming twice is the number of the inbox, which is in the vault's own head: each opening that finds something goes
+/// on with the next inbox, and what was for the one before does not open any more.
+struct LockedInbox {
+  let vault: Vault
+
+  fileprivate static let schema: UInt16 = 1
+
+  /// Which inbox is the current one.
+  func number() throws(VaultFailure) -> UInt64 {
+    guard let plain = try vault.read(.vault, .dropBox) else { return 0 }
+    guard let number = RecordCoding.read(plain, { $0["number"]?.integer }) else { throw .integrity }
+    return UInt64(clamping: number)
+  }
+
+  func writer(of number: UInt64) -> LockedInboxWriter {
+    LockedInboxWriter(
+      box: key(of: number).publicKey, number: number, keyEpoch: vault.keys.epoch, databaseID: vault.store.databaseID)
+  }
+
+  /// Everything that lies in an inbox, in no order that means something; nil for what was not left by this agent, or
+  /// was left in another inbox.
+  func records(in number: UInt64) throws(VaultFailure) -> [(name: [UInt8], plain: Secret?)] {
+    let rows = try vault.onStore { () throws(StoreFailure) in try vault.store.records(in: .drops) }
+    guard !rows.isEmpty else { return [] }
+    let key = key(of: number)
+    return rows.filter { $0.key.kind == .drop }.map { row in
+      (row.key.id, try? key.open(row.sealed, additionalData: Self.additionalData(of: row, in: vault.store.databaseID)))
+    }
+  }
+
+  /// The transaction in which pending records find their places begins the next inbox and removes them.
+  static func beginning(after number: UInt64) -> VaultChange {
+    .put(.vault, .dropBox, RecordCoding.write { $0.member("number", Int64(clamping: number + 1)) })
+  }
+
+  static func emptying(_ name: [UInt8]) -> StoreWrite {
+    .delete(RecordKey(partition: .drops, kind: .drop, id: name))
+  }
+
+  private func key(of number: UInt64) -> InboxKey {
+    InboxKey(vault.keys.drops.derive("box", withUnsafeBytes(of: number.littleEndian) { Array($0) }))
+  }
+
+  fileprivate static func additionalData(of row: SealedRecord, in databaseID: [UInt8]) -> [UInt8] {
+    var fields = LengthPrefixed()
+    fields.append(Array("lanyard drop 1".utf8))
+    fields.append(databaseID)
+    fields.append(row.key.id)
+    fields.append(UInt64(row.schema))
+    fields.append(UInt64(row.keyEpoch))
+    fields.append(row.generation)
+    return fields.bytes
+  }
+}

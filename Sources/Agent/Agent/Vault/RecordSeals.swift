@@ -1,0 +1,90 @@
+internal import AgentPorts
+internal import Secrets
+
+/// Which key seals which record, and what the seal binds.
+///
+/// Account and incarnation are the partition: it is random for each incarnation of an account.
+struct RecordSeals {
+  private static let schema: UInt16 = 1
+
+  let databaseID: [UInt8]
+  /// What is sealed from now on is sealed under these.
+  let keys: VaultKeys
+  /// While a rotation of the root key is under way: the keys of what it has not reached yet.
+  let previousKeys: VaultKeys?
+
+  /// Keys by epoch. A record sealed under an unknown epoch fails with `.integrity`.
+  func keys(of epoch: UInt32) throws(VaultFailure) -> VaultKeys {
+    if epoch == keys.epoch { return keys }
+    guard let previousKeys, previousKeys.epoch == epoch else { throw .integrity }
+    return previousKeys
+  }
+
+  /// The key of a record in a partition that is open.
+  func key(
+    of kind: RecordKind, in partition: PartitionID, _ opened: Vault.Partition
+  ) throws(VaultFailure) -> SealingKey {
+    let keys = try keys(of: opened.epoch)
+    let context = Self.context(kind, partition)
+    switch kind.keyClass {
+    case .head: return keys.head.derive("head", partition.bytes)
+    case .directory: return keys.directory.derive("record", context)
+    case .vault: return keys.vault.derive("record", context)
+    case .outbox: return keys.outbox.derive("record", context)
+    // A partition without keys of its own has no such records: what claims to be one does not open.
+    case .token: return (opened.keys?.token ?? keys.directory).derive("record", context)
+    case .data:
+      guard let ofAccount = opened.keys else { return keys.directory.derive("record", context) }
+      guard let data = ofAccount.data else { throw .dataLocked }
+      return data.derive("record", context)
+    }
+  }
+
+  func seal(_ plain: Secret, _ key: RecordKey, generation: UInt64, by sealing: SealingKey) -> SealedRecord {
+    var record = SealedRecord(
+      key: key, schema: Self.schema, keyEpoch: keys.epoch, generation: generation, sealed: [])
+    record.sealed = sealing.seal(plain, additionalData: Self.additionalData(record, in: databaseID))
+    return record
+  }
+
+  func seal(head: VaultHead, of partition: PartitionID) -> SealedRecord {
+    seal(
+      head.plain, RecordKey(partition: partition, kind: .head, id: []), generation: head.generation,
+      by: keys.head.derive("head", partition.bytes))
+  }
+
+  func open(_ record: SealedRecord, by key: SealingKey) throws(VaultFailure) -> Secret {
+    do {
+      return try key.open(record.sealed, additionalData: Self.additionalData(record, in: databaseID))
+    } catch {
+      throw .integrity
+    }
+  }
+
+  func open(head row: SealedRecord) throws(VaultFailure) -> Secret {
+    try open(row, by: keys(of: row.keyEpoch).head.derive("head", row.key.partition.bytes))
+  }
+
+  /// A profile opens without its partition's keys.
+  func open(profile row: SealedRecord) throws(VaultFailure) -> Secret {
+    try open(
+      row, by: keys(of: row.keyEpoch).directory.derive("record", Self.context(.profile, row.key.partition)))
+  }
+
+  static func context(_ kind: RecordKind, _ partition: PartitionID) -> [UInt8] {
+    partition.bytes + withUnsafeBytes(of: kind.rawValue.littleEndian) { Array($0) }
+  }
+
+  static func additionalData(_ record: SealedRecord, in databaseID: [UInt8]) -> [UInt8] {
+    var fields = LengthPrefixed()
+    fields.append(Array("lanyard record 1".utf8))
+    fields.append(databaseID)
+    fields.append(record.key.partition.bytes)
+    fields.append(UInt64(record.key.kind.rawValue))
+    fields.append(record.key.id)
+    fields.append(UInt64(record.schema))
+    fields.append(UInt64(record.keyEpoch))
+    fields.append(record.generation)
+    return fields.bytes
+  }
+}

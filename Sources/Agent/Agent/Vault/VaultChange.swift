@@ -1,0 +1,31 @@
+internal import AgentPorts
+internal import Secrets
+
+/// One change of the vault's content; a list of them is one durable transaction.
+enum VaultChange: Sendable {
+  case put(PartitionID, RecordKind, id: [UInt8] = [], Secret)
+  case delete(PartitionID, RecordKind, id: [UInt8] = [])
+  /// Destroys the keys of an incarnation with all its rows.
+  case destroy(PartitionID)
+  /// Appends to the audit log.
+  case audit(Secret)
+  /// From here on the data key is nowhere but where somebody has wrapped it.
+  case lockData(PartitionID)
+  case unlockData(PartitionID, SealingKey)
+  /// A data key that nobody has any more: what it sealed goes, and a new one takes its place.
+  case renewData(PartitionID)
+  /// Brings a partition under the root key of now, if it is under the one before.
+  case reseal(PartitionID)
+
+  var auditEntry: Secret? { if case .audit(let entry) = self { entry } else { nil } }
+
+  /// An old copy of the store must not undo it (`VaultLedger`). What is written many times an hour and only ever
+  /// narrows, as time does, is not counted: the anchor costs as much as the commit.
+  var isCounted: Bool {
+    switch self {
+    case .put(_, let kind, _, _), .delete(_, let kind, _): kind.isCounted
+    case .destroy, .lockData, .unlockData, .renewData, .reseal: true
+    case .audit: false
+    }
+  }
+}
