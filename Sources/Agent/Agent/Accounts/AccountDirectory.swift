@@ -17,7 +17,7 @@ final class AccountDirectory: Sendable {
     }
   }
 
-  /// The actor of the account that a selector names now, without asking the registry where that can be: it may be
+  /// The actor of the account that a selector names now, without asking `VaultActor` where that can be: it may be
   /// writing for another account.
   func actor(_ selector: AccountSelector) async throws(AgentFailure) -> Account {
     if let id = dependencies.tokenCache.account(selector: selector) { return account(id) }

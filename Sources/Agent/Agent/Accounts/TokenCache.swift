@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// What the reading thread may know without asking an actor: who is called what, and whose token is fresh.
 ///
-/// Written by the registry and the accounts, in the order of their commits; every entry is immutable.
+/// Written by `VaultActor` and the accounts, in the order of their commits; every entry is immutable.
 final class TokenCache: Sendable {
   fileprivate struct State {
     private var tokens: [AccountID: PublishedToken] = [:]

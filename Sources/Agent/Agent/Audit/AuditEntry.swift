@@ -2,7 +2,7 @@ internal import AgentModel
 internal import JSONRPC
 internal import Secrets
 
-/// One line of the audit log. It names accounts by their ids and nobody by name; what may stand in it is listed here.
+/// One line of the audit log. It names accounts by their ids and no person; `Fact` lists what may stand in it.
 struct AuditEntry: Sendable {
   /// What happened: a method of the contract, or an event.
   enum Event: String, Sendable {
@@ -80,7 +80,7 @@ struct AuditEntry: Sendable {
   /// `ok`, the name of an error, or the effect of a decision.
   var outcome = "ok"
   var account: AccountID?
-  /// As the client named itself; nobody vouches for it.
+  /// As the client named itself; it is not verified.
   var client: String?
   var facts: [Fact] = []
 

@@ -30,8 +30,8 @@ extension OpenVault {
 struct AuditLog {
   let vault: OpenVault
 
-  /// Entries of what changes nothing else: decisions. One transaction for all of them, with the time: a window that
-  /// somebody uses is never taken back by a reboot with an earlier clock.
+  /// Entries of what changes nothing else: decisions. One transaction for all of them, with the time: an offline window
+  /// that is in use is never taken back by a reboot with an earlier clock.
   func append(_ entries: [AuditEntry]) -> ChangeSet<Void> {
     ChangeSet(entries.map { .audit($0.record) } + vault.trustedTime.changes)
   }

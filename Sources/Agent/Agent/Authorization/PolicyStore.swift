@@ -90,7 +90,7 @@ struct PolicyStore {
 }
 
 extension Vault {
-  /// Those that open. One that does not is no policy any more: what stood under it is denied, and whoever sets it
+  /// Those that open. One that does not is no policy any more: what stood under it is denied, and setting it
   /// again replaces it.
   func policies() throws(VaultFailure) -> [StoredPolicy] {
     try readEach(.policy).compactMap { _, plain in plain.flatMap { StoredPolicy($0) } }

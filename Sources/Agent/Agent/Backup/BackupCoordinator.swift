@@ -3,7 +3,7 @@ internal import AgentModel
 internal import AgentPorts
 internal import Secrets
 
-/// Makes backups and takes them in, one at a time and away from the registry: a passphrase costs a second, ten thousand
+/// Makes backups and takes them in, one at a time and away from `VaultActor`: a passphrase costs a second, ten thousand
 /// accounts some more, and nobody else waits for it.
 actor BackupCoordinator {
   private let vault: VaultActor

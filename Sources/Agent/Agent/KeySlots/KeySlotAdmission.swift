@@ -7,7 +7,7 @@ struct KeySlotAdmission {
   let records: Vault
   let clock: any AgentClock
 
-  /// A slot that the vault does not know was inserted or restored by somebody who had the root key once: it is refused.
+  /// A slot that the vault does not know was inserted or restored from outside: it is refused.
   func requireOwn(_ row: KeySlotRow) throws {
     // A vault from before there were notes: its slots are believed, this once.
     if let notes = try records.keySlotNotes(), !notes.knows(row) { throw AgentFailure.keySlot(.unknown) }

@@ -19,7 +19,7 @@ extension AgentService {
     }
   }
 
-  /// The registry has forgotten every key: so does everybody else.
+  /// The vault has forgotten every key: so do the accounts, the sign-ins and the revocations.
   private func release() async {
     idle.closed()
     await accounts.releaseAll()
@@ -48,7 +48,7 @@ extension AgentService {
         do throws(AgentFailure) {
           try await self.vault.noteOpening(event)
         } catch {
-          // Somebody may have begun to work in between.
+          // A caller may have begun to work in between.
           await self.release()
           throw error
         }

@@ -4,7 +4,7 @@ internal import AgentPorts
 internal import Secrets
 
 /// Judges proofs, one after another: a PIN costs 64 MiB and some tenths of a second, and two guesses at once would be
-/// judged by one count. The registry is free meanwhile, and with it everybody who only wants a token.
+/// judged by one count. `VaultActor` serves callers that want a token meanwhile.
 actor StepUpCoordinator {
   private let vault: VaultActor
   private let methods: [StepUpMethod: any StepUpMethodProving]

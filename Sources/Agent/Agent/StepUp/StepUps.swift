@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// The step-ups that are valid now, with the one timer that ends them: nothing wakes while there is none.
 ///
-/// Granted and cleared by the registry, in the same step as what they hang on, so that no step-up outlives a sign-out or
+/// Granted and cleared by `VaultActor`, in the same step as what they hang on, so that no step-up outlives a sign-out or
 /// a lock. They are in memory alone: a restart ends them all.
 final class StepUps: Sendable {
   private let moments = Mutex(ActiveStepUps())

@@ -4,7 +4,7 @@ internal import JSONRPC
 internal import Secrets
 
 /// What the vault itself knows of its key slots, sealed: since when each is there, how to reach its holder, and what its
-/// row looks like. A row that was put back, or put there by somebody who once had the root key, is not one of them.
+/// row looks like. A row that was restored or inserted from outside is not one of them.
 struct KeySlotNotes {
   struct Note {
     var createdAt: Timestamp

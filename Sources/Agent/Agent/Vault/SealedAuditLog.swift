@@ -34,7 +34,7 @@ struct SealedAuditLog {
     return chain
   }
 
-  /// As it stands in the file: if somebody changed it, or took it away, the next entry does not follow from it.
+  /// The link as it is in the file: after a changed or missing row the next entry does not follow from it.
   private func storedLink(_ sequence: Int64) throws(VaultFailure) -> [UInt8] {
     let row = try vault.onStore { () throws(StoreFailure) in try vault.store.auditRows(after: sequence - 1, limit: 1) }
       .first

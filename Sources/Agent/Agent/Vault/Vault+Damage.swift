@@ -2,8 +2,8 @@ internal import AgentPorts
 internal import Secrets
 
 extension RecordKind {
-  /// Records of the vault's own that touch nobody but those who hang on them: one that is damaged is told of where it
-  /// is used, and the vault opens without it. Whatever else the vault knows of itself holds, or it stays closed.
+  /// The vault opens without a damaged record of these kinds, and what depends on it fails with `.integrity`. Any other
+  /// damaged record of the vault's own keeps it closed.
   var answersForItself: Bool { self == .provider || self == .policy || self == .callerGrant }
 }
 

@@ -19,7 +19,7 @@ final class Vault {
   let witness: RollbackGuard
   private var partitions: [PartitionID: Partition] = [:]
   private var knownLedger: VaultLedger?
-  /// The next change counts, whatever it is.
+  /// The next change counts, also of a kind that does not.
   private var owesCount = false
   private var owedMarks: Set<Int> = []
 
@@ -54,7 +54,7 @@ final class Vault {
 
   func read(_ partition: PartitionID, _ kind: RecordKind, id: [UInt8] = []) throws(VaultFailure) -> Secret? {
     let opened = try open(partition)
-    // What the head does not name is not there, whoever put a row.
+    // A row that the head does not name was inserted from outside.
     guard let generation = opened.head.generations[.init(kind: kind, id: id)] else { return nil }
     let key = RecordKey(partition: partition, kind: kind, id: id)
     guard let row = try onStore({ () throws(StoreFailure) in try store.record(key) }), row.generation == generation
@@ -83,7 +83,7 @@ final class Vault {
     try onStore { () throws(StoreFailure) in
       try store.forEachRecord(of: .profile) { row in
         let partition = row.key.partition
-        // What the ledger does not know was put there, or put back after it was erased: it is nobody's account.
+        // A row without a ledger entry was inserted or restored from outside; it is ignored.
         guard missing.remove(partition) != nil else { return }
         body(partition, try? seals.open(profile: row))
       }
@@ -198,7 +198,7 @@ final class Vault {
 
   // MARK: the data key and the PIN
 
-  /// What is added to whatever a person types before it is stretched: without this vault a PIN can't be guessed. It
+  /// Mixed into what a person types before it is stretched: without this vault a PIN can't be guessed. It
   /// outlives the root key that it came from, since what hangs on it can't be made again without the person.
   func pepper(for partition: PartitionID) throws(VaultFailure) -> SealingKey {
     if let kept = try read(partition, .pepper) {

@@ -9,10 +9,10 @@ enum VaultChange: Sendable {
   case destroy(PartitionID)
   /// Appends to the audit log.
   case audit(Secret)
-  /// From here on the data key is nowhere but where somebody has wrapped it.
+  /// From here on the data key exists only where a step-up has wrapped it.
   case lockData(PartitionID)
   case unlockData(PartitionID, SealingKey)
-  /// A data key that nobody has any more: what it sealed goes, and a new one takes its place.
+  /// Replaces a data key that is lost: what it sealed goes.
   case renewData(PartitionID)
   /// Brings a partition under the root key of now, if it is under the one before.
   case reseal(PartitionID)

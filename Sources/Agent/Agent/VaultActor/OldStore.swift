@@ -8,8 +8,8 @@ struct OldStore {
   let records: Vault
   let dependencies: VaultDependencies
 
-  /// Everybody is signed out as by a soft sign-out, and no token of the copy is sent anywhere, not even to be revoked:
-  /// to a provider that rotates them each is one that was spent already, and would end what came after it.
+  /// Signs every account out as by a soft sign-out. No token of the copy is sent, not even to be revoked: at a provider
+  /// that rotates tokens it was spent already, and sending it would end the tokens that came after it.
   ///
   /// One transaction, after which the store is newer than what the anchor knew.
   func disarm(above anchored: UInt64) throws(VaultFailure) {
