@@ -167,7 +167,9 @@ struct VaultOpening {
       slots.renew(slot, holder: holder)
       let vault = try OpenVault(
         records, slot: slot.number, unlockGeneration: unlockGeneration + 1, dependencies: dependencies)
-      if try dependencies.tables.fill(from: vault) { try? records.apply(vault.trustedTime.changes) }
+      let isOfAnotherBoot = try dependencies.tables.fill(from: vault)
+      let time = vault.trustedTime.changes
+      if isOfAnotherBoot, !time.isEmpty { try? records.apply(time) }
       acceptsOldStore = false
       unlockGeneration += 1
       return vault
