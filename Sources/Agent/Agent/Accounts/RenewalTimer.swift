@@ -6,7 +6,8 @@ internal import Synchronization
 /// tasks cost memory.
 final class RenewalTimer: Sendable {
   private struct Look: Sendable {
-    var account: Account
+    /// `AccountDirectory` owns the accounts, and they own this timer: a strong reference would keep all of them.
+    weak var account: Account?
     var moment: BootInstant
   }
 
@@ -42,7 +43,7 @@ final class RenewalTimer: Sendable {
 
   private func look() -> BootInstant? {
     let (due, next) = state.withLock { ($0.looks.removeDue(at: clock.boot()), $0.looks.earliest) }
-    for look in due { background.start { await look.account.look(planned: look.moment) } }
+    for look in due { background.start { await look.account?.look(planned: look.moment) } }
     return next
   }
 }
