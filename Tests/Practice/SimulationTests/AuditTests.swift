@@ -6,7 +6,7 @@ import StorageFaults
 import Testing
 
 /// The audit log beside kills, full disks and callers at once: who was answered stands in it, exactly once.
-@Suite struct AuditTests {
+@Suite(.tellsItsSeed) struct AuditTests {
   static let storeUnavailable = 5001
 
   static func check(_ scene: Scene, _ capability: String = "order.view") async throws -> SimulatedAnswer {
@@ -67,7 +67,7 @@ import Testing
     return (decided, renamed, await clients[3].answer(to: out))
   }
 
-  @Test(arguments: 1...40 as ClosedRange<UInt64>) func whoeverWasAnsweredIsInTheLog(seed: UInt64) throws {
+  @Test(arguments: Seeds.asked(130)) func whoeverWasAnsweredIsInTheLog(seed: UInt64) throws {
     try scenario(seed: seed) { world in
       let scene = try await Scene.signedIn(world)
       let number = Int(seed / 4 % 5) + 1
@@ -121,7 +121,7 @@ import Testing
   }
 
   @Test func decisionsAtOnceShareCommits() throws {
-    for seed in 1...8 as ClosedRange<UInt64> {
+    for seed in Seeds.asked(30) {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
         let before = world.commits

@@ -1,7 +1,6 @@
 import AgentModel
 import AgentPorts
 import AgentSimulation
-import Foundation
 import PracticeProvider
 import StorageFaults
 import Testing
@@ -10,21 +9,11 @@ import Testing
 ///
 /// Three accounts at two strict providers; programs that ask, force, cancel and go away; people who switch, lock, sign
 /// out and in; networks, disks and processes that fail. Each seed is another history.
-@Suite struct ChaosTests {
+@Suite(.tellsItsSeed) struct ChaosTests {
   static let users = ["alice", "bob", "carol"]
 
-  /// `LANYARD_SEEDS=1000-2000` looks further than the ordinary run.
-  static let seeds: [ClosedRange<UInt64>] = {
-    let asked = ProcessInfo.processInfo.environment["LANYARD_SEEDS"]?.split(separator: "-").compactMap { UInt64($0) }
-    guard let asked, asked.count == 2, asked[0] <= asked[1] else { return [1...80, 81...160] }
-    let middle = (asked[0] + asked[1]) / 2
-    return middle < asked[1] ? [asked[0]...middle, (middle + 1)...asked[1]] : [asked[0]...asked[1]]
-  }()
-
-  @Test(arguments: seeds) func whateverHappensNoTokenIsSpentTwice(seeds: ClosedRange<UInt64>) throws {
-    for seed in seeds {
-      try scenario(seed: seed) { world in try await History(world: world, seed: seed).run() }
-    }
+  @Test func whateverHappensNoTokenIsSpentTwice() async throws {
+    try await everySeed { world, _ in try await History(world: world, seed: world.seed).run() }
   }
 
   /// One random history.

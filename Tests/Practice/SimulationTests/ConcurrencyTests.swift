@@ -4,8 +4,8 @@ import PracticeProvider
 import Testing
 
 /// People who act during an exchange: sign in again, end the agent. Callers are in `CallerScenarios`.
-@Suite struct ConcurrencyTests {
-  static let seeds: ClosedRange<UInt64> = 1...40
+@Suite(.tellsItsSeed) struct ConcurrencyTests {
+  static let seeds = Seeds.asked(130)
 
   @Test func aNewSignInIsNotOverwrittenByALateAnswer() throws {
     for seed in Self.seeds {

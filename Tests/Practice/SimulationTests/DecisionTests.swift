@@ -5,7 +5,7 @@ import PracticeProvider
 import Testing
 
 /// Decisions where the vault, the agent or the account is not there to be asked (docs/offline.md, Decisions).
-@Suite struct DecisionTests {
+@Suite(.tellsItsSeed) struct DecisionTests {
   private static let policy = #"""
     {"name":"default","policy":{"name":"default","version":1,"capabilities":{"read":{"kind":"read","offlineWindowSeconds":600}}}}
     """#
@@ -30,7 +30,7 @@ import Testing
 
   /// Never anything between: a policy that is no longer in memory is not one that knows nothing.
   @Test func lockedWhileItDecides() throws {
-    for seed in UInt64(1)...60 {
+    for seed in Seeds.asked(200) {
       try scenario(seed: seed) { world in
         let scene = try await Self.signedIn(world)
         let asking = try world.client()
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test func shutDownWhileItDecides() throws {
-    for seed in UInt64(1)...60 {
+    for seed in Seeds.asked(200) {
       try scenario(seed: seed) { world in
         let scene = try await Self.signedIn(world)
         let asking = try world.client()

@@ -5,7 +5,7 @@ import PracticeProvider
 import Testing
 
 /// Signing in by device code: the agent asks, and whatever ends the asking leaves nothing behind.
-@Suite struct DeviceSignInTests {
+@Suite(.tellsItsSeed) struct DeviceSignInTests {
   /// A device sign-in that was begun.
   struct Begun: Sendable {
     let world: SimulatedWorld
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test func thePersonAgreesAndTheAgentComesToKnow() throws {
-    for seed in 1...20 as ClosedRange<UInt64> {
+    for seed in Seeds.asked(60) {
       try scenario(seed: seed) { world in
         let begun = try await Begun(world, #","alias":"work""#)
         await world.clock.sleep(for: .seconds(Int64(seed) * 7))
@@ -138,7 +138,7 @@ import Testing
 
   /// The process ends while it asks: the next one knows of nothing.
   @Test func aKillWhileItAsksLeavesNothing() throws {
-    for seed in 1...30 as ClosedRange<UInt64> {
+    for seed in Seeds.asked(100) {
       try scenario(seed: seed) { world in
         let provider = try await world.provider("idp")
         _ = try await Begun(world, provider: provider)  // the provider has been looked at
@@ -165,7 +165,7 @@ import Testing
 
   /// The tokens are on their way when the person gives up: they come to nobody, and do not live on.
   @Test func aCancellationWhileTheTokensComeRevokesThem() throws {
-    for seed in 1...30 as ClosedRange<UInt64> {
+    for seed in Seeds.asked(100) {
       try scenario(seed: seed) { world in
         let begun = try await Begun(world)
         try begun.approve()
@@ -207,7 +207,7 @@ import Testing
 
   /// Each has a code of its own, and each ends by itself.
   @Test func twoForOneAccountAreToldApart() throws {
-    for seed in 1...10 as ClosedRange<UInt64> {
+    for seed in Seeds.asked(30) {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
         let first = try await Begun(world, #","account":"\#(scene.account)""#, provider: scene.provider)
@@ -243,7 +243,7 @@ import Testing
 
   /// All flows share the places, however many come at once.
   @Test func sixteenAtATime() throws {
-    for seed in 1...10 as ClosedRange<UInt64> {
+    for seed in Seeds.asked(30) {
       try scenario(seed: seed) { world in
         _ = try await world.provider("idp")
         let client = try world.client()

@@ -6,8 +6,8 @@ import StorageFaults
 import Testing
 
 /// What comes to a locked agent is on the disk, and nothing of it in memory: the process may die before anybody unlocks.
-@Suite struct DropTests {
-  static let seeds: ClosedRange<UInt64> = 1...20
+@Suite(.tellsItsSeed) struct DropTests {
+  static let seeds = Seeds.asked(60)
   static let drops = PartitionID(bytes: Array("lanyard drops 01".utf8))!
   static let drop = RecordKind(rawValue: 28)
 
@@ -220,7 +220,7 @@ import Testing
 }
 
 /// Somebody who can write into the store's file.
-@Suite struct ForgedDropTests {
+@Suite(.tellsItsSeed) struct ForgedDropTests {
   private static func scene(_ world: SimulatedWorld) async throws -> (Scene, [SealedRecord]) {
     let scene = try await Scene.signedIn(world)
     await scene.expireUnused()

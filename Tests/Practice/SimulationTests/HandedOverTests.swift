@@ -6,7 +6,7 @@ import StorageFaults
 import Testing
 
 /// What people bring by hand: the address of a browser that is elsewhere, and refresh tokens of other programs.
-@Suite struct HandedOverTests {
+@Suite(.tellsItsSeed) struct HandedOverTests {
   private func complete(_ client: SimulatedClient, _ id: String?, _ text: String) async -> SimulatedAnswer {
     await client.call("signIn.complete", #"{"signIn":"\#(id ?? "")","redirectUrl":"\#(text)"}"#)
   }
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test func byHandTheListenerGoesToo() throws {
-    for seed in 1...20 as ClosedRange<UInt64> {
+    for seed in Seeds.asked(60) {
       try scenario(seed: seed) { world in
         let provider = try await world.provider("idp")
         let client = try world.client()

@@ -1,19 +1,16 @@
 import AgentModel
 import AgentSimulation
-import Foundation
 import PracticeProvider
 import StorageFaults
 import Testing
 
 /// Locks at any moment, amid refreshes, sign-outs, unlockings and deaths. The network loses nothing here, so that
 /// whatever is lost was lost by us: no account may ever have to be signed in again.
-@Suite struct LockChaosTests {
+@Suite(.tellsItsSeed) struct LockChaosTests {
   static let users = ["alice", "bob"]
 
-  @Test(arguments: ChaosTests.seeds) func noLockLosesOrRevivesAToken(seeds: ClosedRange<UInt64>) throws {
-    for seed in seeds {
-      try scenario(seed: seed) { world in try await History(world: world, seed: seed).run() }
-    }
+  @Test func noLockLosesOrRevivesAToken() async throws {
+    try await everySeed { world, _ in try await History(world: world, seed: world.seed).run() }
   }
 
   final class History: Sendable {

@@ -4,8 +4,8 @@ import PracticeProvider
 import Testing
 
 /// A vault that is locked while a provider answers: what was spent must not be lost with the keys.
-@Suite struct LockTests {
-  static let seeds: ClosedRange<UInt64> = 1...30
+@Suite(.tellsItsSeed) struct LockTests {
+  static let seeds = Seeds.asked(100)
 
   private static func call(_ world: SimulatedWorld, _ method: String) async throws {
     let client = try world.client()
@@ -118,7 +118,7 @@ import Testing
   /// Locking and unlocking at any moment of a refresh.
   @Test(arguments: [RefreshTokenRotation.strict, .grace(seconds: 120), .none])
   func noMomentOfLockingLosesTheToken(rotation: RefreshTokenRotation) throws {
-    for seed in 1...80 as ClosedRange<UInt64> {
+    for seed in Seeds.asked(250) {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world, rotation: rotation)
         await scene.expireUnused()
@@ -144,9 +144,9 @@ import Testing
 }
 
 /// The rarest of meetings: a sign-in overtakes an exchange, and its late answer comes to a locked agent.
-@Suite struct OvertakenAnswerTests {
+@Suite(.tellsItsSeed) struct OvertakenAnswerTests {
   @Test func itIsRevokedAndTheNewGrantGoesOn() throws {
-    for seed in 1...100 as ClosedRange<UInt64> {
+    for seed in Seeds.asked(300) {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
         let gate = Gate()
@@ -173,7 +173,7 @@ import Testing
 }
 
 /// Whoever waits for something else than a token when the lock comes.
-@Suite struct WaitingAtTheLockTests {
+@Suite(.tellsItsSeed) struct WaitingAtTheLockTests {
   @Test func whoWaitsForASnapshotIsTold() throws {
     try scenario { world in
       let more = #","refresh":{"reuse":"strict"},"authorization":{"entitlementsUrl":"https://idp.test/entitlements"}"#

@@ -5,7 +5,7 @@ import PracticeProvider
 import Testing
 
 /// Signing in, again and under a name, and everything that a browser can bring back.
-@Suite struct SignInTests {
+@Suite(.tellsItsSeed) struct SignInTests {
   @Test func theSamePersonSignsInAgainUnderTheSameName() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
@@ -114,7 +114,7 @@ import Testing
 
   /// The first answer of the browser decides; a cancellation that comes during the redeeming leaves no account.
   @Test func aCancellationDuringTheRedeemingLeavesNothing() throws {
-    for seed in 1...30 as ClosedRange<UInt64> {
+    for seed in Seeds.asked(100) {
       try scenario(seed: seed) { world in
         let provider = try await world.provider("idp")
         let client = try world.client()

@@ -6,7 +6,7 @@ import StorageFaults
 import Testing
 
 /// Signing out, and what becomes of the token (docs/sign-out.md, Modes).
-@Suite struct SignOutTests {
+@Suite(.tellsItsSeed) struct SignOutTests {
   static let modes = ["soft", "hard", "offline"]
 
   private static func signOut(_ scene: Scene, _ mode: String) async throws -> SimulatedAnswer {
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test(arguments: modes) func aLateAnswerOfARefreshGoesToTheOutbox(mode: String) throws {
-    for seed in 1...30 as ClosedRange<UInt64> {
+    for seed in Seeds.asked(100) {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
         await scene.expireUnused()
@@ -117,7 +117,7 @@ import Testing
   @Test(arguments: [RevocationReach.token, .family, .grant]) func aNewLoginOutlivesTheOldOnesRevocation(
     reach: RevocationReach
   ) throws {
-    for seed in 1...20 as ClosedRange<UInt64> {
+    for seed in Seeds.asked(60) {
       try scenario(seed: seed) { world in
         var options = Scene.options
         options.revocationReach = reach
@@ -147,7 +147,7 @@ import Testing
 
   /// A revocation that ends whole grants is on its way when the same person comes back: the new grant comes after it.
   @Test func aNewLoginWaitsForTheRevocationThatIsOnItsWay() throws {
-    for seed in 1...20 as ClosedRange<UInt64> {
+    for seed in Seeds.asked(60) {
       try scenario(seed: seed) { world in
         var options = Scene.options
         options.revocationReach = .grant

@@ -6,7 +6,7 @@ import StorageFaults
 import Testing
 
 /// What a kill, a full disk and callers at once make of a PIN: never one guess more.
-@Suite struct StepUpTests {
+@Suite(.tellsItsSeed) struct StepUpTests {
   static let dataLocked = 2008, failed = 4003, throttled = 4004, storeUnavailable = 5001
 
   private static func call(_ scene: Scene, _ method: String, _ more: String = "") async throws -> SimulatedAnswer {
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test func guessesAtOnceShareNoCount() throws {
-    for seed in 1...6 as ClosedRange<UInt64> {
+    for seed in Seeds.asked(20) {
       try scenario(seed: seed) { world in
         let scene = try await Self.withPIN(world)
         let answers = try await withThrowingTaskGroup(of: SimulatedAnswer.self) { group in
@@ -84,7 +84,7 @@ import Testing
   /// A sign-out or a lock while a PIN is judged: no step-up is left behind.
   @Test(arguments: ["account.signOut", "agent.lock"]) func whatEndsAStepUpEndsTheOneThatIsComing(method: String) throws
   {
-    for seed in 1...12 as ClosedRange<UInt64> {
+    for seed in Seeds.asked(40) {
       try scenario(seed: seed) { world in
         let scene = try await Self.withPIN(world)
         async let verified = Self.verify(scene, "2468")

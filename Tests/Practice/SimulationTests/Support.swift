@@ -111,12 +111,3 @@ extension SimulatedAnswer {
   /// `scopes` of the result.
   var scopes: Set<String> { Set(json["result", "scopes"]?.arrayValue?.compactMap(\.stringValue) ?? []) }
 }
-
-/// Runs a scenario in a world of its own, and says the seed if it fails.
-func scenario(
-  seed: UInt64 = 1, _ body: @escaping @Sendable (SimulatedWorld) async throws -> Void
-) throws {
-  let world = SimulatedWorld(seed: seed)
-  try world.run(body)
-  #expect(world.executor.strayEnqueues == 0, "seed \(seed): a task left the executor")
-}
