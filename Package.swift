@@ -11,9 +11,18 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// Modules are optimised in a debug build too: most of the test run is simulation, which is seven times faster for it.
+/// Programs and tests are not, since that would double the build. Nothing is checked less: preconditions and overflow
+/// traps stay, and no code uses `assert`. (In `-c release`, `-enable-testing` crashes the optimiser of Swift 6.3.1.)
+/// `LANYARD_UNOPTIMIZED=1 swift build` builds for a debugger.
+let isOptimized = Context.environment["LANYARD_UNOPTIMIZED"] == nil
+let optimized: [SwiftSetting] = isOptimized ? [.unsafeFlags(["-O"], .when(configuration: .debug))] : []
+let optimizedC: [CSetting] = isOptimized ? [.unsafeFlags(["-O2"], .when(configuration: .debug))] : []
+
 /// A target under the house rules. Its folder is `Sources/RING/NAME`.
 func module(_ name: String, in ring: String, _ dependencies: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: dependencies, path: "Sources/\(ring)/\(name)", swiftSettings: strict)
+  .target(
+    name: name, dependencies: dependencies, path: "Sources/\(ring)/\(name)", swiftSettings: strict + optimized)
 }
 
 /// A program of `Sources/Programs`.
@@ -36,7 +45,7 @@ func system(_ name: String, pkgConfig: String, apt: String) -> Target {
 
 /// C of our own: shims over what Swift does not reach.
 func shim(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: dependencies, path: "Sources/Foreign/\(name)")
+  .target(name: name, dependencies: dependencies, path: "Sources/Foreign/\(name)", cSettings: optimizedC)
 }
 
 /// Values and pure decisions: no async, no I/O.
