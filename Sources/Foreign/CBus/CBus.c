@@ -1,11 +1,11 @@
 #include "CBus.h"
+#include "SDBus.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
-#include <systemd/sd-bus.h>
 #include <time.h>
 
 #define FUNCTIONS(X)                                                                                          \
