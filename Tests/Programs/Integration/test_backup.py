@@ -388,7 +388,7 @@ class Cut(Deaths):
     def test_killed_at_any_write(self):
         calls = self.calls()
         self.tell(f"{len(calls)} writes of a backup")
-        for point in self.some(kills(calls), 16):
+        for point in self.some(kills(calls), 8):
             with self.subTest(point=point, seed=self.seed):
                 scene, client = self.scene_with_alice()
                 scene.arm(point)
@@ -435,7 +435,7 @@ class Cut(Deaths):
         calls = scene.counted()
         scene.kill()
         self.tell(f"{len(calls)} writes of a restore")
-        for point in self.some(kills(calls), 12):
+        for point in self.some(kills(calls), 6):
             with self.subTest(point=point, seed=self.seed):
                 scene, client = empty()
                 scene.arm(point)
@@ -463,7 +463,7 @@ class Cut(Deaths):
     def test_failing_from_any_write_on(self):
         calls = self.calls()
         points = [Point(number, how) for number in range(1, len(calls) + 1) for how in ("ENOSPC", "EIO")]
-        for point in self.some(points, 16):
+        for point in self.some(points, 8):
             with self.subTest(point=point, seed=self.seed):
                 scene, client = self.scene_with_alice()
                 scene.arm(point)

@@ -27,7 +27,7 @@ REASONS = {
     "map": ("EIO", "EACCES"),
 }
 WRITING = ("EIO", "ENOSPC", "EROFS")
-SAMPLE = 40
+SAMPLE = 24
 
 
 def failures(calls: List[str]) -> List[Point]:
