@@ -6,7 +6,7 @@ internal import SQLiteStore
 internal import SystemAdapters
 internal import UnixTransport
 
-/// `--check`: what a start would find, told and left as it is.
+/// `--check`: examines the store without changing it.
 extension LanyardAgent {
   static func check(_ options: Options) -> Never {
     let path = options.stateDirectory + "/lanyard.sqlite"
@@ -22,7 +22,7 @@ extension LanyardAgent {
     tell(found)
   }
 
-  /// On a copy: opening a vault writes, if only what time it is.
+  /// Checks a copy of the store, because opening a vault writes at least the time.
   private static func check(
     _ options: Options, _ state: PrivateDirectory, _ files: StoreBackups
   ) -> (line: [UInt8], isOpen: Bool) {
@@ -41,7 +41,7 @@ extension LanyardAgent {
   ) -> (line: [UInt8], isOpen: Bool) {
     let pool = WorkerPool()
     let keys = keySources(options, state)
-    // What a start by whoever knows this store would name.
+    // Prefer the protection of the options; else use one that the store has a key slot for.
     let protections = ((try? copy.keySlots()) ?? []).map(\.protection)
     let protection =
       protections.contains(options.protection)
@@ -67,7 +67,7 @@ extension LanyardAgent {
   }
 }
 
-/// Tells how far the store had come, and hears nothing: what a look writes into its copy is not the store's history.
+/// Reads the rollback anchors and never advances them: the check writes to a copy of the store only.
 private struct Witness: RollbackAnchor {
   let anchors: Anchors
 

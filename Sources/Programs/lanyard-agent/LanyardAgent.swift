@@ -12,12 +12,12 @@ internal import SystemAdapters
 internal import TokenSignatures
 internal import UnixTransport
 
-/// Wiring only: reads the options, opens what is outside, hands it to the agent, and serves.
+/// Wires the agent: reads the options, creates the adapters, opens the vault and serves.
 @main
 struct LanyardAgent {
   static let version = "1.0.0"
 
-  /// sysexits(3); docs/protocol.md, Programs.
+  /// Exit codes of sysexits(3) (docs/protocol.md, Programs).
   enum Exit: Int32 {
     case done = 0, usage = 64, cannotCreate = 73, storeFailed = 74, alreadyRunning = 75, vaultClosed = 76
   }
@@ -40,9 +40,9 @@ struct LanyardAgent {
     } catch {
       end(
         .vaultClosed,
-        says: "lanyard-agent: this process can't be kept from being dumped or traced; it holds no secrets then.\n")
+        says: "lanyard-agent: this process can't be protected from core dumps and tracers, so it does not start.\n")
     }
-    // Before any thread: they inherit the mask.
+    // Before the first thread: threads inherit the signal mask.
     let signals = lanyard_signalfd()
     if options.checksOnly { check(options) }
     serve(options, signals: signals)
@@ -64,7 +64,7 @@ struct LanyardAgent {
     let environment = environment(options, state, clock, pool, log)
     let keys = keySources(options, state)
     let transport = TransportHandle()
-    // One of an agent that was killed opens nothing.
+    // The owner grant of an agent that was killed is no longer valid.
     let ownerGrant = OwnerGrantFile(stateDirectory: state.path)
     ownerGrant.remove()
     let ownerSecret = options.strictGrants ? GrantSecret.make(environment.entropy) : nil
@@ -82,13 +82,24 @@ struct LanyardAgent {
     }
     let server = LineServer(host: agent, clock: clock, names: ProcessNames())
     transport.server = server
+    run(agent, server, options, signals: signals, clock, pool, log)
+    ownerGrant.remove()
+    withExtendedLifetime(lock) {}
+    exit(Exit.done.rawValue)
+  }
+
+  /// Runs the agent and its server until both end.
+  private static func run(
+    _ agent: AgentServer, _ server: LineServer, _ options: Options, signals: Int32, _ clock: SystemClock,
+    _ pool: WorkerPool, _ log: StandardErrorLog
+  ) {
     let life = Semaphore()
     Task.detached(executorPreference: pool) {
       await agent.run()
       life.signal()
     }
     Task.detached(executorPreference: pool) {
-      // Once, when what the start needed is not needed any more.
+      // Once, after the start has freed its memory.
       await clock.sleep(until: clock.boot() + .seconds(3))
       lanyard_give_back_pages()
     }
@@ -103,15 +114,12 @@ struct LanyardAgent {
       server.run(listener: listener.descriptor, signals: signals) { _ in agent.shutDown() }
       if let bound = listener.bound { unlink(bound) }
     }
-    // Exchanges in flight end first: their answers must not be lost. A provider that hangs is not waited for longer
-    // than this; what was sent is in the journal.
+    // Wait for exchanges in flight, so that no answer is lost. A provider that hangs does not delay the end further:
+    // the journal holds what was sent.
     _ = life.wait(seconds: 35)
-    ownerGrant.remove()
-    withExtendedLifetime(lock) {}
-    exit(Exit.done.rawValue)
   }
 
-  /// Nobody listens to logind for nothing.
+  /// Kernel signals, and those of logind if a locking rule needs them.
   private static func machineSignals(_ options: Options, _ log: any AgentLog) -> any SystemSignals {
     let kernel = KernelSignals(log: log)
     guard options.locking.onSleep || options.locking.onScreenLock else { return kernel }
@@ -131,7 +139,7 @@ struct LanyardAgent {
       log: log)
   }
 
-  /// What may open the vault without a person.
+  /// The keys that open the vault without a person.
   static func keySources(_ options: Options, _ state: PrivateDirectory) -> [any KeySource] {
     [
       KeyFile(path: state.path + "/key"), SecretService(bus: .session, nameFile: state.path + "/keyring-item"),
@@ -141,7 +149,7 @@ struct LanyardAgent {
 
   static func anchors(_ options: Options, _ pool: WorkerPool) -> Anchors {
     let file = options.anchorDirectory.map { AnchorFile(directory: $0) }
-    // Where the keyring of the session holds the key, it holds how far the store has come, too.
+    // If the session keyring holds the key, it also holds a rollback anchor.
     let keyring = AsyncRollbackAnchor(SecretServiceAnchor(bus: .session)) { work in
       Task.detached(executorPreference: pool) { work() }
     }

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Secrets
 
-/// A passphrase in a file that only its owner can read; one newline at its end does not belong to it.
+/// Reads a passphrase from a file that only its owner can read. Drops one newline at its end.
 enum PassphraseFile {
   private static let maximumBytes = 4096
 
@@ -10,7 +10,7 @@ enum PassphraseFile {
     guard fd >= 0 else { return nil }
     defer { close(fd) }
     var status = stat()
-    // A pipe or a descriptor of the caller's has no mode to speak of; a file has.
+    // The mode of a pipe or of an inherited descriptor says nothing.
     guard fstat(fd, &status) == 0, status.st_mode & S_IFMT != S_IFREG || status.st_mode & 0o077 == 0 else { return nil }
     let bytes = SecretBytes(capacity: maximumBytes) { target in
       var count = 0

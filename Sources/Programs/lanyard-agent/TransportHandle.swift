@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import UnixTransport
 
-/// A value that one thread leaves for another.
+/// A value that one thread sets and another reads.
 final class Box<Value: Sendable>: Sendable {
   private let content = Mutex<Value?>(nil)
   var value: Value? {
@@ -10,7 +10,7 @@ final class Box<Value: Sendable>: Sendable {
   }
 }
 
-/// The agent is made before its transport, and ends it.
+/// Lets the agent stop the server, which is created after the agent.
 final class TransportHandle: Sendable {
   private let box = Box<LineServer>()
   var server: LineServer? {
