@@ -1,6 +1,6 @@
 import Foundation
 
-/// Lines to the person. Unbuffered, so that a program that waits for the first line gets it at once.
+/// Prints lines without a buffer, so that a program that waits for the first line gets it at once.
 enum Terminal {
   static func print(_ line: String) { try? FileHandle.standardOutput.write(contentsOf: Data((line + "\n").utf8)) }
 

@@ -19,19 +19,19 @@ enum Usage {
   static let exitStatus: Int32 = 64
 
   static let text = """
-    lanyard-demo: try Lanyard without an account anywhere
+    lanyard-demo: try Lanyard without an account
 
     Usage: lanyard-demo [run [--by-hand] [--keep]]
            lanyard-demo provider [OPTIONS]
 
     Commands:
-      run        sign two people in, refresh, crash, sign out, and say what happens (what is done without a command)
-        --by-hand  sign in yourself, in your browser, instead of letting the demo do it
-        --keep     leave the temporary directory behind, to look at
-      provider   run the practice provider: an OpenID provider on this machine
-                 (lanyard-demo provider --help tells more)
+      run          sign in, refresh, crash, sign out, with explanations (default)
+        --by-hand  sign in yourself, in your browser
+        --keep     keep the temporary directory
+      provider     run the practice provider: an OpenID provider on this machine
+                   (see lanyard-demo provider --help)
 
-    The demo touches no account, agent or file of yours: everything happens in a temporary directory, and ends with it.
-    It ends with 0 if everything was as it tells, else with 1.
+    The demo uses a temporary directory and touches no account, agent or file of
+    yours. Exit code 0 if every step worked as described, else 1.
     """
 }

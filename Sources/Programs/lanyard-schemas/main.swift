@@ -1,9 +1,9 @@
 import Foundation
 import SchemaKit
 
-// `lanyard-schemas generate | check | freeze [DIRECTORY]`: writes what is made from Schemas/, or says what drifted.
+// `lanyard-schemas generate | check | freeze [DIRECTORY]`: generates code and documents from Schemas/, or checks them.
 
-/// Tells on stderr and ends.
+/// Prints a message to stderr and exits.
 func stop(_ text: String, code: Int32) -> Never {
   FileHandle.standardError.write(Data((text + "\n").utf8))
   exit(code)
@@ -15,15 +15,15 @@ guard let command = arguments.first, arguments.count <= 2 else { stop(usage, cod
 let top = URL(filePath: arguments.dropFirst().first ?? FileManager.default.currentDirectoryPath)
 
 do {
-  let workshop = try ContractRepository(top: top)
+  let repository = try ContractRepository(top: top)
   switch command {
   case "generate":
-    for path in try workshop.generate() { print("wrote \(path)") }
+    for path in try repository.generate() { print("wrote \(path)") }
   case "check":
-    let problems = workshop.drift() + (try workshop.incompatibilities())
+    let problems = repository.drift() + (try repository.incompatibilities())
     guard problems.isEmpty else { stop(problems.joined(separator: "\n"), code: 1) }
   case "freeze":
-    print("froze \(try workshop.freeze())")
+    print("froze \(try repository.freeze())")
   default: stop(usage, code: 64)
   }
 } catch {

@@ -48,7 +48,7 @@ class Demo(AgentFixture):
         demo = self.start()
         told, complained = demo.communicate(timeout=SECONDS)
         self.assertEqual((demo.returncode, complained), (0, ""), told)
-        self.assertIn("Everything was as told", told)
+        self.assertIn("Everything worked as described", told)
         self.assertNotRegex(told, r"[A-Za-z0-9._-]{80,}")
         self.assertNotIn("\x1b", told)
         self.assertNothingLeft()

@@ -13,58 +13,67 @@ struct ProviderArguments {
   var wantsHelp = false
 
   static let help = """
-    lanyard-demo provider: an OpenID provider on this machine that behaves like a real one,
-    and misbehaves when it is told to
+    lanyard-demo provider: an OpenID provider for practice, which fails on request
 
     Usage: lanyard-demo provider [OPTIONS]
 
-    The first line of standard output is the issuer. It runs until SIGTERM or SIGINT (Ctrl-C).
-    It listens on 127.0.0.1 only and forgets everything when it ends.
+    Prints the issuer on its first line and runs until SIGTERM or SIGINT (Ctrl-C).
+    Listens on 127.0.0.1 only and keeps nothing when it ends.
 
     Options:
-      --port N                     listen on this port (default: any free one)
-      --path PATH                  the issuer's path, as /realms/acme (default: none)
-      --users FILE                 people and clients from a JSON file instead of the built-in ones:
-                                   {"users": [{"name": "dora", "tenant": "initech", "password": "…",
-                                               "roles": ["technician"]}],
-                                    "clients": [{"client_id": "my-app",
-                                                 "redirect_uris": ["http://127.0.0.1/callback"]}]}
-      --rotation MODE              none, grace (30 s) or strict: what happens to a used refresh token
-                                   (default: strict; its second use ends the whole sign-in)
-      --access-token-lifetime S    seconds (default: 300)
-      --refresh-token-lifetime S   seconds since its last rotation (default: no end)
-      --algorithm NAME             RS256, RS512, ES256 or EdDSA (default: RS256)
-      --opaque                     access tokens are random instead of JWTs
-      --metadata-only-in-rfc8414   revocation, introspection and device endpoints are told only there
-      --pushed-authorization MODE  off, offered or required (RFC 9126; default: off)
-      --registration MODE          off, open or closed: clients register themselves (default: off)
-      --auto-approve USER          sign this person in without a page, for programs without a screen;
-                                   login_hint names another
-      --help                       this text
+      --port N                    listen on this port (default: any free port)
+      --path PATH                 the issuer's path: /realms/acme (default: none)
+      --users FILE                people and clients from a JSON file (see below)
+      --rotation MODE             how a used refresh token is treated: none,
+                                  grace (30 s) or strict (default: strict, where
+                                  its second use ends the whole sign-in)
+      --access-token-lifetime S   seconds (default: 300)
+      --refresh-token-lifetime S  seconds since its last rotation (default: no
+                                  limit)
+      --algorithm NAME            RS256, RS512, ES256 or EdDSA (default: RS256)
+      --opaque                    access tokens are random strings, not JWTs
+      --metadata-only-in-rfc8414  announce the revocation, introspection and
+                                  device endpoints in RFC 8414 metadata only
+      --pushed-authorization M    off, offered or required (RFC 9126; default: off)
+      --registration MODE         off, open or closed: dynamic client registration
+                                  (default: off)
+      --auto-approve USER         sign this person in without a page, for programs
+                                  without a screen; login_hint selects another
+      --help                      print this text
 
-    Built in: alice@acme, bob@globex, carol@acme, alice@globex; each password is the name.
-    Clients:  lanyard-demo (public), confidential (secret: practice-secret), those of --users (with
-              "client_secret", or "public_key" as PEM for private_key_jwt);
-              redirects to http://127.0.0.1:ANY/callback and the like.
+    People:   alice@acme, bob@globex, carol@acme, alice@globex; a password is the
+              name.
+    Clients:  lanyard-demo (public), confidential (secret: practice-secret). Both
+              redirect to http://127.0.0.1:ANY/callback and the like.
+    --users:  {"users": [{"name": "dora", "tenant": "initech", "password": "…",
+                          "roles": ["technician"]}],
+               "clients": [{"client_id": "my-app",
+                            "redirect_uris": ["http://127.0.0.1/callback"]}]}
+              A client may have a "client_secret", or a "public_key" as PEM for
+              private_key_jwt.
 
-    Scripts (POST wants Content-Type: application/json):
-      POST   ISSUER/practice/faults    {"path":"/token","effect":"dropAfterProcessing","count":1}
-                                       {"path":"/token","effect":"answer","status":503,
-                                        "headers":{"Retry-After":"2"},"delayMilliseconds":500}
-             effects: answer, answerAfterProcessing, dropBeforeProcessing, dropAfterProcessing,
-                      hangBeforeProcessing, hangAfterProcessing, endlessBody, hugeBody, truncatedBody,
+    For scripts (POST needs Content-Type: application/json):
+      POST   ISSUER/practice/faults    {"path":"/token","count":1,
+                                        "effect":"dropAfterProcessing"}
+                                       {"path":"/token","effect":"answer",
+                                        "status":503,"delayMilliseconds":500,
+                                        "headers":{"Retry-After":"2"}}
+             effects: answer, answerAfterProcessing, dropBeforeProcessing,
+                      dropAfterProcessing, hangBeforeProcessing,
+                      hangAfterProcessing, endlessBody, hugeBody, truncatedBody,
                       notJSON, none, changeAnswer, changeIDToken
       DELETE ISSUER/practice/faults
-      POST   ISSUER/practice/options   {"rotation":"grace","accessTokenLifetimeSeconds":30}
+      POST   ISSUER/practice/options   {"rotation":"grace",
+                                        "accessTokenLifetimeSeconds":30}
       POST   ISSUER/practice/users     {"user":"alice","disabled":true}
       POST   ISSUER/practice/keys      {"algorithm":"ES256","keepOld":false}
       POST   ISSUER/practice/revoke    {"user":"alice"}
-      POST   ISSUER/practice/sign-in   {"user":"alice","client_id":"lanyard-demo"},
+      POST   ISSUER/practice/sign-in   {"user":"alice","client_id":"lanyard-demo"}
                                        or {"everybody":true}
       POST   ISSUER/practice/device    {"user_code":"XXXX-XXXX","user":"alice"}
       POST   ISSUER/practice/reset
-      GET    ISSUER/practice/requests  what was asked and answered; never a token
-      GET    ISSUER/practice/grants    who is signed in to what
+      GET    ISSUER/practice/requests  requests and answers, without tokens
+      GET    ISSUER/practice/grants    the sign-ins: person and client
     """
 
   init(_ arguments: [String]) throws {
@@ -77,7 +86,7 @@ struct ProviderArguments {
     if let name = options.autoApprove,
       !options.users.contains(where: { $0.name == name || "\($0.name)@\($0.tenant)" == name })
     {
-      throw Problem(description: "--auto-approve: nobody is called \(name)")
+      throw Problem(description: "--auto-approve: there is no person \(name)")
     }
   }
 
@@ -108,7 +117,7 @@ struct ProviderArguments {
     _ parse: (String) -> Value?
   ) throws -> Value {
     guard let text = rest.popFirst() else { throw Problem(description: "\(name) needs a value") }
-    guard let value = parse(text) else { throw Problem(description: "\(name): \(text) is not possible") }
+    guard let value = parse(text) else { throw Problem(description: "\(name): \(text) is not a valid value") }
     return value
   }
 
@@ -126,7 +135,7 @@ struct ProviderArguments {
     do {
       try PracticeFile(data: data).apply(to: &options)
     } catch {
-      throw Problem(description: "--users: \(path) is not such a file: \(error)")
+      throw Problem(description: "--users: \(path) does not hold people and clients: \(error)")
     }
   }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import PracticeProvider
 
-/// `lanyard-demo provider`: the practice provider by itself, until it is told to end.
+/// `lanyard-demo provider`: runs the practice provider until SIGTERM or SIGINT.
 enum ProviderCommand {
   static func run(_ arguments: [String]) -> Int32 {
     let wanted: ProviderArguments
@@ -20,7 +20,7 @@ enum ProviderCommand {
   }
 
   private static func serve(_ wanted: ProviderArguments) -> Int32 {
-    // Blocked before the first thread begins, so that no thread but this one ever takes them.
+    // Block the signals before the first thread starts, so that only this thread receives them.
     var endings = sigset_t()
     sigemptyset(&endings)
     sigaddset(&endings, SIGTERM)
@@ -47,9 +47,10 @@ enum ProviderCommand {
   private static func introduction(_ server: PracticeServer, _ options: PracticeOptions) -> [String] {
     let people = options.users.map { "\($0.name)@\($0.tenant)" }.joined(separator: ", ")
     let clients = options.clients.map(\.id).joined(separator: ", ")
-    let asked = options.autoApprove.map { "nobody is asked: \($0) signs in" } ?? "passwords are the names, unless told"
+    let asked =
+      options.autoApprove.map { "without a page: \($0) signs in" } ?? "a password is the name, unless --users sets it"
     return [
-      "practice provider, for this machine only; Ctrl-C ends it", "people:  \(people) (\(asked))",
+      "practice provider on this machine; Ctrl-C ends it", "people:  \(people) (\(asked))",
       "clients: \(clients)",
     ]
   }

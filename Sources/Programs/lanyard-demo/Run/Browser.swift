@@ -1,6 +1,6 @@
 import Foundation
 
-/// A browser just good enough for a sign-in on this machine: pages by HTTP/1.1, a form, redirects.
+/// A minimal browser for a sign-in on this machine: HTTP/1.1, one form, redirects.
 struct Browser {
   struct Page {
     let status: Int
@@ -8,8 +8,8 @@ struct Browser {
     let body: String
   }
 
-  /// Opens the provider's page, signs in there with name and password, and goes where the provider sends one: back to
-  /// the agent. Returns the title of the last page.
+  /// Opens the provider's page, signs in with name and password, and follows the redirect to the agent. Returns the
+  /// title of the agent's page.
   func signIn(at address: String, name: String, password: String) throws -> String {
     let form = try get(address)
     guard let interaction = form.body.firstMatch(of: #/name="interaction" value="([^"]+)"/#) else {
@@ -58,7 +58,7 @@ struct Browser {
         connect(connection, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
-    guard connected == 0 else { throw NotAsTold("nobody answers at port \(port)") }
+    guard connected == 0 else { throw NotAsTold("no server answers at port \(port)") }
     try handle.write(contentsOf: request)
     return try handle.readToEnd() ?? Data()
   }

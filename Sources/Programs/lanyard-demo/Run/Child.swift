@@ -1,16 +1,16 @@
 import Foundation
 
-/// A program that runs, with its output collected or read line by line.
+/// A running program, with its output.
 ///
-/// By posix_spawn(3) and not by Foundation's `Process`, because the demo's threads block the ending signals and the
-/// programs must not inherit that.
+/// Uses posix_spawn(3) instead of Foundation's `Process`: the demo blocks signals that its programs must not inherit as
+/// blocked.
 final class Child {
   struct Ended {
     let status: Int32
     let output: String
     let errors: String
 
-    /// Both, as a person would see them.
+    /// Output and errors, as on a terminal.
     var text: String { output + errors }
   }
 
@@ -18,7 +18,7 @@ final class Child {
   private let output: FileHandle
   private let errors: FileHandle
 
-  /// - Parameter words: a program, by path or by its name in the environment's `PATH`, and its arguments.
+  /// - Parameter words: a program (a path, or a name in the environment's `PATH`) and its arguments.
   init(_ words: [String], environment: [String: String]) throws {
     let (outputs, failures) = (Pipe(), Pipe())
     output = outputs.fileHandleForReading
@@ -60,7 +60,7 @@ final class Child {
     return path.split(separator: ":").map { "\($0)/\(program)" }.first { access($0, X_OK) == 0 } ?? program
   }
 
-  /// Waits for its end.
+  /// Waits until the program ends.
   func end() -> Ended {
     let errors = errors
     let collected = Collected()
@@ -70,14 +70,15 @@ final class Child {
     let complaints = collected.wait()
     var status: Int32 = 0
     while waitpid(pid, &status, 0) < 0, errno == EINTR {}
-    // wait(2): the exit code is the second byte; a signal is the first, and is told as a shell does.
+    // wait(2): the exit code is the second byte, a signal the first. A signal counts as 128 plus its number, as in a
+    // shell.
     let code = status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F)
     return Ended(
       status: code, output: String(decoding: output, as: UTF8.self), errors: String(decoding: complaints, as: UTF8.self)
     )
   }
 
-  /// What it writes to stderr until `wanted` is found there.
+  /// Reads stderr until `wanted` finds a value in it.
   func errors<Found>(until wanted: (String) -> Found?) throws -> Found {
     var text = ""
     while true {
@@ -89,10 +90,10 @@ final class Child {
   }
 }
 
-/// What one thread reads while another reads something else.
+/// Data that a second thread reads.
 private final class Collected: @unchecked Sendable {
   private let done = DispatchSemaphore(value: 0)
-  // Written before the semaphore is signalled, read after.
+  // `fill` writes before it signals the semaphore, `wait` reads after that.
   private var data = Data()
 
   func fill(from handle: FileHandle) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// `lanyard-demo run`: the story, told on a stage that is always cleared.
+/// `lanyard-demo run`: runs the demo in a temporary directory and always cleans up.
 enum DemoCommand {
   static func run(_ arguments: [String]) -> Int32 {
     if arguments.contains("--help") || arguments.contains("-h") {
@@ -12,7 +12,7 @@ enum DemoCommand {
       Terminal.complain(Usage.text)
       return Usage.exitStatus
     }
-    // Before the first thread, so that all threads leave the signals to the one that waits for them.
+    // Before the first thread, so that only the waiting thread receives the signals.
     EndingSignals.block()
     let narrator = Narrator()
     let stage: Stage
@@ -24,7 +24,7 @@ enum DemoCommand {
     }
     EndingSignals.onArrival { signal in
       stage.clear()
-      Terminal.complain("\nInterrupted; the agent, the provider and \(stage.directory) are gone.")
+      Terminal.complain("\nInterrupted. The agent, the provider and \(stage.directory) are removed.")
       exit(128 + signal)
     }
     return tell(Story(stage: stage, narrator: narrator, byHand: arguments.contains("--by-hand")), stage, narrator)
@@ -36,7 +36,7 @@ enum DemoCommand {
       try story.tell()
       return 0
     } catch {
-      // Interrupted: what broke, broke because of that, and the other thread is ending this process.
+      // Interrupted: the cleanup caused this error, and the other thread ends the process.
       while stage.wasCleared { pause() }
       narrator.failure("\(error)")
       let log = stage.agentLog
@@ -46,7 +46,7 @@ enum DemoCommand {
   }
 }
 
-/// What was told is not what happened.
+/// A step of the demo did not behave as described.
 struct NotAsTold: Error, CustomStringConvertible {
   let description: String
 

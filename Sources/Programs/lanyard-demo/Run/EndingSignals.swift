@@ -1,6 +1,6 @@
 import Foundation
 
-/// The signals by which a person ends the demo.
+/// SIGINT, SIGTERM and SIGHUP: they end the demo.
 enum EndingSignals {
   private static var set: sigset_t {
     var set = sigset_t()
@@ -9,14 +9,14 @@ enum EndingSignals {
     return set
   }
 
-  /// No thread that is made after this takes them.
+  /// Blocks the signals in this thread and in all threads that start later.
   static func block() {
     var set = set
     pthread_sigmask(SIG_BLOCK, &set, nil)
     signal(SIGPIPE, SIG_IGN)
   }
 
-  /// Waits for the first one, on a thread of its own.
+  /// Waits for the first signal on a thread of its own.
   static func onArrival(_ body: @escaping @Sendable (Int32) -> Never) {
     Thread.detachNewThread {
       var (set, signal) = (set, Int32(0))

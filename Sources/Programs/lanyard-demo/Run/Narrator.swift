@@ -1,8 +1,8 @@
 import Foundation
 
-/// Tells the story: headings, words, commands and what they said. Colours only on a terminal that wants them.
+/// Prints the demo: headings, explanations, commands and their output. Uses colour only on a terminal that supports it.
 final class Narrator {
-  /// Enough to see that two tokens differ (signed ones all begin alike), too little to be one.
+  /// Enough to tell two tokens apart (JWTs begin alike), too little to use one.
   private static let shownTokenCharacters = (beginning: 12, end: 5)
   private static let width = 100
 
@@ -19,10 +19,10 @@ final class Narrator {
     Terminal.print("\n" + styled("\(step). \(text)", "1"))
   }
 
-  /// What happens, and why it matters.
+  /// An explanation.
   func say(_ text: String) { Terminal.print(wrapped(text, indentation: "   ")) }
 
-  /// The same, after something was shown.
+  /// An explanation after output.
   func next(_ text: String) {
     Terminal.print("")
     say(text)
@@ -43,13 +43,13 @@ final class Narrator {
     }
   }
 
-  /// Something that the demo looked at itself.
+  /// A result that the demo has checked.
   func checked(_ text: String) {
     Terminal.print(wrapped(text, indentation: "     ", first: "   " + styled("✓ ", "32")))
   }
 
   func failure(_ text: String) {
-    Terminal.complain("\n" + styled("✗ Not as told: ", "31") + Self.cut(text, width: .max))
+    Terminal.complain("\n" + styled("✗ Not as described: ", "31") + Self.cut(text, width: .max))
   }
 
   private func styled(_ text: String, _ code: String) -> String { hasColour ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text }
@@ -68,7 +68,7 @@ final class Narrator {
     return lines.enumerated().map { ($0 == 0 ? first ?? indentation : indentation) + $1 }.joined(separator: "\n")
   }
 
-  /// Tokens lose all but their beginning: a terminal's scrollback is no place for them.
+  /// Shortens tokens: they do not belong into a terminal's scrollback.
   private static func cut(_ text: String, width: Int = 160) -> String {
     let shown = text.replacing(#/[A-Za-z0-9._\-]{60,}/#) { match in
       match.output.prefix(shownTokenCharacters.beginning) + "…" + match.output.suffix(shownTokenCharacters.end)

@@ -1,14 +1,14 @@
 import Foundation
 
-/// Where the programs of the play are.
+/// Paths and children of the demo's programs.
 enum Programs {
-  /// Where this one is, and the others with it.
+  /// The directory of this program and the others.
   static let directory: String = {
     let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
     return URL(fileURLWithPath: own).deletingLastPathComponent().path
   }()
 
-  /// The Python client: installed beside the programs, or in the source tree above them. Nil: Python's own packages.
+  /// The Python client: installed with the programs, or in the source tree above them. Nil if neither exists.
   static let pythonClient: String? = {
     let installed = "\(directory)/../share/lanyard/python"
     var candidates = [installed]
@@ -20,7 +20,7 @@ enum Programs {
     return candidates.first { FileManager.default.fileExists(atPath: "\($0)/lanyard/__init__.py") }
   }()
 
-  /// The children of a process (proc(5): the fourth field of `stat`, counted behind the name in parentheses).
+  /// The children of a process (proc(5): the fourth field of `stat`; the second is a name in parentheses).
   static func children(of parent: pid_t) -> [pid_t] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
     return names.compactMap(pid_t.init).filter { pid in

@@ -3,16 +3,16 @@ import Foundation
 import PracticeProvider
 import Synchronization
 
-/// Where the demo plays: a temporary home, a practice provider, and whatever programs were started. Cleared always.
+/// The demo's environment: a temporary home, a practice provider, and the programs that the demo starts.
 final class Stage: Sendable {
   let directory: String
   let environment: [String: String]
   let server: PracticeServer
   private let keepsDirectory: Bool
-  /// True once it is cleared; held while a program is started, so that none slips in behind the broom.
+  /// True after `clear`. Locked while a program starts, so that `clear` finds every program.
   private let isCleared = Mutex(false)
 
-  /// Variables through which the person's own agent, proxies or Python could get into the play.
+  /// Variables that would bring the person's proxies or Python settings into the demo.
   private static let strangers: Set<String> = ["http_proxy", "https_proxy", "all_proxy", "PYTHONSTARTUP", "PYTHONHOME"]
 
   init(keepsDirectory: Bool) throws {
@@ -27,11 +27,11 @@ final class Stage: Sendable {
     guard FileManager.default.changeCurrentDirectoryPath("\(directory)/home/work") else {
       throw NotAsTold("\(directory) can't be entered")
     }
-    // An agent that a `lanyard` command started becomes our child when that command has ended.
+    // An agent becomes a child of the demo when the command that started it has ended.
     _ = lanyard_adopt_orphans()
   }
 
-  /// Used refresh tokens stay good for half a minute, as with many real providers; then their use ends the sign-in.
+  /// A used refresh token stays valid for 30 s, as at many real providers; later its use ends the sign-in.
   private static var provider: PracticeOptions {
     var options = PracticeOptions()
     options.rotation = .grace(seconds: RefreshTokenRotation.ordinaryGraceSeconds)
@@ -64,13 +64,13 @@ final class Stage: Sendable {
 
   func start(_ words: [String]) throws -> Child {
     try isCleared.withLock { cleared in
-      // The thread that clears the stage also ends this process.
+      // The thread that called `clear` also ends this process.
       guard !cleared else { throw NotAsTold("the demo is over") }
       return try Child(words, environment: environment)
     }
   }
 
-  /// Who answers at the agent's socket, as the kernel tells it.
+  /// The process that serves the agent's socket, from the kernel; nil if there is none.
   var agentPid: pid_t? {
     let connection = lanyard_connect_unix("\(directory)/run/lanyard/agent.sock")
     guard connection >= 0 else { return nil }
@@ -79,12 +79,12 @@ final class Stage: Sendable {
     return lanyard_peer_credentials(connection, &pid, &uid, &gid) == 0 ? pid : nil
   }
 
-  /// Kills the agent as a crash would, and waits until it is no more.
+  /// Kills the agent, as a crash would, and waits until it is gone.
   func killAgent() throws -> pid_t {
     guard let pid = agentPid else { throw NotAsTold("no agent runs") }
     kill(pid, SIGKILL)
     var status: Int32 = 0
-    // Adopted, or the kernel's orphan: either way it is gone when it no longer answers. Another may, by then.
+    // The agent may be a child of another process: then wait until it no longer answers. A new one may answer instead.
     while waitpid(pid, &status, 0) < 0, errno == EINTR {}
     while agentPid == pid { usleep(1_000) }
     return pid
@@ -98,12 +98,12 @@ final class Stage: Sendable {
 
   var wasCleared: Bool { isCleared.withLock { $0 } }
 
-  /// Ends everything that was started and removes everything that was made. The second call does nothing.
+  /// Kills all programs and removes the directory. A second call does nothing.
   func clear() {
     isCleared.withLock { cleared in
       guard !cleared else { return }
       cleared = true
-      // Programs first: one of them might be about to start an agent. Then whoever was adopted meanwhile.
+      // Repeat: a program may have started an agent, which becomes a child of the demo when its parent dies.
       while true {
         let children = Programs.children(of: getpid())
         if children.isEmpty { break }

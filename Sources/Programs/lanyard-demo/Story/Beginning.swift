@@ -1,15 +1,15 @@
 import Foundation
 import PracticeProvider
 
-/// From nothing to two badges on the lanyard.
+/// First steps: start the agent, sign in, switch accounts.
 extension Story {
   func startAgent() throws {
     narrator.heading("An agent, when it is needed")
     narrator.say(
       """
-      Nothing runs yet. The first command starts the agent, which makes its store: SQLite, every record sealed, the \
-      key in a file beside it. What a provider does with a used refresh token is said once, here: this one forgives \
-      a second use for 30 s.
+      Nothing runs yet. The first command starts the agent, which creates its store: SQLite, every record sealed, the \
+      key in a file beside it. The settings say how the provider treats a used refresh token: this one accepts a \
+      second use for 30 s.
       """)
     try write(
       "practice.json",
@@ -31,11 +31,11 @@ extension Story {
     narrator.heading("Signing in")
     narrator.say(
       """
-      Authorization code with PKCE, by your browser, back to a port of this machine. No password and no token passes \
-      through any program but the provider's page and the agent.
+      Authorization code with PKCE: your browser signs in and returns to a port of this machine. Only the provider's \
+      page sees the password, only the agent sees the refresh token.
       """)
     try signIn("alice", of: "acme", alias: "work")
-    narrator.next("Another person of another tenant, beside the first. His tokens live for a minute and a second only.")
+    narrator.next("A second person, of another tenant. His access tokens live for only 61 s.")
     stage.provider.configure { $0.accessTokenLifetimeSeconds = Self.shortLifetimeSeconds }
     try signIn("bob", of: "globex", alias: "home")
     shortTokenIssued = .now
@@ -54,7 +54,7 @@ extension Story {
       narrator.output("Open this page in a browser on this machine: \(address.prefix(60))…")
       let title = try Browser().signIn(at: address, name: "\(name)@\(tenant)", password: name)
       narrator.checked(
-        "The demo's browser signs in as \(name)@\(tenant), and ends at a page of the agent’s: “\(title)”.")
+        "The demo's browser signs in as \(name)@\(tenant) and ends at a page of the agent: “\(title)”.")
     }
     let ended = login.end()
     narrator.output(ended.output)
@@ -65,7 +65,7 @@ extension Story {
   func listAndSwitch() throws {
     narrator.heading("Two badges")
     narrator.say(
-      "A command speaks for the account that it names; else for the active one. `status` says which, and why.")
+      "A command uses the account that it names, else the active one. `status` shows which one, and why.")
     let list = try run("lanyard", "list").output
     for word in ["work", "acme", "home", "globex"] { try check(list.contains(word), "the list has no \(word)") }
     try run("lanyard", "switch", "work")

@@ -1,20 +1,20 @@
 import Foundation
 import PracticeProvider
 
-/// Signing out, and the end.
+/// Last steps: sign out, end the agent.
 extension Story {
   func signOut() throws {
     narrator.heading("Signing out")
     narrator.say(
-      "Hard: the keys to its data are destroyed, and the provider is told to revoke what it gave (RFC 7009).")
+      "Hard: the agent destroys the keys of the account's data and asks the provider to revoke its tokens (RFC 7009).")
     let before = stage.provider.activeRefreshTokens(user: "bob").count
     try run("lanyard", "logout", "home", "--hard")
     let after = stage.provider.activeRefreshTokens(user: "bob").count
     try check(before > 0 && after == 0, "bob has \(after) refresh tokens that live, of \(before)")
     try run("lanyard", "token", "home", status: 4)
-    narrator.checked("At the provider, none of bob’s refresh tokens lives.")
+    narrator.checked("The provider has revoked all refresh tokens of bob.")
 
-    narrator.next("Soft: the same, but the account's data stays sealed until the same person signs in again.")
+    narrator.next("Soft: as hard, but the account's data stays sealed until the same person signs in again.")
     try run("lanyard", "logout", "work", "--soft")
     let left = stage.provider.activeRefreshTokens().count
     try check(left == 0, "\(left) refresh tokens still live")
@@ -27,7 +27,7 @@ extension Story {
     try run("lanyard", "rpc", "agent.shutdown")
     let patience = ContinuousClock.now + .seconds(10)
     while kill(pid, 0) == 0 || errno == EPERM {
-      // Adopted by the demo, it stays a zombie until it is asked for.
+      // The agent is a child of the demo and stays a zombie until `waitpid`.
       var status: Int32 = 0
       if waitpid(pid, &status, WNOHANG) == pid {
         try check(status == 0, "the agent did not end with 0")
@@ -36,6 +36,6 @@ extension Story {
       try check(ContinuousClock.now < patience, "the agent does not end")
       usleep(5_000)
     }
-    narrator.checked("The agent has ended. \(stage.directory) goes with the demo.")
+    narrator.checked("The agent has ended. The demo removes \(stage.directory).")
   }
 }

@@ -1,17 +1,17 @@
 import Foundation
 import PracticeProvider
 
-/// The demo: what a person sees of Lanyard in a quarter of a minute. Each step tells, does and checks.
+/// The demo: about 15 seconds. Each step explains, acts and checks.
 final class Story {
   let stage: Stage
   let narrator: Narrator
   let byHand: Bool
-  /// Every access token that a program was given, to be looked for where none may be.
+  /// Every access token that a program received; `lookAtTheDisk` searches for them.
   var tokensSeen: Set<String> = []
-  /// When home got a token that lives for `shortLifetimeSeconds`.
+  /// When `home` got a token that lives for `shortLifetimeSeconds`.
   var shortTokenIssued = ContinuousClock.now
 
-  /// Just over the minute for which a token must be good when a caller says nothing.
+  /// Just above the default minimum lifetime of a minute.
   static let shortLifetimeSeconds = 61
 
   init(stage: Stage, narrator: Narrator, byHand: Bool) {
@@ -24,9 +24,9 @@ final class Story {
     let began = ContinuousClock.now
     narrator.say(
       """
-      Lanyard is one small agent that holds the accounts you wear. You sign in once; every program of yours, in \
-      whatever language, asks the agent for tokens. This demo plays in \(stage.directory) with an OpenID provider of \
-      its own at \(stage.server.issuer), and leaves nothing behind.
+      Lanyard is one small agent that holds your accounts. You sign in once; your programs, in any language, ask the \
+      agent for tokens. This demo runs in \(stage.directory) with an OpenID provider of its own at \
+      \(stage.server.issuer), and leaves nothing behind.
       """)
     try startAgent()
     try signIn()
@@ -39,12 +39,12 @@ final class Story {
     try signOut()
     try end()
     let seconds = (ContinuousClock.now - began).components.seconds
-    Terminal.print("\nEverything was as told, in \(seconds) s. `lanyard --help` is where to go on.")
+    Terminal.print("\nEverything worked as described, in \(seconds) s. Go on with `lanyard --help`.")
   }
 
-  // MARK: Doing
+  // MARK: Actions
 
-  /// Runs a command as a person would type it, shows it with what it says, and checks how it ends.
+  /// Runs a command, prints it with its output, and checks its exit code.
   @discardableResult
   func run(_ words: String..., status: Int32 = 0, saying expected: String? = nil) throws -> Child.Ended {
     narrator.command(Self.typed(words))
@@ -55,7 +55,7 @@ final class Story {
     return ended
   }
 
-  /// An access token for an account, from the command line.
+  /// Gets an access token with `lanyard token`.
   func token(_ account: String, _ more: String...) throws -> String {
     let words = ["lanyard", "token", account] + more
     narrator.command(Self.typed(words))
@@ -72,15 +72,15 @@ final class Story {
     guard isSo else { throw NotAsTold(otherwise()) }
   }
 
-  /// The refresh token exchanges that the provider was asked for.
+  /// The refresh token exchanges at the provider so far.
   var refreshes: Int { stage.provider.requests(to: "/token").count { $0.grantType == "refresh_token" } }
 
-  /// Until home's token is good for less than a minute.
+  /// Waits until the token of `home` is valid for less than a minute.
   func waitUntilShort() {
     Thread.sleep(forTimeInterval: max(0, 1.2 - (ContinuousClock.now - shortTokenIssued) / .seconds(1)))
   }
 
-  /// Words as they would be typed in a shell.
+  /// Quotes words for a shell.
   static func typed(_ words: [String]) -> String {
     words.map { word in
       let isPlain = word.allSatisfy { $0.isLetter || $0.isNumber || "-_./:=@,+".contains($0) }
@@ -88,7 +88,7 @@ final class Story {
     }.joined(separator: " ")
   }
 
-  /// A file in the demo's working directory, shown.
+  /// Writes a file to the working directory and prints it.
   func write(_ name: String, _ text: String) throws {
     try text.write(toFile: "\(stage.work)/\(name)", atomically: false, encoding: .utf8)
     narrator.command("cat \(name)")

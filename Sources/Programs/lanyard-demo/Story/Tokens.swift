@@ -1,20 +1,20 @@
 import Foundation
 import PracticeProvider
 
-/// Programs ask, and the provider is asked as little as can be.
+/// Programs ask for tokens, and the provider gets as few requests as possible.
 extension Story {
   func askFromPython() throws {
     narrator.heading("A program in another language")
     narrator.say(
       """
-      It stores nothing and refreshes nothing; it asks. The agent answers from memory while a token is good for a \
-      minute, and exchanges the refresh token when it no longer is, as home’s.
+      The program stores nothing and refreshes nothing; it asks the agent. The agent answers from memory while a token \
+      is valid for at least a minute. The token of home is not, so the agent exchanges its refresh token.
       """)
     waitUntilShort()
     let before = refreshes
     guard hasPython else {
       narrator.say(
-        "(There is no python3 here, so `lanyard rpc` stands in: the same call, the same line on the socket.)")
+        "(There is no python3 here, so `lanyard rpc` sends the same request.)")
       for account in ["work", "home"] {
         let answer = try run("lanyard", "rpc", "token.get", "{\"account\":\"\(account)\"}").output
         if let token = answer.firstMatch(of: #/"accessToken":"([^"]+)"/#) { tokensSeen.insert(String(token.1)) }
@@ -28,7 +28,7 @@ extension Story {
     try check(told.contains("home: Bob Baker of globex, token from refreshed"), "home's person was not told so")
     try check(refreshes == before + 1, "\(refreshes - before) exchanges were made, not one")
     shortTokenIssued = .now
-    narrator.checked("The provider accepted both tokens, and was asked for one exchange: home’s.")
+    narrator.checked("The provider accepted both tokens. It got one exchange, for home.")
   }
 
   private var hasPython: Bool {
@@ -53,14 +53,14 @@ extension Story {
     narrator.heading("Twenty ask at once")
     narrator.say(
       """
-      home’s token is too old again. With a library in every program, twenty programs would send the same \
-      refresh token twenty times, and a provider that rotates them would take that for theft. Here they wait for one \
-      exchange.
+      The token of home is too old again. With a library in every program, twenty programs would send the same \
+      refresh token twenty times, and a provider that rotates them would take that for theft. Here all twenty wait for \
+      one exchange.
       """)
     waitUntilShort()
     let before = refreshes
     stage.provider.configure { $0.accessTokenLifetimeSeconds = 300 }
-    // Slow enough that all twenty are there while it lasts.
+    // Slow enough that all twenty programs ask during one exchange.
     stage.provider.enqueueFault("/token", .delay(milliseconds: 700))
     let line = "for i in $(seq 20); do lanyard token home & done | sort | uniq -c"
     narrator.command(line)

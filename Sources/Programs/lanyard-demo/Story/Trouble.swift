@@ -1,15 +1,14 @@
 import Foundation
 import PracticeProvider
 
-/// The machine, the network and the provider fail; the accounts stay.
+/// The agent and the provider fail; the accounts stay.
 extension Story {
   func crash() throws {
     narrator.heading("kill -9 in the middle of a refresh")
     narrator.say(
       """
-      The worst moment: the provider has the refresh token and has put another in its place, and the answer is still \
-      on its way. (It is told to take 5 s for it.) What was in memory only is lost now. The agent wrote down that it \
-      would ask before it asked.
+      The worst moment: the provider has replaced the refresh token, and the answer is still on its way. (The demo \
+      delays it by 5 s.) The agent loses its memory. But it has recorded the exchange on the disk before sending it.
       """)
     let before = refreshes
     stage.provider.enqueueFault("/token", .delay(milliseconds: 5_000))
@@ -20,10 +19,9 @@ extension Story {
     narrator.command("kill -9 \(killed)")
     narrator.next(
       """
-      The command that was waiting finds its agent gone, starts another, and asks again. The new agent reads that an \
-      exchange was begun and never ended, and knows what this provider does with a used token: it forgives one more \
-      use within 30 s. So it asks once more, and only once. (At a provider that forgives nothing it would ask you to \
-      sign in again instead of being taken for a thief.)
+      The command that waits loses its agent, starts another and asks again. The new agent finds an exchange that \
+      began and never ended. It knows that this provider accepts a used token again within 30 s, so it asks once more, \
+      and only once. (At a stricter provider it would ask you to sign in again, so as not to look like a thief.)
       """)
     let ended = asking.end()
     narrator.output(ended.text)
@@ -35,14 +33,14 @@ extension Story {
     try check(refusals == 0, "the provider refused \(refusals) refreshes")
     let list = try run("lanyard", "list").output
     try check(list.matches(of: #/\bactive\b/#).count >= 2, "not both accounts are active")
-    narrator.checked("Nothing was lost: both accounts answer, nobody signed in again, the provider never refused.")
+    narrator.checked("Nothing was lost: both accounts answer without a new sign-in, and the provider never refused.")
   }
 
   private var refusals: Int { stage.provider.requests(to: "/token").count { ($0.status ?? 0) >= 400 } }
 
   func outage() throws {
     narrator.heading("The provider is down")
-    narrator.say("It answers 503 to everything. A token that is still good needs no provider.")
+    narrator.say("It answers every request with 503. A token that is still valid needs no provider.")
     stage.provider.enqueueFault("/token", .status(503, "", headers: [("Retry-After", "1")], count: nil))
     _ = try token("work")
     try run("lanyard", "token", "work", "--force", status: 5)
@@ -52,7 +50,7 @@ extension Story {
 
   func lookAtTheDisk() throws {
     narrator.heading("What is on the disk")
-    narrator.say("Everything that this demo's agents wrote, their logs included:")
+    narrator.say("Everything that the agents of this demo wrote, with their logs:")
     narrator.command("ls -l ~/.local/state/lanyard")
     narrator.output(try stage.start(["ls", "-l", stage.stateDirectory]).end().text)
     let files = try FileManager.default.subpathsOfDirectory(atPath: stage.stateDirectory).sorted()
@@ -72,8 +70,9 @@ extension Story {
     }
     narrator.checked(
       """
-      \(tokensSeen.count) access tokens, \(stage.provider.activeRefreshTokens().count) refresh tokens, both e-mail \
-      addresses and the issuer were looked for in all of it: not there in clear.
+      The demo searched these files for \(tokensSeen.count) access tokens, \
+      \(stage.provider.activeRefreshTokens().count) refresh tokens, both e-mail addresses and the issuer. None \
+      appears in clear.
       """)
   }
 }
