@@ -1,14 +1,14 @@
-/// Which account a command speaks for, and why (docs/protocol.md, Programs): what was named, then `LANYARD_ACCOUNT`,
-/// then the nearest `.lanyard` file upward, then the active one.
+/// Which account a command uses, and why (docs/protocol.md, Programs): the argument or option, else `LANYARD_ACCOUNT`,
+/// else the nearest `.lanyard` file in this directory or above, else the active account.
 public struct AccountSelection: Sendable {
-  /// Why.
+  /// Where the account was named.
   public enum Reason: Sendable {
     case argument, environment
     case file(String)
     case active
   }
 
-  /// What the agent is asked for: an id, an alias or `@active`.
+  /// An id, an alias or `@active`.
   public let selector: String
   public let reason: Reason
 
@@ -17,13 +17,15 @@ public struct AccountSelection: Sendable {
     self.reason = reason
   }
 
-  /// From the argument, the flag, and what this process was given. The two must not disagree.
+  /// Chooses the account.
+  ///
+  /// - Throws: a usage failure if `argument` and `option` name different accounts.
   public static func choose(argument: String?, option: String? = nil) throws(CommandFailure) -> AccountSelection {
     if let argument, let option, argument != option {
       throw .usage("Two accounts were named, `\(argument)` and `\(option)`. Name one.")
     }
     if let named = argument ?? option {
-      guard !named.isEmpty else { throw .usage("The account that was named is empty.") }
+      guard !named.isEmpty else { throw .usage("The name of the account is empty.") }
       return AccountSelection(named, because: .argument)
     }
     if let named = Environment.value("LANYARD_ACCOUNT") { return AccountSelection(named, because: .environment) }

@@ -1,18 +1,18 @@
 internal import Glibc
 
-/// `lanyard-agent --check`: what a start would find, where no agent runs.
+/// Runs `lanyard-agent --check`, which examines the store while no agent runs.
 public struct AgentCheck: Sendable {
-  /// docs/protocol.md, Programs.
+  /// The exit code of `lanyard-agent` (docs/protocol.md, Programs); -1 if a signal ended it.
   public var exitCode: Int32
-  /// The findings, as JSON; empty where it came to none.
+  /// Its stdout: the findings as JSON, or nothing if it failed.
   public var found: [UInt8]
-  /// What it said beside them.
+  /// Its stderr.
   public var words: String
 
-  /// Ten thousand accounts with a finding each.
+  /// Enough for ten thousand accounts with a finding each.
   private static let mostBytes = 16 << 20
 
-  /// Nil if there is no such program.
+  /// Nil if `lanyard-agent` is not installed or can't be run.
   public static func run() -> AgentCheck? {
     guard let program = AgentPaths.companion("lanyard-agent") ?? AgentPaths.program("lanyard-agent") else { return nil }
     guard let (out, err) = pipes() else { return nil }
@@ -35,7 +35,7 @@ public struct AgentCheck: Sendable {
       close(err[0])
     }
     guard result == 0 else { return nil }
-    // What it says beside its findings is a line or two, which a pipe holds.
+    // Read stdout first: stderr is a line or two and fits into its pipe.
     let found = read(out[0])
     let words = String(decoding: read(err[0]), as: UTF8.self)
     var status: Int32 = 0
@@ -43,7 +43,7 @@ public struct AgentCheck: Sendable {
     return AgentCheck(exitCode: status & 0x7F == 0 ? (status >> 8) & 0xFF : -1, found: found, words: words)
   }
 
-  /// Closed in every other child.
+  /// Both pipes are close-on-exec.
   private static func pipes() -> (out: [Int32], err: [Int32])? {
     var (out, err): ([Int32], [Int32]) = ([0, 0], [0, 0])
     guard pipe(&out) == 0 else { return nil }

@@ -2,41 +2,43 @@ internal import CPlatform
 internal import Glibc
 public import JSONRPC
 
-/// One connection to the agent, spoken over by one thread: a call at a time, or a wait for events.
+/// One connection to the agent, used by one thread: it makes one call at a time, or waits for events.
 public struct AgentConnection: ~Copyable {
   private let socket: Int32
   private var lines = LineReader()
   private var tape = JSONTape()
   private var lastID: Int64 = 0
 
-  /// Over a connected socket, which is closed with this value.
+  /// Takes a connected socket. `deinit` closes it.
   init(socket: Int32) { self.socket = socket }
 
   deinit { close(socket) }
 
-  /// Calls a method, whose parameters `params` writes as members, and lends its result.
+  /// Calls a method and passes its result to `result`. `params` writes the members of the parameters.
   ///
-  /// Notifications that come meanwhile are dropped. Throws the agent's refusal, or that it went away.
+  /// Drops notifications that arrive before the answer.
+  ///
+  /// - Throws: the agent's error, or `wentAway`.
   @discardableResult
   public mutating func call<Result>(
     _ method: String, params: (inout JSONWriter) -> Void = { _ in }, result: (JSONNode) throws(CommandFailure) -> Result
   ) throws(CommandFailure) -> Result {
     let id = try send(method, params: params)
-    return try self.result(of: method, id: id, result)
+    return try self.result(of: id, result)
   }
 
-  /// Waits for the answer to a request that was sent, and lends its result.
+  /// Waits for the answer to the request `id` and passes its result to `result`.
   @discardableResult
   public mutating func result<Result>(
-    of method: String, id: Int64, _ result: (JSONNode) throws(CommandFailure) -> Result
+    of id: Int64, _ result: (JSONNode) throws(CommandFailure) -> Result
   ) throws(CommandFailure) -> Result {
     while true {
-      if let answer = try answer(to: id, of: method, result) { return answer }
+      if let answer = try answer(to: id, result) { return answer }
       _ = try wait(interruption: nil, milliseconds: -1)
     }
   }
 
-  /// Calls a method for its effect.
+  /// Calls a method and ignores its result.
   public mutating func perform(
     _ method: String, params: (inout JSONWriter) -> Void = { _ in }
   ) throws(CommandFailure) {
@@ -55,7 +57,7 @@ public struct AgentConnection: ~Copyable {
     }
   }
 
-  /// Sends a request whose member `params` is written whole, or left out.
+  /// Sends a request. `writingParams` writes the member `params`, or nothing.
   public mutating func request(
     _ method: String, writingParams: (inout JSONWriter) -> Void
   ) throws(CommandFailure) -> Int64 {
@@ -75,17 +77,20 @@ public struct AgentConnection: ~Copyable {
     return lastID
   }
 
-  /// The answer to a request, if it has arrived: its result is lent, its error thrown. Events before it are dropped.
+  /// Passes the result of the request `id` to `result`; returns nil if the answer has not arrived. Drops earlier
+  /// events.
+  ///
+  /// - Throws: the error of the answer.
   public mutating func answer<Result>(
-    to id: Int64, of method: String, _ result: (JSONNode) throws(CommandFailure) -> Result
+    to id: Int64, _ result: (JSONNode) throws(CommandFailure) -> Result
   ) throws(CommandFailure) -> Result? {
     var answer: Result?
     while answer == nil {
       let arrived = try nextMessage { (message) throws(CommandFailure) in
         let isOurs = message["id"]?.integer == id
-        // An error without an id is the agent's word on the connection itself: too many, or not understood.
+        // An error without an id concerns the connection: too many connections, or a line that is not JSON.
         if let error = message["error"], isOurs || message["id"]?.kind == .null {
-          throw CommandFailure(error: error, of: method)
+          throw CommandFailure(error: error)
         }
         guard isOurs else { return }
         guard let node = message["result"] else { throw CommandFailure.notUnderstood }
@@ -96,7 +101,7 @@ public struct AgentConnection: ~Copyable {
     return answer
   }
 
-  /// The next event, if one has arrived: the `params` of its notification.
+  /// Passes the `params` of the next event to `body`; returns nil if none has arrived.
   public mutating func event<Result>(_ body: (JSONNode) throws(CommandFailure) -> Result) throws(CommandFailure)
     -> Result?
   {
@@ -130,10 +135,10 @@ public struct AgentConnection: ~Copyable {
     return arrived != nil
   }
 
-  /// What ended a wait.
+  /// Why `wait` returned.
   public enum Wakeup: Sendable { case bytes, timeout, interrupted }
 
-  /// Waits until the agent has said something, a signal came, or the time is over (-1: for ever).
+  /// Waits for bytes from the agent, for a signal, or for the timeout; -1 waits without one.
   public mutating func wait(
     interruption: Interruption?, milliseconds: Int32
   ) throws(CommandFailure) -> Wakeup {
@@ -142,8 +147,7 @@ public struct AgentConnection: ~Copyable {
       watched.append(pollfd(fd: signals, events: Int16(POLLIN), revents: 0))
     }
     let ready = poll(&watched, nfds_t(watched.count), milliseconds)
-    if ready == 0 { return .timeout }
-    if ready < 0 { return .timeout }
+    if ready <= 0 { return .timeout }
     if watched.count > 1, watched[1].revents != 0 { return .interrupted }
     switch lines.fill(from: socket) {
     case .bytes: return .bytes
@@ -157,8 +161,8 @@ public struct AgentConnection: ~Copyable {
 extension CommandFailure {
   static let wentAway = CommandFailure(
     .noAgent, name: "wentAway", "The agent closed the connection before it answered.",
-    hints: ["Whether it did what was asked is not known: `lanyard status` shows how things stand."])
+    hints: ["The command may have taken effect: `lanyard status` shows the state now."])
 
   public static let notUnderstood = CommandFailure(
-    .noAgent, name: "noAgent", "What answers at the agent's socket does not speak its protocol.")
+    .noAgent, name: "noAgent", "The program at the agent's socket does not speak its protocol.")
 }

@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// How an agent that was just started ended (docs/protocol.md, Programs).
+/// Why a new agent ended at once (docs/protocol.md, Programs).
 enum AgentExit {
   case usage, unsafeDirectory, storeFailure, alreadyRunning, vaultNotOpened
   case other(Int32)
   case signal(Int32)
 
-  /// The end of a child of this process; nil while it runs.
+  /// Reaps a child of this process; nil while it runs.
   static func ofChild() -> AgentExit? {
     var status: Int32 = 0
     guard waitpid(-1, &status, WNOHANG) > 0 else { return nil }
@@ -25,23 +25,23 @@ enum AgentExit {
   var words: String {
     switch self {
     case .usage:
-      "The agent did not understand how it was started (exit 64): it is of another version than this program."
+      "The agent did not understand its options (exit 64). Its version differs from this program's."
     case .unsafeDirectory:
-      "A directory of the agent can't be made, or others may write to it (exit 73). Nothing was written there."
+      "A directory of the agent can't be created, or others may write to it (exit 73). Nothing was written there."
     case .storeFailure: "The agent's store can't be read or written (exit 74). Nothing was lost."
     case .alreadyRunning:
-      "Another agent holds this state directory, but does not listen at this socket (exit 75)."
+      "Another agent holds this state directory and listens at another socket (exit 75)."
     case .vaultNotOpened:
-      "The agent's vault can't be opened (exit 76): its key is not the right one, or the store is damaged or older than it was."
+      "The agent can't open its vault (exit 76): the key is wrong, or the store is damaged or an old copy."
     case .other(let code): "The agent ended at once (exit \(code))."
-    case .signal(let number): "The agent was ended at once by signal \(number)."
+    case .signal(let number): "Signal \(number) ended the agent at once."
     }
   }
 
   var hints: [String] {
     switch self {
-    case .alreadyRunning: ["Set LANYARD_SOCKET to the socket that it listens at, or end it first."]
-    case .unsafeDirectory: ["The agent's directories belong to you alone: `chmod 700` them, or name others."]
+    case .alreadyRunning: ["Set LANYARD_SOCKET to the socket of that agent, or end that agent first."]
+    case .unsafeDirectory: ["Only you may have access to the agent's directories: `chmod 700` them, or choose others."]
     default: []
     }
   }

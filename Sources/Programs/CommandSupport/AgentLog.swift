@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// What an agent that was started by a command says on stderr: `agent.log` in the state directory, this user's alone.
+/// `agent.log` in the state directory: the stderr of an agent that a command started. Only this user can read it.
 struct AgentLog {
-  /// A log that grew beyond this is put aside when the next agent starts.
+  /// A larger log is renamed to `agent.log.old` when the next agent starts.
   private static let largestBytes = 1 << 20
 
   let path: String?
@@ -23,14 +23,16 @@ struct AgentLog {
     startsAt = opened >= 0 && fstat(opened, &information) == 0 ? information.st_size : 0
   }
 
-  /// The last lines that the agent wrote since it was started, and where there is more.
+  /// The last lines that the agent wrote since its start, and the path of the log.
   var hints: [String] {
     guard let path, descriptor >= 0 else { return [] }
     var information = stat()
     guard fstat(descriptor, &information) == 0, information.st_size > startsAt else { return [] }
     let from = max(startsAt, information.st_size - 2_000)
     let text = String(unsafeUninitializedCapacity: 2_000) { max(0, pread(descriptor, $0.baseAddress!, 2_000, from)) }
-    return text.split(separator: "\n").suffix(3).map { "It said: \($0)" } + ["More in \(path)."]
+    return text.split(separator: "\n").suffix(3).map { "It said: \(CommandWords.translated(String($0)))" } + [
+      "More in \(path)."
+    ]
   }
 
   func close() {

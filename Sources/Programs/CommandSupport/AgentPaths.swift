@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// Where the agent's socket, its state and the programs are.
+/// Paths of the agent's socket, its state and the programs.
 public enum AgentPaths {
-  /// The socket: `$LANYARD_SOCKET`, else `$XDG_RUNTIME_DIR/lanyard/agent.sock`, else the same below the directory that
-  /// a login session would have named.
+  /// The socket: `$LANYARD_SOCKET`, else `$XDG_RUNTIME_DIR/lanyard/agent.sock`, else `lanyard/agent.sock` below
+  /// `/run/user/UID`, if that belongs to this user.
   public static func socket() throws(CommandFailure) -> String {
     if let path = Environment.value("LANYARD_SOCKET") {
       guard path.hasPrefix("/") else {
@@ -16,20 +16,21 @@ public enum AgentPaths {
     var information = stat()
     if lstat(usual, &information) == 0, information.st_uid == geteuid() { return "\(usual)/lanyard/agent.sock" }
     throw CommandFailure(
-      .noAgent, name: "noAgent", "There is no place for the agent's socket: XDG_RUNTIME_DIR is not set.",
+      .noAgent, name: "noAgent", "The agent's socket has no directory: XDG_RUNTIME_DIR is not set.",
       hints: [
-        "A login session sets it to /run/user/\(geteuid()). Set it, or LANYARD_SOCKET to the path of a socket in a directory of yours with mode 0700."
+        "A login session sets it to /run/user/\(geteuid()).",
+        "Set it, or set LANYARD_SOCKET to a path in a directory of yours with mode 0700.",
       ])
   }
 
-  /// The agent's state: `$LANYARD_STATE_DIR`, else `$XDG_STATE_HOME/lanyard`, else `~/.local/state/lanyard`.
+  /// The state directory: `$LANYARD_STATE_DIR`, else `$XDG_STATE_HOME/lanyard`, else `~/.local/state/lanyard`.
   public static var stateDirectory: String? {
     if let directory = Environment.value("LANYARD_STATE_DIR") { return directory }
     if let home = Environment.value("XDG_STATE_HOME") { return "\(home)/lanyard" }
     return Environment.value("HOME").map { "\($0)/.local/state/lanyard" }
   }
 
-  /// Where witnesses of how far a store has come stand: `$XDG_CONFIG_HOME/lanyard/anchors`, else below `~/.config`.
+  /// The directory of the rollback anchors: `$XDG_CONFIG_HOME/lanyard/anchors`, else below `~/.config`.
   public static var anchorDirectory: String? {
     if let home = Environment.value("XDG_CONFIG_HOME") { return "\(home)/lanyard/anchors" }
     return Environment.value("HOME").map { "\($0)/.config/lanyard/anchors" }
@@ -41,7 +42,7 @@ public enum AgentPaths {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// A program of ours: beside the running one, or in `../libexec/lanyard` seen from there.
+  /// A program of this project: beside the running one, in its `../libexec/lanyard`, or in `../../bin`.
   public static func companion(_ name: String) -> String? {
     guard let own = ownPath else { return nil }
     let directory = directory(of: own)
@@ -49,7 +50,7 @@ public enum AgentPaths {
       .first { access($0, X_OK) == 0 }
   }
 
-  /// A program in `PATH`. Entries that are not absolute are skipped: what runs must not depend on where one stands.
+  /// A program in `PATH`. Skips relative entries: the choice must not depend on the working directory.
   public static func program(_ name: String) -> String? {
     (Environment.value("PATH") ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":")
       .filter { $0.hasPrefix("/") }

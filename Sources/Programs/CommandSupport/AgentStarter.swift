@@ -1,15 +1,15 @@
 internal import CPlatform
 internal import Glibc
 
-/// Starts an agent where none runs: one, however many ask at once.
+/// Starts one agent, also if several commands try at once.
 ///
-/// Whoever takes the lock beside the socket starts it and holds the lock until it answers; the others wait for the lock
-/// or for an answer, whichever comes first.
+/// The command that takes the lock beside the socket starts the agent and holds the lock until the agent answers. Other
+/// commands wait for the lock or for an answer.
 struct AgentStarter {
-  /// A start takes milliseconds; a slow disk or key derivation may take seconds. After this something is wrong.
+  /// A start takes milliseconds; a slow disk or a key derivation may take seconds.
   private static let patienceSeconds = 10
   private static let pauseMicroseconds: UInt32 = 4_000
-  /// For so long an agent that holds the state may be one that is just ending, or that does not listen yet.
+  /// How long another agent may hold the state: it may be ending, or not listen yet.
   private static let handoverSeconds = 4
   private static let handoverPauseMicroseconds: UInt32 = 30_000
 
@@ -32,7 +32,7 @@ struct AgentStarter {
     while flock(lock, LOCK_EX | LOCK_NB) != 0 {
       if let connection = try Agent.connection(to: socket) { return connection }
       guard !timeIsOver else {
-        throw failure("Another program is starting the agent and does not come to an end.")
+        throw failure("Another command has been starting the agent for \(Self.patienceSeconds) s.")
       }
       usleep(Self.pauseMicroseconds)
     }
@@ -48,7 +48,7 @@ struct AgentStarter {
   private func openLock() throws(CommandFailure) -> Int32 {
     let directory = AgentPaths.directory(of: socket)
     if mkdir(directory, 0o700) != 0, errno != EEXIST {
-      throw failure("The directory \(directory) for its socket can't be made: \(SystemError.words(errno)).")
+      throw failure("The directory \(directory) for its socket can't be created: \(SystemError.words(errno)).")
     }
     let lock = open("\(directory)/start.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard lock >= 0 else {
@@ -60,9 +60,10 @@ struct AgentStarter {
   private func launch(_ log: AgentLog) throws(CommandFailure) {
     guard let program = AgentPaths.companion("lanyard-agent") ?? AgentPaths.program("lanyard-agent") else {
       throw failure(
-        "The program lanyard-agent is neither beside this one nor in PATH.", hints: ["Install it, or add it to PATH."])
+        "The program lanyard-agent is neither beside this program nor in PATH.",
+        hints: ["Install it, or add it to PATH."])
     }
-    // The agent becomes our child, not init's, for as long as we run: so its exit status can be read.
+    // The detached agent becomes a child of this process, so that its exit status can be read.
     _ = lanyard_adopt_orphans()
     let result = CStrings.with([program, "--socket", socket]) { arguments in
       CStrings.with(Environment.forAgent) { environment in
@@ -72,7 +73,7 @@ struct AgentStarter {
     guard result == 0 else { throw failure("\(program) can't be run: \(SystemError.words(-result)).") }
   }
 
-  /// A connection to the agent that was launched, or to one that was quicker; nil if another launch is worth it.
+  /// Connects to the new agent, or to one that another command started. Nil if a second launch may succeed.
   private func firstConnection(_ log: AgentLog) throws(CommandFailure) -> AgentConnection? {
     while true {
       if let connection = try Agent.connection(to: socket) { return connection }
@@ -84,7 +85,7 @@ struct AgentStarter {
       case nil: break
       }
       guard !timeIsOver else {
-        throw failure("It was started, but does not answer after \(Self.patienceSeconds) s.", hints: log.hints)
+        throw failure("A new agent did not answer within \(Self.patienceSeconds) s.", hints: log.hints)
       }
       usleep(Self.pauseMicroseconds)
     }

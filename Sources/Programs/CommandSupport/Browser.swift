@@ -1,16 +1,16 @@
 internal import CPlatform
 internal import Glibc
 
-/// The person's browser.
+/// Opens pages in the person's browser.
 public enum Browser {
-  /// There is a screen on which one could open.
+  /// True if a display and `xdg-open` exist.
   public static var canOpen: Bool {
     (Environment.value("DISPLAY") ?? Environment.value("WAYLAND_DISPLAY")) != nil
       && AgentPaths.program("xdg-open") != nil
   }
 
-  /// Opens a page; false if that can't be done. A page of any other kind than the web's is not opened: the address came
-  /// from a provider, and `file:` or a scheme of some program must not be run by it.
+  /// Opens a page; false if that fails. Accepts `http` and `https` only: the address comes from a provider, which must
+  /// not open files or start other programs.
   public static func open(_ address: String) -> Bool {
     guard canOpen, address.hasPrefix("https://") || address.hasPrefix("http://"),
       let program = AgentPaths.program("xdg-open")

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Strings as C programs are given them: an array of pointers that ends with null.
+/// Passes strings to C as a null-terminated array of pointers, for example as `argv`.
 enum CStrings {
   static func with<Result>(
     _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result

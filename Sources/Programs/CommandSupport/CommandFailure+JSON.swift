@@ -1,7 +1,7 @@
 internal import JSONRPC
 
 extension CommandFailure {
-  /// The failure in the shape of the wire's errors, without a code: it never was on the wire.
+  /// The failure in the form of an error of the contract, without `code`: the agent did not send it.
   var json: String {
     var writer = JSONWriter()
     writer.beginObject()
@@ -20,7 +20,7 @@ extension CommandFailure {
     return writer.withBytes { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// In a list of outcomes, the one of an account that failed.
+  /// The entry of a failed account in the list that `lanyard logout --all --json` prints.
   public func entry(account: String) -> String {
     var writer = JSONWriter()
     writer.beginObject()

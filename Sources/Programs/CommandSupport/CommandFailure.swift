@@ -1,21 +1,21 @@
 public import JSONRPC
 
-/// Why a command ends without its answer: an exit code for scripts, words for people, JSON for programs.
+/// Why a command failed: an exit code for scripts, a message and hints for people, JSON for programs.
 public struct CommandFailure: Error, Sendable {
   public var status: ExitStatus
-  /// The contract's name of an error of the agent, or a name of ours (`noAgent`, `usage`, …).
+  /// The name of the agent's error in `Schemas/errors.json`, or a name of this program (`noAgent`, `usage`, …).
   public var name: String
   /// What happened and what was kept.
   public var message: String
-  /// What the person can do now, one sentence or command each.
+  /// What the person can do next: one sentence each, with the command in backticks.
   public var hints: [String]
-  /// The error object as it came over the wire; nil if the agent never spoke.
+  /// The error object as the agent sent it; nil if the failure is this program's own.
   public var wire: String?
-  /// How often the same can be tried with something else; nil where there is nothing more to try.
+  /// `data.attemptsLeft`: how many more PINs or pasted addresses the agent accepts; nil if the error has no such limit.
   public var attemptsLeft: Int64?
-  /// The parameter that the agent did not take: a JSON Pointer, and what should stand there.
-  public var problem: (path: String, expected: String)?
-  /// Told as JSON even where people read: for raw calls.
+  /// The parameter that the agent did not accept.
+  public var problem: ParameterProblem?
+  /// `Output.tell` prints `wire` also without `--json`: `lanyard rpc` sets it.
   public var isRaw = false
 
   public init(_ status: ExitStatus, name: String, _ message: String, hints: [String] = []) {
@@ -25,28 +25,23 @@ public struct CommandFailure: Error, Sendable {
     self.hints = hints
   }
 
-  /// The command line was not understood.
+  /// A mistake in the command line: exit code 2.
   public static func usage(_ message: String, hints: [String] = []) -> CommandFailure {
     CommandFailure(.usage, name: "usage", message, hints: hints)
   }
 
-  /// From the `error` member of an answer to `method`.
-  public init(error: JSONNode, of method: String) {
+  /// From the `error` member of an answer.
+  public init(error: JSONNode) {
     let code = error["code"]?.integer ?? 0
     let data = error["data"]
-    self.init(
-      ExitStatus(errorCode: code), name: data?["name"]?.string ?? "error\(code)",
-      error["message"]?.string ?? "The agent refused \(method).")
+    let name = data?["name"]?.string ?? "error\(code)"
+    self.init(ExitStatus(errorCode: code), name: name, ErrorMessages.message(code: code, error["message"]?.string))
     wire = String(decoding: error.raw, as: UTF8.self)
-    if let path = data?["path"]?.string, let expected = data?["expected"]?.string { problem = (path, expected) }
-    attemptsLeft = data?["attemptsLeft"]?.integer
-    if code == -32601 {
-      message = "The agent that runs here does not know the method \(method)."
-      hints = [
-        "It may be older than this program: `lanyard rpc agent.shutdown` ends it, the next command starts yours."
-      ]
-    } else {
-      hints = ErrorMessages.hints(name: name, data: data)
+    if let path = data?["path"]?.string, let expected = data?["expected"]?.string {
+      problem = ParameterProblem(path: path, expected: expected)
     }
+    attemptsLeft = data?["attemptsLeft"]?.integer
+    // The agent's message may already name the command.
+    hints = ErrorMessages.hints(code: code, name: name, data: data, problem: problem).filter { !message.contains($0) }
   }
 }

@@ -1,19 +1,19 @@
 internal import Glibc
 
-/// A `.lanyard` file: which account a directory and all below it use.
+/// A `.lanyard` file: it names the account of a directory and of all directories below.
 ///
 ///     # the client's tenant
 ///     account = work
 ///
-/// or just the alias or id alone. It names one of the accounts that the person has; it can do nothing else.
+/// or an alias or id alone. It selects one of the person's accounts and can do nothing else.
 public struct DirectoryFile: Sendable {
   public let path: String
   public let account: String
 
   private static let largestBytes = 4_096
 
-  /// The nearest one from the working directory upward. One that others may write is passed over with a warning: they
-  /// must not choose whom this person speaks for.
+  /// The nearest file, from the working directory upward. Warns about a file that others may write and skips it: they
+  /// must not choose this person's account.
   static func nearest() throws(CommandFailure) -> DirectoryFile? {
     guard let working = getcwd(nil, 0) else { return nil }
     defer { free(working) }
@@ -41,7 +41,7 @@ public struct DirectoryFile: Sendable {
     guard information.st_uid == geteuid() || information.st_uid == 0 else {
       return ignore(path, "belongs to another user")
     }
-    guard information.st_mode & 0o002 == 0 else { return ignore(path, "may be written by everybody") }
+    guard information.st_mode & 0o002 == 0 else { return ignore(path, "can be written by other users") }
     return String(unsafeUninitializedCapacity: largestBytes) { max(0, Glibc.read(file, $0.baseAddress!, $0.count)) }
   }
 
@@ -62,8 +62,8 @@ public struct DirectoryFile: Sendable {
     guard statements.count == 1, !account.isEmpty, !account.contains(where: \.isWhitespace), !account.hasPrefix("@")
     else {
       throw .usage(
-        "\(path) is not understood; no account was chosen.",
-        hints: ["It holds one line, `account = ALIAS` (or an id), and comments that begin with #."])
+        "\(path) does not name an account. No account was chosen.",
+        hints: ["Write one line into it: `account = ALIAS`, or an id. Comments begin with #."])
     }
     return account
   }

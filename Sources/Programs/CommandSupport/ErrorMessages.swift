@@ -1,17 +1,33 @@
 internal import JSONRPC
 
-/// What a person can do about an error, from its name, its facts and its remedies.
+/// The agent's errors in the words of the command line.
+///
+/// No method name, JSON Pointer or pattern reaches a person: `test_messages.py` checks it for every error of the
+/// contract.
 enum ErrorMessages {
-  static func hints(name: String, data: JSONNode?) -> [String] {
-    var hints = facts(data)
+  private static let methodNotFound: Int64 = -32601
+
+  /// What happened and what was kept.
+  static func message(code: Int64, _ message: String?) -> String {
+    guard code != methodNotFound else { return "The agent that runs here does not know this command." }
+    guard let message else { return "The agent refused this command." }
+    // Two messages send a program to `data`; the hints tell a person what `data` holds.
+    if message.contains("data.path") { return "The agent did not accept a value of this command. Nothing was changed." }
+    if message.contains("data.problems") { return "The policy document is not valid. Nothing was changed." }
+    return CommandWords.translated(message)
+  }
+
+  /// What the person can do next.
+  static func hints(code: Int64, name: String, data: JSONNode?, problem: ParameterProblem?) -> [String] {
+    guard code != methodNotFound else {
+      return ["It may be older than this program. `lanyard rpc agent.shutdown` ends it; the next command starts yours."]
+    }
+    let account = data?["account"]?.string
+    var hints = facts(data, problem)
     if name == "notFound", data?["kind"]?.string == "pin" { hints.append("`lanyard step-up --enroll` sets one.") }
-    if let own = byName(name, account: data?["account"]?.string) { hints.append(own) }
-    if let remedies = data?["remedies"] {
-      for remedy in remedies.elements.compactMap(\.string) {
-        if let words = byRemedy(remedy, account: data?["account"]?.string), !hints.contains(words) {
-          hints.append(words)
-        }
-      }
+    let remedies = data?["remedies"]?.elements.compactMap(\.string) ?? []
+    for words in [byName(name, account: account)] + remedies.map({ byRemedy($0, account: account) }) {
+      if let words, !hints.contains(words) { hints.append(words) }
     }
     if let wait = data?["retryAfterMs"]?.integer, wait > 0 {
       hints.append("Worth another try in \((wait + 999) / 1000) s.")
@@ -19,12 +35,10 @@ enum ErrorMessages {
     return hints
   }
 
-  private static func facts(_ data: JSONNode?) -> [String] {
+  private static func facts(_ data: JSONNode?, _ problem: ParameterProblem?) -> [String] {
     var facts: [String] = []
     if let reason = data?["reason"]?.string { facts.append("Reason: \(reason).") }
-    if let path = data?["path"]?.string, let expected = data?["expected"]?.string {
-      facts.append("\(path.isEmpty ? "The parameters" : path): expected \(expected).")
-    }
+    if let problem { facts.append(problem.hint) }
     if let left = data?["attemptsLeft"]?.integer { facts.append("Attempts left: \(left).") }
     let candidates = data?["candidates"]?.elements.compactMap(\.string) ?? []
     if !candidates.isEmpty { facts.append("Candidates: \(candidates.joined(separator: ", ")).") }
@@ -39,14 +53,16 @@ enum ErrorMessages {
     switch name {
     case "accountNotFound": "`lanyard list` shows the accounts, `lanyard login` adds one."
     case "accountAmbiguous": "Name one by its id: `lanyard list` shows them."
-    case "signedOut", "reauthenticationRequired": signIn(account)
-    case "interactionRequired": signIn(account)
-    case "signInFailed": "`lanyard login` begins a new one."
+    case "signedOut", "reauthenticationRequired", "interactionRequired", "dataLocked": signIn(account)
+    case "signInFailed": "`lanyard login` begins a new sign-in."
     case "providerNotFound": "`lanyard provider list` shows the providers, `lanyard provider add` adds one."
+    case "providerMisconfigured", "untrustedServer": "`lanyard doctor --online` checks the providers."
     case "agentLocked": byRemedy("unlock", account: account)
     case "offline": byRemedy("connect", account: account)
     case "notPermitted":
-      "A grant that covers more is made by `lanyard grant create`; LANYARD_GRANT_FILE names the file of one."
+      "`lanyard grant create` makes a grant that covers more; LANYARD_GRANT_FILE names the file of a grant."
+    case "policyInvalid": "`lanyard policy check FILE` shows where."
+    case "storeUnavailable": "`lanyard doctor` shows what is wrong with the store."
     case "rolledBack", "integrity": byRemedy("administrator", account: account)
     default: nil
     }
@@ -58,7 +74,7 @@ enum ErrorMessages {
     case "connect": "Connect to the network and try again."
     case "stepUp": "Confirm that it is you: `lanyard step-up`."
     case "interact", "reauthenticate": signIn(account)
-    case "administrator": "Ask whoever administers this provider or machine."
+    case "administrator": "Ask the administrator of this provider or machine."
     default: nil
     }
   }

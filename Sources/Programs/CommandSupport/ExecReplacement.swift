@@ -1,26 +1,26 @@
 internal import Glibc
 
-/// One program that takes the place of another.
+/// Replaces this process by another program of the project (`execv`).
 public enum ExecReplacement {
-  /// Becomes `lanyard-cli`, with the same words.
+  /// Becomes `lanyard-cli`, with the same arguments.
   public static func toFullProgram(_ arguments: [String]) -> Never { become("lanyard-cli", arguments) }
 
-  /// Becomes a program of ours that stands beside this one, or ends with 1 saying that it does not.
+  /// Becomes a companion program. Exits with 1 and a message if it is missing.
   public static func become(_ program: String, _ arguments: [String]) -> Never {
     guard let path = AgentPaths.companion(program) else {
-      Output.warning("The program \(program), which belongs beside this one, is not there. Install it again.")
+      Output.warning("The program \(program) is missing beside this program. Install it again.")
       exit(ExitStatus.other.rawValue)
     }
     var pointers = arguments.map { strdup($0) } + [nil]
-    signal(SIGPIPE, SIG_DFL)  // what is ignored stays so through exec, and the other program may count on it
+    signal(SIGPIPE, SIG_DFL)  // an ignored signal stays ignored through `execv`
     execv(path, &pointers)
     Output.warning("\(path) can't be run: \(SystemError.words(errno)).")
     exit(ExitStatus.other.rawValue)
   }
 }
 
-/// This process.
+/// The running process.
 public enum Process {
-  /// Ends it.
+  /// Ends the process.
   public static func exit(_ status: ExitStatus) -> Never { Glibc.exit(status.rawValue) }
 }

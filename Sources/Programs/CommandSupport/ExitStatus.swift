@@ -11,7 +11,7 @@ public enum ExitStatus: Int32, Sendable {
   case locked = 8
   case interrupted = 130
 
-  /// The exit code that tells a script about an error of the wire.
+  /// The exit code for an error of the contract, by its code.
   public init(errorCode: Int64) {
     switch errorCode {
     case 1001, 1008, 2008: self = .locked

@@ -1,19 +1,21 @@
 internal import Glibc
 internal import JSONRPC
 
-/// How a command comes in where the agent serves nobody without a grant: by a grant that the person gave it, or by the
-/// owner's, which an agent with `--strict-grants` puts beside its store.
+/// Presents a caller grant to the agent: the one in `LANYARD_GRANT_FILE`, else the owner's grant, which an agent with
+/// `--strict-grants` writes beside its store.
 enum GrantHandshake {
-  /// A secret is 43 characters; what is longer is none.
+  /// A grant's secret has 43 characters.
   private static let largestBytes = 256
 
-  /// Says the grant, if there is one. False if the agent does not take the owner's: it is of another agent, and the
-  /// connection is of no use any more. A grant that the person named is taken, or that is the answer.
+  /// Sends the grant, if one exists. False if the agent refuses the owner's grant: an earlier agent wrote it, and the
+  /// caller must connect again.
+  ///
+  /// - Throws: the agent's refusal of the grant in `LANYARD_GRANT_FILE`.
   static func make(on connection: inout AgentConnection) throws(CommandFailure) -> Bool {
     if let path = Environment.value("LANYARD_GRANT_FILE") {
       guard let secret = try grant(in: path, flags: 0) else {
         throw .usage(
-          "The grant in \(path), which LANYARD_GRANT_FILE names, can't be read: \(SystemError.words(errno)).")
+          "LANYARD_GRANT_FILE names \(path), which can't be read: \(SystemError.words(errno)).")
       }
       try hello(secret, on: &connection)
       return true
@@ -32,18 +34,18 @@ enum GrantHandshake {
     }
   }
 
-  /// Nil if there is no such file.
+  /// Nil if the file can't be opened.
   private static func grant(in path: String, flags: Int32) throws(CommandFailure) -> SecretInput? {
     let file = open(path, O_RDONLY | O_CLOEXEC | flags)
     guard file >= 0 else { return nil }
     defer { close(file) }
     var information = stat()
-    // A pipe or a descriptor of the caller's has no mode to speak of; a file has.
+    // The mode of a pipe or of an inherited descriptor says nothing.
     let isFile = fstat(file, &information) == 0 && information.st_mode & S_IFMT == S_IFREG
     guard !isFile || information.st_uid == geteuid() && information.st_mode & 0o077 == 0 else {
       throw CommandFailure(
-        .other, name: "unsafeGrant", "The grant in \(path) is not a file of yours that you alone can read.",
-        hints: ["Its mode must be 0600. If others could read it, revoke it: `lanyard grant list`."])
+        .other, name: "unsafeGrant", "The grant in \(path) does not belong to you alone, so it was not used.",
+        hints: ["Set its mode: `chmod 600 \(path)`. If others could read it, revoke it: `lanyard grant list`."])
     }
     let secret = try SecretInput.line(from: file, of: path, atMost: largestBytes)
     guard !secret.isEmpty else { throw .usage("There is no grant in \(path).") }
@@ -53,7 +55,7 @@ enum GrantHandshake {
   private static func hello(
     _ secret: borrowing SecretInput, on connection: inout AgentConnection
   ) throws(CommandFailure) {
-    // The writer's memory is wiped with it (AgentConnection.request).
+    // `AgentConnection.request` wipes the writer's memory.
     let id = try secret.withBytes { (bytes) throws(CommandFailure) in
       try connection.send("agent.hello") { writer in
         writer.key("client")
@@ -67,6 +69,6 @@ enum GrantHandshake {
         writer.string(utf8: bytes)
       }
     }
-    try connection.result(of: "agent.hello", id: id) { (_) throws(CommandFailure) in }
+    try connection.result(of: id) { (_) throws(CommandFailure) in }
   }
 }

@@ -1,13 +1,12 @@
 internal import CPlatform
 internal import Glibc
 
-/// Ctrl-C, and what else asks a program to end.
+/// SIGINT (Ctrl-C), SIGTERM and SIGHUP as a readable descriptor.
 public struct Interruption: Sendable {
-  /// Becomes readable when somebody asked.
+  /// Becomes readable when a signal arrives.
   public let descriptor: Int32
 
-  /// From here on SIGINT, SIGTERM and SIGHUP no longer end the process by themselves: for commands that have something
-  /// to undo first.
+  /// Blocks the signals, so that they no longer end the process: for commands that must clean up first.
   public init() throws(CommandFailure) {
     descriptor = lanyard_signalfd()
     guard descriptor >= 0 else {
@@ -15,22 +14,22 @@ public struct Interruption: Sendable {
     }
   }
 
-  /// Nothing is left to undo: a signal ends the process again. What came until now is forgotten, since it was heeded.
+  /// Unblocks the signals, so that they end the process again. Discards the signals that are pending.
   public func end() {
     while lanyard_signalfd_read(descriptor) != 0 {}
     close(descriptor)
     lanyard_signals_unblock()
   }
 
-  /// The plain case: Ctrl-C ends the process at once with 130, as the contract's table says; a closed pipe is an error
-  /// of `write`, not a signal.
+  /// For commands without cleanup: Ctrl-C ends the process at once with 130. A closed pipe makes `write` fail instead
+  /// of raising SIGPIPE.
   public static func prepare() {
     signal(SIGPIPE, SIG_IGN)
-    // A shell that starts a command in the background has it ignore Ctrl-C: that stays so.
+    // A shell starts background commands with SIGINT ignored; keep that.
     let before = signal(SIGINT) { _ in _exit(ExitStatus.interrupted.rawValue) }
     if unsafeBitCast(before, to: Int.self) == 1 { signal(SIGINT, SIG_IGN) }
   }
 
-  /// The failure that ends an interrupted command.
+  /// The failure of an interrupted command.
   public static let failure = CommandFailure(.interrupted, name: "interrupted", "Interrupted.")
 }

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Lines from a descriptor, lent one at a time. What they held is wiped as soon as they were read: it may be a token.
+/// Reads lines from a descriptor. Wipes each line after use: it may hold a token.
 struct LineReader: ~Copyable {
-  /// Far beyond any answer of the agent; a peer that sends more in one line is not one.
+  /// Far more than any answer of the agent.
   private static let limit = 64 << 20
 
   private var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 16_384, alignment: 8)
@@ -15,10 +15,10 @@ struct LineReader: ~Copyable {
     memory.deallocate()
   }
 
-  /// What became of a read.
+  /// The outcome of `fill`.
   enum Read { case bytes, endOfFile, wouldBlock, failed(Int32), tooLong }
 
-  /// Lends the next whole line without its newline and forgets it; nil if none is whole yet.
+  /// Passes the next whole line, without its newline, to `body` and wipes it. Nil if no line is complete.
   mutating func next<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
     guard searched < end, let base = memory.baseAddress,
       let newline = memchr(base + searched, 0x0A, end - searched)
@@ -35,7 +35,7 @@ struct LineReader: ~Copyable {
     return result
   }
 
-  /// Takes what the descriptor has.
+  /// Reads available bytes from the descriptor.
   mutating func fill(from descriptor: Int32) -> Read {
     if end == memory.count, !makeRoom() { return .tooLong }
     let count = read(descriptor, memory.baseAddress! + end, memory.count - end)

@@ -1,9 +1,9 @@
 internal import Glibc
 public import JSONRPC
 
-/// Where words go: the answer to stdout, everything else to stderr.
+/// Prints the answer to stdout and everything else to stderr.
 public enum Output {
-  /// Writes all bytes, however often the descriptor takes only some. False if nobody reads any more.
+  /// Writes all bytes, also to a descriptor that accepts a part at a time. False if writing fails.
   public static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
     var rest = bytes
     while !rest.isEmpty {
@@ -20,7 +20,7 @@ public enum Output {
     return true
   }
 
-  /// Writes text as it is.
+  /// Writes text unchanged.
   public static func write(_ text: String, to descriptor: Int32) {
     var text = text
     _ = text.withUTF8 { write(UnsafeRawBufferPointer($0), to: descriptor) }
@@ -29,14 +29,13 @@ public enum Output {
   /// A line of the answer.
   public static func answer(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
 
-  /// A line of the answer that is JSON, as it came.
+  /// A line of the answer: JSON from the agent, unchanged.
   public static func answer(json: UnsafeRawBufferPointer) {
     guard write(json, to: STDOUT_FILENO) else { return }
     write("\n", to: STDOUT_FILENO)
   }
 
-  /// A secret alone on a line, from the agent's line straight to stdout or a file: it passes through no String, and the
-  /// bytes between are wiped.
+  /// Prints a secret on a line of its own to stdout or `descriptor`. Makes no String of it and wipes the copy.
   public static func secretLine(_ secret: JSONNode, to descriptor: Int32? = nil) throws(CommandFailure) {
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: secret.textCapacity + 1, alignment: 8)
     defer {
@@ -50,13 +49,13 @@ public enum Output {
     }
   }
 
-  /// A line beside the answer.
+  /// A line on stderr.
   public static func note(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
 
-  /// A warning beside the answer.
+  /// A warning on stderr.
   public static func warning(_ line: String) { note("lanyard: \(line)") }
 
-  /// Tells a failure: one JSON object for programs, or sentences for people.
+  /// Prints a failure to stderr: one JSON object, or a message with hints.
   public static func tell(_ failure: CommandFailure, json: Bool) {
     if json || failure.isRaw {
       note(failure.wire ?? failure.json)

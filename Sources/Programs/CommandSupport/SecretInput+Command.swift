@@ -1,8 +1,8 @@
 internal import Glibc
 
 extension SecretInput {
-  /// The first line that a command of the person's says: `pass show lanyard`. It runs in their shell's language and in
-  /// their environment, with their terminal for questions of its own; nothing of the secret stands in an argument.
+  /// The first line of a command's output, for example of `pass show lanyard`. `/bin/sh` runs the command with this
+  /// process's environment and terminal. The secret appears in no argument.
   public static func firstLine(ofCommand command: String) throws(CommandFailure) -> SecretInput {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { throw unable(errno) }
@@ -15,11 +15,11 @@ extension SecretInput {
     }
     let said: Said
     do throws(CommandFailure) {
-      said = .line(try firstLine(from: ends[0], of: "What the command says"))
+      said = .line(try firstLine(from: ends[0], of: "The output of the command"))
     } catch {
       said = .failure(error)
     }
-    // One that still speaks ends by that.
+    // A command that still writes gets SIGPIPE.
     close(ends[0])
     let status = ending(of: child)
     switch consume said {
@@ -27,10 +27,13 @@ extension SecretInput {
     case .line(let line):
       guard status == 0 else {
         throw CommandFailure(
-          .other, name: "passwordCommand", "The command for the passphrase ended with \(status). Nothing was tried.",
-          hints: ["Run it by itself: its first line must be the passphrase, and its exit code 0."])
+          .other, name: "passwordCommand",
+          "The command for the passphrase ended with \(status). The vault was not touched.",
+          hints: ["Try it alone: it must print the passphrase on its first line and exit with 0."])
       }
-      guard !line.isEmpty else { throw .usage("The command for the passphrase said nothing; nothing was done.") }
+      guard !line.isEmpty else {
+        throw .usage("The command for the passphrase printed nothing. The vault was not touched.")
+      }
       return line
     }
   }
@@ -48,7 +51,7 @@ extension SecretInput {
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    // What we ignore, it must not: a pipe in it would never end.
+    // This process ignores SIGPIPE. The command must not, or a pipeline in it might never end.
     var ours = sigset_t()
     sigemptyset(&ours)
     sigaddset(&ours, SIGPIPE)
@@ -61,7 +64,7 @@ extension SecretInput {
     return (child, error)
   }
 
-  /// As a shell tells it: the exit code, or 128 and the signal.
+  /// The exit code, or 128 plus the number of the signal, as shells count.
   private static func ending(of child: pid_t) -> Int32 {
     var status: Int32 = 0
     while waitpid(child, &status, 0) < 0, errno == EINTR {}

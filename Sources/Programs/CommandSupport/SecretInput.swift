@@ -1,16 +1,16 @@
 internal import Glibc
 
-/// Bytes that a person or a file gave and nobody else may see: wiped with this value, never a String.
+/// A secret from a person, a file or a pipe. `deinit` wipes its bytes; no String is made of it.
 public struct SecretInput: ~Copyable {
   private var memory: UnsafeMutableRawBufferPointer
   private var count = 0
 
-  /// What the agent takes in one line, at most.
+  /// The largest input: the agent's limit for a line.
   public static let largestBytes = 1 << 20
 
   private init(capacity: Int) { memory = .allocate(byteCount: capacity, alignment: 8) }
 
-  /// A copy of text that is known to others already.
+  /// Copies text that is no secret.
   public init(copying text: String) {
     var text = text
     self.init(capacity: max(1, text.utf8.count))
@@ -36,13 +36,15 @@ public struct SecretInput: ~Copyable {
     count == other.count && memcmp(memory.baseAddress!, other.memory.baseAddress!, count) == 0
   }
 
-  /// Asks for it once more: a secret that is chosen where nobody sees it, and mistyped, would be lost.
+  /// Asks for the new secret again: a slip in unseen typing would lock the person out.
+  ///
+  /// - Throws: a usage failure if the two differ.
   public borrowing func confirm() throws(CommandFailure) {
     let second = try Self.ask("Once more: ")
-    guard equals(second) else { throw .usage("The two are not the same. Nothing was done; try again.") }
+    guard equals(second) else { throw .usage("The two entries are not the same. Nothing was changed; try again.") }
   }
 
-  /// For changes in place.
+  /// Changes the bytes in place.
   public mutating func withMutableBytes(_ body: (UnsafeMutableRawBufferPointer) -> Void) {
     body(UnsafeMutableRawBufferPointer(rebasing: memory[..<count]))
   }
@@ -56,16 +58,16 @@ public struct SecretInput: ~Copyable {
     return try read(file, of: path)
   }
 
-  /// A secret of one line from a file or, for `-`, from stdin: a person at a terminal is asked, and not shown what is
-  /// typed. Without the newline at its end.
+  /// A secret of one line, without its newline: from a file or, for `-`, from stdin. A terminal at stdin asks
+  /// `question` and does not show what is typed.
   public static func line(of path: String, question: String) throws(CommandFailure) -> SecretInput {
     var input = path == "-" && Terminal.canAsk ? try ask(question) : try contents(of: path)
     input.dropLineEnd()
-    guard input.count > 0 else { throw .usage("The secret is empty; nothing was done.") }
+    guard input.count > 0 else { throw .usage("The secret is empty. Nothing was changed.") }
     return input
   }
 
-  /// The same from a file that nobody else can read; a pipe has no mode to speak of.
+  /// As `line`, but refuses a file that others can read. The mode of a pipe does not count.
   public static func privateLine(of path: String, question: String) throws(CommandFailure) -> SecretInput {
     guard path != "-" else { return try line(of: path, question: question) }
     let file = open(path, O_RDONLY | O_CLOEXEC)
@@ -74,15 +76,15 @@ public struct SecretInput: ~Copyable {
     var status = stat()
     guard fstat(file, &status) == 0 else { throw .usage("\(path) can't be read: \(SystemError.words(errno)).") }
     guard status.st_mode & S_IFMT != S_IFREG || status.st_mode & 0o077 == 0 else {
-      throw .usage("Others can read \(path). Nothing was done.", hints: ["Make it yours alone: `chmod 600 \(path)`"])
+      throw .usage("Others can read \(path). Nothing was changed.", hints: ["Change its mode: `chmod 600 \(path)`."])
     }
     var input = try read(file, of: path)
     input.dropLineEnd()
-    guard input.count > 0 else { throw .usage("\(path) is empty; nothing was done.") }
+    guard input.count > 0 else { throw .usage("\(path) is empty. Nothing was changed.") }
     return input
   }
 
-  /// The first line of an open file, which ends; empty if there is none.
+  /// The first line of an open file; empty if it has none.
   static func firstLine(from file: Int32, of name: String) throws(CommandFailure) -> SecretInput {
     var input = try read(file, of: name, atMost: 65_536)
     if let end = input.memory[..<input.count].firstIndex(of: 0x0A) { input.count = end + 1 }
@@ -90,25 +92,24 @@ public struct SecretInput: ~Copyable {
     return input
   }
 
-  /// One line from an open file.
+  /// An open file of one line, without its newline.
   static func line(from file: Int32, of name: String, atMost bytes: Int) throws(CommandFailure) -> SecretInput {
     var input = try read(file, of: name, atMost: bytes)
     input.dropLineEnd()
     return input
   }
 
-  /// Asks at the terminal without echo, also where stderr goes elsewhere. Ctrl-C gives the echo back before it ends the
-  /// process.
+  /// Asks at `/dev/tty` without echo, also if stderr is redirected. Ctrl-C restores the echo and throws.
   public static func ask(_ question: String) throws(CommandFailure) -> SecretInput {
     let interruption = try Interruption()
     let own = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
-    // Without a terminal of its own a process may still have been handed one.
+    // A process without a controlling terminal may still have one at stdin.
     let (source, words) = own < 0 ? (STDIN_FILENO, STDERR_FILENO) : (own, own)
     var before = termios()
     let isTerminal = tcgetattr(source, &before) == 0
     if isTerminal {
       var silent = before
-      // A line may be long: a pasted address does not fit the terminal's own line of 4,095 bytes.
+      // Not canonical: a pasted address may exceed the 4,095 bytes of a terminal line.
       silent.c_lflag &= ~tcflag_t(ECHO | ICANON)
       tcsetattr(source, TCSAFLUSH, &silent)
     }
@@ -134,10 +135,10 @@ public struct SecretInput: ~Copyable {
     return input
   }
 
-  /// One byte of what is typed; false at the end of the line.
+  /// Reads one typed byte; false at the end of the line.
   private mutating func takeByte(from source: Int32) throws(CommandFailure) -> Bool {
     guard Glibc.read(source, memory.baseAddress! + count, 1) == 1 else {
-      // The terminal is gone.
+      // The terminal was closed.
       guard count > 0 else { throw Interruption.failure }
       return false
     }

@@ -1,18 +1,18 @@
 internal import Glibc
 
-/// The terminal that a person may be at.
+/// The terminal of this process, if it has one.
 public enum Terminal {
-  /// Answers are read by a person.
+  /// stdout is a terminal.
   public static var showsAnswers: Bool { isatty(STDOUT_FILENO) == 1 }
-  /// Words beside the answer are read by a person.
+  /// stderr is a terminal.
   public static var showsNotes: Bool { isatty(STDERR_FILENO) == 1 }
-  /// A person can be asked in the words on stderr.
+  /// stdin and stderr are terminals: a question on stderr can be answered.
   public static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && showsNotes }
 
-  /// A person types what comes on stdin, wherever our words go: the question is asked at the terminal itself.
+  /// stdin is a terminal. `SecretInput.ask` asks at the terminal even if stderr is redirected.
   public static var canType: Bool { isatty(STDIN_FILENO) == 1 }
 
-  /// Colour on stdout: on a terminal that knows it, unless `NO_COLOR` is set (no-color.org).
+  /// Colour on stdout: on a terminal that supports it, unless `NO_COLOR` is set (no-color.org).
   public static var hasColour: Bool { showsAnswers && knowsColour }
   /// Colour on stderr.
   public static var notesHaveColour: Bool { showsNotes && knowsColour }
@@ -21,9 +21,9 @@ public enum Terminal {
     Environment.value("NO_COLOR") == nil && Environment.value("TERM") != "dumb"
   }
 
-  /// Characters in a line of the screen; 80 if that can't be known.
+  /// Characters in a line of the screen; 80 if unknown.
   public static var columns: Int { size.columns }
-  /// Lines on the screen; 24 if that can't be known.
+  /// Lines on the screen; 24 if unknown.
   public static var lines: Int { size.lines }
 
   private static var size: (columns: Int, lines: Int) {
@@ -32,7 +32,7 @@ public enum Terminal {
     return (Int(size.ws_col), Int(size.ws_row))
   }
 
-  /// Asks for a line in plain sight; nil at the end of the input.
+  /// Asks for a line, with echo; nil at the end of the input.
   public static func ask(_ question: String) -> String? {
     Output.write(question, to: STDERR_FILENO)
     var line: [UInt8] = []
@@ -46,7 +46,7 @@ public enum Terminal {
     }
   }
 
-  /// Asks a question that is answered by yes or no; whatever is not a yes is a no, and so is the end of the input.
+  /// Asks a question; true for `y` or `yes`, false for any other answer and for the end of the input.
   public static func confirm(_ question: String) -> Bool {
     let answer = ask(question + " [y/N] ")?.lowercased().filter { !$0.isWhitespace }
     return answer == "y" || answer == "yes"

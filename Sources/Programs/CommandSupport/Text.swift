@@ -1,7 +1,7 @@
-/// Text that came from elsewhere, made safe to show on a terminal.
+/// Makes text from outside safe to show on a terminal.
 public enum Text {
-  /// Without control characters and without the marks that turn the direction of writing: a display name or a
-  /// provider's error text must not move the cursor, nor look like something else.
+  /// Replaces control characters and marks of writing direction: a display name or a provider's error text must not
+  /// move the cursor or disguise itself.
   public static func shown(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: isUnsafe) else { return text }
     var shown = String.UnicodeScalarView()

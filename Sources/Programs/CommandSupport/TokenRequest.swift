@@ -1,7 +1,7 @@
 internal import Glibc
 internal import JSONRPC
 
-/// `lanyard token`: asks for one access token and prints it alone.
+/// `lanyard token`: asks for an access token and prints it alone.
 public struct TokenRequest: Sendable {
   public var account: String?
   public var option: String?
@@ -20,7 +20,7 @@ public struct TokenRequest: Sendable {
       do throws(CommandFailure) {
         return try ask(selection)
       } catch {
-        // An agent that is just ending. Asking its successor is safe: a token is a question, nothing was printed yet.
+        // The agent is ending. The request may be repeated: it changes nothing, and nothing was printed.
         guard error.name == "wentAway" || error.name == "shuttingDown" else { throw error }
         usleep(Self.pauseMicroseconds)
       }
@@ -28,7 +28,7 @@ public struct TokenRequest: Sendable {
     try ask(selection)
   }
 
-  /// A dying agent's socket still takes connections for a moment, so the second question may meet the same agent.
+  /// The socket of an ending agent accepts connections for a moment, so a second request may reach the same agent.
   private static let attempts = 4
   private static let pauseMicroseconds: UInt32 = 5_000
 

@@ -1,4 +1,4 @@
-/// The version of the programs of a person.
+/// The version of `lanyard` and `lanyard-cli`.
 public enum Version {
   public static let text = "1.0.0"
 }

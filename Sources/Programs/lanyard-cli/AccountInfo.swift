@@ -1,7 +1,7 @@
 import CommandSupport
 import JSONRPC
 
-/// An account as the agent tells of it.
+/// An account, from the agent's JSON.
 struct AccountInfo {
   let id: String
   let alias: String?
@@ -13,9 +13,9 @@ struct AccountInfo {
   let state: String
   let isActive: Bool
   let lastOnline: Moment?
-  /// What keeps its data sealed while it is signed out.
+  /// `vault` or `pin`: what protects its data while it is signed out.
   let dataProtection: String?
-  /// As it came, for `--json`.
+  /// The agent's JSON, for `--json`.
   let json: String
 
   init(_ node: JSONNode) {
@@ -33,10 +33,10 @@ struct AccountInfo {
     json = node.text
   }
 
-  /// The shortest name by which it can be called.
+  /// The alias, else the id.
   var label: String { alias ?? id }
 
-  /// Whom it is: a name and an address, as far as they are known.
+  /// Name and e-mail address, as far as they are known; else the subject.
   var person: String {
     switch (displayName, email) {
     case (let name?, let email?): "\(name) <\(email)>"
@@ -45,10 +45,10 @@ struct AccountInfo {
     }
   }
 
-  /// What a soft sign-out leaves the data under.
+  /// How its data is protected after a soft sign-out.
   var dataWords: String? {
     switch (dataProtection, state) {
-    case ("pin"?, "signedOut"): "sealed until the same person signs in again and says the PIN"
+    case ("pin"?, "signedOut"): "sealed until the same person signs in again and enters the PIN"
     case ("vault"?, "signedOut"): "sealed until the same person signs in again"
     case ("pin"?, _): "under the PIN when signed out"
     case ("vault"?, _): "under the vault alone when signed out: no PIN is set"

@@ -3,7 +3,7 @@ enum ArgumentOrder {
   private static let flags: Set<String> = ["--json", "--no-start"]
   private static let options: Set<String> = ["-u", "--account"]
 
-  /// Moves the options that every command has from before the command's name to the end, or to before `--`.
+  /// Moves common options before the name of the command to the end, or before `--`.
   static func commandFirst(_ words: [String]) -> [String] {
     var leading: [String] = []
     var rest = words[...]

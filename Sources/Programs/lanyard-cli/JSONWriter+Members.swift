@@ -28,7 +28,7 @@ extension JSONWriter {
     endArray()
   }
 
-  /// Writes a value that is JSON already, or nothing for nil.
+  /// Writes JSON text as a value, or nothing for nil.
   mutating func member(_ name: StaticString, json: String?) {
     guard var json else { return }
     key(name)
@@ -37,6 +37,6 @@ extension JSONWriter {
 }
 
 extension JSONNode {
-  /// The value as it was written.
+  /// The value's JSON text.
   var text: String { String(decoding: raw, as: UTF8.self) }
 }

@@ -2,28 +2,33 @@ import ArgumentParser
 import CommandSupport
 import Glibc
 
-/// The full program behind `lanyard`.
+/// `lanyard-cli`: all commands of `lanyard`.
 @main struct Lanyard: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "lanyard",
-    abstract: "Sign in once; let every program of yours ask for tokens.",
+    abstract: "Sign in once. Your programs ask the agent for tokens.",
     discussion: """
-      Lanyard's agent holds the accounts that you wear and keeps their tokens fresh. This program signs you in and out, \
-      says who you are here, and prints tokens. It starts the agent when it is needed.
+      Lanyard's agent holds your accounts and keeps their tokens fresh. This program signs you in and out, manages the \
+      agent, and prints tokens. It starts the agent when needed.
 
-      Which account a command speaks for: the one that you name (as argument or by --account), else LANYARD_ACCOUNT, \
-      else the nearest .lanyard file upward, else the active one. `lanyard status` says which, and why.
+      A command uses the account that you name (as argument or with --account), else LANYARD_ACCOUNT, else the nearest \
+      .lanyard file in this directory or above, else the active account. `lanyard status` shows which one, and why.
 
       EXAMPLES:
         lanyard provider add idp --issuer https://idp.example --client-id my-app
         lanyard login idp --alias work
         curl -H "Authorization: Bearer $(lanyard token work)" https://api.example/me
-        echo work > .lanyard            # this directory's account
-        lanyard rpc agent.status        # any method of the agent, raw
+        echo work > .lanyard            # the account of this directory
+        lanyard rpc agent.status        # any method of the agent
 
       EXIT CODES:
-        0 done, 1 other, 2 usage, 3 no agent, 4 sign in again, 5 offline or provider unavailable, 6 denied,
-        7 step-up needed, 8 locked, 130 interrupted. Nothing but the answer goes to stdout.
+        0  done                     5  offline, or provider unavailable
+        1  any other failure        6  denied
+        2  mistake in the command   7  step-up needed
+        3  no agent                 8  vault locked
+        4  sign in again          130  interrupted
+
+      Answers go to stdout, messages to stderr.
       """,
     version: Version.text,
     groupedSubcommands: [
@@ -60,7 +65,7 @@ import Glibc
       Output.tell(failure, json: words.prefix { $0 != "--" }.contains("--json"))
       return failure.status
     } catch {
-      // Of ArgumentParser: help and version are answers, everything else is a mistake in the command line.
+      // ArgumentParser throws help and version texts, too: these are answers. The rest are mistakes.
       if exitCode(for: error) == .success {
         Output.answer(fullMessage(for: error))
         return .success

@@ -1,15 +1,15 @@
 import CommandSupport
 import JSONRPC
 
-/// A provider as the agent tells of it.
+/// A provider, from the agent's JSON.
 struct ProviderInfo {
   let name: String
   let issuer: String
   let clientID: String
-  /// The agent registered itself.
+  /// True if the agent registered the client (RFC 7591).
   let isRegistered: Bool
   let scopes: [String]
-  /// The policy that it names.
+  /// The name of its policy.
   let policy: String?
 
   init(_ node: JSONNode) {

@@ -1,7 +1,7 @@
 import CommandSupport
 
-/// `lanyard`: the hot verb by hand, so that a token costs little more than the question; everything else, help and
-/// mistakes included, is `lanyard-cli` beside it, which takes this process's place.
+/// `lanyard`: runs `lanyard token` itself, because programs call it often and it must be fast. For every other command
+/// it becomes `lanyard-cli` (`execv`).
 @main enum Lanyard {
   static func main() {
     let arguments = CommandLine.arguments
@@ -11,7 +11,7 @@ import CommandSupport
     Process.exit(status)
   }
 
-  // The connection and the buffers that held the token end, and are wiped, before the process does.
+  // A function of its own: the buffers that held the token are wiped on return, before the process exits.
   private static func run(_ request: TokenRequest) -> ExitStatus {
     do throws(CommandFailure) {
       try request.run()

@@ -1,10 +1,8 @@
 import CommandSupport
 
 extension TokenRequest {
-  /// From the words after `lanyard`, if they are `token` and options that are plainly right.
-  ///
-  /// Everything else is nil and left to the full program, which has the words to say what is wrong. Both read the same
-  /// options: `Sources/Programs/lanyard-cli/Commands/Token.swift`.
+  /// Parses the arguments after `lanyard`. Nil unless they are `token` and valid options: then `lanyard-cli` takes over
+  /// and reports the mistake. `Commands/Token.swift` in `lanyard-cli` declares the same options.
   init?(arguments: some Sequence<String>) {
     var words = arguments.makeIterator()
     guard words.next() == "token" else { return nil }

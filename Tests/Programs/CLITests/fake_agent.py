@@ -1,4 +1,4 @@
-"""An agent that answers from a script: what the CLI makes of answers and errors, without a real agent behind them.
+"""A fake agent that gives scripted answers and errors to the CLI.
 
 It speaks the protocol (docs/protocol.md): JSON-RPC 2.0, one value a line, over a unix socket. Each method answers from
 `answers`: a dict (the result), an Error, or a function of the params and the connection that returns or raises either.
@@ -19,7 +19,7 @@ class Error(Exception):
 
 
 class NoAnswer(Exception):
-    """Raised by a function that has sent what there is to send itself."""
+    """Raised by a function that has sent its answer itself."""
 
 
 class Connection:

@@ -33,7 +33,7 @@ class Screen:
 
 
 class Person(unittest.TestCase):
-    """A test whose commands run in a world of their own."""
+    """A test with its own home, runtime directory and environment."""
 
     maxDiff = None
 

@@ -8,7 +8,7 @@ from person import Person
 
 
 class ListTests(Person):
-    def test_a_table(self):
+    def test_list_prints_a_table(self):
         self.agent(accounts(WORK, HOME))
         self.assertEqual([line.split() for line in self.answer("list").splitlines()][:1], [
             ["ACCOUNT", "NAME", "PROVIDER", "TENANT", "STATE", "LAST", "ONLINE"]])
@@ -24,7 +24,7 @@ class ListTests(Person):
         self.assertEqual(out.count("\n"), 1)
         self.assertEqual(json.loads(out), {"accounts": [WORK, HOME], "active": WORK["id"]})
 
-    def test_nobody(self):
+    def test_list_without_accounts_suggests_login(self):
         self.agent(accounts())
         done = self.lanyard("list")
         self.assertEqual((done.returncode, done.stdout), (0, ""))
@@ -47,26 +47,26 @@ class ListTests(Person):
 
 
 class SwitchTests(Person):
-    def test_by_name(self):
+    def test_switch_by_name(self):
         agent = self.agent(accounts(WORK, HOME, CLIENT))
         self.assertEqual(self.answer("switch", "home"), "Active account: home (alice2).\n")
         self.assertEqual(agent.params("account.switch"), {"account": "home"})
         self.assertEqual(json.loads(self.answer("switch", "work", "--json")),
                          {"account": WORK["id"], "active": WORK["id"], "previous": HOME["id"]})
 
-    def test_two_accounts_take_turns(self):
+    def test_switch_without_a_name_toggles_two_accounts(self):
         self.agent(accounts(WORK, HOME))
         self.assertIn("home", self.answer("switch"))
         self.assertIn("work", self.answer("switch"))
 
-    def test_more_are_listed(self):
+    def test_switch_without_a_terminal_lists_the_accounts(self):
         agent = self.agent(accounts(WORK, HOME, {**CLIENT, "state": "active"}))
         told = self.refused(2, "switch")
         for name in ("* work", "home", CLIENT["id"]):
             self.assertIn(name, told)
         self.assertNotIn("account.switch", agent.methods())
 
-    def test_or_asked_for(self):
+    def test_switch_at_a_terminal_asks(self):
         agent = self.agent(accounts(WORK, HOME, {**CLIENT, "state": "active"}))
         screen = self.on_terminal("switch", answers=[("name): ", "2\n")])
         self.assertIn("Active account: home", screen.text)
@@ -75,15 +75,15 @@ class SwitchTests(Person):
         self.assertIn("Active account: work", screen.text)
         self.assertEqual(self.on_terminal("switch", interrupt_after="name): ").code, 130)
 
-    def test_nobody_to_switch_to(self):
+    def test_switch_without_accounts_suggests_login(self):
         self.agent(accounts())
         self.assertIn("lanyard login", self.refused(1, "switch"))
 
-    def test_nobody_of_that_name(self):
+    def test_switch_to_an_unknown_name_fails(self):
         self.agent(accounts(WORK))
         self.assertIn("lanyard list", self.refused(1, "switch", "nobody"))
 
-    def test_what_overrules_it_here_is_said(self):
+    def test_switch_warns_if_the_environment_overrides_it(self):
         self.agent(accounts(WORK, HOME))
         done = self.lanyard("switch", "home", environment={"LANYARD_ACCOUNT": "work"})
         self.assertEqual(done.returncode, 0)
@@ -91,7 +91,7 @@ class SwitchTests(Person):
 
 
 class StatusTests(Person):
-    def test_for_people(self):
+    def test_status_is_a_report(self):
         self.agent(accounts(WORK))
         shown = self.answer("status")
         for words in ("Agent +running, version 0.1.0", "Vault +unlocked, protected by a key file", "Network +online",
@@ -100,13 +100,13 @@ class StatusTests(Person):
                       "Token +fresh, expires in", "Last online +.* days ago"):
             self.assertRegex(shown, words)
 
-    def test_what_keeps_the_data_sealed(self):
+    def test_status_says_how_the_data_is_protected(self):
         agent = self.agent(accounts(WORK))
         for protection, state, words in (
                 ("vault", "active", "under the vault alone when signed out: no PIN is set"),
                 ("pin", "active", "under the PIN when signed out"),
                 ("vault", "signedOut", "sealed until the same person signs in again"),
-                ("pin", "signedOut", "sealed until the same person signs in again and says the PIN")):
+                ("pin", "signedOut", "sealed until the same person signs in again and enters the PIN")):
             with self.subTest(protection=protection, state=state):
                 agent.answers.update(accounts({**WORK, "dataProtection": protection, "state": state}))
                 self.assertRegex(self.answer("status"), f"Data +{words}\n")
@@ -114,7 +114,7 @@ class StatusTests(Person):
         agent.answers.update(accounts({**WORK, "state": "signedOut"}))
         self.assertNotRegex(self.answer("status"), "Data ")
 
-    def test_json_is_one_object(self):
+    def test_status_json_is_one_object(self):
         self.agent(accounts(WORK))
         out = self.answer("status", "--json")
         self.assertEqual(out.count("\n"), 1)
@@ -122,21 +122,21 @@ class StatusTests(Person):
             "agent": AGENT, "account": WORK, "session": SESSION,
             "selection": {"account": WORK["id"], "selector": "@active", "because": "active"}})
 
-    def test_nobody_signed_in(self):
+    def test_status_without_an_account(self):
         self.agent({**accounts(), "agent.status": {**AGENT, "accounts": {"total": 0, "byState": {}}}})
         self.assertRegex(self.answer("status"), "Here +no account\nNext +`lanyard login`")
 
-    def test_a_locked_vault_is_a_report(self):
+    def test_status_reports_a_locked_vault(self):
         agent = self.agent({**accounts(), "agent.status": {**AGENT, "locked": True, "protection": "passphrase"}})
         agent.answers["account.get"] = error = Error(1001, "agentLocked", "The vault is locked.")
         self.assertRegex(self.answer("status"), "Vault +locked, protected by your passphrase")
         self.assertEqual(json.loads(self.answer("status", "--json"))["problem"], error.body)
 
-    def test_a_session_that_ended_says_what_to_do(self):
+    def test_status_of_an_ended_session_suggests_login(self):
         self.agent(accounts({**HOME, "active": True}))
         self.assertIn("lanyard login --account home", self.answer("status"))
 
-    def test_watch_shows_it_again_after_each_event(self):
+    def test_watch_reports_after_each_event(self):
         agent = self.agent(accounts(WORK, HOME))
         connections = []
 

@@ -36,7 +36,7 @@ class AuditTests(Person):
         self.keeps(entry(7, *words, client=None, **({"facts": facts} if facts else {})))
         return re.split(r"\s{2,}", self.answer("audit").splitlines()[1])[3]
 
-    def test_a_line_says_when_who_what_and_for_whom(self):
+    def test_a_row_has_number_time_account_event_and_caller(self):
         self.keeps(
             entry(1, "provider.add", client=None, facts={"provider": "idp"}),
             entry(2, "signIn", client=None, account=WORK["id"], facts={"provider": "idp", "new": True}),
@@ -49,22 +49,22 @@ NUMBER  WHEN                 ACCOUNT                         WHAT               
 3       2030-01-12 09:00:03  {GONE}  may not do order.view (missingRole)  desk
 """)
 
-    def test_times_are_of_this_place(self):
+    def test_times_are_local(self):
         self.keeps(entry(1, "agent.lock"))
         done = self.lanyard("audit", environment={"TZ": "UTC-2"})
         self.assertIn("2030-01-12 11:00:01", done.stdout)
 
-    def test_the_keys_have_words(self):
+    def test_key_events_are_sentences(self):
         self.assertEqual(
             self.says("agent.addKeySlot", slot=1, protection="passphrase"),
-            "key slot 1, a passphrase, opens the vault, too")
+            "key slot 1 (a passphrase) added")
         self.assertEqual(
             self.says("agent.removeKeySlot", slot=0, protection="keyFile"),
-            "key slot 0, the key file beside the store, opens the vault no more")
-        self.assertEqual(self.says("agent.rotateRootKey", keyEpoch=2), "root key changed, the 2.")
+            "key slot 0 (the key file beside the store) removed")
+        self.assertEqual(self.says("agent.rotateRootKey", keyEpoch=2), "root key rotated, key epoch 2")
         self.assertIn("every account signed out", self.says("agent.acceptOldStore"))
 
-    def test_every_event_has_words(self):
+    def test_every_event_is_a_sentence(self):
         self.assertEqual(self.says("authorization.check", "allow", capability="a.b", reason="allowed"), "may do a.b")
         self.assertEqual(
             self.says("authorization.check", "allowReadOnly", capability="a.b", reason="clockSuspect"),
@@ -79,7 +79,7 @@ NUMBER  WHEN                 ACCOUNT                         WHAT               
             "PIN checked, 1 try left: stepUpFailed")
         self.assertEqual(
             self.says("revocation.abandoned", issuer="https://idp.example", reason="expired"),
-            "token not revoked at https://idp.example, given up (expired)")
+            "revocation at https://idp.example abandoned (expired)")
         for event in (
                 "signIn account.forget account.switch account.rename provider.update provider.remove agent.initialize "
                 "agent.unlock agent.lock revocation.confirmed stepUp.enroll stepUp.unenroll stepUp.clear").split():
@@ -88,30 +88,30 @@ NUMBER  WHEN                 ACCOUNT                         WHAT               
     def test_an_event_of_a_newer_agent(self):
         self.assertEqual(self.says("grant.made", size=3), "grant.made (size: 3)")
 
-    def test_the_last_ones_are_shown_newest_last(self):
+    def test_the_last_entries_are_shown_newest_last(self):
         self.keeps(*(entry(number, "agent.lock") for number in range(1, 2351)))
         self.assertEqual([int(line[0]) for line in self.told()], list(range(2251, 2351)))
         self.assertEqual([int(line[0]) for line in self.told("--limit", "3")], [2348, 2349, 2350])
         self.assertEqual(len(self.told("--limit", "2200")), 2200)
 
-    def test_it_goes_on_from_a_number(self):
+    def test_after_shows_the_entries_that_follow(self):
         self.keeps(*(entry(number, "agent.lock") for number in range(1, 2351)))
         self.assertEqual([int(line[0]) for line in self.told("--after", "5", "--limit", "2")], [6, 7])
         self.assertEqual(len(self.told("--after", "0", "--limit", "1500")), 1500)
         asked = [params for method, params in self.fake.calls if method == "audit.list"][-2:]
         self.assertEqual(asked, [{"after": 0, "limit": 1000}, {"after": 1000, "limit": 500}])
 
-    def test_of_one_account(self):
+    def test_account_selects_entries(self):
         self.keeps(entry(1, "account.rename", account=WORK["id"]))
         self.answer("audit", "--account", "work")
         self.assertEqual(self.fake.params("audit.list"), {"account": "work", "limit": 1000})
 
-    def test_json_is_what_came(self):
+    def test_json_keeps_the_agents_entries(self):
         entries = [entry(1, "agent.lock"), entry(2, "agent.unlock")]
         self.keeps(*entries)
         self.assertEqual(json.loads(self.answer("audit", "--json")), {"entries": entries})
 
-    def test_an_empty_log(self):
+    def test_an_empty_log_is_told(self):
         self.keeps()
         done = self.lanyard("audit")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", "No entry.\n"))
@@ -119,18 +119,18 @@ NUMBER  WHEN                 ACCOUNT                         WHAT               
 
     def test_an_intact_log(self):
         self.fake.answers["audit.verify"] = {"intact": True, "entries": 12, "head": "x"}
-        self.assertEqual(self.answer("audit", "--verify"), "Intact: 12 entries are as written.\n")
+        self.assertEqual(self.answer("audit", "--verify"), "Intact: 12 entries are unchanged.\n")
 
-    def test_a_log_that_somebody_changed(self):
+    def test_verify_names_the_first_broken_entry(self):
         found = {"intact": False, "entries": 4, "head": "x", "firstBroken": 5}
         self.fake.answers["audit.verify"] = found
         done = self.lanyard("audit", "--verify")
         self.assertEqual((done.returncode, done.stderr), (1, ""))
         self.assertEqual(done.stdout, """\
 Not intact: the audit log is not as the agent wrote it.
-Entry 5 was edited, removed, moved or added by something else than the agent.
-What stands before it is as written; nothing from it on is proven.
-Accounts and tokens are not touched by this. Ask whoever administers this machine.
+Entry 5 was edited, removed, moved or added, and not by the agent.
+Earlier entries are unchanged; entry 5 and later ones are not proven.
+Accounts and tokens are safe. Ask the administrator of this machine.
 """)
         done = self.lanyard("audit", "--verify", "--json")
         self.assertEqual((done.returncode, json.loads(done.stdout)), (1, found))
@@ -139,6 +139,6 @@ Accounts and tokens are not touched by this. Ask whoever administers this machin
         for words in (["--limit", "0"], ["--after", "-1"], ["--verify", "--after", "3"]):
             self.assertEqual(self.lanyard("audit", *words).returncode, 2, words)
 
-    def test_what_comes_from_elsewhere_moves_no_cursor(self):
+    def test_control_characters_of_a_caller_are_replaced(self):
         self.keeps(entry(1, "agent.lock", client="\x1b[2Jevil"))
         self.assertNotIn("\x1b", self.answer("audit"))

@@ -38,28 +38,28 @@ class CanTests(Person):
         self.assertEqual((done.returncode, done.stderr), (code, ""), done)
         return done.stdout
 
-    def test_allowed(self):
+    def test_an_allowed_capability(self):
         self.assertEqual(
             self.told(decision(obligations=["log"])),
             "Allowed: work may do order.view.\n  Do      log\n  Policy  field, version 2\n")
         self.assertEqual(self.fake.params("authorization.check"), {"account": "@active", "capability": "order.view"})
 
-    def test_until_when_in_the_time_of_this_place(self):
+    def test_the_end_of_validity_is_in_local_time(self):
         told = self.told(decision(validUntil=instant(3 * 3600 + 10)))
         self.assertRegex(told, r"Until   (today|tomorrow) at \d\d:\d\d \(in 3 h\), if nothing changes before\n")
         told = self.told(decision(validUntil="2999-01-12T09:00:00.000Z"))
         self.assertIn("on 12 January 2999 at 09:00", told)
 
-    def test_denied_says_everything_that_stands_against_it(self):
+    def test_a_denial_names_every_reason(self):
         told = self.told(
             denied(
                 ("offlineWindowExpired", {"lastOnlineAuthAgeSeconds": 49 * 3600, "offlineWindowSeconds": 48 * 3600}),
                 ("stepUpRequired", {"method": "pin", "maxAgeSeconds": 43200}), remedies=["connect", "stepUp"]), code=6)
         self.assertEqual(told, """\
 Denied: work may not do order.view now.
-  Why     The provider last confirmed this account 49 hours ago; without it this is allowed for 48 hours.
-          This takes your PIN, given less than 12 hours ago, so that it is known to be you.
-  Help    Connect to the network; the agent asks the provider by itself.
+  Why     The provider last confirmed this account 49 hours ago; offline this is allowed for 48 hours.
+          This needs your PIN, given less than 12 hours ago, to confirm that it is you.
+  Help    Connect to the network; the agent then asks the provider.
           Confirm that it is you: `lanyard step-up work`.
   Policy  field, version 2
 """)
@@ -74,25 +74,25 @@ Denied: work may not do order.view now.
             self.assertRegex(told.splitlines()[1], r"^  Why     [A-Z].*\.$")
             self.assertNotIn(reason, told)
 
-    def test_facts_are_told(self):
+    def test_reasons_name_their_facts(self):
         for failed, words in [
             (("missingRole", {"missing": ["driver"]}), "lacks the role driver."),
-            (("missingRole", {"rolesAny": ["chief", "deputy"]}), "roles that may: chief, deputy."),
+            (("missingRole", {"rolesAny": ["chief", "deputy"]}), "roles that the policy accepts: chief, deputy."),
             (("missingScope", {"missing": ["mail"]}), "lacks the scope mail."),
             (("snapshotTooOld", {"snapshotAgeSeconds": 90000, "snapshotMaxAgeSeconds": 86400}),
-             "25 hours old; it may be 24 hours old at most."),
-            (("forbidden", {"whenRole": "trainee", "whenScope": "w"}), "whoever has the role trainee and the scope w."),
+             "25 hours old; the policy accepts 24 hours."),
+            (("forbidden", {"whenRole": "trainee", "whenScope": "w"}), "accounts with the role trainee and the scope w."),
             (("sensitivityTooHigh", {"atMost": "internal", "sensitivity": "restricted"}),
-             "The data is restricted, and this may touch at most what is internal."),
+             "The data is restricted; this capability covers at most internal data."),
             (("onlineRequired", {"lastOnlineAuthAgeSeconds": 301, "onlineWithinSeconds": 300}),
              "it last confirmed this account 5 minutes ago (at most 5 minutes ago would do)."),
         ]:
             self.assertIn(words, self.told(denied(failed), code=6))
 
-    def test_read_only_is_a_yes(self):
+    def test_read_only_exits_with_0(self):
         told = self.told(decision("readOnly", "reauthenticationRequired", [("reauthenticationRequired", None)],
                                   ["reauthenticate"]))
-        self.assertTrue(told.startswith("Read only: work may look, and change nothing by order.view.\n"), told)
+        self.assertTrue(told.startswith("Read only: work may read, but not write, with order.view.\n"), told)
         self.assertIn("Sign in again: `lanyard login --account work`.", told)
 
     def test_json_is_the_decision(self):
@@ -107,7 +107,7 @@ Denied: work may not do order.view now.
         self.refused(2, "can", "order.view", "--sensitivity", "secret")
         self.refused(2, "can")
 
-    def test_an_error_is_no_answer(self):
+    def test_an_error_is_not_a_denial(self):
         self.fake.answers["authorization.check"] = Error(1001, "agentLocked", remedies=["unlock"])
         self.assertIn("lanyard unlock", self.refused(8, "can", "order.view"))
 
@@ -136,7 +136,7 @@ class PolicyTests(Person):
         self.assertEqual((done.returncode, done.stdout), (0, ""))
         self.assertIn("lanyard policy set", done.stderr)
 
-    def test_what_is_shown_can_be_set_again(self):
+    def test_show_prints_a_document_that_set_accepts(self):
         self.fake.answers["policy.set"] = {"name": "field", "version": 2, "previousVersion": 2}
         self.fake.answers["provider.list"] = {"providers": [{**IDP, "policy": "field"}]}
         shown = self.answer("policy", "show", "field")
@@ -171,21 +171,21 @@ class PolicyTests(Person):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(self.fake.params("provider.update"), {"provider": "corp", "policy": "field"})
 
-    def test_one_that_nobody_is_under(self):
+    def test_set_warns_if_no_provider_names_the_policy(self):
         self.fake.answers["policy.set"] = {"name": "field", "version": 3}
         path = self.file(json.dumps(POLICY))
-        self.assertIn("nobody is under it", self.lanyard("policy", "set", path).stderr)
+        self.assertIn("it has no effect", self.lanyard("policy", "set", path).stderr)
         self.assertEqual(self.lanyard("policy", "set", path, "--name", "default").stderr, "")
         self.fake.answers["provider.list"] = {"providers": [{**IDP, "policy": "field"}]}
         self.assertEqual(self.lanyard("policy", "set", path).stderr, "")
 
-    def test_what_is_no_document_is_not_sent(self):
+    def test_an_invalid_document_is_not_sent(self):
         for text in ("", "[]", "{,}", '{"a":1,"a":2}', '{"name":"a","x":{"b":1,"b":2}}', "{}"):
             self.refused(2, "policy", "set", self.file(text))
         self.refused(2, "policy", "check", "/nowhere")
         self.assertNotIn("policy.set", self.fake.methods())
 
-    def test_every_problem_with_its_place(self):
+    def test_every_problem_has_its_line_and_column(self):
         self.fake.answers["policy.validate"] = Error(
             4005, "policyInvalid", "The policy is not right.", problems=[
                 {"pointer": "/capabilities/a~1b/kind", "text": "expected read or write"},
@@ -194,15 +194,15 @@ class PolicyTests(Person):
         path = self.file('{\n  "name": "p",\n  "capabilities": {\n    "a/b": {\n      "kind": "look",\n'
                          '      "requires": {"rolesAny": ["ä", 7]}\n    }\n  }\n}\n')
         told = self.refused(1, "policy", "check", path)
-        self.assertIn(f"{path}:5:7: /capabilities/a~1b/kind: expected read or write\n", told)
-        self.assertIn(f"{path}:6:38: /capabilities/a~1b/requires/rolesAny/1: expected a string\n", told)
-        self.assertIn(f"{path}:1:1: /version: is missing\n", told)
+        self.assertIn(f"{path}:5:7: capabilities > a/b > kind: expected read or write\n", told)
+        self.assertIn(f"{path}:6:38: capabilities > a/b > requires > rolesAny > 1: expected a string\n", told)
+        self.assertIn(f"{path}:1:1: version: is missing\n", told)
         self.assertEqual(json.loads(self.refused(1, "policy", "check", path, "--json"))["data"]["name"], "policyInvalid")
 
     def test_check(self):
         self.fake.answers["policy.validate"] = {"name": "field", "version": 2}
         self.assertEqual(self.answer("policy", "check", self.file(json.dumps(POLICY))),
-                         "field, version 2: nothing is wrong.\n")
+                         "field, version 2: no problems.\n")
         self.assertNotIn("policy.set", self.fake.methods())
 
     def test_explain(self):

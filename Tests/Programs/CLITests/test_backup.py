@@ -32,7 +32,7 @@ class BackupTests(Person):
         self.assertEqual(agent.params("agent.backup"), {
             "path": f"{self.work}/lanyard.backup", "passphrase": PASSPHRASE, "includeRefreshTokens": False})
 
-    def test_two_that_differ_do_nothing(self):
+    def test_two_different_passphrases_write_no_backup(self):
         agent = self.agent({"agent.backup": WRITTEN})
         screen = self.on_terminal(
             "backup", "/tmp/x", answers=[("(not shown): ", "one\n"), ("Once more: ", "other\n")])
@@ -50,7 +50,7 @@ class BackupTests(Person):
         self.assertIn("empty", self.refused(2, "backup", "/tmp/x", input="\n"))
         self.refused(2, "backup")
 
-    def test_tokens_are_a_warning(self):
+    def test_refresh_tokens_in_a_backup_cause_a_warning(self):
         agent = self.agent({"agent.backup": WRITTEN})
         done = self.lanyard("backup", "/tmp/x", "--with-refresh-tokens", input=PASSPHRASE)
         self.assertEqual(done.returncode, 0)
@@ -58,7 +58,7 @@ class BackupTests(Person):
         self.assertTrue(agent.params("agent.backup")["includeRefreshTokens"])
         self.assertIn("BEWARE", self.answer("backup", "--help"))
 
-    def test_what_takes_long_shows_that_it_goes_on(self):
+    def test_slow_work_shows_a_status_line(self):
         self.agent({"agent.backup": lambda *_: time.sleep(1) or WRITTEN})
         screen = self.on_terminal(
             "backup", "/tmp/x", answers=[("(not shown): ", "p\n"), ("Once more: ", "p\n")])
@@ -71,7 +71,7 @@ class BackupTests(Person):
             "backup", "/tmp/x", answers=[("(not shown): ", "p\n"), ("Once more: ", "p\n\x03")])
         self.assertEqual(screen.code, 130)
 
-    def test_restore_says_what_came_and_what_stayed(self):
+    def test_restore_lists_restored_and_skipped_items(self):
         agent = self.agent({"agent.restore": RESTORED})
         screen = self.on_terminal("restore", "/tmp/x", answers=[("(not shown): ", PASSPHRASE + "\n")])
         self.assertEqual(screen.code, 0, screen.text)
@@ -82,7 +82,7 @@ class BackupTests(Person):
         self.assertEqual(agent.params("agent.restore"), {"path": "/tmp/x", "passphrase": PASSPHRASE})
         self.assertEqual(json.loads(self.answer("restore", "/tmp/x", "--json", input=PASSPHRASE)), RESTORED)
 
-    def test_nothing_new_is_said_so(self):
+    def test_restore_of_known_items_changes_nothing(self):
         self.agent({"agent.restore": {**RESTORED, "accounts": [], "providers": []}})
         self.assertIn("is here already", self.answer("restore", "/tmp/x", input=PASSPHRASE))
 

@@ -65,7 +65,7 @@ class RealDoctorTests(Doctor, RealProvider):
         self.until_released()
 
     def change(self, sql, *values):
-        """As somebody would who can write the file, and knows no key."""
+        """Changes the store as an attacker would who can write the file, but has no key."""
         with sqlite3.connect(self.database) as store:
             changed = store.execute(sql, values).rowcount
         store.close()
@@ -84,7 +84,7 @@ class RealDoctorTests(Doctor, RealProvider):
 
     # All is well
 
-    def test_all_is_well_with_an_agent_and_without(self):
+    def test_a_sound_installation_with_and_without_an_agent(self):
         findings = self.doctor(0)
         for check in ("agent", "vault", "anchor", "store", "accountRecords", "auditLog", "clock", "stateFiles",
                       "socketDirectory", "diskSpace", "anchorFiles"):
@@ -104,7 +104,7 @@ class RealDoctorTests(Doctor, RealProvider):
         # It started none.
         self.assertIn("No agent runs", self.answer("doctor"))
 
-    def test_before_anything_was_ever_done(self):
+    def test_doctor_before_the_first_start(self):
         self.stop()
         for name in (".local", ".config"):
             shutil.rmtree(os.path.join(self.home, name))
@@ -132,7 +132,7 @@ class RealDoctorTests(Doctor, RealProvider):
                 os.chmod(path, before)
                 self.doctor(0)
 
-    def test_without_an_agent_too(self):
+    def test_file_modes_are_checked_without_an_agent(self):
         self.stop()
         os.chmod(self.state, 0o755)
         self.assertEqual(sorted(self.problems(self.doctor(1))), ["agent", "stateDirectory"])
@@ -148,12 +148,12 @@ class RealDoctorTests(Doctor, RealProvider):
         self.assertIn("symbolic link", self.one(self.doctor(1), "stateDirectory", PROBLEM)["message"])
 
     @unittest.skipUnless(os.geteuid() == 0, "only root gives files away")
-    def test_files_of_somebody_else(self):
+    def test_files_of_another_user(self):
         path = os.path.join(self.state, "key")
         os.chown(path, 65534, 65534)
         self.assertIn("another user", self.one(self.doctor(1), "stateFiles", PROBLEM)["message"])
 
-    def test_what_was_left_behind(self):
+    def test_leftovers_are_notices(self):
         self.kill()
         left = os.path.join(self.state, "lanyard.sqlite-draft")
         with open(left, "w") as file:
@@ -166,7 +166,7 @@ class RealDoctorTests(Doctor, RealProvider):
         self.answer("status")
         self.assertNotIn("socket", [finding["check"] for finding in self.doctor(0)])
 
-    def test_something_else_in_the_sockets_place(self):
+    def test_a_file_at_the_path_of_the_socket(self):
         self.stop()
         with open(self.socket, "w") as file:
             file.write("mine")
@@ -285,7 +285,7 @@ class RealDoctorTests(Doctor, RealProvider):
         os.chmod(self.database, 0o600)
         self.one(self.doctor(1), "store", PROBLEM)
 
-    def test_providers_are_asked_where_one_wants_it(self):
+    def test_online_asks_the_providers(self):
         self.assertIn("idp", self.one(self.doctor(0, "--online"), "providerReach", OK)["message"])
         self.provider.terminate()
         self.provider.wait()
@@ -299,14 +299,14 @@ class RealDoctorTests(Doctor, RealProvider):
 
 
 class ToldDoctorTests(Doctor, Person):
-    """What an agent says that is not ours."""
+    """Answers of agents of other versions."""
 
     def setUp(self):
         super().setUp()
         for path in (os.path.join(self.home, ".local", "state", "lanyard"), os.path.join(self.runtime, "lanyard")):
             os.makedirs(path, mode=0o700, exist_ok=True)
 
-    def test_findings_are_shown_as_they_come(self):
+    def test_findings_keep_the_agents_order(self):
         self.agent({"agent.status": AGENT, "agent.diagnose": {"findings": [
             {"check": "accountRecords", "severity": "problem", "subject": "work", "message": "It does\u001b[31m not open.",
              "remedies": ["Sign in again."]},
@@ -324,6 +324,6 @@ class ToldDoctorTests(Doctor, Person):
         self.agent({"agent.status": {**AGENT, "version": "0.1.0"}, "agent.diagnose": {"findings": []}})
         self.assertIn("0.1.0", self.one(self.doctor(0), "agent", NOTICE)["message"])
 
-    def test_an_agent_that_does_not_know_the_question(self):
+    def test_an_agent_without_agent_diagnose(self):
         self.agent({"agent.status": AGENT})
-        self.assertIn("agent.diagnose", self.one(self.doctor(1), "agent", PROBLEM)["message"])
+        self.assertIn("does not know this command", self.one(self.doctor(1), "agent", PROBLEM)["message"])

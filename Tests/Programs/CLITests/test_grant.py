@@ -34,7 +34,7 @@ class GrantTests(Person):
             "client": "ci", "accounts": ["work", "home"], "methods": ["token.get", "session.*"],
             "expiresInSeconds": 604800})])
 
-    def test_without_an_account_it_is_the_one_of_this_place(self):
+    def test_without_an_account_the_selected_one_is_used(self):
         calls = agent(self).calls
         self.lanyard("grant", "create", "ci", "-m", "*")
         with open(os.path.join(self.work, ".lanyard"), "w") as file:
@@ -43,14 +43,14 @@ class GrantTests(Person):
         self.assertEqual([params["accounts"] for _, params in calls], [["@active"], ["home"]])
         self.assertNotIn("expiresInSeconds", calls[0][1])
 
-    def test_on_a_terminal(self):
+    def test_on_a_terminal_the_secret_comes_with_a_note(self):
         agent(self)
         screen = self.on_terminal("grant", "create", "ci", "-m", "token.get")
         self.assertEqual(screen.code, 0)
         self.assertEqual(screen.text.splitlines()[0], SECRET)
-        self.assertIn("told this once", screen.text)
+        self.assertIn("shown only once", screen.text)
 
-    def test_into_a_file(self):
+    def test_to_writes_the_secret_to_a_private_file(self):
         agent(self)
         path = os.path.join(self.work, "grant")
         done = self.lanyard("grant", "create", "ci", "-m", "token.get", "--to", path)
@@ -60,19 +60,19 @@ class GrantTests(Person):
             self.assertEqual(file.read(), SECRET + "\n")
         self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
 
-    def test_a_file_that_is_there_is_not_written_over(self):
+    def test_an_existing_file_is_not_overwritten(self):
         calls = agent(self).calls
         path = os.path.join(self.work, "grant")
         with open(path, "w") as file:
             file.write("mine")
         os.symlink(path, path + "-link")
         for target in (path, path + "-link", os.path.join(self.work, "no", "such")):
-            self.assertIn("Nothing was done", self.refused(2, "grant", "create", "ci", "-m", "*", "--to", target))
+            self.assertIn("No grant was created", self.refused(2, "grant", "create", "ci", "-m", "*", "--to", target))
         self.assertEqual(calls, [])
         with open(path) as file:
             self.assertEqual(file.read(), "mine")
 
-    def test_a_grant_that_is_not_made_leaves_no_file(self):
+    def test_a_refused_grant_leaves_no_file(self):
         agent(self, **{"grant.create": Error(1007, "notPermitted")})
         path = os.path.join(self.work, "grant")
         self.refused(6, "grant", "create", "ci", "-m", "*", "--to", path)
@@ -99,7 +99,7 @@ class GrantTests(Person):
         agent(self, **{"grant.list": {"grants": []}})
         self.assertIn("No program", self.lanyard("grant").stderr)
 
-    def test_what_comes_from_elsewhere_moves_no_cursor(self):
+    def test_control_characters_of_a_caller_are_replaced(self):
         agent(self, **{"grant.list": {"grants": [{**GRANT, "client": "\x1b[2J"}]}})
         self.assertNotIn("\x1b", self.answer("grant"))
 
@@ -119,21 +119,21 @@ class OwnGrantTests(Person):
         self.assertEqual((params["grant"], params["client"]["name"]), (SECRET, "lanyard"))
         return {}
 
-    def test_it_is_said_before_anything_else(self):
+    def test_the_grant_is_sent_before_the_first_request(self):
         calls = self.agent({"token.get": people.TOKEN, "agent.hello": self.hello}).calls
         self.assertEqual(self.answer("token", "work", environment=self.keep()), people.TOKEN["accessToken"] + "\n")
         self.assertEqual([method for method, _ in calls], ["agent.hello", "token.get"])
 
-    def test_one_that_is_refused_is_the_end(self):
+    def test_a_refused_grant_ends_the_command(self):
         calls = self.agent({"token.get": people.TOKEN, "agent.hello": Error(1007, "notPermitted")}).calls
         self.refused(6, "token", "work", environment=self.keep())
         self.assertEqual([method for method, _ in calls], ["agent.hello"])
 
-    def test_one_that_can_not_be_used(self):
+    def test_an_unusable_grant_file_ends_the_command(self):
         calls = self.agent({"token.get": people.TOKEN, "agent.hello": self.hello}).calls
         self.assertIn("can't be read", self.refused(
             2, "token", "work", environment={"LANYARD_GRANT_FILE": "/nonexistent"}))
-        self.assertIn("0600", self.refused(1, "token", "work", environment=self.keep(mode=0o640)))
+        self.assertIn("chmod 600", self.refused(1, "token", "work", environment=self.keep(mode=0o640)))
         self.refused(2, "token", "work", environment=self.keep(text="\n"))
         self.refused(2, "token", "work", environment=self.keep(text="x" * 5000))
         self.assertEqual(calls, [])
@@ -141,13 +141,13 @@ class OwnGrantTests(Person):
     def owner(self):
         self.keep(path=os.path.join(self.home, ".local", "state", "lanyard", "owner-grant"))
 
-    def test_the_persons_own(self):
+    def test_the_owner_grant_is_sent(self):
         calls = self.agent({"token.get": people.TOKEN, "agent.hello": self.hello}).calls
         self.owner()
         self.answer("token", "work")
         self.assertEqual([method for method, _ in calls], ["agent.hello", "token.get"])
 
-    def test_the_persons_own_of_another_agent(self):
+    def test_a_refused_owner_grant_is_dropped(self):
         """It is no grant of this one: the command comes in as any other program."""
         calls = self.agent({"token.get": people.TOKEN, "agent.hello": Error(1007, "notPermitted")}).calls
         self.owner()
@@ -156,7 +156,7 @@ class OwnGrantTests(Person):
 
 
 class RealGrantTests(RealProvider):
-    def test_a_program_of_its_own(self):
+    def test_a_program_with_a_grant_and_strict_grants(self):
         self.add_provider()
         self.sign_in("alice", "--alias", "work")
         self.sign_in("bob", "--alias", "home")
@@ -171,5 +171,5 @@ class RealGrantTests(RealProvider):
         self.answer("grant", "revoke", listed[0])
         self.refused(6, "token", "work", environment=own)
         told = self.answer("audit")
-        self.assertRegex(told, f"ci was given grant {listed[0]} +lanyard")
-        self.assertRegex(told, f"grant {listed[0]} of ci ended")
+        self.assertRegex(told, f"grant {listed[0]} created for ci +lanyard")
+        self.assertRegex(told, f"grant {listed[0]} of ci revoked")

@@ -20,7 +20,7 @@ class KeyTests(Person):
             "agent.listKeySlots": {"slots": SLOTS}, "agent.addKeySlot": {"slot": 2, "protection": "passphrase"},
             "agent.removeKeySlot": {"slots": SLOTS[:1]}, "agent.rotateRootKey": {"keyEpoch": 3}, **answers})
 
-    def test_what_opens_the_vault(self):
+    def test_list_shows_the_key_slots(self):
         self.prepared()
         done = self.lanyard("key")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
@@ -36,10 +36,10 @@ class KeyTests(Person):
         screen = self.on_terminal("key", "add", "passphrase", answers=[("(not shown): ", WORDS + "\n"), ("Once more: ", WORDS + "\n")])
         self.assertEqual(screen.code, 0, screen.text)
         self.assertNotIn(WORDS, screen.text)
-        self.assertIn("Slot 2", screen.text)
+        self.assertIn("Added key slot 2", screen.text)
         self.assertEqual(agent.params("agent.addKeySlot"), {"protection": "passphrase", "passphrase": WORDS})
 
-    def test_two_that_differ_change_nothing(self):
+    def test_two_different_passphrases_add_no_slot(self):
         agent = self.prepared()
         screen = self.on_terminal("key", "add", "passphrase", answers=[
             ("(not shown): ", WORDS + "\n"), ("Once more: ", WORDS + "x\n")])
@@ -57,11 +57,11 @@ class KeyTests(Person):
         self.assertEqual(self.lanyard("key", "add", "passphrase", "--pinentry").returncode, 0)
         self.assertEqual(agent.params("agent.addKeySlot"), {"protection": "passphrase", "prompt": "pinentry"})
 
-    def test_what_needs_no_person(self):
+    def test_protections_without_a_passphrase(self):
         agent = self.prepared(**{"agent.addKeySlot": {"slot": 2, "protection": "secretService"}})
         done = self.lanyard("key", "add", "secret-service")
         self.assertEqual((done.returncode, done.stdout), (
-            0, "Slot 2: the vault is opened by the keyring of your session, too.\n"), done.stderr)
+            0, "Added key slot 2: the keyring of your session opens the vault, too.\n"), done.stderr)
         self.assertEqual(agent.params("agent.addKeySlot"), {"protection": "secretService"})
 
     def test_mistakes_are_usage(self):
@@ -77,7 +77,7 @@ class KeyTests(Person):
         self.assertIn("Removed slot 1.", done.stdout)
         self.assertIn("lanyard key rotate", done.stderr)
         self.assertEqual(agent.params("agent.removeKeySlot"), {"slot": 1})
-        self.assertIn("the 3. of this vault", self.lanyard("key", "rotate").stdout)
+        self.assertIn("key epoch 3", self.lanyard("key", "rotate").stdout)
         self.assertEqual(json.loads(self.lanyard("key", "rotate", "--json").stdout), {"keyEpoch": 3})
 
     def test_a_locked_vault(self):

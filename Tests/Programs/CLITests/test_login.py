@@ -41,7 +41,7 @@ class LoginTests(SignIns):
         self.assertEqual(json.loads(done.stdout), WORK)
         self.assertEqual(json.loads(done.stderr), BEGUN)
 
-    def test_waits_as_long_as_it_takes(self):
+    def test_a_timed_out_wait_is_repeated(self):
         outcomes = [{"status": "pending"}, Error(1006, "timedOut"), {"status": "completed", "account": WORK["id"]}]
         agent = self.sign_ins(**{"signIn.wait": lambda params, _: outcomes.pop(0)})
         self.assertEqual(self.lanyard("login", "idp").returncode, 0)
@@ -74,12 +74,12 @@ class LoginTests(SignIns):
         self.assertIn("You said no.", done.stderr)
         self.assertIn("Reason: denied.", done.stderr)
 
-    def test_again_for_an_account(self):
+    def test_account_signs_in_again(self):
         agent = self.sign_ins(WORK, HOME)
         self.lanyard("login", "--account", "home")
         self.assertEqual(agent.params("signIn.begin"), {"provider": "idp", "flow": "browser", "account": "home"})
 
-    def test_what_selects_an_account_elsewhere_does_not_here(self):
+    def test_lanyard_account_does_not_select_the_account_of_a_login(self):
         agent = self.sign_ins()
         self.lanyard("login", environment={"LANYARD_ACCOUNT": "home"})
         self.assertNotIn("account", agent.params("signIn.begin"))
@@ -99,7 +99,7 @@ class LoginTests(SignIns):
         self.assertIn(
             "`lanyard provider add --preset okta --issuer URL --client-id ID`", self.refused(1, "login", "okta"))
 
-    def test_a_slip(self):
+    def test_a_mistyped_provider_suggests_the_right_one(self):
         missing = Error(3005, "providerNotFound", "There is no provider of this name.")
         self.sign_ins(**{"signIn.begin": missing})
         self.assertIn("Did you mean `lanyard login idp`?", self.refused(1, "login", "ipd"))
@@ -110,7 +110,7 @@ class LoginTests(SignIns):
             "Known by --preset: auth0, entra, github, gitlab, google, keycloak, okta.",
             self.refused(1, "login", "elsewhere"))
 
-    def test_by_ssh_other_ways_are_told(self):
+    def test_over_ssh_paste_and_device_are_suggested(self):
         self.sign_ins()
         self.assertNotIn("--paste", self.lanyard("login", "idp").stderr)
         done = self.lanyard("login", "idp", environment={"SSH_CONNECTION": "192.0.2.1 50000 192.0.2.2 22"})
@@ -129,7 +129,7 @@ class LoginTests(SignIns):
         self.assertIn("idp  https://idp.example", told)
         self.assertIn("other  https://other.example", told)
 
-    def test_two_ways_at_once_are_usage(self):
+    def test_conflicting_options_are_usage(self):
         self.sign_ins()
         self.refused(2, "login", "idp", "--device", "--paste")
 
@@ -154,24 +154,24 @@ class BrowserTests(SignIns):
             threading.Event().wait(0.02)
         return None
 
-    def test_opens_the_page(self):
+    def test_the_browser_opens_the_page(self):
         self.sign_ins()
         done = self.lanyard("login", "idp")
         self.assertEqual(self.addresses(), URL)
         self.assertIn("browser was asked", done.stderr)
 
-    def test_not_if_told_so(self):
+    def test_no_browser_opens_no_page(self):
         self.sign_ins()
         done = self.lanyard("login", "idp", "--no-browser")
         self.assertIn("Open this page in a browser on this machine", done.stderr)
         self.assertFalse(os.path.exists(self.opened))
 
-    def test_not_without_a_screen(self):
+    def test_without_a_display_no_page_is_opened(self):
         self.sign_ins()
         self.lanyard("login", "idp", environment={"DISPLAY": None})
         self.assertFalse(os.path.exists(self.opened))
 
-    def test_never_another_kind_of_address(self):
+    def test_only_web_addresses_are_opened(self):
         self.sign_ins(begun={**BEGUN, "authorizationUrl": "file:///etc/passwd"})
         self.lanyard("login", "idp")
         self.assertFalse(os.path.exists(self.opened))

@@ -100,21 +100,21 @@ Waiting until you have signed in, for another 10 min. Ctrl-C gives up.
         self.assertNotIn("\x1b[38", text)
         self.assertEqual(qr_reader.read(qr_reader.drawn_without_colours(text)), COMPLETE)
 
-    def test_what_a_provider_says_moves_no_cursor(self):
+    def test_control_characters_of_a_provider_are_replaced(self):
         text = self.shown(userCode="AB\x1b[2JCD", verificationUriComplete=None)
         self.assertIn("AB\ufffd[2JCD", text)
 
-    def test_the_time_runs(self):
+    def test_the_remaining_time_counts_down(self):
         text = self.shown(expiresAt=time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(time.time() + 75)))
         self.assertRegex(text, r"signed in: 1:1\d left")
 
-    def test_nobody_came(self):
+    def test_an_expired_code_ends_the_sign_in(self):
         self.sign_ins(begun=begun(), **{"signIn.wait": Error(2007, "signInFailed", "Nobody came.", reason="expired")})
         told = self.lanyard("login", "idp", "--device")
         self.assertEqual((told.returncode, told.stdout), (4, ""))
         self.assertIn("Reason: expired.", told.stderr)
 
-    def test_a_provider_without_it(self):
+    def test_a_provider_without_device_sign_in(self):
         refusal = Error(2007, "signInFailed", "This provider offers no sign-in by device code.", reason="flowUnsupported")
         self.sign_ins(**{"signIn.begin": refusal})
         self.assertIn("no sign-in by device code", self.refused(4, "login", "idp", "--device"))

@@ -21,7 +21,7 @@ class PasteTests(SignIns):
     def wrong(self, left):
         return Error(2007, "signInFailed", "That is not it.", reason="stateMismatch", attemptsLeft=left)
 
-    def test_from_a_pipe(self):
+    def test_an_address_from_a_pipe(self):
         agent = self.begun()
         done = self.lanyard("login", "idp", "--paste", input=ADDRESS + "\n")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -29,9 +29,9 @@ class PasteTests(SignIns):
         self.assertEqual(agent.params("signIn.complete"), {"signIn": "sgn_3", "redirectUrl": ADDRESS})
         self.assertNotIn("code=c", done.stderr + done.stdout)
         self.assertIn(f"in a browser, on any machine:\n\n  {URL}\n", done.stderr)
-        self.assertIn("that is as it should be", done.stderr)
+        self.assertIn("That is expected.", done.stderr)
 
-    def test_a_wrong_one_from_a_pipe_ends_it_at_the_agent_too(self):
+    def test_a_wrong_address_from_a_pipe_cancels_the_sign_in(self):
         agent = self.begun(self.wrong(9))
         self.assertIn("That is not it.", self.lanyard("login", "idp", "--paste", input="x\n").stderr)
         self.assertIn(("signIn.cancel", {"signIn": "sgn_3"}), agent.calls)
@@ -45,12 +45,12 @@ class PasteTests(SignIns):
         self.assertNotIn("cccc", screen.text)
         self.assertIn("Signed in: Alice", screen.text)
 
-    def test_only_the_code(self):
+    def test_the_code_alone_is_enough(self):
         agent = self.begun()
         self.on_terminal("login", "idp", "--paste", answers=[(PROMPT, "4/0AbC-d\n")])
         self.assertEqual(agent.params("signIn.complete")["redirectUrl"], "4/0AbC-d")
 
-    def test_a_wrong_one_is_asked_for_again(self):
+    def test_a_wrong_address_is_asked_for_again(self):
         agent = self.begun(self.wrong(9), Error(3001, "offline", "There is no way to the provider."), self.wrong(1), DONE)
         screen = self.on_terminal(
             "login", "idp", "--paste",
@@ -66,7 +66,7 @@ class PasteTests(SignIns):
         self.on_terminal("login", "idp", "--paste", answers=[(PROMPT, "\n"), (PROMPT, ADDRESS + "\n")])
         self.assertEqual(agent.methods().count("signIn.complete"), 1)
 
-    def test_the_end_is_told(self):
+    def test_a_denied_sign_in_ends_the_command(self):
         self.begun(Error(2007, "signInFailed", "You said no.", reason="denied"))
         screen = self.on_terminal("login", "idp", "--paste", answers=[(PROMPT, ADDRESS + "\n")])
         self.assertEqual(screen.code, 4)
@@ -89,7 +89,7 @@ class PasteTests(SignIns):
         self.assertEqual(screen.code, 130)
         self.assertIn(("signIn.cancel", {"signIn": "sgn_3"}), agent.calls)
 
-    def test_an_ended_input_is_no_answer(self):
+    def test_the_end_of_input_cancels(self):
         agent = self.begun()
         done = subprocess.run(
             self.command(["login", "idp", "--paste"]), env=self.settings(None), cwd=self.work, input="", text=True,

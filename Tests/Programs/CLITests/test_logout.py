@@ -40,14 +40,14 @@ class LogoutTests(Logouts):
             self.assertEqual(agent.params("account.signOut"), {"account": WORK["id"], "mode": mode})
         self.refused(2, "logout", "--soft", "--hard")
 
-    def test_says_what_became_of_what(self):
+    def test_the_output_names_data_and_revocation(self):
         self.people(WORK)
         shown = self.answer("logout", "--offline")
         self.assertIn("Signed out: work", shown)
         self.assertIn("sealed until Alice Example", shown)
         self.assertIn("queued", shown)
 
-    def test_says_that_nobody_is_active_then(self):
+    def test_the_output_suggests_switch_if_no_account_is_active(self):
         self.people(WORK, HOME)
         self.assertNotIn("active", self.answer("logout", "home"))
         self.assertIn("No account is active now: `lanyard switch`", self.answer("logout", "work"))
@@ -58,12 +58,12 @@ class LogoutTests(Logouts):
             "Its data is erased. Its name stays in `lanyard list` until `lanyard forget work`.",
             self.answer("logout", "work", "--hard"))
 
-    def test_what_an_open_reader_holds_up(self):
+    def test_a_pending_erasure_is_explained(self):
         agent = self.people(WORK)
         self.answering(agent, data="erasurePending")
         shown = self.answer("logout", "work", "--hard")
-        self.assertIn("nobody can read its data any more", shown)
-        self.assertIn("as soon as it ends", shown)
+        self.assertIn("its data can't be read any more", shown)
+        self.assertIn("When that ends", shown)
         self.assertIn("at the latest at its next start", shown)
         self.assertIn("`lanyard forget work`", shown)
         self.assertTrue(all(len(line) <= 80 for line in shown.splitlines()), shown)
@@ -76,11 +76,11 @@ class LogoutTests(Logouts):
     def test_an_agent_that_cannot_sign_out_yet(self):
         agent = self.people(WORK)
         del agent.answers["account.signOut"]
-        self.assertIn("does not know the method account.signOut", self.refused(1, "logout", "work"))
+        self.assertIn("does not know this command", self.refused(1, "logout", "work"))
 
 
 class AllTests(Logouts):
-    def test_each_that_is_signed_in(self):
+    def test_all_signs_out_of_every_account(self):
         agent = self.people(WORK, HOME, CLIENT)
         shown = self.answer("logout", "--all", "--yes")
         self.assertEqual(self.signed_out(agent), [WORK["id"], HOME["id"]])
@@ -89,9 +89,9 @@ class AllTests(Logouts):
         self.refused(2, "logout", "--all", "work")
         self.refused(2, "logout", "work", "--yes")
 
-    def test_nobody(self):
+    def test_all_without_accounts(self):
         self.people(CLIENT)
-        self.assertEqual(self.lanyard("logout", "--all").stderr, "Nobody is signed in.\n")
+        self.assertEqual(self.lanyard("logout", "--all").stderr, "No account is signed in.\n")
         self.assertEqual(self.answer("logout", "--all", "--json"), "[]\n")
 
     def test_a_person_is_asked(self):
@@ -100,13 +100,13 @@ class AllTests(Logouts):
         for no in ("\n", "n\n", "\x04"):
             screen = self.on_terminal("logout", "--all", answers=[(question, no)])
             self.assertEqual(screen.code, 1, screen.text)
-            self.assertIn("Nobody was signed out.", screen.text)
+            self.assertIn("No account was signed out.", screen.text)
         self.assertEqual(self.on_terminal("logout", "--all", interrupt_after=question).code, 130)
         self.assertEqual(self.signed_out(agent), [])
         self.assertEqual(self.on_terminal("logout", "--all", answers=[(question, "yes\n")]).code, 0)
         self.assertEqual(self.signed_out(agent), [WORK["id"], HOME["id"]])
 
-    def test_a_person_who_erases_is_told_so(self):
+    def test_all_hard_asks_about_the_erasure(self):
         self.people(WORK)
         question = "Sign out of one account (work) and erase their data? [y/N] "
         self.assertEqual(self.on_terminal("logout", "--all", "--hard", answers=[(question, "y\n")]).code, 0)
@@ -118,7 +118,7 @@ class AllTests(Logouts):
             self.assertEqual(self.lanyard("logout", "--all", *words).returncode, 0)
         self.assertEqual(self.signed_out(agent), [WORK["id"], HOME["id"]] * 3)
 
-    def test_a_person_may_say_so_beforehand(self):
+    def test_yes_skips_the_question(self):
         agent = self.people(WORK, HOME)
         self.assertEqual(self.on_terminal("logout", "--all", "--yes").code, 0)
         self.assertEqual(self.signed_out(agent), [WORK["id"], HOME["id"]])
@@ -172,15 +172,15 @@ class EndSessionTests(Logouts):
             threading.Event().wait(0.02)
         return None
 
-    def test_shown_to_who_can_not_be_asked(self):
+    def test_the_end_session_page_is_shown_without_a_terminal(self):
         self.assertIn(END_SESSION, self.answer("logout", "work"))
         self.assertFalse(os.path.exists(self.opened))
 
-    def test_opened_when_asked_for(self):
+    def test_open_opens_the_end_session_page(self):
         self.assertNotIn(END_SESSION, self.answer("logout", "work", "--open"))
         self.assertEqual(self.address(), END_SESSION)
 
-    def test_opened_for_a_program(self):
+    def test_open_works_with_json(self):
         self.assertEqual(json.loads(self.answer("logout", "work", "--open", "--json"))["endSessionUrl"], END_SESSION)
         self.assertEqual(self.address(), END_SESSION)
 
@@ -190,7 +190,7 @@ class EndSessionTests(Logouts):
         self.assertEqual((screen.code, self.address()), (0, END_SESSION))
         self.assertNotIn("id_token_hint", screen.text)
 
-    def test_a_person_who_does_not_want_it(self):
+    def test_a_declined_end_session_page_is_shown(self):
         screen = self.on_terminal("logout", "work", answers=[("too? [y/N] ", "\n")])
         self.assertEqual(screen.code, 0)
         self.assertNotIn("id_token_hint", screen.text)
@@ -202,13 +202,13 @@ class EndSessionTests(Logouts):
             self.assertIn("id_token_hint", screen.text)
             self.assertEqual(screen.code, 0)
 
-    def test_of_all_accounts_nobody_is_asked_about_each(self):
+    def test_all_asks_no_question_for_each_account(self):
         screen = self.on_terminal("logout", "--all", "--yes")
         self.assertIn("id_token_hint", screen.text)
 
 
 class ForgetTests(Logouts):
-    def test_the_last_trace_goes(self):
+    def test_forget_erases_the_account(self):
         agent = self.people(WORK, CLIENT)
         self.assertEqual(self.answer("forget", CLIENT["id"]), f"Forgotten: {CLIENT['id']} (a-17).\n")
         self.assertEqual(agent.params("account.forget"), {"account": CLIENT["id"]})
@@ -218,12 +218,12 @@ class ForgetTests(Logouts):
         self.people(CLIENT)
         self.assertEqual(json.loads(self.answer("forget", CLIENT["id"], "--json")), {"account": CLIENT["id"]})
 
-    def test_who_is_signed_in_signs_out_first(self):
+    def test_forget_refuses_a_signed_in_account(self):
         agent = self.people(WORK)
         self.assertIn("`lanyard logout work --hard`", self.refused(2, "forget", "work"))
         self.assertNotIn("account.forget", agent.methods())
 
-    def test_it_is_named(self):
+    def test_forget_needs_a_name(self):
         agent = self.people(WORK)
         self.refused(2, "forget", environment={"LANYARD_ACCOUNT": "work"})
         self.assertEqual(agent.calls, [])

@@ -83,7 +83,7 @@ class ProviderTests(Person):
         self.assertEqual(self.fake.params("provider.add")["clientSecret"], "typo")
         self.assertNotIn("typ", screen.text)
 
-    def test_the_rest_from_a_file(self):
+    def test_from_adds_settings_of_a_file(self):
         path = os.path.join(self.place, "idp.json")
         with open(path, "w") as file:
             json.dump({"issuer": "https://i", "clientId": "c", "errorCodes": {"E1": "transient"}}, file, indent=2)
@@ -93,7 +93,7 @@ class ProviderTests(Person):
         for text in ("", "[]", "{,}", '{"a":1,"a":2}'):
             self.refused(2, "provider", "add", "idp", "--from", "-", input=text)
 
-    def test_what_is_missing_is_usage(self):
+    def test_missing_options_are_usage(self):
         self.refused(2, "provider", "add", "idp")
         self.refused(2, "provider", "add")
         self.refused(2, "provider", "add", "--issuer", "https://i", "--client-id", "c")

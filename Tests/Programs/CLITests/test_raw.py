@@ -11,12 +11,12 @@ from person import BINARIES, Person, interrupt
 
 
 class RPCTests(Person):
-    def test_the_result_alone(self):
+    def test_rpc_prints_the_result_alone(self):
         agent = self.agent(accounts(WORK))
         self.assertEqual(json.loads(self.answer("rpc", "account.get", '{"account":"work"}')), WORK)
         self.assertEqual(agent.calls, [("account.get", {"account": "work"})])
 
-    def test_parameters_may_be_left_out(self):
+    def test_rpc_without_parameters(self):
         agent = self.agent({"agent.lock": {"locked": True}})
         self.assertEqual(json.loads(self.answer("rpc", "agent.lock")), {"locked": True})
         self.assertEqual(agent.calls, [("agent.lock", {})])
@@ -41,7 +41,7 @@ class RPCTests(Person):
         self.assertEqual(json.loads(self.refused(4, "rpc", "token.get", '{"account":"work"}')), error.body)
         self.assertEqual(json.loads(self.refused(1, "rpc", "no.such"))["code"], -32601)
 
-    def test_what_is_not_json_is_not_sent(self):
+    def test_invalid_json_is_not_sent(self):
         agent = self.agent()
         for text in ("{", "{'a':1}", "[1,]", "1", '"a"', "null"):
             self.assertIn("Nothing was sent", self.refused(2, "rpc", "agent.status", text))
@@ -62,7 +62,7 @@ class EventTests(Person):
         agent.answers["event.subscribe"] = subscribe
         return agent
 
-    def test_for_people(self):
+    def test_events_are_readable_lines(self):
         agent = self.subscribed(
             ("token.refreshed", WORK["id"], {"generation": 8}), ("token.refreshed", HOME["id"], {}),
             ("agent.locked", None, {}))
@@ -74,7 +74,7 @@ class EventTests(Person):
         out, err = interrupt(process)
         self.assertEqual((process.returncode, out), (130, ""))
 
-    def test_for_programs(self):
+    def test_events_json_is_one_object_a_line(self):
         agent = self.subscribed(("agent.locked", None, {}))
         process = self.start("events", "--json", "--type", "agent.locked", "--type", "agent.unlocked", "-u", "work")
         self.assertEqual(json.loads(process.stdout.readline()), {
@@ -95,12 +95,12 @@ class ProgramTests(Person):
 
     def test_help(self):
         shown = self.answer("--help")
-        for words in ("EXAMPLES", "EXIT CODES", "login", "LANYARD_ACCOUNT", "130 interrupted"):
+        for words in ("EXAMPLES", "EXIT CODES", "login", "LANYARD_ACCOUNT", "130  interrupted"):
             self.assertIn(words, shown)
         for command in ("login", "logout", "list", "switch", "status", "token", "provider", "rpc", "events", "completion"):
             self.assertIn("USAGE: lanyard " + command, self.answer(command, "--help"))
 
-    def test_mistakes(self):
+    def test_unknown_commands_are_usage(self):
         for words in (["nonsense"], ["--nonsense"], ["list", "extra"], ["completion", "tcsh"], ["rpc"]):
             self.refused(2, *words)
 
@@ -128,7 +128,7 @@ class ProgramTests(Person):
                                   capture_output=True, timeout=20)
             self.assertEqual(done.stdout.split(), expected, done)
 
-    def test_demo_is_the_program_beside(self):
+    def test_demo_runs_the_companion_program(self):
         for program in ("lanyard", "lanyard-cli"):
             shutil.copy2(os.path.join(BINARIES, program), self.place)
         self.programs = self.place

@@ -19,7 +19,7 @@ MISSING = [program for program in PROGRAMS if not os.path.exists(os.path.join(BI
 
 @unittest.skipIf(MISSING, f"not built: {', '.join(MISSING)}")
 class RealPerson(Person):
-    """Somebody with nothing running yet."""
+    """A person without a running agent."""
 
     @classmethod
     def setUpClass(cls):
@@ -86,7 +86,7 @@ class StartRealTests(RealPerson):
 
 
 class RealProvider(RealPerson):
-    """Somebody with a provider on this machine."""
+    """A person with a provider on this machine."""
 
     def setUp(self):
         super().setUp()
@@ -129,8 +129,8 @@ class RealProvider(RealPerson):
 class JourneyTests(RealProvider):
     """From nothing to a token and back."""
 
-    def test_a_day(self):
-        self.assertIn("Nobody is signed in", self.lanyard("list").stderr)
+    def test_sign_in_tokens_status_and_switch(self):
+        self.assertIn("There is no account yet", self.lanyard("list").stderr)
         self.assertIn("lanyard provider add", self.refused(2, "login"))
         self.add_provider()
         self.assertEqual(self.answer("provider", "list").splitlines()[1].split()[:2], ["idp", self.issuer])
@@ -179,7 +179,7 @@ class JourneyTests(RealProvider):
         self.answer("rpc", "agent.shutdown")
         self.assertTrue(self.answer("token", "work").strip())
 
-    def test_giving_up_leaves_nothing_behind(self):
+    def test_an_interrupted_sign_in_leaves_nothing_behind(self):
         self.add_provider()
         process = self.start("login", "idp")
         self.page(process)
@@ -233,19 +233,19 @@ class JourneyTests(RealProvider):
         self.answer("token", "work")
         self.assertEqual(json.loads(self.answer("logout", "work", "--hard", "--json"))["data"], "erased")
 
-    def test_signing_out_offline_is_made_good_later(self):
+    def test_an_offline_sign_out_is_revoked_later(self):
         self.add_provider()
         self.sign_in("alice", "--alias", "work")
         self.assertIn("The revocation is queued", self.answer("logout", "work", "--offline"))
         [waiting] = json.loads(self.answer("revocations", "--json"))["revocations"]
         self.assertRegex(
             self.answer("revocations"),
-            f"^{waiting['id']}  work at {self.issuer}\n  not tried yet, sent when there is a way, given up in 30 days\n$")
+            f"^{waiting['id']}  work at {self.issuer}\n  not tried yet, sent when the provider can be reached, given up in 30 days\n$")
         self.assertRegex(self.answer("status"), "Revocations +1 waiting")
         self.assertEqual(json.loads(self.answer("revocations", "retry", "--json"))["revocations"], [])
         self.assertIn("No revocation waits", self.lanyard("revocations").stderr)
 
-    def test_a_revocation_given_up(self):
+    def test_an_abandoned_revocation_is_erased(self):
         self.add_provider()
         self.sign_in("alice", "--alias", "work")
         self.answer("logout", "work", "--offline")

@@ -44,14 +44,14 @@ class FieldServiceTests(RealProvider):
         self.answer("rpc", "provider.update", json.dumps(
             {"provider": "idp", "policy": "field-service", "authorization": {"rolesClaim": "roles"}}))
 
-    def test_a_day_that_ends_in_a_cellar(self):
+    def test_the_field_service_policy_online_and_offline(self):
         told = self.can(6, VIEW)
         self.assertIn("There is no policy for this account, and without one nothing is allowed.", told)
         self.assertIn("`lanyard policy set FILE --provider PROVIDER`", told)
 
-        self.assertEqual(self.answer("policy", "check", EXAMPLE), "field-service, version 1: nothing is wrong.\n")
+        self.assertEqual(self.answer("policy", "check", EXAMPLE), "field-service, version 1: no problems.\n")
         screen = self.on_terminal("policy", "set", EXAMPLE)
-        self.assertIn("No provider names it yet", screen.text)
+        self.assertIn("No provider names this policy yet", screen.text)
         self.assertIn("There is no policy for this account", self.can(6, VIEW))
         self.use_example()
         self.assertRegex(self.answer("policy", "list"), r"field-service +1\n")
@@ -65,7 +65,7 @@ class FieldServiceTests(RealProvider):
         self.assertIn("9 more wrong ones destroy it", self.refused(7, "step-up", input="1111\n"))
         self.assertRegex(self.answer("step-up", input="2468\n"), r"^Confirmed, until .* \(in 12 h\)\.\n$")
         self.assertTrue(self.can(0, NOTE).startswith("Allowed"))
-        self.assertIn("at most what is internal", self.can(6, NOTE, "--sensitivity", "restricted"))
+        self.assertIn("at most internal data", self.can(6, NOTE, "--sensitivity", "restricted"))
         self.assertTrue(self.lanyard("policy", "explain", NOTE, "--offline", "--at", "+49h").stdout.startswith("Denied"))
 
         # Into the cellar.
@@ -78,7 +78,7 @@ class FieldServiceTests(RealProvider):
         while self.lanyard("can", COMPLETE).returncode == 0:
             time.sleep(0.1)
         told = self.can(6, COMPLETE)
-        self.assertIn("This needs the provider, and there is no way to it now", told)
+        self.assertIn("This needs the provider, and it can't be reached now", told)
         self.assertIn("Connect to the network", told)
         self.assertTrue(self.can(0, VIEW).startswith("Allowed"))
         self.assertTrue(self.can(0, NOTE).startswith("Allowed"))
@@ -91,7 +91,7 @@ class FieldServiceTests(RealProvider):
 
         status = self.answer("status")
         self.assertRegex(status, r"Session +offlineStale, since today at \d\d:\d\d")
-        self.assertRegex(status, r"Offline until +on .* \(in 7 days\), what the policy allows")
+        self.assertRegex(status, r"Offline until +on .* \(in 7 days\), by the policy")
         self.assertRegex(status, r"Step-up +good until \d\d:\d\d:\d\d")
         self.assertRegex(status, r"Next +Connect to the network")
 
@@ -105,7 +105,7 @@ class FieldServiceTests(RealProvider):
         self.assertIn("`lanyard login --account work`", told)
 
     @unittest.skipUnless(os.environ.get("LANYARD_LONG"), "waits a minute and a half: LANYARD_LONG=1")
-    def test_a_person_whose_pin_is_destroyed_is_led_on(self):
+    def test_after_ten_wrong_pins_the_output_leads_to_a_new_pin(self):
         """Ten wrong ones: what is told at each step leads to a new PIN."""
         self.use_example()
         self.answer("step-up", "--enroll", input="2468\n")

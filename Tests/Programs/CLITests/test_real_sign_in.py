@@ -79,14 +79,14 @@ class SignInTests(RealProvider):
         self.assertIn("Reason: denied.", screen.text)
         self.assertEqual(self.accounts(), [])
 
-    def test_a_code_that_nobody_enters(self):
+    def test_a_code_that_expires(self):
         self.post("/practice/options", deviceCodeLifetimeSeconds=2)
         screen = self.on_terminal("login", "idp", "--device")
         self.assertEqual(screen.code, 4)
         self.assertIn("Reason: expired.", screen.text)
         self.assertEqual(self.accounts(), [])
 
-    def test_a_code_given_up(self):
+    def test_an_interrupted_device_sign_in(self):
         screen = self.on_terminal("login", "idp", "--device", interrupt_after=WAITING)
         self.assertEqual(screen.code, 130)
         code = re.search(r"[B-Z]{4}-[B-Z]{4}", screen.text)[0]
@@ -124,7 +124,7 @@ class SignInTests(RealProvider):
 
     # This machine's
 
-    def test_a_browser_that_is_told_where_to_go(self):
+    def test_no_browser_with_a_browser_by_hand(self):
         screen = self.on_terminal("login", "idp", "--no-browser", answers=[(WAITING, lambda text: self.come(text))])
         self.assertEqual(screen.code, 0, screen.text)
         self.assertIn("Signed in: alice-acme at idp", screen.text)
@@ -136,7 +136,7 @@ class SignInTests(RealProvider):
             self.page = page.read().decode()
         return ""
 
-    def test_by_name_and_never_configured(self):
+    def test_an_unknown_provider_suggests_provider_add(self):
         self.assertIn("lanyard provider add elsewhere --issuer URL", self.refused(1, "login", "elsewhere"))
 
     # Another program's refresh token
@@ -166,7 +166,7 @@ class SignInTests(RealProvider):
         self.assertIn("account work.", screen.text)
         self.assertNotIn(token, screen.text)
         self.answer("token", "work")
-        # The agent has used it, so it is nobody else's any more.
+        # The agent has used the token, so no other program can.
         self.assertIn("Reason: refused.", self.refused(4, "login", "idp", "--import", input=token))
         self.assertEqual(len(self.accounts()), 1)
 
@@ -178,7 +178,7 @@ class SignInTests(RealProvider):
         self.answer("login", "idp", "--import", path, "--alias", "filed")
         self.assertEqual({account["alias"] for account in self.accounts()}, {"piped", "filed"})
 
-    def test_an_import_that_comes_to_nothing(self):
+    def test_a_failed_import_keeps_nothing(self):
         screen = self.on_terminal("login", "idp", "--import", interrupt_after="(not shown): ")
         self.assertEqual(screen.code, 130)
         self.refused(2, "login", "idp", "--import")

@@ -23,7 +23,7 @@ class RevocationTests(Person):
         self.assertTrue(all(len(line) <= 80 for line in lines[1:]), shown)
         return lines
 
-    def test_a_refused_one_is_never_told_as_revoked(self):
+    def test_a_refused_revocation_is_not_shown_as_done(self):
         first, plan, trouble = self.shown()
         self.assertEqual(first, f"{WAITING['id']}  work at https://idp.example")
         self.assertRegex(plan, "^  tried 2 times, again in .*, given up in ")
@@ -32,14 +32,14 @@ class RevocationTests(Person):
     def test_a_provider_that_is_down(self):
         self.assertIn("lives on there", self.shown(lastError={**WAITING["lastError"], "name": "providerUnavailable"})[2])
 
-    def test_no_way(self):
+    def test_an_unreachable_provider(self):
         _, plan, trouble = self.shown(
             attempts=1, nextAttemptAt="2020-01-01T00:00:00.000Z", lastError={**WAITING["lastError"], "name": "offline"})
         self.assertRegex(plan, "^  tried once, again now, given up ")
-        self.assertEqual(trouble, "  There was no way to the provider.")
+        self.assertEqual(trouble, "  The provider could not be reached.")
 
     def test_an_error_of_a_newer_agent(self):
         self.assertEqual(self.shown(lastError={**WAITING["lastError"], "name": "somethingNew"})[2], "  somethingNew")
 
-    def test_what_comes_from_elsewhere_moves_no_cursor(self):
+    def test_control_characters_of_a_provider_are_replaced(self):
         self.assertNotIn("\x1b", "".join(self.shown(accountLabel="\x1b[2J")))

@@ -25,7 +25,7 @@ class SelectionTests(Person):
         self.answer("token", *words, **options)
         return self.fake.params("token.get")["account"]
 
-    def test_the_order(self):
+    def test_argument_then_environment_then_file_then_active(self):
         environment = {"LANYARD_ACCOUNT": "from-environment"}
         self.fake.answers["token.get"] = {"accessToken": "t"}
         self.assertEqual(self.asked(), "@active")
@@ -51,28 +51,28 @@ class SelectionTests(Person):
                 self.write(text)
                 self.assertEqual(self.asked(), "work")
 
-    def test_what_is_not_understood_chooses_nobody(self):
+    def test_an_invalid_file_is_usage(self):
         for text in ("", "# nothing\n", "work\nhome\n", "user = work", "account =", "two words", "@active"):
             with self.subTest(text):
                 path = self.write(text)
-                self.assertIn(f"{path} is not understood", self.refused(2, "token"))
+                self.assertIn(f"{path} does not name an account", self.refused(2, "token"))
         self.assertEqual(self.fake.calls, [])
 
-    def test_a_file_that_everybody_may_write_is_ignored_and_said_so(self):
+    def test_a_world_writable_file_is_ignored_with_a_warning(self):
         path = self.write("home", mode=0o666)
         done = self.lanyard("token")
         self.assertEqual(done.returncode, 0)
-        self.assertIn(f"{path} may be written by everybody, so it is ignored", done.stderr)
+        self.assertIn(f"{path} can be written by other users, so it is ignored", done.stderr)
         self.assertEqual(self.fake.params("token.get")["account"], "@active")
 
-    def test_a_symbolic_link_is_ignored_and_said_so(self):
+    def test_a_symbolic_link_is_ignored_with_a_warning(self):
         os.symlink(self.write("home", self.home), os.path.join(self.work, ".lanyard"))
         done = self.lanyard("token", cwd=self.work)
         self.assertIn("is a symbolic link", done.stderr)
         self.assertEqual(self.fake.params("token.get")["account"], "home")
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can give files away")
-    def test_a_file_of_another_user_is_ignored_and_said_so(self):
+    def test_a_file_of_another_user_is_ignored_with_a_warning(self):
         path = self.write("home")
         self.write("work", self.home)
         os.chown(path, 65534, 65534)
@@ -80,13 +80,13 @@ class SelectionTests(Person):
         self.assertIn("belongs to another user", done.stderr)
         self.assertEqual(self.fake.params("token.get")["account"], "work")
 
-    def test_what_is_no_file_is_passed_over(self):
+    def test_a_directory_named_lanyard_is_skipped(self):
         os.mkdir(os.path.join(self.work, ".lanyard"))
         os.mkfifo(os.path.join(os.path.dirname(self.work), ".lanyard"))
         self.write("home", self.home)
         self.assertEqual(self.asked(), "home")
 
-    def test_status_says_why(self):
+    def test_status_says_why_an_account_is_used(self):
         path = self.write("account = home")
         cases = [
             ([], {}, "home", f"{path} says so", {"because": "file", "path": path}),

@@ -1,4 +1,4 @@
-"""Starting the agent: one, however many ask at once, and plain words when it does not come up."""
+"""Starting the agent: one for many commands at once, and an explanation if it does not start."""
 
 import os
 import shutil
@@ -76,7 +76,7 @@ class StartTests(Person):
         self.assertEqual(len(answers), 1, answers)
         self.assertEqual(len(self.started()), 1)
 
-    def test_the_agent_is_on_its_own(self):
+    def test_the_agent_is_detached(self):
         secret = {"AWS_SECRET_ACCESS_KEY": "x", "LANYARD_ACCOUNT": "work", "LANG": "C.UTF-8", "https_proxy": "http://p"}
         self.answer("rpc", "agent.status", environment=secret)
         [start] = self.started()
@@ -88,7 +88,7 @@ class StartTests(Person):
         # 3 is the list of descriptors itself.
         self.assertEqual(start["descriptors"], ["0", "1", "2", "3"])
 
-    def test_what_it_makes_is_the_users_alone(self):
+    def test_created_files_are_private(self):
         self.answer("rpc", "agent.status")
         for path in (os.path.dirname(self.socket), self.state):
             self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o700, path)
@@ -102,8 +102,8 @@ class StartTests(Person):
         self.write_agent("os.unlink(sys.argv[sys.argv.index('--socket') + 1])")
         self.answer("rpc", "agent.status")
 
-    def test_each_exit_of_the_agent_is_told_in_words(self):
-        words = {64: "did not understand", 73: "exit 73", 74: "store can't be read", 76: "vault can't be opened",
+    def test_each_exit_code_of_the_agent_is_explained(self):
+        words = {64: "did not understand", 73: "exit 73", 74: "store can't be read", 76: "can't open its vault",
                  1: "ended at once (exit 1)"}
         for code, expected in words.items():
             with self.subTest(code):
@@ -124,11 +124,11 @@ class StartTests(Person):
 
     def test_a_signal_is_told(self):
         self.write_agent("os.kill(os.getpid(), 9)")
-        self.assertIn("signal 9", self.refused(3, "rpc", "agent.status"))
+        self.assertIn("Signal 9", self.refused(3, "rpc", "agent.status"))
 
     def test_no_program_to_start(self):
         os.unlink(self.agent_program)
-        self.assertIn("neither beside this one nor in PATH", self.refused(3, "rpc", "agent.status"))
+        self.assertIn("neither beside this program nor in PATH", self.refused(3, "rpc", "agent.status"))
 
     def test_a_program_in_path_is_found_a_relative_entry_is_not(self):
         elsewhere = os.path.join(self.place, "bin")
@@ -138,20 +138,20 @@ class StartTests(Person):
         self.refused(3, "rpc", "agent.status", environment=relative, cwd=elsewhere)
         self.answer("rpc", "agent.status", environment={"PATH": f"{elsewhere}:/usr/bin:/bin"})
 
-    def test_the_hot_verb_starts_it_too(self):
+    def test_token_starts_the_agent_too(self):
         self.assertIn("does not speak its protocol", self.refused(3, "token"))
         self.assertEqual(len(self.started()), 1)
 
-    def test_no_start_is_obeyed(self):
+    def test_no_start_starts_no_agent(self):
         self.refused(3, "rpc", "agent.status", "--no-start")
         self.refused(3, "rpc", "agent.status", environment={"LANYARD_NO_START": "1"})
         self.assertEqual(self.started(), [])
 
-    def test_a_directory_that_cannot_be_made_is_told(self):
+    def test_a_directory_that_cannot_be_created_is_explained(self):
         told = self.refused(3, "rpc", "agent.status", environment={"LANYARD_SOCKET": "/proc/nothing/agent.sock"})
         self.assertIn("/proc/nothing", told)
 
-    def test_the_full_program_is_missed_plainly(self):
+    def test_a_missing_lanyard_cli_is_explained(self):
         os.rename(os.path.join(self.install, "lanyard-cli"), os.path.join(self.install, "away"))
         try:
             self.assertIn("lanyard-cli", self.refused(1, "list"))

@@ -1,4 +1,4 @@
-"""step-up: a PIN that is typed where nobody sees it."""
+"""`lanyard step-up`: the PIN is typed without echo."""
 
 import json
 
@@ -47,7 +47,7 @@ class StepUpTests(Person):
         })
         return self.fake
 
-    def test_a_person_types_it_unseen(self):
+    def test_the_pin_is_typed_without_echo(self):
         agent = self.pin("2468")
         screen = self.on_terminal("step-up", "work", "--duration", "600", answers=[(ASKED, "2468\n")])
         self.assertEqual(screen.code, 0, screen.text)
@@ -55,7 +55,7 @@ class StepUpTests(Person):
         self.assertNotIn("2468", screen.text)
         self.assertEqual(agent.params("stepUp.verify"), {"account": "work", "pin": "2468", "durationSeconds": 600})
 
-    def test_nobody_is_asked_for_one_that_is_not_there(self):
+    def test_without_a_pin_enroll_is_suggested(self):
         agent = self.pin()
         screen = self.on_terminal("step-up")
         self.assertEqual(screen.code, 1, screen.text)
@@ -63,7 +63,7 @@ class StepUpTests(Person):
         self.assertNotIn(ASKED, screen.text)
         self.assertNotIn("stepUp.verify", agent.methods())
 
-    def test_a_wrong_one_says_how_many_are_left(self):
+    def test_a_wrong_pin_shows_the_attempts_left(self):
         self.pin("2468")
         words = self.refused(7, "step-up", input="1111\n")
         self.assertIn("The PIN is wrong.", words)
@@ -71,11 +71,11 @@ class StepUpTests(Person):
         error = json.loads(self.refused(7, "step-up", "--json", input="1111\n"))
         self.assertIn("4003", json.dumps(error))
 
-    def test_whoever_runs_out_of_tries_is_told(self):
+    def test_few_tries_left_cause_a_warning(self):
         self.pin("2468", left=2)
         done = self.lanyard("step-up", input="2468\n")
         self.assertEqual(done.returncode, 0)
-        self.assertIn("2 tries left; `lanyard step-up --enroll`", done.stderr)
+        self.assertIn("2 tries left. `lanyard step-up --enroll`", done.stderr)
 
     def test_a_pin_is_chosen_by_typing_it_twice(self):
         agent = self.pin()
@@ -85,15 +85,15 @@ class StepUpTests(Person):
         self.assertEqual(agent.params("stepUp.enroll"), {"account": "@active", "pin": "2468"})
         self.assertNotIn("stepUp.verify", agent.methods())
 
-    def test_two_that_differ_set_nothing(self):
+    def test_two_different_pins_set_nothing(self):
         agent = self.pin()
         screen = self.on_terminal("step-up", "--enroll", answers=[("A new " + ASKED, "2468\n"), ("Once more: ", "2469\n")])
         self.assertEqual(screen.code, 2, screen.text)
         self.assertNotIn("stepUp.enroll", agent.methods())
 
-    def test_changing_and_removing_it_take_the_one_of_now(self):
+    def test_changing_and_removing_need_the_present_pin(self):
         agent = self.pin("2468")
-        of_now = "The PIN of now (not shown): "
+        of_now = "Your present PIN (not shown): "
         screen = self.on_terminal(
             "step-up", "--enroll", answers=[(of_now, "2468\n"), ("A new " + ASKED, "1357\n"), ("Once more: ", "1357\n")])
         self.assertEqual(screen.code, 0, screen.text)
@@ -112,14 +112,14 @@ class StepUpTests(Person):
             json.loads(self.answer("step-up", "--status", "--json")),
             {"account": WORK["id"], "enrolled": True, "attemptsLeft": 10})
 
-    def test_the_agent_asks_in_our_place(self):
+    def test_pinentry_sends_no_pin(self):
         agent = self.pin("2468")
         self.assertIn("Confirmed", self.answer("step-up", "--pinentry"))
         self.assertEqual(agent.params("stepUp.verify"), {"account": "@active", "prompt": "pinentry"})
         self.answer("step-up", "--enroll", "--pinentry")
         self.assertEqual(agent.params("stepUp.enroll"), {"account": "@active", "prompt": "pinentry"})
 
-    def test_what_makes_no_sense_is_a_mistake(self):
+    def test_conflicting_options_are_usage(self):
         self.pin("2468")
         for words in (["--duration", "0"], ["--clear", "--pinentry"], ["--clear", "--remove"], ["--enroll", "--duration", "5"]):
             self.refused(2, "step-up", *words)

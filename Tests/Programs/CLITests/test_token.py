@@ -1,4 +1,4 @@
-"""`lanyard token`: the hot verb, and what every failure of the agent becomes."""
+"""`lanyard token`, and the exit code of every error of the agent."""
 
 import json
 import os
@@ -18,19 +18,19 @@ class TokenTests(Person):
         self.assertEqual(self.answer("token"), "not-a-real-access-token\n")
         self.assertEqual(self.answer("token", "work"), "not-a-real-access-token\n")
 
-    def test_asks_for_what_was_asked(self):
+    def test_options_become_parameters(self):
         agent = self.agent(accounts(WORK))
         self.answer("token", "work", "-t", "600", "-s", "mail.read", "-s", "mail.send files.read", "--aud", "https://m.example")
         self.assertEqual(agent.calls, [("token.get", {
             "account": "work", "minimumLifetimeSeconds": 600, "scopes": ["mail.read", "mail.send", "files.read"],
             "resource": "https://m.example"})])
 
-    def test_speaks_one_line_for_one_token(self):
+    def test_one_token_needs_one_request(self):
         agent = self.agent(accounts(WORK))
         self.answer("token")
         self.assertEqual(agent.calls, [("token.get", {"account": "@active"})])
 
-    def test_forces_a_new_one(self):
+    def test_force_calls_token_refresh(self):
         agent = self.agent(accounts(WORK))
         self.assertEqual(self.answer("token", "-f"), "a-new-token\n")
         self.assertEqual(agent.methods(), ["token.refresh"])
@@ -125,7 +125,7 @@ class FailureTests(Person):
         agent.answers["token.get"] = error = Error(2004, "reauthenticationRequired", reason="revoked")
         self.assertEqual(json.loads(self.refused(4, "token", "--json")), error.body)
 
-    def test_a_person_is_told_what_to_do(self):
+    def test_an_error_has_hints(self):
         agent = self.agent()
         agent.answers["token.get"] = Error(
             2004, "reauthenticationRequired", "The provider revoked the session.", account=WORK["id"],
@@ -137,9 +137,11 @@ class FailureTests(Person):
 
     def test_an_agent_that_does_not_know_the_method_is_told_plainly(self):
         self.agent()
-        self.assertIn("does not know the method token.get", self.refused(1, "token"))
+        told = self.refused(1, "token")
+        self.assertIn("does not know this command", told)
+        self.assertNotIn("token.get", told)
 
-    def test_words_of_others_do_not_reach_the_terminal_raw(self):
+    def test_control_characters_of_the_agent_are_replaced(self):
         agent = self.agent()
         agent.answers["token.get"] = Error(3001, "offline", "gone\x1b[2J\u202eaway\n next")
         words = self.refused(5, "token")
@@ -147,11 +149,11 @@ class FailureTests(Person):
         self.assertNotIn("\u202e", words)
         self.assertEqual(words.splitlines()[0], "lanyard: gone\ufffd[2J\ufffdaway\ufffd next")
 
-    def test_an_agent_that_leaves_is_no_agent(self):
+    def test_an_agent_that_disconnects_exits_with_3(self):
         self.agent({"token.get": lambda params, connection: connection.stream.shutdown(2)})
         self.assertIn("closed the connection", self.refused(3, "token"))
 
-    def test_an_agent_that_is_ending_is_asked_once_more(self):
+    def test_an_ending_agent_is_asked_again(self):
         endings = [Error(1002, "shuttingDown"), lambda params, connection: connection.stream.shutdown(2)]
         agent = self.agent()
         for ending in endings:
@@ -164,7 +166,7 @@ class FailureTests(Person):
             agent.answers["token.get"] = answer
             self.assertEqual(self.answer("token"), "not-a-real-access-token\n")
 
-    def test_something_else_at_the_socket_is_no_agent(self):
+    def test_another_protocol_at_the_socket_exits_with_3(self):
         def babble(params, connection):
             connection.stream.sendall(b"220 mail.example ESMTP\n")
             time.sleep(1)
@@ -172,7 +174,7 @@ class FailureTests(Person):
         self.agent({"token.get": babble})
         self.assertIn("does not speak its protocol", self.refused(3, "token"))
 
-    def test_an_error_for_the_connection_is_ours(self):
+    def test_an_error_without_an_id_is_shown(self):
         def refuse(params, connection):
             connection.send({"jsonrpc": "2.0", "id": None, "error": Error(1003, "overloaded", "Too many.").body})
             connection.stream.shutdown(2)
@@ -180,14 +182,14 @@ class FailureTests(Person):
         self.agent({"token.get": refuse})
         self.assertIn("Too many.", self.refused(1, "token"))
 
-    def test_an_answer_without_a_result_is_no_answer(self):
+    def test_an_answer_without_a_result_exits_with_3(self):
         def hollow(params, connection):
             connection.send({"jsonrpc": "2.0", "id": 1})
             raise NoAnswer
         self.agent({"token.get": hollow})
         self.assertIn("does not speak its protocol", self.refused(3, "token"))
 
-    def test_events_before_the_answer_are_not_the_answer(self):
+    def test_events_before_the_answer_are_dropped(self):
         def chatty(params, connection):
             for number in range(3):
                 connection.event(number, "token.refreshed")
@@ -201,13 +203,13 @@ class NoAgentTests(Person):
         for words in (["token"], ["list"], ["rpc", "agent.status"]):
             self.assertIn("No agent answers at", self.refused(3, *words))
             environment = {"LANYARD_NO_START": None}
-            self.assertIn("none was to be started", self.refused(3, *words, "--no-start", environment=environment))
+            self.assertIn("may not start one", self.refused(3, *words, "--no-start", environment=environment))
 
     def test_as_json(self):
         told = json.loads(self.refused(3, "token", "--json"))
         self.assertEqual((told["data"]["name"], told["data"]["exitCode"]), ("noAgent", 3))
 
-    def test_a_place_that_is_not_set(self):
+    def test_without_xdg_runtime_dir(self):
         if os.path.isdir(f"/run/user/{os.geteuid()}"):
             self.skipTest("this machine has a login session, whose directory is used")
         words = self.refused(3, "token", environment={"XDG_RUNTIME_DIR": None})
@@ -220,7 +222,7 @@ class NoAgentTests(Person):
         self.refused(3, "token", environment={"LANYARD_SOCKET": "relative.sock"})
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can be two users")
-    def test_another_users_socket_is_told_nothing(self):
+    def test_nothing_is_sent_to_another_users_socket(self):
         # The peer is who called listen(2): an agent in a process of another user.
         os.makedirs(os.path.dirname(self.socket))
         os.chmod(self.place, 0o777)
@@ -233,7 +235,7 @@ class NoAgentTests(Person):
             stdout=subprocess.PIPE, text=True)
         self.addCleanup(other.stdout.close)
         self.assertEqual(other.stdout.readline(), "up\n")
-        self.assertIn("another user", self.refused(3, "token"))
+        self.assertIn("Another user", self.refused(3, "token"))
         self.assertEqual(other.stdout.readline(), "b''\n")
         other.wait()
 

@@ -39,7 +39,7 @@ class VaultTests(Person):
         self.assertEqual(self.answer("unlock", input="right\n"), "The vault is unlocked.\n")
         self.assertIn("not the passphrase", self.refused(8, "unlock", "--passphrase-file", "-", input="wrong"))
 
-    def test_a_file_of_ones_own(self):
+    def test_a_private_passphrase_file(self):
         path = os.path.join(self.place, "passphrase")
         with open(path, "w") as file:
             file.write("right\n")
@@ -56,19 +56,19 @@ class VaultTests(Person):
         self.assertIn("is empty", self.refused(2, "unlock", "--pw-file", path))
         self.refused(2, "unlock", "--pw-file", path + ".gone")
 
-    def test_a_command_of_ones_own(self):
+    def test_a_passphrase_command(self):
         agent = self.vault()
         for command in ("echo right", "printf right", "printf 'right\\r\\nsecond line\\n'", "yes right | head -1",
                         "test -n \"$HOME\" && echo right"):
             self.assertEqual(self.answer("unlock", "--pw-cmd", command), "The vault is unlocked.\n", command)
             self.assertEqual(agent.params("agent.unlock"), {"passphrase": "right"}, command)
 
-    def test_a_command_that_does_not_help(self):
+    def test_a_failing_passphrase_command(self):
         agent = self.vault()
         self.assertIn("ended with 3", self.refused(1, "unlock", "--pw-cmd", "echo right; exit 3"))
         self.assertIn("ended with 137", self.refused(1, "unlock", "--pw-cmd", "kill -9 $$"))
         self.assertIn("ended with 127", self.refused(1, "unlock", "--pw-cmd", "no-such-program-of-mine 2>&-"))
-        self.assertIn("said nothing", self.refused(2, "unlock", "--pw-cmd", "true"))
+        self.assertIn("printed nothing", self.refused(2, "unlock", "--pw-cmd", "true"))
         self.assertIn("65536", self.refused(2, "unlock", "--pw-cmd", "yes"))
         self.assertNotIn("agent.unlock", agent.methods())
         self.assertIn("not the passphrase", self.refused(8, "unlock", "--pw-cmd", "echo wrong"))
@@ -81,13 +81,13 @@ class VaultTests(Person):
         self.assertEqual(screen.code, 0)
         self.assertEqual(agent.params("agent.unlock"), {"passphrase": "right"})
 
-    def test_one_way_at_a_time(self):
+    def test_conflicting_options_are_usage(self):
         agent = self.vault()
         self.assertIn("choose one", self.refused(2, "unlock", "--pw-cmd", "echo right", "--pinentry"))
         self.assertIn("choose one", self.refused(2, "unlock", "--pw-cmd", "echo right", "--pw-file", "-"))
         self.assertEqual(agent.methods(), [])
 
-    def test_the_first_time_without_a_person(self):
+    def test_initialize_with_a_passphrase_command(self):
         agent = self.vault(initialized=False)
         self.assertEqual(self.answer("unlock", "--pw-cmd", "echo new"), "The vault is unlocked.\n")
         self.assertEqual(agent.params("agent.initialize"), {"protection": "passphrase", "passphrase": "new"})
@@ -98,7 +98,7 @@ class VaultTests(Person):
         self.answer("unlock", "--pw-cmd", "echo right")
         self.assertEqual(agent.params("agent.unlock"), {"passphrase": "right"})
 
-    def test_a_person_may_slip(self):
+    def test_a_mistyped_passphrase_is_asked_for_again(self):
         agent = self.vault()
         asked = "(not shown): "
         screen = self.on_terminal("unlock", answers=[(asked, "worng\n"), (asked, "right\n")])
@@ -107,20 +107,20 @@ class VaultTests(Person):
         self.assertNotIn("worng", screen.text)
         self.assertEqual(agent.methods().count("agent.unlock"), 2)
 
-    def test_but_not_for_ever(self):
+    def test_three_wrong_passphrases_end_the_command(self):
         agent = self.vault()
         agent.answers["agent.unlock"] = lambda *_: (_ for _ in ()).throw(Error(1008, "unlockFailed", "No."))
         screen = self.on_terminal("unlock", answers=[("(not shown): ", wrong + "\n") for wrong in "abc"])
         self.assertEqual((screen.code, agent.methods().count("agent.unlock")), (8, 3))
 
-    def test_what_needs_no_person_is_not_asked_of_one(self):
+    def test_a_key_file_needs_no_question(self):
         agent = self.vault(protection="keyFile")
         self.assertEqual(self.answer("unlock"), "The vault is unlocked.\n")
         self.assertEqual(agent.params("agent.unlock"), {})
         agent.answers["agent.status"] = {**AGENT, "locked": False}
         self.answer("unlock")
 
-    def test_pinentry_asks_in_our_place(self):
+    def test_pinentry_sends_no_passphrase(self):
         agent = self.vault()
         agent.answers["agent.unlock"] = {"locked": False}
         for way in (["--pinentry"], ["--prompt", "pinentry"]):
@@ -128,7 +128,7 @@ class VaultTests(Person):
             self.assertEqual(agent.params("agent.unlock"), {"prompt": "pinentry"})
         self.refused(2, "unlock", "--prompt", "telepathy")
 
-    def test_the_first_time_a_passphrase_is_chosen(self):
+    def test_initialize_asks_twice(self):
         agent = self.vault(initialized=False)
         again = "Once more: "
         screen = self.on_terminal("unlock", answers=[("(not shown): ", "new\n"), (again, "new\n")])

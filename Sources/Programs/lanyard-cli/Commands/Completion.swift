@@ -12,7 +12,6 @@ struct Completion: ParsableCommand {
         lanyard completion fish > ~/.config/fish/completions/lanyard.fish
       """)
 
-  /// The shells that completion scripts are made for.
   enum Shell: String, CaseIterable, ExpressibleByArgument {
     case bash, zsh, fish
 
@@ -25,7 +24,7 @@ struct Completion: ParsableCommand {
     }
   }
 
-  @Argument(help: "bash, zsh or fish.")
+  @Argument(help: "The shell.")
   var shell: Shell
 
   @OptionGroup var common: CommonOptions

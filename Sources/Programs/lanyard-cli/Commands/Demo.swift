@@ -4,10 +4,10 @@ import CommandSupport
 /// `lanyard demo`
 struct Demo: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "See Lanyard at work, with a practice provider on this machine.",
-    discussion: "Runs `lanyard-demo` with what follows; `lanyard demo --help` is its help.")
+    abstract: "Run a demo with a practice provider on this machine.",
+    discussion: "Runs `lanyard-demo` with the arguments that follow. `lanyard demo --help` shows its help.")
 
-  @Argument(parsing: .captureForPassthrough, help: "What lanyard-demo is told.")
+  @Argument(parsing: .captureForPassthrough, help: "Arguments for lanyard-demo.")
   var words: [String] = []
 
   func run() { ExecReplacement.become("lanyard-demo", ["lanyard-demo"] + words) }

@@ -5,14 +5,14 @@ import JSONRPC
 /// `lanyard events`
 struct Events: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Follow what happens, until Ctrl-C.",
+    abstract: "Show events as they happen, until Ctrl-C.",
     discussion: """
       EXAMPLES:
         lanyard events --type session.expired --type token.refreshed
         lanyard events -u work --json
       """)
 
-  @Option(name: .long, help: "Only events of this type; may be given again.")
+  @Option(name: .long, help: "Only events of this type; may be repeated.")
   var type: [String] = []
 
   @OptionGroup var common: CommonOptions
@@ -25,17 +25,17 @@ struct Events: ParsableCommand {
       writer.member("types", type)
       writer.member("accounts", common.account.map { [$0] } ?? [])
     }
-    while try agent.answer(to: id, of: "event.subscribe", { _ in true }) == nil {
+    while try agent.answer(to: id, { _ in true }) == nil {
       if try agent.wait(interruption: interruption, milliseconds: -1) == .interrupted { throw Interruption.failure }
     }
-    if Terminal.showsAnswers, !common.json { Output.note("Following. Ctrl-C ends it.") }
+    if Terminal.showsAnswers, !common.json { Output.note("Waiting for events. Ctrl-C ends this.") }
     while true {
       while try agent.event({ show($0, names: names) }) != nil {}
       if try agent.wait(interruption: interruption, milliseconds: -1) == .interrupted { throw Interruption.failure }
     }
   }
 
-  /// What people call the accounts, by id. Without them, ids are shown.
+  /// Labels by account id; empty if the caller may not list accounts.
   private static func names(over agent: inout AgentConnection) -> [String: String] {
     let accounts = (try? AccountInfo.all(over: &agent)) ?? []
     return Dictionary(accounts.map { ($0.id, $0.label) }, uniquingKeysWith: { first, _ in first })

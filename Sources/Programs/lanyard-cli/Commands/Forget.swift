@@ -5,10 +5,10 @@ import JSONRPC
 /// `lanyard forget`
 struct Forget: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Remove the last trace of an account that is signed out.",
+    abstract: "Erase a signed-out account for good.",
     discussion: """
-      Its name, its id and whatever data a soft sign-out kept are erased. The same person may sign in again, as a new \
-      account with a new id. A revocation that still waits is sent nevertheless.
+      Erases its name, its id and the data that a soft sign-out kept. This can't be undone. The same person can sign \
+      in again, as a new account with a new id. A revocation that waits is still sent.
       """)
 
   @Argument(help: "The account: an alias or an id.", completion: .accounts)
@@ -17,7 +17,7 @@ struct Forget: ParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    // Not whichever account happens to be near: this can't be undone.
+    // No default account: this can't be undone.
     if account == nil, common.account == nil { throw ValidationError("Name the account to forget.") }
   }
 

@@ -5,7 +5,7 @@ import JSONRPC
 /// `lanyard list`
 struct List: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show the accounts.", discussion: "The active one is marked by *.")
+    abstract: "List the accounts.", discussion: "The mark * shows the active account.")
 
   @OptionGroup var common: CommonOptions
 
@@ -17,7 +17,7 @@ struct List: ParsableCommand {
     }
     let accounts = try AccountInfo.all(over: &agent)
     guard !accounts.isEmpty else {
-      return Output.note("Nobody is signed in. `lanyard login` adds an account.")
+      return Output.note("There is no account yet. `lanyard login` adds one.")
     }
     var table = Table(["", "ACCOUNT", "NAME", "PROVIDER", "TENANT", "STATE", "LAST ONLINE"])
     for account in accounts {

@@ -5,7 +5,7 @@ import JSONRPC
 /// `lanyard lock`
 struct Lock: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Lock the vault: the agent forgets every key and token in memory.")
+    abstract: "Lock the vault: the agent wipes all keys and tokens from memory.")
 
   @OptionGroup var common: CommonOptions
 
@@ -16,7 +16,7 @@ struct Lock: ParsableCommand {
     }
   }
 
-  /// How the vault is now.
+  /// Prints whether the vault is locked.
   static func show(_ result: JSONNode, json: Bool) {
     if json { return Output.answer(json: result.raw) }
     Output.answer(result["locked"]?.bool == true ? "The vault is locked." : "The vault is unlocked.")

@@ -7,36 +7,36 @@ struct Login: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Sign in.",
     discussion: """
-      Opens the provider's page in your browser and waits until you have signed in there. Ctrl-C gives up; nothing is \
-      left behind. With --json, what signIn.begin answered goes to stderr on one line, and the account to stdout.
+      Opens the provider's page in your browser and waits until you have signed in there. Ctrl-C cancels the sign-in. \
+      With --json, the page to open goes to stderr as JSON on one line, and the account to stdout.
 
       EXAMPLES:
-        lanyard login                   # the only provider there is
+        lanyard login                   # if there is only one provider
         lanyard login idp --alias work
-        lanyard login idp --device      # elsewhere: a code to scan or enter
-        lanyard login idp --paste       # a browser elsewhere: paste where it ended
+        lanyard login idp --device      # on any device: scan or enter a code
+        lanyard login idp --paste       # a browser elsewhere: paste its address
         lanyard login --account work    # sign this account in again
-        lanyard login idp --import      # a refresh token: typed unseen, or piped
-        lanyard login idp --import FILE # the same, from a file
+        lanyard login idp --import      # a refresh token, typed or piped
+        lanyard login idp --import FILE # a refresh token from a file
 
-      --import takes over the refresh token of another program. It is used once at once, so that only the agent can go \
-      on with it; where the provider rotates tokens, the other program's session ends. If the provider refuses it, \
-      nothing is kept. It is never given as an argument: other programs could read it there. Delete the file afterwards.
+      --import takes over the refresh token of another program. The agent uses the token at once. If the provider \
+      rotates refresh tokens, this ends the session of the other program. If the provider refuses the token, the agent \
+      keeps nothing. Never type the token as an argument: other programs could read it. Delete the file afterwards.
       """)
 
-  @Argument(help: "The provider; may be left out if there is one.", completion: .providers)
+  @Argument(help: "The provider. Not needed if there is only one.", completion: .providers)
   var provider: String?
 
-  @Argument(help: "With --import: the file that the refresh token is in; - is stdin.", completion: .file())
+  @Argument(help: "With --import: the file of the refresh token; - reads stdin.", completion: .file())
   var file: String?
 
-  @Flag(name: .long, help: "Show a code to enter on any device.")
+  @Flag(name: .long, help: "Sign in on any device, with a code.")
   var device = false
 
-  @Flag(name: .long, help: "Show an address; then paste the one to which the browser was sent back.")
+  @Flag(name: .long, help: "Show the page's address, then ask for the address where the browser ended.")
   var paste = false
 
-  @Flag(name: .long, help: "Show the address instead of opening it.")
+  @Flag(name: .long, help: "Show the page's address and do not open it.")
   var noBrowser = false
 
   @Flag(name: .customLong("import"), help: "Take over the refresh token of another program.")
@@ -45,19 +45,21 @@ struct Login: ParsableCommand {
   @Option(name: .long, help: "A short name for the account.")
   var alias: String?
 
-  @Option(name: [.customShort("s"), .long], help: "A scope to ask for; may be given again.")
+  @Option(name: [.customShort("s"), .long], help: "A scope to request; may be repeated.")
   var scope: [String] = []
 
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    if device && paste { throw ValidationError("--device and --paste are two ways; choose one.") }
+    if device && paste { throw ValidationError("Choose --device or --paste, not both.") }
     if file != nil && !isImport { throw ValidationError("Only --import reads a file. Name one provider.") }
     guard isImport else { return }
-    if device || paste || noBrowser { throw ValidationError("--import needs no page and no code; choose one way.") }
-    if !scope.isEmpty { throw ValidationError("A refresh token has its scopes; -s does not go with --import.") }
+    if device || paste || noBrowser {
+      throw ValidationError("--import opens no page. Leave out --device, --paste and --no-browser.")
+    }
+    if !scope.isEmpty { throw ValidationError("A refresh token already has scopes. Leave out --scope.") }
     if common.account != nil {
-      throw ValidationError("An import finds its account by who the token belongs to; --account does not go with it.")
+      throw ValidationError("The refresh token decides the account. Leave out --account.")
     }
   }
 
@@ -94,11 +96,11 @@ struct Login: ParsableCommand {
     case 1: return providers[0].name
     case 0:
       throw CommandFailure(
-        .usage, name: "providerNotFound", "No provider is configured, so there is nowhere to sign in.",
+        .usage, name: "providerNotFound", "No provider is configured.",
         hints: Presets.hints)
     default:
       throw .usage(
-        "There are \(providers.count) providers. Name the one to sign in at.",
+        "There are \(providers.count) providers. Name one.",
         hints: providers.map { "\($0.name)  \($0.issuer)" })
     }
   }

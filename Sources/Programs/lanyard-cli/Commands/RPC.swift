@@ -5,10 +5,10 @@ import JSONRPC
 /// `lanyard rpc`
 struct RPC: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Call one method of the agent, raw.",
+    abstract: "Call a method of the agent's protocol.",
     discussion: """
-      The result goes to stdout, an error to stderr, each as JSON on one line. `lanyard rpc rpc.discover` tells all \
-      methods. What other programs must not see in the list of processes goes through stdin: `-`.
+      Prints the result to stdout or the error to stderr, as JSON on one line. `lanyard rpc rpc.discover` lists all \
+      methods. Pass secrets through stdin (`-`): other programs can read arguments.
 
       EXAMPLES:
         lanyard rpc account.list
@@ -19,7 +19,7 @@ struct RPC: ParsableCommand {
   @Argument(help: "The method.")
   var method: String
 
-  @Argument(help: "Its parameters, a JSON object; - reads them from stdin.")
+  @Argument(help: "Its parameters as a JSON object; - reads stdin.")
   var json: String?
 
   @OptionGroup var common: CommonOptions
@@ -36,7 +36,7 @@ struct RPC: ParsableCommand {
 
   private func call() throws(CommandFailure) {
     var parameters = json == "-" ? try SecretInput.contents(of: "-") : SecretInput(copying: json ?? "{}")
-    // A newline would end the line; outside of strings it is white space, and inside it is never bare.
+    // A line break would end the request. A bare one is white space: inside strings it is escaped.
     parameters.withMutableBytes { bytes in
       for index in bytes.indices where bytes[index] == 0x0A || bytes[index] == 0x0D { bytes[index] = 0x20 }
     }
@@ -51,7 +51,7 @@ struct RPC: ParsableCommand {
 
   private func call(with parameters: JSONNode) throws(CommandFailure) {
     guard parameters.kind == .object || parameters.kind == .array else {
-      throw .usage("The parameters are a JSON object: they go by name. Nothing was sent.")
+      throw .usage("The parameters must be a JSON object. Nothing was sent.")
     }
     let account = parameters["account"] == nil && parameters.kind == .object ? common.account : nil
     var agent = try common.connect()
@@ -67,6 +67,6 @@ struct RPC: ParsableCommand {
       }
       writer.endObject()
     }
-    try agent.result(of: method, id: id) { Output.answer(json: $0.raw) }
+    try agent.result(of: id) { Output.answer(json: $0.raw) }
   }
 }

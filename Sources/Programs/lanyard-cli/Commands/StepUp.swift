@@ -6,33 +6,33 @@ import JSONRPC
 struct StepUp: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "step-up",
-    abstract: "Confirm by your PIN that it is you.",
+    abstract: "Confirm with your PIN that it is you.",
     discussion: """
-      Some things a policy allows only to a person who proved a short while ago to be there. This asks for the \
-      account's PIN, without showing it, and tells until when that counts. Locking the vault, signing out and --clear \
-      end it at once.
+      A policy may allow a capability only to a person who has just confirmed it. This command asks for the account's \
+      PIN, without showing it, and says how long the confirmation (the step-up) counts. Locking the vault, signing out \
+      and --clear end it at once.
 
-      A PIN is set by --enroll, once for each account. After ten wrong ones it is destroyed; a right one does not give \
-      the wrong ones back, but setting a PIN anew does. Data that a soft sign-out kept is locked by the PIN, and is gone \
-      for good with it. The PIN is read from stdin where there is no terminal, and never from the command line.
+      --enroll sets the PIN of an account. Ten wrong PINs destroy it, and with it the data that a soft sign-out kept. \
+      A correct PIN does not reset the count of wrong ones; a new PIN does. Without a terminal the PIN is read from \
+      stdin; it is never an argument.
 
       EXAMPLES:
         lanyard step-up --enroll
         lanyard step-up work --duration 600
         lanyard step-up --status
-        lanyard step-up --pinentry       # a window or terminal of the agent's asks, and not this program
+        lanyard step-up --pinentry       # the agent asks for the PIN
       """)
 
-  /// What to do, where it is not to verify.
+  /// What to do instead of asking for the PIN.
   enum Action: String, EnumerableFlag {
     case enroll, clear, remove, status
 
     static func help(for action: Action) -> ArgumentHelp? {
       switch action {
-      case .enroll: "Set a PIN; where there is one, it is asked for first."
+      case .enroll: "Set a PIN. An old PIN is asked for first."
       case .clear: "End the step-up now."
-      case .remove: "Remove the PIN; it is asked for first."
-      case .status: "Say whether there is a PIN, how many tries it has left, and until when a step-up counts."
+      case .remove: "Remove the PIN. It is asked for first."
+      case .status: "Show whether a PIN is set, the tries left, and the end of the step-up."
       }
     }
   }
@@ -43,25 +43,28 @@ struct StepUp: ParsableCommand {
   @Flag(exclusivity: .exclusive) var action: Action?
 
   @Option(
-    name: .long, help: ArgumentHelp("How long it counts; else as long as the policy takes it.", valueName: "seconds"))
+    name: .long,
+    help: ArgumentHelp("How long the step-up counts. Default: as long as the policy allows.", valueName: "seconds"))
   var duration: Int?
 
-  @Flag(name: .long, help: "Have the agent ask for the PIN, by pinentry.")
+  @Flag(name: .long, help: "Let the agent ask for the PIN with pinentry.")
   var pinentry = false
 
   @OptionGroup var common: CommonOptions
 
-  /// For changing the PIN: as long as that takes.
+  /// Length of the step-up that changing a PIN needs.
   private static let momentSeconds = 60
-  /// From here on a person should know that their tries run out.
+  /// At this number of tries or fewer, the command warns.
   private static let fewAttempts = 3
 
   func validate() throws {
     if let duration {
-      guard action == nil else { throw ValidationError("--duration is for confirming alone.") }
+      guard action == nil else { throw ValidationError("--duration does not go with the other actions.") }
       guard (1...86_400).contains(duration) else { throw ValidationError("--duration is 1 to 86400 seconds.") }
     }
-    if pinentry, action == .clear || action == .status { throw ValidationError("That needs no PIN, nor --pinentry.") }
+    if pinentry, action == .clear || action == .status {
+      throw ValidationError("--clear and --status need no PIN. Leave out --pinentry.")
+    }
   }
 
   func run() throws {
@@ -95,11 +98,11 @@ struct StepUp: ParsableCommand {
     }
     if let left, left <= Self.fewAttempts {
       Output.warning(
-        "this PIN has \(left) \(left == 1 ? "try" : "tries") left; `lanyard step-up --enroll` sets one anew.")
+        "This PIN has \(left) \(left == 1 ? "try" : "tries") left. `lanyard step-up --enroll` sets a new one.")
     }
   }
 
-  /// Nobody is asked for a PIN that is not there. A script hears it from the agent.
+  /// Checks that a PIN exists before a person is asked for it. A script gets the agent's error instead.
   private func requirePIN(_ selector: String, over agent: inout AgentConnection) throws(CommandFailure) {
     guard Terminal.canAsk, !pinentry else { return }
     let isThere = try agent.call("stepUp.status", params: { $0.member("account", selector) }) { status in
@@ -117,13 +120,13 @@ struct StepUp: ParsableCommand {
     try send(pin, to: "stepUp.enroll", of: selector, over: &agent)
   }
 
-  /// Where a PIN is set already, changing anything takes it.
+  /// Asks for the present PIN, if one is set and not yet confirmed.
   private func confirm(_ selector: String, over agent: inout AgentConnection) throws(CommandFailure) {
     let mustConfirm = try agent.call("stepUp.status", params: { $0.member("account", selector) }) { status in
       status["enrolled"]?.bool == true && status["validUntil"] == nil
     }
     guard mustConfirm else { return }
-    let pin = try self.pin(asking: "The PIN of now (not shown): ")
+    let pin = try self.pin(asking: "Your present PIN (not shown): ")
     try agent.perform("stepUp.verify") { writer in
       writer.member("account", selector)
       write(pin, to: &writer)
@@ -146,9 +149,9 @@ struct StepUp: ParsableCommand {
     try agent.call(method, params: { $0.member("account", selector) }, result: { show($0) })
   }
 
-  // MARK: the PIN
+  // MARK: The PIN
 
-  /// Nil where the agent asks.
+  /// Nil with `--pinentry`.
   private func pin(asking question: String) throws(CommandFailure) -> SecretInput? {
     pinentry ? nil : try SecretInput.line(of: "-", question: question)
   }
@@ -162,14 +165,14 @@ struct StepUp: ParsableCommand {
     }
   }
 
-  // MARK: words
+  // MARK: Output
 
   private func show(_ status: JSONNode) {
     if common.json { return Output.answer(json: status.raw) }
     let left = status["attemptsLeft"]?.integer ?? 0
     guard status["enrolled"]?.bool == true else {
       return Output.answer(
-        left > 0 ? "No PIN is set." : "The PIN was destroyed by wrong ones. Sign in again, then set a new one.")
+        left > 0 ? "No PIN is set." : "Too many wrong PINs destroyed the PIN. Sign in again, then set a new one.")
     }
     let until = status["validUntil"]?.string.flatMap { Moment($0) }
     let confirmed = until.map { "confirmed until \($0.clock) (\($0.relative))" } ?? "not confirmed now"

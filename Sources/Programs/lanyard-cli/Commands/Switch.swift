@@ -7,8 +7,8 @@ struct Switch: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Make an account the active one.",
     discussion: """
-      Without a name: of two accounts, the other one; of more, you are asked.
-      The active account is used where no account is named, LANYARD_ACCOUNT is not set, and no .lanyard file is near.
+      Without a name, the command switches between two accounts, and asks if there are more. Commands use the active \
+      account if none is named, LANYARD_ACCOUNT is not set, and no .lanyard file is found.
       """)
 
   @Argument(help: "The account: an alias or an id.", completion: .accounts)
@@ -60,13 +60,13 @@ struct Switch: ParsableCommand {
     return answer
   }
 
-  /// Where the environment or a file decides, switching changes nothing here: say so.
+  /// Warns if `LANYARD_ACCOUNT` or a `.lanyard` file selects another account here.
   private func warnIfOverruled(_ active: AccountInfo, over agent: inout AgentConnection) throws {
     let here = try AccountSelection.choose(argument: nil)
     if case .active = here.reason { return }
     let selected = try? AccountInfo.named(here.selector, over: &agent)
     guard selected?.id != active.id else { return }
     Output.warning(
-      "here \(Text.shown(selected?.label ?? here.selector)) is still used, because of \(here.reason.words).")
+      "Here \(Text.shown(selected?.label ?? here.selector)) is still used, because of \(here.reason.words).")
   }
 }

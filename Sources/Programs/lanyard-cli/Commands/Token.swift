@@ -1,17 +1,19 @@
 import ArgumentParser
 import CommandSupport
 
-/// The hot verb. `lanyard` itself runs it when its words are plainly right (Sources/Programs/lanyard); this one has the help, and
-/// the words for mistakes.
+/// `lanyard token`
+///
+/// The program `lanyard` runs this command itself if it understands all arguments (`TokenRequest+Arguments.swift`).
+/// This type prints the help and reports mistakes.
 struct Token: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print an access token, alone.",
+    abstract: "Print an access token.",
     discussion: """
-      The agent refreshes it when needed; however many ask at once, the provider is asked once.
+      The agent refreshes the token when needed. Many programs that ask at once cause one request to the provider.
 
       EXAMPLES:
         curl -H "Authorization: Bearer $(lanyard token work)" https://api.example/me
-        lanyard token -t 600            # good for ten minutes at least
+        lanyard token -t 600            # valid for at least ten minutes
         lanyard token --aud https://mail.example -s mail.read
       """)
 
@@ -20,16 +22,16 @@ struct Token: ParsableCommand {
 
   @Option(
     name: [.customShort("t"), .long],
-    help: ArgumentHelp("How long the token must still live, at least.", valueName: "seconds"))
+    help: ArgumentHelp("The token must be valid for at least this long.", valueName: "seconds"))
   var minimumLifetime: Int?
 
-  @Option(name: [.customShort("s"), .long], help: "A scope to ask for; may be given again.")
+  @Option(name: [.customShort("s"), .long], help: "A scope to request; may be repeated.")
   var scope: [String] = []
 
   @Option(name: .customLong("aud"), help: "The resource that the token is for (RFC 8707).")
   var resource: String?
 
-  @Flag(name: [.customShort("f"), .long], help: "Ask the provider for a new one, even if the current one is good.")
+  @Flag(name: [.customShort("f"), .long], help: "Get a new token from the provider, even if the present one is valid.")
   var force = false
 
   @OptionGroup var common: CommonOptions

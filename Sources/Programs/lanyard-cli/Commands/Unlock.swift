@@ -7,24 +7,28 @@ struct Unlock: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Unlock the vault.",
     discussion: """
-      Asks for the passphrase, if one protects the vault; the first time, for a new one. A vault that is protected
-      otherwise is opened by what protects it.
+      Asks for the passphrase if one protects the vault; the first time, for a new passphrase. Any other protection \
+      opens the vault without a question.
 
-      --pw-cmd is run by /bin/sh with your environment and your terminal: lanyard unlock --pw-cmd 'pass show lanyard'
+      /bin/sh runs the command of --pw-cmd with your environment and terminal.
+
+      EXAMPLES:
+        lanyard unlock
+        lanyard unlock --pw-cmd 'pass show lanyard'
       """)
 
   @Option(
     name: [.customLong("pw-file"), .customLong("passphrase-file")],
-    help: "A file with the passphrase, which only you can read; - reads it from stdin.", completion: .file())
+    help: "A file with the passphrase that only you can read; - reads stdin.", completion: .file())
   var passphraseFile: String?
 
-  @Option(name: .customLong("pw-cmd"), help: "A command whose first line is the passphrase.")
+  @Option(name: .customLong("pw-cmd"), help: "A command that prints the passphrase on its first line.")
   var passphraseCommand: String?
 
-  @Flag(help: "Have the agent ask for the passphrase, where this program does not see it.")
+  @Flag(help: "Let the agent ask for the passphrase with pinentry.")
   var pinentry = false
 
-  /// Who asks for the passphrase in this program's place.
+  /// The program that asks for the passphrase instead of this one.
   enum Prompt: String, CaseIterable, ExpressibleByArgument { case pinentry }
 
   @Option(name: .long, help: .hidden)
@@ -33,15 +37,15 @@ struct Unlock: ParsableCommand {
   @OptionGroup var common: CommonOptions
 
   private var isPrompted: Bool { pinentry || prompt != nil }
-  /// The passphrase comes from elsewhere than the person's fingers.
+  /// The passphrase comes from a file or a command.
   private var isGiven: Bool { passphraseFile != nil || passphraseCommand != nil }
 
-  /// A slip of the finger or two; the agent slows down who tries more.
+  /// How often a person may mistype. The agent slows down further attempts.
   private static let attempts = 3
 
   func validate() throws {
     guard [passphraseFile != nil, passphraseCommand != nil, isPrompted].count(where: { $0 }) <= 1 else {
-      throw ValidationError("--pw-file, --pw-cmd and --pinentry are different ways; choose one.")
+      throw ValidationError("Of --pw-file, --pw-cmd and --pinentry, choose one.")
     }
   }
 
@@ -54,7 +58,7 @@ struct Unlock: ParsableCommand {
       do throws(CommandFailure) {
         return try unlock(over: &agent)
       } catch {
-        // Of several ways to the vault, those that need no person did not open it: a passphrase does.
+        // No key slot that works without a person opened the vault; a passphrase slot exists.
         guard error.name == "invalidParams", status.isInitialized else { throw error }
       }
     }
@@ -91,7 +95,7 @@ struct Unlock: ParsableCommand {
     }
   }
 
-  /// A vault that was never made: the passphrase is chosen now, and typed twice where it can't be seen.
+  /// Creates the vault with a new passphrase, which a person types twice.
   private func initialize(over agent: inout AgentConnection) throws(CommandFailure) {
     let first = try passphrase(asking: "A new passphrase for the vault (not shown): ")
     if !isGiven, Terminal.canAsk { try first.confirm() }

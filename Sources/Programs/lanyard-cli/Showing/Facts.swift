@@ -1,23 +1,23 @@
 import CommandSupport
 import JSONRPC
 
-/// Names and what they stand for, one a line; the names in one column.
+/// A list of names with values, aligned in two columns.
 struct Facts {
   private var rows: [(name: String, words: String)] = []
 
-  /// Adds a line; nil adds none. The words may carry style, so they come here safe to show.
+  /// Adds a line; nil adds none. The words may hold style codes, so the caller makes them safe with `Text.shown`.
   mutating func add(_ name: String, styled words: String?) {
     if let words { rows.append((Text.shown(name), words)) }
   }
 
   mutating func add(_ name: String, _ words: String?) { add(name, styled: words.map(Text.shown)) }
 
-  /// An empty line.
+  /// Adds an empty line.
   mutating func gap() { rows.append(("", "")) }
 
   var lines: [String] { lines(indent: 0) }
 
-  /// On a terminal, what is longer than its lines goes on below, under its own beginning. Elsewhere a fact is a line.
+  /// On a terminal, long values wrap within their column. Elsewhere each fact is one line.
   func lines(indent: Int) -> [String] {
     let width = (rows.map(\.name.count).max() ?? 0) + 2
     let margin = String(repeating: " ", count: indent)
@@ -30,7 +30,7 @@ struct Facts {
     }
   }
 
-  /// Broken between words; never empty.
+  /// Breaks `words` between words; never empty.
   private static func folded(_ words: String, within room: Int) -> [String] {
     var lines: [(text: String, count: Int)] = []
     for word in words.split(separator: " ", omittingEmptySubsequences: false) {
@@ -44,7 +44,7 @@ struct Facts {
     return lines.isEmpty ? [""] : lines.map(\.text)
   }
 
-  /// How many characters of it are seen: not those that set a style.
+  /// The visible characters: all but style codes.
   private static func seen(_ word: Substring) -> Int {
     var isStyle = false
     return word.reduce(into: 0) { count, character in
@@ -58,7 +58,7 @@ struct Facts {
 }
 
 extension JSONNode {
-  /// A value as people read it: strings bare, arrays with commas, everything else as it stands.
+  /// The value for a person: strings without quotes, arrays with commas, yes and no.
   var words: String {
     switch kind {
     case .string: string ?? ""

@@ -1,8 +1,7 @@
 import CommandSupport
 import JSONRPC
 
-/// JSON over several lines, for a person to read and change. Values stay as they were written; what is short stays on
-/// one line.
+/// Prints JSON over several lines, for a person to edit. Keeps the text of values; short values stay on one line.
 enum LaidOutJSON {
   private static let width = 100
 

@@ -1,8 +1,8 @@
-/// A short code in letters that can be read across a table: five by seven dots each, two dots a character.
+/// Draws a short code in large letters of five by seven dots. A terminal character holds two dots.
 ///
-/// A zero has a stroke and an I has serifs: codes are typed from it.
+/// The zero has a stroke and the I has serifs, so that people type the code correctly.
 enum LargeText {
-  /// Nil if there is a letter without a picture, or the screen is too narrow.
+  /// Nil if a letter has no glyph or the text is wider than `columns`.
   static func lines(_ text: String, columns: Int) -> [String]? {
     let glyphs = text.map { Self.glyphs[$0] }
     guard !glyphs.isEmpty, glyphs.count * 6 <= columns, !glyphs.contains(where: { $0 == nil }) else { return nil }

@@ -1,7 +1,7 @@
 import Glibc
 
 extension Moment {
-  /// A length of time in words: "45 seconds", "5 minutes", "49 hours", "7 days". Never more than one unit, and whole.
+  /// A duration in one whole unit: "45 seconds", "5 minutes", "49 hours", "7 days".
   static func spelledOut(_ seconds: Int) -> String {
     func words(_ count: Int, _ unit: String) -> String { "\(count) \(unit)\(count == 1 ? "" : "s")" }
     return switch seconds {
@@ -12,11 +12,10 @@ extension Moment {
     }
   }
 
-  /// Here and now: "today at 14:03", "tomorrow at 09:00", "on 12 January at 09:00".
+  /// Local time: "today at 14:03", "tomorrow at 09:00", "on 12 January at 09:00".
   var local: String {
     let (then, today) = (fields, Moment.now.fields)
-    func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
-    let time = "at \(two(then.tm_hour)):\(two(then.tm_min))"
+    let time = "at \(Self.twoDigits(then.tm_hour)):\(Self.twoDigits(then.tm_min))"
     let tomorrow = Moment(seconds: Moment.now.seconds + 86_400).fields
     if then.tm_year == today.tm_year, then.tm_yday == today.tm_yday { return "today \(time)" }
     if then.tm_year == tomorrow.tm_year, then.tm_yday == tomorrow.tm_yday { return "tomorrow \(time)" }
@@ -28,11 +27,18 @@ extension Moment {
     return "on \(then.tm_mday) \(months[Int(then.tm_mon)])\(year) \(time)"
   }
 
-  /// Here, for lists: 2030-01-12 09:00:27.
+  /// Local time, for lists: 2030-01-12 09:00:27.
   var dateAndTime: String {
-    func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
-    return "\(fields.tm_year + 1900)-\(two(fields.tm_mon + 1))-\(two(fields.tm_mday)) \(clock)"
+    "\(fields.tm_year + 1900)-\(Self.twoDigits(fields.tm_mon + 1))-\(Self.twoDigits(fields.tm_mday)) \(clock)"
   }
+
+  /// Local time of day: 14:03:27.
+  var clock: String {
+    let fields = self.fields
+    return [fields.tm_hour, fields.tm_min, fields.tm_sec].map(Self.twoDigits).joined(separator: ":")
+  }
+
+  private static func twoDigits(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
   private var fields: tm {
     var seconds = time_t(self.seconds)
@@ -41,7 +47,7 @@ extension Moment {
     return fields
   }
 
-  /// As the agent reads it: RFC 3339 in UTC, with milliseconds.
+  /// RFC 3339 in UTC with milliseconds, as the contract requires.
   var rfc3339: String {
     var seconds = time_t(self.seconds)
     var fields = tm()

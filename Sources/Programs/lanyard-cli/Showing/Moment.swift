@@ -1,13 +1,13 @@
 import Glibc
 
-/// An instant of the wire, shown as people say it.
+/// An instant of the contract, with texts for people.
 struct Moment: Comparable {
   /// Seconds since 1970 UTC.
   let seconds: Int
 
   init(seconds: Int) { self.seconds = seconds }
 
-  /// From RFC 3339 in UTC, as the agent writes it; fractions of a second are dropped.
+  /// From RFC 3339 in UTC. Drops fractions of a second.
   init?(_ text: String) {
     let bytes = Array(text.utf8)
     guard bytes.count >= 20, bytes.last == UInt8(ascii: "Z") else { return nil }
@@ -32,7 +32,7 @@ struct Moment: Comparable {
     return distance > 0 ? "in \(Self.span(distance))" : "\(Self.span(-distance)) ago"
   }
 
-  /// The largest unit that leaves at least one, and its half where that says more.
+  /// A duration in one unit, rounded: "45 s", "4 min", "3 h", "7 days".
   static func span(_ seconds: Int) -> String {
     switch seconds {
     case ..<90: "\(seconds) s"
@@ -44,13 +44,4 @@ struct Moment: Comparable {
 
   /// Minutes and seconds: 9:07.
   static func countdown(_ seconds: Int) -> String { "\(seconds / 60):\(seconds % 60 < 10 ? "0" : "")\(seconds % 60)" }
-
-  /// Time of day here: 14:03:27.
-  var clock: String {
-    var seconds = time_t(self.seconds)
-    var fields = tm()
-    localtime_r(&seconds, &fields)
-    func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
-    return "\(two(fields.tm_hour)):\(two(fields.tm_min)):\(two(fields.tm_sec))"
-  }
 }

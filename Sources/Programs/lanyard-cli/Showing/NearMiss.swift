@@ -1,7 +1,7 @@
-/// What a person meant who typed a name that does not exist.
+/// Finds the name that a person probably meant.
 enum NearMiss {
-  /// The name that differs least, if it is by so little that a slip explains it: one letter in short names, two in
-  /// longer ones, two neighbours exchanged counting as one.
+  /// The nearest name, if at most one letter differs (two in names of five letters or more). Two exchanged neighbours
+  /// count as one.
   static func of(_ typed: String, among names: [String]) -> String? {
     let typed = Array(typed.lowercased())
     let slips = typed.count < 5 ? 1 : 2
@@ -9,7 +9,7 @@ enum NearMiss {
     return distances.filter { $0.distance <= slips }.min { $0.distance < $1.distance }?.name
   }
 
-  /// Letters that are added, missing, exchanged or other ones (optimal string alignment).
+  /// The number of added, missing, replaced or exchanged letters (optimal string alignment).
   private static func distance(_ left: [Character], _ right: [Character]) -> Int {
     var rows = [Array(0...right.count)]
     for i in 0..<left.count {

@@ -1,13 +1,12 @@
 import CommandSupport
 import Glibc
 
-/// One line on the terminal that changes while something is awaited. Where there is no terminal, its first words are
-/// said once.
+/// A line on the terminal that changes while a command waits. Without a terminal it prints its first text once.
 struct StatusLine {
   private var isShown = false
   private let isLive = Terminal.showsNotes
 
-  /// How often it is worth being drawn again, in milliseconds; -1 if never.
+  /// The interval between updates in milliseconds; -1 without a terminal.
   var rhythm: Int32 { isLive ? 1_000 : -1 }
 
   mutating func show(_ words: String) {

@@ -1,6 +1,6 @@
 import CommandSupport
 
-/// Colour and weight, where the terminal has them and the person wants them.
+/// Colour and weight of text, if `Terminal.hasColour`.
 enum Style {
   case bold, faint, good, notice, bad
 
@@ -20,7 +20,7 @@ enum Style {
     Self.isOn && !text.isEmpty ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
   }
 
-  /// How a state of an account is to be taken.
+  /// The style of an account's state.
   static func state(_ state: String) -> Style {
     switch state {
     case "active": .good

@@ -1,8 +1,7 @@
 import CommandSupport
 
-/// Columns, as wide as their widest cell.
+/// A table whose columns are as wide as their widest cell.
 struct Table {
-  /// What one place holds: the words, and how they look.
   struct Cell: ExpressibleByStringLiteral {
     var text: String
     var style: Style?

@@ -1,13 +1,13 @@
 import CommandSupport
 import JSONRPC
 
-/// A sign-in that the agent has begun: what the person needs to go on.
+/// The answer of `signIn.begin`: the page or the code for the person.
 struct BegunSignIn {
   let id: String
   private let authorizationURL: String?
   private let device: DeviceInstructions?
   private let expiresAt: Moment?
-  /// As it came, for `--json`.
+  /// The agent's JSON, for `--json`.
   private let json: String
 
   init(_ result: JSONNode) {
@@ -18,7 +18,7 @@ struct BegunSignIn {
     json = result.text
   }
 
-  /// Tells the person what to do, on stderr, and opens the browser where that is wanted and possible.
+  /// Prints instructions to stderr and opens the browser, unless `--no-browser` is given.
   func show(_ request: SignIn.SignInRequest) {
     if request.isForPrograms {
       _ = opensBrowser(request)
@@ -27,18 +27,18 @@ struct BegunSignIn {
       device.show()
     } else if let authorizationURL {
       if opensBrowser(request) {
-        Output.note("Your browser was asked to open this page; if it did not, open it yourself:")
+        Output.note("Your browser was asked to open this page. If it did not, open it yourself:")
       } else {
         Output.note("Open this page in a browser\(request.flow == .browser ? " on this machine" : ", on any machine"):")
       }
       Output.note("\n  \(Text.shown(authorizationURL))\n")
       if request.flow == .paste {
         Output.note(
-          "Once you have signed in, the browser says that it can't reach the next page: that is as it should be.\n"
-            + "Copy the address that it shows then, or only the code in it.\n")
+          "After you have signed in, the browser shows an error: it can't reach the next page. That is expected.\n"
+            + "Copy the address of that page, or only the code in it.\n")
       } else if Environment.value("SSH_CONNECTION") != nil {
         Output.note(
-          "The browser is on another machine? `lanyard login --paste` and `--device` need no way back here.\n")
+          "If your browser is on another machine, use `lanyard login --paste` or `--device`.\n")
       }
     }
   }
@@ -47,7 +47,7 @@ struct BegunSignIn {
     request.flow == .browser && request.opensBrowser && authorizationURL.map { Browser.open($0) } ?? false
   }
 
-  /// On a terminal the time is counted down; elsewhere the words are said once.
+  /// The status line. It counts down on a terminal; elsewhere it is printed once.
   var waitingWords: String {
     let rest = expiresAt.map { max(0, $0.seconds - Moment.now.seconds) } ?? 0
     let time =

@@ -1,13 +1,13 @@
 import CommandSupport
 import JSONRPC
 
-/// Where a person goes with which code (RFC 8628 §3.3), told on stderr.
+/// The page and the code of a device sign-in (RFC 8628 §3.3), printed to stderr.
 struct DeviceInstructions {
   private let page: String
   private let pageWithCode: String?
   private let code: String
 
-  /// Nil if the answer has none.
+  /// Nil if the answer holds no code.
   init?(_ result: JSONNode) {
     guard let page = result["verificationUri"]?.string, let code = result["userCode"]?.string else { return nil }
     self.page = Text.shown(page)
@@ -17,15 +17,15 @@ struct DeviceInstructions {
 
   func show() { Output.note(Terminal.showsNotes ? forTerminal() : plain) }
 
-  /// Lines that make sense in a log.
+  /// Without a terminal: plain lines, for a log.
   private var plain: String {
     let words = "On any device, open\n\n  \(page)\n\nand enter the code  \(code)\n"
     return pageWithCode.map { words + "\nOr open this, and compare the code:\n\n  \($0)\n" } ?? words
   }
 
-  // MARK: at a terminal
+  // MARK: At a terminal
 
-  /// The code in large letters, and a QR code above it; less of it on a small screen, so that all of it can be seen at
+  /// A QR code and, below it, the code in large letters. A small screen gets less, so that all of it is visible at
   /// once.
   private func forTerminal() -> String {
     let picture = QRCode(pageWithCode ?? page).flatMap { Terminal.columns >= $0.columns ? $0 : nil }

@@ -1,11 +1,11 @@
 import CommandSupport
 import JSONRPC
 
-/// Asks for the address that the person copied from the browser, until it fits.
+/// Asks for the address from the browser, until the agent accepts it.
 struct PastedAddress {
   let signIn: String
 
-  /// How the sign-in stands afterwards. A wrong line is asked for again at a terminal; from a pipe there is one.
+  /// Passes the progress of the sign-in to `result`. Asks again after a wrong address, but only at a terminal.
   func complete<Result>(
     over agent: inout AgentConnection, _ result: (JSONNode) throws(CommandFailure) -> Result
   ) throws(CommandFailure) -> Result {
@@ -16,7 +16,7 @@ struct PastedAddress {
       do throws(CommandFailure) {
         return try send(address, over: &agent, result)
       } catch {
-        // The sign-in waits for another one, or for a better moment.
+        // The sign-in is still open: the person can paste again.
         guard error.attemptsLeft != nil || error.status == .providerUnreachable else { throw error }
         Output.note("\(Text.shown(error.message))\(words(error.attemptsLeft))\n")
       }

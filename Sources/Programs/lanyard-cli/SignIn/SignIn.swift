@@ -2,31 +2,31 @@ import CommandSupport
 import Glibc
 import JSONRPC
 
-/// One sign-in, from its beginning to an account: shows the person what to do and waits.
+/// One sign-in: begins it, shows the person what to do, and waits for the account.
 struct SignIn {
-  /// How the person gets to the provider's page and back.
+  /// The flow of the sign-in, by its name in the contract.
   enum Flow: String {
     case browser, device, paste
   }
 
-  /// What is asked of `signIn.begin`.
+  /// The parameters of `signIn.begin`, and how to show its answer.
   struct SignInRequest {
     var provider: String
     var flow: Flow
     var opensBrowser: Bool
-    /// The page and the code go to stderr as JSON, and nothing else.
+    /// `--json`: print the answer of `signIn.begin` to stderr instead of instructions.
     var isForPrograms: Bool
     var scopes: [String]
     var account: String?
     var alias: String?
   }
 
-  /// Each wait is one call; a new one is made until the sign-in ends.
+  /// The timeout of one `signIn.wait`; `wait` calls it until the sign-in ends.
   private static let waitSeconds = 60
 
   let request: SignInRequest
 
-  /// The id of the account that was signed in. Interrupted, it cancels the sign-in first.
+  /// Signs in; returns the id of the account. Cancels the sign-in if it is interrupted.
   func run(over agent: inout AgentConnection) throws(CommandFailure) -> String {
     let begun: BegunSignIn
     do throws(CommandFailure) {
@@ -40,7 +40,7 @@ struct SignIn {
       if request.flow == .paste { return try complete(begun, over: &agent) }
       return try wait(begun, over: &agent)
     } catch {
-      // Nobody goes on with it; one that has ended by itself stays as it ended.
+      // The person has stopped, so cancel the sign-in. Cancelling one that has ended has no effect.
       if error.status == .interrupted || request.flow == .paste { cancel(begun, over: &agent) }
       throw error
     }
@@ -86,7 +86,7 @@ struct SignIn {
         return
       }
       guard let account = result["account"]?.string else {
-        throw CommandFailure(.other, name: "notUnderstood", "The agent did not say who signed in.")
+        throw CommandFailure(.other, name: "notUnderstood", "The agent's answer names no account.")
       }
       self = .completed(account: account)
     }
@@ -101,9 +101,9 @@ struct SignIn {
 
   private func progress(of call: Int64, over agent: inout AgentConnection) throws(CommandFailure) -> Progress? {
     do throws(CommandFailure) {
-      return try agent.answer(to: call, of: "signIn.wait") { (result) throws(CommandFailure) in try Progress(result) }
+      return try agent.answer(to: call) { (result) throws(CommandFailure) in try Progress(result) }
     } catch {
-      // The time of this one wait ran out, not that of the sign-in.
+      // Only this call timed out; the sign-in continues.
       guard error.name == "timedOut" else { throw error }
       return .pending
     }
@@ -117,12 +117,12 @@ struct SignIn {
     return try wait(begun, over: &agent)
   }
 
-  /// Best effort, and bounded: the person wants to leave. What is not cancelled expires.
+  /// Cancels the sign-in; gives up after two seconds. A sign-in that is not cancelled expires.
   private func cancel(_ begun: BegunSignIn, over agent: inout AgentConnection) {
     let call = try? agent.send("signIn.cancel") { $0.member("signIn", begun.id) }
     guard let call else { return }
     for _ in 0..<20 {
-      if let answered = try? agent.answer(to: call, of: "signIn.cancel", { _ in true }), answered { return }
+      if let answered = try? agent.answer(to: call, { _ in true }), answered { return }
       guard let wakeup = try? agent.wait(interruption: nil, milliseconds: 100) else { return }
       if wakeup == .timeout { continue }
     }

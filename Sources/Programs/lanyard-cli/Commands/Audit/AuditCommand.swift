@@ -6,29 +6,30 @@ import JSONRPC
 struct AuditCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "audit",
-    abstract: "Show what was decided and changed here, and check that nobody altered the record.",
+    abstract: "Show the audit log, or check that it is unchanged.",
     discussion: """
-      The agent writes down each decision, sign-in, sign-out and change before it answers. Entries are numbered, sealed \
-      and chained: one that was edited, removed or moved shows. No token, secret or name of a person stands among them.
+      The agent records each decision, sign-in, sign-out and change before it answers. Entries are numbered, sealed \
+      and chained, so --verify finds an entry that was edited, removed or moved. The log holds no token, no secret and \
+      no name of a person.
 
-      The newest entry is the last one shown; times are of this place. Who asked is what a program calls itself, and \
-      nobody vouches for it.
+      The newest entry comes last. Times are local. ASKED BY is the name that a program gave itself; the agent does \
+      not check it.
 
       EXIT CODES:
-        1 with --verify: the log is not as it was written.
+        1  --verify found a change
 
       EXAMPLES:
         lanyard audit                       # the last 100 entries
         lanyard audit --account work --limit 20
-        lanyard audit --after 120           # what followed entry 120, up to 100 entries
-        lanyard audit --verify              # checks the whole log
+        lanyard audit --after 120           # up to 100 entries after entry 120
+        lanyard audit --verify              # check the whole log
         lanyard audit --json | jq .entries
       """)
 
-  @Option(name: .long, help: ArgumentHelp("Only entries after this number, from there on.", valueName: "number"))
+  @Option(name: .long, help: ArgumentHelp("Show the entries after this number.", valueName: "number"))
   var after: Int?
 
-  @Option(name: .long, help: ArgumentHelp("At most so many entries.", valueName: "count"))
+  @Option(name: .long, help: ArgumentHelp("Show at most this many entries.", valueName: "count"))
   var limit = 100
 
   @Flag(name: .long, help: "Check the whole log instead of showing it.")
@@ -59,7 +60,7 @@ struct AuditCommand: ParsableCommand {
     table.print()
   }
 
-  /// Accounts that were forgotten have no name any more.
+  /// Labels by account id. A forgotten account has none.
   private func labels(over agent: inout AgentConnection) throws(CommandFailure) -> [String: String] {
     Dictionary(try AccountInfo.all(over: &agent).map { ($0.id, $0.label) }, uniquingKeysWith: { first, _ in first })
   }
@@ -71,7 +72,7 @@ struct AuditCommand: ParsableCommand {
         Output.answer(json: result.raw)
       } else if isIntact {
         let count = result["entries"]?.integer ?? 0
-        Output.answer("Intact: \(count == 1 ? "1 entry is" : "\(count) entries are") as written.")
+        Output.answer("Intact: \(count == 1 ? "1 entry is" : "\(count) entries are") unchanged.")
       } else {
         for line in Self.broken(at: result["firstBroken"]?.integer) { Output.answer(line) }
       }
@@ -82,12 +83,14 @@ struct AuditCommand: ParsableCommand {
 
   private static func broken(at number: Int64?) -> [String] {
     let place = number.map { "Entry \($0) was edited, removed, moved or added" } ?? "An entry was changed"
+    let proven =
+      number.flatMap { $0 > 1 ? "Earlier entries are unchanged; entry \($0) and later ones are not proven." : nil }
+      ?? "No entry is proven."
     return [
       Style.bad("Not intact:") + " the audit log is not as the agent wrote it.",
-      "\(place) by something else than the agent.",
-      number.map { $0 > 1 ? "What stands before it is as written; nothing from it on is proven." : nil }
-        ?? "Nothing in it is proven.",
-      "Accounts and tokens are not touched by this. Ask whoever administers this machine.",
-    ].compactMap { $0 }
+      "\(place), and not by the agent.",
+      proven,
+      "Accounts and tokens are safe. Ask the administrator of this machine.",
+    ]
   }
 }

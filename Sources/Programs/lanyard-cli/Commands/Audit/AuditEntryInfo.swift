@@ -1,15 +1,15 @@
 import JSONRPC
 
-/// One entry of the audit log, told to a person.
+/// One entry of the audit log.
 struct AuditEntryInfo {
   let sequence: Int64
   let account: String?
   let client: String?
   let when: String
-  /// What happened, and what came of it.
+  /// Event and outcome as a sentence.
   let words: String
   let style: Style?
-  /// As it came, for `--json`.
+  /// The agent's JSON, for `--json`.
   let json: String
 
   init(_ node: JSONNode) {

@@ -1,6 +1,6 @@
 import JSONRPC
 
-/// The events of the audit log in plain words.
+/// The events of the audit log as sentences.
 enum AuditMessages {
   static func sentence(_ event: String, outcome: String, _ facts: JSONNode?) -> String {
     if event == "authorization.check" { return decision(outcome, facts) }
@@ -36,30 +36,30 @@ enum AuditMessages {
     case "provider.remove": "provider \(provider) removed"
     case "policy.set": policySet(facts)
     case "session.stateChanged": stateChanged(facts)
-    case "agent.initialize": "vault made"
+    case "agent.initialize": "vault created"
     case "agent.unlock": "vault unlocked"
     case "agent.lock": "vault locked"
-    case "agent.addKeySlot": "\(slot(facts)) opens the vault, too"
-    case "agent.removeKeySlot": "\(slot(facts)) opens the vault no more"
-    case "agent.rotateRootKey": "root key changed" + (fact(facts, "keyEpoch").map { ", the \($0)." } ?? "")
-    case "agent.acceptOldStore": "an old copy of the store accepted: every account signed out"
+    case "agent.addKeySlot": "\(slot(facts)) added"
+    case "agent.removeKeySlot": "\(slot(facts)) removed"
+    case "agent.rotateRootKey": "root key rotated" + (fact(facts, "keyEpoch").map { ", key epoch \($0)" } ?? "")
+    case "agent.acceptOldStore": "old copy of the store accepted: every account signed out"
     case "agent.backup": backup(facts)
-    case "agent.restore": facts?["provider"] == nil ? "a backup restored" : "restored from a backup, at \(provider)"
+    case "agent.restore": facts?["provider"] == nil ? "backup restored" : "restored from a backup, at \(provider)"
     case "revocation.confirmed": "token revoked at \(issuer)"
-    case "revocation.abandoned": "token not revoked at \(issuer), given up\(reason)"
+    case "revocation.abandoned": "revocation at \(issuer) abandoned\(reason)"
     case "stepUp.enroll": facts?["new"]?.bool == false ? "PIN changed" : "PIN set"
     case "stepUp.verify": "PIN checked" + (attempts(facts).map { ", \($0)" } ?? "")
     case "stepUp.unenroll": "PIN removed"
     case "stepUp.clear": "step-up ended"
-    case "grant.create": "\(fact(facts, "grantee") ?? "a program") was given grant \(fact(facts, "grant") ?? "")"
-    case "grant.revoke": "grant \(fact(facts, "grant") ?? "") of \(fact(facts, "grantee") ?? "a program") ended"
+    case "grant.create": "grant \(fact(facts, "grant") ?? "") created for \(fact(facts, "grantee") ?? "a program")"
+    case "grant.revoke": "grant \(fact(facts, "grant") ?? "") of \(fact(facts, "grantee") ?? "a program") revoked"
     default: nil
     }
   }
 
   private static func slot(_ facts: JSONNode?) -> String {
-    let protection = fact(facts, "protection").map { Protection(name: $0)?.words ?? $0 } ?? "something"
-    return "key slot \(fact(facts, "slot") ?? "?"), \(protection),"
+    let protection = fact(facts, "protection").map { Protection(name: $0)?.words ?? $0 } ?? "unknown"
+    return "key slot \(fact(facts, "slot") ?? "?") (\(protection))"
   }
 
   private static func backup(_ facts: JSONNode?) -> String {
@@ -74,14 +74,14 @@ enum AuditMessages {
 
   private static func stateChanged(_ facts: JSONNode?) -> String {
     let before = fact(facts, "previous").map { ", was \($0)" } ?? ""
-    return "session is \(fact(facts, "state") ?? "another")\(before)"
+    return "session is \(fact(facts, "state") ?? "unknown")\(before)"
   }
 
   private static func attempts(_ facts: JSONNode?) -> String? {
     fact(facts, "attemptsLeft").map { "\($0) \($0 == "1" ? "try" : "tries") left" }
   }
 
-  /// What a newer agent writes down: its own word, and what it says of it.
+  /// An event that only a newer agent knows: its name and its facts.
   private static func known(_ event: String, _ facts: JSONNode?) -> String {
     guard let facts, !facts.words.isEmpty else { return event }
     return "\(event) (\(facts.words))"

@@ -1,9 +1,9 @@
 import CommandSupport
 import JSONRPC
 
-/// Reads the audit log page by page: the last entries of all, or those that follow a number.
+/// Reads the audit log page by page: the last entries, or the entries after a number.
 struct AuditPages {
-  /// Of `audit.list`.
+  /// The limit of `audit.list`.
   private static let largestPage = 1000
 
   let account: String?
@@ -14,7 +14,7 @@ struct AuditPages {
     var found: [AuditEntryInfo] = []
     var position = after
     repeat {
-      // The log is told from its beginning: the last ones are known when its end is.
+      // `audit.list` begins with the oldest entry, so the last ones need all pages.
       let most = after == nil ? Self.largestPage : min(Self.largestPage, limit - found.count)
       let page = try agent.call(
         "audit.list",
@@ -31,7 +31,7 @@ struct AuditPages {
         })
       found += page.entries
       if after == nil, found.count > limit { found.removeFirst(found.count - limit) }
-      // A page that leads nowhere is the last one.
+      // A `next` that does not advance ends the loop.
       position = page.next.flatMap { $0 > position ?? -1 ? $0 : nil }
     } while position != nil && (after == nil || found.count < limit)
     return found

@@ -5,13 +5,16 @@ import JSONRPC
 /// `lanyard can`
 struct Can: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Say whether an account may do something now, why, until when, and what would help.",
+    abstract: "Decide whether an account may do something now.",
     discussion: """
-      The agent decides by its policy and by what the provider told it last, also without a network.
+      The agent decides by the policy and by the provider's last answer, also offline. The answer says why, until \
+      when, and what would help.
 
       EXIT CODES:
-        0 allowed, also where only reading is; 6 denied; 7 denied until you confirm that it is you; 4 denied until you \
-      sign in again.
+        0  allowed, or allowed to read
+        6  denied
+        7  denied until you confirm that it is you
+        4  denied until you sign in again
 
       EXAMPLES:
         lanyard can workOrder.complete
@@ -19,13 +22,13 @@ struct Can: ParsableCommand {
         lanyard can workOrder.view && show-the-order
       """)
 
-  @Argument(help: "What is to be done: a capability of the policy.")
+  @Argument(help: "The capability, as the policy names it.")
   var capability: String
 
   @Argument(help: "The account: an alias or an id.", completion: .accounts)
   var account: String?
 
-  @Option(name: .long, help: "How sensitive the data at hand is.")
+  @Option(name: .long, help: "How sensitive the data is.")
   var sensitivity: Sensitivity?
 
   @OptionGroup var common: CommonOptions
@@ -49,12 +52,12 @@ struct Can: ParsableCommand {
   }
 }
 
-/// How sensitive data is, in the words of policies.
+/// The levels of sensitivity in a policy.
 enum Sensitivity: String, CaseIterable, ExpressibleByArgument {
   case `public`, `internal`, confidential, restricted
 }
 
-/// The answer was given, and a script must hear by the exit code that it is not yes.
+/// Ends a command with an exit code after its answer was printed.
 struct OtherAnswer: Error {
   let status: ExitStatus
 

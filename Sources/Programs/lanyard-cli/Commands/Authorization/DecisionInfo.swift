@@ -1,7 +1,7 @@
 import CommandSupport
 import JSONRPC
 
-/// A decision as the agent tells it, and as a person reads it.
+/// A decision of the agent, and its text for people.
 struct DecisionInfo {
   struct Failure {
     let reason: String
@@ -19,7 +19,7 @@ struct DecisionInfo {
   let policyVersion: Int64
   let clockIsSuspect: Bool
   let account: String
-  /// As it came, for `--json`.
+  /// The agent's JSON, for `--json`.
   let json: String
 
   init(_ node: JSONNode) {
@@ -40,14 +40,14 @@ struct DecisionInfo {
     json = node.text
   }
 
-  /// As one line for programs, or in sentences for a person.
+  /// Prints the decision: as JSON, or as text.
   func tell(json isJSON: Bool, over agent: inout AgentConnection) throws(CommandFailure) {
     if isJSON { return Output.answer(json) }
     let named = try AccountInfo.named(account, over: &agent)
     for line in lines(for: named.label) { Output.answer(line) }
   }
 
-  /// What tells a script: the step that would come first.
+  /// The exit code; a denial names the first step that would help.
   var status: ExitStatus {
     if effect == "allow" || effect == "readOnly" { return .success }
     switch reason {
@@ -57,24 +57,24 @@ struct DecisionInfo {
     }
   }
 
-  /// Nothing stands over the account yet, so that nothing is allowed.
+  /// No policy applies to the account, so nothing is allowed.
   private var hasNoPolicy: Bool { policyName.isEmpty && reason == "unknownCapability" }
 
   private func help(for label: String) -> [String] {
     guard hasNoPolicy else { return remedies.map { ReasonMessages.remedy($0, account: label) } }
     return [
-      "Set one: `lanyard policy set FILE --provider PROVIDER`. One of the name `default` is for all that name no other."
+      "Set one: `lanyard policy set FILE --provider PROVIDER`. A policy named `default` applies to all other providers."
     ] + remedies.filter { $0 != "administrator" }.map { ReasonMessages.remedy($0, account: label) }
   }
 
-  /// For a person: allowed or not, why, until when, what would help.
+  /// The verdict, the reasons, the end of validity and the remedies.
   func lines(for label: String) -> [String] {
     let who = Text.shown(label)
     let what = Text.shown(capability)
     let verdict =
       switch effect {
       case "allow": Style.good("Allowed") + ": \(who) may do \(what)."
-      case "readOnly": Style.notice("Read only") + ": \(who) may look, and change nothing by \(what)."
+      case "readOnly": Style.notice("Read only") + ": \(who) may read, but not write, with \(what)."
       default: Style.bad("Denied") + ": \(who) may not do \(what) now."
       }
     var facts = Facts()
@@ -88,7 +88,7 @@ struct DecisionInfo {
     if !obligations.isEmpty { facts.add("Do", obligations.joined(separator: ", ")) }
     for (number, words) in help(for: label).enumerated() { facts.add(number == 0 ? "Help" : " ", words) }
     if clockIsSuspect, reason != "clockSuspect" {
-      facts.add("Clock", "It is behind what was known before, so that everything ends earlier than it seems.")
+      facts.add("Clock", "This machine's clock went backwards, so time limits end early.")
     }
     if policyVersion > 0 { facts.add("Policy", "\(policyName), version \(policyVersion)") }
     return [verdict] + facts.lines(indent: 2)

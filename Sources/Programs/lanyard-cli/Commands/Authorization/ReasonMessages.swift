@@ -1,7 +1,7 @@
 import CommandSupport
 import JSONRPC
 
-/// What was compared with what, of a check that failed.
+/// The facts of a failed check: the numbers and names that the agent compared.
 struct ReasonFacts {
   private let numbers: [String: Int]
   private let words: [String: [String]]
@@ -32,26 +32,26 @@ struct ReasonFacts {
 enum ReasonMessages {
   static func sentence(_ reason: String, _ facts: ReasonFacts) -> String {
     switch reason {
-    case "unknownCapability": "The policy knows nothing of this, and allows only what it names."
+    case "unknownCapability": "The policy does not name this capability, so it is not allowed."
     case "accountLocked": "The provider has disabled this account."
     case "signedOut": "The account is signed out."
-    case "reauthenticationRequired": "The provider wants a new sign-in before it stands behind this account again."
+    case "reauthenticationRequired": "The provider requires a new sign-in for this account."
     case "neverAuthenticated": "The provider has never confirmed this account."
-    case "clockSuspect": "This machine's clock is behind what was known before, so that no time limit can be trusted."
-    case "snapshotMissing": "Nothing is known yet of what the provider allows this account."
+    case "clockSuspect": "This machine's clock went backwards, so no time limit can be trusted."
+    case "snapshotMissing": "The provider has not yet told the rights of this account."
     case "snapshotTooOld": snapshotTooOld(facts)
     case "missingRole": missingRole(facts)
     case "missingScope": missing("scope", facts)
     case "missingEntitlement": missing("entitlement", facts)
     case "forbidden": forbidden(facts)
-    case "onlineRequired": "This needs the provider, and there is no way to it now" + sinceConfirmed(facts) + "."
+    case "onlineRequired": "This needs the provider, and it can't be reached now" + sinceConfirmed(facts) + "."
     case "freshTokenRequired":
-      "This needs a token that the provider accepts now, and there is none" + sinceConfirmed(facts) + "."
+      "This needs a fresh token, and there is none now" + sinceConfirmed(facts) + "."
     case "offlineWindowExpired": offlineWindowExpired(facts)
     case "stepUpRequired": stepUpRequired(facts)
     case "sensitivityTooHigh": sensitivityTooHigh(facts)
-    case "policyError": "The policy can't be applied, so that nothing is allowed by it."
-    default: "The reason is \(reason)."
+    case "policyError": "The policy can't be applied, so nothing is allowed."
+    default: "Reason: \(reason)."
     }
   }
 
@@ -62,14 +62,14 @@ enum ReasonMessages {
 
   private static func snapshotTooOld(_ facts: ReasonFacts) -> String {
     guard let age = facts.span("snapshotAgeSeconds"), let most = facts.span("snapshotMaxAgeSeconds") else {
-      return "What is known of this account's rights is too old."
+      return "The snapshot of this account's rights is too old."
     }
-    return "What is known of this account's rights is \(age) old; it may be \(most) old at most."
+    return "The snapshot of this account's rights is \(age) old; the policy accepts \(most)."
   }
 
   private static func missingRole(_ facts: ReasonFacts) -> String {
     if let missing = facts.list("missing") { return "The account lacks the role \(missing)." }
-    return "The account has none of the roles that may: \(facts.list("rolesAny") ?? "others")."
+    return "The account has none of the roles that the policy accepts: \(facts.list("rolesAny") ?? "-")."
   }
 
   private static func missing(_ what: String, _ facts: ReasonFacts) -> String {
@@ -79,39 +79,39 @@ enum ReasonMessages {
   private static func forbidden(_ facts: ReasonFacts) -> String {
     let conditions = [("role", "whenRole"), ("scope", "whenScope"), ("entitlement", "whenEntitlement")]
     let known = conditions.compactMap { what, name in facts.list(name).map { "the \(what) \($0)" } }
-    return
-      "The policy forbids it to \(known.isEmpty ? "everybody" : "whoever has \(known.joined(separator: " and "))")."
+    guard !known.isEmpty else { return "The policy forbids it for every account." }
+    return "The policy forbids it for accounts with \(known.joined(separator: " and "))."
   }
 
   private static func offlineWindowExpired(_ facts: ReasonFacts) -> String {
     guard let age = facts.span("lastOnlineAuthAgeSeconds") else {
-      return "Without the provider's word this is no longer allowed."
+      return "This is no longer allowed offline."
     }
     let window = facts.span("offlineWindowSeconds")
-    return "The provider last confirmed this account \(age) ago; without it this is allowed for \(window ?? "no time")."
+    return "The provider last confirmed this account \(age) ago; offline this is allowed for \(window ?? "no time")."
   }
 
   private static func stepUpRequired(_ facts: ReasonFacts) -> String {
     let proof = facts.list("method") == "pin" ? "your PIN" : facts.list("method") ?? "a confirmation"
     let age = facts.span("maxAgeSeconds").map { ", given less than \($0) ago" } ?? ""
-    return "This takes \(proof)\(age), so that it is known to be you."
+    return "This needs \(proof)\(age), to confirm that it is you."
   }
 
   private static func sensitivityTooHigh(_ facts: ReasonFacts) -> String {
     guard let most = facts.list("atMost"), let given = facts.list("sensitivity") else {
-      return "The data is more sensitive than this may touch."
+      return "The data is too sensitive for this capability."
     }
-    return "The data is \(given), and this may touch at most what is \(most)."
+    return "The data is \(given); this capability covers at most \(most) data."
   }
 
-  /// What to do about it, with the command where there is one.
+  /// A remedy as a sentence, with its command.
   static func remedy(_ remedy: String, account: String) -> String {
     switch remedy {
     case "unlock": "Unlock the vault: `lanyard unlock`."
-    case "connect": "Connect to the network; the agent asks the provider by itself."
+    case "connect": "Connect to the network; the agent then asks the provider."
     case "stepUp": "Confirm that it is you: `lanyard step-up \(account)`."
     case "interact", "reauthenticate": "Sign in again: `lanyard login --account \(account)`."
-    case "administrator": "Ask whoever administers this provider or machine."
+    case "administrator": "Ask the administrator of this provider or machine."
     default: remedy
     }
   }

@@ -2,11 +2,13 @@ import CommandSupport
 import Glibc
 import JSONRPC
 
-/// The agent stands in another directory than the person.
+/// Absolute paths: the agent has another working directory than this command.
 enum BackupPath {
   static func absolute(_ path: String) throws(CommandFailure) -> String {
     guard !path.hasPrefix("/") else { return path }
-    guard let here = getcwd(nil, 0) else { throw .usage("\(path) can't be found from here: give an absolute path.") }
+    guard let here = getcwd(nil, 0) else {
+      throw .usage("The working directory is not known. Give an absolute path instead of \(path).")
+    }
     defer { free(here) }
     var path = path[...]
     while path.hasPrefix("./") { path = path.dropFirst(2) }
@@ -23,7 +25,7 @@ enum Counted {
   }
 }
 
-/// What a backup or a restore left out, told beside the answer.
+/// Notes about the items that a backup or a restore left out.
 enum SkippedItems {
   static func tell(_ items: JSONNode?) {
     guard let items else { return }
@@ -42,18 +44,18 @@ enum SkippedItems {
 
   private static func reason(_ reason: String, _ kind: String) -> String {
     switch reason {
-    case "alreadyThere": "it is here already, and stays as it is."
-    case "nameTaken": "another account has this name, so this one came without it."
-    case "providerDiffers": "its provider's name is another provider's here."
-    case "damaged": "it does not open. `lanyard doctor` says what can be done."
-    case "inUse": "it was on its way to the provider. Sign in again after restoring."
-    case "tooMany": "there are as many as the agent takes."
+    case "alreadyThere": "it is here already and was not changed."
+    case "nameTaken": "another account has this name. The account has no alias now."
+    case "providerDiffers": "here, another provider has the name of its provider."
+    case "damaged": "it is damaged. `lanyard doctor` says what can be done."
+    case "inUse": "it was in use. Sign in again after the restore."
+    case "tooMany": "the agent's limit is reached."
     default: "\(reason)."
     }
   }
 }
 
-/// Work of the agent that takes a while, and may be left to itself.
+/// Waits for a slow method and shows a status line. Ctrl-C ends the wait; the agent finishes the work.
 struct LongWork {
   private let words: String
   private static let pauseMilliseconds: Int32 = 250
@@ -61,7 +63,7 @@ struct LongWork {
   init(_ words: String) { self.words = words }
 
   func wait(
-    for method: String, _ id: Int64, over agent: inout AgentConnection,
+    for id: Int64, over agent: inout AgentConnection,
     _ result: (JSONNode) throws(CommandFailure) -> Void
   ) throws(CommandFailure) {
     var line = StatusLine()
@@ -70,13 +72,13 @@ struct LongWork {
     defer { interruption.end() }
     var waits: Int32 = 0
     while true {
-      let answered = try agent.answer(to: id, of: method) { (node) throws(CommandFailure) in
+      let answered = try agent.answer(to: id) { (node) throws(CommandFailure) in
         line.clear()
         try result(node)
         return true
       }
       if answered != nil { return }
-      // Quick work says nothing.
+      // The status line appears after the first pause, so quick work prints none.
       if Terminal.showsNotes, waits > 0 {
         line.show("\(words)\(String(repeating: ".", count: Int(waits) % 4))")
       }

@@ -1,23 +1,23 @@
 import CommandSupport
 import JSONRPC
 
-/// What the agent says of itself, or what a start of one would find.
+/// Findings of the running agent, or of `lanyard-agent --check` if none runs.
 enum AgentFindings {
   static func ask(_ agent: inout AgentConnection, online: Bool) throws(CommandFailure) -> [Finding] {
     let version = try agent.call("agent.status") { $0["version"]?.string ?? "?" }
     var findings: [Finding] = []
     if version == Version.text {
-      findings.append(Finding(.ok, "agent", "An agent of version \(version) runs."))
+      findings.append(Finding(.ok, "agent", "The agent runs, version \(version)."))
     } else {
       findings.append(
         Finding(
-          .notice, "agent", "The agent that runs is of version \(version), and this program of \(Version.text).",
+          .notice, "agent", "The agent has version \(version), this program \(Version.text).",
           remedies: ["`lanyard rpc agent.shutdown` ends it; the next command starts yours."]))
     }
     return findings + (try diagnosed(by: &agent, online: online))
   }
 
-  /// An older agent does not know the question; what it did say stands.
+  /// The findings of `agent.diagnose`. An error of an older agent becomes a finding itself.
   private static func diagnosed(by agent: inout AgentConnection, online: Bool) throws(CommandFailure) -> [Finding] {
     let answer: Result<[Finding], CommandFailure> = diagnosis(by: &agent, online: online)
     switch answer {
@@ -30,7 +30,7 @@ enum AgentFindings {
 
   private static func diagnosis(by agent: inout AgentConnection, online: Bool) -> Result<[Finding], CommandFailure> {
     do throws(CommandFailure) {
-      // An older agent knows the question without this.
+      // An older agent refuses the parameter, so it is sent only when needed.
       let findings = try agent.call("agent.diagnose") { writer in
         if online { writer.member("askProviders", true) }
       } result: { (result) throws(CommandFailure) in
@@ -42,16 +42,17 @@ enum AgentFindings {
     }
   }
 
-  /// Where no agent runs.
+  /// Findings while no agent runs.
   static func check(socket: String) -> [Finding] {
     var findings = [
       Finding(
-        .notice, "agent", "No agent runs.", remedies: ["Nothing: the next command that needs one starts it."])
+        .notice, "agent", "No agent runs.",
+        remedies: ["Nothing to do: the next command that needs an agent starts one."])
     ]
     guard let check = AgentCheck.run() else {
       findings.append(
         Finding(
-          .problem, "agent", "The program lanyard-agent is neither beside this one nor in PATH.",
+          .problem, "agent", "The program lanyard-agent is neither beside this program nor in PATH.",
           remedies: ["Install it, or add it to PATH."]))
       return findings
     }
@@ -62,19 +63,20 @@ enum AgentFindings {
       return [
         Finding(
           .problem, "agent", subject: socket,
-          "An agent holds this state, and does not answer here. \(words)",
-          remedies: ["Set LANYARD_SOCKET to the socket that it listens at, or end it first."])
+          "An agent holds this state directory and listens at another socket. \(words)",
+          remedies: ["Set LANYARD_SOCKET to the socket of that agent, or end that agent first."])
       ]
     case 64:
       findings.append(
         Finding(
-          .problem, "agent", "The program lanyard-agent is of another version than this one: it can't be asked.",
-          remedies: ["Install both anew."]))
+          .problem, "agent",
+          "The program lanyard-agent has another version than this program and can't check the store.",
+          remedies: ["Install both again."]))
     default:
       findings.append(
         Finding(
           .problem, "agent", "The agent can't start. \(words)",
-          remedies: check.exitCode == 73 ? ["`chmod 700` its directories, or name others that are yours."] : []))
+          remedies: check.exitCode == 73 ? ["`chmod 700` its directories, or choose others of yours."] : []))
     }
     return findings
   }

@@ -6,23 +6,23 @@ import JSONRPC
 struct Doctor: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "doctor",
-    abstract: "Look for what is wrong, and say what can be done.",
+    abstract: "Check the agent, its files and the accounts, and suggest remedies.",
     discussion: """
-      Looks at the agent, its directories and files, what protects the store, every account's records, the database, the \
-      audit log, the disk, the clock, and what still waits to be revoked. It changes nothing, starts no agent and, but for --online, \
-      asks no provider. Where no agent runs, `lanyard-agent --check` tells what a start would find.
+      Checks the agent, its directories and files, the protection of the store, the records of every account, the \
+      database, the audit log, the disk, the clock, and revocations that wait. It changes nothing and starts no agent. \
+      It asks providers only with --online. If no agent runs, `lanyard-agent --check` examines the store.
 
-      `ok` was looked at and is sound, `notice` is worth knowing, `problem` wants something done.
+      ok: no fault found. notice: worth knowing. problem: needs a remedy.
 
       EXIT CODES:
-        1: there is a problem.
+        1  there is a problem
 
       EXAMPLES:
         lanyard doctor
         lanyard doctor --json | jq '.findings[] | select(.severity == "problem")'
       """)
 
-  @Flag(name: .long, help: "Ask each provider whether it answers, too.")
+  @Flag(name: .long, help: "Also ask each provider whether it answers.")
   var online = false
 
   @OptionGroup var common: CommonOptions

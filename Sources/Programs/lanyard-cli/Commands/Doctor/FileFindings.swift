@@ -1,11 +1,11 @@
 import CommandSupport
 import Glibc
 
-/// What the files say by themselves: whose they are, who may touch them, how much room there is, and what was left.
+/// Findings about files: owners, modes, free space and leftovers.
 struct FileFindings {
   private(set) var list: [Finding] = []
 
-  /// Below the first, a backup or a rewriting of the log finds no room; below the second, it is near.
+  /// With less free space a backup or a vacuum of the store fails: a problem; near that: a notice.
   private static let leastFree = 16 << 20
   private static let littleFree = 64 << 20
 
@@ -13,15 +13,15 @@ struct FileFindings {
     guard let directory else {
       list.append(
         Finding(
-          .problem, "stateDirectory", "There is no place for the agent's state: HOME is not set.",
+          .problem, "stateDirectory", "The agent has no state directory: HOME is not set.",
           remedies: ["Set HOME, or LANYARD_STATE_DIR."]))
       return
     }
     guard exists(directory) else {
       list.append(
         Finding(
-          .notice, "stateDirectory", subject: directory, "There is no state yet.",
-          remedies: ["Nothing: the first start of the agent makes it."]))
+          .notice, "stateDirectory", subject: directory, "The state directory does not exist yet.",
+          remedies: ["Nothing to do: the first start of the agent creates it."]))
       return
     }
     guard lookAtDirectory("stateDirectory", directory) else { return }
@@ -29,14 +29,14 @@ struct FileFindings {
     let names = entries(of: directory)
     for name in names { lookAtFile("stateFiles", "\(directory)/\(name)") }
     if list.count == count {
-      list.append(Finding(.ok, "stateFiles", subject: directory, "Only you can read or write what is in it."))
+      list.append(Finding(.ok, "stateFiles", subject: directory, "Only you can read or write the files in it."))
     }
     if !agentRuns {
       for name in names where Self.isLeftOver(name) {
         list.append(
           Finding(
-            .notice, "leftovers", subject: "\(directory)/\(name)", "Something that was cut off left this behind.",
-            remedies: ["Nothing: the next start of the agent removes it."]))
+            .notice, "leftovers", subject: "\(directory)/\(name)", "Interrupted work left this file behind.",
+            remedies: ["Nothing to do: the next start of the agent removes it."]))
       }
     }
     lookAtRoom(directory)
@@ -47,7 +47,7 @@ struct FileFindings {
     let count = list.count
     for name in entries(of: directory) { lookAtFile("anchorFiles", "\(directory)/\(name)") }
     if list.count == count {
-      list.append(Finding(.ok, "anchorFiles", subject: directory, "Only you can change what tells an old copy."))
+      list.append(Finding(.ok, "anchorFiles", subject: directory, "Only you can change the rollback anchors."))
     }
   }
 
@@ -61,19 +61,19 @@ struct FileFindings {
     if status.st_mode & S_IFMT != S_IFSOCK {
       list.append(
         Finding(
-          .problem, "socket", subject: path, "Something that is no socket stands in the agent's place.",
-          remedies: ["Move it away; the agent never removes it."]))
+          .problem, "socket", subject: path, "This is not a socket, but the agent needs this path.",
+          remedies: ["Move it away: the agent never removes it."]))
     } else if !agentRuns {
       list.append(
         Finding(
-          .notice, "socket", subject: path, "Nobody answers at this socket: an agent that was killed left it.",
-          remedies: ["Nothing: the next start of the agent takes it over."]))
+          .notice, "socket", subject: path, "No agent answers at this socket: an agent that was killed left it behind.",
+          remedies: ["Nothing to do: the next start of the agent replaces it."]))
     }
   }
 
-  // MARK: pieces
+  // MARK: Single checks
 
-  /// True if it may be used; what is in it is worth a look then.
+  /// Checks a directory; true if its contents should be checked, too.
   private mutating func lookAtDirectory(_ check: String, _ path: String) -> Bool {
     var status = stat()
     guard lstat(path, &status) == 0 else { return false }
@@ -81,15 +81,15 @@ struct FileFindings {
     case S_IFDIR: break
     case S_IFLNK:
       add(
-        check, path, "A symbolic link stands here: whoever can change it turns the agent elsewhere.",
-        "Put the directory itself here, or name the one it leads to.")
+        check, path, "This is a symbolic link; a program that changes it can redirect the agent.",
+        "Put the directory itself here, or choose the directory that it points to.")
       return false
     default:
-      add(check, path, "This is no directory.", "Move it away.")
+      add(check, path, "This is not a directory.", "Move it away.")
       return false
     }
     guard status.st_uid == geteuid() else {
-      add(check, path, "It belongs to another user.", "Give it to yourself (`chown`), or name another directory.")
+      add(check, path, "It belongs to another user.", "Change its owner (`chown`), or choose another directory.")
       return false
     }
     guard status.st_mode & 0o077 == 0 else {
@@ -105,18 +105,18 @@ struct FileFindings {
     switch status.st_mode & S_IFMT {
     case S_IFREG: break
     case S_IFLNK:
-      return add(check, path, "A symbolic link stands in the place of a file.", "Put the file itself here.")
-    // Somebody's own, and nothing of the agent's.
+      return add(check, path, "This is a symbolic link instead of a file.", "Put the file itself here.")
+    // Not a file of the agent.
     default: return
     }
     if status.st_uid != geteuid() {
-      add(check, path, "It belongs to another user.", "Give it to yourself (`chown`).")
+      add(check, path, "It belongs to another user.", "Change its owner (`chown`).")
     } else if status.st_mode & 0o077 != 0 {
       add(check, path, "Others may read or write it (mode \(Self.octal(status.st_mode))).", "`chmod 600 \(path)`")
     } else if status.st_nlink > 1 {
       add(
-        check, path, "It has a second name somewhere, by which it can be changed.",
-        "Find that (`find / -samefile`), and remove it.")
+        check, path, "It has a second name (hard link), through which it can be changed.",
+        "Find the other name (`find / -samefile`) and remove it.")
     }
   }
 
@@ -125,18 +125,19 @@ struct FileFindings {
     guard statvfs(path, &room) == 0 else { return }
     let free = Int(clamping: UInt64(room.f_bavail) * UInt64(room.f_frsize))
     if room.f_flag & UInt(ST_RDONLY) != 0 {
-      add("diskSpace", path, "The disk can only be read. Nobody can sign in or out.", "Make it writable again.")
+      add("diskSpace", path, "The disk is read-only, so you can't sign in or out.", "Make it writable again.")
     } else if free < Self.leastFree {
       add(
-        "diskSpace", path, "\(free >> 10) KiB are free. Without room nothing is begun that could not be written down.",
-        "Make room on this disk.")
+        "diskSpace", path, "Only \(free >> 10) KiB are free. The agent starts no work that it can't record.",
+        "Free space on this disk.")
     } else if free < Self.littleFree {
       list.append(
         Finding(
-          .notice, "diskSpace", subject: path, "Only \(free >> 20) MiB are free.", remedies: ["Make room on this disk."]
+          .notice, "diskSpace", subject: path, "Only \(free >> 20) MiB are free.",
+          remedies: ["Free space on this disk."]
         ))
     } else {
-      list.append(Finding(.ok, "diskSpace", subject: path, "There is room on the disk."))
+      list.append(Finding(.ok, "diskSpace", subject: path, "The disk has enough free space."))
     }
   }
 

@@ -1,7 +1,7 @@
 import CommandSupport
 import JSONRPC
 
-/// Something that was looked at, and what came of it.
+/// The result of one check.
 struct Finding {
   enum Severity: String {
     case ok, notice, problem
@@ -32,10 +32,10 @@ struct Finding {
     self.remedies = remedies
   }
 
-  /// As the agent tells it.
+  /// From the agent's JSON.
   init(_ node: JSONNode) {
     check = node["check"]?.string ?? "agent"
-    // A word that this program does not know is worth a look.
+    // A severity of a newer agent is shown as a notice.
     severity = node["severity"]?.string.flatMap { Severity(rawValue: $0) } ?? .notice
     subject = node["subject"]?.string
     account = node["account"]?.string
@@ -57,12 +57,14 @@ struct Finding {
     writer.endObject()
   }
 
-  /// For a person: what was found, and below it what can be done.
+  /// Prints the message and, below it, the remedies.
   func show() {
     let subject = subject.map { "\($0): " } ?? ""
-    let words = severity.rawValue.padded(to: 9) + Text.shown(subject + message)
+    let words = severity.rawValue.padded(to: 9) + Text.shown(subject + CommandWords.translated(message))
     Output.answer(severity.style(String(words.prefix(9))) + words.dropFirst(9))
-    for remedy in remedies { Output.answer("           " + Style.faint("- ") + Text.shown(remedy)) }
+    for remedy in remedies {
+      Output.answer("           " + Style.faint("- ") + Text.shown(CommandWords.translated(remedy)))
+    }
   }
 }
 

@@ -4,14 +4,14 @@ import ArgumentParser
 struct GrantCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "grant",
-    abstract: "Let a program do some things for some accounts, and nothing else.",
+    abstract: "Manage caller grants: limit what a program may do.",
     discussion: """
-      A program that says its grant to the agent may call the methods that the grant names, for the accounts that it \
-      names, until it ends. What it says is a secret: it is told once. For this program, LANYARD_GRANT_FILE names the \
-      file of a grant. An agent that runs with --strict-grants serves nobody without one.
+      A program that presents a grant may call the methods of the grant, for the accounts of the grant, until the \
+      grant ends. The secret of a grant is shown once. This program presents the grant in the file that \
+      LANYARD_GRANT_FILE names. An agent with --strict-grants refuses every program without a grant.
 
       EXAMPLES:
-        lanyard grant create ci -m token.get -u work --expires-in 7d --to ~/.config/ci/grant
+        lanyard grant create ci -m token.get -u work --to ~/.config/ci/grant
         LANYARD_GRANT_FILE=~/.config/ci/grant lanyard token work
       """,
     subcommands: [GrantCreate.self, GrantList.self, GrantRevoke.self], defaultSubcommand: GrantList.self)

@@ -5,29 +5,29 @@ import JSONRPC
 /// `lanyard grant create`
 struct GrantCreate: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "create", abstract: "Make a grant, and print its secret, which is told this once.")
+    commandName: "create", abstract: "Create a grant and print its secret. The secret is shown only once.")
 
-  @Argument(help: "What you call the program.")
+  @Argument(help: "A name for the program.")
   var client: String
 
   @Option(
     name: [.customShort("m"), .customLong("method")],
     help: ArgumentHelp(
-      "A method that it may call: token.get, all of a name space: token.*, or *. May be given several times.",
+      "A method that the program may call: token.get, all token.* methods, or *; may be repeated.",
       valueName: "method"))
   var methods: [String]
 
   @Option(
     name: [.customShort("u"), .customLong("account")],
     help: ArgumentHelp(
-      "An account that it may speak for. May be given several times; the active one, if left out.",
+      "An account that the program may use; may be repeated. Default: the active account.",
       valueName: "account"),
     completion: .accounts)
   var accounts: [String] = []
 
   @Option(
     name: .customLong("expires-in"),
-    help: ArgumentHelp("When it ends by itself: 90s, 15m, 12h, 7d. Never, if left out.", valueName: "time"))
+    help: ArgumentHelp("When the grant ends: 90s, 15m, 12h, 7d. Default: never.", valueName: "time"))
   var lifetime: Lifetime?
 
   @Option(
@@ -39,18 +39,18 @@ struct GrantCreate: ParsableCommand {
   @Flag(name: .long, help: "Print the answer as JSON on one line; errors go to stderr as JSON.")
   var json = false
 
-  @Flag(name: .long, help: "Fail if no agent runs, instead of starting one.")
+  @Flag(name: .long, help: "Do not start an agent.")
   var noStart = false
 
   func validate() throws {
-    if methods.isEmpty { throw ValidationError("Name at least one method by -m: what the program may do.") }
+    if methods.isEmpty { throw ValidationError("Name at least one method with -m.") }
     if json, file != nil { throw ValidationError("--json prints the secret, --to writes it to a file. Choose one.") }
   }
 
   func run() throws {
     let selection = try AccountSelection.choose(argument: accounts.first)
     let accounts = accounts.isEmpty ? [selection.selector] : accounts
-    // Before the grant is made: its secret is told once.
+    // Open the file before the grant exists: the agent tells the secret only once.
     let target = try file.map { (path) throws(CommandFailure) in try NewSecretFile(path) }
     var agent = try Agent.connect(mayStart: !noStart)
     do throws(CommandFailure) {
@@ -79,24 +79,23 @@ struct GrantCreate: ParsableCommand {
     try Output.secretLine(secret, to: target?.descriptor)
     try target?.finish()
     let end =
-      result["expiresAt"]?.string.flatMap { Moment($0) }.map { "ends \($0.relative)" } ?? "does not end by itself"
-    let place = file.map { " Its secret is in \($0)." } ?? " Its secret is told this once."
+      result["expiresAt"]?.string.flatMap { Moment($0) }.map { "ends \($0.relative)" } ?? "does not expire"
+    let place = file.map { " Its secret is in \($0)." } ?? " Its secret is shown only once."
     Output.note(Text.shown("Grant \(grant) for \(client) \(end).\(place)"))
   }
 }
 
-/// A length of time with its unit: `90s`, `15m`, `12h`, `7d`.
+/// A duration with its unit: `90s`, `15m`, `12h`, `7d`.
 struct Lifetime: ExpressibleByArgument {
   let seconds: Int64
 
-  /// A year and a day, as the agent bounds it.
+  /// The agent's limit.
   private static let longestSeconds: Int64 = 366 * 86_400
 
   init?(argument: String) {
-    let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
-    guard let unit = argument.last.flatMap({ units[$0] }), let count = Int64(argument.dropLast()), count > 0,
-      count <= Self.longestSeconds, count * unit <= Self.longestSeconds
-    else { return nil }
-    seconds = count * unit
+    guard let length = DurationArgument.seconds(argument), (1...Self.longestSeconds).contains(Int64(length)) else {
+      return nil
+    }
+    seconds = Int64(length)
   }
 }

@@ -4,7 +4,7 @@ import JSONRPC
 
 /// `lanyard grant [list]`
 struct GrantList: ParsableCommand {
-  static let configuration = CommandConfiguration(commandName: "list", abstract: "Show the grants that stand.")
+  static let configuration = CommandConfiguration(commandName: "list", abstract: "List the grants.")
 
   @OptionGroup var common: CommonOptions
 
@@ -32,7 +32,7 @@ struct GrantList: ParsableCommand {
     (list?.elements.compactMap(\.string) ?? []).map(word).joined(separator: ", ")
   }
 
-  /// What the person calls the accounts, as far as this caller may know them.
+  /// Aliases by account id; empty if the caller's grant does not cover `account.list`.
   private static func names(_ agent: inout AgentConnection) throws(CommandFailure) -> [String: String] {
     do throws(CommandFailure) {
       return try agent.call("account.list") { (result) throws(CommandFailure) in

@@ -5,7 +5,7 @@ import JSONRPC
 /// `lanyard grant revoke`
 struct GrantRevoke: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "revoke", abstract: "End a grant: at once, also for a program that uses it now.")
+    commandName: "revoke", abstract: "End a grant at once, also for a program that is connected.")
 
   @Argument(help: "The grant, as `lanyard grant list` shows it.")
   var grant: String
@@ -16,7 +16,7 @@ struct GrantRevoke: ParsableCommand {
     var agent = try common.connect()
     try agent.call("grant.revoke", params: { $0.member("grant", grant) }) { result in
       if common.json { return Output.answer(json: result.raw) }
-      Output.answer("Revoked. Whoever has its secret may do nothing with it any more.")
+      Output.answer("Revoked. Its secret is useless now.")
     }
   }
 }

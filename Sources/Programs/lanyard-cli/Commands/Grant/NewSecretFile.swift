@@ -1,21 +1,21 @@
 import CommandSupport
 import Glibc
 
-/// A file that did not exist, for a secret that only its owner may read.
+/// A new file for a secret, which only its owner can read.
 struct NewSecretFile {
   let path: String
   let descriptor: Int32
 
-  /// Nothing that is there is written over.
+  /// Fails if the file exists.
   init(_ path: String) throws(CommandFailure) {
     self.path = path
     descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
-      throw .usage("\(path) can't be made: \(SystemError.words(errno)). Nothing was done.")
+      throw .usage("\(path) can't be created: \(SystemError.words(errno)). No grant was created.")
     }
   }
 
-  /// What was written must be there when the agent has forgotten it.
+  /// Syncs the file: the agent can't tell the secret again.
   func finish() throws(CommandFailure) {
     guard fsync(descriptor) == 0 else {
       throw CommandFailure(
@@ -25,7 +25,7 @@ struct NewSecretFile {
     close(descriptor)
   }
 
-  /// It holds no secret.
+  /// Removes the file, which holds no secret.
   func abandon() {
     close(descriptor)
     unlink(path)

@@ -5,27 +5,24 @@ import JSONRPC
 /// `lanyard key add`
 struct KeyAdd: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "add", abstract: "Add a way to open the vault.",
-    discussion: "A passphrase is asked for twice, or read from --pw-file or stdin; it is never an argument.")
+    commandName: "add", abstract: "Add a key slot.",
+    discussion: "The command asks for a passphrase twice, or reads it from --pw-file or stdin.")
 
-  @Argument(help: "What opens it: passphrase, key-file, secret-service or systemd-credential.")
+  @Argument(help: "How the slot is protected.")
   var protection: Protection
 
-  @Option(
-    name: [.customLong("pw-file"), .customLong("passphrase-file")],
-    help: ArgumentHelp("A file with the passphrase; - reads it from stdin.", valueName: "file"), completion: .file())
-  var passphraseFile: String?
+  @OptionGroup var secret: PassphraseOptions
 
-  @Flag(name: .long, help: "Have the agent ask for the passphrase by pinentry.")
+  @Flag(name: .long, help: "Let the agent ask for the passphrase with pinentry.")
   var pinentry = false
 
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    if protection != .passphrase, passphraseFile != nil || pinentry {
-      throw ValidationError("Only a slot of the kind `passphrase` has a passphrase.")
+    if protection != .passphrase, secret.passphraseFile != nil || pinentry {
+      throw ValidationError("--pw-file and --pinentry go with `passphrase` only.")
     }
-    if passphraseFile != nil, pinentry { throw ValidationError("--pw-file and --pinentry are two ways; choose one.") }
+    if secret.passphraseFile != nil, pinentry { throw ValidationError("Choose --pw-file or --pinentry, not both.") }
   }
 
   func run() throws {
@@ -39,8 +36,8 @@ struct KeyAdd: ParsableCommand {
       }
     }
     let passphrase = try SecretInput.privateLine(
-      of: passphraseFile ?? "-", question: "A new passphrase for the vault (not shown): ")
-    if passphraseFile == nil, Terminal.canAsk { try passphrase.confirm() }
+      of: secret.passphraseFile ?? "-", question: "A new passphrase for the vault (not shown): ")
+    if secret.passphraseFile == nil, Terminal.canAsk { try passphrase.confirm() }
     try agent.call("agent.addKeySlot") { writer in
       writer.member("protection", protection.name)
       writer.key("passphrase")
@@ -53,6 +50,6 @@ struct KeyAdd: ParsableCommand {
   private func show(_ result: JSONNode) {
     if common.json { return Output.answer(json: result.raw) }
     let number = result["slot"]?.integer.map { String($0) } ?? "-"
-    Output.answer("Slot \(number): the vault is opened by \(protection.words), too.")
+    Output.answer("Added key slot \(number): \(protection.words) opens the vault, too.")
   }
 }

@@ -4,13 +4,13 @@ import ArgumentParser
 struct KeyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "key",
-    abstract: "The ways to open the vault: show, add and remove them, and change what they open.",
+    abstract: "Manage key slots: list, add, remove; rotate the root key.",
     discussion: """
-      Each key slot opens the vault by itself, so it is as well protected as by the weakest of them. The last one can't \
-      be removed.
+      Each key slot opens the vault alone, so the weakest slot decides how safe the vault is. The last slot can't be \
+      removed.
 
-      Whoever once had both a copy of the store and what opens one of its slots may have its root key. Removing the slot \
-      does not change that; `lanyard key rotate` does.
+      A thief with a copy of the store and the key of one slot has the root key. Removing the slot does not help then; \
+      `lanyard key rotate` does.
 
       EXAMPLES:
         lanyard key add passphrase
@@ -20,14 +20,14 @@ struct KeyCommand: ParsableCommand {
     subcommands: [KeyList.self, KeyAdd.self, KeyRemove.self, KeyRotate.self], defaultSubcommand: KeyList.self)
 }
 
-/// What protects a slot, as the command line names it.
+/// The protection of a key slot, as the command line names it.
 enum Protection: String, CaseIterable, ExpressibleByArgument {
   case passphrase
   case keyFile = "key-file"
   case secretService = "secret-service"
   case systemdCredential = "systemd-credential"
 
-  /// As the contract names it.
+  /// The contract's name.
   var name: String {
     switch self {
     case .passphrase: "passphrase"
@@ -42,7 +42,7 @@ enum Protection: String, CaseIterable, ExpressibleByArgument {
     self = found
   }
 
-  /// What opens it, for a person.
+  /// The key of the slot, for a person.
   var words: String {
     switch self {
     case .passphrase: "a passphrase"

@@ -4,7 +4,7 @@ import JSONRPC
 
 /// `lanyard key [list]`
 struct KeyList: ParsableCommand {
-  static let configuration = CommandConfiguration(commandName: "list", abstract: "Show what opens the vault.")
+  static let configuration = CommandConfiguration(commandName: "list", abstract: "List the key slots.")
 
   @OptionGroup var common: CommonOptions
 

@@ -5,7 +5,7 @@ import JSONRPC
 /// `lanyard key remove`
 struct KeyRemove: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "remove", abstract: "Remove a way to open the vault; never the last one.")
+    commandName: "remove", abstract: "Remove a key slot. The last one can't be removed.")
 
   @Argument(help: "The slot, as `lanyard key list` shows it.")
   var slot: Int
@@ -19,9 +19,9 @@ struct KeyRemove: ParsableCommand {
       writer.integer(Int64(slot))
     } result: { result in
       if common.json { return Output.answer(json: result.raw) }
-      Output.answer("Removed slot \(slot). What opens the vault now:")
+      Output.answer("Removed slot \(slot). The remaining slots:")
       KeyList.show(result["slots"])
-      Output.note("If somebody may have had it, and a copy of the store: `lanyard key rotate`.")
+      Output.note("If its key and a copy of the store may have been stolen, run `lanyard key rotate`.")
     }
   }
 }

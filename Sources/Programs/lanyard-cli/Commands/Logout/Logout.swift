@@ -7,24 +7,26 @@ struct Logout: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Sign out.",
     discussion: """
-      The tokens are gone at once, and revoked at the provider: now, or as soon as it can be reached \
-      (`lanyard revocations` shows what waits).
-        --soft     (the default) keeps the account's data sealed until the same person signs in again
-        --hard     erases it; `lanyard list` still names the account, until `lanyard forget`
-        --offline  as --soft, without touching the network
+      The agent erases the tokens at once and revokes them at the provider, now or when it can reach the provider \
+      (`lanyard revocations` shows those that wait).
+        --soft     (default) keeps the account's data sealed until the same
+                   person signs in again
+        --hard     erases the data; `lanyard list` still shows the account,
+                   until `lanyard forget`
+        --offline  as --soft, but without the network
 
-      The browser may still be signed in at the provider. Where the provider has a page that ends that, it is shown, and \
-      opened if you say so, or with --open.
+      The browser may still be signed in at the provider. If the provider has a page that ends this, the command shows \
+      the page. With --open, or after your consent, it opens the page.
 
-      --all goes on when one account can't be signed out, and tells of each; with --json it prints a list.
+      --all continues if one account can't be signed out, and reports each. With --json it prints a list.
 
       EXAMPLES:
         lanyard logout work
-        lanyard logout work --hard && lanyard forget work    # leaves no trace of it
+        lanyard logout work --hard && lanyard forget work    # erase all of it
         lanyard logout --all
       """)
 
-  /// What becomes of the data, and whether the network is used.
+  /// Whether the data is kept, and whether the network is used.
   enum Mode: String, EnumerableFlag {
     case soft, hard, offline
   }
@@ -38,17 +40,17 @@ struct Logout: ParsableCommand {
   @Flag(name: .long, help: "Sign out of every account.")
   var all = false
 
-  @Flag(name: [.customShort("y"), .long], help: "With --all, on a terminal: do not ask first.")
+  @Flag(name: [.customShort("y"), .long], help: "With --all: do not ask for confirmation.")
   var yes = false
 
-  @Flag(name: .long, help: "Open the page that ends the browser's session at the provider.")
+  @Flag(name: .long, help: "Open the page that ends the session in the browser.")
   var open = false
 
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
     if all, account != nil || common.account != nil {
-      throw ValidationError("Name an account, or say --all, not both.")
+      throw ValidationError("Name an account or use --all, not both.")
     }
     if yes, !all { throw ValidationError("--yes goes with --all.") }
   }
@@ -67,7 +69,7 @@ struct Logout: ParsableCommand {
   }
 
   func signOut(_ selector: String, over agent: inout AgentConnection) throws(CommandFailure) -> SignOutOutcome {
-    // Programs get the agent's answer; only people are told whom it was.
+    // A person sees the account's name; `--json` needs only the answer.
     let account = common.json ? nil : try AccountInfo.named(selector, over: &agent)
     return try agent.call("account.signOut") { writer in
       writer.member("account", account?.id ?? selector)
@@ -77,18 +79,18 @@ struct Logout: ParsableCommand {
     }
   }
 
-  /// Offers the page that ends the session in the browser (OpenID Connect RP-Initiated Logout 1.0 §2): what the agent
-  /// did reaches no cookie.
+  /// Offers the page that ends the session in the browser (OpenID Connect RP-Initiated Logout 1.0 §2): the agent can't
+  /// reach the browser's cookies.
   func endSession(_ outcome: SignOutOutcome, mayAsk: Bool) {
     guard let address = outcome.endSessionURL else { return }
     if open {
       guard !Browser.open(address) else { return }
-      Output.warning("no browser could be opened here.")
+      Output.warning("No browser can be opened here.")
     } else if mayAsk, !common.json, Terminal.canAsk, Browser.canOpen {
       if Terminal.confirm("End the browser's session at \(Text.shown(outcome.provider)), too?"),
         !Browser.open(address)
       {
-        Output.warning("no browser could be opened here.")
+        Output.warning("No browser can be opened here.")
       } else {
         return
       }

@@ -3,11 +3,11 @@ import JSONRPC
 
 /// `lanyard logout --all`
 extension Logout {
-  /// One account's trouble does not keep the others signed in; every failure is told where it happened.
+  /// Signs out of every account, also after a failure. Prints each failure in its place.
   func signOutOfAll(over agent: inout AgentConnection) throws(CommandFailure) {
     let accounts = try AccountInfo.all(over: &agent).filter { $0.state != "signedOut" }
     guard !accounts.isEmpty else {
-      if common.json { Output.answer("[]") } else { Output.note("Nobody is signed in.") }
+      if common.json { Output.answer("[]") } else { Output.note("No account is signed in.") }
       return
     }
     try confirm(accounts)
@@ -27,22 +27,22 @@ extension Logout {
     }
     if common.json { Output.answer("[\(told.joined(separator: ","))]") }
     guard let first = failures.first else { return }
-    // One exit code stands for all only if they agree.
+    // The exit code of the failures if they agree, else 1.
     let status = failures.allSatisfy { $0.status == first.status } ? first.status : .other
     throw CommandFailure(
       status, name: first.name,
       "\(failures.count) of \(accounts.count) accounts could not be signed out.",
-      hints: ["`lanyard list` shows who is still signed in."])
+      hints: ["`lanyard list` shows the accounts that are still signed in."])
   }
 
   private func confirm(_ accounts: [AccountInfo]) throws(CommandFailure) {
-    // A program that says --all means it: only a person at a terminal may have slipped.
+    // Ask only a person at a terminal: a script passes --all deliberately.
     guard !yes, Terminal.canAsk, !common.json else { return }
     let count = accounts.count == 1 ? "one account" : "\(accounts.count) accounts"
     let names = accounts.map { Text.shown($0.label) }.joined(separator: ", ")
     let fate = mode == .hard ? " and erase their data" : ""
     guard Terminal.confirm("Sign out of \(count) (\(names))\(fate)?") else {
-      throw CommandFailure(.other, name: "declined", "Nobody was signed out.")
+      throw CommandFailure(.other, name: "declined", "No account was signed out.")
     }
   }
 

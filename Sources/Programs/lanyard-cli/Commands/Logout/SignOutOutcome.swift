@@ -1,12 +1,12 @@
 import CommandSupport
 import JSONRPC
 
-/// What signing out did, as the agent answered it.
+/// The answer to `account.signOut`.
 struct SignOutOutcome {
   let endSessionURL: String?
-  /// As it came, for `--json`.
+  /// The agent's JSON, for `--json`.
   let json: String
-  /// Who it was before; nil where nobody reads it.
+  /// The account before the sign-out; nil with `--json`.
   private let account: AccountInfo?
   private let data: String
   private let revocation: String
@@ -21,7 +21,7 @@ struct SignOutOutcome {
 
   var provider: String { account?.provider ?? "the provider" }
 
-  /// Tells it to a person.
+  /// Prints the outcome.
   func show() {
     guard let account else { return }
     Output.answer(Text.shown("Signed out: \(account.label) (\(account.person))."))
@@ -29,7 +29,7 @@ struct SignOutOutcome {
     if account.isActive { Output.answer("  No account is active now: `lanyard switch` chooses one.") }
   }
 
-  /// What stays of it is said, too: `account.list` names an erased account until it is forgotten.
+  /// What happened to the data. `account.list` names an erased account until it is forgotten.
   private func lines(data account: AccountInfo) -> [String] {
     let trace = "Its name stays in `lanyard list` until `lanyard forget \(account.label)`."
     return switch data {
@@ -37,9 +37,9 @@ struct SignOutOutcome {
     case "erased": ["Its data is erased. \(trace)"]
     case "erasurePending":
       [
-        "Its keys are destroyed: nobody can read its data any more.",
-        "Another program is reading the store; as soon as it ends, the agent wipes the",
-        "last traces by itself, at the latest at its next start.", trace,
+        "Its keys are destroyed, so its data can't be read any more.",
+        "Another program is reading the store. When that ends, the agent erases the",
+        "last traces, at the latest at its next start.", trace,
       ]
     case "": []
     default: [data]
@@ -50,8 +50,8 @@ struct SignOutOutcome {
     switch revocation {
     case "confirmed": ["The provider confirmed that its tokens are revoked."]
     case "queued":
-      ["The revocation is queued: it is sent when the provider can be reached", "(`lanyard revocations` shows it)."]
-    case "unsupported": ["This provider can't revoke tokens: they end when they expire."]
+      ["The revocation is queued until the provider can be reached", "(`lanyard revocations` shows it)."]
+    case "unsupported": ["This provider can't revoke tokens. They are valid until they expire."]
     case "notNeeded": ["There was no token to revoke."]
     case "": []
     default: [revocation]

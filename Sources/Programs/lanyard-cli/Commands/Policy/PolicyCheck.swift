@@ -5,10 +5,10 @@ import JSONRPC
 /// `lanyard policy check`
 struct PolicyCheck: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "check", abstract: "Say what is wrong with a policy document, and change nothing.",
-    discussion: "Exit code 0 if nothing is, 1 otherwise.")
+    commandName: "check", abstract: "Check a policy document without setting it.",
+    discussion: "Prints every problem with its place in the file. Exit code 1 if there is one.")
 
-  @Argument(help: "The document; - reads stdin.", completion: .file(extensions: ["json"]))
+  @Argument(help: "The policy document; - reads stdin.", completion: .file(extensions: ["json"]))
   var file: String
 
   @OptionGroup var common: CommonOptions
@@ -20,7 +20,7 @@ struct PolicyCheck: ParsableCommand {
       try agent.call("policy.validate", params: { document.write("policy", to: &$0) }) { result in
         if common.json { return Output.answer(json: result.raw) }
         Output.answer(
-          Text.shown("\(result["name"]?.string ?? ""), version \(result["version"]?.text ?? ""): nothing is wrong."))
+          Text.shown("\(result["name"]?.string ?? ""), version \(result["version"]?.text ?? ""): no problems."))
       }
     } catch {
       throw document.explaining(error)

@@ -4,10 +4,10 @@ import ArgumentParser
 struct PolicyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "policy",
-    abstract: "Set, check and show the documents that say what is allowed without the provider.",
+    abstract: "Manage the policies that decide what is allowed offline.",
     discussion: """
-      A provider names its policy (`lanyard provider add … --policy NAME`); the policy `default` is for the others. What \
-      no policy allows is denied.
+      A provider names its policy (`lanyard provider add … --policy NAME`). The policy `default` applies to all other \
+      providers. A capability that the policy does not allow is denied.
       """,
     subcommands: [PolicyShow.self, PolicyList.self, PolicySet.self, PolicyCheck.self, PolicyExplain.self])
 }

@@ -6,31 +6,31 @@ import JSONRPC
 struct PolicyExplain: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "explain",
-    abstract: "Say what would be decided at another time or in another state, without any effect.",
+    abstract: "Show the decision at another time or in another state, without any effect.",
     discussion: """
-      Exit codes as of `lanyard can`.
+      Exit codes are those of `lanyard can`.
 
       EXAMPLES:
         lanyard policy explain workOrder.note --offline --at +49h
         lanyard policy explain workOrder.view --state reauthenticationRequired
       """)
 
-  @Argument(help: "What is to be done: a capability of the policy.")
+  @Argument(help: "The capability, as the policy names it.")
   var capability: String
 
   @Argument(help: "The account: an alias or an id.", completion: .accounts)
   var account: String?
 
-  @Option(name: .long, help: "When: +90s, +5m, +49h, +8d from now, or an instant like 2030-01-01T00:00:00Z.")
+  @Option(name: .long, help: "The time: +90s, +5m, +49h, +8d from now, or 2030-01-01T00:00:00Z.")
   var at: LaterMoment?
 
-  @Flag(inversion: .prefixedNo, exclusivity: .exclusive, help: "With or without a way to the provider.")
+  @Flag(inversion: .prefixedNo, exclusivity: .exclusive, help: "Assume that the provider can or can't be reached.")
   var offline: Bool?
 
-  @Option(name: .long, help: "In this state of the account.")
+  @Option(name: .long, help: "Assume this state of the account.")
   var state: AccountStateWord?
 
-  @Flag(name: .long, help: "Just after you confirmed that it is you.")
+  @Flag(name: .long, help: "Assume that you have just confirmed that it is you.")
   var stepUp = false
 
   @OptionGroup var common: CommonOptions
@@ -61,7 +61,7 @@ enum AccountStateWord: String, CaseIterable, ExpressibleByArgument {
   case active, offlineStale, interactionRequired, reauthenticationRequired, locked, signedOut
 }
 
-/// An instant, or how long from now.
+/// An instant, or a duration from now.
 struct LaterMoment: ExpressibleByArgument {
   let moment: Moment
 
@@ -70,10 +70,7 @@ struct LaterMoment: ExpressibleByArgument {
       self.moment = moment
       return
     }
-    let units: [Character: Int] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
-    guard argument.first == "+", let unit = argument.last.flatMap({ units[$0] }),
-      let count = Int(argument.dropFirst().dropLast()), (0...1_000_000_000).contains(count)
-    else { return nil }
-    moment = Moment(seconds: Moment.now.seconds + count * unit)
+    guard argument.first == "+", let length = DurationArgument.seconds(argument.dropFirst()) else { return nil }
+    moment = Moment(seconds: Moment.now.seconds + length)
   }
 }

@@ -1,12 +1,12 @@
 import CommandSupport
 import JSONRPC
 
-/// A policy document as somebody wrote it, and where in it something stands.
+/// A policy document from a file, with the positions of its parts.
 struct PolicyFile: ~Copyable {
   private let path: String
   private let input: SecretInput
   private let tape: JSONTape
-  /// The policy's own name; nil if it says none.
+  /// The member `name`; nil if it is missing.
   let name: String?
 
   /// `-` reads stdin.
@@ -21,7 +21,7 @@ struct PolicyFile: ~Copyable {
       return try tape.withRoot(of: bytes) { (root) throws(CommandFailure) -> String? in
         guard root.kind == .object else { throw .usage("\(shown) is not a JSON object. Nothing was sent.") }
         guard !root.hasDuplicateKeys else {
-          throw .usage("\(shown) names a member twice, and nobody knows which is meant. Nothing was sent.")
+          throw .usage("\(shown) has two members of the same name in one object. Nothing was sent.")
         }
         return root["name"]?.string
       }
@@ -42,13 +42,14 @@ struct PolicyFile: ~Copyable {
     }
   }
 
-  /// The agent's refusal, with each problem where it stands in the file.
+  /// The agent's failure, with a hint for each problem: its line and column, its path, its text.
   borrowing func explaining(_ failure: CommandFailure) -> CommandFailure {
     guard failure.name == "policyInvalid", let wire = failure.wire else { return failure }
     var explained = failure
     explained.hints = problems(in: wire).map { problem in
       let place = position(of: problem.pointer).map { "\(path):\($0.line):\($0.column): " } ?? "\(path): "
-      return place + (problem.pointer.isEmpty ? "" : problem.pointer + ": ") + problem.text
+      let steps = Self.steps(of: problem.pointer)
+      return place + (steps.isEmpty ? "" : steps.joined(separator: " > ") + ": ") + problem.text
     }
     return explained
   }
@@ -67,14 +68,13 @@ struct PolicyFile: ~Copyable {
     }
   }
 
-  /// Line and column, from 1, of what a JSON Pointer (RFC 6901) means, or of what would hold it. A member is where its
-  /// name stands.
+  /// Line and column, from 1, of the value at a JSON Pointer (RFC 6901), or of its nearest ancestor that exists. The
+  /// position of a member is that of its name.
   private borrowing func position(of pointer: String) -> (line: Int, column: Int)? {
     input.withBytes { bytes in
       tape.withRoot(of: bytes) { root in
         var (node, place) = (root, root)
-        for token in pointer.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
-          let name = Self.unescaped(token)
+        for name in Self.steps(of: pointer) {
           if node.kind == .array {
             guard let index = Int(name), let element = Array(node.elements).dropFirst(index).first else { break }
             (node, place) = (element, element)
@@ -91,6 +91,11 @@ struct PolicyFile: ~Copyable {
         return (line, String(decoding: before[lineStart...], as: UTF8.self).count + 1)
       }
     }
+  }
+
+  /// The reference tokens of a JSON Pointer, unescaped.
+  private static func steps(of pointer: String) -> [String] {
+    pointer.split(separator: "/", omittingEmptySubsequences: false).dropFirst().map(unescaped)
   }
 
   /// RFC 6901 §4.

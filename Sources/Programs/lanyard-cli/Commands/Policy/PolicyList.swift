@@ -19,7 +19,7 @@ struct PolicyList: ParsableCommand {
         table.add([.init(policy["name"]?.string ?? ""), .init(policy["version"]?.text ?? "")])
       }
       if count == 0 {
-        Output.note("There is no policy, so that nothing is allowed. `lanyard policy set FILE` sets one.")
+        Output.note("There is no policy, so nothing is allowed. `lanyard policy set FILE` sets one.")
       } else {
         table.print()
       }
@@ -28,11 +28,11 @@ struct PolicyList: ParsableCommand {
 }
 
 extension CompletionKind {
-  /// The policies that a running agent knows.
+  /// Names of policies, if an agent runs.
   static var policies: CompletionKind { .custom { _, _, _ in (try? PolicyName.all(mayStart: false)) ?? [] } }
 }
 
-/// Names of policies.
+/// Asks for the names of the policies.
 enum PolicyName {
   static func all(mayStart: Bool) throws(CommandFailure) -> [String] {
     var agent = try Agent.connect(mayStart: mayStart)

@@ -6,24 +6,24 @@ import JSONRPC
 struct PolicySet: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "set",
-    abstract: "Set a policy from a file, if nothing is wrong with it.",
+    abstract: "Set a policy from a file.",
     discussion: """
-      It takes effect at once, for every account whose provider names it; a policy named default is for the accounts \
-      of the providers that name none. A version never decreases; what is wrong is told all together, each with its \
-      place in the file.
+      The policy takes effect at once for every account whose provider names it. A policy named default applies to the \
+      accounts of all other providers. The agent refuses a lower version than the one in force. If the document is not \
+      valid, every problem is shown with its place in the file, and nothing changes.
 
       EXAMPLES:
-        lanyard policy set field-service.policy.json --provider corp    # and corp's accounts are under it
+        lanyard policy set field-service.policy.json --provider corp
       """)
 
-  @Argument(help: "The document; - reads stdin.", completion: .file(extensions: ["json"]))
+  @Argument(help: "The policy document; - reads stdin.", completion: .file(extensions: ["json"]))
   var file: String
 
-  @Option(name: .long, help: "The policy's name; the one in the document, if left out.", completion: .policies)
+  @Option(name: .long, help: "The policy's name. Default: the name in the document.", completion: .policies)
   var name: String?
 
   @Option(
-    name: .long, help: "A provider whose accounts come under it; may be given again.", completion: .providers)
+    name: .long, help: "A provider to which it applies; may be repeated.", completion: .providers)
   var provider: [String] = []
 
   @OptionGroup var common: CommonOptions
@@ -31,7 +31,7 @@ struct PolicySet: ParsableCommand {
   func run() throws {
     let document = try PolicyFile(file)
     guard let name = name ?? document.name else {
-      throw CommandFailure.usage("The document has no name. Give it one by --name. Nothing was sent.")
+      throw CommandFailure.usage("The document has no name. Give one with --name. Nothing was sent.")
     }
     var agent = try common.connect()
     do throws(CommandFailure) {
@@ -62,15 +62,15 @@ struct PolicySet: ParsableCommand {
     try tellIfUnused(name, over: &agent)
   }
 
-  /// Somebody who set a policy believes that it is in force.
+  /// Notes that no provider names the policy, so that it has no effect.
   private func tellIfUnused(_ name: String, over agent: inout AgentConnection) throws(CommandFailure) {
     guard provider.isEmpty, name != Self.standardName, !common.json else { return }
     guard try !ProviderInfo.all(over: &agent).contains(where: { $0.policy == name }) else { return }
     Output.note(
-      Text.shown("No provider names it yet, so nobody is under it: `--provider NAME` puts a provider's accounts there.")
+      Text.shown("No provider names this policy yet, so it has no effect. Set it again with `--provider NAME`.")
     )
   }
 
-  /// That of the providers that name none.
+  /// The policy of providers that name none.
   private static let standardName = "default"
 }

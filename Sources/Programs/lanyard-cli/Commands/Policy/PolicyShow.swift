@@ -6,8 +6,8 @@ import JSONRPC
 struct PolicyShow: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "show",
-    abstract: "Print a policy, so that it can be changed and set again.",
-    discussion: "Without a name: the one that decides for the account that is used here.")
+    abstract: "Print a policy document.",
+    discussion: "Without a name: the policy of the account that is used here.")
 
   @Argument(help: "The policy.", completion: .policies)
   var name: String?
@@ -23,7 +23,7 @@ struct PolicyShow: ParsableCommand {
     }
   }
 
-  /// What decides for the account that is used here; a single policy needs no account.
+  /// The policy of the selected account; without `--account`, the only policy.
   private func nameHere(over agent: inout AgentConnection) throws(CommandFailure) -> String {
     let known = try PolicyName.all(over: &agent)
     if known.count == 1, common.account == nil { return known[0] }

@@ -1,12 +1,12 @@
 import CommandSupport
 import JSONRPC
 
-/// The members of a JSON object from a file, to be sent beside those that options gave.
+/// The JSON object of `--from`: its members are sent with those of the options.
 struct ParameterFile: ~Copyable {
   private let input: SecretInput
   private let tape: JSONTape
 
-  /// Without a path: no members.
+  /// No members if `path` is nil.
   init(_ path: String?) throws(CommandFailure) {
     let input = if let path { try SecretInput.contents(of: path) } else { SecretInput(copying: "{}") }
     var tape = JSONTape()
@@ -19,7 +19,7 @@ struct ParameterFile: ~Copyable {
     self.tape = tape
   }
 
-  /// Writes the members as they are, on one line.
+  /// Writes the members unchanged, on one line.
   borrowing func write(to writer: inout JSONWriter) {
     input.withBytes { bytes in
       tape.withRoot(of: bytes) { root in
@@ -33,7 +33,7 @@ struct ParameterFile: ~Copyable {
 }
 
 extension JSONWriter {
-  /// JSON that may have been laid out over several lines: a newline is white space wherever it stands bare.
+  /// Writes JSON without its line breaks. A bare line break is white space: inside strings it is escaped.
   mutating func rawOnOneLine(_ bytes: UnsafeRawBufferPointer) {
     raw(UnsafeRawBufferPointer(rebasing: bytes[..<0]))
     var start = 0

@@ -7,8 +7,7 @@ struct ProviderAdd: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "add", abstract: "Add a provider.",
     discussion: """
-      What has no option of its own (endpoints, pins, error codes, …) is given as a JSON object of provider.add's
-      parameters by --from.
+      Settings without an option (endpoints, pins, error codes, …) go into a JSON file: --from FILE.
 
       EXAMPLES:
         lanyard provider add --preset google --client-id my-app
@@ -16,12 +15,12 @@ struct ProviderAdd: ParsableCommand {
         lanyard provider add idp --issuer https://idp.example
         lanyard provider add idp --issuer https://idp.example --client-id my-app \\
           -s openid -s offline_access --reuse grace --grace-seconds 60
-        pass show idp/client | lanyard provider add idp --issuer https://idp.example \\
-          --client-id my-app --client-secret-file -
+        pass show idp/client | lanyard provider add idp --client-secret-file - \\
+          --issuer https://idp.example --client-id my-app
         lanyard provider add idp --from idp.json
       """)
 
-  @Argument(help: "What you will call it: lower-case letters, digits, . _ -; as the preset if there is one.")
+  @Argument(help: "A name for it: lower-case letters, digits, . _ -. Default: the preset.")
   var name: String?
 
   @Option(name: .long, help: "The issuer's URL: https, or http on this machine.")
@@ -29,28 +28,23 @@ struct ProviderAdd: ParsableCommand {
 
   @Option(
     name: .customLong("client-id"),
-    help: "The client's id there; without it the agent registers itself, where the server offers that.")
+    help: "The client id. Without it the agent registers itself, if the server allows that.")
   var clientID: String?
 
   @Option(
-    name: .long, help: "A file with the client's secret, if it has one; - reads it from stdin.", completion: .file())
+    name: .long, help: "A file with the client secret; - reads stdin.", completion: .file())
   var clientSecretFile: String?
 
   @Option(
     name: .customLong("client-key"),
-    help: "A file with the client's private key, if it signs (private_key_jwt): PEM or JWK; - reads it from stdin.",
+    help: "A file with the client's private key for private_key_jwt: PEM or JWK; - reads stdin.",
     completion: .file())
   var clientKeyFile: String?
 
-  @Option(
-    name: .long,
-    help: """
-      How the client says who it is, where the server does not tell: none, client_secret_basic, client_secret_post, \
-      private_key_jwt.
-      """)
+  @Option(name: .long, help: "How the client authenticates. Default: what the server announces.")
   var authMethod: AuthMethod?
 
-  /// By the names of OpenID Connect Core.
+  /// The names of OpenID Connect Core §9.
   enum AuthMethod: String, CaseIterable, ExpressibleByArgument {
     case none
     case clientSecretBasic = "client_secret_basic"
@@ -58,73 +52,73 @@ struct ProviderAdd: ParsableCommand {
     case privateKeyJWT = "private_key_jwt"
   }
 
-  @Option(name: [.customShort("s"), .long], help: "A scope to ask for at sign-in; may be given again.")
+  @Option(name: [.customShort("s"), .long], help: "A scope to request at sign-in; may be repeated.")
   var scope: [String] = []
 
-  @Option(name: .long, help: "A resource to ask for at sign-in (RFC 8707); may be given again.")
+  @Option(name: .long, help: "A resource to request at sign-in (RFC 8707); may be repeated.")
   var resource: [String] = []
 
   @Option(
     name: .long,
-    help: "A server known by name, which fills what is not given: auth0, entra, github, gitlab, google, keycloak, okta."
+    help: "Settings of a known server: auth0, entra, github, gitlab, google, keycloak, okta."
   )
   var preset: String?
 
-  @Option(name: .long, help: "Where the browser comes back to, for a client that is registered so: [HOST:]PORT[/PATH].")
+  @Option(name: .long, help: "The registered redirect address on this machine: [HOST:]PORT[/PATH].")
   var redirect: String?
 
-  /// How the server treats a refresh token that was used.
+  /// How the server treats a used refresh token.
   enum Reuse: String, CaseIterable, ExpressibleByArgument { case none, grace, strict }
 
-  @Option(name: .long, help: "What the server does with a used refresh token: none (it stays good), grace, strict.")
+  @Option(name: .long, help: "What happens to a used refresh token at this server; none: it stays valid.")
   var reuse: Reuse?
 
-  @Option(name: .long, help: "How long a used refresh token stays good, with --reuse grace.")
+  @Option(name: .long, help: "With --reuse grace: how long a used refresh token stays valid.")
   var graceSeconds: Int?
 
   @Option(name: .long, help: "The claim of the ID token that names the tenant: tid, org_id, hd, …")
   var tenantClaim: String?
 
-  @Option(name: .long, help: "The tenant of all accounts at this provider, where no claim names it.")
+  @Option(name: .long, help: "The tenant of all accounts, if no claim names it.")
   var tenant: String?
 
   /// What a revocation ends.
   enum RevocationScope: String, CaseIterable, ExpressibleByArgument { case token, family, grant }
 
-  @Option(name: .long, help: "What a revocation at this server ends: token, family, grant.")
+  @Option(name: .long, help: "What a revocation at this server ends.")
   var revocationScope: RevocationScope?
 
   @Option(
     name: .customLong("post-logout-redirect-uri"),
-    help: "Where the browser comes back to after signing out there; registered at the provider.")
+    help: "The registered address for the browser after signing out there.")
   var postLogoutRedirectURI: String?
 
-  @Option(name: .long, help: "Where request.send may go with this provider's tokens; may be given again.")
+  @Option(name: .long, help: "An origin that may get this provider's tokens; may be repeated.")
   var allowedOrigin: [String] = []
 
   @Flag(name: .long, help: "Keep access tokens across restarts of the agent.")
   var persistAccessTokens = false
 
-  @Option(name: .long, help: "The policy that its accounts are under.")
+  @Option(name: .long, help: "The policy of its accounts.")
   var policy: String?
 
-  @Option(name: .long, help: "A JSON file with further parameters of provider.add; - reads stdin.", completion: .file())
+  @Option(name: .long, help: "A JSON file with further settings; - reads stdin.", completion: .file())
   var from: String?
 
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    if name == nil, preset == nil { throw ValidationError("Its name is missing.") }
+    if name == nil, preset == nil { throw ValidationError("The provider's name is missing.") }
     if from == nil, preset == nil, issuer == nil { throw ValidationError("The provider's --issuer is missing.") }
     if tenantClaim != nil, tenant != nil { throw ValidationError("--tenant-claim and --tenant exclude each other.") }
     if graceSeconds != nil, reuse != .grace { throw ValidationError("--grace-seconds goes with --reuse grace.") }
     guard [from, clientSecretFile, clientKeyFile].count(where: { $0 == "-" }) <= 1 else {
-      throw ValidationError("stdin can be one of the secret, the key and --from.")
+      throw ValidationError("Only one of --client-secret-file, --client-key and --from can read stdin.")
     }
   }
 
   func run() throws {
-    // Everything that a person can have got wrong is read before an agent is bothered.
+    // Read all files before connecting, so that a mistake starts no agent.
     let redirect = try redirect.map { text throws(CommandFailure) in try RedirectAddress(text) }
     let secret =
       if let clientSecretFile {
@@ -133,7 +127,7 @@ struct ProviderAdd: ParsableCommand {
         SecretInput(copying: "")
       }
     let key = if let clientKeyFile { try SecretInput.contents(of: clientKeyFile) } else { SecretInput(copying: "") }
-    if clientKeyFile != nil, key.isEmpty { throw CommandFailure.usage("The key is empty; nothing was done.") }
+    if clientKeyFile != nil, key.isEmpty { throw CommandFailure.usage("The key is empty. Nothing was added.") }
     let further = try ParameterFile(from)
     var agent = try common.connect()
     do throws(CommandFailure) {
@@ -177,7 +171,7 @@ struct ProviderAdd: ParsableCommand {
       let provider = ProviderInfo(result["provider"] ?? result)
       Output.answer(Text.shown("Added \(provider.name), \(provider.issuer)."))
       if clientID == nil, provider.isRegistered {
-        Output.note(Text.shown("Registered there as \(provider.clientID)."))
+        Output.note(Text.shown("The agent registered itself there as \(provider.clientID)."))
       }
       if Terminal.showsNotes { Output.note("Sign in: `lanyard login \(Text.shown(provider.name))`.") }
     }

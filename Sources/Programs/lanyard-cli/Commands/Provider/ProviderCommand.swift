@@ -4,6 +4,6 @@ import ArgumentParser
 struct ProviderCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "provider",
-    abstract: "Add, show and remove the providers at which one can sign in.",
+    abstract: "Manage providers: add, list, show, remove.",
     subcommands: [ProviderAdd.self, ProviderList.self, ProviderShow.self, ProviderRemove.self])
 }

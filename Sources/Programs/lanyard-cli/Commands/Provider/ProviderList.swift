@@ -4,7 +4,7 @@ import JSONRPC
 
 /// `lanyard provider list`
 struct ProviderList: ParsableCommand {
-  static let configuration = CommandConfiguration(commandName: "list", abstract: "Show the providers.")
+  static let configuration = CommandConfiguration(commandName: "list", abstract: "List the providers.")
 
   @OptionGroup var common: CommonOptions
 

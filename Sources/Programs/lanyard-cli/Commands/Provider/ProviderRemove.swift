@@ -5,7 +5,7 @@ import JSONRPC
 /// `lanyard provider remove`
 struct ProviderRemove: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "remove", abstract: "Remove a provider that no account uses any more.")
+    commandName: "remove", abstract: "Remove a provider that has no accounts.")
 
   @Argument(help: "The provider.", completion: .providers)
   var provider: String

@@ -1,7 +1,7 @@
 import CommandSupport
 import JSONRPC
 
-/// `[HOST:]PORT[/PATH]`: where a registered client's browser comes back to.
+/// `[HOST:]PORT[/PATH]`: the registered redirect address of a client.
 struct RedirectAddress {
   let host: String?
   let port: Int
@@ -16,7 +16,7 @@ struct RedirectAddress {
     guard let port = Int(colon.map { authority[authority.index(after: $0)...] } ?? authority), 0...65_535 ~= port,
       host?.isEmpty != true
     else {
-      throw .usage("--redirect is a port, or HOST:PORT, with or without a path: 8765, localhost:8765/callback.")
+      throw .usage("--redirect needs a port, with or without host and path: 8765, localhost:8765/callback.")
     }
     self.port = port
   }

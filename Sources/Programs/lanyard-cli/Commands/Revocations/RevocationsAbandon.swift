@@ -5,9 +5,9 @@ import JSONRPC
 /// `lanyard revocations abandon`
 struct RevocationsAbandon: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "abandon", abstract: "Give one up: its token is erased here, and may live on at the provider.")
+    commandName: "abandon", abstract: "Give up a revocation and erase its token here.")
 
-  @Argument(help: "The one to give up.")
+  @Argument(help: "The revocation, as `lanyard revocations` shows it.")
   var revocation: String
 
   @OptionGroup var common: CommonOptions
@@ -16,7 +16,7 @@ struct RevocationsAbandon: ParsableCommand {
     var agent = try common.connect()
     try agent.call("revocation.abandon", params: { $0.member("revocation", revocation) }) { result in
       if common.json { return Output.answer(json: result.raw) }
-      Output.answer("Given up. The token is erased here; the provider was not told.")
+      Output.answer("Given up. The token is erased here, but the provider was not told.")
     }
   }
 }

@@ -4,7 +4,7 @@ import JSONRPC
 
 /// `lanyard revocations [list]`
 struct RevocationsList: ParsableCommand {
-  static let configuration = CommandConfiguration(commandName: "list", abstract: "Show what waits.")
+  static let configuration = CommandConfiguration(commandName: "list", abstract: "List the revocations that wait.")
 
   @OptionGroup var common: CommonOptions
 
@@ -13,7 +13,7 @@ struct RevocationsList: ParsableCommand {
     try agent.call("revocation.list") { Self.show($0, json: common.json) }
   }
 
-  /// What still waits.
+  /// Prints the revocations that wait.
   static func show(_ result: JSONNode, json: Bool) {
     if json { return Output.answer(json: result.raw) }
     let entries = result["revocations"].map { Array($0.elements) } ?? []
@@ -28,24 +28,24 @@ struct RevocationsList: ParsableCommand {
 
   private static func word(_ entry: JSONNode, _ name: StaticString) -> String { entry[name]?.string ?? "-" }
 
-  /// When it was tried, when it will be, and until when.
+  /// Attempts so far, the next attempt and the end.
   private static func plan(_ entry: JSONNode) -> String {
     let attempts = entry["attempts"]?.integer ?? 0
     let next = entry["nextAttemptAt"]?.string.flatMap { Moment($0) }
     let end = entry["expiresAt"]?.string.flatMap { Moment($0) }.map { ", given up \($0.relative)" } ?? ""
-    guard attempts > 0 else { return "not tried yet, sent when there is a way\(end)" }
+    guard attempts > 0 else { return "not tried yet, sent when the provider can be reached\(end)" }
     let when =
       next.map { $0.seconds > Moment.now.seconds ? "again \($0.relative)" : "again now" } ?? "not again by itself"
     return "tried \(attempts == 1 ? "once" : "\(attempts) times"), \(when)\(end)"
   }
 
-  /// What the last try says of the token: none says that it is dead.
+  /// The last failure. After each of them the token may still be valid.
   private static func trouble(_ entry: JSONNode) -> String? {
     switch entry["lastError"]?["name"]?.string {
-    case "offline"?: "There was no way to the provider."
-    case "providerUnavailable"?: "The provider could not do it; the token lives on there until it can."
+    case "offline"?: "The provider could not be reached."
+    case "providerUnavailable"?: "The provider could not do it now; the token lives on there until then."
     case "providerMisconfigured"?:
-      "The provider refuses that to this client; the token may live on until it ends."
+      "The provider refuses this client; the token may live on until it expires."
     case let other?: other
     case nil: nil
     }

@@ -5,9 +5,9 @@ import JSONRPC
 /// `lanyard revocations retry`
 struct RevocationsRetry: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "retry", abstract: "Try again now, and show what still waits.")
+    commandName: "retry", abstract: "Try again now, then list the revocations that still wait.")
 
-  @Argument(help: "The one to try; all, if left out.")
+  @Argument(help: "The revocation. Default: all.")
   var revocation: String?
 
   @OptionGroup var common: CommonOptions

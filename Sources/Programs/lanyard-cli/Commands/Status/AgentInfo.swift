@@ -1,6 +1,6 @@
 import JSONRPC
 
-/// What `agent.status` tells.
+/// The answer of `agent.status`.
 struct AgentInfo {
   let isLocked: Bool
   let isInitialized: Bool
@@ -12,7 +12,7 @@ struct AgentInfo {
   let pendingOperations: Int
   let startedAt: Moment?
   let version: String
-  /// As it came, for `--json`.
+  /// The agent's JSON, for `--json`.
   let json: String
 
   init(_ node: JSONNode) {
@@ -34,10 +34,10 @@ struct AgentInfo {
     json = node.text
   }
 
-  /// What protects the store, as people say it.
+  /// The protection of the store, for a person.
   var protectionWords: String {
     switch protection {
-    case "keyFile": "protected by a key file: whoever can read your files can open it"
+    case "keyFile": "protected by a key file that all your programs can read"
     case "passphrase": "protected by your passphrase"
     case "secretService": "protected by your desktop's keyring"
     case "systemdCredential": "protected by a systemd credential"

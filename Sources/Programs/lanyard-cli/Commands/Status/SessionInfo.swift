@@ -1,6 +1,6 @@
 import JSONRPC
 
-/// What `session.get` tells.
+/// The answer of `session.get`.
 struct SessionInfo {
   let state: String
   let since: Moment?
@@ -16,7 +16,7 @@ struct SessionInfo {
   let refreshPhase: String
   let nextAttempt: Moment?
   let lastError: String?
-  /// As it came, for `--json`.
+  /// The agent's JSON, for `--json`.
   let json: String
 
   init(_ node: JSONNode) {
@@ -38,7 +38,7 @@ struct SessionInfo {
     json = node.text
   }
 
-  /// The access token's age in words.
+  /// Freshness and expiry of the access token, for a person.
   var tokenWords: String {
     let expiry = expiresAt.map { $0 > Moment.now ? ", expires \($0.relative)" : ", expired \($0.relative)" } ?? ""
     return switch freshness {
@@ -50,13 +50,13 @@ struct SessionInfo {
     }
   }
 
-  /// What the agent is doing about it; nil when all is quiet.
+  /// The running or waiting refresh, for a person; nil when there is none.
   var refreshWords: String? {
     let error = lastError.map { " after \($0)" } ?? ""
     return switch refreshPhase {
     case "idle": nil
     case "inFlight": "being refreshed"
-    case "inDoubt": "the outcome of the last refresh is not known"
+    case "inDoubt": "the outcome of the last refresh is unknown"
     case "backoff": "waits\(error), tries again \(nextAttempt?.relative ?? "later")"
     default: refreshPhase
     }

@@ -5,10 +5,10 @@ import JSONRPC
 /// `lanyard status`
 struct Status: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Show the agent, and which account is used here and why.",
-    discussion: "With --watch it follows what happens, until Ctrl-C.")
+    abstract: "Show the agent, and the account that is used here.",
+    discussion: "Also says why this account is used. With --watch the report follows every change, until Ctrl-C.")
 
-  @Flag(name: .long, help: "Show it again whenever something changes.")
+  @Flag(name: .long, help: "Show the report again after every change, until Ctrl-C.")
   var watch = false
 
   @OptionGroup var common: CommonOptions
@@ -19,7 +19,7 @@ struct Status: ParsableCommand {
     show(try report(over: &agent))
   }
 
-  /// How things stand now. A file that can't be understood or an account that is not there is part of the report.
+  /// The state now. An account that does not exist becomes `problem` of the report.
   func report(over agent: inout AgentConnection) throws(CommandFailure) -> StatusReport {
     var report = StatusReport(agent: try agent.call("agent.status") { AgentInfo($0) })
     let selection = try AccountSelection.choose(argument: nil, option: common.account)
@@ -30,7 +30,7 @@ struct Status: ParsableCommand {
       report.session = try agent.call(
         "session.get", params: { $0.member("account", account.id) }, result: { SessionInfo($0) })
     } catch {
-      // The agent went away: there is nothing to report. Anything else it says about the account belongs into it.
+      // Without an answer of the agent there is nothing to report. An error that it sent is part of the report.
       guard error.wire != nil else { throw error }
       report.problem = error
     }

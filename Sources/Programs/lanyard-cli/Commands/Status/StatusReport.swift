@@ -1,13 +1,13 @@
 import CommandSupport
 import JSONRPC
 
-/// Everything that `lanyard status` tells.
+/// The output of `lanyard status`.
 struct StatusReport {
   var agent: AgentInfo
   var selection: AccountSelection?
   var account: AccountInfo?
   var session: SessionInfo?
-  /// Why there is no account or session to show.
+  /// The error of the agent, if the account or its session can't be shown.
   var problem: CommandFailure?
 
   var lines: [String] {
@@ -51,7 +51,7 @@ struct StatusReport {
     facts.add("Data", account.dataWords)
     facts.add("Step-up", session.stepUpValidUntil.map { "good until \($0.clock)" })
     if session.clock == "suspect" {
-      facts.add("Clock", styled: Style.bad("suspect: this machine's time went backwards"))
+      facts.add("Clock", styled: Style.bad("suspect: this machine's clock went backwards"))
     }
     for (number, remedy) in session.remedies.enumerated() {
       facts.add(number == 0 ? "Next" : " ", ReasonMessages.remedy(remedy, account: account.label))
@@ -59,9 +59,9 @@ struct StatusReport {
     if session.remedies.isEmpty, let next = Self.next(state, account: account) { facts.add("Next", next) }
   }
 
-  /// The latest that the policy allows anything without the provider.
+  /// The end of the longest offline window of the policy.
   private static func offline(_ until: Moment) -> String {
-    until > Moment.now ? "\(until.local) (\(until.relative)), what the policy allows" : "over since \(until.local)"
+    until > Moment.now ? "\(until.local) (\(until.relative)), by the policy" : "over since \(until.local)"
   }
 
   private func addProblem(to facts: inout Facts) {
@@ -84,12 +84,13 @@ struct StatusReport {
     switch state {
     case "reauthenticationRequired", "interactionRequired", "signedOut":
       "sign in again: `lanyard login --account \(account.label)`"
-    case "locked": "the provider says that this account is disabled: ask its administrator"
+    case "locked": "the provider has disabled this account: ask its administrator"
     default: nil
     }
   }
 
-  /// One object: `agent`, `selection`, `account`, `session`, each as the agent told it, and `problem` if there is one.
+  /// One object with `agent`, `selection`, `account`, `session` and `problem`; all but `selection` are the agent's
+  /// JSON.
   var json: String {
     var writer = JSONWriter()
     writer.beginObject()
@@ -112,7 +113,7 @@ struct StatusReport {
 }
 
 extension AccountSelection.Reason {
-  /// Why, as `status` says it.
+  /// Where the account was named, as a sentence.
   fileprivate var sentence: String {
     switch self {
     case .argument: "you named it"

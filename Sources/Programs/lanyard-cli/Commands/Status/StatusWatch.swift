@@ -1,34 +1,34 @@
 import CommandSupport
 
-/// `lanyard status --watch`: the report again after every event. On a terminal it stays in its place; elsewhere the
-/// reports follow each other, with an empty line between.
+/// `lanyard status --watch`: prints the report after every event. On a terminal a report replaces the last one;
+/// elsewhere an empty line separates them.
 struct StatusWatch {
   let status: Status
 
   func run() throws(CommandFailure) {
     let interruption = try Interruption()
-    // Two connections: calls drop what arrives before their answer, and no event may be dropped.
+    // Two connections: a call drops events that arrive before its answer.
     var events = try status.common.connect()
     var agent = try status.common.connect()
     try events.perform("event.subscribe")
     var shown = 0
     while true {
       shown = show(try status.report(over: &agent), over: shown)
-      // What changed together is shown together.
+      // Changes that arrive together make one report.
       while try !drain(&events) {
         if try events.wait(interruption: interruption, milliseconds: -1) == .interrupted { throw Interruption.failure }
       }
     }
   }
 
-  /// Takes all events that have arrived; false if there was none.
+  /// Drops the events that have arrived; false if there was none.
   private func drain(_ events: inout AgentConnection) throws(CommandFailure) -> Bool {
     var any = false
     while try events.event({ _ in true }) == true { any = true }
     return any
   }
 
-  /// Returns the lines that the next report is to replace.
+  /// Returns the number of lines that the next report replaces.
   private func show(_ report: StatusReport, over lines: Int) -> Int {
     guard !status.common.json else {
       status.show(report)
@@ -40,7 +40,7 @@ struct StatusWatch {
       return 1
     }
     let text = report.lines
-    // Back to the first line, and everything below it gone.
+    // Move to the first line of the last report and clear the screen below.
     if lines > 0 { Output.write("\u{1B}[\(lines)A\r\u{1B}[J", to: 1) }
     for line in text { Output.answer(line) }
     return text.count

@@ -1,21 +1,21 @@
 import CommandSupport
 
 extension QRCode {
-  /// Modules of nothing around it, without which it is not found (§9.1).
+  /// Light modules around the code (§9.1).
   private static let quiet = 4
 
-  /// Characters that a line of it takes.
+  /// The width in characters.
   var columns: Int { size + 2 * Self.quiet }
-  /// Lines that it takes: each holds two rows.
+  /// The height in lines; a line holds two rows.
   var lines: Int { (size + 2 * Self.quiet + 1) / 2 }
 
-  /// Two modules a character, the upper and the lower half, black on white whatever the terminal's own colours are: a
-  /// code whose light is dark is read by few. Without colours the light ones are drawn, as for most people's terminals.
+  /// Draws two modules a character, one above the other. With colour it sets black on white, because few readers accept
+  /// an inverted code. Without colour it draws the light modules, as for a dark terminal.
   func drawn(inColour: Bool) -> String {
     let end = size + Self.quiet
     return stride(from: -Self.quiet, to: end, by: 2).map { row in
       let line = (-Self.quiet..<end).map { column in
-        // Below the last row there is nothing: the ground's colour.
+        // The half line below the last row keeps the background.
         let (upper, lower) = (isDark(row, column), isDark(row + 1, column))
         return inColour ? Self.half(upper, lower) : Self.half(!upper, !lower && row + 1 < end)
       }.joined()

@@ -1,12 +1,12 @@
-/// A QR code (ISO/IEC 18004), in byte mode, at error correction level M, in the smallest size that holds its text.
+/// A QR code (ISO/IEC 18004) in byte mode, at error correction level M, in the smallest version that holds the text.
 struct QRCode {
   let size: Int
   /// Row by row; true is dark.
   private var modules: [Bool]
-  /// Modules that are no data: what finds, aligns, times and describes.
+  /// The modules of function patterns and format information, which hold no data.
   private var isFixed: [Bool]
 
-  /// Nil if the text is too long.
+  /// Nil if no version holds the text.
   init?(_ text: String) {
     let bytes = Array(text.utf8)
     guard let version = QRVersion.all.first(where: { $0.capacity >= bytes.count }) else { return nil }
@@ -19,7 +19,7 @@ struct QRCode {
     if let best = codes.min(by: { $0.penalty < $1.penalty }) { modules = best.modules }
   }
 
-  /// False, light, outside of it.
+  /// False outside of the code.
   func isDark(_ row: Int, _ column: Int) -> Bool {
     (0..<size).contains(row) && (0..<size).contains(column) && modules[row * size + column]
   }
@@ -30,7 +30,7 @@ struct QRCode {
     isFixed[row * size + column] = true
   }
 
-  // MARK: what every code of a size has (§6.3)
+  // MARK: Function patterns (§6.3)
 
   private mutating func drawFixedPatterns(_ version: QRVersion) {
     for index in 0..<size {
@@ -49,7 +49,7 @@ struct QRCode {
     if version.number >= 7 { drawVersion(version.number) }
   }
 
-  /// Squares in squares around a centre: rings 2 and 4 are light.
+  /// Draws a finder pattern (reach 4) or an alignment pattern (reach 2) around its centre.
   private mutating func drawSquares(_ row: Int, _ column: Int, reach: Int) {
     for down in -reach...reach {
       for right in -reach...reach {
@@ -60,7 +60,7 @@ struct QRCode {
     }
   }
 
-  /// Level M and the mask, twice (§7.9).
+  /// Draws the format information: level M and the mask, twice (§7.9).
   private mutating func drawFormat(mask: Int) {
     let bits = Self.withRemainder(mask, bits: 10, by: 0x537) ^ 0x5412
     func bit(_ index: Int) -> Bool { bits >> index & 1 == 1 }
@@ -81,7 +81,7 @@ struct QRCode {
     fix(size - 8, 8, true)
   }
 
-  /// The size itself, twice (§7.10).
+  /// Draws the version information, twice (§7.10).
   private mutating func drawVersion(_ number: Int) {
     let bits = Self.withRemainder(number, bits: 12, by: 0x1F25)
     for index in 0..<18 {
@@ -91,20 +91,20 @@ struct QRCode {
     }
   }
 
-  /// A number with its remainder behind it (BCH).
+  /// Appends the BCH remainder to a number.
   private static func withRemainder(_ value: Int, bits: Int, by divisor: Int) -> Int {
     var remainder = value
     for _ in 0..<bits { remainder = remainder << 1 ^ (remainder >> (bits - 1)) * divisor }
     return value << bits | remainder
   }
 
-  // MARK: data (§7.7)
+  // MARK: Data (§7.7)
 
-  /// Two columns at a time from the right, upwards and downwards in turn.
+  /// Fills two columns at a time, from the right, upwards and downwards in turn.
   private mutating func draw(_ codewords: [UInt8]) {
     var index = 0
     for right in stride(from: size - 1, to: 0, by: -2) {
-      // The upright timing pattern takes a whole column.
+      // The vertical timing pattern takes a whole column.
       let right = right <= 6 ? right - 1 : right
       let isUpward = (right + 1) & 2 == 0
       for step in 0..<size {
@@ -117,7 +117,7 @@ struct QRCode {
     }
   }
 
-  // MARK: masks (§7.8)
+  // MARK: Masks (§7.8)
 
   private func masked(_ mask: Int) -> QRCode {
     var code = self
@@ -143,7 +143,7 @@ struct QRCode {
     }
   }
 
-  /// How hard it is to read (§7.8.3): long runs, blocks, what looks like a finder, and too much of one kind.
+  /// The penalty score (§7.8.3): long runs, blocks, patterns that resemble a finder, an uneven share of dark modules.
   private var penalty: Int {
     let lines = (0..<size).flatMap { index in
       [(0..<size).map { isDark(index, $0) }, (0..<size).map { isDark($0, index) }]

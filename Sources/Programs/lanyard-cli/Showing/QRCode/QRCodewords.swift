@@ -1,4 +1,4 @@
-/// Text as the codewords of a QR code, with those that mend it (ISO/IEC 18004 §7.4 to §7.6).
+/// Encodes text as data and error correction codewords of a QR code (ISO/IEC 18004 §7.4 to §7.6).
 enum QRCodewords {
   static func encode(_ text: [UInt8], _ version: QRVersion) -> [UInt8] {
     let data = padded(text, version)
@@ -39,7 +39,7 @@ enum QRCodewords {
     return (0..<longest).flatMap { index in blocks.compactMap { index < $0.count ? $0[index] : nil } }
   }
 
-  // MARK: Reed and Solomon, over GF(2^8) modulo x^8 + x^4 + x^3 + x^2 + 1
+  // MARK: Reed-Solomon code over GF(2^8) modulo x^8 + x^4 + x^3 + x^2 + 1
 
   private static func product(_ a: UInt8, _ b: UInt8) -> UInt8 {
     var product: UInt8 = 0
@@ -52,7 +52,7 @@ enum QRCodewords {
     return product
   }
 
-  /// (x - 1)(x - 2)(x - 4)…, the highest coefficient, which is 1, left out.
+  /// The coefficients of (x - 1)(x - 2)(x - 4)…, without the highest, which is 1.
   private static func generator(degree: Int) -> [UInt8] {
     var coefficients = [UInt8](repeating: 0, count: degree - 1) + [1]
     var root: UInt8 = 1

@@ -1,5 +1,5 @@
-/// A size of QR codes (ISO/IEC 18004, tables 1, 7 and 9), for error correction level M: it reads with 15 % of it gone,
-/// as behind a reflection on a screen.
+/// A version (size) of QR codes (ISO/IEC 18004, tables 1, 7 and 9) at error correction level M: a reader recovers the
+/// text if 15 % is unreadable, for example behind a reflection on the screen.
 struct QRVersion {
   let number: Int
   /// Error correction codewords in each block.
@@ -12,12 +12,12 @@ struct QRVersion {
   /// Modules on a side.
   var size: Int { 17 + 4 * number }
   var dataCodewords: Int { blocks.reduce(0, +) }
-  /// Bits that say how many bytes follow, in byte mode.
+  /// Bits of the character count in byte mode.
   var countBits: Int { number < 10 ? 8 : 16 }
-  /// Bytes of text that fit, after the mode and their number.
+  /// Bytes of text that fit.
   var capacity: Int { (dataCodewords * 8 - 4 - countBits) / 8 }
 
-  /// Up to 213 bytes; a larger one fits on no terminal that is 24 lines high, and on few that are not.
+  /// Versions 1 to 10 hold up to 213 bytes. A larger code fits on few terminals.
   static let all = [
     QRVersion(1, correction: 10, blocks: [16], alignment: []),
     QRVersion(2, correction: 16, blocks: [28], alignment: [6, 18]),

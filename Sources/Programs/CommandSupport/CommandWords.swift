@@ -1,0 +1,102 @@
+/// Puts the agent's messages into the words of the command line.
+///
+/// The agent speaks to programs, so its messages name methods of the contract. A person types commands.
+public enum CommandWords {
+  /// `text` with every method name replaced by the command that calls the method, in backticks.
+  public static func translated(_ text: String) -> String {
+    var shown = ""
+    var rest = text[...]
+    while let first = rest.first {
+      guard first.isASCII, first.isLetter else {
+        shown.append(rest.removeFirst())
+        continue
+      }
+      var word = rest.prefix { $0.isASCII && ($0.isLetter || $0 == ".") }
+      rest = rest.dropFirst(word.count)
+      let dots = word.reversed().prefix { $0 == "." }.count
+      word = word.dropLast(dots)
+      append(String(word), to: &shown)
+      shown += String(repeating: ".", count: dots)
+    }
+    return shown
+  }
+
+  private static func append(_ word: String, to shown: inout String) {
+    guard let command = command(for: word) else { return shown += word }
+    let isQuoted = shown.count(where: { $0 == "`" }) % 2 == 1
+    if shown.hasSuffix(rawCall) { shown.removeLast(rawCall.count) }
+    shown += isQuoted ? command : "`\(command)`"
+  }
+
+  /// The command that calls a method. A method without a command of its own is called by `lanyard rpc`. Nil for words
+  /// that are not method names.
+  static func command(for method: String) -> String? {
+    let parts = method.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 2, !parts[1].isEmpty, namespaces.contains(String(parts[0])) else { return nil }
+    return commands[method] ?? rawCall + method
+  }
+
+  private static let rawCall = "lanyard rpc "
+
+  private static let namespaces: Set<String> = [
+    "account", "agent", "audit", "authorization", "connectivity", "event", "grant", "operation", "policy", "provider",
+    "request", "revocation", "rpc", "secret", "session", "signIn", "snapshot", "stepUp", "token",
+  ]
+
+  private static let commands: [String: String] = [
+    "account.forget": "lanyard forget",
+    "account.get": "lanyard list",
+    "account.list": "lanyard list",
+    "account.resolve": "lanyard status",
+    "account.signOut": "lanyard logout",
+    "account.switch": "lanyard switch",
+    "agent.addKeySlot": "lanyard key add",
+    "agent.backup": "lanyard backup",
+    "agent.diagnose": "lanyard doctor",
+    // A command says its grant from the file that this variable names.
+    "agent.hello": "LANYARD_GRANT_FILE",
+    "agent.initialize": "lanyard unlock",
+    "agent.listKeySlots": "lanyard key list",
+    "agent.lock": "lanyard lock",
+    "agent.removeKeySlot": "lanyard key remove",
+    "agent.restore": "lanyard restore",
+    "agent.rotateRootKey": "lanyard key rotate",
+    "agent.status": "lanyard status",
+    "agent.unlock": "lanyard unlock",
+    "audit.list": "lanyard audit",
+    "audit.verify": "lanyard audit --verify",
+    "authorization.check": "lanyard can",
+    "authorization.checkMany": "lanyard can",
+    "connectivity.get": "lanyard status",
+    "event.subscribe": "lanyard events",
+    "event.unsubscribe": "lanyard events",
+    "grant.create": "lanyard grant create",
+    "grant.list": "lanyard grant list",
+    "grant.revoke": "lanyard grant revoke",
+    "policy.explain": "lanyard policy explain",
+    "policy.get": "lanyard policy show",
+    "policy.list": "lanyard policy list",
+    "policy.set": "lanyard policy set",
+    "policy.validate": "lanyard policy check",
+    "provider.add": "lanyard provider add",
+    "provider.get": "lanyard provider show",
+    "provider.list": "lanyard provider list",
+    "provider.remove": "lanyard provider remove",
+    "revocation.abandon": "lanyard revocations abandon",
+    "revocation.list": "lanyard revocations",
+    "revocation.retry": "lanyard revocations retry",
+    "session.get": "lanyard status",
+    "signIn.begin": "lanyard login",
+    "signIn.cancel": "lanyard login",
+    "signIn.complete": "lanyard login --paste",
+    "signIn.import": "lanyard login --import",
+    "signIn.wait": "lanyard login",
+    "stepUp.clear": "lanyard step-up --clear",
+    "stepUp.enroll": "lanyard step-up --enroll",
+    "stepUp.status": "lanyard step-up --status",
+    "stepUp.unenroll": "lanyard step-up --remove",
+    "stepUp.verify": "lanyard step-up",
+    "token.get": "lanyard token",
+    "token.refresh": "lanyard token --force",
+  ]
+}

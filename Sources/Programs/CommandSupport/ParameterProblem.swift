@@ -1,0 +1,68 @@
+/// A parameter that the agent did not accept (error -32602), in the words of the command line.
+public struct ParameterProblem: Sendable {
+  /// A JSON Pointer (RFC 6901) into the parameters; empty for all of them. For programs.
+  public let path: String
+  /// What the contract expects there: the name of a type, or a sentence. For programs.
+  public let expected: String
+
+  /// One line for a person: what the value should be.
+  public var hint: String { "Expected for \(name): \(expectation)." }
+
+  /// The part of the command line that the parameter came from.
+  var name: String {
+    let steps = path.split(separator: "/").filter { Int($0) == nil }
+    guard let step = steps.last else { return "the parameters" }
+    return Self.names[String(step)] ?? Self.spelledOut(step)
+  }
+
+  /// What the value should be. A person reads no pattern and no type of JSON.
+  public var expectation: String {
+    if expected.hasPrefix("string like ") { return Self.shapes[lastStep] ?? "a text without spaces and special signs" }
+    if expected.hasPrefix("string of ") { return "a text of " + expected.dropFirst("string of ".count) }
+    if expected.hasPrefix("integer from ") { return "a whole number from " + expected.dropFirst("integer from ".count) }
+    if expected.hasPrefix("array of ") { return "a list of " + expected.dropFirst("array of ".count) }
+    switch expected {
+    case "string": return "a text"
+    case "array": return "a list"
+    case "boolean": return "true or false"
+    case "object": return "a JSON object"
+    case "member of params": return "a setting that this agent knows"
+    default: return CommandWords.translated(expected)
+    }
+  }
+
+  private var lastStep: String { path.split(separator: "/").last { Int($0) == nil }.map(String.init) ?? "" }
+
+  private static let names: [String: String] = [
+    "account": "the account", "accounts": "the account", "after": "--after", "alias": "--alias", "at": "--at",
+    "capability": "the capability", "client": "the name of the program", "durationSeconds": "--duration",
+    "expiresInSeconds": "--expires-in", "grant": "the grant", "limit": "--limit", "methods": "--method",
+    "minimumLifetimeSeconds": "--minimum-lifetime", "name": "the name", "passphrase": "the passphrase",
+    "path": "the file", "pin": "the PIN", "policy": "the policy", "protection": "the protection",
+    "provider": "the provider", "redirectUrl": "the address from the browser", "refreshToken": "the refresh token",
+    "resource": "--aud", "revocation": "the revocation", "scopes": "--scope", "sensitivity": "--sensitivity",
+    "slot": "the key slot", "state": "--state", "types": "--type",
+  ]
+
+  /// What the contract's patterns mean, by the name of the parameter.
+  private static let shapes: [String: String] = [
+    "account": "an alias, an id or @active", "accounts": "an alias, an id or @active",
+    "alias": "up to 64 letters, digits and . _ @ -, beginning with a letter or digit, but not with acc_",
+    "at": "an instant like 2030-01-01T00:00:00Z",
+    "capability": "up to 128 letters, digits and . _ : -, beginning with a letter or digit",
+    "grant": "a grant as `lanyard grant list` shows it",
+    "methods": "a method, a name space with .* behind it, or *",
+    "name": "up to 64 letters (small ones for a provider), digits and . _ -, beginning with a letter or digit",
+    "policy": "up to 64 letters, digits and . _ -, beginning with a letter or digit",
+    "provider": "up to 64 small letters, digits and . _ -, beginning with a letter or digit",
+    "revocation": "a revocation as `lanyard revocations` shows it",
+    "scopes": "a scope without spaces, quotes and backslashes",
+  ]
+
+  /// `graceSeconds` as "grace seconds".
+  private static func spelledOut(_ name: Substring) -> String {
+    name.reduce(into: "") { words, letter in
+      if letter.isUppercase { words += " \(letter.lowercased())" } else { words.append(letter) }
+    }
+  }
+}

@@ -1,0 +1,121 @@
+"""The agent's errors in the words of the command line: no method name, JSON pointer or pattern reaches a person."""
+
+import json
+import os
+import re
+import unittest
+
+from fake_agent import Error
+from people import WORK, accounts
+from person import Person
+
+SCHEMAS = os.path.join(os.path.dirname(__file__), "../../../Schemas")
+
+with open(os.path.join(SCHEMAS, "errors.json"), encoding="utf-8") as file:
+    ERRORS = json.load(file)["errors"]
+METHODS = sorted(name[:-len(".json")] for name in os.listdir(os.path.join(SCHEMAS, "methods")))
+
+# What each member of `data` may hold.
+DATA = {
+    "account": WORK["id"], "accounts": [WORK["id"]], "attemptsLeft": 2, "candidates": [WORK["id"]],
+    "claims": {"id_token": {}}, "decision": {"effect": "deny"}, "duplicateId": False,
+    "expected": "string like ^[a-z0-9][a-z0-9._-]{0,63}$", "kind": "pin", "limit": 9, "path": "/refresh/graceSeconds",
+    "problems": [{"pointer": "/capabilities/a~1b", "text": "expected object"}], "providerError": "invalid_grant",
+    "reason": "revoked", "retryAfterMs": 1500, "supported": [1],
+    "remedies": ["unlock", "connect", "stepUp", "interact", "reauthenticate", "administrator"],
+}
+# Messages of the agent that send a program to `data`.
+INVALID_PARAMS = "A parameter is not as the method wants it: see data.path and data.expected."
+INVALID_POLICY = "The policy is not as its schema wants it; data.problems says where. Nothing was changed."
+# Methods without a command of their own: the person calls them by `lanyard rpc`.
+RAW = re.compile(r"`lanyard rpc [A-Za-z]+\.[A-Za-z]+`")
+
+
+class MessageTests(Person):
+    def told(self, *words, method="token.get", error):
+        self.fake.answers[method] = error
+        done = self.lanyard(*words)
+        self.assertNotEqual(done.returncode, 0, done)
+        return done.stderr
+
+    def setUp(self):
+        super().setUp()
+        self.fake = self.agent(accounts(WORK))
+
+    def assertInWordsOfTheCLI(self, told):
+        rest = RAW.sub("", told)
+        for method in METHODS:
+            self.assertNotIn(method, rest)
+        self.assertNotRegex(rest, r"(^|\s)/[A-Za-z]", "a JSON pointer")
+        self.assertNotRegex(rest, r"\^|\[a-z|\{\d+,", "a pattern")
+        self.assertNotRegex(rest, r"\bdata\.", "a member of the error")
+
+    def test_every_error_of_the_contract_with_all_of_its_data(self):
+        for error in ERRORS:
+            with self.subTest(error["name"]):
+                data = {member: DATA[member] for member in error["data"]}
+                own = {"invalidParams": INVALID_PARAMS, "policyInvalid": INVALID_POLICY}.get(error["name"], error["meaning"])
+                for message in (own, "It failed; `agent.unlock` or session.get helps."):
+                    told = self.told("token", error=Error(error["code"], error["name"], message, **data))
+                    self.assertInWordsOfTheCLI(told)
+                    self.assertTrue(told.startswith("lanyard: "), told)
+
+    def test_every_method_of_the_contract_in_a_message(self):
+        for method in METHODS:
+            with self.subTest(method):
+                told = self.told("token", error=Error(3001, "offline", f"Try `{method}`, or {method}."))
+                self.assertInWordsOfTheCLI(told)
+                self.assertRegex(told, r"^lanyard: Try `[^`]+`, or `[^`]+`\.\n")
+
+    def test_a_method_becomes_its_command(self):
+        for message, shown in {
+            "`account.list` names those that are there.": "`lanyard list` names those that are there.",
+            "Unlock it, or let agent.unlock ask you.": "Unlock it, or let `lanyard unlock` ask you.",
+            "`lanyard rpc agent.addKeySlot` adds one.": "`lanyard key add` adds one.",
+            "Mend it by `provider.update`; nothing was deleted.":
+                "Mend it by `lanyard rpc provider.update`; nothing was deleted.",
+            "It is not like policy.schema.json wants the token.": "It is not like policy.schema.json wants the token.",
+        }.items():
+            with self.subTest(message):
+                told = self.told("token", error=Error(3001, "offline", message))
+                self.assertEqual(told.splitlines()[0], f"lanyard: {shown}")
+
+    def test_a_refused_parameter_is_named_as_on_the_command_line(self):
+        for path, expected, shown in [
+            ("/minimumLifetimeSeconds", "integer from 0 to 86400",
+             "Expected for --minimum-lifetime: a whole number from 0 to 86400."),
+            ("/scopes/0", "string like ^[!#-~]{1,256}$",
+             "Expected for --scope: a scope without spaces, quotes and backslashes."),
+            ("/refresh/graceSeconds", "boolean", "Expected for grace seconds: true or false."),
+            ("/mystery", "member of params", "Expected for mystery: a setting that this agent knows."),
+            ("", "object", "Expected for the parameters: a JSON object."),
+        ]:
+            with self.subTest(path):
+                told = self.told(
+                    "token", error=Error(-32602, "invalidParams", INVALID_PARAMS, path=path, expected=expected))
+                self.assertEqual(told.splitlines(), [
+                    "lanyard: The agent did not accept a value of this command. Nothing was changed.", "  " + shown])
+
+    def test_a_hint_that_repeats_the_message_is_left_out(self):
+        told = self.told("token", error=Error(
+            6003, "notFound", "This account has no PIN. `stepUp.enroll` sets one.", kind="pin"))
+        self.assertEqual(told, "lanyard: This account has no PIN. `lanyard step-up --enroll` sets one.\n")
+
+    def test_json_still_tells_the_agents_own_error(self):
+        error = Error(2001, "accountNotFound", "`account.list` names those that are there.")
+        self.fake.answers["token.get"] = error
+        self.assertEqual(json.loads(self.lanyard("token", "--json").stderr), error.body)
+
+    def test_doctor_shows_commands_and_json_the_agents_words(self):
+        finding = {"check": "vault", "severity": "notice", "message": "Locked; `agent.unlock` opens it.",
+                   "remedies": ["`lanyard rpc agent.addKeySlot` adds a passphrase."]}
+        self.fake.answers["agent.diagnose"] = {"findings": [finding]}
+        told = self.lanyard("doctor").stdout
+        self.assertIn("Locked; `lanyard unlock` opens it.", told)
+        self.assertIn("`lanyard key add` adds a passphrase.", told)
+        findings = json.loads(self.lanyard("doctor", "--json").stdout)["findings"]
+        self.assertIn(finding["message"], [found["message"] for found in findings])
+
+
+if __name__ == "__main__":
+    unittest.main()
