@@ -15,6 +15,11 @@ struct LoadedGrant: Sendable {
   var idToken: Secret?
   var tokens: AccessTokens?
   var rights: RightsMemory?
+
+  /// What the journal says of the last request.
+  var journal: ExchangeMachine.JournalEntry {
+    staged.map { .answer($0.intent) } ?? intent.map { .intent($0) } ?? .empty
+  }
 }
 
 /// A provider's answer as it came, with the request that it answers: enough to go on after a crash.
@@ -30,13 +35,6 @@ enum Kept: Sendable {
   case dropped
   /// Nowhere: the account was signed out meanwhile.
   case overtaken
-}
-
-/// What the journal holds of an exchange that brought no token.
-enum JournalEnd: Sendable {
-  case done
-  /// This request was sent and its answer lost.
-  case inDoubt(ExchangeIntent)
 }
 
 /// The journal of refreshes on the disk (docs/tokens.md, Journal). The numbers are the journal's steps.
@@ -118,7 +116,7 @@ struct ExchangeJournal {
 
   /// The exchange brought no token: what is known of the grant, and whether the journal is done with it.
   func settle(
-    epoch: UInt64, of id: AccountID, grant: GrantRecord, journal: JournalEnd
+    epoch: UInt64, of id: AccountID, grant: GrantRecord, journal: ExchangeMachine.JournalEnd
   ) -> ChangeSet<Void> {
     guard var profile = vault.directory.current(id, epoch: epoch) else { return .unchanged }
     let entry = note(grant.memory, in: &profile)

@@ -1,16 +1,9 @@
 internal import AgentCore
 internal import AgentModel
-internal import AgentProtocol
 internal import Secrets
 
 /// What an account's actor asks of the vault.
 extension VaultActor {
-  typealias StagedAnswer = Agent.StagedAnswer
-  typealias LoadedGrant = Agent.LoadedGrant
-  typealias RightsChange = Agent.RightsChange
-  typealias JournalEnd = Agent.JournalEnd
-  typealias SignedOut = Agent.SignedOut
-
   func open(
     _ id: AccountID
   ) throws(AgentFailure) -> (AccountProfile, LoadedGrant?, ProviderConfiguration.RefreshRule) {
@@ -35,7 +28,7 @@ extension VaultActor {
     }
   }
 
-  func settle(epoch: UInt64, of id: AccountID, grant: GrantRecord, journal: JournalEnd) throws(AgentFailure) {
+  func settle(epoch: UInt64, of id: AccountID, grant: GrantRecord, journal: ExchangeMachine.JournalEnd) throws(AgentFailure) {
     try commitIfOpen { vault throws(AgentFailure) in
       vault.journal.settle(epoch: epoch, of: id, grant: grant, journal: journal)
     }

@@ -52,7 +52,7 @@ enum AccountSignOutHandler: MethodHandler {
   }
 
   private static func revoke(
-    _ done: VaultActor.SignedOut, _ params: AccountSignOut.Params, _ agent: AgentService
+    _ done: SignedOut, _ params: AccountSignOut.Params, _ agent: AgentService
   ) async -> RevocationOutcome {
     guard let entry = done.entry ?? done.others.first else { return .notNeeded }
     let revocations = agent.revocations
@@ -77,7 +77,7 @@ enum AccountSignOutHandler: MethodHandler {
   }
 }
 
-extension VaultActor.SignedOut {
+extension SignedOut {
   /// OpenID Connect RP-Initiated Logout §2: the browser ends the provider's own session there.
   var endSessionURL: String? {
     guard let provider, let endpoint = provider.endpoints.endSession.flatMap(HTTPURL.init) else { return nil }
