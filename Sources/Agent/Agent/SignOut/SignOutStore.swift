@@ -16,7 +16,6 @@ struct SignedOut: Sendable {
   /// Access tokens that the refresh token's revocation does not reach.
   var others: [OutboxEntry]
   var idToken: Secret?
-  var data: DataDisposition
   /// Accounts whose last trace is gone now: this one, and what an earlier reader held up.
   var erased: [AccountID]
   var wasActive: Bool
@@ -56,9 +55,7 @@ struct SignOutStore {
     ) { erased in
       SignedOut(
         profile: profile, previousState: previousState, provider: provider, entry: entry, others: others,
-        idToken: loaded?.idToken,
-        data: mode != .hard ? .sealed : erased.contains(id) ? .erased : .erasurePending, erased: erased,
-        wasActive: wasActive)
+        idToken: loaded?.idToken, erased: erased, wasActive: wasActive)
     }
   }
 
