@@ -65,10 +65,16 @@ let wire: [Target] = [
 /// The agent: actors and handlers over ports.
 let agent: [Target] = [
   module("AgentPorts", in: "Agent", ["AgentModel", "JSONRPC", "Secrets"]),  // what the agent needs from outside
-  .target(
-    name: "Agent",
-    dependencies: ["AgentCore", "AgentModel", "AgentPorts", "AgentProtocol", "JSONRPC", "Secrets"],
-    path: "Sources/Agent", exclude: ["AgentPorts"], sources: ["Agent", "AgentServing"], swiftSettings: strict),
+  module(
+    "AgentVault", in: "Agent", ["AgentCore", "AgentModel", "AgentPorts", "JSONRPC", "Secrets"]
+  ),  // sealed records, key slots, ledger, rotation, locked inbox, backup format; fails with VaultFailure only
+  module(
+    "Agent", in: "Agent", ["AgentCore", "AgentModel", "AgentPorts", "AgentVault", "JSONRPC", "Secrets"]
+  ),  // accounts, exchange, sign-in, sign-out, step-up, policies, caller grants
+  module(
+    "AgentServing", in: "Agent",
+    ["Agent", "AgentCore", "AgentModel", "AgentPorts", "AgentProtocol", "AgentVault", "JSONRPC", "Secrets"]
+  ),  // connections, method table, handlers; translates failures and values to the contract
 ]
 
 /// One outside thing each.
@@ -113,14 +119,14 @@ let practice: [Target] = [
   module(
     "AgentSimulation", in: "Practice",
     [
-      "Agent", "AgentModel", "AgentPorts", "JSONRPC", "LoopbackHTTP", "PracticeProvider", "SQLiteStore", "Secrets",
+      "Agent", "AgentServing", "AgentModel", "AgentPorts", "JSONRPC", "LoopbackHTTP", "PracticeProvider", "SQLiteStore", "Secrets",
       "StorageFaults", "TokenSignatures",
     ]
   ),  // seeded executor, virtual clocks, fault plans over the real store
   module(
     "TranscriptHarness", in: "Practice",
     [
-      "Agent", "AgentModel", "AgentPorts", "AgentSimulation", "CPlatform", "JSONRPC", "LoopbackHTTP",
+      "Agent", "AgentServing", "AgentModel", "AgentPorts", "AgentSimulation", "CPlatform", "JSONRPC", "LoopbackHTTP",
       "PracticeProvider", "SchemaKit", "StorageFaults", "Threads", "UnixTransport",
     ]
   ),  // plays Tests/Transcripts on every transport
@@ -131,7 +137,7 @@ let programs: [Target] = [
   program(
     "lanyard-agent",
     [
-      "Agent", "AgentModel", "AgentPorts", "CHeap", "CPlatform", "DBus", "HTTPAdapter", "KeyProviders", "SQLiteStore",
+      "Agent", "AgentServing", "AgentModel", "AgentPorts", "CHeap", "CPlatform", "DBus", "HTTPAdapter", "KeyProviders", "SQLiteStore",
       "Secrets", "SystemAdapters", "TokenSignatures", "UnixTransport",
     ]
   ),  // wiring only
@@ -159,7 +165,7 @@ let checks: [Target] = [
   tests(
     "AgentTests", in: "Agent",
     [
-      "Agent", "AgentCore", "AgentModel", "AgentPorts", "AgentProtocol", "AgentSimulation", "JSONRPC",
+      "Agent", "AgentServing", "AgentVault", "AgentCore", "AgentModel", "AgentPorts", "AgentProtocol", "AgentSimulation", "JSONRPC",
       "PracticeProvider", "SQLiteStore", "SchemaKit", "Secrets", "StorageFaults", "TokenSignatures",
     ]
   ),
@@ -176,7 +182,7 @@ let checks: [Target] = [
   tests(
     "TransportTests", in: "Adapters",
     [
-      "Agent", "AgentModel", "AgentPorts", "AgentProtocol", "CPlatform", "JSONRPC", "KeyProviders", "Secrets",
+      "Agent", "AgentServing", "AgentModel", "AgentPorts", "AgentProtocol", "CPlatform", "JSONRPC", "KeyProviders", "Secrets",
       "SQLiteStore", "SystemAdapters", "UnixTransport",
     ]
   ),

@@ -1,4 +1,6 @@
 internal import Agent
+internal import AgentServing
+internal import AgentServing
 internal import AgentModel
 internal import AgentPorts
 internal import CPlatform

@@ -1,4 +1,6 @@
 import Agent
+import AgentServing
+import AgentServing
 import AgentModel
 import AgentPorts
 import Foundation

@@ -3,6 +3,8 @@ import Synchronization
 import Testing
 
 @testable import Agent
+@testable import AgentServing
+@testable import AgentServing
 
 @Suite struct BackgroundWorkTests {
   final class Count: Sendable {

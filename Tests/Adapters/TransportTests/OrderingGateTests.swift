@@ -1,4 +1,6 @@
 @testable import Agent
+@testable import AgentServing
+@testable import AgentServing
 import Synchronization
 import Testing
 

@@ -1,4 +1,5 @@
 import Agent
+import AgentServing
 import AgentPorts
 import Foundation
 import JSONRPC

@@ -7,6 +7,8 @@ import StorageFaults
 import Testing
 
 @testable import Agent
+@testable import AgentVault
+@testable import AgentVault
 
 /// The audit log on a real store under a small bound: rotation drops the oldest entries, and the rest stays verified.
 @Suite struct AuditRotationTests {

@@ -8,6 +8,7 @@ import Secrets
 import Testing
 
 @testable import Agent
+@testable import AgentServing
 
 extension StepUpMethod {
   fileprivate static let badge = StepUpMethod(rawValue: "badge")

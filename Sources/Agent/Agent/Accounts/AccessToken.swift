@@ -1,20 +1,21 @@
 internal import AgentCore
-internal import AgentModel
-internal import AgentPorts
+package import AgentModel
+package import AgentPorts
+internal import AgentVault
 internal import JSONRPC
-internal import Secrets
+package import Secrets
 
 /// An access token as it was issued, with all that its answers say of it.
-struct AccessToken: Sendable {
-  var key: TokenKey
-  var secret: Secret
-  var tokenType: String
-  var scopes: ScopeSet
-  var lifetime: Milliseconds
+package struct AccessToken: Sendable {
+  package var key: TokenKey
+  package var secret: Secret
+  package var tokenType: String
+  package var scopes: ScopeSet
+  package var lifetime: Milliseconds
   /// Before its end: from when on it is stale.
   var lead: Milliseconds
   /// Of the grant, when it was issued.
-  var generation: UInt64
+  package var generation: UInt64
   /// When the request for it left: its life is counted from then (docs/tokens.md, Health and freshness).
   var sentAt: BootInstant
   var bootID: String
@@ -27,7 +28,7 @@ struct AccessToken: Sendable {
   static let lifetimeUntilRejected = Milliseconds.seconds(365 * 86_400)
 
   /// Nil if the answer has none that can be used. `now` is trusted time.
-  init?(
+  package init?(
     _ response: TokenResponse, for key: TokenKey, of grant: GrantRecord, sentAt: BootInstant, clock: any AgentClock,
     now: Timestamp
   ) {
@@ -57,8 +58,8 @@ struct AccessToken: Sendable {
 
 /// The access tokens of an account whose provider is marked `persistAccessTokens` (docs/tokens.md, Scopes and
 /// audiences): all others live in memory only. Sealed under the account's token key, gone with its sign-out.
-struct AccessTokens: Sendable {
-  var all: [AccessToken]
+package struct AccessTokens: Sendable {
+  package var all: [AccessToken]
 
   var record: Secret {
     RecordCoding.write { writer in
@@ -69,14 +70,14 @@ struct AccessTokens: Sendable {
     }
   }
 
-  init(_ all: [AccessToken]) { self.all = all }
+  package init(_ all: [AccessToken]) { self.all = all }
 
   /// A sign-in knows only when it is admitted which generation it makes.
-  mutating func belong(to generation: UInt64) {
+  package mutating func belong(to generation: UInt64) {
     for index in all.indices { all[index].generation = generation }
   }
 
-  init?(_ plain: Secret) {
+  package init?(_ plain: Secret) {
     let read = RecordCoding.read(plain) { node in
       node["tokens"].map { tokens in AccessTokens(tokens.elements.compactMap { AccessToken($0) }) }
     }

@@ -1,6 +1,7 @@
-internal import AgentCore
+package import AgentCore
 internal import AgentModel
 internal import AgentPorts
+internal import AgentVault
 internal import Secrets
 
 /// Performs what `ExchangeMachine` decides: the steps of a run, one at a time (docs/tokens.md, Journal). What the machine
@@ -36,7 +37,7 @@ extension Account {
   }
 
   /// The token machine began an attempt.
-  func exchange(_ attempt: TokenMachine.Attempt) async {
+  package func exchange(_ attempt: TokenMachine.Attempt) async {
     let run = dependencies.gate.ticket()
     perform(exchanges.begin(attempt, as: run))
     await carryOut(run)

@@ -1,6 +1,7 @@
 internal import AgentCore
-internal import AgentModel
+package import AgentModel
 internal import AgentPorts
+internal import AgentVault
 
 /// Tokens that are in use are renewed before anybody has to wait for it (docs/tokens.md, Health and freshness): one
 /// look ahead an account, and none for an account that nobody uses.
@@ -25,7 +26,7 @@ extension Account {
     dependencies.renewals.plan(self, at: moment)
   }
 
-  func look(planned: BootInstant) {
+  package func look(planned: BootInstant) {
     guard nextLook == planned else { return }
     nextLook = nil
     let now = clock.boot()

@@ -1,28 +1,29 @@
-internal import AgentCore
-internal import AgentModel
-internal import AgentPorts
-internal import Secrets
+package import AgentCore
+package import AgentModel
+package import AgentPorts
+internal import AgentVault
+package import Secrets
 
 /// What an account's actor needs of the agent around it.
-struct AccountDependencies: Sendable {
-  let vault: VaultActor
-  let background: BackgroundWork
-  let gate: ExchangeGate
+package struct AccountDependencies: Sendable {
+  package let vault: VaultActor
+  package let background: BackgroundWork
+  package let gate: ExchangeGate
   let renewals: RenewalTimer
-  let tokenCache: TokenCache
-  let events: any EventPublishing
-  let connectivity: ConnectivityState
-  let time: TimeKeeper
-  let policies: PolicyCache
-  let stepUps: StepUps
-  let metadata: MetadataRefresher
-  let environment: AgentEnvironment
+  package let tokenCache: TokenCache
+  package let events: any EventPublishing
+  package let connectivity: ConnectivityState
+  package let time: TimeKeeper
+  package let policies: PolicyCache
+  package let stepUps: StepUps
+  package let metadata: MetadataRefresher
+  package let environment: AgentEnvironment
   /// Sends an entry of the outbox, in its own time.
-  let revoke: @Sendable (OutboxEntry) -> Void
+  package let revoke: @Sendable (OutboxEntry) -> Void
   /// Tries what is still to be revoked of a person's at a provider, or of everybody's, within a few seconds.
   let drain: @Sendable (ProviderName, Identity?) async -> Void
 
-  func client(of provider: Provider) -> ProviderClient {
+  package func client(of provider: Provider) -> ProviderClient {
     ProviderClient(
       provider: provider, environment: environment, time: time, connectivity: connectivity, metadata: metadata)
   }
@@ -32,15 +33,15 @@ struct AccountDependencies: Sendable {
 ///
 /// Nothing here waits for another account, and a caller that goes away cancels no exchange. The exchange itself is
 /// in `Account+Exchange.swift`, what is done without being asked in `Account+Renewal.swift`.
-actor Account {
-  let id: AccountID
+package actor Account {
+  package nonisolated let id: AccountID
   let dependencies: AccountDependencies
   var loaded: Loaded?
   /// Decides what runs do; `Account+Exchange.swift` performs it.
-  var exchanges = ExchangeMachine()
+  package var exchanges = ExchangeMachine()
   /// The raw answers that `exchanges` names, by the nonce of their request: each may hold the only refresh token that
   /// lives.
-  var answers: [[UInt8]: Secret] = [:]
+  package var answers: [[UInt8]: Secret] = [:]
   /// Counts what replaces the grant from outside, so that a slow load shows itself as out of date.
   var replacements = 0
   /// When it is looked next whether a token is to be renewed.
@@ -63,10 +64,10 @@ actor Account {
   private var waiterIDs: UInt64 = 0
 
   /// The grant as it is on the disk, and the machine above it.
-  struct Loaded {
-    var profile: AccountProfile
+  package struct Loaded {
+    package var profile: AccountProfile
     var machine: TokenMachine
-    var grant: GrantRecord
+    package var grant: GrantRecord
     /// The state that subscribers were told last.
     var toldState: AccountState
     /// When it began, on the provider's timeline.
@@ -77,20 +78,20 @@ actor Account {
     /// What the ID token of the sign-in said, and every later one must say again.
     var idTokenIdentity: IDTokenIdentity?
     /// What the snapshot is read off.
-    var rights: RightsMemory?
+    package var rights: RightsMemory?
   }
 
-  init(id: AccountID, dependencies: AccountDependencies) {
+  package init(id: AccountID, dependencies: AccountDependencies) {
     self.id = id
     self.dependencies = dependencies
   }
 
-  var clock: any AgentClock { dependencies.environment.clock }
+  package var clock: any AgentClock { dependencies.environment.clock }
 
   // MARK: what callers ask
 
   /// Answers from memory, or after the one exchange that all who ask share.
-  func token(_ key: TokenKey, _ demand: TokenMachine.Demand) async throws(AgentFailure) -> TokenAnswer {
+  package func token(_ key: TokenKey, _ demand: TokenMachine.Demand) async throws(AgentFailure) -> TokenAnswer {
     try await load()
     let key = standardized(key)
     waiterIDs += 1
@@ -113,7 +114,7 @@ actor Account {
   }
 
   /// A resource refused the token with this fingerprint: whichever audience it was for.
-  func replacement(of fingerprint: String) async throws(AgentFailure) -> TokenAnswer {
+  package func replacement(of fingerprint: String) async throws(AgentFailure) -> TokenAnswer {
     try await load()
     let key = loaded?.machine.key(ofFingerprint: fingerprint) ?? .standard
     return try await token(key, .replacing(fingerprint: fingerprint))
@@ -137,7 +138,7 @@ actor Account {
   }
 
   /// The account's state as a user interface shows it.
-  func session() async throws(AgentFailure) -> SessionFacts {
+  package func session() async throws(AgentFailure) -> SessionFacts {
     try await load()
     noticeReachability()
     guard let loaded else { throw .locked }
@@ -162,7 +163,7 @@ actor Account {
   // MARK: what replaces the grant
 
   /// A sign-in brought a new grant; it is on the disk already.
-  func signedIn(
+  package func signedIn(
     _ profile: AccountProfile, _ grant: GrantRecord, rule: ProviderConfiguration.RefreshRule,
     _ token: AccessToken?, idToken: Secret?, rights: RightsMemory?, unlockGeneration: UInt64
   ) {
@@ -192,7 +193,7 @@ actor Account {
 
   /// Gives up what is in memory: the grant was replaced on the disk, or the vault was locked. An exchange in flight
   /// finds that its attempt is no longer the current one.
-  func release(_ error: AgentFailure) {
+  package func release(_ error: AgentFailure) {
     replacements += 1
     dependencies.tokenCache.withdraw(id)
     published = nil
@@ -205,7 +206,7 @@ actor Account {
   }
 
   /// The provider was configured anew: what it refused before is asked again.
-  func configurationChanged() async {
+  package func configurationChanged() async {
     guard let rule = try? await dependencies.vault.open(id).2 else { return }
     perform(loaded?.machine.reconfigured(rule: rule) ?? [])
   }
@@ -220,7 +221,7 @@ actor Account {
 
   // MARK: loading
 
-  func load() async throws(AgentFailure) {
+  package func load() async throws(AgentFailure) {
     while loaded == nil {
       let asked = replacements
       let (profile, found, rule) = try await dependencies.vault.open(id)
@@ -325,7 +326,7 @@ actor Account {
   // MARK: tokens
 
   /// Takes an access token into memory; nil if it is past its time already.
-  func take(_ token: AccessToken) -> IssuedToken? {
+  package func take(_ token: AccessToken) -> IssuedToken? {
     guard let provider = loaded?.profile.provider else { return nil }
     return take(token, from: provider)
   }
@@ -379,7 +380,7 @@ actor Account {
   }
 
   /// Wipes the tokens that nothing answers with any more, and hands the current one to the reading thread.
-  func publish() {
+  package func publish() {
     guard let loaded else { return }
     let live = loaded.machine.liveSerials
     tokens = tokens.filter { live.contains($0.key) }

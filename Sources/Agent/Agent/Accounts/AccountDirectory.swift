@@ -1,14 +1,15 @@
-internal import AgentModel
+package import AgentModel
+internal import AgentVault
 internal import Synchronization
 
 /// The actors of the accounts that somebody asked for since the start; each begins to exist when it is asked for.
-final class AccountDirectory: Sendable {
+package final class AccountDirectory: Sendable {
   private let dependencies: AccountDependencies
   private let actors = Mutex<[AccountID: Account]>([:])
 
-  init(dependencies: AccountDependencies) { self.dependencies = dependencies }
+  package init(dependencies: AccountDependencies) { self.dependencies = dependencies }
 
-  func account(_ id: AccountID) -> Account {
+  package func account(_ id: AccountID) -> Account {
     actors.withLock { actors in
       if let known = actors[id] { return known }
       let account = Account(id: id, dependencies: dependencies)
@@ -19,13 +20,13 @@ final class AccountDirectory: Sendable {
 
   /// The actor of the account that a selector names now, without asking `VaultActor` where that can be: it may be
   /// writing for another account.
-  func actor(_ selector: AccountSelector) async throws(AgentFailure) -> Account {
+  package func actor(_ selector: AccountSelector) async throws(AgentFailure) -> Account {
     if let id = dependencies.tokenCache.account(selector: selector) { return account(id) }
     return try await account(selector).1
   }
 
   /// The account that a selector names now, with its actor.
-  func account(_ selector: AccountSelector) async throws(AgentFailure) -> (AccountProfile, Account) {
+  package func account(_ selector: AccountSelector) async throws(AgentFailure) -> (AccountProfile, Account) {
     let profile = try await dependencies.vault.profile(selector)
     return (profile, account(profile.id))
   }
@@ -44,7 +45,7 @@ final class AccountDirectory: Sendable {
   }
 
   /// The rules of these accounts' provider changed: they are read anew when a token is next wanted.
-  func configurationChanged(_ ids: [AccountID]) async {
+  package func configurationChanged(_ ids: [AccountID]) async {
     for id in ids {
       guard let known = actors.withLock({ $0[id] }) else { continue }
       await known.configurationChanged()

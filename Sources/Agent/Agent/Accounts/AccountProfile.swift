@@ -1,23 +1,24 @@
-internal import AgentCore
-internal import AgentModel
-internal import AgentPorts
+package import AgentCore
+package import AgentModel
+package import AgentPorts
+internal import AgentVault
 internal import JSONRPC
-internal import Secrets
+package import Secrets
 
 /// Who an account is: what lists show and look-ups need. Kept apart from its tokens, so that it stays readable when
 /// they are gone or sealed.
-struct AccountProfile: Sendable, Hashable {
-  enum SignInStatus: String, Sendable { case signedIn, signedOutSoft, signedOutHard }
+package struct AccountProfile: Sendable, Hashable {
+  package enum SignInStatus: String, Sendable { case signedIn, signedOutSoft, signedOutHard }
 
-  var id: AccountID
+  package var id: AccountID
   /// Where this incarnation's records are; a new incarnation gets new keys.
   var partition: PartitionID
-  var identity: Identity
-  var provider: ProviderName
-  var alias: Alias?
-  var displayName: String?
-  var email: String?
-  var signInStatus: SignInStatus
+  package var identity: Identity
+  package var provider: ProviderName
+  package var alias: Alias?
+  package var displayName: String?
+  package var email: String?
+  package var signInStatus: SignInStatus
   /// A proof of presence is enrolled, which keeps the data sealed after a soft sign-out (docs/sign-out.md, Modes).
   var hasStepUp = false
   /// As the grant was last known: lists need no grant to be opened.
@@ -27,10 +28,10 @@ struct AccountProfile: Sendable, Hashable {
   /// this was remembered.
   var stateSince: Timestamp?
   /// Grows with each sign-out, so that late answers show themselves.
-  var epoch: UInt64
-  var createdAt: Timestamp
+  package var epoch: UInt64
+  package var createdAt: Timestamp
   /// When the provider last confirmed it, on the provider's timeline: offline windows are counted from here.
-  var lastOnlineAuthAt: TrustedInstant?
+  package var lastOnlineAuthAt: TrustedInstant?
 
   var record: Secret {
     RecordCoding.write { writer in
@@ -56,7 +57,7 @@ struct AccountProfile: Sendable, Hashable {
     }
   }
 
-  init(
+  package init(
     id: AccountID, partition: PartitionID, identity: Identity, provider: ProviderName, createdAt: Timestamp
   ) {
     self.id = id
@@ -70,7 +71,7 @@ struct AccountProfile: Sendable, Hashable {
     epoch = 1
   }
 
-  init?(_ plain: Secret, partition: PartitionID) {
+  package init?(_ plain: Secret, partition: PartitionID) {
     let read = RecordCoding.read(plain) { node -> AccountProfile? in
       guard let id = node["id"]?.string.flatMap({ AccountID($0) }), let issuer = node["issuer"]?.string,
         let subject = node["subject"]?.string, let provider = node["provider"]?.string.flatMap({ ProviderName($0) }),
@@ -114,13 +115,13 @@ extension AccountProfile {
   }
 
   /// What keeps the account's data sealed while it is signed out. Nil where it was erased.
-  var dataProtection: DataProtection? {
+  package var dataProtection: DataProtection? {
     guard signInStatus != .signedOutHard else { return nil }
     return hasStepUp ? .pin : .vault
   }
 
   /// The state as it is known without opening the grant.
-  var restingState: AccountState {
+  package var restingState: AccountState {
     guard signInStatus == .signedIn else { return .signedOut }
     switch health {
     case .ok, .misconfigured: return needsInteraction ? .interactionRequired : .active

@@ -1,17 +1,18 @@
-internal import AgentModel
+package import AgentModel
 internal import AgentPorts
+internal import AgentVault
 internal import JSONRPC
 
 extension OpenVault {
-  var accounts: AccountStore { AccountStore(vault: self) }
+  package var accounts: AccountStore { AccountStore(vault: self) }
 }
 
 /// What a person changes of the directory: names, and the active account.
-struct AccountStore {
-  let vault: OpenVault
+package struct AccountStore {
+  package let vault: OpenVault
 
   /// Returns the account as it is called now, and its alias before.
-  func rename(
+  package func rename(
     _ selector: AccountSelector, to alias: Alias
   ) throws(AgentFailure) -> ChangeSet<(AccountProfile, previous: Alias?)> {
     var profile = try vault.directory.profile(selector)
@@ -24,7 +25,7 @@ struct AccountStore {
   }
 
   /// Moves `@active`. Returns the account, and which one was active before.
-  func activate(
+  package func activate(
     _ selector: AccountSelector
   ) throws(AgentFailure) -> ChangeSet<(active: AccountProfile, previous: AccountID?)> {
     let profile = try vault.directory.profile(selector)

@@ -1,10 +1,11 @@
-internal import AgentModel
+package import AgentModel
 internal import AgentPorts
+internal import AgentVault
 internal import JSONRPC
-internal import Secrets
+package import Secrets
 
 extension OpenVault {
-  var secrets: ClientSecretStore { ClientSecretStore(vault: self) }
+  package var secrets: ClientSecretStore { ClientSecretStore(vault: self) }
 }
 
 /// What client programs keep with an account: sealed under its data key, kept by a soft sign-out and unreadable then,
@@ -12,13 +13,13 @@ extension OpenVault {
 ///
 /// The names stand in one record of their own, so that listing them opens no value; a value's row is found by a keyed
 /// digest, so that the file tells neither names nor which of them is which.
-struct ClientSecretStore {
-  let vault: OpenVault
+package struct ClientSecretStore {
+  package let vault: OpenVault
 
   /// As the schema of `secret.list` bounds it.
-  static let most = 4096
+  package static let most = 4096
 
-  func put(_ name: String, _ value: Secret, of selector: AccountSelector) throws(AgentFailure) -> ChangeSet<AccountID> {
+  package func put(_ name: String, _ value: Secret, of selector: AccountSelector) throws(AgentFailure) -> ChangeSet<AccountID> {
     let profile = try readable(selector)
     var names = try storedNames(of: profile)
     let isNew = names.insert(name).inserted
@@ -30,7 +31,7 @@ struct ClientSecretStore {
       result: profile.id)
   }
 
-  func value(_ name: String, of selector: AccountSelector) throws(AgentFailure) -> (AccountID, Secret) {
+  package func value(_ name: String, of selector: AccountSelector) throws(AgentFailure) -> (AccountID, Secret) {
     let profile = try readable(selector)
     let found = try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) -> Secret? in
       guard let plain = try records.read(profile.partition, .clientSecret, id: records.place(ofSecret: name)) else {
@@ -45,12 +46,12 @@ struct ClientSecretStore {
     return (profile.id, found)
   }
 
-  func names(of selector: AccountSelector) throws(AgentFailure) -> (AccountID, [String]) {
+  package func names(of selector: AccountSelector) throws(AgentFailure) -> (AccountID, [String]) {
     let profile = try readable(selector)
     return (profile.id, try storedNames(of: profile).sorted())
   }
 
-  func remove(_ name: String, of selector: AccountSelector) throws(AgentFailure) -> ChangeSet<AccountID> {
+  package func remove(_ name: String, of selector: AccountSelector) throws(AgentFailure) -> ChangeSet<AccountID> {
     let profile = try readable(selector)
     var names = try storedNames(of: profile)
     guard names.remove(name) != nil else { throw .notFound(.secret, profile.id) }
@@ -62,7 +63,7 @@ struct ClientSecretStore {
   }
 
   /// The account, if its data may be read now.
-  func readable(_ selector: AccountSelector) throws(AgentFailure) -> AccountProfile {
+  package func readable(_ selector: AccountSelector) throws(AgentFailure) -> AccountProfile {
     let profile = try vault.directory.profile(selector)
     switch profile.signInStatus {
     case .signedIn:

@@ -1,12 +1,13 @@
-internal import AgentCore
+package import AgentCore
 internal import AgentModel
-internal import AgentPorts
+package import AgentPorts
+internal import AgentVault
 internal import Synchronization
 
 /// Where exchanges stand in line before anything of them is written or sent (docs/tokens.md, Reconnect).
 /// The queue decides; this wakes whoever may go.
-final class ExchangeGate: Sendable {
-  typealias Ticket = ExchangeQueue.Ticket
+package final class ExchangeGate: Sendable {
+  package typealias Ticket = ExchangeQueue.Ticket
 
   fileprivate struct State {
     var queue = ExchangeQueue()
@@ -19,7 +20,7 @@ final class ExchangeGate: Sendable {
   private let clock: any AgentClock
   private let alarm: Alarm
 
-  init(clock: any AgentClock, background: BackgroundWork) {
+  package init(clock: any AgentClock, background: BackgroundWork) {
     self.clock = clock
     alarm = Alarm(clock: clock, background: background)
   }
@@ -49,7 +50,7 @@ final class ExchangeGate: Sendable {
   }
 
   /// Somebody waits for it now.
-  func want(_ ticket: Ticket) { state.withLock { $0.queue.want(ticket) } }
+  package func want(_ ticket: Ticket) { state.withLock { $0.queue.want(ticket) } }
 
   func leave(_ ticket: Ticket) {
     for next in state.withLock({ $0.take($0.queue.leave(ticket, at: clock.boot())) }) { next.resume(returning: true) }

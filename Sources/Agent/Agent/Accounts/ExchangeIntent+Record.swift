@@ -1,7 +1,8 @@
-internal import AgentCore
+package import AgentCore
 internal import AgentModel
+internal import AgentVault
 internal import JSONRPC
-internal import Secrets
+package import Secrets
 
 extension ExchangeIntent {
   var record: Secret {
@@ -20,7 +21,7 @@ extension ExchangeIntent {
     }
   }
 
-  init?(_ plain: Secret) {
+  package init?(_ plain: Secret) {
     let read = RecordCoding.read(plain) { node -> ExchangeIntent? in
       guard let attempt = node["attempt"]?.integer, let epoch = node["epoch"]?.integer,
         let generation = node["generation"]?.integer, let fingerprint = node["fingerprint"]?.string,

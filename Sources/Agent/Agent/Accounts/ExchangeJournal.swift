@@ -1,20 +1,21 @@
-internal import AgentCore
+package import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import Secrets
+internal import AgentVault
+package import Secrets
 
 extension OpenVault {
   var journal: ExchangeJournal { ExchangeJournal(vault: self) }
 }
 
 /// What the vault keeps of an account's grant.
-struct LoadedGrant: Sendable {
-  var grant: GrantRecord
+package struct LoadedGrant: Sendable {
+  package var grant: GrantRecord
   var intent: ExchangeIntent?
   var staged: StagedAnswer?
   var idToken: Secret?
-  var tokens: AccessTokens?
-  var rights: RightsMemory?
+  package var tokens: AccessTokens?
+  package var rights: RightsMemory?
 
   /// What the journal says of the last request.
   var journal: ExchangeMachine.JournalEntry {
@@ -23,9 +24,9 @@ struct LoadedGrant: Sendable {
 }
 
 /// A provider's answer as it came, with the request that it answers: enough to go on after a crash.
-struct StagedAnswer: Sendable {
+package struct StagedAnswer: Sendable {
   var intent: ExchangeIntent
-  var body: Secret
+  package var body: Secret
 }
 
 /// Where an answer is once it is durable.

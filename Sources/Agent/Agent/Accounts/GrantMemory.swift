@@ -1,27 +1,28 @@
-internal import AgentCore
-internal import AgentModel
-internal import JSONRPC
+package import AgentCore
+package import AgentModel
+internal import AgentVault
+package import JSONRPC
 
 /// What a grant's machine remembers, as its record has it: a pause by the wall clock and its length, since an instant
 /// of the boot clock means nothing after a reboot.
-struct GrantMemory: Sendable, Equatable {
+package struct GrantMemory: Sendable, Equatable {
   var health: TokenMachine.Health
   var interactions: [TokenKey: String?] = [:]
-  var patience: Patience?
+  package var patience: Patience?
 
-  struct Patience: Sendable, Equatable {
-    var until: Timestamp
-    var length: Milliseconds
+  package struct Patience: Sendable, Equatable {
+    package var until: Timestamp
+    package var length: Milliseconds
     /// Nil: nobody could explain the refusal, which had this status.
-    var reason: String?
-    var status: Int
-    var failures: Int
-    var unexplained: Int
+    package var reason: String?
+    package var status: Int
+    package var failures: Int
+    package var unexplained: Int
   }
 
-  init(health: TokenMachine.Health) { self.health = health }
+  package init(health: TokenMachine.Health) { self.health = health }
 
-  init(_ memory: TokenMemory, boot: BootInstant, wall: Timestamp) {
+  package init(_ memory: TokenMemory, boot: BootInstant, wall: Timestamp) {
     health = memory.health
     interactions = memory.interactions
     guard let patience = memory.patience, boot < patience.until else { return }
@@ -51,7 +52,7 @@ struct GrantMemory: Sendable, Equatable {
 
   // MARK: record
 
-  func write(to writer: inout JSONWriter) {
+  package func write(to writer: inout JSONWriter) {
     let (word, detail) = health.words
     writer.member("health", word)
     writer.member("healthDetail", detail)
@@ -78,7 +79,7 @@ struct GrantMemory: Sendable, Equatable {
     writer.endObject()
   }
 
-  init?(_ node: JSONNode) {
+  package init?(_ node: JSONNode) {
     guard let word = node["health"]?.string,
       let health = TokenMachine.Health(word: word, detail: node["healthDetail"]?.string)
     else { return nil }
@@ -96,7 +97,7 @@ struct GrantMemory: Sendable, Equatable {
 }
 
 extension TokenKey {
-  init(_ node: JSONNode) {
+  package init(_ node: JSONNode) {
     self.init(resource: node["resource"]?.string, scopes: node["scopes"]?.strings.map { ScopeSet($0) })
   }
 
@@ -110,7 +111,7 @@ extension TokenKey {
 }
 
 extension TokenMachine.Health {
-  var words: (String, String?) {
+  package var words: (String, String?) {
     switch self {
     case .ok: ("ok", nil)
     case .unknown: ("unknown", nil)
@@ -121,7 +122,7 @@ extension TokenMachine.Health {
     }
   }
 
-  init?(word: String, detail: String?) {
+  package init?(word: String, detail: String?) {
     switch word {
     case "ok": self = .ok
     case "unknown": self = .unknown

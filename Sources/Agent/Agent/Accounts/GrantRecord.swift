@@ -1,21 +1,22 @@
 internal import AgentCore
-internal import AgentModel
+package import AgentModel
+internal import AgentVault
 internal import JSONRPC
-internal import Secrets
+package import Secrets
 
 /// The durable part of a grant: the refresh token and what is known of it.
-struct GrantRecord: Sendable {
+package struct GrantRecord: Sendable {
   /// Nil where the provider gave none.
-  var refreshToken: Secret?
+  package var refreshToken: Secret?
   /// Counts the exchanges that were committed.
-  var generation: UInt64
+  package var generation: UInt64
   var memory: GrantMemory
   /// Granted scopes, which may be fewer than were asked for (RFC 6749 §3.3).
-  var scopes: ScopeSet
+  package var scopes: ScopeSet
   /// An exchange granted less than the sign-in did: the next may grant more again.
   var isNarrowed = false
   /// On the provider's timeline.
-  var refreshTokenExpiresAt: Timestamp?
+  package var refreshTokenExpiresAt: Timestamp?
 
   var record: Secret {
     RecordCoding.write { writer in
@@ -28,7 +29,7 @@ struct GrantRecord: Sendable {
     }
   }
 
-  init(
+  package init(
     refreshToken: Secret?, generation: UInt64, memory: GrantMemory, scopes: ScopeSet, refreshTokenExpiresAt: Timestamp?
   ) {
     self.refreshToken = refreshToken
@@ -38,7 +39,7 @@ struct GrantRecord: Sendable {
     self.refreshTokenExpiresAt = refreshTokenExpiresAt
   }
 
-  init?(_ plain: Secret) {
+  package init?(_ plain: Secret) {
     let read = RecordCoding.read(plain) { node -> GrantRecord? in
       guard let generation = node["generation"]?.integer, let memory = GrantMemory(node) else { return nil }
       var grant = GrantRecord(

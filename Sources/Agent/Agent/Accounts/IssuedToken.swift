@@ -1,52 +1,53 @@
-internal import AgentCore
-internal import AgentModel
-internal import AgentPorts
+package import AgentCore
+package import AgentModel
+package import AgentPorts
+internal import AgentVault
 internal import Secrets
 
 /// An access token in memory.
 @dynamicMemberLookup
-struct IssuedToken: Sendable {
-  var issued: AccessToken
-  var facts: TokenMachine.TokenFacts
+package struct IssuedToken: Sendable {
+  package var issued: AccessToken
+  package var facts: TokenMachine.TokenFacts
 
-  subscript<Value>(dynamicMember path: KeyPath<AccessToken, Value>) -> Value { issued[keyPath: path] }
-  var resource: String? { issued.key.resource }
+  package subscript<Value>(dynamicMember path: KeyPath<AccessToken, Value>) -> Value { issued[keyPath: path] }
+  package var resource: String? { issued.key.resource }
 
   /// For the wire only: lifetimes run on the boot clock, and clients compare with the wall clock as it is now.
-  func expiresAt(on clock: any AgentClock) -> Timestamp { clock.wall() + (facts.expiresAt - clock.boot()) }
+  package func expiresAt(on clock: any AgentClock) -> Timestamp { clock.wall() + (facts.expiresAt - clock.boot()) }
 }
 
 /// What a caller of `token.get` is told.
-struct TokenAnswer: Sendable {
-  var token: IssuedToken
-  var account: AccountID
-  var issuer: String
-  var source: TokenMachine.Source
-  var expiresAt: Timestamp
-  var expiresInSeconds: Int64
+package struct TokenAnswer: Sendable {
+  package var token: IssuedToken
+  package var account: AccountID
+  package var issuer: String
+  package var source: TokenMachine.Source
+  package var expiresAt: Timestamp
+  package var expiresInSeconds: Int64
 }
 
 /// What `session.get` tells. Instants are those of the wall clock, which is the one that clients compare them with.
-struct SessionFacts: Sendable {
-  var profile: AccountProfile
-  var time: ProviderTime
-  var state: AccountState
+package struct SessionFacts: Sendable {
+  package var profile: AccountProfile
+  package var time: ProviderTime
+  package var state: AccountState
   /// When that state began; nil if nobody knows any more.
-  var since: Timestamp?
-  var remedies: [Remedy]
-  var freshness: TokenMachine.Freshness
-  var accessTokenExpiresAt: Timestamp?
-  var refreshTokenExpiresAt: Timestamp?
-  var lastOnlineAuthAt: Timestamp?
+  package var since: Timestamp?
+  package var remedies: [Remedy]
+  package var freshness: TokenMachine.Freshness
+  package var accessTokenExpiresAt: Timestamp?
+  package var refreshTokenExpiresAt: Timestamp?
+  package var lastOnlineAuthAt: Timestamp?
   /// The end of the longest offline window of its policy.
-  var offlineGraceUntil: Timestamp?
-  var scopes: ScopeSet
-  var roles: [String]
-  var phase: RefreshPhase
-  var attempts: Int
-  var nextAttemptAt: Timestamp?
-  var lastError: LastFailure?
-  var generation: UInt64
+  package var offlineGraceUntil: Timestamp?
+  package var scopes: ScopeSet
+  package var roles: [String]
+  package var phase: RefreshPhase
+  package var attempts: Int
+  package var nextAttemptAt: Timestamp?
+  package var lastError: LastFailure?
+  package var generation: UInt64
 }
 
 /// Names a token without telling it: what a client sends back to `token.reject`, what the journal keeps.

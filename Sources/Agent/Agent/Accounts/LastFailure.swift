@@ -1,11 +1,12 @@
 internal import AgentCore
-internal import AgentModel
+package import AgentModel
+internal import AgentVault
 
 /// The last exchange of an account that failed, as `session.get` tells it.
-struct LastFailure: Hashable, Sendable {
-  var kind: FailureKind
+package struct LastFailure: Hashable, Sendable {
+  package var kind: FailureKind
   /// By the wall clock.
-  var at: Timestamp
+  package var at: Timestamp
   /// One word for programs; nil where the kind says all.
-  var reason: String?
+  package var reason: String?
 }

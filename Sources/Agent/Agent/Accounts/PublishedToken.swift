@@ -1,6 +1,7 @@
 internal import AgentCore
-internal import AgentModel
-internal import JSONRPC
+package import AgentModel
+internal import AgentVault
+package import JSONRPC
 internal import Secrets
 internal import Synchronization
 
@@ -9,18 +10,18 @@ internal import Synchronization
 /// The answer is kept as the two halves of a JSON object around `expiresInSeconds`, the only member that changes
 /// with time. The first half holds the token, so they lie in guarded memory; in one piece, since with ten thousand
 /// accounts each further place is one that the processor has to wait for.
-final class PublishedToken: Sendable {
-  let account: AccountID
+package final class PublishedToken: Sendable {
+  package let account: AccountID
   let serial: UInt64
-  let lifetime: Milliseconds
+  package let lifetime: Milliseconds
   let refreshAt: BootInstant
-  let expiresAt: BootInstant
+  package let expiresAt: BootInstant
   private let halves: SecretBytes
   private let headCount: Int
   /// Milliseconds of the boot clock; 0: never.
   fileprivate let used = Atomic<Int64>(0)
 
-  init(_ token: IssuedToken, account: AccountID, issuer: String, expiresAt: Timestamp) {
+  package init(_ token: IssuedToken, account: AccountID, issuer: String, expiresAt: Timestamp) {
     self.account = account
     serial = token.facts.serial
     lifetime = token.facts.lifetime
@@ -65,21 +66,21 @@ final class PublishedToken: Sendable {
 
   /// What an answer needs of the token, to stand beside its key: to count references to an object that is one of ten
   /// thousand takes as long as all the rest of the look-up.
-  struct Shown: @unchecked Sendable {
+  package struct Shown: @unchecked Sendable {
     // Points into the token's guarded memory: used under the lock of the board only, which owns the token.
-    let lifetime: Milliseconds
+    package let lifetime: Milliseconds
     let refreshAt: BootInstant
-    let expiresAt: BootInstant
-    let head: UnsafeRawBufferPointer
+    package let expiresAt: BootInstant
+    package let head: UnsafeRawBufferPointer
     let tail: UnsafeRawBufferPointer
-    unowned(unsafe) let token: PublishedToken
+    package unowned(unsafe) let token: PublishedToken
 
     /// Only what is fresh is answered here: a stale token begins a refresh, and that is the actor's to decide.
-    func serves(_ minimum: Milliseconds, at now: BootInstant) -> Bool {
+    package func serves(_ minimum: Milliseconds, at now: BootInstant) -> Bool {
       now < refreshAt && (minimum >= lifetime || now + minimum <= expiresAt)
     }
 
-    func write(at now: BootInstant, to writer: inout JSONWriter) {
+    package func write(at now: BootInstant, to writer: inout JSONWriter) {
       token.used.store(now.milliseconds, ordering: .relaxed)
       writer.verbatim(head)
       writer.digits((expiresAt - now).wholeSeconds)

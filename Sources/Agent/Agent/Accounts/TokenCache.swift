@@ -1,11 +1,12 @@
-internal import AgentCore
-internal import AgentModel
+package import AgentCore
+package import AgentModel
+internal import AgentVault
 internal import Synchronization
 
 /// What the reading thread may know without asking an actor: who is called what, and whose token is fresh.
 ///
 /// Written by `VaultActor` and the accounts, in the order of their commits; every entry is immutable.
-final class TokenCache: Sendable {
+package final class TokenCache: Sendable {
   fileprivate struct State {
     private var tokens: [AccountID: PublishedToken] = [:]
     private(set) var shown: [AccountID: PublishedToken.Shown] = [:]
@@ -27,7 +28,7 @@ final class TokenCache: Sendable {
   private let changes = Atomic<UInt64>(0)
 
   /// Grows with every change: what was looked up under one version is right as long as it stays.
-  var version: UInt64 { changes.load(ordering: .acquiring) }
+  package var version: UInt64 { changes.load(ordering: .acquiring) }
 
   private func change(_ body: (inout State) -> Void) {
     state.withLock { body(&$0) }
@@ -35,7 +36,7 @@ final class TokenCache: Sendable {
   }
 
   /// Lends an account's token if it is fresh and serves that long; false sends the caller to the actors.
-  func withFresh(
+  package func withFresh(
     _ account: AccountID, minimum: Milliseconds, at now: BootInstant, _ body: (PublishedToken.Shown) -> Void
   ) -> Bool {
     state.withLock { state in
@@ -46,13 +47,13 @@ final class TokenCache: Sendable {
   }
 
   /// The account that a selector names now, for event filters.
-  func account(selector: AccountSelector) -> AccountID? {
+  package func account(selector: AccountSelector) -> AccountID? {
     let accounts = accounts(selector: selector)
     return accounts.count == 1 ? accounts.first : nil
   }
 
   /// All that a selector may mean.
-  func accounts(selector: AccountSelector) -> Set<AccountID> {
+  package func accounts(selector: AccountSelector) -> Set<AccountID> {
     state.withLock { state in
       switch selector {
       case .active: return Set([state.active].compactMap { $0 })
@@ -63,13 +64,13 @@ final class TokenCache: Sendable {
   }
 
   /// False while the vault is locked: nobody is known here then.
-  var isOpen: Bool { state.withLock { $0.unlockGeneration != nil } }
+  package var isOpen: Bool { state.withLock { $0.unlockGeneration != nil } }
 
-  func state(of account: AccountID) -> AccountState? { state.withLock { $0.states[account] } }
+  package func state(of account: AccountID) -> AccountState? { state.withLock { $0.states[account] } }
 
   func setState(_ new: AccountState, of account: AccountID) { state.withLock { $0.states[account] = new } }
 
-  func publish(_ token: PublishedToken) {
+  package func publish(_ token: PublishedToken) {
     change { $0.show(token, of: token.account) }
   }
 
@@ -92,7 +93,7 @@ final class TokenCache: Sendable {
   func setAccount(_ id: AccountID, alias: Alias?) { change { $0.set(id, alias: alias) } }
   func setActive(_ id: AccountID?) { change { $0.active = id } }
 
-  func remove(_ id: AccountID) {
+  package func remove(_ id: AccountID) {
     change { state in
       state.set(id, alias: nil)
       state.aliases.removeValue(forKey: id)
@@ -102,7 +103,7 @@ final class TokenCache: Sendable {
     }
   }
 
-  func clear() { change { $0 = State() } }
+  package func clear() { change { $0 = State() } }
 }
 
 extension TokenCache.State {

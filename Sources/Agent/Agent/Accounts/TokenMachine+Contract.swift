@@ -1,10 +1,11 @@
+package import AgentCore
+package import AgentModel
 internal import AgentPorts
-internal import AgentCore
-internal import AgentModel
+internal import AgentVault
 
 /// The machine's words in the words of the contract.
 extension TokenMachine {
-  func state(at now: BootInstant) -> AccountState {
+  package func state(at now: BootInstant) -> AccountState {
     switch health {
     case .signedOut: return .signedOut
     case .reauthenticate: return .reauthenticationRequired
@@ -17,7 +18,7 @@ extension TokenMachine {
   }
 
   /// What would make the session whole, in the order in which to try it.
-  func remedies(for state: AccountState) -> [Remedy] {
+  package func remedies(for state: AccountState) -> [Remedy] {
     switch state {
     case .offlineStale: return [.connect]
     case .interactionRequired: return [.interact, .reauthenticate]
@@ -29,7 +30,7 @@ extension TokenMachine {
     return []
   }
 
-  func phase(at now: BootInstant) -> RefreshPhase {
+  package func phase(at now: BootInstant) -> RefreshPhase {
     if exchange != nil { return .inFlight }
     if health == .unknown { return .inDoubt }
     return nextAttemptAt.map { now < $0 } == true ? .backoff : .idle

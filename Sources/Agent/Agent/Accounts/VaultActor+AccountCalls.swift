@@ -1,16 +1,17 @@
-internal import AgentCore
-internal import AgentModel
-internal import Secrets
+package import AgentCore
+package import AgentModel
+internal import AgentVault
+package import Secrets
 
 /// What an account's actor asks of the vault.
 extension VaultActor {
-  func open(
+  package func open(
     _ id: AccountID
   ) throws(AgentFailure) -> (AccountProfile, LoadedGrant?, ProviderConfiguration.RefreshRule) {
     try read { vault throws(AgentFailure) in try vault.journal.open(id) }
   }
 
-  func begin(_ intent: ExchangeIntent, of id: AccountID) throws(AgentFailure) -> Bool {
+  package func begin(_ intent: ExchangeIntent, of id: AccountID) throws(AgentFailure) -> Bool {
     try commitIfOpen { vault throws(AgentFailure) in try vault.journal.begin(intent, of: id) } ?? false
   }
 
@@ -20,7 +21,7 @@ extension VaultActor {
     } ?? .dropped
   }
 
-  func finish(
+  package func finish(
     _ intent: ExchangeIntent, of id: AccountID, grant: GrantRecord, answer: TokenResponse, tokens: AccessTokens
   ) throws(AgentFailure) -> (AccountProfile, RightsChange?)? {
     try commit { vault throws(AgentFailure) in
@@ -44,7 +45,7 @@ extension VaultActor {
     } ?? nil
   }
 
-  func signOut(
+  package func signOut(
     _ id: AccountID, _ mode: SignOutMode, accessTokens: [(token: Secret, lives: Milliseconds)] = []
   ) throws(AgentFailure) -> SignedOut {
     try commit { vault throws(AgentFailure) in

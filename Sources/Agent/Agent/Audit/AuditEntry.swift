@@ -1,11 +1,12 @@
-internal import AgentModel
-internal import JSONRPC
+package import AgentModel
+internal import AgentVault
+package import JSONRPC
 internal import Secrets
 
 /// One line of the audit log. It names accounts by their ids and no person; `Fact` lists what may stand in it.
-struct AuditEntry: Sendable {
+package struct AuditEntry: Sendable {
   /// What happened: a method of the contract, or an event.
-  enum Event: String, Sendable {
+  package enum Event: String, Sendable {
     case decision = "authorization.check"
     case signIn, accountSignOut = "account.signOut", accountForget = "account.forget"
     case accountSwitch = "account.switch", accountRename = "account.rename"
@@ -23,7 +24,7 @@ struct AuditEntry: Sendable {
   }
 
   /// A fact that an entry may have. Words of the contract, names that the person's administrator chose, and numbers.
-  enum Fact: Sendable {
+  package enum Fact: Sendable {
     case provider(ProviderName)
     case policy(String)
     case policyVersion(Int64)
@@ -45,7 +46,7 @@ struct AuditEntry: Sendable {
     case accounts(Int64)
     case includesRefreshTokens(Bool)
 
-    func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
       switch self {
       case .provider(let name): writer.member("provider", name.text)
       case .policy(let name): writer.member("policy", name)
@@ -75,14 +76,14 @@ struct AuditEntry: Sendable {
     }
   }
 
-  var at: Timestamp
-  var event: Event
+  package var at: Timestamp
+  package var event: Event
   /// `ok`, the name of an error, or the effect of a decision.
-  var outcome = "ok"
-  var account: AccountID?
+  package var outcome = "ok"
+  package var account: AccountID?
   /// As the client named itself; it is not verified.
-  var client: String?
-  var facts: [Fact] = []
+  package var client: String?
+  package var facts: [Fact] = []
 
   var record: Secret {
     RecordCoding.write { writer in
@@ -101,9 +102,9 @@ struct AuditEntry: Sendable {
 }
 
 /// Which client a piece of work is done for, as it named itself in `agent.hello`.
-enum Caller {
+package enum Caller {
   /// As long as `auditEntry.client` may be.
   static let longestName = 128
 
-  @TaskLocal static var client: String?
+  @TaskLocal package static var client: String?
 }

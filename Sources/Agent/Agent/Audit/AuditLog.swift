@@ -1,6 +1,7 @@
-internal import AgentCore
-internal import AgentModel
+package import AgentCore
+package import AgentModel
 internal import AgentPorts
+internal import AgentVault
 internal import JSONRPC
 internal import Secrets
 
@@ -16,7 +17,7 @@ extension VaultDependencies {
 }
 
 extension OpenVault {
-  var audit: AuditLog { AuditLog(vault: self) }
+  package var audit: AuditLog { AuditLog(vault: self) }
 
   /// What an operation does and its entry are one transaction.
   func audited(
@@ -27,17 +28,17 @@ extension OpenVault {
 }
 
 /// The audit log on the disk.
-struct AuditLog {
-  let vault: OpenVault
+package struct AuditLog {
+  package let vault: OpenVault
 
   /// Entries of what changes nothing else: decisions. One transaction for all of them, with the time: an offline window
   /// that is in use is never taken back by a reboot with an earlier clock.
-  func append(_ entries: [AuditEntry]) -> ChangeSet<Void> {
+  package func append(_ entries: [AuditEntry]) -> ChangeSet<Void> {
     ChangeSet(entries.map { .audit($0.record) } + vault.trustedTime.changes)
   }
 
   /// Whose entries are asked for. An account that was forgotten still has some: its id is enough.
-  func account(_ selector: AccountSelector?) throws(AgentFailure) -> AccountID? {
+  package func account(_ selector: AccountSelector?) throws(AgentFailure) -> AccountID? {
     switch selector {
     case nil: return nil
     case .id(let id)?: return id
@@ -46,7 +47,7 @@ struct AuditLog {
   }
 
   /// The chain's ends; `isLonger`: there are rows past its end, which this agent did not write.
-  func chain() throws(AgentFailure) -> (chain: AuditChain, isLonger: Bool) {
+  package func chain() throws(AgentFailure) -> (chain: AuditChain, isLonger: Bool) {
     try vault.withRecords { (records) throws(VaultFailure) in
       let chain = try records.audit.chain()
       return (chain, try !records.audit.rows(after: chain.last, limit: 1).isEmpty)
@@ -54,7 +55,7 @@ struct AuditLog {
   }
 
   /// Some entries after a number, oldest first; `through` is the last one looked at, nil if there are no more.
-  func page(after: Int64) throws(AgentFailure) -> (entries: [RecordedAuditEntry], through: Int64?) {
+  package func page(after: Int64) throws(AgentFailure) -> (entries: [RecordedAuditEntry], through: Int64?) {
     let rows = try vault.withRecords { (records) throws(VaultFailure) in
       try records.audit.rows(after: after, limit: Self.pageRows)
     }

@@ -1,16 +1,17 @@
-internal import AgentCore
+package import AgentCore
 internal import AgentModel
+internal import AgentVault
 
 /// How the audit log stands.
-struct AuditVerification: Sendable {
-  var chain: AuditChain
+package struct AuditVerification: Sendable {
+  package var chain: AuditChain
   /// So many entries in a row are as they were written.
-  var checked: Int64
+  package var checked: Int64
   /// The first that is not, or that this agent did not write.
-  var firstBroken: Int64?
+  package var firstBroken: Int64?
 
   /// Walks the whole log, page by page: between two pages the vault serves others.
-  init(of vault: VaultActor) async throws(AgentFailure) {
+  package init(of vault: VaultActor) async throws(AgentFailure) {
     while true {
       let chain = try await Self.chain(of: vault).chain
       var walk = AuditVerifier(chain)

@@ -1,10 +1,11 @@
+internal import AgentVault
 internal import Synchronization
 
 /// Writes down what was decided before it is answered (docs/storage.md, Audit).
 ///
 /// Decisions that come while a commit is under way share the next one: as many as ask at once cost one write to the
 /// disk, and each waits for its own.
-final class AuditWriter: Sendable {
+package final class AuditWriter: Sendable {
   private struct Waiting {
     var entries: [AuditEntry]
     var caller: CheckedContinuation<Result<Void, AgentFailure>, Never>
@@ -17,7 +18,7 @@ final class AuditWriter: Sendable {
   private let vault: VaultActor
   private let background: BackgroundWork
 
-  init(vault: VaultActor, background: BackgroundWork) {
+  package init(vault: VaultActor, background: BackgroundWork) {
     self.vault = vault
     self.background = background
   }

@@ -1,20 +1,21 @@
-internal import AgentModel
-internal import JSONRPC
-internal import Secrets
+package import AgentModel
+internal import AgentVault
+package import JSONRPC
+package import Secrets
 
 /// An entry of the audit log, as it is read again. Its facts are the JSON that was written.
-struct RecordedAuditEntry: Sendable {
-  var sequence: Int64
-  var at: Timestamp
-  var event: String
+package struct RecordedAuditEntry: Sendable {
+  package var sequence: Int64
+  package var at: Timestamp
+  package var event: String
   /// `ok`, the name of a failure, or the effect of a decision.
-  var outcome: String
-  var account: AccountID?
-  var client: String?
-  var facts: RawJSON?
+  package var outcome: String
+  package var account: AccountID?
+  package var client: String?
+  package var facts: RawJSON?
 
   /// Nil if the record is not one that the agent wrote.
-  init?(_ plain: Secret, sequence: Int64) {
+  package init?(_ plain: Secret, sequence: Int64) {
     let read = RecordCoding.read(plain) { node -> RecordedAuditEntry? in
       guard let at = node["at"]?.timestamp, let event = node["event"]?.string, let outcome = node["outcome"]?.string
       else { return nil }

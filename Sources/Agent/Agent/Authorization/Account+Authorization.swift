@@ -1,6 +1,7 @@
-internal import AgentCore
-internal import AgentModel
+package import AgentCore
+package import AgentModel
 internal import AgentPorts
+internal import AgentVault
 
 /// What a decision about an account is made from, all at one moment.
 struct AccountFacts: Sendable {
@@ -39,7 +40,7 @@ extension Account {
   }
 
   /// Until when anything is allowed without the provider; nil if nothing is, as the wall clock will show it.
-  func offlineGraceUntil(_ profile: AccountProfile) -> Timestamp? {
+  package func offlineGraceUntil(_ profile: AccountProfile) -> Timestamp? {
     guard profile.signInStatus == .signedIn, let confirmed = profile.lastOnlineAuthAt,
       case .document(let policy) = dependencies.policies.policy(of: profile.provider),
       let window = policy.longestOfflineWindow
@@ -54,7 +55,7 @@ extension Account {
 }
 
 extension PolicyFacts.Snapshot {
-  init(_ snapshot: AuthorizationSnapshot, age: Milliseconds) {
+  package init(_ snapshot: AuthorizationSnapshot, age: Milliseconds) {
     self.init(
       roles: snapshot.roles, scopes: Set(snapshot.scopes.names), entitlements: snapshot.entitlements, age: age,
       version: snapshot.version)

@@ -1,9 +1,10 @@
-internal import AgentCore
-internal import AgentModel
+package import AgentCore
+package import AgentModel
+internal import AgentVault
 internal import Synchronization
 
 /// The policies as they are read, for whoever decides: no decision waits for the store. Filled while the vault is open.
-final class PolicyCache: Sendable {
+package final class PolicyCache: Sendable {
   /// The policy of providers that name none, if there is one of this name.
   static let defaultName = "default"
 
@@ -15,18 +16,18 @@ final class PolicyCache: Sendable {
   }
   private let state = Mutex(State())
 
-  func fill(_ documents: [String: PolicyDocument?], named names: [ProviderName: String]) {
+  package func fill(_ documents: [String: PolicyDocument?], named names: [ProviderName: String]) {
     state.withLock { $0 = State(documents: documents, names: names) }
   }
 
-  func clear() { state.withLock { $0 = State() } }
+  package func clear() { state.withLock { $0 = State() } }
 
-  func put(_ document: PolicyDocument) { state.withLock { $0.documents[document.name] = .some(document) } }
+  package func put(_ document: PolicyDocument) { state.withLock { $0.documents[document.name] = .some(document) } }
 
   func setName(_ name: String?, of provider: ProviderName) { state.withLock { $0.names[provider] = name } }
 
   /// The policy that a provider's accounts stand under: the one that it names, else the default one.
-  func policy(of provider: ProviderName) -> PolicyEngine.Policy {
+  package func policy(of provider: ProviderName) -> PolicyEngine.Policy {
     state.withLock { state in
       let named = state.names[provider]
       guard let found = state.documents[named ?? Self.defaultName] else {

@@ -1,18 +1,19 @@
-internal import AgentCore
-internal import AgentModel
-internal import AgentPorts
+package import AgentCore
+package import AgentModel
+package import AgentPorts
+internal import AgentVault
 internal import JSONRPC
 
 /// Answers what an account may do (docs/offline.md, Decisions).
-struct PolicyDecisionPoint: Sendable {
-  let accounts: AccountDirectory
+package struct PolicyDecisionPoint: Sendable {
+  package let accounts: AccountDirectory
   let shelf: PolicyCache
-  let audit: AuditWriter
-  let clock: any AgentClock
-  let entropy: any Entropy
+  package let audit: AuditWriter
+  package let clock: any AgentClock
+  package let entropy: any Entropy
 
   /// Several decisions at one moment: all from the same facts.
-  func decide(
+  package func decide(
     _ selector: AccountSelector, _ capabilities: [String], context: PolicyContext = PolicyContext()
   ) async throws(AgentFailure) -> (AccountID, [RecordedDecision]) {
     let found = try await accounts.actor(selector).authorizationFacts()
@@ -38,7 +39,7 @@ struct PolicyDecisionPoint: Sendable {
   }
 
   /// What would be said then, without any effect.
-  func explain(
+  package func explain(
     _ selector: AccountSelector, _ capability: String, at instant: Timestamp?, assuming assumption: PolicyAssumption?
   ) async throws(AgentFailure) -> RecordedDecision {
     var found = try await accounts.actor(selector).authorizationFacts()

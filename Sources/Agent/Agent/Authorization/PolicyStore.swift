@@ -1,14 +1,15 @@
-internal import AgentCore
+package import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import JSONRPC
-internal import Secrets
+package import AgentVault
+package import JSONRPC
+package import Secrets
 
 /// A policy as it is kept: the document as it was written.
-struct StoredPolicy: Sendable {
-  var name: String
-  var version: Int64
-  var document: RawJSON
+package struct StoredPolicy: Sendable {
+  package var name: String
+  package var version: Int64
+  package var document: RawJSON
 
   var record: Secret {
     RecordCoding.write { writer in
@@ -19,13 +20,13 @@ struct StoredPolicy: Sendable {
     }
   }
 
-  init(_ document: PolicyDocument, as written: RawJSON) {
+  package init(_ document: PolicyDocument, as written: RawJSON) {
     name = document.name
     version = document.version
     self.document = written
   }
 
-  init?(_ plain: Secret) {
+  package init?(_ plain: Secret) {
     let read = RecordCoding.read(plain) { node -> (String, Int64, RawJSON)? in
       guard let name = node["name"]?.string, let version = node["version"]?.integer, let document = node["document"]
       else { return nil }
@@ -40,21 +41,21 @@ struct StoredPolicy: Sendable {
 }
 
 extension OpenVault {
-  var policies: PolicyStore { PolicyStore(vault: self) }
+  package var policies: PolicyStore { PolicyStore(vault: self) }
 }
 
 /// The policies: sealed in the vault, one record each.
-struct PolicyStore {
-  let vault: OpenVault
+package struct PolicyStore {
+  package let vault: OpenVault
 
   /// Each may hold a line's 1 MiB, and all are in memory.
-  static let most = 64
+  package static let most = 64
 
-  func all() throws(AgentFailure) -> [StoredPolicy] {
+  package func all() throws(AgentFailure) -> [StoredPolicy] {
     try vault.withRecords { (records) throws(VaultFailure) in try records.policies() }.sorted { $0.name < $1.name }
   }
 
-  func policy(named name: String) throws(AgentFailure) -> StoredPolicy {
+  package func policy(named name: String) throws(AgentFailure) -> StoredPolicy {
     let found = try vault.withRecords { (records) throws(VaultFailure) in try records.policy(named: name) }
     guard let found else { throw .notFound(.policy) }
     return found
@@ -63,7 +64,7 @@ struct PolicyStore {
   /// Durable, and in force, when it is committed. Returns the version that was there before.
   ///
   /// A version never decreases: an old document that is put back would widen what was narrowed since.
-  func set(_ document: PolicyDocument, as written: RawJSON) throws(AgentFailure) -> ChangeSet<Int64?> {
+  package func set(_ document: PolicyDocument, as written: RawJSON) throws(AgentFailure) -> ChangeSet<Int64?> {
     let all = try all()
     let previous = all.first { $0.name == document.name }
     if let previous, document.version < previous.version {
@@ -92,7 +93,7 @@ struct PolicyStore {
 extension Vault {
   /// Those that open. One that does not is no policy any more: what stood under it is denied, and setting it
   /// again replaces it.
-  func policies() throws(VaultFailure) -> [StoredPolicy] {
+  package func policies() throws(VaultFailure) -> [StoredPolicy] {
     try readEach(.policy).compactMap { _, plain in plain.flatMap { StoredPolicy($0) } }
   }
 

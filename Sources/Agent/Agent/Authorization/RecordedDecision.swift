@@ -1,18 +1,18 @@
-internal import AgentCore
-internal import AgentModel
+package import AgentCore
+package import AgentModel
 
 /// A decision as it is answered and written down: the engine's, with its id, its account and its time.
-struct RecordedDecision: Sendable {
+package struct RecordedDecision: Sendable {
   /// What the time of a decision rests on.
-  enum TimeBasis: String, CaseIterable, Sendable { case server, boot, wall }
+  package enum TimeBasis: String, CaseIterable, Sendable { case server, boot, wall }
 
   /// `dec_` and 26 characters of base 32.
-  var id: String
-  var account: AccountID
-  var decision: Decision
+  package var id: String
+  package var account: AccountID
+  package var decision: Decision
   /// By the wall clock, which clients compare with; nil where time alone does not change the decision.
-  var validUntil: Timestamp?
-  var now: Timestamp
-  var basis: TimeBasis
-  var clock: ClockTrust
+  package var validUntil: Timestamp?
+  package var now: Timestamp
+  package var basis: TimeBasis
+  package var clock: ClockTrust
 }

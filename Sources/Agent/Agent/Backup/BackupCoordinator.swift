@@ -1,11 +1,12 @@
 internal import AgentCore
-internal import AgentModel
-internal import AgentPorts
-internal import Secrets
+package import AgentModel
+package import AgentPorts
+internal import AgentVault
+package import Secrets
 
 /// Makes backups and takes them in, one at a time and away from `VaultActor`: a passphrase costs a second, ten thousand
 /// accounts some more, and nobody else waits for it.
-actor BackupCoordinator {
+package actor BackupCoordinator {
   private let vault: VaultActor
   private let accounts: AccountDirectory
   private let events: any EventPublishing
@@ -14,7 +15,7 @@ actor BackupCoordinator {
   private var isBusy = false
   private var throttle = UnlockThrottle()
 
-  init(
+  package init(
     vault: VaultActor, accounts: AccountDirectory, events: any EventPublishing, files: any BackupFiles,
     clock: any AgentClock
   ) {
@@ -27,17 +28,17 @@ actor BackupCoordinator {
 
   // MARK: backup
 
-  struct Written: Sendable {
-    var accounts: Int
-    var providers: Int
-    var policies: Int
-    var skipped: [SkippedItem]
-    var bytes: Int
-    var createdAt: Timestamp
+  package struct Written: Sendable {
+    package var accounts: Int
+    package var providers: Int
+    package var policies: Int
+    package var skipped: [SkippedItem]
+    package var bytes: Int
+    package var createdAt: Timestamp
   }
 
   /// The file gets its name when it is whole; whatever cuts this off, there is nothing under it before.
-  func backUp(
+  package func backUp(
     to path: String, by passphrase: Secret, includesRefreshTokens: Bool
   ) async throws(AgentFailure) -> Written {
     try begin()
@@ -103,15 +104,15 @@ actor BackupCoordinator {
 
   // MARK: restore
 
-  struct Restored: Sendable {
-    var accounts: [AccountProfile] = []
-    var providers: [ProviderName] = []
-    var policies: [String] = []
-    var skipped: [SkippedItem] = []
-    var createdAt: Timestamp
+  package struct Restored: Sendable {
+    package var accounts: [AccountProfile] = []
+    package var providers: [ProviderName] = []
+    package var policies: [String] = []
+    package var skipped: [SkippedItem] = []
+    package var createdAt: Timestamp
   }
 
-  func restore(from path: String, by passphrase: Secret) async throws(AgentFailure) -> Restored {
+  package func restore(from path: String, by passphrase: Secret) async throws(AgentFailure) -> Restored {
     try begin()
     defer { end() }
     try await vault.requireOpen()

@@ -1,21 +1,22 @@
-internal import AgentCore
+package import AgentCore
 internal import AgentModel
 internal import AgentPorts
+internal import AgentVault
 internal import JSONRPC
-internal import Secrets
+package import Secrets
 
 /// One account as a backup has it, on its way into the live vault.
-struct BackedUpAccount: Sendable {
+package struct BackedUpAccount: Sendable {
   /// Its partition is the backup's.
-  var profile: AccountProfile
-  var rights: RightsMemory?
+  package var profile: AccountProfile
+  package var rights: RightsMemory?
   /// A PIN, and what it was peppered with.
-  var stepUp: (record: StepUpRecord, pepper: Secret)?
-  var kept: [(id: [UInt8], plain: Secret)]
-  var secrets: [(name: String, plain: Secret)]
+  package var stepUp: (record: StepUpRecord, pepper: Secret)?
+  package var kept: [(id: [UInt8], plain: Secret)]
+  package var secrets: [(name: String, plain: Secret)]
   var secretNames: Secret?
   /// Nil in a backup without refresh tokens.
-  var grant: Secret?
+  package var grant: Secret?
   var idToken: Secret?
 }
 

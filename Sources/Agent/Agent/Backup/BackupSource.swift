@@ -1,19 +1,20 @@
 internal import AgentModel
-internal import AgentPorts
+package import AgentPorts
+package import AgentVault
 
 extension OpenVault {
-  var backup: BackupSource { BackupSource(vault: self) }
+  package var backup: BackupSource { BackupSource(vault: self) }
 }
 
 /// What a backup must not outrun: sign-outs, erasures, new PINs and lockings since.
 struct BackupMoment: Sendable, Equatable { var unlockGeneration, withdrawalCount: UInt64 }
 
 /// The vault's part of a backup: the moment at which the copy is made, and the entry that says so.
-struct BackupSource {
-  let vault: OpenVault
+package struct BackupSource {
+  package let vault: OpenVault
 
   /// Copies the store as it is now, and returns what opens the copy.
-  func snapshot(to path: String) throws(AgentFailure) -> @Sendable (any Store) -> Vault {
+  package func snapshot(to path: String) throws(AgentFailure) -> @Sendable (any Store) -> Vault {
     do {
       try vault.records.store.snapshot(to: path)
     } catch {

@@ -1,34 +1,35 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
+internal import AgentVault
 internal import Secrets
 
 extension OpenVault {
-  var restore: RestorePlan { RestorePlan(vault: self) }
+  package var restore: RestorePlan { RestorePlan(vault: self) }
 }
 
 /// What of a backup's configuration had no place yet.
-struct RestoredConfiguration: Sendable {
-  var providers: [Provider] = []
-  var policies: [StoredPolicy] = []
-  var skipped: [SkippedItem] = []
+package struct RestoredConfiguration: Sendable {
+  package var providers: [Provider] = []
+  package var policies: [StoredPolicy] = []
+  package var skipped: [SkippedItem] = []
 }
 
 /// What became of one account.
-struct RestoredAccount: Sendable {
+package struct RestoredAccount: Sendable {
   /// Nil if it was left out.
-  var profile: AccountProfile?
-  var skipped: [SkippedItem] = []
+  package var profile: AccountProfile?
+  package var skipped: [SkippedItem] = []
 }
 
 /// Taking in what a backup has. Nothing that is there is changed: what has its place already is named and left out.
 ///
 /// Providers and policies come first, in one transaction, then each account in one of its own. A crash leaves what was
 /// taken in so far, all of it whole; restoring again passes that over and does the rest.
-struct RestorePlan {
-  let vault: OpenVault
+package struct RestorePlan {
+  package let vault: OpenVault
 
-  func configuration(
+  package func configuration(
     _ providers: [Provider], _ policies: [StoredPolicy]
   ) throws(AgentFailure) -> ChangeSet<RestoredConfiguration> {
     var restored = RestoredConfiguration()
@@ -67,7 +68,7 @@ struct RestorePlan {
   }
 
   /// `provider`: what the backup has under the account's provider name.
-  func account(_ account: BackedUpAccount, of provider: Provider?) throws(AgentFailure) -> ChangeSet<RestoredAccount> {
+  package func account(_ account: BackedUpAccount, of provider: Provider?) throws(AgentFailure) -> ChangeSet<RestoredAccount> {
     var profile = account.profile
     func leaveOut(_ reason: SkippedItem.Reason, _ there: AccountID? = nil) -> ChangeSet<RestoredAccount> {
       let name = profile.alias?.text ?? profile.id.text

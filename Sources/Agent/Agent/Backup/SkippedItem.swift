@@ -1,10 +1,11 @@
-internal import AgentModel
+package import AgentModel
+internal import AgentVault
 
 /// Something that a backup or a restore left out, and why.
-struct SkippedItem: Hashable, Sendable {
-  enum Kind: String, CaseIterable, Sendable { case account, provider, policy, alias, refreshToken }
+package struct SkippedItem: Hashable, Sendable {
+  package enum Kind: String, CaseIterable, Sendable { case account, provider, policy, alias, refreshToken }
 
-  enum Reason: String, CaseIterable, Sendable {
+  package enum Reason: String, CaseIterable, Sendable {
     /// The store has one already, and keeps it.
     case alreadyThere
     /// Another account has the alias.
@@ -19,10 +20,10 @@ struct SkippedItem: Hashable, Sendable {
     case tooMany
   }
 
-  var kind: Kind
+  package var kind: Kind
   /// The name of a provider or policy, an alias, or an account's id.
-  var name: String
+  package var name: String
   /// The account that it belongs to, if any.
-  var account: AccountID?
-  var reason: Reason
+  package var account: AccountID?
+  package var reason: Reason
 }

@@ -1,13 +1,14 @@
 internal import AgentCore
-internal import AgentModel
+package import AgentModel
 internal import AgentPorts
+internal import AgentVault
 
 /// What a connection may do now (docs/callers.md, Grants). Every request goes by here before its handler runs, and its
 /// answer goes by here again.
 ///
 /// - C2: a connection's standing only ever gets narrower, but for the first grant where everybody must bring one. What
 ///   was refused stays refused until it closes.
-enum CallerAccess: Sendable {
+package enum CallerAccess: Sendable {
   /// A program of the person's own that nobody limited.
   case trusted
   case limited(EffectiveGrant)
@@ -17,7 +18,7 @@ enum CallerAccess: Sendable {
   case refused
 
   /// False for who may do nothing at all, or not yet.
-  var isServed: Bool {
+  package var isServed: Bool {
     switch self {
     case .trusted, .limited: true
     case .unknown, .refused: false
@@ -25,7 +26,7 @@ enum CallerAccess: Sendable {
   }
 
   /// Whether the caller may know that there is this account.
-  func covers(_ account: AccountID) -> Bool {
+  package func covers(_ account: AccountID) -> Bool {
     switch self {
     case .trusted: true
     case .limited(let limits): limits.permission.accounts.contains(account)
@@ -34,7 +35,7 @@ enum CallerAccess: Sendable {
   }
 
   /// Whether a token may be answered on the spot; if not, the ordinary way says why.
-  func coversToken(of account: AccountID, at now: BootInstant) -> Bool {
+  package func coversToken(of account: AccountID, at now: BootInstant) -> Bool {
     guard case .limited(let limits) = self, limits.areOpen(at: now) else { return false }
     return limits.coversToken(of: account)
   }
@@ -42,7 +43,7 @@ enum CallerAccess: Sendable {
 
 extension EffectiveGrant {
   /// The covered account that a selector means. One that is not covered and one that is not there are the same.
-  func account(_ selector: AccountSelector, _ tokenCache: TokenCache) throws(AgentFailure) -> AccountID {
+  package func account(_ selector: AccountSelector, _ tokenCache: TokenCache) throws(AgentFailure) -> AccountID {
     if case .id(let id) = selector {
       guard permission.accounts.contains(id) else { throw .caller(.notCovered) }
       return id

@@ -1,43 +1,44 @@
-internal import AgentCore
-internal import AgentModel
+package import AgentCore
+package import AgentModel
 internal import AgentPorts
+internal import AgentVault
 internal import JSONRPC
-internal import Secrets
+package import Secrets
 
 /// What the person lets a program do: its methods, its accounts, and until when (docs/callers.md, Grants). The secret
 /// that opens it is known to that program alone; kept is its hash.
-struct CallerGrant: Sendable {
-  var id: [UInt8]
+package struct CallerGrant: Sendable {
+  package var id: [UInt8]
   /// SHA-256 of the secret. It has 256 random bits, so that nothing slower is needed.
-  var hash: [UInt8]
+  package var hash: [UInt8]
   /// As whoever made the grant calls the program.
-  var client: String
-  var accounts: [AccountID]
-  var patterns: [MethodPattern]
-  var createdAt: TrustedInstant
+  package var client: String
+  package var accounts: [AccountID]
+  package var patterns: [MethodPattern]
+  package var createdAt: TrustedInstant
   /// Nil: until it is revoked.
-  var lifetime: Milliseconds?
+  package var lifetime: Milliseconds?
   /// Grants that made this one: it is never wider than each of them, and ends with the first.
   var makers: [String]
 
   static let idBytes = 10
   /// As the schema of `grant.list` bounds it.
-  static let most = 1024
+  package static let most = 1024
 
   /// The id of the wire.
-  var name: String { "grt_" + Base32.encode(id) }
+  package var name: String { "grt_" + Base32.encode(id) }
 
-  var expiresAt: Timestamp? { lifetime.map { createdAt.time + $0 } }
+  package var expiresAt: Timestamp? { lifetime.map { createdAt.time + $0 } }
 
   /// What it covers by itself, of the methods that this agent knows.
-  func permission(among methods: [GrantableMethod]) -> Permission {
+  package func permission(among methods: [GrantableMethod]) -> Permission {
     Permission(
       patterns: patterns, accounts: Set(accounts),
       among: methods.map { (name: $0.name, mustBeNamed: $0.mustBeNamed) })
   }
 
   /// What is kept of a secret. The words before it keep this hash from meaning anything elsewhere.
-  static func hash(of secret: Secret) -> [UInt8] {
+  package static func hash(of secret: Secret) -> [UInt8] {
     var message = SecretBuilder(capacity: 512)
     "lanyard grant 1\0".utf8.withContiguousStorageIfAvailable { message.append(UnsafeRawBufferPointer($0)) }
     message.append(secret)
@@ -57,7 +58,7 @@ struct CallerGrant: Sendable {
     }
   }
 
-  init(
+  package init(
     id: [UInt8], hash: [UInt8], client: String, accounts: [AccountID], patterns: [MethodPattern],
     createdAt: TrustedInstant, lifetime: Milliseconds?, makers: [String]
   ) {
@@ -71,7 +72,7 @@ struct CallerGrant: Sendable {
     self.makers = makers
   }
 
-  init?(_ plain: Secret, id: [UInt8]) {
+  package init?(_ plain: Secret, id: [UInt8]) {
     let read = RecordCoding.read(plain) { node -> CallerGrant? in
       guard let hash = node["hash"]?.string.flatMap({ Base64URL.decode($0) }), hash.count == 32,
         let client = node["client"]?.string, let accounts = node["accounts"]?.strings,
@@ -90,8 +91,15 @@ struct CallerGrant: Sendable {
 }
 
 /// A method that a grant can cover.
-struct GrantableMethod: Hashable, Sendable {
-  var name: String
+package struct GrantableMethod: Hashable, Sendable {
+  package var name: String
   /// A pattern with `*` does not cover it.
-  var mustBeNamed: Bool
+  package var mustBeNamed: Bool
+
+  package init(
+    name: String, mustBeNamed: Bool
+  ) {
+    self.name = name
+    self.mustBeNamed = mustBeNamed
+  }
 }

@@ -1,14 +1,25 @@
-internal import AgentCore
-internal import AgentModel
+package import AgentCore
+package import AgentModel
+internal import AgentVault
 
 /// What a person, or a limited caller, wants a grant to cover.
-struct CallerGrantRequest: Sendable {
+package struct CallerGrantRequest: Sendable {
   /// The name of the program that gets the grant.
-  var client: String
-  var accounts: [AccountSelector]
-  var patterns: [MethodPattern]
+  package var client: String
+  package var accounts: [AccountSelector]
+  package var patterns: [MethodPattern]
   /// Nil: as long as the maker's own grant, or until it is revoked.
-  var lifetime: Milliseconds?
+  package var lifetime: Milliseconds?
   /// The grant of the caller that asks; nil for a caller without limits.
-  var maker: EffectiveGrant?
+  package var maker: EffectiveGrant?
+
+  package init(
+    client: String, accounts: [AccountSelector], patterns: [MethodPattern], lifetime: Milliseconds? = nil, maker: EffectiveGrant? = nil
+  ) {
+    self.client = client
+    self.accounts = accounts
+    self.patterns = patterns
+    self.lifetime = lifetime
+    self.maker = maker
+  }
 }

@@ -1,22 +1,23 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
+package import AgentVault
 internal import JSONRPC
-internal import Secrets
+package import Secrets
 
 extension OpenVault {
-  var callerGrants: CallerGrantStore { CallerGrantStore(vault: self) }
+  package var callerGrants: CallerGrantStore { CallerGrantStore(vault: self) }
 }
 
 /// The callers' grants on the disk.
-struct CallerGrantStore {
-  let vault: OpenVault
+package struct CallerGrantStore {
+  package let vault: OpenVault
 
   private var table: CallerGrantTable { vault.tables.callerGrants }
 
   /// Durable, and usable with its secret, when it is committed. A grant is never wider than what the caller has itself;
   /// without a lifetime it ends with that.
-  func create(_ wanted: CallerGrantRequest) throws(AgentFailure) -> ChangeSet<(CallerGrant, Secret)> {
+  package func create(_ wanted: CallerGrantRequest) throws(AgentFailure) -> ChangeSet<(CallerGrant, Secret)> {
     var accounts: [AccountID] = []
     for selector in wanted.accounts {
       let id = try vault.directory.profile(selector).id
@@ -51,13 +52,13 @@ struct CallerGrantStore {
   }
 
   /// Those in force, oldest first; for a limited caller, what its own grants made.
-  func grants(madeBy maker: EffectiveGrant?) -> [CallerGrant] { table.current(madeBy: maker?.grants) }
+  package func grants(madeBy maker: EffectiveGrant?) -> [CallerGrant] { table.current(madeBy: maker?.grants) }
 
   /// Ends a grant and all that it made: durable when it is committed, and connections that use them have none any more.
   ///
   /// Written down first: one that is ended in memory alone would come back with the next start, and could not be revoked
   /// again until then.
-  func revoke(_ name: String, by caller: EffectiveGrant?) throws(AgentFailure) -> ChangeSet<Void> {
+  package func revoke(_ name: String, by caller: EffectiveGrant?) throws(AgentFailure) -> ChangeSet<Void> {
     guard grants(madeBy: caller).contains(where: { $0.name == name }) else { throw .notFound(.callerGrant) }
     let family = table.family(of: name)
     let ended = (table.current() + table.over).filter { family.contains($0.name) }
@@ -74,7 +75,7 @@ struct CallerGrantStore {
 
 extension Vault {
   /// One that is damaged opens nothing, and what it made opens nothing; the others are not touched.
-  func callerGrants() throws(VaultFailure) -> [CallerGrant] {
+  package func callerGrants() throws(VaultFailure) -> [CallerGrant] {
     try readEach(.callerGrant).compactMap { id, plain in plain.flatMap { CallerGrant($0, id: id) } }
   }
 }

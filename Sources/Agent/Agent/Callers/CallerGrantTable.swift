@@ -1,11 +1,12 @@
 internal import AgentCore
 internal import AgentModel
-internal import AgentPorts
-internal import Secrets
+package import AgentPorts
+internal import AgentVault
+package import Secrets
 internal import Synchronization
 
 /// The grants as they stand, for the reading thread, and who uses them. Filled while the vault is open.
-final class CallerGrantTable: Sendable {
+package final class CallerGrantTable: Sendable {
   fileprivate struct User {
     var limits: EffectiveGrant
     /// Tells the connection that it has no grant any more.
@@ -20,14 +21,14 @@ final class CallerGrantTable: Sendable {
     let methods: [GrantableMethod]
   }
   private let state: Mutex<State>
-  let methods: [GrantableMethod]
+  package let methods: [GrantableMethod]
   private let clock: any AgentClock
   private let time: TimeKeeper
   private let alarm: Alarm
   /// Of the secret that the person's own programs find beside the store; nil if the agent trusts them anyway.
   private let ownerHash: [UInt8]?
 
-  init(
+  package init(
     clock: any AgentClock, time: TimeKeeper, background: BackgroundWork, owner: Secret?, methods: [GrantableMethod]
   ) {
     state = Mutex(State(methods: methods))
@@ -39,21 +40,21 @@ final class CallerGrantTable: Sendable {
   }
 
   /// Everybody must bring a grant.
-  var isStrict: Bool { ownerHash != nil }
+  package var isStrict: Bool { ownerHash != nil }
 
   // MARK: the vault
 
-  func fill(_ grants: [CallerGrant]) {
+  package func fill(_ grants: [CallerGrant]) {
     state.withLock { $0.grants = Dictionary(grants.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first }) }
     endWhoHasNone()
   }
 
   func close() { state.withLock { $0.grants = nil } }
 
-  func put(_ grant: CallerGrant) { state.withLock { $0.grants?[grant.name] = grant } }
+  package func put(_ grant: CallerGrant) { state.withLock { $0.grants?[grant.name] = grant } }
 
   /// They are revoked: whoever uses one has none from now on.
-  func remove(_ names: Set<String>) {
+  package func remove(_ names: Set<String>) {
     state.withLock { state in
       for name in names { state.grants?[name] = nil }
     }
@@ -64,7 +65,7 @@ final class CallerGrantTable: Sendable {
 
   /// The access of a connection that says a grant's secret: narrower than before. Throws if there is no such grant, or
   /// if that can't be told now. `end` is called when it has ended.
-  func open(
+  package func open(
     _ secret: Secret, on connection: UInt64, from access: CallerAccess, end: @escaping @Sendable () -> Void
   ) throws(AgentFailure) -> CallerAccess {
     switch access {
@@ -98,7 +99,7 @@ final class CallerGrantTable: Sendable {
     return .limited(limits)
   }
 
-  func connectionEnded(_ connection: UInt64) { state.withLock { $0.users[connection] = nil } }
+  package func connectionEnded(_ connection: UInt64) { state.withLock { $0.users[connection] = nil } }
 
   /// Nil if it never ends by itself; zero or less if it has.
   private func left(_ grant: CallerGrant) -> Milliseconds? {
@@ -108,7 +109,7 @@ final class CallerGrantTable: Sendable {
   // MARK: questions
 
   /// Those that stand, oldest first; of `makers`, if any are given, only what they made.
-  func current(madeBy makers: [String]? = nil) -> [CallerGrant] {
+  package func current(madeBy makers: [String]? = nil) -> [CallerGrant] {
     state.withLock { state in
       let names = makers.map { Set(state.descendants(of: $0)) }
       return (state.grants ?? [:]).values
@@ -121,7 +122,7 @@ final class CallerGrantTable: Sendable {
   func family(of name: String) -> Set<String> { state.withLock { Set([name] + $0.descendants(of: [name])) } }
 
   /// Those that will never open again.
-  var over: [CallerGrant] {
+  package var over: [CallerGrant] {
     state.withLock { state in
       (state.grants ?? [:]).values.filter { state.limits(of: $0, left, at: clock.boot()) == nil }
     }

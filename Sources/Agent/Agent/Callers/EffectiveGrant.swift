@@ -1,16 +1,17 @@
-internal import AgentCore
-internal import AgentModel
+package import AgentCore
+package import AgentModel
+internal import AgentVault
 internal import Synchronization
 
 /// The grants that a connection brought, and what all of them together cover.
-final class EffectiveGrant: Sendable {
-  let permission: Permission
+package final class EffectiveGrant: Sendable {
+  package let permission: Permission
   /// Those that it brought: what it makes is theirs.
-  let grants: [String]
+  package let grants: [String]
   /// Those, and whatever made them: when one of these ends, this ends.
-  let line: Set<String>
+  package let line: Set<String>
   /// When the first of them ends by itself.
-  let until: BootInstant?
+  package let until: BootInstant?
   /// What stood before another grant was brought: requests of then may still be served.
   private let before: EffectiveGrant?
   private let isOver = Atomic(false)
@@ -21,7 +22,7 @@ final class EffectiveGrant: Sendable {
     permission.methods.contains("token.get") ? permission.accounts : []
   }
 
-  init(permission: Permission, grants: [String], line: Set<String>, until: BootInstant?) {
+  package init(permission: Permission, grants: [String], line: Set<String>, until: BootInstant?) {
     self.permission = permission
     self.grants = grants
     self.line = line
@@ -31,7 +32,7 @@ final class EffectiveGrant: Sendable {
   }
 
   /// What both cover, until the first of both ends.
-  init(_ before: EffectiveGrant, and other: EffectiveGrant) {
+  package init(_ before: EffectiveGrant, and other: EffectiveGrant) {
     permission = before.permission.narrowed(by: other.permission)
     grants = before.grants + other.grants.filter { !before.grants.contains($0) }
     line = before.line.union(other.line)
@@ -40,16 +41,16 @@ final class EffectiveGrant: Sendable {
     tokensOf = Self.tokens(permission)
   }
 
-  func areOpen(at now: BootInstant) -> Bool {
+  package func areOpen(at now: BootInstant) -> Bool {
     !isOver.load(ordering: .acquiring) && until.map { now < $0 } ?? true && before?.areOpen(at: now) ?? true
   }
 
   /// Whether the caller may know of the account.
-  func covers(_ account: AccountID) -> Bool { permission.accounts.contains(account) }
+  package func covers(_ account: AccountID) -> Bool { permission.accounts.contains(account) }
 
-  func coversToken(of account: AccountID) -> Bool { tokensOf.contains(account) }
+  package func coversToken(of account: AccountID) -> Bool { tokensOf.contains(account) }
 
-  func end() {
+  package func end() {
     isOver.store(true, ordering: .releasing)
     before?.end()
   }

@@ -1,7 +1,8 @@
-internal import AgentCore
+package import AgentCore
 internal import AgentModel
-internal import AgentPorts
+package import AgentPorts
 internal import AgentProtocol
+internal import AgentVault
 internal import Synchronization
 
 /// What is known of the way to the providers: told by clients, by requests to providers and by the machine, never
@@ -19,7 +20,7 @@ internal import Synchronization
 /// When a client reports, or the machine's network changes, the words that were heard before count no longer. A client's
 /// report then stands until a host's next word or the next change; a change leaves `online` as it is, and makes of
 /// `offline` that nothing is known, until somebody was asked.
-final class ConnectivityState: Sendable {
+package final class ConnectivityState: Sendable {
   /// A word begun before a report or a change of the network is about the network of before.
   typealias Era = UInt64
 
@@ -44,7 +45,7 @@ final class ConnectivityState: Sendable {
   private let state: Mutex<State>
   private let generationCount = Atomic<UInt64>(0)
 
-  init(events: any EventPublishing, clock: any AgentClock) {
+  package init(events: any EventPublishing, clock: any AgentClock) {
     self.events = events
     self.clock = clock
     state = Mutex(State(told: Connectivity(state: .unknown, since: clock.wall(), basis: .none)))
@@ -53,9 +54,9 @@ final class ConnectivityState: Sendable {
   /// How often a closed way may have opened: what an account was told under an earlier count no longer holds it back.
   /// Known at once to whoever asks next, before the accounts have heard of it.
   var reachabilityGeneration: UInt64 { generationCount.load(ordering: .acquiring) }
-  func connectivityMayHaveReturned() { generationCount.add(1, ordering: .releasing) }
+  package func connectivityMayHaveReturned() { generationCount.add(1, ordering: .releasing) }
 
-  var current: Connectivity { state.withLock { $0.told } }
+  package var current: Connectivity { state.withLock { $0.told } }
 
   /// Whether a provider can be reached, as far as is known, for decisions about its accounts: by its own last words, and
   /// else by a client's report. That another provider answers says nothing of this one.
@@ -95,7 +96,7 @@ final class ConnectivityState: Sendable {
   }
 
   /// A client tells what it knows.
-  func reported(isOnline: Bool) {
+  package func reported(isOnline: Bool) {
     change(basis: .report) { state in
       state.forget()
       state.ways = [:]

@@ -1,9 +1,10 @@
 internal import AgentModel
-internal import AgentPorts
+package import AgentPorts
+internal import AgentVault
 
 extension AgentService {
   /// Looks at everything, and changes nothing.
-  func diagnosis() async -> [Finding] {
+  package func diagnosis() async -> [Finding] {
     var findings = await vault.diagnoseVault().list
     findings += await diagnoseStore().list
     guard await vault.isOpen else { return findings }
@@ -62,7 +63,7 @@ extension AgentService {
 
   /// For a look without serving anybody: opens the vault as far as that needs no person, and never makes one. The
   /// findings as `agent.diagnose` gives them, one line of JSON; `isOpen` is false if a start would fail.
-  func checkFindings(protection: String) async -> (findings: [Finding], isOpen: Bool) {
+  package func checkFindings(protection: String) async -> (findings: [Finding], isOpen: Bool) {
     var findings: [Finding] = []
     var isOpen = true
     do throws(AgentFailure) {
@@ -80,14 +81,14 @@ extension AgentService {
   }
 
   /// The same for a directory without a store.
-  static var findingsWithoutStore: [Finding] {
+  package static var findingsWithoutStore: [Finding] {
     var findings = Findings()
     findings.notice("vault", "There is no vault yet.", "Nothing: the first start of the agent makes one.")
     return findings.list
   }
 
   /// The same for a store that can't be opened.
-  static func findings(of failure: StoreFailure) -> [Finding] {
+  package static func findings(of failure: StoreFailure) -> [Finding] {
     var findings = Findings()
     findings.add(AgentFailure(VaultFailure.store(failure)), "store")
     return findings.list

@@ -1,4 +1,5 @@
 internal import AgentModel
+internal import AgentVault
 
 /// Whether the providers answer: only where somebody asks for it, since each of them sees that it was asked.
 extension AgentService {
@@ -6,7 +7,7 @@ extension AgentService {
   private static let askedAtOnce = 4
 
   /// By their public documents, as before a sign-in. Nothing that they say is kept.
-  func diagnoseProviders() async -> [Finding] {
+  package func diagnoseProviders() async -> [Finding] {
     // Those without documents are asked at a sign-in and not before.
     let all = try? await vault.read { vault throws(AgentFailure) in vault.directory.sortedProviders }
     let asked = (all ?? []).filter { !$0.configuration.knowsItsEndpoints }

@@ -1,16 +1,17 @@
-internal import AgentModel
+package import AgentModel
+internal import AgentVault
 
 /// One result of a diagnosis.
-struct Finding: Hashable, Sendable {
-  enum Severity: String, CaseIterable, Sendable { case ok, notice, problem }
+package struct Finding: Hashable, Sendable {
+  package enum Severity: String, CaseIterable, Sendable { case ok, notice, problem }
 
   /// What was looked at: a stable name.
-  var check: String
-  var severity: Severity
+  package var check: String
+  package var severity: Severity
   /// A path, a name, an id.
-  var subject: String?
-  var account: AccountID?
-  var message: String
+  package var subject: String?
+  package var account: AccountID?
+  package var message: String
   /// What the person can do, the best first: a sentence each.
-  var remedies: [String]
+  package var remedies: [String]
 }

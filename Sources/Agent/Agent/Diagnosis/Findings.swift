@@ -1,8 +1,9 @@
 internal import AgentModel
+internal import AgentVault
 
 /// What a look at the agent found, in the words of the contract.
-struct Findings: Sendable {
-  private(set) var list: [Finding] = []
+package struct Findings: Sendable {
+  package private(set) var list: [Finding] = []
 
   mutating func sound(_ check: String, _ message: String) { add(check, .ok, message, []) }
 
@@ -32,5 +33,5 @@ struct Findings: Sendable {
 
 extension AccountProfile {
   /// As a command can name it.
-  var name: String { alias?.text ?? id.text }
+  package var name: String { alias?.text ?? id.text }
 }

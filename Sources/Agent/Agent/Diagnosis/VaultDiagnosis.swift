@@ -1,17 +1,18 @@
-internal import AgentCore
-internal import AgentModel
+package import AgentCore
+package import AgentModel
 internal import AgentPorts
+internal import AgentVault
 
 extension OpenVault {
-  var diagnosis: VaultDiagnosis { VaultDiagnosis(vault: self) }
+  package var diagnosis: VaultDiagnosis { VaultDiagnosis(vault: self) }
 }
 
 /// What the vault can tell of what it stands on. Each call looks at a piece, so that other callers hardly wait.
-struct VaultDiagnosis {
-  let vault: OpenVault
+package struct VaultDiagnosis {
+  package let vault: OpenVault
 
   /// The vault as a whole; nil while it is locked.
-  static func findings(of status: VaultStatus, _ vault: OpenVault?) -> Findings {
+  package static func findings(of status: VaultStatus, _ vault: OpenVault?) -> Findings {
     var findings = Findings()
     findings.describe(status.protection)
     guard status.isInitialized else {
@@ -71,7 +72,7 @@ struct VaultDiagnosis {
   }
 
   /// One account: its records, and what the provider wants of its person.
-  func account(_ id: AccountID) -> Findings {
+  package func account(_ id: AccountID) -> Findings {
     var findings = Findings()
     guard let profile = vault.directory.profiles[id] else { return findings }
     do throws(AgentFailure) {
@@ -108,7 +109,7 @@ struct VaultDiagnosis {
   }
 
   /// What waits to be done, and what the time is.
-  func work() -> Findings {
+  package func work() -> Findings {
     var findings = Findings()
     clock(&findings)
     do throws(AgentFailure) {
@@ -155,7 +156,7 @@ struct VaultDiagnosis {
 
 extension Findings {
   /// What could not be looked at, as its error says.
-  mutating func add(_ error: AgentFailure, _ check: String) {
+  package mutating func add(_ error: AgentFailure, _ check: String) {
     switch error {
     case .rolledBack:
       problem(
@@ -186,7 +187,7 @@ extension Findings {
   }
 
   /// What protects the store, and against what it does not.
-  mutating func describe(_ protection: KeyProtection) {
+  package mutating func describe(_ protection: KeyProtection) {
     switch protection {
     case .keyFile:
       notice(

@@ -1,8 +1,9 @@
-internal import AgentCore
-internal import AgentModel
+package import AgentCore
+package import AgentModel
+internal import AgentVault
 
 /// Something that happened to an account or to the agent. Subscribers are told of it in the words of the contract.
-enum AgentEvent: Sendable {
+package enum AgentEvent: Sendable {
   case accountAdded(alias: Alias?, provider: ProviderName, issuer: String)
   case accountSwitched(active: AccountID?, previous: AccountID?)
   case accountRenamed(alias: Alias, previous: Alias?)
@@ -26,7 +27,7 @@ enum AgentEvent: Sendable {
 }
 
 /// Takes events in the order in which they happen.
-protocol EventPublishing: Sendable {
+package protocol EventPublishing: Sendable {
   /// - Parameters:
   ///   - account: the account that the event names.
   ///   - about: the account that the event is about, where it names none.
@@ -34,7 +35,7 @@ protocol EventPublishing: Sendable {
 }
 
 extension EventPublishing {
-  func publish(_ event: AgentEvent, account: AccountID? = nil, about: AccountID? = nil) {
+  package func publish(_ event: AgentEvent, account: AccountID? = nil, about: AccountID? = nil) {
     deliver(event, account: account, about: about)
   }
 }

@@ -1,10 +1,11 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
+internal import AgentVault
 
 /// What a person reads of a failure: what happened, what was kept, what to do. Input is never echoed.
 extension AgentFailure {
-  var message: String {
+  package var message: String {
     switch self {
     case .locked, .vault(.locked, _): "The vault is locked. Unlock it and try again; nothing was lost."
     case .shuttingDown: "The agent is ending. Nothing was changed; try again when it is back."

@@ -1,12 +1,13 @@
-internal import AgentCore
-internal import AgentModel
-internal import AgentPorts
+package import AgentCore
+package import AgentModel
+package import AgentPorts
+package import AgentVault
 
 /// Why the agent does not do what it is asked: one case a failure, with its own facts.
 ///
 /// It knows nothing of the wire. `RPCError` translates it to the contract, at one place; decisions are taken on its cases
 /// and never on texts.
-enum AgentFailure: Error, Sendable {
+package enum AgentFailure: Error, Sendable {
   // MARK: the request
 
   /// The vault is locked.
@@ -68,18 +69,18 @@ enum AgentFailure: Error, Sendable {
 }
 
 /// Things that a request can name and that may be missing.
-enum MissingThing: Hashable, Sendable {
+package enum MissingThing: Hashable, Sendable {
   case signIn, revocation, keySlot, secret, policy, callerGrant, subscription, snapshot, file
   case stepUp(StepUpMethod)
 }
 
 /// What a signed-out account was wanted for.
-enum SignedOutUse: Sendable {
+package enum SignedOutUse: Sendable {
   case use, signOut, activation, erasedData
 }
 
 /// What a caller may not do.
-enum CallerFailure: Hashable, Sendable {
+package enum CallerFailure: Hashable, Sendable {
   /// The grant does not cover this method or account, or there is no such account: the same for each.
   case notCovered
   /// The agent serves only callers with a grant.
@@ -106,7 +107,7 @@ extension AgentFailure {
   var isWrongKey: Bool { if case .passphrase(.wrong) = self { true } else { false } }
 
   /// The vault was locked before this could be done.
-  var isLocked: Bool {
+  package var isLocked: Bool {
     switch self {
     case .locked, .vault(.locked, _): true
     default: false
@@ -124,7 +125,7 @@ extension AgentFailure {
 
 extension AgentFailure {
   /// The failure of the vault, told for an account.
-  init(_ failure: VaultFailure, account: AccountID? = nil) {
+  package init(_ failure: VaultFailure, account: AccountID? = nil) {
     switch failure {
     case .locked: self = .locked
     case .dataLocked: self = .dataUnderPIN(account)
@@ -143,7 +144,7 @@ extension AgentFailure {
   }
 
   /// The account that the failure is about; nil where it is about none.
-  var account: AccountID? {
+  package var account: AccountID? {
     switch self {
     case .timedOut(let id), .signedOut(let id, _), .dataSealed(let id), .token(_, let id), .stepUp(_, let id, _): id
     case .notFound(_, let id), .dataUnderPIN(let id), .rights(_, let id), .vault(_, let id),
@@ -155,7 +156,7 @@ extension AgentFailure {
   }
 
   /// The same failure, told for an account, where it names none yet.
-  func told(for id: AccountID) -> AgentFailure {
+  package func told(for id: AccountID) -> AgentFailure {
     switch self {
     case .vault(let failure, nil): .vault(failure, id)
     case .rights(let failure, nil): .rights(failure, id)
@@ -165,7 +166,7 @@ extension AgentFailure {
   }
 
   /// After this pause the same request may succeed; nil where no pause is known.
-  var retryAfter: Milliseconds? {
+  package var retryAfter: Milliseconds? {
     switch self {
     case .overloaded(_, let pause), .token(.offline(let pause), _), .token(.unavailable(let pause), _): pause
     case .vault(.store, _), .backup(.store), .token(.store, _): .seconds(5)

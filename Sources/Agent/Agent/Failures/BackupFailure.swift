@@ -1,8 +1,9 @@
-internal import AgentModel
-internal import AgentPorts
+package import AgentModel
+package import AgentPorts
+package import AgentVault
 
 /// Why no backup was written, or none restored. No half file is left, and nothing was changed.
-enum BackupFailure: Sendable {
+package enum BackupFailure: Sendable {
   case file(BackupFileFailure)
   case notABackup
   /// A later version of the agent wrote it.
@@ -16,7 +17,7 @@ enum BackupFailure: Sendable {
 }
 
 extension AgentFailure {
-  static func backup(_ failure: BackupFileFailure) -> AgentFailure {
+  package static func backup(_ failure: BackupFileFailure) -> AgentFailure {
     switch failure {
     case .notABackup: .backup(BackupFailure.notABackup)
     case .store(let failure): backup(failure)
@@ -24,7 +25,7 @@ extension AgentFailure {
     }
   }
 
-  static func backup(_ failure: BackupFormat.Failure) -> AgentFailure {
+  package static func backup(_ failure: BackupFormat.Failure) -> AgentFailure {
     switch failure {
     case .notABackup: .backup(BackupFailure.notABackup)
     case .newer: .backup(BackupFailure.newer)
@@ -36,7 +37,7 @@ extension AgentFailure {
   }
 
   /// Of the files that a backup passes through, or of the one that it ends in.
-  static func backup(_ failure: StoreFailure) -> AgentFailure {
+  package static func backup(_ failure: StoreFailure) -> AgentFailure {
     switch failure {
     case .newerSchema: .backup(BackupFailure.newer)
     case .corrupt: .backup(BackupFailure.damaged)

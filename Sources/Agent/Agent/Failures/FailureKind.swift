@@ -1,9 +1,10 @@
-internal import AgentCore
+package import AgentCore
 internal import AgentModel
 internal import AgentPorts
+internal import AgentVault
 
 /// The kinds of failure, by the names that the audit log and the agent's log keep.
-enum FailureKind: String, Sendable, CaseIterable {
+package enum FailureKind: String, Sendable, CaseIterable {
   case agentLocked, shuttingDown, overloaded, unsupportedProtocol, requestCancelled, timedOut, notPermitted,
     unlockFailed
   case accountNotFound, accountAmbiguous, signedOut, reauthenticationRequired, interactionRequired, accountLocked
@@ -13,7 +14,7 @@ enum FailureKind: String, Sendable, CaseIterable {
 }
 
 extension AgentFailure {
-  var kind: FailureKind {
+  package var kind: FailureKind {
     switch self {
     case .locked, .vault(.locked, _): .agentLocked
     case .shuttingDown: .shuttingDown
@@ -64,7 +65,7 @@ extension TokenMachine.Refusal {
 }
 
 extension ExchangeFailure {
-  var kind: FailureKind {
+  package var kind: FailureKind {
     switch self {
     case .offline: .offline
     case .untrustedServer: .untrustedServer
@@ -78,7 +79,7 @@ extension ExchangeFailure {
   }
 
   /// The machine reason beside the kind.
-  var reason: String? {
+  package var reason: String? {
     switch self {
     case .offline(let reason), .transient(let reason, _), .unknownOutcome(let reason), .reauthenticate(let reason),
       .misconfigured(let reason):

@@ -1,7 +1,8 @@
-internal import AgentModel
+package import AgentModel
+internal import AgentVault
 
 /// Why a passphrase opens nothing. Nothing was changed.
-enum PassphraseFailure: Sendable {
+package enum PassphraseFailure: Sendable {
   case wrong(retryAfter: Milliseconds)
   /// No slot of this vault takes a passphrase.
   case noSlot
@@ -14,10 +15,10 @@ enum PassphraseFailure: Sendable {
 }
 
 /// Why a question to the person has no answer.
-enum PromptFailure: Hashable, Sendable { case cancelled, timedOut, unavailable }
+package enum PromptFailure: Hashable, Sendable { case cancelled, timedOut, unavailable }
 
 /// What is wrong with a key slot, or with a change of the slots.
-enum KeySlotFailure: Sendable {
+package enum KeySlotFailure: Sendable {
   /// The slot does not open by its own key.
   case damaged
   /// The stored costs of a passphrase slot are outside the bounds.

@@ -1,8 +1,9 @@
-internal import AgentPorts
+package import AgentPorts
+internal import AgentVault
 
 /// What a key that is not to be had means to the person: each place where keys are has its own way out.
 extension KeySourceFailure {
-  func message(of protection: String) -> String {
+  package func message(of protection: String) -> String {
     let place = KeyPlace(protection)
     return switch self {
     case .unsafePermissions: place.isUnsafe

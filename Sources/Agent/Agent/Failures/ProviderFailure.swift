@@ -1,7 +1,8 @@
-internal import AgentModel
+package import AgentModel
+internal import AgentVault
 
 /// What is wrong with a provider, or with how it is configured. Nothing was changed.
-enum ProviderFailure: Sendable {
+package enum ProviderFailure: Sendable {
   case notFound
   /// The provider's record does not open; its accounts wait for it.
   case damaged(AccountID?)
@@ -27,7 +28,7 @@ enum ProviderFailure: Sendable {
 }
 
 /// Why the agent can't register itself where a client id is missing.
-enum RegistrationGap: Sendable {
+package enum RegistrationGap: Sendable {
   /// Discovery failed, so no registration endpoint is known.
   case document(DocumentFailure)
   /// The provider offers no registration.
@@ -35,7 +36,7 @@ enum RegistrationGap: Sendable {
 }
 
 /// Why what a provider tells of a person's rights could not be had. The last snapshot is kept.
-enum RightsFailure: Sendable {
+package enum RightsFailure: Sendable {
   /// No access token to ask with.
   case noAccessToken
   case untrusted
@@ -45,5 +46,5 @@ enum RightsFailure: Sendable {
 }
 
 extension AgentFailure {
-  static let providerNotFound = AgentFailure.provider(.notFound)
+  package static let providerNotFound = AgentFailure.provider(.notFound)
 }

@@ -1,8 +1,9 @@
-internal import AgentCore
-internal import AgentPorts
+package import AgentCore
+package import AgentPorts
+internal import AgentVault
 
 /// Why a sign-in brought no account. Nothing of it was kept.
-enum SignInFailure: Sendable {
+package enum SignInFailure: Sendable {
   /// The person did not sign in in time.
   case expired
   case cancelled
@@ -48,7 +49,7 @@ enum SignInFailure: Sendable {
 }
 
 extension AgentFailure {
-  init(_ end: DevicePolling.End) {
+  package init(_ end: DevicePolling.End) {
     switch end {
     case .denied: self = .signIn(.denied)
     case .expired: self = .signIn(.expired)
@@ -58,7 +59,7 @@ extension AgentFailure {
     }
   }
 
-  init(_ failure: RedirectFailure) {
+  package init(_ failure: RedirectFailure) {
     switch failure {
     case .portBusy(let port): self = .signIn(.portBusy(port))
     case .notLoopback: self = .provider(.redirectNotLoopback)

@@ -1,7 +1,8 @@
-internal import AgentModel
+package import AgentModel
+internal import AgentVault
 
 /// Why a step-up is not valid now.
-enum StepUpFailure: Sendable {
+package enum StepUpFailure: Sendable {
   case wrong(left: Int)
   /// Tried too often; the data that was locked by it is gone.
   case destroyed

@@ -1,4 +1,5 @@
 internal import AgentPorts
+internal import AgentVault
 internal import Secrets
 
 /// What is asked of a slot that has just given the root key.

@@ -1,23 +1,24 @@
-internal import AgentCore
-internal import AgentModel
+package import AgentCore
+package import AgentModel
 internal import AgentPorts
-internal import Secrets
+package import AgentVault
+package import Secrets
 
 extension OpenVault {
-  var keySlots: KeySlotStore { KeySlotStore(vault: self) }
+  package var keySlots: KeySlotStore { KeySlotStore(vault: self) }
 }
 
 /// A slot as `agent.listKeySlots` tells it.
-struct KeySlot: Sendable {
-  var number: Int
-  var protection: KeyProtection
-  var createdAt: Timestamp
-  var isOpened: Bool
+package struct KeySlot: Sendable {
+  package var number: Int
+  package var protection: KeyProtection
+  package var createdAt: Timestamp
+  package var isOpened: Bool
 }
 
 /// The slots that wrap the root key (docs/storage.md, Key slots): several at once, each by itself enough, never none.
-struct KeySlotStore {
-  let vault: OpenVault
+package struct KeySlotStore {
+  package let vault: OpenVault
 
   private func rows() throws(AgentFailure) -> [KeySlotRow] { try vault.records.store.slots() }
 
@@ -25,7 +26,7 @@ struct KeySlotStore {
     try vault.withRecords { (records) throws(VaultFailure) in try records.keySlotNotes() } ?? KeySlotNotes()
   }
 
-  func list() throws(AgentFailure) -> [KeySlot] {
+  package func list() throws(AgentFailure) -> [KeySlot] {
     let notes = try notes()
     return try rows().map { row in
       KeySlot(
@@ -38,12 +39,12 @@ struct KeySlotStore {
   // MARK: adding and removing
 
   /// A slot for a passphrase. Its key is made before, since that takes its time. Returns the slot's number.
-  func add(_ parameters: PassphraseParameters, holder: SealingKey) throws(AgentFailure) -> ChangeSet<Int> {
+  package func add(_ parameters: PassphraseParameters, holder: SealingKey) throws(AgentFailure) -> ChangeSet<Int> {
     try add("passphrase", parameters: parameters.bytes, holder: holder)
   }
 
   /// A slot whose key needs no person. Its source has one such slot at most.
-  func add(_ protection: KeyProtection) throws(AgentFailure) -> ChangeSet<Int> {
+  package func add(_ protection: KeyProtection) throws(AgentFailure) -> ChangeSet<Int> {
     guard let source = vault.dependencies.keySources.first(where: { $0.protection == protection.rawValue }) else {
       throw .keySlot(.noKeySource)
     }
@@ -81,7 +82,7 @@ struct KeySlotStore {
   }
 
   /// Never the last one. What the slot was opened with is removed too, where the agent made it.
-  func remove(_ number: Int) throws(AgentFailure) -> ChangeSet<Void> {
+  package func remove(_ number: Int) throws(AgentFailure) -> ChangeSet<Void> {
     let rows = try rows()
     guard let row = rows.first(where: { $0.number == number }) else { throw .notFound(.keySlot) }
     var notes = try notes()
@@ -101,11 +102,11 @@ struct KeySlotStore {
   // MARK: another root key
 
   /// The slots as they wrap another root key, for holders that are not there.
-  struct Rewrapping {
-    var keys: VaultKeys
+  package struct Rewrapping {
+    package var keys: VaultKeys
     var rows: [KeySlotRow]
     var notes: KeySlotNotes
-    var entry: VaultChange
+    package var entry: VaultChange
   }
 
   /// Nil while a rotation is under way.
@@ -126,7 +127,7 @@ struct KeySlotStore {
       entry: vault.audited(.agentRotateRootKey, .keyEpoch(Int64(new.epoch))))
   }
 
-  func begin(_ rotation: Rewrapping) throws(AgentFailure) {
+  package func begin(_ rotation: Rewrapping) throws(AgentFailure) {
     try vault.withRecords { (records) throws(VaultFailure) in
       try records.rotation.begin(
         to: rotation.keys, slots: rotation.rows, notes: rotation.notes, writing: rotation.entry)

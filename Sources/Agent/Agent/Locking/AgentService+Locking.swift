@@ -1,9 +1,10 @@
 internal import AgentPorts
+internal import AgentVault
 
 extension AgentService {
   /// Forgets every key and everything that was opened with one; who waits for it is told. What is on its way at a
   /// provider comes to its end, and finds its place at the next unlocking.
-  func lock(because reason: LockReason) async {
+  package func lock(because reason: LockReason) async {
     // To its end, also if the caller goes away.
     do throws(AgentFailure) {
       try await background.finish { [self] () async throws(AgentFailure) in
@@ -37,7 +38,7 @@ extension AgentService {
   }
 
   /// Opens the vault as `open` does it, and goes on with what waited for that.
-  func unlock(
+  package func unlock(
     _ event: AuditEntry.Event, by open: @escaping @Sendable (VaultActor) async throws(AgentFailure) -> Void
   ) async throws(AgentFailure) {
     try await background.finish { [self] () async throws(AgentFailure) in

@@ -1,11 +1,12 @@
 internal import AgentCore
-internal import AgentModel
-internal import AgentPorts
+package import AgentModel
+package import AgentPorts
+internal import AgentVault
 internal import Synchronization
 
 /// Sees who uses the vault, and has it locked when nobody does. Does nothing, and costs nothing, where no person asked
 /// for that.
-final class IdleWatch: Sendable {
+package final class IdleWatch: Sendable {
   private let isOn: Bool
   private let machine: Mutex<IdleLock?>
   private let clock: any AgentClock
@@ -13,7 +14,7 @@ final class IdleWatch: Sendable {
   private let alarm: Alarm
   private let lock: @Sendable () async -> Void
 
-  init(
+  package init(
     after limit: Milliseconds?, clock: any AgentClock, background: BackgroundWork,
     lock: @escaping @Sendable () async -> Void
   ) {
@@ -25,17 +26,17 @@ final class IdleWatch: Sendable {
     self.lock = lock
   }
 
-  func opened() { follow { $0.opened(at: $1) } }
-  func closed() { change { $0.closed() } }
+  package func opened() { follow { $0.opened(at: $1) } }
+  package func closed() { change { $0.closed() } }
 
   /// On the reading thread, for an answer from memory.
-  func used(at now: BootInstant) { change { $0.used(at: now) } }
+  package func used(at now: BootInstant) { change { $0.used(at: now) } }
 
   /// A request that uses the vault begins.
-  func began() { change { $0.began(at: clock.boot()) } }
+  package func began() { change { $0.began(at: clock.boot()) } }
 
   /// A request that uses the vault has ended.
-  func ended() { follow { $0.ended(at: $1) } }
+  package func ended() { follow { $0.ended(at: $1) } }
 
   @discardableResult
   private func change<Result: Sendable>(_ body: (inout IdleLock) -> Result) -> Result? {

@@ -1,5 +1,7 @@
+internal import AgentVault
+
 /// Why the vault is locked; the word of the event and of the audit log.
-enum LockReason: String, Sendable {
+package enum LockReason: String, Sendable {
   /// Somebody asked for it.
   case request
   /// Nobody used it for as long as the person said.

@@ -1,10 +1,11 @@
-internal import AgentCore
-internal import AgentModel
+package import AgentCore
+package import AgentModel
+internal import AgentVault
 internal import JSONRPC
-internal import Secrets
+package import Secrets
 
 /// What work that was on its way leaves for the next unlocking.
-enum PendingRecord: Sendable {
+package enum PendingRecord: Sendable {
   /// A provider's answer to a refresh, as it came.
   case answer(StagedAnswer, of: AccountID)
   /// A refresh that was begun and spent nothing.
@@ -50,7 +51,7 @@ enum PendingRecord: Sendable {
     }
   }
 
-  init?(_ plain: Secret) {
+  package init?(_ plain: Secret) {
     let read = RecordCoding.read(plain) { node -> PendingRecord? in
       let account = node["account"]?.string.flatMap { AccountID($0) }
       let intent = node["intent"]?.secret.flatMap { ExchangeIntent($0) }

@@ -1,5 +1,6 @@
 internal import AgentModel
 internal import AgentPorts
+internal import AgentVault
 internal import JSONRPC
 internal import Secrets
 

@@ -1,8 +1,9 @@
 internal import AgentModel
 internal import AgentPorts
+internal import AgentVault
 
 /// Why a document of the provider could not be read.
-enum DocumentFailure: Error, Sendable {
+package enum DocumentFailure: Error, Sendable {
   case offline, untrusted, unavailable(status: Int), malformed
 
   /// Another try may find the document. Status 0: the answer was lost.
@@ -24,7 +25,7 @@ enum DocumentFailure: Error, Sendable {
   }
 
   /// Whether the provider offers registration is not known.
-  var leavesRegistrationUnknown: Bool {
+  package var leavesRegistrationUnknown: Bool {
     if case .offline = self { true } else { isNoDocument }
   }
 }

@@ -1,6 +1,7 @@
 internal import AgentCore
 internal import AgentModel
-internal import AgentPorts
+package import AgentPorts
+internal import AgentVault
 internal import Secrets
 
 /// How the client says who it is, at every endpoint that asks (RFC 6749 §2.3, RFC 7523).
@@ -10,7 +11,7 @@ extension ProviderClient {
   ///
   /// `naming` puts the client's id in the body where the header has it too: RFC 9126 §2.1 wants it there, and so do some
   /// servers at RFC 8628 §3.1.
-  func authenticate(_ form: inout FormBody, at endpoint: String, naming: Bool = false) -> [HTTPField]? {
+  package func authenticate(_ form: inout FormBody, at endpoint: String, naming: Bool = false) -> [HTTPField]? {
     let clientID = provider.configuration.clientID
     var fields = [HTTPField("Content-Type", FormBody.mediaType), HTTPField("Accept", "application/json")]
     let (method, secret) = (provider.authenticationMethod, provider.clientSecret)

@@ -1,7 +1,8 @@
-internal import AgentCore
-internal import AgentModel
+package import AgentCore
+package import AgentModel
 internal import AgentPorts
-internal import Secrets
+internal import AgentVault
+package import Secrets
 
 /// The device flow's two requests (RFC 8628).
 extension ProviderClient {
@@ -34,13 +35,13 @@ extension ProviderClient {
     }
   }
 
-  enum DeviceAnswer: Sendable {
+  package enum DeviceAnswer: Sendable {
     case answered(body: Secret, sentAt: BootInstant)
     case told(DevicePolling.Answer)
   }
 
   /// Asks once whether the person has agreed (RFC 8628 §3.4).
-  func ask(about deviceCode: Secret) async -> DeviceAnswer {
+  package func ask(about deviceCode: Secret) async -> DeviceAnswer {
     var form = FormBody()
     form.append("grant_type", "urn:ietf:params:oauth:grant-type:device_code")
     form.append("device_code", deviceCode)

@@ -1,13 +1,14 @@
-internal import AgentCore
+package import AgentCore
 internal import AgentModel
 internal import AgentPorts
+internal import AgentVault
 internal import JSONRPC
 internal import Secrets
 
 /// Pushed authorization requests (RFC 9126): what is asked for goes to the provider itself, and the browser carries
 /// nothing but a name for it.
 extension ProviderClient {
-  enum PushAnswer: Sendable {
+  package enum PushAnswer: Sendable {
     case pushed(requestURI: String)
     /// The endpoint that the provider names does not exist, by its own word.
     case notThere
@@ -17,7 +18,7 @@ extension ProviderClient {
   }
 
   /// RFC 9126 §2.1. Nothing is given that could be lost: an answer that does not come costs nothing.
-  func push(_ parameters: [(String, String)], to endpoint: String) async -> PushAnswer {
+  package func push(_ parameters: [(String, String)], to endpoint: String) async -> PushAnswer {
     var form = FormBody()
     guard let fields = authenticate(&form, at: endpoint, naming: true) else { return .failed(.unsigned) }
     for (name, value) in parameters where name != "client_id" { form.append(name, value) }

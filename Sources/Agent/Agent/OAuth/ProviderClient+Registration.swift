@@ -1,13 +1,14 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
+internal import AgentVault
 internal import JSONRPC
 internal import Secrets
 
 /// The agent registers itself where that is offered (RFC 7591), and takes its registration back (RFC 7592).
 extension ProviderClient {
   /// A public, native client that listens on loopback (RFC 8252): nothing is asked for that needs an administrator.
-  func register(at endpoint: String) async throws(AgentFailure) -> ClientRegistration.Answer {
+  package func register(at endpoint: String) async throws(AgentFailure) -> ClientRegistration.Answer {
     let fields = [HTTPField("Content-Type", "application/json"), HTTPField("Accept", "application/json")]
     switch await send(request("POST", endpoint, fields: fields, body: registrationRequest)) {
     case .response(let response) where (200...299).contains(response.status):

@@ -1,26 +1,27 @@
-internal import AgentCore
-internal import AgentModel
-internal import AgentPorts
-internal import JSONRPC
-internal import Secrets
+package import AgentCore
+package import AgentModel
+package import AgentPorts
+internal import AgentVault
+package import JSONRPC
+package import Secrets
 
 /// Speaks to one provider: every request leaves once, on a connection of its own.
-struct ProviderClient: Sendable {
-  let provider: Provider
-  let environment: AgentEnvironment
+package struct ProviderClient: Sendable {
+  package let provider: Provider
+  package let environment: AgentEnvironment
   /// Hears the provider's time.
-  let time: TimeKeeper
+  package let time: TimeKeeper
   /// Who hears what the outcomes say of the network. Nil where the address was typed a moment ago: a slip of the
   /// fingers says nothing of it.
-  var connectivity: ConnectivityState?
+  package var connectivity: ConnectivityState?
   /// Who reads again what the provider says of itself. Nil while that is what is being read.
-  var metadata: MetadataRefresher?
+  package var metadata: MetadataRefresher?
 
   private var clock: any AgentClock { environment.clock }
   var signatures: any SignatureVerifier { environment.signatures }
 
   /// The answer of a token endpoint, before anything in it is judged.
-  enum TokenAnswer: Sendable {
+  package enum TokenAnswer: Sendable {
     /// 200 with tokens in it: raw, to be staged first.
     case answered(body: Secret, sentAt: BootInstant)
     case failed(ExchangeFailure)
@@ -28,7 +29,7 @@ struct ProviderClient: Sendable {
 
   // MARK: token endpoint
 
-  func refresh(_ refreshToken: Secret, key: TokenKey) async -> TokenAnswer {
+  package func refresh(_ refreshToken: Secret, key: TokenKey) async -> TokenAnswer {
     var form = FormBody()
     form.append("grant_type", "refresh_token")
     form.append("refresh_token", refreshToken)
@@ -38,7 +39,7 @@ struct ProviderClient: Sendable {
   }
 
   /// RFC 6749 §4.1.3 with PKCE (RFC 7636 §4.5).
-  func exchange(code: Secret, redirectURI: String, verifier: Secret) async -> TokenAnswer {
+  package func exchange(code: Secret, redirectURI: String, verifier: Secret) async -> TokenAnswer {
     var form = FormBody()
     form.append("grant_type", "authorization_code")
     form.append("code", code)
@@ -54,7 +55,7 @@ struct ProviderClient: Sendable {
   }
 
   /// One request to the token endpoint, with who the client is.
-  func exchange(_ form: consuming FormBody) async -> HTTPOutcome {
+  package func exchange(_ form: consuming FormBody) async -> HTTPOutcome {
     guard let endpoint = provider.endpoints.token else { return .notConnected(.invalidURL) }
     var form = form
     guard let fields = authenticate(&form, at: endpoint) else { return .notConnected(.other) }
@@ -87,14 +88,14 @@ struct ProviderClient: Sendable {
     }
   }
 
-  func meaning(of refusal: TokenEndpointRefusal) -> ExchangeFailure {
+  package func meaning(of refusal: TokenEndpointRefusal) -> ExchangeFailure {
     FailureClassifier.classify(
       refusal, codes: provider.configuration.errorCodes, table: provider.preset?.failures)
   }
 
   // MARK: revocation (RFC 7009)
 
-  func revoke(_ token: Secret, _ kind: OutboxEntry.Kind) async -> RevocationOutbox.Answer {
+  package func revoke(_ token: Secret, _ kind: OutboxEntry.Kind) async -> RevocationOutbox.Answer {
     guard let endpoint = provider.endpoints.revocation else { return .none }
     var form = FormBody()
     form.append("token", token)
@@ -109,7 +110,7 @@ struct ProviderClient: Sendable {
   // MARK: documents
 
   /// Reads a public JSON document.
-  func document<Result>(
+  package func document<Result>(
     _ url: String, bearer: Secret? = nil, _ read: (JSONNode) -> Result?
   ) async throws(DocumentFailure) -> Result {
     var fields = [HTTPField("Accept", "application/json")]
@@ -147,7 +148,7 @@ struct ProviderClient: Sendable {
   ///
   /// `wholly`: a document that might be there and can't be had now counts as no answer, since what only it tells would
   /// be missing.
-  func discover(wholly: Bool = false) async throws(DocumentFailure) -> ServerMetadata {
+  package func discover(wholly: Bool = false) async throws(DocumentFailure) -> ServerMetadata {
     let issuer = provider.configuration.issuer
     let read: (JSONNode) -> ServerMetadata? = { node in
       ServerMetadata(node).flatMap { provider.isItself($0.issuer) ? $0 : nil }
@@ -173,7 +174,7 @@ struct ProviderClient: Sendable {
     }
   }
 
-  func send(_ request: HTTPRequest) async -> HTTPOutcome {
+  package func send(_ request: HTTPRequest) async -> HTTPOutcome {
     let outcome =
       if let connectivity {
         await connectivity.witness(request, to: provider.configuration.name, over: environment.http)
@@ -184,7 +185,7 @@ struct ProviderClient: Sendable {
     return outcome
   }
 
-  func request(_ method: String, _ url: String, fields: [HTTPField], body: Secret?) -> HTTPRequest {
+  package func request(_ method: String, _ url: String, fields: [HTTPField], body: Secret?) -> HTTPRequest {
     let host = HTTPURL(url)?.host ?? ""
     return HTTPRequest(
       method: method, url: url, fields: fields, body: body, pins: provider.configuration.pins[host] ?? [])

@@ -1,9 +1,10 @@
-internal import AgentModel
-internal import JSONRPC
+package import AgentModel
+internal import AgentVault
+package import JSONRPC
 
 /// Discovery documents (OpenID Connect Discovery 1.0 §3, RFC 8414 §2), and the same members in our own records.
 extension ServerMetadata {
-  init?(_ node: JSONNode) {
+  package init?(_ node: JSONNode) {
     guard let issuer = node["issuer"]?.string else { return nil }
     self.init(issuer: issuer)
     endpoints = Endpoints(node).reachable(from: issuer)
@@ -13,7 +14,7 @@ extension ServerMetadata {
     codeChallengeMethods = node["code_challenge_methods_supported"]?.strings ?? []
   }
 
-  func write(to writer: inout JSONWriter) {
+  package func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.member("issuer", issuer)
     endpoints.writeMembers(to: &writer)
@@ -61,7 +62,7 @@ extension ServerMetadata.Endpoints {
     ]
   }
 
-  init(_ node: JSONNode) {
+  package init(_ node: JSONNode) {
     self.init()
     authorization = node["authorization_endpoint"]?.string
     token = node["token_endpoint"]?.string
@@ -75,7 +76,7 @@ extension ServerMetadata.Endpoints {
     pushedAuthorizationRequest = node["pushed_authorization_request_endpoint"]?.string
   }
 
-  func write(to writer: inout JSONWriter) {
+  package func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writeMembers(to: &writer)
     writer.endObject()

@@ -1,30 +1,31 @@
-internal import AgentCore
-internal import AgentModel
-internal import AgentPorts
+package import AgentCore
+package import AgentModel
+package import AgentPorts
+internal import AgentVault
 internal import JSONRPC
-internal import Secrets
+package import Secrets
 
 /// A successful answer of the token endpoint (RFC 6749 §5.1), its secrets in guarded memory.
-struct TokenResponse: Sendable {
+package struct TokenResponse: Sendable {
   /// Nil if there is none that this agent can use; a refresh token beside it is good all the same.
-  var accessToken: Secret?
+  package var accessToken: Secret?
   /// There was one, though perhaps of a type that this agent must not use (RFC 6749 §7.1).
   var issuedAccessToken: Bool
-  var tokenType: String
+  package var tokenType: String
   /// Nil if the provider did not say.
   var expiresIn: Milliseconds?
   var refreshIn: Milliseconds?
-  var refreshToken: Secret?
+  package var refreshToken: Secret?
   var refreshTokenExpiresIn: Milliseconds?
   /// Nil if the scope is as it was asked for.
-  var scope: ScopeSet?
+  package var scope: ScopeSet?
   var idToken: Secret?
 
   /// True if the provider issued something, usable or not.
   var hasTokens: Bool { issuedAccessToken || refreshToken != nil }
 
   /// Nil if the body is no JSON object, and no refresh token can be found in it either.
-  init?(body: Secret) {
+  package init?(body: Secret) {
     let body = body.withoutByteOrderMark
     let read = RecordCoding.read(body) { node -> TokenResponse? in
       guard node.kind == .object, !node.namesTwice(Self.secretMembers) else { return nil }
@@ -121,7 +122,7 @@ extension TokenEndpointRefusal {
   private static let mostCodes = 16
 
   /// Reads an error answer (RFC 6749 §5.2, RFC 9457) as far as it is one.
-  init(_ response: HTTPResponse, now: Timestamp) {
+  package init(_ response: HTTPResponse, now: Timestamp) {
     self.init(status: response.status)
     retryAfter = response.field("Retry-After").flatMap { field in
       // RFC 9110 §10.2.3. A number that fits nowhere is still a number.

@@ -1,4 +1,5 @@
 internal import AgentPorts
+internal import AgentVault
 internal import JSONRPC
 internal import Secrets
 
@@ -10,7 +11,7 @@ internal import Secrets
 /// portal or a proxy, or the server was confused, as with any 5xx, and the token is as good as before. (That the HTTP
 /// message is whole is known: one that was cut off never comes here, RFC 9112 §8.)
 enum TokenResponseClassifier {
-  enum Kind: Equatable {
+  package enum Kind: Equatable {
     case tokens, refusal, damaged, foreign
   }
 

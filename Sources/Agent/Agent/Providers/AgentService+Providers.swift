@@ -1,14 +1,15 @@
 internal import AgentModel
+internal import AgentVault
 
 /// What a provider is asked while it is being configured.
 extension AgentService {
-  func discover(_ provider: inout Provider) async throws(AgentFailure) {
+  package func discover(_ provider: inout Provider) async throws(AgentFailure) {
     let metadata = try await client(of: provider).discoverOrExplain()
     provider.learn(metadata, at: time.now(for: provider.configuration.name))
   }
 
   /// Registers the agent at a provider that is being added without a client of its own.
-  func register(_ provider: inout Provider) async throws(AgentFailure) {
+  package func register(_ provider: inout Provider) async throws(AgentFailure) {
     guard let endpoint = provider.endpoints.registration else {
       throw .provider(.clientIDMissing(.notOffered))
     }
@@ -20,7 +21,7 @@ extension AgentService {
   }
 
   /// The client is not used any more: the provider may forget it.
-  func takeBackRegistration(of provider: Provider) {
+  package func takeBackRegistration(of provider: Provider) {
     guard let registration = provider.registration else { return }
     let client = client(of: provider)
     background.start { await client.unregister(registration) }

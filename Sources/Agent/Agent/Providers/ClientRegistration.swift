@@ -1,27 +1,28 @@
-internal import AgentModel
+package import AgentModel
 internal import AgentPorts
+internal import AgentVault
 internal import JSONRPC
-internal import Secrets
+package import Secrets
 
 /// What the agent was given when it registered itself (RFC 7591 §3.2.1).
-struct ClientRegistration: Sendable {
+package struct ClientRegistration: Sendable {
   /// Where the registration is managed, and by what (RFC 7592); nil where a server lets nobody do that.
   var managementURL: String?
-  var accessToken: Secret?
+  package var accessToken: Secret?
 }
 
 extension ClientRegistration {
   /// A whole answer to a registration.
-  struct Answer: Sendable {
-    var clientID: String
-    var clientSecret: Secret?
-    var method: ClientAuthMethod?
-    var registration: ClientRegistration
+  package struct Answer: Sendable {
+    package var clientID: String
+    package var clientSecret: Secret?
+    package var method: ClientAuthMethod?
+    package var registration: ClientRegistration
 
     private static let longestClientID = 512
 
     /// Nil if there is no client in it that we could be.
-    init?(body: Secret) {
+    package init?(body: Secret) {
       let read = RecordCoding.read(body) { node -> Answer? in
         guard let clientID = node["client_id"]?.string, (1...Self.longestClientID).contains(clientID.utf8.count) else {
           return nil

@@ -1,5 +1,6 @@
 internal import AgentModel
 internal import AgentPorts
+internal import AgentVault
 internal import Secrets
 internal import Synchronization
 
@@ -8,7 +9,7 @@ internal import Synchronization
 /// Nothing waits for it: documents are read in the background, when a provider was asked something anyway and what is
 /// known of it is older than a day, or when an endpoint turned out to be gone. No timer wakes the agent for it, and the
 /// agent serves from what it knows for as long as it must.
-final class MetadataRefresher: Sendable {
+package final class MetadataRefresher: Sendable {
   /// Servers change their endpoints rarely, and announce it.
   static let freshFor = Milliseconds.seconds(86_400)
   /// Between two looks, whatever is wrong with a provider: neither a server that is down nor one that answers 404 on
@@ -21,7 +22,7 @@ final class MetadataRefresher: Sendable {
   private let time: TimeKeeper
   private let nextLooks = Mutex<[ProviderName: BootInstant]>([:])
 
-  init(vault: VaultActor, background: BackgroundWork, environment: AgentEnvironment, time: TimeKeeper) {
+  package init(vault: VaultActor, background: BackgroundWork, environment: AgentEnvironment, time: TimeKeeper) {
     self.vault = vault
     self.background = background
     self.environment = environment

@@ -1,6 +1,7 @@
 internal import AgentCore
-internal import AgentModel
-internal import AgentPorts
+package import AgentModel
+package import AgentPorts
+internal import AgentVault
 
 /// Which way the client says who it is.
 extension Provider {
@@ -26,7 +27,7 @@ extension Provider {
   }
 
   /// Takes the choice, or says what is missing for it.
-  mutating func authenticate(
+  package mutating func authenticate(
     by chosen: ClientAuthMethod?, signer: any ClientKeySigner
   ) throws(AgentFailure) {
     if let clientKey {

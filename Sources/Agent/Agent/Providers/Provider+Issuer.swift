@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentModel
+internal import AgentVault
 
 /// Whose tokens and answers are believed.
 extension Provider {
@@ -11,7 +12,7 @@ extension Provider {
   }
 
   /// What an ID token of this tenant must name; nil if it must name a tenant and does not.
-  func issuer(ofTenant tenant: String?) -> String? {
+  package func issuer(ofTenant tenant: String?) -> String? {
     guard let pattern else { return configuration.issuer }
     // Some addresses are one tenant's after all, and say so.
     if let told = metadata?.issuer, !pattern.isTemplate(told), pattern.covers(told) { return told }

@@ -1,6 +1,7 @@
-internal import AgentModel
+package import AgentModel
+internal import AgentVault
 
 extension ProviderConfiguration {
   /// True if a sign-in needs no discovery.
-  var knowsItsEndpoints: Bool { endpoints.authorization != nil && endpoints.token != nil }
+  package var knowsItsEndpoints: Bool { endpoints.authorization != nil && endpoints.token != nil }
 }

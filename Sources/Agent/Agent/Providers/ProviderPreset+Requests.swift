@@ -1,10 +1,11 @@
-internal import AgentCore
-internal import AgentModel
+package import AgentCore
+package import AgentModel
+internal import AgentVault
 
 /// Presets in `provider.add` and `provider.update`: what was said explicitly wins.
 extension ProviderPreset {
   /// The preset that was asked for; the error tells which there are.
-  static func asked(_ name: String) throws(AgentFailure) -> ProviderPreset {
+  package static func asked(_ name: String) throws(AgentFailure) -> ProviderPreset {
     guard let preset = named(name) else {
       throw .invalidParameter("/preset", expected: "one of " + all.map(\.name).joined(separator: ", "))
     }
@@ -12,7 +13,7 @@ extension ProviderPreset {
   }
 
   /// The issuer that was given, or the one that all customers of the preset share.
-  static func issuer(_ given: String?, of preset: ProviderPreset?) throws(AgentFailure) -> String {
+  package static func issuer(_ given: String?, of preset: ProviderPreset?) throws(AgentFailure) -> String {
     if let issuer = given ?? preset?.issuer { return issuer }
     let looks = preset?.issuerTemplate.map { ", which looks like \($0)" } ?? ""
     throw .invalidParameter("/issuer", expected: "the provider's issuer" + looks)
@@ -21,7 +22,7 @@ extension ProviderPreset {
 
 extension ProviderConfiguration {
   /// The endpoints and the tenant's claim that nothing was said of.
-  mutating func complete(from preset: ProviderPreset, tenantClaim: String?) {
+  package mutating func complete(from preset: ProviderPreset, tenantClaim: String?) {
     endpoints = endpoints.merged(over: preset.endpoints(at: issuer))
     if tenantClaim == nil {
       authorization.tenantClaim = preset.tenantClaim
@@ -31,7 +32,7 @@ extension ProviderConfiguration {
   }
 
   /// The issuer is another one now: endpoints that came from a preset belonged to the old one.
-  mutating func forgetPresetEndpoints(of before: ProviderConfiguration) {
+  package mutating func forgetPresetEndpoints(of before: ProviderConfiguration) {
     guard let preset = before.preset.flatMap(ProviderPreset.named),
       before.endpoints == preset.endpoints(at: before.issuer)
     else { return }

@@ -1,19 +1,20 @@
-internal import AgentCore
-internal import AgentModel
+package import AgentCore
+package import AgentModel
+internal import AgentVault
 internal import JSONRPC
-internal import Secrets
+package import Secrets
 
 /// A configured provider with its secret, and what it last said of itself: kept so that the agent starts and serves
 /// without a network.
-struct Provider: Sendable {
-  var configuration: ProviderConfiguration
-  var clientSecret: Secret?
+package struct Provider: Sendable {
+  package var configuration: ProviderConfiguration
+  package var clientSecret: Secret?
   /// As the person gave it.
-  var clientKey: Secret?
+  package var clientKey: Secret?
   /// The client is one that the agent registered itself.
-  var registration: ClientRegistration?
+  package var registration: ClientRegistration?
   /// Nil until a discovery succeeded, or for ever where all endpoints were given.
-  var metadata: ServerMetadata?
+  package var metadata: ServerMetadata?
   /// By the provider's time.
   private(set) var metadataReadAt: Timestamp?
 
@@ -22,15 +23,15 @@ struct Provider: Sendable {
     metadataReadAt = moment
   }
 
-  mutating func forgetMetadata() { (metadata, metadataReadAt) = (nil, nil) }
+  package mutating func forgetMetadata() { (metadata, metadataReadAt) = (nil, nil) }
 
   /// What was configured, completed by what was discovered.
-  var endpoints: ServerMetadata.Endpoints {
+  package var endpoints: ServerMetadata.Endpoints {
     guard let metadata else { return configuration.endpoints }
     return configuration.endpoints.merged(over: metadata.endpoints)
   }
 
-  var preset: ProviderPreset? { configuration.preset.flatMap(ProviderPreset.named) }
+  package var preset: ProviderPreset? { configuration.preset.flatMap(ProviderPreset.named) }
 
   /// How the client may say who it is; none if nobody told.
   var tokenEndpointAuthMethods: [String] {
@@ -102,7 +103,7 @@ struct Provider: Sendable {
     }
   }
 
-  init(
+  package init(
     configuration: ProviderConfiguration, clientSecret: Secret? = nil, clientKey: Secret? = nil,
     metadata: ServerMetadata? = nil
   ) {
@@ -112,7 +113,7 @@ struct Provider: Sendable {
     self.metadata = metadata
   }
 
-  init?(_ plain: Secret) {
+  package init?(_ plain: Secret) {
     let read = RecordCoding.read(plain) { node -> Provider? in
       guard let name = node["name"]?.string.flatMap({ ProviderName($0) }), let issuer = node["issuer"]?.string,
         let clientID = node["clientId"]?.string

@@ -1,25 +1,26 @@
-internal import AgentModel
+package import AgentModel
 internal import AgentPorts
+internal import AgentVault
 internal import Secrets
 
 extension OpenVault {
-  var providers: ProviderStore { ProviderStore(vault: self) }
+  package var providers: ProviderStore { ProviderStore(vault: self) }
 }
 
 /// The configured providers.
-struct ProviderStore {
-  let vault: OpenVault
+package struct ProviderStore {
+  package let vault: OpenVault
 
   // MARK: questions
 
-  func provider(named name: String) throws(AgentFailure) -> Provider {
+  package func provider(named name: String) throws(AgentFailure) -> Provider {
     guard let name = ProviderName(name) else { throw .providerNotFound }
     if let provider = vault.directory.providers[name] { return provider }
     throw try isDamaged(name) ? .provider(.damaged(nil)) : .providerNotFound
   }
 
   /// One that the caller sees; another one is as none.
-  func provider(_ name: ProviderName, within grant: EffectiveGrant?) throws(AgentFailure) -> Provider {
+  package func provider(_ name: ProviderName, within grant: EffectiveGrant?) throws(AgentFailure) -> Provider {
     if let grant, !vault.directory.profiles.values.contains(where: { $0.provider == name && grant.covers($0.id) }) {
       throw .providerNotFound
     }
@@ -27,7 +28,7 @@ struct ProviderStore {
   }
 
   /// Those that the caller's accounts belong to; all of them where nothing limits it.
-  func sorted(within grant: EffectiveGrant?) -> [Provider] {
+  package func sorted(within grant: EffectiveGrant?) -> [Provider] {
     let all = vault.directory.sortedProviders
     guard let grant else { return all }
     let seen = Set(vault.directory.profiles.values.filter { grant.covers($0.id) }.map(\.provider))
@@ -40,7 +41,7 @@ struct ProviderStore {
     return vault.directory.damagedProviders.contains(try place(of: provider))
   }
 
-  func requireFree(_ name: ProviderName) throws(AgentFailure) {
+  package func requireFree(_ name: ProviderName) throws(AgentFailure) {
     guard vault.directory.providers[name] == nil else {
       throw .invalidParameter("/name", expected: "a name that no provider has yet")
     }
@@ -50,7 +51,7 @@ struct ProviderStore {
 
   /// Adds a provider; a name that is taken is refused, since accounts belong to it. One whose record does not open is
   /// replaced, if it is the one that its accounts signed in to: their tokens go nowhere else.
-  func add(_ provider: Provider) throws(AgentFailure) -> ChangeSet<Void> {
+  package func add(_ provider: Provider) throws(AgentFailure) -> ChangeSet<Void> {
     try requireFree(provider.configuration.name)
     guard try !isDamaged(provider.configuration.name) || isOfItsAccounts(provider) else {
       throw .invalidParameter("/issuer", expected: "the issuer of the accounts that this provider has")
@@ -64,7 +65,7 @@ struct ProviderStore {
     }
   }
 
-  func update(_ provider: Provider) throws(AgentFailure) -> ChangeSet<Void> {
+  package func update(_ provider: Provider) throws(AgentFailure) -> ChangeSet<Void> {
     guard vault.directory.providers[provider.configuration.name] != nil else { throw .providerNotFound }
     return try saving(provider, vault.audited(.providerUpdate, .provider(provider.configuration.name)))
   }
@@ -86,7 +87,7 @@ struct ProviderStore {
   }
 
   /// Removes a provider that no account uses any more, and returns what it was.
-  func remove(named name: String) throws(AgentFailure) -> ChangeSet<Provider> {
+  package func remove(named name: String) throws(AgentFailure) -> ChangeSet<Provider> {
     let provider = try provider(named: name)
     let users = vault.directory.profiles.values.filter { $0.provider == provider.configuration.name }.map(\.id).sorted()
     guard users.isEmpty else { throw .provider(.inUse(users)) }
@@ -98,7 +99,7 @@ struct ProviderStore {
       memory: [.providerRemoved(provider.configuration.name)], result: provider)
   }
 
-  func place(of provider: ProviderName) throws(AgentFailure) -> [UInt8] {
+  package func place(of provider: ProviderName) throws(AgentFailure) -> [UInt8] {
     try vault.withRecords { (records) throws(VaultFailure) in try records.place(of: provider) }
   }
 }

@@ -1,6 +1,7 @@
-internal import AgentCore
-internal import AgentModel
+package import AgentCore
+package import AgentModel
 internal import AgentPorts
+internal import AgentVault
 internal import Secrets
 
 /// What the person may do, as the provider told it last (docs/offline.md, Snapshots).
@@ -25,14 +26,14 @@ extension Account {
   private static let mostRetries = 5
 
   /// The snapshot and its age on the provider's timeline; nil if there is none. Without I/O once the account is loaded.
-  func snapshot() async throws(AgentFailure) -> (snapshot: AuthorizationSnapshot, age: Milliseconds)? {
+  package func snapshot() async throws(AgentFailure) -> (snapshot: AuthorizationSnapshot, age: Milliseconds)? {
     try await load()
     guard let loaded else { throw .locked }
     return snapshot(of: loaded)
   }
 
   /// The same for decisions, which have loaded the account.
-  func snapshot(of loaded: Loaded) -> (snapshot: AuthorizationSnapshot, age: Milliseconds)? {
+  package func snapshot(of loaded: Loaded) -> (snapshot: AuthorizationSnapshot, age: Milliseconds)? {
     loaded.rights.map { rights in
       let snapshot = rights.snapshot
       return (snapshot, dependencies.time.elapsed(since: snapshot.fetchedAt, by: loaded.profile.provider))
@@ -41,7 +42,7 @@ extension Account {
 
   /// An exchange, whose tokens tell, and then whoever else is to be asked. Of a grant that can't be exchanged, only the
   /// others.
-  func refreshSnapshot() async throws(AgentFailure) {
+  package func refreshSnapshot() async throws(AgentFailure) {
     try await load()
     guard let start = loaded else { throw .locked }
     let asked = question.begun
@@ -177,7 +178,7 @@ extension Account {
   }
 
   /// Takes over what `RightsStore` joined, and tells subscribers. Of two that come in the other order, the later stands.
-  func tell(_ heard: RightsChange?) {
+  package func tell(_ heard: RightsChange?) {
     guard let heard, let known = loaded else { return }
     if let rights = known.rights, rights.revision >= heard.rights.revision { return }
     loaded?.rights = heard.rights

@@ -1,5 +1,6 @@
-internal import AgentCore
-internal import AgentModel
+package import AgentCore
+package import AgentModel
+internal import AgentVault
 internal import Secrets
 
 /// Where this provider tells what a person may do.
@@ -11,7 +12,7 @@ extension Provider {
   }
 
   /// What the answer to an exchange tells. An access token for one audience speaks of that audience alone.
-  func rights(
+  package func rights(
     in response: TokenResponse, for key: TokenKey, scopes: ScopeSet, source: AuthorizationSnapshot.Source
   ) -> RightsUpdate {
     let isStandard = key == .standard

@@ -1,8 +1,9 @@
-internal import AgentCore
-internal import AgentModel
+package import AgentCore
+package import AgentModel
 internal import AgentPorts
+internal import AgentVault
 internal import JSONRPC
-internal import Secrets
+package import Secrets
 
 /// Asks where a provider tells rights beside its tokens: userinfo (OpenID Connect Core §5.3) and the entitlements'
 /// address. One GET each with the access token, no redirects, so that the token goes nowhere else.
@@ -28,7 +29,7 @@ extension ProviderClient {
     return (told, sentAt)
   }
 
-  func entitlements(_ accessToken: Secret, subject: String) async throws(AgentFailure) -> (RightsUpdate, BootInstant) {
+  package func entitlements(_ accessToken: Secret, subject: String) async throws(AgentFailure) -> (RightsUpdate, BootInstant) {
     guard let url = provider.configuration.authorization.entitlementsURL else {
       throw .rights(.refused("noEntitlementsUrl"))
     }

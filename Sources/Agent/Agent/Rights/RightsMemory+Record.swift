@@ -1,7 +1,8 @@
-internal import AgentCore
+package import AgentCore
 internal import AgentModel
+internal import AgentVault
 internal import JSONRPC
-internal import Secrets
+package import Secrets
 
 /// The snapshot as it is kept: under the account's data key, so that a soft sign-out leaves it sealed, and a hard one
 /// takes it along (docs/sign-out.md, Modes).
@@ -18,7 +19,7 @@ extension RightsMemory {
     }
   }
 
-  init?(_ plain: Secret) {
+  package init?(_ plain: Secret) {
     let read = RecordCoding.read(plain) { node -> RightsMemory? in
       guard let version = node["version"]?.integer, let revision = node["revision"]?.integer,
         let source = node["source"]?.string.flatMap({ AuthorizationSnapshot.Source(rawValue: $0) }),

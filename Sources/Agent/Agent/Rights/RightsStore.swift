@@ -1,23 +1,24 @@
-internal import AgentCore
-internal import AgentModel
-internal import AgentPorts
+package import AgentCore
+package import AgentModel
+package import AgentPorts
+package import AgentVault
 internal import Secrets
 
 extension OpenVault {
-  var rights: RightsStore { RightsStore(vault: self) }
+  package var rights: RightsStore { RightsStore(vault: self) }
 }
 
 /// What an account's rights are after an answer.
-struct RightsChange: Sendable {
-  var rights: RightsMemory
+package struct RightsChange: Sendable {
+  package var rights: RightsMemory
   /// The snapshot says something else than before.
   var isChanged: Bool
 }
 
 /// Snapshots on the disk. An answer is joined with what is known where that is kept: of two answers that come together
 /// none is lost.
-struct RightsStore {
-  let vault: OpenVault
+package struct RightsStore {
+  package let vault: OpenVault
 
   /// Joins an answer with what is known, for the transaction that keeps it. `instant` is nil where it is not known any
   /// more when the answer came. Nil if there is nothing to keep: of an account without rights, an undated update says
@@ -44,7 +45,7 @@ struct RightsStore {
   }
 
   /// What was fetched beside an exchange. Throws if the account has gone on: then nothing is kept.
-  func keep(
+  package func keep(
     _ told: RightsUpdate, sentAt: BootInstant, epoch: UInt64, of id: AccountID
   ) throws(AgentFailure) -> ChangeSet<RightsChange?> {
     try requireCurrent(id, epoch: epoch)
@@ -63,7 +64,7 @@ struct RightsStore {
 }
 
 extension Vault {
-  func rights(in partition: PartitionID) throws(VaultFailure) -> RightsMemory? {
+  package func rights(in partition: PartitionID) throws(VaultFailure) -> RightsMemory? {
     guard let plain = try read(partition, .snapshot) else { return nil }
     guard let rights = RightsMemory(plain) else { throw .integrity }
     return rights

@@ -1,4 +1,5 @@
 public import AgentPorts
+internal import AgentVault
 
 /// What the agent is given from outside: every effect it has goes through one of these.
 public struct AgentEnvironment: Sendable {

@@ -1,9 +1,10 @@
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentVault
 
 extension AgentService {
   /// Another root key for the vault. Ends when everything is under it; a caller that goes away does not stop it.
-  func rotateRootKey() async throws(AgentFailure) -> UInt32 {
+  package func rotateRootKey() async throws(AgentFailure) -> UInt32 {
     let epoch = try await vault.beginRotation()
     try await background.finish { [self] () throws(AgentFailure) in try await finishRotation() }
     return epoch

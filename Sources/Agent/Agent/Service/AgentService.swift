@@ -1,38 +1,39 @@
-internal import AgentModel
-internal import AgentPorts
+package import AgentModel
+package import AgentPorts
 internal import AgentProtocol
+internal import AgentVault
 internal import JSONRPC
-internal import Secrets
+package import Secrets
 internal import Synchronization
 
 /// The agent without its wire: owns the vault, the accounts and the background work, and ends in order.
-final class AgentService: Sendable {
-  let environment: AgentEnvironment
-  let version: String
+package final class AgentService: Sendable {
+  package let environment: AgentEnvironment
+  package let version: String
   /// New at each start: a client that sees another one knows that the agent was away.
-  let instance: String
-  let startedAt: Timestamp
-  let tokenCache = TokenCache()
-  let background = BackgroundWork()
-  let events: any EventPublishing
-  let vault: VaultActor
+  package let instance: String
+  package let startedAt: Timestamp
+  package let tokenCache = TokenCache()
+  package let background = BackgroundWork()
+  package let events: any EventPublishing
+  package let vault: VaultActor
   let door = AsyncMutex()
-  let idle: IdleWatch
-  let locking: LockingRules
-  let accounts: AccountDirectory
-  let signIns: SignInCoordinator
-  let revocations: RevocationWorker
-  let erasures: ErasureWorker
-  let signOuts: SignOutCoordinator
-  let stepUps: StepUps
-  let stepUpCoordinator: StepUpCoordinator
-  let connectivity: ConnectivityState
-  let time: TimeKeeper
-  let gate: ExchangeGate
+  package let idle: IdleWatch
+  package let locking: LockingRules
+  package let accounts: AccountDirectory
+  package let signIns: SignInCoordinator
+  package let revocations: RevocationWorker
+  package let erasures: ErasureWorker
+  package let signOuts: SignOutCoordinator
+  package let stepUps: StepUps
+  package let stepUpCoordinator: StepUpCoordinator
+  package let connectivity: ConnectivityState
+  package let time: TimeKeeper
+  package let gate: ExchangeGate
   let policyCache = PolicyCache()
-  let audit: AuditWriter
-  let callerGrants: CallerGrantTable
-  let backups: BackupCoordinator
+  package let audit: AuditWriter
+  package let callerGrants: CallerGrantTable
+  package let backups: BackupCoordinator
   private let onShutDown: @Sendable () -> Void
 
   private let shuttingDown = Atomic(false)
@@ -42,7 +43,7 @@ final class AgentService: Sendable {
   ///
   /// `onShutDown` is called once, when `agent.shutdown` has been answered or `shutDown()` was called: the transport
   /// ends then.
-  init(
+  package init(
     store: sending any Store, keySource: (any KeySource)?, otherKeySources: [any KeySource] = [],
     anchor: (any RollbackAnchor)? = nil, environment: AgentEnvironment, version: String,
     instance: String, events: any EventPublishing, grantableMethods: [GrantableMethod], ownerGrant: Secret? = nil,
@@ -108,7 +109,7 @@ final class AgentService: Sendable {
   ///
   /// - Parameter acceptingOldStore: the person says that a store which is older than its anchor is the only one: every
   ///   account in it is signed out, and no token of it is sent.
-  func open(
+  package func open(
     protection: String, passphrase: Secret? = nil, acceptingOldStore: Bool = false
   ) async throws(AgentFailure) -> Bool {
     defer { if tokenCache.unlockGeneration != nil { idle.opened() } }
@@ -132,7 +133,7 @@ final class AgentService: Sendable {
   }
 
   /// Serves until `shutDown()`; returns when everything in flight has ended.
-  func run() async {
+  package func run() async {
     resumeWork()
     environment.signals.start { [weak self] in self?.happened($0) }
     await background.run()
@@ -148,15 +149,15 @@ final class AgentService: Sendable {
     background.start { [self] in try? await finishRotation() }
   }
 
-  var decisions: PolicyDecisionPoint {
+  package var decisions: PolicyDecisionPoint {
     PolicyDecisionPoint(
       accounts: accounts, shelf: policyCache, audit: audit, clock: environment.clock, entropy: environment.entropy)
   }
 
-  var isShuttingDown: Bool { shuttingDown.load(ordering: .relaxed) }
+  package var isShuttingDown: Bool { shuttingDown.load(ordering: .relaxed) }
 
   /// No new work; those who wait are told, exchanges in flight go on to their end, so that no answer is lost.
-  func shutDown() {
+  package func shutDown() {
     guard !shuttingDown.exchange(true, ordering: .relaxed) else { return }
     environment.signals.stop()
     background.start { [self] in
@@ -182,7 +183,7 @@ final class AgentService: Sendable {
   }
 
   /// A client or the machine says so: nobody need ask for what waited for a way.
-  func connectivityMayHaveReturned() {
+  package func connectivityMayHaveReturned() {
     connectivity.connectivityMayHaveReturned()
     accounts.reconnected()
     background.start { [revocations] in await revocations.resume(.unreached) }
@@ -199,7 +200,7 @@ final class AgentService: Sendable {
 
   /// For a provider that is being configured: its address was typed a moment ago, so that a request that finds no way
   /// says nothing of the network.
-  func client(of provider: Provider) -> ProviderClient {
+  package func client(of provider: Provider) -> ProviderClient {
     ProviderClient(provider: provider, environment: environment, time: time)
   }
 }

@@ -1,29 +1,30 @@
+internal import AgentVault
 internal import Synchronization
 
 /// Work that belongs to the agent and not to whoever asked for it: exchanges, sign-ins, requests being served.
 ///
 /// All of it runs in task groups under `run()`, so that it is structured, stays on a simulation's executor, and ends
 /// when the agent ends. A caller that goes away cancels none of it.
-final class BackgroundWork: Sendable {
-  typealias Work = @Sendable () async -> Void
+package final class BackgroundWork: Sendable {
+  package typealias Work = @Sendable () async -> Void
 
   private let works: AsyncStream<Work>
   private let add: AsyncStream<Work>.Continuation
   private let timers: AsyncStream<Work>
   private let addTimer: AsyncStream<Work>.Continuation
 
-  init() {
+  package init() {
     (works, add) = AsyncStream.makeStream()
     (timers, addTimer) = AsyncStream.makeStream()
   }
 
   /// Starts `work` soon; the agent waits for its end. False after `stop()`: nothing is started any more.
-  @discardableResult func start(_ work: @escaping Work) -> Bool {
+  @discardableResult package func start(_ work: @escaping Work) -> Bool {
     if case .terminated = add.yield(work) { false } else { true }
   }
 
   /// Does work that must come to its end also if the caller goes away: its result goes to whoever still waits.
-  func finish<Success: Sendable>(
+  package func finish<Success: Sendable>(
     _ work: @escaping @Sendable () async throws(AgentFailure) -> Success
   ) async throws(AgentFailure) -> Success {
     let result: Result<Success, AgentFailure> = await withCheckedContinuation { continuation in
@@ -58,7 +59,7 @@ final class BackgroundWork: Sendable {
   func startTimer(_ work: @escaping Work) { addTimer.yield(work) }
 
   /// Returns when `stop()` was called and everything that was started has ended.
-  func run() async {
+  package func run() async {
     await withTaskGroup(of: Void.self) { [works, timers] group in
       group.addTask {
         await withDiscardingTaskGroup { group in

@@ -1,9 +1,10 @@
 internal import AgentModel
-internal import AgentPorts
+package import AgentPorts
+internal import AgentVault
 
 /// Runs `body` for at most the seconds that a request allows; nil if they ran out, after `body` was cancelled and has
 /// returned. What an account does goes on: only the caller stops waiting.
-func withDeadline<Success: Sendable>(
+package func withDeadline<Success: Sendable>(
   seconds: Int?, clock: any AgentClock, _ body: @escaping @Sendable () async throws(AgentFailure) -> Success
 ) async throws(AgentFailure) -> Success? {
   guard let seconds else { return try await body() }

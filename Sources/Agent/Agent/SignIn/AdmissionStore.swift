@@ -1,6 +1,7 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
+internal import AgentVault
 internal import Secrets
 
 extension OpenVault {
@@ -25,10 +26,10 @@ struct Admission: Sendable {
   var expected: AccountID?
 }
 
-struct Admitted: Sendable {
-  var profile: AccountProfile
-  var grant: GrantRecord
-  var tokens: AccessTokens
+package struct Admitted: Sendable {
+  package var profile: AccountProfile
+  package var grant: GrantRecord
+  package var tokens: AccessTokens
   var heard: RightsChange?
   var isNew: Bool
   var becameActive: Bool

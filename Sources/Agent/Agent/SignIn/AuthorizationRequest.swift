@@ -1,18 +1,19 @@
-internal import AgentModel
-internal import AgentPorts
+package import AgentModel
+package import AgentPorts
+internal import AgentVault
 internal import Secrets
 
 /// What a browser is sent to the provider with, and what its answer is held against.
-struct AuthorizationRequest: Sendable {
+package struct AuthorizationRequest: Sendable {
   /// RFC 6749 §10.12, single use.
-  let state: String
+  package let state: String
   /// OpenID Connect Core §3.1.2.1, single use.
   let nonce: String
   /// RFC 7636: proves at the token endpoint that who redeems the code is who asked for it.
   let verifier: Secret
   let redirectURI: String
 
-  init(redirectURI: String, entropy: any Entropy) {
+  package init(redirectURI: String, entropy: any Entropy) {
     self.redirectURI = redirectURI
     state = Base64URL.encode(entropy.bytes(24))
     nonce = Base64URL.encode(entropy.bytes(24))
@@ -21,7 +22,7 @@ struct AuthorizationRequest: Sendable {
 
   /// What is asked for (RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect Core §3.1.2.1), in the URL that the browser opens
   /// or pushed to the provider before.
-  func parameters(
+  package func parameters(
     of provider: ProviderConfiguration, scopes: [String], wishes: SignInJob.Wishes
   ) -> [(String, String)] {
     let challenge = verifier.withBytes { Base64URL.encode(sha256($0)) }

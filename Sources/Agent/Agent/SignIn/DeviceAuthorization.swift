@@ -1,17 +1,18 @@
 internal import AgentCore
-internal import AgentModel
+package import AgentModel
+internal import AgentVault
 internal import JSONRPC
-internal import Secrets
+package import Secrets
 
 /// What the device authorization endpoint answers (RFC 8628 §3.2).
-struct DeviceAuthorization: Sendable {
+package struct DeviceAuthorization: Sendable {
   let deviceCode: Secret
-  let userCode: String
-  let verificationURI: String
+  package let userCode: String
+  package let verificationURI: String
   /// With the user code in it: what a QR code holds. Nil where there is none, or none that may be opened.
-  let verificationURIComplete: String?
-  let lifetime: Milliseconds
-  let interval: Milliseconds
+  package let verificationURIComplete: String?
+  package let lifetime: Milliseconds
+  package let interval: Milliseconds
 
   /// A provider that lets people take longer is asked no longer.
   private static let longestLifetime = Milliseconds.seconds(3600)
@@ -19,7 +20,7 @@ struct DeviceAuthorization: Sendable {
   private static let longestUserCode = 64
 
   /// Nil if a person could not follow it, or the agent could not ask about it.
-  init?(body: Secret) {
+  package init?(body: Secret) {
     let read = RecordCoding.read(body) { node -> DeviceAuthorization? in
       guard let deviceCode = node["device_code"]?.secret, deviceCode.count > 0,
         let userCode = node["user_code"]?.string, Self.isTypeable(userCode),

@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentModel
+internal import AgentVault
 internal import JSONRPC
 internal import Secrets
 

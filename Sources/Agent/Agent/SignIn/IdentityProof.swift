@@ -1,8 +1,9 @@
-internal import AgentCore
+package import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import JSONRPC
-internal import Secrets
+internal import AgentVault
+package import JSONRPC
+package import Secrets
 
 /// Finds out who signed in, and believes only what is signed or came from the provider itself.
 struct IdentityProof {
@@ -143,7 +144,7 @@ extension IDTokenIdentity {
   /// What an ID token of the token endpoint says of its subject; nil if it can't be read. It came from the endpoint
   /// itself, over TLS, so the claims are compared without another look at the signature (OpenID Connect Core §3.1.3.7,
   /// 6).
-  static func read(_ token: Secret) -> IDTokenIdentity? {
+  package static func read(_ token: Secret) -> IDTokenIdentity? {
     token.withBytes { bytes in
       (try? CompactJWT(parsing: bytes)).flatMap { try? IDTokenClaims($0) }.flatMap { IDTokenIdentity($0) }
     }
@@ -152,5 +153,5 @@ extension IDTokenIdentity {
 
 extension JSONNode {
   /// The text of a member whose name is configured.
-  func text(ofMember name: String) -> String? { members.first { $0.key.string == name }?.value.string }
+  package func text(ofMember name: String) -> String? { members.first { $0.key.string == name }?.value.string }
 }

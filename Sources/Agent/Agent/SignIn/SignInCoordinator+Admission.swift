@@ -1,30 +1,31 @@
-internal import AgentCore
-internal import AgentModel
+package import AgentCore
+package import AgentModel
 internal import AgentPorts
-internal import Secrets
+internal import AgentVault
+package import Secrets
 
 /// From the token endpoint's answer to an account that is on the disk, whichever way the person came.
 extension SignInCoordinator {
   /// A token endpoint's answer to a sign-in, and what was asked for.
-  struct IssuedAnswer: Sendable {
-    let body: Secret
+  package struct IssuedAnswer: Sendable {
+    package let body: Secret
     let sentAt: BootInstant
     let nonce: IDTokenPolicy.Nonce
-    let scopes: [String]
+    package let scopes: [String]
     /// The account that is signed in again.
-    var expected: AccountID?
-    var alias: Alias?
+    package var expected: AccountID?
+    package var alias: Alias?
     /// The token that an import came with: it is still the one where the provider does not rotate.
     var imported: Secret?
     /// The sign-in that asked; nil for an import, which nobody can give up.
     var job: String?
 
-    init(_ body: Secret, _ sentAt: BootInstant, of job: SignInJob, nonce: IDTokenPolicy.Nonce) {
+    package init(_ body: Secret, _ sentAt: BootInstant, of job: SignInJob, nonce: IDTokenPolicy.Nonce) {
       (self.body, self.sentAt, self.nonce, self.job) = (body, sentAt, nonce, job.id)
       (scopes, expected, alias) = (job.scopes, job.wishes.account, job.wishes.alias)
     }
 
-    init(_ body: Secret, _ sentAt: BootInstant, importing token: Secret, scopes: [String], alias: Alias?) {
+    package init(_ body: Secret, _ sentAt: BootInstant, importing token: Secret, scopes: [String], alias: Alias?) {
       (self.body, self.sentAt, self.scopes, self.alias) = (body, sentAt, scopes, alias)
       (nonce, imported) = (.unasked, token)
     }
@@ -34,7 +35,7 @@ extension SignInCoordinator {
 
   /// Takes over a refresh token from elsewhere: it is used at once, so that the agent owns its lineage. If that fails,
   /// nothing is kept. Whatever can stand in the way is looked for first, since the token may be good only once.
-  func takeOver(
+  package func takeOver(
     _ refreshToken: Secret, provider name: String, alias: Alias?
   ) async throws(AgentFailure) -> Admitted {
     let provider = try await provider(name) { $0.authorization != nil && $0.token != nil }
@@ -53,7 +54,7 @@ extension SignInCoordinator {
   // MARK: admission
 
   /// An account of the answer, or nothing: what was issued and belongs to nobody is revoked.
-  func admit(_ answer: IssuedAnswer, _ client: ProviderClient) async throws(AgentFailure) -> Admitted {
+  package func admit(_ answer: IssuedAnswer, _ client: ProviderClient) async throws(AgentFailure) -> Admitted {
     var person: IdentityProof.Person?
     do throws(AgentFailure) {
       return try await admit(answer, client, &person)

@@ -1,6 +1,7 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
+internal import AgentVault
 internal import Secrets
 
 /// The device flow (RFC 8628): the person agrees anywhere, and the agent asks until they have.
@@ -37,7 +38,7 @@ extension SignInCoordinator {
   }
 
   /// The question is the agent's work: it comes to its end, also if it brings tokens that nobody wants any more.
-  func ask(_ id: String) {
+  package func ask(_ id: String) {
     guard let job = jobs[id], case .device(let device, let polling, _) = job.way else { return }
     jobs[id]?.way = .device(device, polling, asksAt: nil)
     dependencies.background.start { await self.ask(job, device) }

@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentModel
+internal import AgentVault
 
 /// Sign-ins at providers that are told of them before the browser comes (RFC 9126).
 extension SignInCoordinator {
@@ -8,7 +9,7 @@ extension SignInCoordinator {
   /// Who offers it is told so, also where it is not required: what goes by the browser can be read and changed there. So
   /// a push that fails ends the sign-in, or whoever can disturb it could choose the weaker way. Only an endpoint that the
   /// provider itself says is not there, and does not require, counts as not offered.
-  func push(
+  package func push(
     _ parameters: [(String, String)], to provider: Provider
   ) async throws(AgentFailure) -> [(String, String)]? {
     let isRequired = provider.metadata?.requiresPushedAuthorization == true

@@ -1,7 +1,8 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import Secrets
+internal import AgentVault
+package import Secrets
 
 /// The authorization code flow: the browser comes back by itself, or a person brings what it was sent back with.
 extension SignInCoordinator {
@@ -67,7 +68,7 @@ extension SignInCoordinator {
 
   /// What a person brings instead of the browser. Something that is no answer to this sign-in leaves it as it is, so
   /// that the right one can still be brought; the error then has `attemptsLeft`, or is one that passes.
-  func complete(_ id: String, with pasted: Secret) async throws(AgentFailure) -> SignInJob.Status {
+  package func complete(_ id: String, with pasted: Secret) async throws(AgentFailure) -> SignInJob.Status {
     guard let job = jobs[id] else { throw await notFound() }
     guard job.isPending else { return job.status }
     guard let request = job.request else {

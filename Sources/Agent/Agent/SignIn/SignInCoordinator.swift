@@ -1,21 +1,22 @@
-internal import AgentCore
-internal import AgentModel
-internal import AgentPorts
+package import AgentCore
+package import AgentModel
+package import AgentPorts
+internal import AgentVault
 internal import Secrets
 
 /// Sign-ins in progress. A failure of any kind leaves no account, no listener and no file behind.
-actor SignInCoordinator {
+package actor SignInCoordinator {
   /// Pending at one time: a person signs in to a few things at once; more is a program that went wrong.
-  static let capacity = 16
+  package static let capacity = 16
   /// How long a person may take.
-  static let lifetime = Milliseconds.seconds(600)
+  package static let lifetime = Milliseconds.seconds(600)
   /// How long the outcome can be asked for.
   private static let memory = Milliseconds.seconds(600)
   /// Ended sign-ins that are remembered at most.
   private static let remembered = 64
 
   let dependencies: AccountDependencies
-  let accounts: AccountDirectory
+  package let accounts: AccountDirectory
   var jobs: [String: SignInJob] = [:]
   /// Sign-ins that wait for a provider's first answer: they take a place already.
   private var beginning = 0
@@ -24,28 +25,28 @@ actor SignInCoordinator {
   /// The agent ends: nothing is begun any more.
   private var isOver = false
 
-  init(dependencies: AccountDependencies, accounts: AccountDirectory) {
+  package init(dependencies: AccountDependencies, accounts: AccountDirectory) {
     self.dependencies = dependencies
     self.accounts = accounts
     alarm = Alarm(clock: dependencies.environment.clock, background: dependencies.background)
   }
 
-  var clock: any AgentClock { dependencies.environment.clock }
+  package var clock: any AgentClock { dependencies.environment.clock }
 
   // MARK: beginning
 
-  struct Begun: Sendable {
-    var id: String
-    var page: Page
-    var expiresAt: Timestamp
+  package struct Begun: Sendable {
+    package var id: String
+    package var page: Page
+    package var expiresAt: Timestamp
 
     /// What the person is shown.
-    enum Page: Sendable {
+    package enum Page: Sendable {
       case authorization(url: String)
       case device(DeviceAuthorization)
 
       /// What a browser opens.
-      var url: String {
+      package var url: String {
         switch self {
         case .authorization(let url): url
         case .device(let device): device.verificationURIComplete ?? device.verificationURI
@@ -54,7 +55,7 @@ actor SignInCoordinator {
     }
   }
 
-  func begin(
+  package func begin(
     _ flow: SignInFlow, provider name: String, wishes: SignInJob.Wishes
   ) async throws(AgentFailure) -> Begun {
     let provider = try await provider(name, for: flow)
@@ -151,7 +152,7 @@ actor SignInCoordinator {
   }
 
   /// The provider, with what it says of itself: asked now if what is known of it does not suffice.
-  func provider(
+  package func provider(
     _ name: String, with suffices: (ServerMetadata.Endpoints) -> Bool
   ) async throws(AgentFailure) -> Provider {
     var provider = try await dependencies.vault.provider(named: name)
@@ -166,12 +167,12 @@ actor SignInCoordinator {
     return provider
   }
 
-  func client(_ provider: Provider) -> ProviderClient { dependencies.client(of: provider) }
+  package func client(_ provider: Provider) -> ProviderClient { dependencies.client(of: provider) }
 
   // MARK: waiting
 
   /// Returns when the sign-in has ended; a caller with a deadline is cancelled at it and asks `progress` afterwards.
-  func wait(_ id: String) async throws(AgentFailure) -> SignInJob.Status {
+  package func wait(_ id: String) async throws(AgentFailure) -> SignInJob.Status {
     guard let job = jobs[id] else { throw await notFound() }
     guard job.isPending else { return job.status }
     waiterIDs += 1
@@ -189,9 +190,9 @@ actor SignInCoordinator {
   }
 
   /// A locked vault has forgotten all sign-ins.
-  func notFound() async -> AgentFailure { await dependencies.vault.isOpen ? .notFound(.signIn) : .locked }
+  package func notFound() async -> AgentFailure { await dependencies.vault.isOpen ? .notFound(.signIn) : .locked }
 
-  func progress(_ id: String) async throws(AgentFailure) -> SignInJob.Status {
+  package func progress(_ id: String) async throws(AgentFailure) -> SignInJob.Status {
     guard let job = jobs[id] else { throw await notFound() }
     return job.status
   }
@@ -199,13 +200,13 @@ actor SignInCoordinator {
   private func leave(_ id: String, _ waiter: UInt64) { jobs[id]?.waiters.removeValue(forKey: waiter)?.resume() }
 
   /// A sign-in that a limited caller does not see is as none.
-  func requireSeen(_ id: String, within grant: EffectiveGrant?) async throws(AgentFailure) {
+  package func requireSeen(_ id: String, within grant: EffectiveGrant?) async throws(AgentFailure) {
     guard grant.map({ grant in jobs[id]?.wishes.account.map(grant.covers) ?? false }) ?? true else {
       throw await notFound()
     }
   }
 
-  func cancel(_ id: String) async throws(AgentFailure) {
+  package func cancel(_ id: String) async throws(AgentFailure) {
     guard jobs[id] != nil else { throw await notFound() }
     finish(id, .failed(.signIn(.cancelled)))
   }
@@ -224,7 +225,7 @@ actor SignInCoordinator {
     jobs = [:]
   }
 
-  func finish(_ id: String, _ status: SignInJob.Status) {
+  package func finish(_ id: String, _ status: SignInJob.Status) {
     guard jobs[id]?.isPending == true else { return }
     jobs[id]?.status = status
     if case .browser(_, let listener)? = jobs[id]?.way { listener.stop() }

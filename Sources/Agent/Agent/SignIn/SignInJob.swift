@@ -1,18 +1,19 @@
-internal import AgentCore
-internal import AgentModel
-internal import AgentPorts
+package import AgentCore
+package import AgentModel
+package import AgentPorts
+internal import AgentVault
 internal import Secrets
 
 /// A sign-in that a person is at: it holds no account's lock, and ends by itself.
-struct SignInJob: Sendable {
-  enum Status: Sendable {
+package struct SignInJob: Sendable {
+  package enum Status: Sendable {
     case pending
     case completed(AccountID)
     case failed(AgentFailure)
   }
 
   /// How the provider's answer comes back.
-  enum Way: Sendable {
+  package enum Way: Sendable {
     /// The browser brings it to our listener, or a person brings it by hand.
     case browser(AuthorizationRequest, any RedirectListener)
     /// A person brings it; nobody listens.
@@ -23,15 +24,15 @@ struct SignInJob: Sendable {
     case over
   }
 
-  let id: String
-  let provider: Provider
-  let wishes: Wishes
-  let scopes: [String]
-  let expiresAt: BootInstant
-  var way: Way
-  var status = Status.pending
+  package let id: String
+  package let provider: Provider
+  package let wishes: Wishes
+  package let scopes: [String]
+  package let expiresAt: BootInstant
+  package var way: Way
+  package var status = Status.pending
   /// An answer was taken and is being redeemed; a second one is not.
-  var isAnswered = false
+  package var isAnswered = false
   /// How often a person may bring an answer that is none. A typing error or two are normal; who guesses gets nowhere.
   var answersLeft = Self.answersAtMost
   var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
@@ -41,14 +42,14 @@ struct SignInJob: Sendable {
   var isPending: Bool { if case .pending = status { true } else { false } }
 
   /// When there is something to do for it: a question, its end, or, once it has ended, forgetting it.
-  func due(_ memory: Milliseconds) -> BootInstant {
+  package func due(_ memory: Milliseconds) -> BootInstant {
     guard isPending else { return expiresAt + memory }
     if case .device(_, _, let asksAt?) = way { return min(asksAt, expiresAt) }
     return expiresAt
   }
 
   /// Nil for a device's, and when it has ended.
-  var request: AuthorizationRequest? {
+  package var request: AuthorizationRequest? {
     switch way {
     case .browser(let request, _), .paste(let request): request
     case .device, .over: nil
@@ -56,12 +57,22 @@ struct SignInJob: Sendable {
   }
 
   /// What the person asked for.
-  struct Wishes: Sendable {
+  package struct Wishes: Sendable {
     /// The account that is signed in again: nobody else may come back.
-    var account: AccountID?
-    var alias: Alias?
-    var scopes: [String]?
-    var prompt: String?
-    var loginHint: String?
+    package var account: AccountID?
+    package var alias: Alias?
+    package var scopes: [String]?
+    package var prompt: String?
+    package var loginHint: String?
+
+    package init(
+      account: AccountID? = nil, alias: Alias? = nil, scopes: [String]? = nil, prompt: String? = nil, loginHint: String? = nil
+    ) {
+      self.account = account
+      self.alias = alias
+      self.scopes = scopes
+      self.prompt = prompt
+      self.loginHint = loginHint
+    }
   }
 }

@@ -1,16 +1,17 @@
-internal import AgentModel
+package import AgentModel
 internal import AgentPorts
+internal import AgentVault
 internal import JSONRPC
 internal import Secrets
 
 extension OpenVault {
-  var erasures: ErasureStore { ErasureStore(vault: self) }
+  package var erasures: ErasureStore { ErasureStore(vault: self) }
 }
 
 /// What was erased is gone from the tables at once, and from the log when that could be emptied: a reader that is in the
 /// middle of it prevents that (docs/sign-out.md, Order). What is outstanding is durable with the erasure.
-struct ErasureStore {
-  let vault: OpenVault
+package struct ErasureStore {
+  package let vault: OpenVault
 
   /// For the transaction that erases: whose traces must still be wiped.
   func notes(of erasure: Erasure?) -> [VaultChange] {
@@ -26,7 +27,7 @@ struct ErasureStore {
   }
 
   /// Empties the log, if no reader prevents it. Returns the accounts whose last trace is gone with it.
-  func finish() throws(AgentFailure) -> ChangeSet<[AccountID]> {
+  package func finish() throws(AgentFailure) -> ChangeSet<[AccountID]> {
     let pending = try vault.withRecords { (records) throws(VaultFailure) -> [(id: [UInt8], plain: Secret)] in
       let pending = try records.readAll(.vault, .erasure)
       guard !pending.isEmpty, try records.truncateLog() else { return [] }

@@ -1,8 +1,9 @@
 internal import AgentModel
 internal import AgentPorts
+internal import AgentVault
 
 /// Finishes what an open reader of the store prevented: when it is gone, at the latest at the next start.
-actor ErasureWorker {
+package actor ErasureWorker {
   private let dependencies: AccountDependencies
   private let alarm: Alarm
   private var isWaiting = false
@@ -11,13 +12,13 @@ actor ErasureWorker {
   private static let shortest = Milliseconds.seconds(30)
   private static let longest = Milliseconds.seconds(600)
 
-  init(dependencies: AccountDependencies) {
+  package init(dependencies: AccountDependencies) {
     self.dependencies = dependencies
     alarm = Alarm(clock: dependencies.environment.clock, background: dependencies.background)
   }
 
   /// After a start, an unlocking, and a sign-out that left something.
-  func resume() async {
+  package func resume() async {
     guard !isWaiting else { return }
     for id in (try? await dependencies.vault.commit { vault throws(AgentFailure) in try vault.erasures.finish() }) ?? []
     {

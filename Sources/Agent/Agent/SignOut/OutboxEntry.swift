@@ -1,31 +1,32 @@
-internal import AgentModel
+package import AgentModel
+internal import AgentVault
 internal import JSONRPC
-internal import Secrets
+package import Secrets
 
 /// A token that must still be revoked, with all that this takes: its account and provider may be gone by then.
-struct OutboxEntry: Sendable {
-  var id: [UInt8]
-  var token: Secret
-  var kind = Kind.refreshToken
-  var provider: ProviderName
-  var issuer: String
-  var accountLabel: String
+package struct OutboxEntry: Sendable {
+  package var id: [UInt8]
+  package var token: Secret
+  package var kind = Kind.refreshToken
+  package var provider: ProviderName
+  package var issuer: String
+  package var accountLabel: String
   /// Whose it is: where a revocation ends all that this person gave us, it must not come after a new sign-in.
-  var identity: Identity?
-  var createdAt: Timestamp
+  package var identity: Identity?
+  package var createdAt: Timestamp
   /// When nobody need try any more.
-  var expiresAt: Timestamp
-  var attempts: Int
-  var nextAttemptAt: Timestamp
-  var lastError: String?
-  var lastErrorAt: Timestamp?
+  package var expiresAt: Timestamp
+  package var attempts: Int
+  package var nextAttemptAt: Timestamp
+  package var lastError: String?
+  package var lastErrorAt: Timestamp?
 
   /// RFC 7009 §2.1, `token_type_hint`. A refresh token takes its access tokens along, but where the provider's
   /// revocation reaches one token alone.
-  enum Kind: String, Sendable { case refreshToken = "refresh_token", accessToken = "access_token" }
+  package enum Kind: String, Sendable { case refreshToken = "refresh_token", accessToken = "access_token" }
 
   /// The id of the wire.
-  var name: String { "rev_" + Base32.encode(id) }
+  package var name: String { "rev_" + Base32.encode(id) }
 
   var record: Secret {
     RecordCoding.write { writer in
@@ -45,7 +46,7 @@ struct OutboxEntry: Sendable {
     }
   }
 
-  init(
+  package init(
     id: [UInt8], token: Secret, provider: ProviderName, issuer: String, accountLabel: String, identity: Identity?,
     now: Timestamp, expiresAt: Timestamp
   ) {
@@ -61,7 +62,7 @@ struct OutboxEntry: Sendable {
     nextAttemptAt = now
   }
 
-  init?(_ plain: Secret, id: [UInt8]) {
+  package init?(_ plain: Secret, id: [UInt8]) {
     let read = RecordCoding.read(plain) { node -> OutboxEntry? in
       guard let token = node["token"]?.secret, let provider = node["provider"]?.string.flatMap({ ProviderName($0) }),
         let issuer = node["issuer"]?.string, let label = node["accountLabel"]?.string,

@@ -1,26 +1,27 @@
 internal import AgentCore
-internal import AgentModel
+package import AgentModel
 internal import AgentPorts
-internal import Secrets
+internal import AgentVault
+package import Secrets
 
 extension OpenVault {
-  var outbox: RevocationOutboxStore { RevocationOutboxStore(vault: self) }
+  package var outbox: RevocationOutboxStore { RevocationOutboxStore(vault: self) }
 }
 
 /// The tokens that must still be revoked (docs/sign-out.md, Outbox).
-struct RevocationOutboxStore {
-  let vault: OpenVault
+package struct RevocationOutboxStore {
+  package let vault: OpenVault
 
   // MARK: questions
 
   /// Oldest first; of those, what a grant covers.
-  func entries(within grant: EffectiveGrant?) throws(AgentFailure) -> [OutboxEntry] {
+  package func entries(within grant: EffectiveGrant?) throws(AgentFailure) -> [OutboxEntry] {
     let all = try entries()
     guard let grant else { return all }
     return all.filter { account(of: $0).map(grant.covers) ?? false }
   }
 
-  func entries() throws(AgentFailure) -> [OutboxEntry] {
+  package func entries() throws(AgentFailure) -> [OutboxEntry] {
     try vault.withRecords { (records) throws(VaultFailure) in
       var entries: [OutboxEntry] = []
       for (id, plain) in try records.readAll(.vault, .outbox) {
@@ -32,7 +33,7 @@ struct RevocationOutboxStore {
   }
 
   /// Whose token it is; nil if no account has that identity.
-  func account(of entry: OutboxEntry) -> AccountID? {
+  package func account(of entry: OutboxEntry) -> AccountID? {
     entry.identity.flatMap { vault.directory.profile(of: $0, at: entry.provider)?.id }
   }
 
@@ -45,7 +46,7 @@ struct RevocationOutboxStore {
   // MARK: making entries
 
   /// A token of an account that is signed in or was just signed out.
-  func entry(for token: Secret, of profile: AccountProfile, expiresAt: Timestamp?) -> OutboxEntry {
+  package func entry(for token: Secret, of profile: AccountProfile, expiresAt: Timestamp?) -> OutboxEntry {
     let now = vault.time.now(for: profile.provider)
     let patience = now + RevocationOutbox.patience
     return OutboxEntry(
@@ -56,7 +57,7 @@ struct RevocationOutboxStore {
 
   /// A refresh token that came too late for its account. Nil if no account has it, or if its revocation would end the
   /// account's new sign-in.
-  func entry(forOvertaken token: Secret, of id: AccountID) -> OutboxEntry? {
+  package func entry(forOvertaken token: Secret, of id: AccountID) -> OutboxEntry? {
     guard let profile = vault.directory.profiles[id] else { return nil }
     // Signed in again meanwhile: where a revocation ends the whole grant, it would end the new sign-in too.
     let scope = vault.directory.providers[profile.provider]?.configuration.revocationScope
@@ -66,7 +67,7 @@ struct RevocationOutboxStore {
 
   /// A token that came of a sign-in that made no account. Nil where it can't be revoked, or where that would end the
   /// grant of an account that is signed in.
-  func entry(
+  package func entry(
     forUnclaimed token: Secret, at provider: Provider, of identity: Identity?, label: String
   ) -> OutboxEntry? {
     let configuration = provider.configuration
@@ -115,7 +116,7 @@ struct RevocationOutboxStore {
   }
 
   /// The token is shredded, not only unlisted.
-  func remove(_ entry: OutboxEntry, _ event: AuditEntry.Event, reason: String? = nil) -> ChangeSet<Void> {
+  package func remove(_ entry: OutboxEntry, _ event: AuditEntry.Event, reason: String? = nil) -> ChangeSet<Void> {
     let account = account(of: entry)
     let audit =
       reason.map { vault.audited(event, account: account, .issuer(entry.issuer), .reason($0)) }

@@ -1,10 +1,11 @@
-internal import AgentCore
+package import AgentCore
 internal import AgentModel
 internal import AgentPorts
+internal import AgentVault
 internal import Secrets
 
 /// Revokes what is in the outbox: at once where there is a way, later and by itself where there is none.
-actor RevocationWorker {
+package actor RevocationWorker {
   private let dependencies: AccountDependencies
   /// Entries that are being sent now: one request each at a time.
   private var inFlight: Set<[UInt8]> = []
@@ -19,14 +20,14 @@ actor RevocationWorker {
     var due: BootInstant
   }
 
-  init(dependencies: AccountDependencies) {
+  package init(dependencies: AccountDependencies) {
     self.dependencies = dependencies
     alarm = Alarm(clock: dependencies.environment.clock, background: dependencies.background)
   }
 
   private var clock: any AgentClock { dependencies.environment.clock }
 
-  enum Resumption {
+  package enum Resumption {
     /// After a start or an unlock: what is due is tried.
     case due
     /// The way may be open again: so is what was never answered. Who was answered was asked for patience (503, 401),
@@ -35,7 +36,7 @@ actor RevocationWorker {
   }
 
   /// Tries what may be tried now; the rest waits for its time.
-  func resume(_ resumption: Resumption) async {
+  package func resume(_ resumption: Resumption) async {
     guard let entries = try? await outbox() else { return }
     for entry in entries {
       let wasUnreached = entry.lastError.map { $0 == Self.word(.none) } ?? true
@@ -80,7 +81,7 @@ actor RevocationWorker {
   static let drainSeconds = 5
 
   /// Tries one entry. The result says what is known of the token now.
-  func send(_ entry: OutboxEntry) async -> RevocationOutcome {
+  package func send(_ entry: OutboxEntry) async -> RevocationOutcome {
     guard inFlight.insert(entry.id).inserted else { return .queued }
     defer { ended(entry.id) }
     // Another try may have ended it since it was read.
@@ -164,7 +165,7 @@ actor RevocationWorker {
   private func now(for entry: OutboxEntry) -> Timestamp { dependencies.time.now(for: entry.provider) }
 
   /// A person gives up.
-  func abandon(_ entry: OutboxEntry) async throws(AgentFailure) {
+  package func abandon(_ entry: OutboxEntry) async throws(AgentFailure) {
     try await dependencies.vault.commit { vault throws(AgentFailure) in
       vault.outbox.remove(entry, .revocationAbandoned, reason: "requested")
     }

@@ -1,19 +1,20 @@
-internal import AgentCore
-internal import AgentModel
+package import AgentCore
+package import AgentModel
 internal import AgentPorts
+internal import AgentVault
 internal import Secrets
 
 /// Performs what `SignOutMachine` decides (docs/sign-out.md, Order).
-struct SignOutCoordinator: Sendable {
+package struct SignOutCoordinator: Sendable {
   let dependencies: AccountDependencies
-  let accounts: AccountDirectory
-  let revocations: RevocationWorker
-  let erasures: ErasureWorker
+  package let accounts: AccountDirectory
+  package let revocations: RevocationWorker
+  package let erasures: ErasureWorker
 
   /// How a sign-out ended, for its caller.
-  struct Answer: Sendable {
-    var outcome: SignOutMachine.Outcome
-    var endSessionURL: String?
+  package struct Answer: Sendable {
+    package var outcome: SignOutMachine.Outcome
+    package var endSessionURL: String?
   }
 
   /// One sign-out on its way, with what the machine only names.
@@ -27,7 +28,7 @@ struct SignOutCoordinator: Sendable {
   }
 
   /// Signs an account out. The revocation goes on when the caller's time is over.
-  func signOut(
+  package func signOut(
     _ id: AccountID, _ mode: SignOutMode, revocationTimeoutSeconds: Int
   ) async throws(AgentFailure) -> Answer {
     var job = Job(
@@ -125,7 +126,7 @@ struct SignOutCoordinator: Sendable {
 
 extension SignedOut {
   /// OpenID Connect RP-Initiated Logout §2: the browser ends the provider's own session there.
-  var endSessionURL: String? {
+  package var endSessionURL: String? {
     guard let provider, let endpoint = provider.endpoints.endSession.flatMap(HTTPURL.init) else { return nil }
     var items = [("client_id", provider.configuration.clientID)]
     if let idToken {

@@ -1,36 +1,37 @@
-internal import AgentCore
-internal import AgentModel
+package import AgentCore
+package import AgentModel
 internal import AgentPorts
-internal import Secrets
+internal import AgentVault
+package import Secrets
 
 extension OpenVault {
-  var signOuts: SignOutStore { SignOutStore(vault: self) }
+  package var signOuts: SignOutStore { SignOutStore(vault: self) }
 }
 
-struct SignedOut: Sendable {
-  var profile: AccountProfile
+package struct SignedOut: Sendable {
+  package var profile: AccountProfile
   var previousState: AccountState
-  var provider: Provider?
+  package var provider: Provider?
   /// Nil if there was no refresh token.
-  var entry: OutboxEntry?
+  package var entry: OutboxEntry?
   /// Access tokens that the refresh token's revocation does not reach.
-  var others: [OutboxEntry]
+  package var others: [OutboxEntry]
   var idToken: Secret?
   /// Accounts whose last trace is gone now: this one, and what an earlier reader held up.
-  var erased: [AccountID]
+  package var erased: [AccountID]
   var wasActive: Bool
 }
 
 /// Signing out on the disk (docs/sign-out.md, Order): one transaction, before which the account is signed in, and after
 /// which it is signed out and its token is either dead or in the outbox.
-struct SignOutStore {
-  let vault: OpenVault
+package struct SignOutStore {
+  package let vault: OpenVault
 
   /// What an account has only while it is signed in.
   static let tokenRecords = [RecordKind.grant, .intent, .staged, .idToken, .accessTokens]
 
   /// `accessTokens` are those in memory, with their remaining lifetimes.
-  func signOut(
+  package func signOut(
     _ id: AccountID, _ mode: SignOutMode, accessTokens: [(token: Secret, lives: Milliseconds)] = []
   ) throws(AgentFailure) -> ChangeSet<SignedOut> {
     let before = try vault.directory.profile(.id(id))
@@ -117,7 +118,7 @@ struct SignOutStore {
 
   /// Removes the last trace of an account that is signed out. Returns the accounts that are erased now: not this one, if
   /// a reader of the store holds it up.
-  func forget(_ selector: AccountSelector) throws(AgentFailure) -> ChangeSet<(AccountProfile, erased: [AccountID])> {
+  package func forget(_ selector: AccountSelector) throws(AgentFailure) -> ChangeSet<(AccountProfile, erased: [AccountID])> {
     let profile = try vault.directory.profile(selector)
     guard profile.signInStatus != .signedIn else {
       throw .invalidParameter("/account", expected: "an account that is signed out")

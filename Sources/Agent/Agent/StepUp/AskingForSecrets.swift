@@ -1,10 +1,11 @@
-internal import AgentModel
-internal import AgentPorts
-internal import Secrets
+package import AgentModel
+package import AgentPorts
+internal import AgentVault
+package import Secrets
 
 extension AgentService {
   /// The PIN that the caller gave, or that the person types where the caller does not see it.
-  func pin(
+  package func pin(
     _ given: Secret?, asks: Bool, _ question: PromptQuestion, of id: AccountID
   ) async throws(AgentFailure) -> Secret {
     switch (given, asks) {
@@ -35,7 +36,7 @@ extension AgentService {
 
 extension AgentService {
   /// For `agent.unlock`: the passphrase, typed where the caller does not see it.
-  func typedPassphrase(_ question: PromptQuestion = .passphrase) async throws(AgentFailure) -> Secret {
+  package func typedPassphrase(_ question: PromptQuestion = .passphrase) async throws(AgentFailure) -> Secret {
     switch await environment.prompter.ask(question) {
     case .typed(let passphrase): return passphrase
     case .cancelled:
@@ -50,7 +51,7 @@ extension AgentService {
 
 extension AgentService {
   /// The passphrase of a backup, given or typed.
-  func backupPassphrase(
+  package func backupPassphrase(
     _ given: Secret?, asks: Bool, _ question: PromptQuestion
   ) async throws(AgentFailure) -> Secret {
     switch (given, asks) {
@@ -69,28 +70,28 @@ extension AgentService {
 }
 
 extension PromptQuestion {
-  static let newBackupPassphrase = PromptQuestion(
+  package static let newBackupPassphrase = PromptQuestion(
     description: "Choose a passphrase for the backup. Without it nobody can read the file, you neither.",
     label: "New passphrase:", isNew: true)
 
-  static let backupPassphrase = PromptQuestion(description: "The passphrase of the backup.", label: "Passphrase:")
+  package static let backupPassphrase = PromptQuestion(description: "The passphrase of the backup.", label: "Passphrase:")
 
-  static func pin(of profile: AccountProfile) -> PromptQuestion {
+  package static func pin(of profile: AccountProfile) -> PromptQuestion {
     PromptQuestion(description: "Confirm that it is you: the PIN of \(profile.shown).", label: "PIN:")
   }
 
-  static func newPIN(for profile: AccountProfile) -> PromptQuestion {
+  package static func newPIN(for profile: AccountProfile) -> PromptQuestion {
     PromptQuestion(
       description:
         "Choose a PIN for \(profile.shown). After ten wrong ones it is destroyed, and the data that it locks with it.",
       label: "New PIN:", isNew: true)
   }
 
-  static let newPassphrase = PromptQuestion(
+  package static let newPassphrase = PromptQuestion(
     description: "Choose a passphrase that opens the Lanyard vault. Nobody can find it again for you.",
     label: "New passphrase:", isNew: true)
 
-  static let passphrase = PromptQuestion(description: "The passphrase of the Lanyard vault.", label: "Passphrase:")
+  package static let passphrase = PromptQuestion(description: "The passphrase of the Lanyard vault.", label: "Passphrase:")
 }
 
 extension AccountProfile {

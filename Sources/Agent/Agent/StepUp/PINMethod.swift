@@ -1,5 +1,6 @@
 internal import AgentModel
 internal import AgentPorts
+internal import AgentVault
 internal import Secrets
 
 /// A PIN: its key is Argon2id of it, peppered by the vault. Whoever has the store can't try a PIN without the vault's

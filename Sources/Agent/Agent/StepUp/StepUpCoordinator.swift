@@ -1,24 +1,25 @@
 internal import AgentCore
-internal import AgentModel
-internal import AgentPorts
-internal import Secrets
+package import AgentModel
+package import AgentPorts
+internal import AgentVault
+package import Secrets
 
 /// Judges proofs, one after another: a PIN costs 64 MiB and some tenths of a second, and two guesses at once would be
 /// judged by one count. `VaultActor` serves callers that want a token meanwhile.
-actor StepUpCoordinator {
+package actor StepUpCoordinator {
   private let vault: VaultActor
   private let methods: [StepUpMethod: any StepUpMethodProving]
   private var isBusy = false
   private var waiting: [CheckedContinuation<Void, Never>] = []
 
   /// Each method once.
-  init(vault: VaultActor, methods: [any StepUpMethodProving]) {
+  package init(vault: VaultActor, methods: [any StepUpMethodProving]) {
     self.vault = vault
     self.methods = Dictionary(uniqueKeysWithValues: methods.map { ($0.method, $0) })
   }
 
   /// Counted first, then judged. Until when the step-up counts, on the wall clock.
-  func verify(
+  package func verify(
     _ given: Secret, by method: StepUpMethod, of id: AccountID, for duration: Milliseconds?
   ) async throws(AgentFailure) -> Timestamp {
     await enter()
@@ -37,7 +38,7 @@ actor StepUpCoordinator {
     }
   }
 
-  func enroll(
+  package func enroll(
     _ given: Secret, by method: StepUpMethod, for id: AccountID
   ) async throws(AgentFailure) -> StepUpState {
     await enter()

@@ -1,16 +1,17 @@
-internal import AgentCore
-internal import AgentModel
-internal import AgentPorts
+package import AgentCore
+package import AgentModel
+package import AgentPorts
+internal import AgentVault
 internal import JSONRPC
-internal import Secrets
+package import Secrets
 
 /// What is durable of how an account's person proves to be there. What is destroyed leaves its count behind, so that
 /// nobody sets a new one in its place before the person has signed in again.
-struct StepUpRecord: Sendable {
-  var method: StepUpMethod
-  var attempts: StepUpAttempts
+package struct StepUpRecord: Sendable {
+  package var method: StepUpMethod
+  package var attempts: StepUpAttempts
   /// Nil once it is destroyed.
-  var lock: StepUpLock?
+  package var lock: StepUpLock?
 
   /// Also if the agent ended before the last try was judged: it is counted, and counts as wrong.
   var isDestroyed: Bool { lock == nil || attempts.left == 0 }
@@ -30,13 +31,13 @@ struct StepUpRecord: Sendable {
     }
   }
 
-  init(method: StepUpMethod, attempts: StepUpAttempts, lock: StepUpLock?) {
+  package init(method: StepUpMethod, attempts: StepUpAttempts, lock: StepUpLock?) {
     self.method = method
     self.attempts = attempts
     self.lock = lock
   }
 
-  init?(_ plain: Secret) {
+  package init?(_ plain: Secret) {
     let read = RecordCoding.read(plain) { node -> StepUpRecord? in
       guard let method = node["method"]?.string, let spent = node["spent"]?.integer,
         let inARow = node["inARow"]?.integer,
@@ -58,22 +59,22 @@ struct StepUpRecord: Sendable {
 }
 
 /// How a proof is known to be right, with the account's data key under it.
-struct StepUpLock: Sendable {
+package struct StepUpLock: Sendable {
   /// The method's own.
-  var kept: [UInt8]
+  package var kept: [UInt8]
   var commitment: [UInt8]
   var wrappedDataKey: [UInt8]
   /// The incarnation in which it was set, where a backup brought it into another one.
-  var place: [UInt8]?
+  package var place: [UInt8]?
 }
 
 /// Where a proof belongs, and what it is peppered with: enough to judge it away from the vault.
-struct StepUpPlace: Sendable {
-  var method: StepUpMethod
+package struct StepUpPlace: Sendable {
+  package var method: StepUpMethod
   var partition: [UInt8]
   var pepper: SealingKey
 
-  func lock(_ dataKey: SealingKey, by enrolment: StepUpEnrolment) -> StepUpLock {
+  package func lock(_ dataKey: SealingKey, by enrolment: StepUpEnrolment) -> StepUpLock {
     StepUpLock(
       kept: enrolment.kept, commitment: commitment(to: enrolment.key),
       wrappedDataKey: wrapping(by: enrolment.key).seal(dataKey.secret, additionalData: additionalData))

@@ -1,38 +1,39 @@
 internal import AgentCore
-internal import AgentModel
-internal import AgentPorts
+package import AgentModel
+package import AgentPorts
+internal import AgentVault
 internal import Secrets
 
 extension OpenVault {
-  var stepUp: StepUpStore { StepUpStore(vault: self) }
+  package var stepUp: StepUpStore { StepUpStore(vault: self) }
 }
 
-struct StepUpState: Sendable {
-  var account: AccountID
-  var isEnrolled: Bool
-  var attemptsLeft: Int
+package struct StepUpState: Sendable {
+  package var account: AccountID
+  package var isEnrolled: Bool
+  package var attemptsLeft: Int
 }
 
 /// The proofs of presence on the disk (docs/offline.md, Step-up). What a proof costs to judge is spent elsewhere
 /// (`StepUpCoordinator`), so that the vault serves others meanwhile.
-struct StepUpStore {
-  let vault: OpenVault
+package struct StepUpStore {
+  package let vault: OpenVault
 
   // MARK: questions
 
-  func status(_ selector: AccountSelector) throws(AgentFailure) -> StepUpState {
+  package func status(_ selector: AccountSelector) throws(AgentFailure) -> StepUpState {
     let profile = try vault.directory.profile(selector)
     return Self.status(of: profile, try record(of: profile))
   }
 
-  static func status(of profile: AccountProfile, _ record: StepUpRecord?) -> StepUpState {
+  package static func status(of profile: AccountProfile, _ record: StepUpRecord?) -> StepUpState {
     StepUpState(
       account: profile.id, isEnrolled: record.map { !$0.isDestroyed } ?? false,
       attemptsLeft: record?.attempts.left ?? StepUpAttempts.maximum)
   }
 
   /// Since a soft sign-out, and until the proof is given. What can't be read is told to those who want to read it.
-  func isDataUnderPIN(_ id: AccountID) -> Bool {
+  package func isDataUnderPIN(_ id: AccountID) -> Bool {
     guard let profile = vault.directory.profiles[id] else { return false }
     return (try? isDataLocked(of: profile)) ?? false
   }
@@ -46,14 +47,14 @@ struct StepUpStore {
   // MARK: setting and removing
 
   /// Where a new proof would belong, if one may be set now.
-  func placeForNew(_ method: StepUpMethod, of id: AccountID) throws(AgentFailure) -> StepUpPlace {
+  package func placeForNew(_ method: StepUpMethod, of id: AccountID) throws(AgentFailure) -> StepUpPlace {
     let profile = try vault.directory.signedIn(.id(id))
     try requireChangeable(try record(of: profile), of: profile)
     return try place(of: profile, by: method)
   }
 
   /// Sets it, with as many tries as a new one has.
-  func enroll(
+  package func enroll(
     _ id: AccountID, _ enrolment: StepUpEnrolment, at place: StepUpPlace
   ) throws(AgentFailure) -> ChangeSet<StepUpState> {
     var profile = try vault.directory.signedIn(.id(id))
@@ -78,7 +79,7 @@ struct StepUpStore {
   }
 
   /// One that is destroyed stays so until the person has signed in again; there is nothing to remove.
-  func unenroll(_ id: AccountID) throws(AgentFailure) -> ChangeSet<StepUpState> {
+  package func unenroll(_ id: AccountID) throws(AgentFailure) -> ChangeSet<StepUpState> {
     var profile = try vault.directory.signedIn(.id(id))
     let record = try record(of: profile)
     guard let record, !record.isDestroyed else { return .unchanged(Self.status(of: profile, record)) }
@@ -94,7 +95,7 @@ struct StepUpStore {
   }
 
   /// Ends the step-up of now. Ended before it is written down: a disk that fails must not keep it valid.
-  func clear(_ selector: AccountSelector) throws(AgentFailure) -> ChangeSet<StepUpState> {
+  package func clear(_ selector: AccountSelector) throws(AgentFailure) -> ChangeSet<StepUpState> {
     let status = try status(selector)
     guard vault.tables.stepUps.isValid(status.account) else { return .unchanged(status) }
     vault.tables.stepUps.clear(status.account)
@@ -134,7 +135,7 @@ struct StepUpStore {
     }
   }
 
-  func place(
+  package func place(
     of profile: AccountProfile, by method: StepUpMethod, _ lock: StepUpLock? = nil
   ) throws(AgentFailure) -> StepUpPlace {
     StepUpPlace(

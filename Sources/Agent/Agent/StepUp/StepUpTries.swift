@@ -1,26 +1,27 @@
 internal import AgentCore
-internal import AgentModel
+package import AgentModel
 internal import AgentPorts
+internal import AgentVault
 internal import Secrets
 
 extension OpenVault {
-  var stepUpTries: StepUpTries { StepUpTries(vault: self) }
+  package var stepUpTries: StepUpTries { StepUpTries(vault: self) }
 }
 
 /// A try that is counted, durably, and may now be judged.
-struct StepUpTry: Sendable {
-  var account: AccountID
-  var epoch: UInt64
-  var lock: StepUpLock
-  var place: StepUpPlace
+package struct StepUpTry: Sendable {
+  package var account: AccountID
+  package var epoch: UInt64
+  package var lock: StepUpLock
+  package var place: StepUpPlace
 }
 
 /// The tries at a proof on the disk: each is counted before it is judged.
-struct StepUpTries {
-  let vault: OpenVault
+package struct StepUpTries {
+  package let vault: OpenVault
 
   /// Refuses without counting what would be refused anyway: before a person is asked.
-  func requireTriable(_ selector: AccountSelector, by method: StepUpMethod) throws(AgentFailure) -> AccountProfile {
+  package func requireTriable(_ selector: AccountSelector, by method: StepUpMethod) throws(AgentFailure) -> AccountProfile {
     let profile = try vault.directory.signedIn(selector)
     let record = try enrolled(method, of: profile)
     guard !record.isDestroyed else { throw .stepUp(.destroyed, profile.id, method) }
@@ -32,10 +33,10 @@ struct StepUpTries {
   }
 
   /// What came of counting a try, once it is durable.
-  typealias Counted = Result<StepUpTry, AgentFailure>
+  package typealias Counted = Result<StepUpTry, AgentFailure>
 
   /// Counts a try. The failure that it may end in is durable too: the last proof is destroyed.
-  func begin(_ id: AccountID, by method: StepUpMethod) throws(AgentFailure) -> ChangeSet<Counted> {
+  package func begin(_ id: AccountID, by method: StepUpMethod) throws(AgentFailure) -> ChangeSet<Counted> {
     let profile = try vault.directory.signedIn(.id(id))
     var record = try enrolled(method, of: profile)
     switch record.attempts.begin(at: vault.clock.boot(), bootID: vault.clock.bootID) {

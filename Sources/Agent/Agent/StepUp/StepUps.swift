@@ -1,19 +1,20 @@
 internal import AgentCore
-internal import AgentModel
-internal import AgentPorts
+package import AgentModel
+package import AgentPorts
+internal import AgentVault
 internal import Synchronization
 
 /// The step-ups that are valid now, with the one timer that ends them: nothing wakes while there is none.
 ///
 /// Granted and cleared by `VaultActor`, in the same step as what they hang on, so that no step-up outlives a sign-out or
 /// a lock. They are in memory alone: a restart ends them all.
-final class StepUps: Sendable {
+package final class StepUps: Sendable {
   private let moments = Mutex(ActiveStepUps())
   private let clock: any AgentClock
   private let events: any EventPublishing
   private let alarm: Alarm
 
-  init(clock: any AgentClock, events: any EventPublishing, background: BackgroundWork) {
+  package init(clock: any AgentClock, events: any EventPublishing, background: BackgroundWork) {
     self.clock = clock
     self.events = events
     alarm = Alarm(clock: clock, background: background)
@@ -22,7 +23,7 @@ final class StepUps: Sendable {
   // MARK: questions
 
   /// As the wall clock shows it now; nil if there is no valid step-up.
-  func validUntil(_ id: AccountID) -> Timestamp? {
+  package func validUntil(_ id: AccountID) -> Timestamp? {
     let now = clock.boot()
     return moments.withLock { $0.validUntil(id, at: now) }.map { clock.wall() + ($0 - now) }
   }
@@ -31,7 +32,7 @@ final class StepUps: Sendable {
 
   /// For the policy, at one moment: how long ago the person proved to be there, by each method, and for how much longer
   /// that counts.
-  func known(_ id: AccountID) -> (ages: [StepUpMethod: Milliseconds], left: [StepUpMethod: Milliseconds]) {
+  package func known(_ id: AccountID) -> (ages: [StepUpMethod: Milliseconds], left: [StepUpMethod: Milliseconds]) {
     moments.withLock { moments in
       let now = clock.boot()
       return (moments.ages(id, at: now), moments.left(id, at: now))
@@ -41,7 +42,7 @@ final class StepUps: Sendable {
   // MARK: changes
 
   /// The person proved to be there. Until when that counts, on the wall clock.
-  func grant(_ id: AccountID, by method: StepUpMethod, for duration: Milliseconds) -> Timestamp {
+  package func grant(_ id: AccountID, by method: StepUpMethod, for duration: Milliseconds) -> Timestamp {
     let now = clock.boot()
     let validUntil = clock.wall() + duration
     let earliest = moments.withLock { moments in
@@ -53,7 +54,7 @@ final class StepUps: Sendable {
     return validUntil
   }
 
-  func clear(_ id: AccountID) {
+  package func clear(_ id: AccountID) {
     moments.withLock { moments in
       if moments.clear(id) { events.publish(.stepUpExpired, account: id) }
     }
@@ -66,7 +67,7 @@ final class StepUps: Sendable {
   }
 
   /// The agent ends, and nobody listens any more.
-  func end() { moments.withLock { $0 = ActiveStepUps() } }
+  package func end() { moments.withLock { $0 = ActiveStepUps() } }
 
   private func expire() -> BootInstant? {
     moments.withLock { moments in

@@ -1,13 +1,14 @@
-internal import AgentCore
-internal import AgentModel
-internal import AgentPorts
+package import AgentCore
+package import AgentModel
+package import AgentPorts
+internal import AgentVault
 internal import Synchronization
 
 /// Trusted time for everybody in the agent, over the machine's clocks. Known while the vault is open.
 ///
 /// It is looked at when something happens, and never by a timer: at each exchange, question for a session, unlocking,
 /// and when the kernel says that the wall clock was set.
-final class TimeKeeper: Sendable {
+package final class TimeKeeper: Sendable {
   private struct State {
     /// Nil while the vault is locked: names of providers are sealed.
     var time: TrustedTime?
@@ -20,7 +21,7 @@ final class TimeKeeper: Sendable {
   /// Makes the record durable in its own time: the wall clock was set forward, and that must outlast the agent.
   private let remember: @Sendable () -> Void
 
-  init(clock: any AgentClock, events: any EventPublishing, remember: @escaping @Sendable () -> Void) {
+  package init(clock: any AgentClock, events: any EventPublishing, remember: @escaping @Sendable () -> Void) {
     self.clock = clock
     self.events = events
     self.remember = remember
@@ -31,7 +32,7 @@ final class TimeKeeper: Sendable {
   // MARK: the vault
 
   /// The vault was opened. Returns true if the record should be written: it is of another boot.
-  func open(_ record: TrustedTime.Record?) -> Bool {
+  package func open(_ record: TrustedTime.Record?) -> Bool {
     let machine = machine
     state.withLock { state in
       state.time = TrustedTime(record, bootID: clock.bootID, at: machine)
@@ -45,12 +46,12 @@ final class TimeKeeper: Sendable {
   /// To be durable with whatever is being committed; nil while the vault is locked.
   func record() -> TrustedTime.Record? { state.withLock { $0.time?.record(at: machine) } }
 
-  func forget(_ provider: ProviderName) { state.withLock { $0.time?.forget(provider) } }
+  package func forget(_ provider: ProviderName) { state.withLock { $0.time?.forget(provider) } }
 
   // MARK: questions
 
   /// An answer of a provider's token endpoint came. Without a `Date` that can be read it tells nothing.
-  func answered(by provider: ProviderName, date: String?, sentAt: BootInstant, receivedAt: BootInstant) {
+  package func answered(by provider: ProviderName, date: String?, sentAt: BootInstant, receivedAt: BootInstant) {
     let machine = machine
     guard let date = date.flatMap({ Timestamp(httpDate: $0, now: machine.wall) }) else { return }
     let sample = ServerSample(date: date, sentAt: sentAt, receivedAt: receivedAt)
@@ -60,13 +61,13 @@ final class TimeKeeper: Sendable {
     }
   }
 
-  func reading(for provider: ProviderName) -> ProviderTime { reading(for: provider, at: machine) }
+  package func reading(for provider: ProviderName) -> ProviderTime { reading(for: provider, at: machine) }
 
   /// The time for the accounts of a provider.
-  func now(for provider: ProviderName) -> Timestamp { reading(for: provider).now }
+  package func now(for provider: ProviderName) -> Timestamp { reading(for: provider).now }
 
   /// A moment of a provider's timeline as the wall clock shows it now: clients compare with their own clock.
-  func wall(_ instant: Timestamp, of provider: ProviderName) -> Timestamp {
+  package func wall(_ instant: Timestamp, of provider: ProviderName) -> Timestamp {
     let machine = machine
     return instant + (machine.wall - reading(for: provider, at: machine).now)
   }

@@ -1,8 +1,9 @@
-internal import AgentCore
+package import AgentCore
 internal import AgentModel
 internal import AgentPorts
+internal import AgentVault
 internal import JSONRPC
-internal import Secrets
+package import Secrets
 
 extension OpenVault {
   var trustedTime: TrustedTimeStore { TrustedTimeStore(time: time) }
@@ -45,7 +46,7 @@ extension TrustedTime.Record {
     }
   }
 
-  init?(_ plain: Secret) {
+  package init?(_ plain: Secret) {
     let read = RecordCoding.read(plain) { node -> TrustedTime.Record? in
       guard let bootID = node["bootID"]?.string, let boot = node["boot"]?.integer, let lived = node["lived"]?.integer,
         let lines = node["lines"]?.elements

@@ -1,24 +1,25 @@
-internal import AgentModel
-internal import AgentPorts
+package import AgentModel
+package import AgentPorts
+package import AgentVault
 
 /// What an operation changes: planned against an `OpenVault` by a feature's type, committed by `VaultActor` as one
 /// durable transaction. Planning is synchronous, so that no await parts a check from its write.
-struct ChangeSet<Result> {
+package struct ChangeSet<Result> {
   var records: [VaultChange]
   /// Changes of rows that are no records, in the same transaction.
   var writes: [StoreWrite]
   /// What `OpenVault` and the published tables say once the transaction is durable.
   var memory: [MemoryChange]
   /// The account that a failure of the commit names.
-  var account: AccountID?
+  package var account: AccountID?
   /// What no trace may be left of: noted in the transaction, wiped from the log after it.
   var erases: Erasure?
   /// A sign-out, an erasure or a new PIN: a backup that is being written must not keep what was before.
   var isWithdrawal: Bool
   /// Called when everything is durable and in memory. `erased`: the accounts whose last trace is gone now.
-  var result: (_ erased: [AccountID]) -> Result
+  package var result: (_ erased: [AccountID]) -> Result
 
-  init(
+  package init(
     _ records: [VaultChange], writes: [StoreWrite] = [], memory: [MemoryChange] = [], of account: AccountID? = nil,
     erasing erases: Erasure? = nil, isWithdrawal: Bool = false, result: @escaping (_ erased: [AccountID]) -> Result
   ) {
@@ -31,7 +32,7 @@ struct ChangeSet<Result> {
     self.result = result
   }
 
-  init(
+  package init(
     _ records: [VaultChange], writes: [StoreWrite] = [], memory: [MemoryChange] = [], of account: AccountID? = nil,
     erasing erases: Erasure? = nil, isWithdrawal: Bool = false, result: Result
   ) {
@@ -45,7 +46,7 @@ struct ChangeSet<Result> {
 }
 
 extension ChangeSet<Void> {
-  init(
+  package init(
     _ records: [VaultChange], memory: [MemoryChange] = [], of account: AccountID? = nil,
     erasing erases: Erasure? = nil, isWithdrawal: Bool = false
   ) {
@@ -56,7 +57,7 @@ extension ChangeSet<Void> {
 }
 
 /// What an erasure leaves no trace of.
-enum Erasure {
+package enum Erasure {
   case account(AccountID)
   /// Values of an account that stays, or a token.
   case values

@@ -1,8 +1,9 @@
-internal import AgentCore
-internal import AgentModel
+package import AgentCore
+package import AgentModel
+internal import AgentVault
 
 /// What memory says differently once a transaction is durable: `VaultDirectory`, and the tables that other threads read.
-enum MemoryChange {
+package enum MemoryChange {
   case account(AccountProfile)
   case accountForgotten(AccountID)
   case active(AccountID?)

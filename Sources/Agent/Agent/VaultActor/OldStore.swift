@@ -1,6 +1,7 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
+internal import AgentVault
 internal import Secrets
 
 /// A store that is older than its anchor, where the person says that there is no other (docs/storage.md, Anchors).

@@ -1,10 +1,11 @@
 internal import AgentModel
-internal import AgentPorts
+package import AgentPorts
+package import AgentVault
 
 /// What the vault's own operations need from outside.
-struct VaultDependencies: Sendable {
-  let clock: any AgentClock
-  let entropy: any Entropy
+package struct VaultDependencies: Sendable {
+  package let clock: any AgentClock
+  package let entropy: any Entropy
   /// What opens a slot without a person, the one that was chosen at the start first.
   let keySources: [any KeySource]
   let tables: PublishedTables
@@ -13,17 +14,17 @@ struct VaultDependencies: Sendable {
 /// The vault while it is open: the sealed records, and what memory keeps of them. Owned by `VaultActor`.
 ///
 /// Features read it and plan a `ChangeSet`; memory is changed by `remember(_:)` alone, after the commit.
-final class OpenVault {
+package final class OpenVault {
   let records: Vault
   let dependencies: VaultDependencies
   /// In which opening of the vault this is.
   let unlockGeneration: UInt64
-  private(set) var directory: VaultDirectory
+  package private(set) var directory: VaultDirectory
   /// The slot that opened the vault; nil once it is removed.
   private(set) var openedSlot: Int?
   private(set) var inboxNumber: UInt64
 
-  init(
+  package init(
     _ records: Vault, slot: Int, unlockGeneration: UInt64, dependencies: VaultDependencies
   ) throws(VaultFailure) {
     self.records = records
@@ -34,10 +35,10 @@ final class OpenVault {
     inboxNumber = try records.inbox.number()
   }
 
-  var clock: any AgentClock { dependencies.clock }
-  var entropy: any Entropy { dependencies.entropy }
+  package var clock: any AgentClock { dependencies.clock }
+  package var entropy: any Entropy { dependencies.entropy }
   var tables: PublishedTables { dependencies.tables }
-  var time: TimeKeeper { dependencies.tables.time }
+  package var time: TimeKeeper { dependencies.tables.time }
 
   /// What takes in a late answer while the vault is locked.
   var inbox: LockedInboxWriter { records.inbox.writer(of: inboxNumber) }

@@ -1,4 +1,5 @@
 internal import AgentModel
+internal import AgentVault
 
 /// What an open vault publishes to readers that must not wait for its actor. Filled at the opening, changed after each
 /// commit, emptied at the locking.

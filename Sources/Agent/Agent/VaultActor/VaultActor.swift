@@ -1,13 +1,14 @@
 internal import AgentCore
-internal import AgentModel
-internal import AgentPorts
-internal import Secrets
+package import AgentModel
+package import AgentPorts
+internal import AgentVault
+package import Secrets
 
 /// The single owner of the store. Reads and commits for every feature, locks and unlocks.
 ///
 /// A plan and its commit run without an await in between, so that memory always says what the disk says: no other
 /// caller comes between a check and its write.
-actor VaultActor {
+package actor VaultActor {
   private let store: any Store
   nonisolated let dependencies: VaultDependencies
   private var opening: VaultOpening
@@ -15,7 +16,7 @@ actor VaultActor {
   /// Counts sign-outs, erasures and new PINs.
   private var withdrawalCount: UInt64 = 0
 
-  init(store: sending any Store, anchor: sending (any RollbackAnchor)?, dependencies: VaultDependencies) {
+  package init(store: sending any Store, anchor: sending (any RollbackAnchor)?, dependencies: VaultDependencies) {
     self.store = store
     self.dependencies = dependencies
     opening = VaultOpening(store: store, anchor: RollbackGuard(anchor), dependencies: dependencies)
@@ -26,7 +27,7 @@ actor VaultActor {
   /// Nil while the vault is locked.
   private var vault: OpenVault? { if case .open(let vault) = state { vault } else { nil } }
 
-  var isOpen: Bool { vault != nil }
+  package var isOpen: Bool { vault != nil }
 
   private func unlocked() throws(AgentFailure) -> OpenVault {
     guard let vault else { throw .locked }
@@ -34,14 +35,14 @@ actor VaultActor {
   }
 
   /// Answers a question from the open vault. Throws `.locked` while it is locked.
-  func read<Result: Sendable>(
+  package func read<Result: Sendable>(
     _ body: @Sendable (OpenVault) throws(AgentFailure) -> Result
   ) throws(AgentFailure) -> Result {
     try body(unlocked())
   }
 
   /// Commits what a feature planned: durable, and in memory, when it returns. Throws `.locked` while the vault is locked.
-  func commit<Result: Sendable>(
+  package func commit<Result: Sendable>(
     _ plan: @Sendable (OpenVault) throws(AgentFailure) -> ChangeSet<Result>
   ) throws(AgentFailure) -> Result {
     let vault = try unlocked()
@@ -59,7 +60,7 @@ actor VaultActor {
 
   /// Commits the plan of work that brought a secret. Nil if the vault was locked meanwhile: then the record waits in
   /// the inbox for the unlocking.
-  func commit<Result: Sendable>(
+  package func commit<Result: Sendable>(
     orLeave record: PendingRecord, _ plan: @Sendable (OpenVault) throws(AgentFailure) -> ChangeSet<Result>
   ) throws(AgentFailure) -> Result? {
     switch state {
@@ -75,14 +76,14 @@ actor VaultActor {
     if case .locked(let locked) = state { try locked.leave(record, name: dependencies.entropy.bytes(16), in: store) }
   }
 
-  func requireOpen() throws(AgentFailure) { _ = try unlocked() }
+  package func requireOpen() throws(AgentFailure) { _ = try unlocked() }
 
   /// The account that a selector names now.
-  func profile(_ selector: AccountSelector) throws(AgentFailure) -> AccountProfile {
+  package func profile(_ selector: AccountSelector) throws(AgentFailure) -> AccountProfile {
     try unlocked().directory.profile(selector)
   }
 
-  func provider(named name: String) throws(AgentFailure) -> Provider { try unlocked().providers.provider(named: name) }
+  package func provider(named name: String) throws(AgentFailure) -> Provider { try unlocked().providers.provider(named: name) }
 
   private func commit<Result>(
     _ changes: ChangeSet<Result>, to vault: OpenVault
@@ -105,7 +106,7 @@ actor VaultActor {
   // MARK: opening
 
   /// Opens the vault without a person where that is possible; makes it where the protection needs none.
-  func open(protection: String, acceptingOldStore: Bool = false) throws(AgentFailure) -> OpenOutcome {
+  package func open(protection: String, acceptingOldStore: Bool = false) throws(AgentFailure) -> OpenOutcome {
     switch try opening.open(protection: protection, acceptingOldStore: acceptingOldStore) {
     case .open(let vault):
       try enter(vault)
@@ -116,17 +117,17 @@ actor VaultActor {
   }
 
   /// Opens the vault as it was opened at the start; false if that takes a person.
-  func openAgain() throws(AgentFailure) -> Bool {
+  package func openAgain() throws(AgentFailure) -> Bool {
     guard let vault = try opening.openAgain() else { return false }
     try enter(vault)
     return true
   }
 
   /// Makes the vault under a passphrase. Once: an existing vault is never made again.
-  func initialize(passphrase: Secret) throws(AgentFailure) { try enter(opening.initialize(passphrase: passphrase)) }
+  package func initialize(passphrase: Secret) throws(AgentFailure) { try enter(opening.initialize(passphrase: passphrase)) }
 
   /// Unlocks by a passphrase; the wrong one changes nothing, and after a few of them the next has to wait.
-  func unlock(passphrase: Secret) throws(AgentFailure) {
+  package func unlock(passphrase: Secret) throws(AgentFailure) {
     guard !isOpen else { return }
     try enter(opening.unlock(passphrase: passphrase))
   }
@@ -158,7 +159,7 @@ actor VaultActor {
 
   /// Locks the vault; false if it was locked already. A disk that fails must not keep it open: the audit entry is
   /// written if it can be.
-  func lock(because reason: LockReason) -> Bool {
+  package func lock(because reason: LockReason) -> Bool {
     guard isOpen else { return false }
     try? commit { (vault) throws(AgentFailure) in ChangeSet([vault.audited(.agentLock, .reason(reason.rawValue))]) }
     lock()
@@ -215,7 +216,7 @@ actor VaultActor {
   // MARK: locked or not
 
   /// What `agent.status` tells, also of a locked vault. `grant` limits it to the accounts that it covers.
-  func status(within grant: EffectiveGrant? = nil) throws(AgentFailure) -> VaultStatus {
+  package func status(within grant: EffectiveGrant? = nil) throws(AgentFailure) -> VaultStatus {
     let slots = try opening.slots()
     return try VaultStatus(vault, slots: slots, keySources: dependencies.keySources, within: grant)
   }

@@ -1,19 +1,20 @@
-internal import AgentModel
+package import AgentModel
 internal import AgentPorts
+package import AgentVault
 internal import JSONRPC
 
 /// What questions are answered from without opening a record: the accounts and the providers, read when the vault was
 /// opened and kept in step with each commit.
-struct VaultDirectory {
-  private(set) var profiles: [AccountID: AccountProfile] = [:]
+package struct VaultDirectory {
+  package private(set) var profiles: [AccountID: AccountProfile] = [:]
   /// Partitions whose profile does not open: their accounts answer `integrity`, the others go on.
   private(set) var damagedPartitions: Set<PartitionID> = []
-  private(set) var active: AccountID?
-  private(set) var providers: [ProviderName: Provider] = [:]
+  package private(set) var active: AccountID?
+  package private(set) var providers: [ProviderName: Provider] = [:]
   /// The places of providers whose records do not open: they and their accounts answer `integrity`.
   private(set) var damagedProviders: Set<[UInt8]> = []
 
-  init(of records: Vault) throws(VaultFailure) {
+  package init(of records: Vault) throws(VaultFailure) {
     for (id, plain) in try records.readEach(.provider) {
       guard let provider = plain.flatMap({ Provider($0) }) else {
         damagedProviders.insert(id)
@@ -40,29 +41,29 @@ struct VaultDirectory {
   // MARK: changes
 
   /// Returns the profile that was there before.
-  mutating func put(_ profile: AccountProfile) -> AccountProfile? {
+  package mutating func put(_ profile: AccountProfile) -> AccountProfile? {
     profiles.updateValue(profile, forKey: profile.id)
   }
 
-  mutating func remove(_ id: AccountID) { profiles[id] = nil }
+  package mutating func remove(_ id: AccountID) { profiles[id] = nil }
 
   mutating func setActive(_ id: AccountID?) { active = id }
 
-  mutating func put(_ provider: Provider, at place: [UInt8]) {
+  package mutating func put(_ provider: Provider, at place: [UInt8]) {
     providers[provider.configuration.name] = provider
     damagedProviders.remove(place)
   }
 
-  mutating func remove(_ provider: ProviderName) { providers[provider] = nil }
+  package mutating func remove(_ provider: ProviderName) { providers[provider] = nil }
 }
 
 extension VaultDirectory {
   /// Oldest first, as lists show them.
-  var sortedProfiles: [AccountProfile] { profiles.values.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) } }
+  package var sortedProfiles: [AccountProfile] { profiles.values.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) } }
 
   var sortedProviders: [Provider] { providers.values.sorted { $0.configuration.name < $1.configuration.name } }
 
-  func profile(_ selector: AccountSelector) throws(AgentFailure) -> AccountProfile {
+  package func profile(_ selector: AccountSelector) throws(AgentFailure) -> AccountProfile {
     switch selector {
     case .active:
       guard let active, let profile = profiles[active] else { throw .noActiveAccount }
@@ -82,35 +83,35 @@ extension VaultDirectory {
   private var notFound: AgentFailure { damagedPartitions.isEmpty ? .accountNotFound : .vault(.integrity) }
 
   /// The account that a person has at a provider, signed in or not.
-  func profile(of identity: Identity, at provider: ProviderName) -> AccountProfile? {
+  package func profile(of identity: Identity, at provider: ProviderName) -> AccountProfile? {
     profiles.values.first { $0.identity == identity && $0.provider == provider }
   }
 
   /// The account, if it is still in the epoch in which the work began: a late answer changes nothing.
-  func current(_ id: AccountID, epoch: UInt64) -> AccountProfile? {
+  package func current(_ id: AccountID, epoch: UInt64) -> AccountProfile? {
     profiles[id].flatMap { $0.epoch == epoch && $0.signInStatus == .signedIn ? $0 : nil }
   }
 
   /// The account, if it is signed in.
-  func signedIn(_ selector: AccountSelector) throws(AgentFailure) -> AccountProfile {
+  package func signedIn(_ selector: AccountSelector) throws(AgentFailure) -> AccountProfile {
     let profile = try profile(selector)
     guard profile.signInStatus == .signedIn else { throw .signedOut(profile.id) }
     return profile
   }
 
   /// Every account that a person's word may mean: its id, its alias, or a mail address.
-  func matches(_ word: String) -> [AccountProfile] {
+  package func matches(_ word: String) -> [AccountProfile] {
     let all = sortedProfiles
     let exact = all.filter { $0.id.text == word || $0.alias?.text == word }
     return exact.isEmpty ? all.filter { $0.email == word } : exact
   }
 
   /// The accounts that belong to a provider.
-  func accounts(of provider: ProviderName) -> [AccountID] {
+  package func accounts(of provider: ProviderName) -> [AccountID] {
     sortedProfiles.filter { $0.provider == provider }.map(\.id)
   }
 
-  func requireFree(_ alias: Alias, for id: AccountID?) throws(AgentFailure) {
+  package func requireFree(_ alias: Alias, for id: AccountID?) throws(AgentFailure) {
     if let other = profiles.values.first(where: { $0.alias == alias && $0.id != id }) {
       throw .accountAmbiguous([other.id])
     }

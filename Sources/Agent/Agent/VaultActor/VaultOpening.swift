@@ -1,14 +1,15 @@
 internal import AgentCore
 internal import AgentModel
-internal import AgentPorts
-internal import Secrets
+package import AgentPorts
+package import AgentVault
+package import Secrets
 
 /// What opening a vault can come to.
-enum OpenOutcome: Sendable, Equatable { case open, needsInitialising, needsPassphrase }
+package enum OpenOutcome: Sendable, Equatable { case open, needsInitialising, needsPassphrase }
 
 /// Opens the vault by one of its key slots, or makes it. `VaultActor` enters what it returns.
 struct VaultOpening {
-  enum Outcome {
+  package enum Outcome {
     case open(OpenVault)
     case needsInitialising
     case needsPassphrase
@@ -203,7 +204,7 @@ struct VaultOpening {
 }
 
 extension Store {
-  func slots() throws(AgentFailure) -> [KeySlotRow] {
+  package func slots() throws(AgentFailure) -> [KeySlotRow] {
     do throws(StoreFailure) {
       return try keySlots()
     } catch {
@@ -214,7 +215,7 @@ extension Store {
 
 extension KeySource {
   /// What goes wrong with the key names the protection.
-  func use<Result>(_ body: (any KeySource) throws(KeySourceFailure) -> Result) throws(AgentFailure) -> Result {
+  package func use<Result>(_ body: (any KeySource) throws(KeySourceFailure) -> Result) throws(AgentFailure) -> Result {
     do {
       return try body(self)
     } catch {
@@ -225,7 +226,7 @@ extension KeySource {
 
 extension PassphraseParameters {
   /// The key that a passphrase makes for its slot. Takes some tenths of a second.
-  func holder(from passphrase: Secret) throws(AgentFailure) -> SealingKey {
+  package func holder(from passphrase: Secret) throws(AgentFailure) -> SealingKey {
     guard let holder = stretching.key(from: passphrase, salt: salt) else { throw .passphrase(.noMemory) }
     return holder
   }

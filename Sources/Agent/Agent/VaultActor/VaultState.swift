@@ -1,4 +1,5 @@
 internal import AgentPorts
+internal import AgentVault
 
 /// The one store is locked or open. Everything that was opened with a key lives in the open state: assigning the other
 /// one forgets all of it.

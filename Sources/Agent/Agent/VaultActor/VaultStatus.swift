@@ -1,16 +1,17 @@
-internal import AgentCore
-internal import AgentPorts
+package import AgentCore
+package import AgentPorts
+internal import AgentVault
 
 /// What `agent.status` tells of the vault, also of a locked one.
-struct VaultStatus: Sendable {
-  var isLocked: Bool
-  var isInitialized: Bool
-  var protection: KeyProtection
-  var profiles: [AccountProfile]
-  var pendingRevocations: Int
+package struct VaultStatus: Sendable {
+  package var isLocked: Bool
+  package var isInitialized: Bool
+  package var protection: KeyProtection
+  package var profiles: [AccountProfile]
+  package var pendingRevocations: Int
 
   /// `vault` is nil while it is locked. `grant` limits the answer to the accounts that it covers.
-  init(
+  package init(
     _ vault: OpenVault?, slots: [KeySlotRow], keySources: [any KeySource], within grant: EffectiveGrant?
   ) throws(AgentFailure) {
     isLocked = vault == nil

@@ -1,3 +1,5 @@
+internal import Agent
+
 /// The bounds of the wire, told by `agent.hello` (docs/protocol.md, Limits).
 enum Limits {
   /// A line. Requests are small; 64 KiB is what one read takes.

@@ -1,7 +1,9 @@
+internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentVault
 
 /// The one place that translates the agent's failures to the errors of the contract.
 extension RPCError {

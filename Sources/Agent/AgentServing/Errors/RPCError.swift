@@ -1,6 +1,8 @@
+internal import Agent
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentVault
 internal import JSONRPC
 
 /// An error of the contract (docs/protocol.md, Errors). It carries no input and no secret: its words are ours.

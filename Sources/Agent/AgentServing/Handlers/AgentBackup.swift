@@ -1,4 +1,6 @@
+internal import Agent
 internal import AgentProtocol
+internal import AgentVault
 
 enum AgentBackupHandler: MethodHandler {
   typealias Method = AgentBackup

@@ -1,5 +1,7 @@
+internal import Agent
 internal import AgentCore
 internal import AgentProtocol
+internal import AgentVault
 
 enum AgentListKeySlotsHandler: MethodHandler {
   typealias Method = AgentListKeySlots

@@ -1,3 +1,4 @@
+internal import Agent
 internal import AgentProtocol
 
 enum AgentUnlockHandler: MethodHandler {

@@ -1,5 +1,7 @@
+internal import Agent
 internal import AgentCore
 internal import AgentProtocol
+internal import AgentVault
 
 /// Those that stand; a limited caller sees what its own grant made.
 enum GrantListHandler: MethodHandler {

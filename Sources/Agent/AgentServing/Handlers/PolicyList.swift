@@ -1,4 +1,6 @@
+internal import Agent
 internal import AgentProtocol
+internal import AgentVault
 
 enum PolicyListHandler: MethodHandler {
   typealias Method = PolicyList

@@ -1,5 +1,7 @@
+internal import Agent
 internal import AgentCore
 internal import AgentProtocol
+internal import AgentVault
 internal import JSONRPC
 
 enum PolicyValidateHandler: MethodHandler {

@@ -1,7 +1,9 @@
+internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentVault
 
 enum SignInBeginHandler: MethodHandler {
   typealias Method = SignInBegin

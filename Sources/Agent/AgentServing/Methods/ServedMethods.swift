@@ -1,4 +1,6 @@
+internal import Agent
 internal import AgentProtocol
+
 /// Every method that this agent serves: one line each, the handler in `Handlers/`.
 ///
 /// A method of the contract that is not here answers -32601, and its feature is not told by `agent.hello`.

@@ -1,4 +1,6 @@
 public import Agent
+public import AgentServing
+public import AgentServing
 public import AgentModel
 public import AgentPorts
 public import StorageFaults

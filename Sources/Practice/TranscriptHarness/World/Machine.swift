@@ -1,6 +1,7 @@
 internal import Agent
 internal import AgentModel
 internal import AgentPorts
+internal import AgentServing
 internal import AgentSimulation
 internal import PracticeProvider
 internal import Synchronization

@@ -1,20 +1,20 @@
-internal import AgentCore
+package import AgentCore
 internal import AgentModel
-internal import AgentPorts
+package import AgentPorts
 internal import JSONRPC
-internal import Secrets
+package import Secrets
 
 extension Vault {
-  var audit: SealedAuditLog { SealedAuditLog(vault: self) }
+  package var audit: SealedAuditLog { SealedAuditLog(vault: self) }
 }
 
 /// The audit log (docs/storage.md, Audit): sealed entries in a chain, and the chain's ends in a sealed record.
-struct SealedAuditLog {
-  let vault: Vault
+package struct SealedAuditLog {
+  package let vault: Vault
 
   /// Appends the entries to a batch, and takes the oldest away where the log is full. The chain as it is if the batch
   /// lands.
-  func append(_ entries: [Secret], to batch: inout [StoreWrite]) throws(VaultFailure) -> AuditChain {
+  package func append(_ entries: [Secret], to batch: inout [StoreWrite]) throws(VaultFailure) -> AuditChain {
     var chain = try chain()
     let (stored, origin) = (chain.last, chain.link)
     var links: [[UInt8]] = []
@@ -42,7 +42,7 @@ struct SealedAuditLog {
   }
 
   /// The chain's ends, as they were sealed last.
-  func chain() throws(VaultFailure) -> AuditChain {
+  package func chain() throws(VaultFailure) -> AuditChain {
     if let known = vault.knownAuditChain { return known }
     guard let plain = try vault.read(.vault, .auditChain) else { return AuditChain() }
     guard let chain = AuditChain(plain) else { throw .integrity }
@@ -50,7 +50,7 @@ struct SealedAuditLog {
   }
 
   /// Entries after a number, in order, with what they hold; nil for one that does not open.
-  func rows(
+  package func rows(
     after sequence: Int64, limit: Int
   ) throws(VaultFailure) -> [(row: AuditRow, plain: Secret?)] {
     try vault.onStore { () throws(StoreFailure) in try vault.store.auditRows(after: sequence, limit: limit) }.map {
@@ -80,7 +80,7 @@ struct SealedAuditLog {
     }
   }
 
-  static func record(of logKeys: [UInt32: SealingKey]) -> Secret {
+  package static func record(of logKeys: [UInt32: SealingKey]) -> Secret {
     var builder = SecretBuilder()
     for (epoch, key) in logKeys.sorted(by: { $0.key < $1.key }) {
       withUnsafeBytes(of: epoch.littleEndian) { builder.append($0) }
@@ -90,7 +90,7 @@ struct SealedAuditLog {
   }
 
   /// What the link of this row must be; nothing where its key is not known, which is no link.
-  func link(of row: AuditRow, after previous: [UInt8]) -> [UInt8] {
+  package func link(of row: AuditRow, after previous: [UInt8]) -> [UInt8] {
     var fields = LengthPrefixed()
     fields.append(vault.store.databaseID)
     fields.append(previous)
@@ -118,7 +118,7 @@ struct SealedAuditLog {
 }
 
 extension AuditChain {
-  var record: Secret {
+  package var record: Secret {
     RecordCoding.write { writer in
       writer.member("first", first)
       writer.member("before", Base64URL.encode(before))
@@ -127,7 +127,7 @@ extension AuditChain {
     }
   }
 
-  init?(_ plain: Secret) {
+  package init?(_ plain: Secret) {
     let read = RecordCoding.read(plain) { node -> AuditChain? in
       func link(_ name: StaticString) -> [UInt8]? {
         node[name]?.plainText.flatMap { Base64URL.decode($0) }.flatMap { $0.count == Self.linkBytes ? $0 : nil }

@@ -1,28 +1,28 @@
-internal import AgentModel
-internal import AgentPorts
+package import AgentModel
+package import AgentPorts
 internal import JSONRPC
-internal import Secrets
+package import Secrets
 
 /// What makes a store a backup: a mark that anybody can read, one key slot of its own kind, and what it says of itself.
 ///
 /// Its root key is its own, and so are all keys below: the passphrase of a backup opens that file and nothing else, and
 /// whatever happens to the live store's keys, the file stays what it is.
-enum BackupFormat {
+package enum BackupFormat {
   /// Raised when an agent of before could not read it any more.
-  static let version: UInt8 = 1
+  package static let version: UInt8 = 1
   private static let mark = "backup"
   /// Bound into the slot's seal: a live store can't be passed off as a backup, nor a backup as a live store.
   private static let protection = "backup"
   /// Made to be carried about, and opened seldom: most of a second and 256 MiB for each guess.
   private static let stretching = PassphraseStretching(passes: 6, memoryBytes: 256 << 20)
 
-  enum Failure: Error {
+  package enum Failure: Error {
     case notABackup, newer, damaged, wrongPassphrase, noMemory
     case store(StoreFailure)
   }
 
   /// Makes an empty store one that this passphrase opens. Takes about a second.
-  static func seal(_ store: any Store, by passphrase: Secret) throws(Failure) -> Vault {
+  package static func seal(_ store: any Store, by passphrase: Secret) throws(Failure) -> Vault {
     let parameters = PassphraseParameters(
       salt: SecretBytes(random: PassphraseStretching.saltBytes).withBytes { [UInt8]($0) }, stretching: stretching)
     guard let holder = stretching.key(from: passphrase, salt: parameters.salt) else { throw .noMemory }
@@ -37,7 +37,7 @@ enum BackupFormat {
   }
 
   /// What can be told before any work is done with the passphrase: what the file asks for may be an attack.
-  static func slot(of store: any Store) throws(Failure) -> (KeySlotRow, PassphraseParameters) {
+  package static func slot(of store: any Store) throws(Failure) -> (KeySlotRow, PassphraseParameters) {
     guard let found = try onStore({ () throws(StoreFailure) in try store.metadata(mark) }) else { throw .notABackup }
     guard found.count == 1 else { throw .damaged }
     guard found[0] <= version else { throw .newer }
@@ -48,7 +48,7 @@ enum BackupFormat {
     return (slots[0], parameters)
   }
 
-  static func open(_ store: any Store, by passphrase: Secret) throws(Failure) -> Vault {
+  package static func open(_ store: any Store, by passphrase: Secret) throws(Failure) -> Vault {
     let (slot, parameters) = try slot(of: store)
     guard let holder = parameters.stretching.key(from: passphrase, salt: parameters.salt) else { throw .noMemory }
     do {
@@ -72,14 +72,14 @@ enum BackupFormat {
 }
 
 /// What a backup says of itself.
-struct BackupManifest: Sendable {
-  var createdAt: Timestamp
+package struct BackupManifest: Sendable {
+  package var createdAt: Timestamp
 
-  var record: Secret { RecordCoding.write { $0.member("createdAt", createdAt.milliseconds) } }
+  package var record: Secret { RecordCoding.write { $0.member("createdAt", createdAt.milliseconds) } }
 
-  init(createdAt: Timestamp) { self.createdAt = createdAt }
+  package init(createdAt: Timestamp) { self.createdAt = createdAt }
 
-  init?(_ plain: Secret) {
+  package init?(_ plain: Secret) {
     guard let createdAt = RecordCoding.read(plain, { $0["createdAt"]?.timestamp }) else { return nil }
     self.createdAt = createdAt
   }

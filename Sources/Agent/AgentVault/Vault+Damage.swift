@@ -1,5 +1,5 @@
-internal import AgentPorts
-internal import Secrets
+package import AgentPorts
+package import Secrets
 
 extension RecordKind {
   /// The vault opens without a damaged record of these kinds, and what depends on it fails with `.integrity`. Any other
@@ -23,7 +23,7 @@ extension VaultHead {
 
 extension Vault {
   /// Each record of a kind that answers for itself; nil for one that does not open, or is not as the head says.
-  func readEach(_ kind: RecordKind) throws(VaultFailure) -> [(id: [UInt8], plain: Secret?)] {
+  package func readEach(_ kind: RecordKind) throws(VaultFailure) -> [(id: [UInt8], plain: Secret?)] {
     let ids = try namedRecords(of: kind, in: .vault)
     var found: [(id: [UInt8], plain: Secret?)] = []
     for id in ids {
@@ -38,7 +38,7 @@ extension Vault {
   }
 
   /// Opens every record that the vault has of itself, so that a vault that is not whole is told of before it is used.
-  func checkOwnRecords() throws(VaultFailure) {
+  package func checkOwnRecords() throws(VaultFailure) {
     for kind in try ownKinds() where !kind.answersForItself { _ = try readAll(.vault, kind) }
   }
 }

@@ -1,18 +1,18 @@
-internal import AgentPorts
-internal import Secrets
+package import AgentPorts
+package import Secrets
 
 /// Wraps the root key for one holder of a key, and finds it again (docs/storage.md, Key slots).
 ///
 /// There are two wrappings. The usual one is made while the holder's key is at hand. When the root key is rotated, the
 /// holders of other slots are not there: for them it goes into a box that only their key opens (`BoxKey`), and is
 /// wrapped as usual again when they come.
-enum KeySlots {
-  enum Failure: Error { case wrongKey, damaged }
+package enum KeySlots {
+  package enum Failure: Error { case wrongKey, damaged }
 
   /// As many as a person can keep in mind; each passphrase is one more that opens everything.
-  static let most = 16
+  package static let most = 16
 
-  static func wrap(
+  package static func wrap(
     root: SealingKey, epoch: UInt32, by holder: SealingKey, number: Int, protection: String, parameters: [UInt8],
     databaseID: [UInt8]
   ) -> KeySlotRow {
@@ -25,22 +25,22 @@ enum KeySlots {
   }
 
   /// The slot for another root key, without its holder. Nil if `boxKey` is none.
-  static func rewrap(_ row: KeySlotRow, root: SealingKey, epoch: UInt32, to boxKey: [UInt8]) -> KeySlotRow? {
+  package static func rewrap(_ row: KeySlotRow, root: SealingKey, epoch: UInt32, to boxKey: [UInt8]) -> KeySlotRow? {
     guard let box = BoxKey.seal(root.secret, to: boxKey) else { return nil }
     var row = row
     (row.keyEpoch, row.wrappedRootKey) = (epoch, box)
     return row
   }
 
-  static func isBoxed(_ row: KeySlotRow) -> Bool {
+  package static func isBoxed(_ row: KeySlotRow) -> Bool {
     row.wrappedRootKey.count == SealingKey.byteCount + BoxKey.overheadBytes
   }
 
-  static func boxKey(of holder: SealingKey) -> BoxKey { BoxKey(seed: holder.derive("lanyard slot box")) }
+  package static func boxKey(of holder: SealingKey) -> BoxKey { BoxKey(seed: holder.derive("lanyard slot box")) }
 
   /// The commitment is checked first: XChaCha20-Poly1305 alone does not bind a cipher text to one key, and a wrong
   /// passphrase must be told apart from a damaged slot.
-  static func unwrap(_ row: KeySlotRow, by holder: SealingKey, databaseID: [UInt8]) throws(Failure) -> SealingKey {
+  package static func unwrap(_ row: KeySlotRow, by holder: SealingKey, databaseID: [UInt8]) throws(Failure) -> SealingKey {
     guard commitment(holder, row.parameters) == row.commitment else { throw .wrongKey }
     do {
       let opened =
@@ -72,22 +72,22 @@ enum KeySlots {
 }
 
 /// The stored parameters of a passphrase slot: salt, passes, memory.
-struct PassphraseParameters {
-  var salt: [UInt8]
-  var stretching: PassphraseStretching
+package struct PassphraseParameters {
+  package var salt: [UInt8]
+  package var stretching: PassphraseStretching
 
-  init(salt: [UInt8], stretching: PassphraseStretching = .least) {
+  package init(salt: [UInt8], stretching: PassphraseStretching = .least) {
     self.salt = salt
     self.stretching = stretching
   }
 
   /// With a salt of its own.
-  static func new() -> PassphraseParameters {
+  package static func new() -> PassphraseParameters {
     PassphraseParameters(salt: SecretBytes(random: PassphraseStretching.saltBytes).withBytes { [UInt8]($0) })
   }
 
   /// Nil for what this agent did not write, and for costs outside the bounds: no silent fall to something weaker.
-  init?(bytes: [UInt8]) {
+  package init?(bytes: [UInt8]) {
     guard bytes.count == PassphraseStretching.saltBytes + 16 else { return nil }
     func number(at offset: Int) -> UInt64 {
       bytes[offset..<offset + 8].reversed().reduce(0) { $0 << 8 | UInt64($1) }
@@ -98,7 +98,7 @@ struct PassphraseParameters {
     guard stretching.isWithinBounds else { return nil }
   }
 
-  var bytes: [UInt8] {
+  package var bytes: [UInt8] {
     func little(_ value: UInt64) -> [UInt8] { withUnsafeBytes(of: value.littleEndian) { Array($0) } }
     return salt + little(stretching.passes) + little(UInt64(stretching.memoryBytes))
   }

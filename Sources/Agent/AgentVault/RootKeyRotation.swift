@@ -1,22 +1,22 @@
-internal import AgentPorts
-internal import Secrets
+package import AgentPorts
+package import Secrets
 
 extension Vault {
-  var rotation: RootKeyRotation { RootKeyRotation(vault: self) }
+  package var rotation: RootKeyRotation { RootKeyRotation(vault: self) }
 }
 
 /// Another root key (docs/storage.md, Rotation). Begun in one transaction, after which the slots give the new key and the
 /// old one is kept sealed under it; then one partition after the other is sealed again, each in one transaction, while
 /// callers are served; ended when none is left. After a crash anywhere in between the rest follows.
-struct RootKeyRotation {
-  let vault: Vault
+package struct RootKeyRotation {
+  package let vault: Vault
 
   private static let metadataName = "rotation"
 
-  var isUnderWay: Bool { vault.seals.previousKeys != nil }
+  package var isUnderWay: Bool { vault.seals.previousKeys != nil }
 
   /// Throws with the vault as it was, or, after a disk that told nothing, with one that must be opened again.
-  func begin(
+  package func begin(
     to new: VaultKeys, slots: [KeySlotRow], notes: KeySlotNotes, writing entry: VaultChange
   ) throws(VaultFailure) {
     let old = vault.keys
@@ -43,7 +43,7 @@ struct RootKeyRotation {
   }
 
   /// The keys of what a rotation has not reached yet; nil if there is none on its way.
-  static func previousKeys(
+  package static func previousKeys(
     in store: any Store, root: SealingKey, epoch: UInt32
   ) throws(VaultFailure) -> VaultKeys? {
     let sealed: [UInt8]?
@@ -60,7 +60,7 @@ struct RootKeyRotation {
   /// Seals the next partition after this one again. Nil if there is none left.
   ///
   /// A partition that does not open stays as it is: it answers `integrity` under any key.
-  func next(after last: PartitionID?) throws(VaultFailure) -> PartitionID? {
+  package func next(after last: PartitionID?) throws(VaultFailure) -> PartitionID? {
     let all = try vault.onStore { () throws(StoreFailure) in try vault.store.partitions() }
     for partition in all where last.map({ $0 < partition }) ?? true {
       let epoch: UInt32
@@ -73,7 +73,7 @@ struct RootKeyRotation {
   }
 
   /// The old root key is nowhere any more.
-  func end() throws(VaultFailure) {
+  package func end() throws(VaultFailure) {
     try vault.apply([], with: [.deleteMetadata(name: Self.metadataName)])
     vault.adopt(vault.keys, previous: nil)
     _ = try vault.truncateLog()

@@ -1,20 +1,20 @@
-internal import AgentPorts
+package import AgentPorts
 internal import JSONRPC
-internal import Secrets
+package import Secrets
 
 extension PartitionID {
-  static let drops = PartitionID(bytes: Array("lanyard drops 01".utf8))!
+  package static let drops = PartitionID(bytes: Array("lanyard drops 01".utf8))!
 }
 
 /// Seals what comes while the vault is locked; it opens nothing.
-struct LockedInboxWriter: Sendable {
-  let box: InboxPublicKey
-  let number: UInt64
-  let keyEpoch: UInt32
-  let databaseID: [UInt8]
+package struct LockedInboxWriter: Sendable {
+  package let box: InboxPublicKey
+  package let number: UInt64
+  package let keyEpoch: UInt32
+  package let databaseID: [UInt8]
 
   /// A row for the store, under a random name.
-  func seal(_ plain: Secret, name: [UInt8]) -> SealedRecord {
+  package func seal(_ plain: Secret, name: [UInt8]) -> SealedRecord {
     var row = SealedRecord(
       key: RecordKey(partition: .drops, kind: .drop, id: name), schema: LockedInbox.schema, keyEpoch: keyEpoch,
       generation: number, sealed: [])
@@ -24,7 +24,7 @@ struct LockedInboxWriter: Sendable {
 }
 
 extension Vault {
-  var inbox: LockedInbox { LockedInbox(vault: self) }
+  package var inbox: LockedInbox { LockedInbox(vault: self) }
 }
 
 /// What came while the vault was locked (docs/storage.md, Locking): sealed by a `LockedInboxWriter`, found when the vault
@@ -33,26 +33,26 @@ extension Vault {
 /// Its rows stand in a partition without a head: none can be written while the vault is locked. What keeps an old row
 /// from coming twice is the number of the inbox, which is in the vault's own head: each opening that finds something goes
 /// on with the next inbox, and what was for the one before does not open any more.
-struct LockedInbox {
-  let vault: Vault
+package struct LockedInbox {
+  package let vault: Vault
 
   fileprivate static let schema: UInt16 = 1
 
   /// Which inbox is the current one.
-  func number() throws(VaultFailure) -> UInt64 {
+  package func number() throws(VaultFailure) -> UInt64 {
     guard let plain = try vault.read(.vault, .dropBox) else { return 0 }
     guard let number = RecordCoding.read(plain, { $0["number"]?.integer }) else { throw .integrity }
     return UInt64(clamping: number)
   }
 
-  func writer(of number: UInt64) -> LockedInboxWriter {
+  package func writer(of number: UInt64) -> LockedInboxWriter {
     LockedInboxWriter(
       box: key(of: number).publicKey, number: number, keyEpoch: vault.keys.epoch, databaseID: vault.store.databaseID)
   }
 
   /// Everything that lies in an inbox, in no order that means something; nil for what was not left by this agent, or
   /// was left in another inbox.
-  func records(in number: UInt64) throws(VaultFailure) -> [(name: [UInt8], plain: Secret?)] {
+  package func records(in number: UInt64) throws(VaultFailure) -> [(name: [UInt8], plain: Secret?)] {
     let rows = try vault.onStore { () throws(StoreFailure) in try vault.store.records(in: .drops) }
     guard !rows.isEmpty else { return [] }
     let key = key(of: number)
@@ -62,11 +62,11 @@ struct LockedInbox {
   }
 
   /// The transaction in which pending records find their places begins the next inbox and removes them.
-  static func beginning(after number: UInt64) -> VaultChange {
+  package static func beginning(after number: UInt64) -> VaultChange {
     .put(.vault, .dropBox, RecordCoding.write { $0.member("number", Int64(clamping: number + 1)) })
   }
 
-  static func emptying(_ name: [UInt8]) -> StoreWrite {
+  package static func emptying(_ name: [UInt8]) -> StoreWrite {
     .delete(RecordKey(partition: .drops, kind: .drop, id: name))
   }
 

@@ -1,39 +1,39 @@
-internal import AgentPorts
-internal import Secrets
+package import AgentPorts
+package import Secrets
 
 /// How far the store has come: the generation of every partition's head, and a count of the changes that an old copy
 /// must not undo (docs/storage.md, Heads and ledger). Sealed with the vault's own records.
 ///
 /// A head shows that a row was restored, but not that all rows of its partition were: the head is one of them. The
 /// ledger shows that, and the count, compared with the anchor outside the store, shows whether the ledger is an old one.
-struct VaultLedger {
+package struct VaultLedger {
   /// Few enough to be listed by the vault's head, and many enough that ten thousand accounts share a mark of 4 KB.
   static let marks = 64
 
-  private(set) var sequence: UInt64 = 0
+  package private(set) var sequence: UInt64 = 0
   private var heads = [[PartitionID: UInt64]](repeating: [:], count: marks)
 
-  init() {}
+  package init() {}
 
   /// Partitions that there must be.
-  var partitions: [PartitionID] { heads.flatMap(\.keys) }
+  package var partitions: [PartitionID] { heads.flatMap(\.keys) }
 
   /// Those that have something to say; what is not written is empty.
   var usedMarks: Set<Int> { Set(heads.indices.filter { !heads[$0].isEmpty }) }
 
-  func generation(of partition: PartitionID) -> UInt64? { heads[Self.mark(of: partition)][partition] }
+  package func generation(of partition: PartitionID) -> UInt64? { heads[Self.mark(of: partition)][partition] }
 
   /// Nil for a partition that is no more. The mark that must be written again.
-  mutating func set(_ generation: UInt64?, of partition: PartitionID) -> Int {
+  package mutating func set(_ generation: UInt64?, of partition: PartitionID) -> Int {
     let mark = Self.mark(of: partition)
     heads[mark][partition] = generation
     return mark
   }
 
-  mutating func advance() { sequence += 1 }
+  package mutating func advance() { sequence += 1 }
 
   /// Up to what an anchor knows: what comes now is above it.
-  mutating func pass(_ anchored: UInt64) { sequence = max(sequence, anchored) }
+  package mutating func pass(_ anchored: UInt64) { sequence = max(sequence, anchored) }
 
   // The bytes of a partition's id are random.
   private static func mark(of partition: PartitionID) -> Int { Int(partition.bytes[0]) % marks }
@@ -47,7 +47,7 @@ struct VaultLedger {
   }
 
   /// Sorted, so that the same mark has the same bytes.
-  func record(of mark: Int) -> Secret {
+  package func record(of mark: Int) -> Secret {
     var builder = SecretBuilder(capacity: heads[mark].count * (PartitionID.byteCount + 8) + 8)
     for (partition, generation) in heads[mark].sorted(by: { $0.key < $1.key }) {
       partition.bytes.withUnsafeBytes { builder.append($0) }
@@ -57,7 +57,7 @@ struct VaultLedger {
   }
 
   /// Nil for records that this agent did not write.
-  init?(sequence: Secret, marks: [Secret]) {
+  package init?(sequence: Secret, marks: [Secret]) {
     guard let count = sequence.withBytes(Self.number) else { return nil }
     self.sequence = count
     for plain in marks {

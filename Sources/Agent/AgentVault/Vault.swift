@@ -1,6 +1,6 @@
-internal import AgentCore
-internal import AgentPorts
-internal import Secrets
+package import AgentCore
+package import AgentPorts
+package import Secrets
 
 /// Seals what the agent keeps, and opens it again. Owned by one actor; every call is synchronous and durable.
 ///
@@ -9,29 +9,29 @@ internal import Secrets
 ///
 /// Three things tell an old row from a new one: the head of a partition knows the generation of each of its records,
 /// the ledger knows the generation of each head, and the anchor outside the store knows how far the ledger had come.
-final class Vault {
-  let store: any Store
+package final class Vault {
+  package let store: any Store
   private(set) var seals: RecordSeals
   /// Nil until it is read, and after a commit that failed.
   private(set) var knownAuditChain: AuditChain?
   let auditBound: AuditChain.Bound
   /// Tells how far the store has come to a witness outside of it.
-  let witness: RollbackGuard
+  package let witness: RollbackGuard
   private var partitions: [PartitionID: Partition] = [:]
   private var knownLedger: VaultLedger?
   /// The next change counts, also of a kind that does not.
   private var owesCount = false
   private var owedMarks: Set<Int> = []
 
-  struct Partition {
-    var head: VaultHead
+  package struct Partition {
+    package var head: VaultHead
     /// Under which root key its records are; those under the data key keep the epoch in which they were written.
-    var epoch: UInt32
+    package var epoch: UInt32
     /// Nil for the vault's own records, which have no incarnation.
-    var keys: AccountKeys?
+    package var keys: AccountKeys?
   }
 
-  init(
+  package init(
     store: any Store, root: SealingKey, epoch: UInt32, previous: VaultKeys? = nil,
     witness: RollbackGuard = RollbackGuard(), auditBound: AuditChain.Bound = .standard
   ) {
@@ -42,17 +42,17 @@ final class Vault {
     self.auditBound = auditBound
   }
 
-  var keys: VaultKeys { seals.keys }
+  package var keys: VaultKeys { seals.keys }
 
   /// A keyed digest under which something is looked up without its name standing in the file.
-  func index(_ label: String, _ name: String) throws(VaultFailure) -> [UInt8] {
+  package func index(_ label: String, _ name: String) throws(VaultFailure) -> [UInt8] {
     let key = try read(.vault, .indexKey).flatMap { SealingKey($0) } ?? keys.index
     return Array(key.digest(label, Array(name.utf8)).prefix(16))
   }
 
   // MARK: reading
 
-  func read(_ partition: PartitionID, _ kind: RecordKind, id: [UInt8] = []) throws(VaultFailure) -> Secret? {
+  package func read(_ partition: PartitionID, _ kind: RecordKind, id: [UInt8] = []) throws(VaultFailure) -> Secret? {
     let opened = try open(partition)
     // A row that the head does not name was inserted from outside.
     guard let generation = opened.head.generations[.init(kind: kind, id: id)] else { return nil }
@@ -62,7 +62,7 @@ final class Vault {
     return try seals.open(row, by: seals.key(of: kind, in: partition, opened))
   }
 
-  func readAll(_ partition: PartitionID, _ kind: RecordKind) throws(VaultFailure) -> [(id: [UInt8], plain: Secret)] {
+  package func readAll(_ partition: PartitionID, _ kind: RecordKind) throws(VaultFailure) -> [(id: [UInt8], plain: Secret)] {
     let opened = try open(partition)
     let rows = try onStore { () throws(StoreFailure) in try store.records(in: partition, kind: kind) }
     var found: [(id: [UInt8], plain: Secret)] = []
@@ -77,7 +77,7 @@ final class Vault {
   /// The profiles of all partitions, without opening each one: how the directory is filled at the start, one at a time,
   /// so that ten thousand of them do not lie in guarded memory together. Nil stands for a profile that does not open;
   /// its account says `integrity` when it is asked for.
-  func forEachProfile(_ body: (PartitionID, Secret?) -> Void) throws(VaultFailure) {
+  package func forEachProfile(_ body: (PartitionID, Secret?) -> Void) throws(VaultFailure) {
     let ledger = try ledger()
     var missing = Set(ledger.partitions)
     try onStore { () throws(StoreFailure) in
@@ -104,7 +104,7 @@ final class Vault {
 
   /// Opens a partition and holds its rows against its head, and its head against the ledger, once: afterwards only this
   /// vault writes to it.
-  func open(_ partition: PartitionID) throws(VaultFailure) -> Partition {
+  package func open(_ partition: PartitionID) throws(VaultFailure) -> Partition {
     if let known = partitions[partition] { return known }
     let rows = try onStore { () throws(StoreFailure) in try store.records(in: partition) }
     guard !rows.isEmpty else {
@@ -138,7 +138,7 @@ final class Vault {
 
   /// Opens every record of an account as it stands in the store now. Of what is under the person's PIN only the head can
   /// tell.
-  func check(_ partition: PartitionID) throws(VaultFailure) {
+  package func check(_ partition: PartitionID) throws(VaultFailure) {
     let opened = try open(partition)
     let rows = try onStore { () throws(StoreFailure) in try store.records(in: partition) }
       .filter { $0.key.kind != .head }
@@ -153,14 +153,14 @@ final class Vault {
   }
 
   /// What opens a copy of this store, under the same keys and away from this vault's actor.
-  var opensCopies: @Sendable (any Store) -> Vault {
+  package var opensCopies: @Sendable (any Store) -> Vault {
     let (root, epoch, previous) = (keys.root, keys.epoch, seals.previousKeys)
     return { Vault(store: $0, root: root, epoch: epoch, previous: previous) }
   }
 
   // MARK: the ledger
 
-  func ledger() throws(VaultFailure) -> VaultLedger {
+  package func ledger() throws(VaultFailure) -> VaultLedger {
     if let knownLedger { return knownLedger }
     let ledger: VaultLedger
     if let sequence = try read(.vault, .sequence) {
@@ -177,7 +177,7 @@ final class Vault {
 
   /// The next change is counted above what an anchor knows of a store that came after this one, and closes partitions
   /// for good: no head is ever of the generation that the ledger asks for then.
-  func pass(_ anchored: UInt64, closing closed: Set<PartitionID>) throws(VaultFailure) {
+  package func pass(_ anchored: UInt64, closing closed: Set<PartitionID>) throws(VaultFailure) {
     var ledger = try ledger()
     ledger.pass(anchored)
     for partition in closed { owedMarks.insert(ledger.set(.max, of: partition)) }
@@ -200,7 +200,7 @@ final class Vault {
 
   /// Mixed into what a person types before it is stretched: without this vault a PIN can't be guessed. It
   /// outlives the root key that it came from, since what hangs on it can't be made again without the person.
-  func pepper(for partition: PartitionID) throws(VaultFailure) -> SealingKey {
+  package func pepper(for partition: PartitionID) throws(VaultFailure) -> SealingKey {
     if let kept = try read(partition, .pepper) {
       guard let key = SealingKey(kept) else { throw .integrity }
       return key
@@ -209,10 +209,10 @@ final class Vault {
   }
 
   /// Nil while it is under the person's PIN.
-  func dataKey(of partition: PartitionID) throws(VaultFailure) -> SealingKey? { try open(partition).keys?.data }
+  package func dataKey(of partition: PartitionID) throws(VaultFailure) -> SealingKey? { try open(partition).keys?.data }
 
   /// True if this partition has keys and its data key is not among them.
-  func isDataLocked(_ partition: PartitionID) throws(VaultFailure) -> Bool {
+  package func isDataLocked(_ partition: PartitionID) throws(VaultFailure) -> Bool {
     try open(partition).keys.map { $0.data == nil } ?? false
   }
 
@@ -220,7 +220,7 @@ final class Vault {
 
   /// Applies all changes in one durable transaction, or none, together with writes that are no records. What is in
   /// memory follows only what is on the disk.
-  func apply(_ changes: [VaultChange], with writes: [StoreWrite] = []) throws(VaultFailure) {
+  package func apply(_ changes: [VaultChange], with writes: [StoreWrite] = []) throws(VaultFailure) {
     var draft = VaultDraft(self, writes: writes)
     for change in changes { try draft.draw(change) }
     let chain = try draft.draw(audit: changes.compactMap(\.auditEntry))
@@ -252,12 +252,12 @@ final class Vault {
   }
 
   /// Moves the log into the file and empties it; false if a reader prevents it. Tried again at the next start.
-  func truncateLog() throws(VaultFailure) -> Bool {
+  package func truncateLog() throws(VaultFailure) -> Bool {
     try onStore { () throws(StoreFailure) in try store.truncateLog() }
   }
 
   /// Can the next commit be written? Asked before a token is spent.
-  func checkWritable() throws(VaultFailure) {
+  package func checkWritable() throws(VaultFailure) {
     // A staged answer is bounded by 1 MiB; ordinary ones stay under this.
     try onStore { () throws(StoreFailure) in try store.checkWritable(bytes: 64 << 10) }
   }
@@ -265,13 +265,13 @@ final class Vault {
   // MARK: another root key
 
   /// From here on everything is sealed under `keys`; what is still under `previous` is read with them.
-  func adopt(_ keys: VaultKeys, previous: VaultKeys?) {
+  package func adopt(_ keys: VaultKeys, previous: VaultKeys?) {
     seals = RecordSeals(databaseID: store.databaseID, keys: keys, previousKeys: previous)
     forget(Array(partitions.keys))
     knownAuditChain = nil
   }
 
-  func onStore<Result>(_ body: () throws(StoreFailure) -> Result) throws(VaultFailure) -> Result {
+  package func onStore<Result>(_ body: () throws(StoreFailure) -> Result) throws(VaultFailure) -> Result {
     do {
       return try body()
     } catch {

@@ -1,20 +1,20 @@
-internal import AgentPorts
-internal import Secrets
+package import AgentPorts
+package import Secrets
 
 /// Which records a partition has, and how often each was written: what makes a deleted, added or replayed row show.
-struct VaultHead {
-  struct Entry: Hashable {
-    var kind: RecordKind
-    var id: [UInt8]
+package struct VaultHead {
+  package struct Entry: Hashable {
+    package var kind: RecordKind
+    package var id: [UInt8]
   }
 
   var generations: [Entry: UInt64] = [:]
   /// Counts the writes of the head itself.
-  var generation: UInt64 = 0
+  package var generation: UInt64 = 0
 
-  init() {}
+  package init() {}
 
-  init?(_ plain: Secret, generation: UInt64) {
+  package init?(_ plain: Secret, generation: UInt64) {
     self.generation = generation
     let bytes = plain.withBytes { [UInt8]($0) }
     var position = 0
@@ -35,7 +35,7 @@ struct VaultHead {
   }
 
   /// Sorted, so that the same head has the same bytes.
-  var plain: Secret {
+  package var plain: Secret {
     var builder = SecretBuilder(capacity: generations.count * 40 + 64)
     let sorted = generations.sorted {
       $0.key.kind != $1.key.kind ? $0.key.kind < $1.key.kind : $0.key.id.lexicographicallyPrecedes($1.key.id)

@@ -1,8 +1,8 @@
-internal import AgentPorts
-internal import Secrets
+package import AgentPorts
+package import Secrets
 
 /// One change of the vault's content; a list of them is one durable transaction.
-enum VaultChange: Sendable {
+package enum VaultChange: Sendable {
   case put(PartitionID, RecordKind, id: [UInt8] = [], Secret)
   case delete(PartitionID, RecordKind, id: [UInt8] = [])
   /// Destroys the keys of an incarnation with all its rows.
@@ -17,7 +17,7 @@ enum VaultChange: Sendable {
   /// Brings a partition under the root key of now, if it is under the one before.
   case reseal(PartitionID)
 
-  var auditEntry: Secret? { if case .audit(let entry) = self { entry } else { nil } }
+  package var auditEntry: Secret? { if case .audit(let entry) = self { entry } else { nil } }
 
   /// An old copy of the store must not undo it (`VaultLedger`). What is written many times an hour and only ever
   /// narrows, as time does, is not counted: the anchor costs as much as the commit.

@@ -1,7 +1,7 @@
 internal import AgentModel
-internal import AgentPorts
+package import AgentPorts
 internal import JSONRPC
-internal import Secrets
+package import Secrets
 
 /// A record under an account's data key, as another store sealed it.
 ///
@@ -64,7 +64,7 @@ struct KeptRecord: Sendable {
 
 extension Vault {
   /// What a backup must carry of a partition whose data a PIN protects.
-  func keptRecords(of partition: PartitionID) throws(VaultFailure) -> [(id: [UInt8], plain: Secret)] {
+  package func keptRecords(of partition: PartitionID) throws(VaultFailure) -> [(id: [UInt8], plain: Secret)] {
     // Restored, and the PIN was not given since.
     var kept = try readAll(partition, .keptData)
     for kind in [RecordKind.clientSecret, .clientSecretNames] {
@@ -77,7 +77,7 @@ extension Vault {
   }
 
   /// The PIN was given: what it kept becomes this store's own, with the data key that it gives back.
-  func takingOver(in partition: PartitionID, by dataKey: SealingKey) throws(VaultFailure) -> [VaultChange] {
+  package func takingOver(in partition: PartitionID, by dataKey: SealingKey) throws(VaultFailure) -> [VaultChange] {
     var changes: [VaultChange] = []
     for (id, plain) in try readAll(partition, .keptData) {
       guard let kept = KeptRecord(plain) else { throw .integrity }

@@ -1,66 +1,66 @@
-internal import AgentPorts
+package import AgentPorts
 
 /// What the vault keeps. The numbers are part of the sealed format.
 extension RecordKind {
   /// Names the records of its partition and their generations.
-  static let head = RecordKind(rawValue: 1)
+  package static let head = RecordKind(rawValue: 1)
   /// The token key and the data key of one incarnation of an account, wrapped.
   static let accountKeys = RecordKind(rawValue: 2)
   /// Who an account is, for lists and look-ups.
-  static let profile = RecordKind(rawValue: 3)
+  package static let profile = RecordKind(rawValue: 3)
   /// The refresh token and the grant's health.
-  static let grant = RecordKind(rawValue: 4)
+  package static let grant = RecordKind(rawValue: 4)
   /// Written before a refresh token is sent (docs/tokens.md, Journal).
-  static let intent = RecordKind(rawValue: 5)
+  package static let intent = RecordKind(rawValue: 5)
   /// The provider's raw answer, before anything in it is judged (Journal, 3).
-  static let staged = RecordKind(rawValue: 6)
+  package static let staged = RecordKind(rawValue: 6)
   /// The last ID token, for `id_token_hint` and for what later ones must keep.
-  static let idToken = RecordKind(rawValue: 7)
+  package static let idToken = RecordKind(rawValue: 7)
   /// Access tokens, where the provider is marked `persistAccessTokens`.
-  static let accessTokens = RecordKind(rawValue: 8)
+  package static let accessTokens = RecordKind(rawValue: 8)
   /// A value that a client program keeps with the account, and the names of all of them.
-  static let clientSecret = RecordKind(rawValue: 9)
-  static let clientSecretNames = RecordKind(rawValue: 10)
+  package static let clientSecret = RecordKind(rawValue: 9)
+  package static let clientSecretNames = RecordKind(rawValue: 10)
   /// What the person may do, as the provider told it last.
-  static let snapshot = RecordKind(rawValue: 12)
+  package static let snapshot = RecordKind(rawValue: 12)
   /// What a PIN is checked against, how often it may still be tried, and the data key under it (docs/offline.md,
   /// Step-up).
-  static let stepUp = RecordKind(rawValue: 11)
+  package static let stepUp = RecordKind(rawValue: 11)
   /// A configured provider, its secret and what it says of itself.
-  static let provider = RecordKind(rawValue: 16)
+  package static let provider = RecordKind(rawValue: 16)
   /// Which account is active.
-  static let activeAccount = RecordKind(rawValue: 17)
+  package static let activeAccount = RecordKind(rawValue: 17)
   /// Tokens that must still be revoked.
-  static let outbox = RecordKind(rawValue: 18)
+  package static let outbox = RecordKind(rawValue: 18)
   /// What was erased and may still stand in the log.
-  static let erasure = RecordKind(rawValue: 20)
+  package static let erasure = RecordKind(rawValue: 20)
   /// A policy document, as it was written.
-  static let policy = RecordKind(rawValue: 21)
+  package static let policy = RecordKind(rawValue: 21)
   /// What the person lets a program do (docs/callers.md, Grants); its secret is not there.
-  static let callerGrant = RecordKind(rawValue: 27)
+  package static let callerGrant = RecordKind(rawValue: 27)
   /// Where the audit log begins and ends.
   static let auditChain = RecordKind(rawValue: 22)
   /// What a PIN was stretched with, where the root key that it came from is no more.
-  static let pepper = RecordKind(rawValue: 23)
+  package static let pepper = RecordKind(rawValue: 23)
   /// What look-ups are keyed by, where the root key that it came from is no more.
   static let indexKey = RecordKind(rawValue: 24)
   /// How many changes there were that an old copy must not undo (`VaultLedger`).
-  static let sequence = RecordKind(rawValue: 25)
+  package static let sequence = RecordKind(rawValue: 25)
   /// The log keys of earlier root keys: what they sealed stays as it is.
   static let logKeys = RecordKind(rawValue: 26)
   /// The generations of some partitions' heads (`VaultLedger`).
-  static let mark = RecordKind(rawValue: 30)
+  package static let mark = RecordKind(rawValue: 30)
   /// What is known of the key slots (`KeySlotNotes`).
-  static let keySlotNotes = RecordKind(rawValue: 31)
+  package static let keySlotNotes = RecordKind(rawValue: 31)
   /// What came while the vault was locked, in a partition of its own; and which box is the current one.
-  static let drop = RecordKind(rawValue: 28)
+  package static let drop = RecordKind(rawValue: 28)
   static let dropBox = RecordKind(rawValue: 32)
   /// A value that a PIN kept when it was backed up, as another store sealed it (`KeptRecord`).
-  static let keptData = RecordKind(rawValue: 29)
+  package static let keptData = RecordKind(rawValue: 29)
   /// What a backup says of itself.
-  static let backup = RecordKind(rawValue: 33)
+  package static let backup = RecordKind(rawValue: 33)
   /// What time it was last (docs/offline.md, Time): the sealed high-water mark.
-  static let trustedTime = RecordKind(rawValue: 19)
+  package static let trustedTime = RecordKind(rawValue: 19)
 
   /// Whether an old copy of the store must not bring back what this record was.
   var isCounted: Bool {

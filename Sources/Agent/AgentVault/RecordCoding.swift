@@ -1,11 +1,11 @@
-internal import AgentModel
-internal import JSONRPC
-internal import Secrets
+package import AgentModel
+package import JSONRPC
+package import Secrets
 
 /// Records are JSON before they are sealed: readable by later versions, and unknown members are passed over.
 /// Secret members go straight between guarded memory and the line.
-enum RecordCoding {
-  static func write(_ body: (inout JSONWriter) -> Void) -> Secret {
+package enum RecordCoding {
+  package static func write(_ body: (inout JSONWriter) -> Void) -> Secret {
     var writer = JSONWriter(capacity: 1024)
     writer.beginObject()
     body(&writer)
@@ -14,7 +14,7 @@ enum RecordCoding {
   }
 
   /// Nil if the record is not the JSON that an agent wrote, or `body` finds it lacking.
-  static func read<Result>(_ plain: Secret, _ body: (JSONNode) -> Result?) -> Result? {
+  package static func read<Result>(_ plain: Secret, _ body: (JSONNode) -> Result?) -> Result? {
     plain.withBytes { bytes in
       var tape = JSONTape()
       guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return nil }
@@ -25,44 +25,44 @@ enum RecordCoding {
 
 extension JSONNode {
   /// The text of a string, moved into guarded memory without a copy between.
-  var secret: Secret? {
+  package var secret: Secret? {
     guard kind == .string else { return nil }
     return Secret(SecretBytes(capacity: textCapacity) { copyText(into: $0) })
   }
 
-  var strings: [String]? {
+  package var strings: [String]? {
     guard kind == .array else { return nil }
     return elements.compactMap(\.string)
   }
 
   /// The pairs of an object below this one; none if it is not there.
-  func members(of name: StaticString) -> [(key: JSONNode, value: JSONNode)] {
+  package func members(of name: StaticString) -> [(key: JSONNode, value: JSONNode)] {
     self[name].map { Array($0.members) } ?? []
   }
 
-  var timestamp: Timestamp? { integer.map(Timestamp.init(milliseconds:)) }
+  package var timestamp: Timestamp? { integer.map(Timestamp.init(milliseconds:)) }
 }
 
 extension JSONWriter {
-  mutating func member(_ name: StaticString, _ text: String?) {
+  package mutating func member(_ name: StaticString, _ text: String?) {
     guard let text else { return }
     key(name)
     string(text)
   }
 
-  mutating func member(_ name: StaticString, _ number: Int64?) {
+  package mutating func member(_ name: StaticString, _ number: Int64?) {
     guard let number else { return }
     key(name)
     integer(number)
   }
 
-  mutating func member(_ name: StaticString, _ secret: Secret?) {
+  package mutating func member(_ name: StaticString, _ secret: Secret?) {
     guard let secret else { return }
     key(name)
     secret.withBytes { string(utf8: $0) }
   }
 
-  mutating func member(_ name: StaticString, _ strings: [String]) {
+  package mutating func member(_ name: StaticString, _ strings: [String]) {
     key(name)
     beginArray()
     for text in strings { string(text) }

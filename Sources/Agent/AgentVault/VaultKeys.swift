@@ -1,13 +1,13 @@
 internal import AgentPorts
-internal import Secrets
+package import Secrets
 
 /// What is derived from one root key (docs/storage.md, Key hierarchy).
-struct VaultKeys {
-  let root: SealingKey
-  let epoch: UInt32
-  let directory, head, index, vault, outbox, log, pepper, drops: SealingKey
+package struct VaultKeys {
+  package let root: SealingKey
+  package let epoch: UInt32
+  package let directory, head, index, vault, outbox, log, pepper, drops: SealingKey
 
-  init(root: SealingKey, epoch: UInt32) {
+  package init(root: SealingKey, epoch: UInt32) {
     self.root = root
     self.epoch = epoch
     directory = root.derive("lanyard wrap")
@@ -22,16 +22,16 @@ struct VaultKeys {
 }
 
 /// The keys of one incarnation of an account. The data key is nil while it is under the person's PIN.
-struct AccountKeys {
-  var token: SealingKey
-  var data: SealingKey?
+package struct AccountKeys {
+  package var token: SealingKey
+  package var data: SealingKey?
 
-  init(token: SealingKey, data: SealingKey?) {
+  package init(token: SealingKey, data: SealingKey?) {
     self.token = token
     self.data = data
   }
 
-  init?(_ plain: Secret) {
+  package init?(_ plain: Secret) {
     let size = SealingKey.byteCount
     guard plain.count == size || plain.count == 2 * size else { return nil }
     let halves = plain.withBytes { bytes in
@@ -42,7 +42,7 @@ struct AccountKeys {
     (token, data) = (halves[0], halves.count == 2 ? halves[1] : nil)
   }
 
-  var plain: Secret {
+  package var plain: Secret {
     var builder = SecretBuilder(capacity: 2 * SealingKey.byteCount)
     builder.append(token.secret)
     if let data { builder.append(data.secret) }

@@ -1,42 +1,42 @@
-internal import AgentModel
-internal import AgentPorts
+package import AgentModel
+package import AgentPorts
 internal import JSONRPC
-internal import Secrets
+package import Secrets
 
 /// What the vault itself knows of its key slots, sealed: since when each is there, how to reach its holder, and what its
 /// row looks like. A row that was restored or inserted from outside is not one of them.
-struct KeySlotNotes {
-  struct Note {
-    var createdAt: Timestamp
+package struct KeySlotNotes {
+  package struct Note {
+    package var createdAt: Timestamp
     /// What another root key is put in for this slot's holder (`KeySlots.rewrap`).
-    var boxKey: [UInt8]
-    var digest: [UInt8]
+    package var boxKey: [UInt8]
+    package var digest: [UInt8]
   }
 
-  private(set) var notes: [Int: Note] = [:]
+  package private(set) var notes: [Int: Note] = [:]
 
-  init() {}
+  package init() {}
 
-  subscript(number: Int) -> Note? { notes[number] }
+  package subscript(number: Int) -> Note? { notes[number] }
 
   /// Of the slot that `row` is from now on.
-  mutating func note(_ row: KeySlotRow, holder: SealingKey, at now: Timestamp) {
+  package mutating func note(_ row: KeySlotRow, holder: SealingKey, at now: Timestamp) {
     notes[row.number] = Note(
       createdAt: notes[row.number]?.createdAt ?? now, boxKey: KeySlots.boxKey(of: holder).publicKey,
       digest: Self.digest(row))
   }
 
   /// A slot whose holder is not known: its row alone.
-  mutating func note(_ row: KeySlotRow, at now: Timestamp) {
+  package mutating func note(_ row: KeySlotRow, at now: Timestamp) {
     notes[row.number] = Note(createdAt: now, boxKey: [], digest: Self.digest(row))
   }
 
   /// The slot stays, its row is another.
-  mutating func note(_ row: KeySlotRow) { notes[row.number]?.digest = Self.digest(row) }
+  package mutating func note(_ row: KeySlotRow) { notes[row.number]?.digest = Self.digest(row) }
 
-  mutating func remove(_ number: Int) { notes[number] = nil }
+  package mutating func remove(_ number: Int) { notes[number] = nil }
 
-  func knows(_ row: KeySlotRow) -> Bool { notes[row.number]?.digest == Self.digest(row) }
+  package func knows(_ row: KeySlotRow) -> Bool { notes[row.number]?.digest == Self.digest(row) }
 
   private static func digest(_ row: KeySlotRow) -> [UInt8] {
     var fields = LengthPrefixed()
@@ -49,7 +49,7 @@ struct KeySlotNotes {
     return fields.bytes.withUnsafeBytes { sha256($0) }
   }
 
-  var record: Secret {
+  package var record: Secret {
     RecordCoding.write { writer in
       writer.key("slots")
       writer.beginArray()
@@ -65,7 +65,7 @@ struct KeySlotNotes {
     }
   }
 
-  init?(_ plain: Secret) {
+  package init?(_ plain: Secret) {
     let read = RecordCoding.read(plain) { node -> [Int: Note]? in
       var notes: [Int: Note] = [:]
       for entry in node["slots"]?.elements.map({ $0 }) ?? [] {
@@ -84,7 +84,7 @@ struct KeySlotNotes {
 
 extension Vault {
   /// Nil of a vault from before there were any.
-  func keySlotNotes() throws(VaultFailure) -> KeySlotNotes? {
+  package func keySlotNotes() throws(VaultFailure) -> KeySlotNotes? {
     guard let plain = try read(.vault, .keySlotNotes) else { return nil }
     guard let notes = KeySlotNotes(plain) else { throw .integrity }
     return notes

@@ -1,22 +1,22 @@
-internal import AgentPorts
+package import AgentPorts
 
 /// Tells the anchor outside the store how far the store has come, and asks it at the start.
 ///
 /// Told after the commit: a death in between leaves a store that is ahead of its anchor, which is no copy of old. An
 /// anchor that can't be written stops nothing; it is told by what looks after the agent's health.
-final class RollbackGuard {
+package final class RollbackGuard {
   private let anchor: (any RollbackAnchor)?
   /// The anchor did not take the last count.
-  private(set) var isBehind = false
+  package private(set) var isBehind = false
 
-  init(_ anchor: (any RollbackAnchor)? = nil) { self.anchor = anchor }
+  package init(_ anchor: (any RollbackAnchor)? = nil) { self.anchor = anchor }
 
-  var isThere: Bool { anchor != nil }
+  package var isThere: Bool { anchor != nil }
 
   /// The highest count that was ever told; nil if the anchor knows nothing of this database, or can't be asked.
-  func sequence(of databaseID: [UInt8]) -> UInt64? { try? anchor?.sequence(databaseID: databaseID) }
+  package func sequence(of databaseID: [UInt8]) -> UInt64? { try? anchor?.sequence(databaseID: databaseID) }
 
-  func advance(_ databaseID: [UInt8], to sequence: UInt64) {
+  package func advance(_ databaseID: [UInt8], to sequence: UInt64) {
     guard let anchor else { return }
     do {
       try anchor.advance(databaseID: databaseID, to: sequence)

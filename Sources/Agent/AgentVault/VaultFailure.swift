@@ -1,7 +1,7 @@
-internal import AgentPorts
+package import AgentPorts
 
 /// Why the vault does not read or write what it is asked to.
-enum VaultFailure: Error, Sendable, Equatable {
+package enum VaultFailure: Error, Sendable, Equatable {
   case locked
   /// A record of this partition failed to open, or is not what its head says.
   case integrity
