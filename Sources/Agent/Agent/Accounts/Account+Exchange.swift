@@ -1,224 +1,194 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
+internal import AgentProtocol
 internal import Secrets
 
-/// One refresh, in the journal's order: intent, send once, stage, validate, commit, answer (docs/tokens.md, Journal).
+/// Performs what `ExchangeMachine` decides: the steps of a run, one at a time (docs/tokens.md, Journal). What the machine
+/// asks for at once is in `Account+ExchangeEffects.swift`.
 ///
-/// After each await the world may have changed: the attempt is looked up again, and a stale one changes nothing.
+/// The machine names an answer by its request. Its bytes stay in `answers`, in guarded memory, until they are no longer
+/// needed.
 extension Account {
-  /// An exchange that is being carried out. It outlives a locking of the vault: the attempt that begins after the
-  /// unlocking waits for it, and is ended by it.
-  struct Run: Equatable {
-    var number: UInt64
-    var key: TokenKey
-    var startedAt: BootInstant
-    /// Its place in line.
-    var ticket: ExchangeGate.Ticket
+  /// What a run works with between its steps.
+  struct RunData {
+    var provider: Provider?
+    var refreshToken: Secret?
+    var response: TokenResponse?
+    var renewed: RenewedGrant?
+    /// The token that the run brought.
+    var token: IssuedToken?
+    /// What the token machine asks for once the new token is published.
+    var effects: [TokenMachine.Effect] = []
+    /// Of the pause after a failure: the same for the journal and for memory.
+    var jitter: Double?
   }
 
-  /// What a request came to while the vault was locked, so that the journal could not be told.
-  struct UnreportedOutcome {
-    var intent: ExchangeIntent
-    /// Nil if nothing was sent.
-    var failure: ExchangeFailure?
+  /// A grant as an answer renews it.
+  struct RenewedGrant {
+    var grant: GrantRecord
+    /// Nil if the answer brought no access token that can be used now.
+    var accessToken: AccessToken?
+    /// Scopes that the answer took away.
+    var lostScopes: [String]?
+    /// As the commit left it.
+    var profile: AccountProfile?
+    var rights: VaultActor.RightsChange?
   }
 
+  /// The token machine began an attempt.
   func exchange(_ attempt: TokenMachine.Attempt) async {
-    guard let start = loaded, start.machine.exchange == attempt, currentExchange == nil else { return }
-    runs += 1
-    let run = Run(
-      number: runs, key: attempt.key, startedAt: attempt.startedAt, ticket: dependencies.gate.ticket())
-    currentExchange = run
-    await carryOut(run, issuer: start.profile.identity.issuer)
-    end(run)
+    let run = dependencies.gate.ticket()
+    perform(exchanges.begin(attempt, as: run))
+    await carryOut(run)
   }
 
-  private func end(_ run: Run) {
-    guard currentExchange == run else { return }  // a sign-in took its place
-    currentExchange = nil
-    if loaded == nil { replacements += 1 }  // who is loading has read what was before
-    // An attempt that began meanwhile has waited for the end of this one.
-    if let waiting = loaded?.machine.exchange { dependencies.background.start { await self.exchange(waiting) } }
-    watchRenewal()
+  /// The vault was locked: what is in memory is given up, and an answer that could not be kept goes to the inbox.
+  func vaultWasLocked() async {
+    release(.locked)
+    let run = dependencies.gate.ticket()
+    exchanges.vaultLocked(dropAs: run)
+    await carryOut(run)
   }
 
-  /// What is in the agent's own hands needs no place in line; whatever is sent does.
-  private func carryOut(_ run: Run, issuer: String) async {
-    if let held = pendingResponse {
-      // An answer that came earlier is kept before anything new is asked: the token in it is the only one that lives.
-      if held.intent.epoch == loaded?.profile.epoch { return await keep(held, run) }
-      // Somebody signed in since: it is nobody's any more.
-      pendingResponse = nil
-      await quarantine(held)
-    }
-    if let ended = unreportedOutcome {
-      unreportedOutcome = nil
-      if let failure = ended.failure { return await fail(run, failure, intent: ended.intent) }
-    }
-    let isWanted = loaded?.machine.isWanted ?? false
-    guard await dependencies.gate.enter(run.ticket, issuer: issuer, isWanted: isWanted) else { return }
-    defer { dependencies.gate.leave(run.ticket) }
-    guard let attempt = current(run), let start = loaded else { return }
-    await send(run, start, attempt)
-  }
-
-  private func send(_ run: Run, _ start: Loaded, _ attempt: TokenMachine.Attempt) async {
-    guard loaded?.machine.sending(attempt: attempt.number, at: clock.boot()) == true else {
-      // In line until the provider no longer forgives a second use.
-      return await fail(run, .unknownOutcome("graceElapsed"), intent: nil)
-    }
-    guard let refreshToken = start.grant.refreshToken else {
-      return await fail(run, .reauthenticate(reason: "noRefreshToken"), intent: nil)
-    }
-    let intent = ExchangeIntent(
-      attempt: attempt.number, epoch: start.profile.epoch, generation: start.grant.generation,
-      fingerprint: Fingerprint.of(refreshToken), wall: clock.wall(), bootID: clock.bootID, boot: clock.boot(),
-      key: attempt.key, isReplay: attempt.isReplay,
-      nonce: dependencies.environment.entropy.bytes(ExchangeIntent.nonceBytes))
-    let provider: Provider
+  /// A sign-out takes the answer that could not be kept, since its refresh token is the only one that lives. Its place
+  /// in the outbox; nil if there is none, or an exchange is about to see to it.
+  func surrender() async -> OutboxEntry? {
+    guard let held = exchanges.surrender(), let body = answers[held.nonce] else { return nil }
+    wipeAnswers()
+    guard let token = TokenResponse(body: body)?.refreshToken else { return nil }
     do {
-      provider = try await dependencies.vault.provider(named: start.profile.provider.text)
-      guard try await dependencies.vault.begin(intent, of: id) else { return }
+      return try await dependencies.vault.quarantine(token, of: id)
     } catch {
-      return await fail(run, store: error)
+      answers[held.nonce] = body
+      exchanges.takeBack(held)
+      wipeAnswers()
+      return nil
     }
-    guard current(run, epoch: intent.epoch) != nil else {
-      if loaded == nil { await leave(nil, intent) }
-      return
+  }
+
+  // MARK: steps
+
+  private func carryOut(_ run: ExchangeMachine.RunID) async {
+    var data = RunData()
+    while let step = exchanges.step(of: run) {
+      let effects = await carryOut(step, of: run, &data)
+      perform(effects, &data)
     }
-    let client = dependencies.client(of: provider)
-    switch await client.refresh(refreshToken, key: attempt.key) {
-    case .failed(let failure):
-      await fail(run, failure, intent: intent)
+  }
+
+  private func carryOut(
+    _ step: ExchangeMachine.Step, of run: ExchangeMachine.RunID, _ data: inout RunData
+  ) async -> [ExchangeMachine.Effect] {
+    switch step {
+    case .revokeHeld(let answer):
+      await revoke(answer)
+      return exchanges.heldWasRevoked(run)
+    case .queue:
+      let isAdmitted = await enterQueue(run)
+      return exchanges.queued(run, isAdmitted: isAdmitted)
+    case .prepare(let attempt): return exchanges.prepared(run, prepare(attempt, &data))
+    case .begin(let intent):
+      let beginning = await begin(intent, &data)
+      return exchanges.began(run, beginning)
+    case .send(let intent):
+      let reply = await send(intent, data)
+      return exchanges.sent(run, reply)
+    case .stage(let answer):
+      let staging = await stage(answer)
+      return exchanges.staged(run, staging)
+    case .judge(let answer): return exchanges.judged(run, judge(answer, &data))
+    case .disown(let answer, _):
+      await disown(answer)
+      return exchanges.disowned(run)
+    case .commit(let answer):
+      let commitment = await commit(answer, &data)
+      return exchanges.committed(run, commitment)
+    case .adopt(_, let takesToken): return exchanges.adopted(run, hasToken: adopt(&data, takesToken: takesToken))
+    case .settle(let intent, let failure, let attempt, let journal):
+      await settle(intent, failure, attempt, journal, &data)
+      return exchanges.settled(run)
+    case .noteUnspent(let intent):
+      try? await dependencies.vault.dropUnspent(intent, of: id)
+      return exchanges.unspentWasNoted(run)
+    case .drop(let answer):
+      let staging = await stage(answer)
+      return exchanges.dropped(run, staging)
+    case .revokeOvertaken(let answer):
+      await revoke(answer)
+      return exchanges.overtakenWasRevoked(run)
+    case .end: return exchanges.ended(run)
+    }
+  }
+
+  // MARK: the request
+
+  private func enterQueue(_ run: ExchangeMachine.RunID) async -> Bool {
+    guard let loaded else { return false }
+    return await dependencies.gate.enter(
+      run, issuer: loaded.profile.identity.issuer, isWanted: loaded.machine.isWanted)
+  }
+
+  private func prepare(_ attempt: TokenMachine.Attempt, _ data: inout RunData) -> ExchangeMachine.Preparation {
+    guard loaded?.machine.sending(attempt: attempt.number, at: clock.boot()) == true, let loaded else {
+      return .graceElapsed
+    }
+    guard let refreshToken = loaded.grant.refreshToken else { return .noRefreshToken }
+    data.refreshToken = refreshToken
+    return .ready(
+      ExchangeIntent(
+        attempt: attempt.number, epoch: loaded.profile.epoch, generation: loaded.grant.generation,
+        fingerprint: Fingerprint.of(refreshToken), wall: clock.wall(), bootID: clock.bootID, boot: clock.boot(),
+        key: attempt.key, isReplay: attempt.isReplay,
+        nonce: dependencies.environment.entropy.bytes(ExchangeIntent.nonceBytes)))
+  }
+
+  private func begin(_ intent: ExchangeIntent, _ data: inout RunData) async -> ExchangeMachine.Beginning {
+    guard let name = loaded?.profile.provider.text else { return .overtaken }
+    do throws(AgentFailure) {
+      data.provider = try await dependencies.vault.provider(named: name)
+      return try await dependencies.vault.begin(intent, of: id) ? .durable : .overtaken
+    } catch {
+      noteStoreError(error)
+      return .storeFailed
+    }
+  }
+
+  private func send(_ intent: ExchangeIntent, _ data: RunData) async -> ExchangeMachine.Reply {
+    guard let provider = data.provider, let refreshToken = data.refreshToken else { return .failed(.store) }
+    switch await dependencies.client(of: provider).refresh(refreshToken, key: intent.key) {
+    case .failed(let failure): return .failed(failure)
     case .answered(let body, let sentAt):
-      var answered = intent
-      answered.boot = sentAt
-      await keep(VaultActor.StagedAnswer(intent: answered, body: body), run)
+      answers[intent.nonce] = body
+      return .answered(sentAt: sentAt)
     }
   }
 
-  /// The attempt that this run ends, if it still counts.
-  private func current(_ run: Run, epoch: UInt64? = nil) -> TokenMachine.Attempt? {
-    guard currentExchange == run, let loaded, epoch == nil || loaded.profile.epoch == epoch else { return nil }
-    return loaded.machine.exchange
-  }
+  // MARK: the answer
 
-  /// The account was signed out while the provider answered, or the answer is somebody else's: its token is nobody's
-  /// here, and is revoked.
-  private func quarantine(_ answer: VaultActor.StagedAnswer) async {
-    guard let token = TokenResponse(body: answer.body)?.refreshToken else { return }
-    await quarantine(token)
-  }
-
-  private func quarantine(_ token: Secret) async {
-    if let entry = try? await dependencies.vault.quarantine(token, of: id) { dependencies.revoke(entry) }
-  }
-
-  /// Steps 3 and 4: the raw answer is durable before it is judged, the new grant before anybody is told.
-  private func keep(_ answer: VaultActor.StagedAnswer, _ run: Run) async {
-    let intent = answer.intent
-    do {
-      switch try await dependencies.vault.stage(answer.body, for: intent, of: id) {
-      case .staged: break
-      case .dropped: return giveUp(answer)
-      case .overtaken:
-        if pendingResponse?.intent.epoch == intent.epoch { pendingResponse = nil }
-        return await quarantine(answer)
+  /// The raw answer is durable before it is judged.
+  private func stage(_ answer: ExchangeIntent) async -> ExchangeMachine.Staging {
+    guard let body = answers[answer.nonce] else { return .storeFailed }
+    do throws(AgentFailure) {
+      switch try await dependencies.vault.stage(body, for: answer, of: id) {
+      case .staged: return .staged
+      case .dropped: return .dropped
+      case .overtaken: return .overtaken
       }
     } catch {
-      // The disk failed between the check and now. The answer stays in guarded memory and is kept with the next attempt.
-      hold(answer, run)
-      return await fail(run, store: error)
+      noteStoreError(error)
+      return .storeFailed
     }
-    guard current(run, epoch: intent.epoch) != nil, let now = loaded else { return }  // it is on the disk
-    guard let response = TokenResponse(body: answer.body) else {
-      pendingResponse = nil
-      return await fail(run, .unknownOutcome("unreadableAnswer"), intent: intent)
-    }
-    guard response.accessToken != nil || response.refreshToken != nil else {
-      pendingResponse = nil
-      return await fail(run, .transient("notAnOAuthAnswer", retryAfter: nil), intent: intent)
-    }
-    if let change = change(in: response.idToken, of: now) {
-      // Another person: nothing of the answer belongs to this account, and neither does what it was asked with.
-      await quarantine(answer)
-      if let spent = now.grant.refreshToken { await quarantine(spent) }
-      loaded?.grant.refreshToken = nil
-      pendingResponse = nil
-      return await fail(run, .reauthenticate(reason: change.rawValue), intent: intent)
-    }
-    var grant = now.grant
-    grant.refreshToken = response.refreshToken ?? grant.refreshToken
-    grant.generation += 1
-    grant.memory = GrantMemory(
-      now.machine.memory(afterSuccessFor: intent.key), boot: clock.boot(), wall: clock.wall())
-    if let lifetime = response.refreshTokenExpiresIn {
-      grant.refreshTokenExpiresAt = dependencies.time.now(for: now.profile.provider) + lifetime
-    }
-    let narrowed = intent.key == .standard ? narrow(&grant, to: response.scope) : nil
-    // What was recovered after a reboot has no time that can be trusted: its refresh token is kept, and used again.
-    let fresh =
-      intent.bootID == clock.bootID
-      ? AccessToken(
-        response, for: intent.key, of: grant, sentAt: intent.boot, clock: clock,
-        now: dependencies.time.now(for: now.profile.provider)) : nil
-    let kept: AccountProfile
-    let heard: VaultActor.RightsChange?
-    do {
-      let tokens = keepsake(with: fresh)
-      guard
-        let end = try await dependencies.vault.finish(intent, of: id, grant: grant, answer: response, tokens: tokens)
-      else { return }
-      (kept, heard) = end
-    } catch {
-      if error.isLocked { return giveUp(answer) }
-      hold(answer, run)
-      return await fail(run, store: error)
-    }
-    guard let attempt = current(run, epoch: intent.epoch) else { return }
-    pendingResponse = nil
-    uncertainIntent = nil
-    loaded?.grant = grant
-    loaded?.lastFailure = nil
-    loaded?.storeError = nil
-    loaded?.profile = kept
-    defer { askAboutRights() }
-    let token = intent.key == attempt.key ? fresh.flatMap(take) : nil
-    guard let token else {
-      tell(heard)
-      perform(loaded?.machine.exchangeBroughtNoToken(attempt: attempt.number, at: clock.boot()) ?? [])
-      return publish()
-    }
-    let effects = loaded?.machine.exchangeSucceeded(attempt: attempt.number, token: token.facts, at: clock.boot()) ?? []
-    // Published before the callers are told: whoever asks after an answer gets no older token than it named.
-    publish()
-    if let narrowed {
-      dependencies.events.publish(.tokenScopesNarrowed(scopes: grant.scopes, lost: narrowed), account: id)
-    }
-    tell(heard)
-    dependencies.events.publish(
-      .tokenRefreshed(
-        generation: grant.generation, expiresAt: token.expiresAt(on: clock), scopes: token.scopes,
-        resource: intent.key.resource), account: id)
-    perform(effects)
   }
 
-  /// The vault was locked, and the answer is on the disk: the memory of before is of no use, if it is still there.
-  private func giveUp(_ answer: VaultActor.StagedAnswer) {
-    // Unlocked again, and loaded with that answer: the attempt that waits goes on with it.
-    if loaded != nil, let pendingResponse, pendingResponse.intent.nonce == answer.intent.nonce { return }
-    release(.locked)
-    if pendingResponse?.intent.nonce == answer.intent.nonce { pendingResponse = nil }
-  }
-
-  /// The disk can't take the answer now: it stays in guarded memory, and with it nothing is in doubt.
-  private func hold(_ answer: VaultActor.StagedAnswer, _ run: Run) {
-    // One that a sign-in has overtaken must not take the place of the new grant's.
-    if let pendingResponse, pendingResponse.intent.epoch > answer.intent.epoch { return }
-    pendingResponse = answer
-    guard let attempt = current(run, epoch: answer.intent.epoch) else { return }
-    perform(loaded?.machine.answerIsHeld(attempt: attempt.number) ?? [])
+  private func judge(_ answer: ExchangeIntent, _ data: inout RunData) -> ExchangeMachine.Judgement {
+    guard let loaded, let response = answers[answer.nonce].flatMap({ TokenResponse(body: $0) }) else {
+      return .unreadable
+    }
+    guard response.accessToken != nil || response.refreshToken != nil else { return .withoutTokens }
+    if let change = change(in: response.idToken, of: loaded) { return .anotherPerson(reason: change.rawValue) }
+    data.response = response
+    return .usable
   }
 
   /// What a refreshed ID token says differently and may not (OpenID Connect Core §12.2); nil if it may be believed.
@@ -228,96 +198,99 @@ extension Account {
     return loaded.idTokenIdentity?.changes(in: refreshed).first
   }
 
-  /// A narrower `scope` in the answer shrinks what is known (RFC 6749 §5.1); nil if nothing was lost.
-  private func narrow(_ grant: inout GrantRecord, to scope: ScopeSet?) -> [String]? {
-    guard let scope, scope != grant.scopes else { return nil }
-    let lost = grant.scopes.names.filter { !scope.names.contains($0) }
-    grant.scopes = scope
-    if !lost.isEmpty { grant.isNarrowed = true }
-    return lost.isEmpty ? nil : lost
+  /// The new grant is durable before the callers are answered.
+  private func commit(_ answer: ExchangeIntent, _ data: inout RunData) async -> ExchangeMachine.Commitment {
+    guard let loaded, let response = data.response else { return .overtaken }
+    var renewed = renewed(loaded, by: response, for: answer)
+    do throws(AgentFailure) {
+      let end = try await dependencies.vault.finish(
+        answer, of: id, grant: renewed.grant, answer: response, tokens: keepsake(with: renewed.accessToken))
+      guard let end else { return .overtaken }
+      (renewed.profile, renewed.rights) = end
+      data.renewed = renewed
+      return .durable
+    } catch {
+      if error.isLocked { return .vaultLocked }
+      noteStoreError(error)
+      return .storeFailed
+    }
   }
 
-  /// Our own store said no: whoever waits is told what it said.
-  private func fail(_ run: Run, store error: AgentFailure) async {
-    loaded?.storeError = error.told(for: id)
-    await fail(run, .store, intent: nil)
+  private func renewed(_ loaded: Loaded, by response: TokenResponse, for answer: ExchangeIntent) -> RenewedGrant {
+    let now = dependencies.time.now(for: loaded.profile.provider)
+    var grant = loaded.grant
+    grant.refreshToken = response.refreshToken ?? grant.refreshToken
+    grant.generation += 1
+    grant.memory = GrantMemory(
+      loaded.machine.memory(afterSuccessFor: answer.key), boot: clock.boot(), wall: clock.wall())
+    if let lifetime = response.refreshTokenExpiresIn { grant.refreshTokenExpiresAt = now + lifetime }
+    let lostScopes = answer.key == .standard ? grant.narrow(to: response.scope) : nil
+    // An answer of an earlier boot has no time that can be trusted: its refresh token is kept, and used again.
+    let isOfThisBoot = answer.bootID == clock.bootID
+    let accessToken =
+      isOfThisBoot
+      ? AccessToken(response, for: answer.key, of: grant, sentAt: answer.boot, clock: clock, now: now) : nil
+    return RenewedGrant(grant: grant, accessToken: accessToken, lostScopes: lostScopes)
   }
 
-  /// The attempt brought no token: the machine decides what that means, and the journal keeps what is in doubt.
-  private func fail(_ run: Run, _ failure: ExchangeFailure, intent: ExchangeIntent?) async {
-    guard var attempt = current(run, epoch: intent?.epoch) else { return await leave(failure, intent) }
-    dependencies.environment.log.log(
-      .notice, "exchange failed",
-      [
-        (.account, .hashed(id.text)), (.attempt, .number(Int64(attempt.number))),
-        (.reason, .name(failure.kind.rawValue)),
-      ])
+  /// True if the answer's token is in memory now.
+  private func adopt(_ data: inout RunData, takesToken: Bool) -> Bool {
+    guard let renewed = data.renewed else { return false }
+    loaded?.grant = renewed.grant
+    loaded?.lastFailure = nil
+    loaded?.storeError = nil
+    if let profile = renewed.profile { loaded?.profile = profile }
+    data.token = takesToken ? renewed.accessToken.flatMap(take) : nil
+    return data.token != nil
+  }
+
+  // MARK: no token
+
+  /// What the failure means is committed before the callers are told: after a crash the same failure is known.
+  private func settle(
+    _ intent: ExchangeIntent, _ failure: ExchangeFailure, _ attempt: UInt64, _ journal: ExchangeMachine.JournalEnd,
+    _ data: inout RunData
+  ) async {
+    guard let loaded else { return }
     let jitter = dependencies.environment.entropy.fraction()
-    if let intent {
-      // Committed before anybody is told: after a crash the same failure is known.
-      var grant = loaded!.grant
-      var machine = loaded!.machine
-      _ = machine.exchangeFailed(attempt: attempt.number, failure, at: clock.boot(), jitter: jitter)
-      grant.memory = GrantMemory(machine.memory, boot: clock.boot(), wall: clock.wall())
-      do {
-        try await dependencies.vault.settle(
-          epoch: intent.epoch, of: id, grant: grant, journal: journal(after: failure, of: intent))
-      } catch {
-        // The intent stays on the disk: after a crash the outcome would be in doubt, which is never less careful.
-      }
-      guard let now = current(run, epoch: intent.epoch) else { return await leave(failure, intent) }
-      attempt = now
-    }
-    loaded?.lastFailure = LastFailure(kind: failure.kind, at: clock.wall(), reason: failure.reason)
-    perform(loaded?.machine.exchangeFailed(attempt: attempt.number, failure, at: clock.boot(), jitter: jitter) ?? [])
-    publish()
+    data.jitter = jitter
+    var (grant, machine) = (loaded.grant, loaded.machine)
+    _ = machine.exchangeFailed(attempt: attempt, failure, at: clock.boot(), jitter: jitter)
+    grant.memory = GrantMemory(machine.memory, boot: clock.boot(), wall: clock.wall())
+    // If this fails the intent stays on the disk: after a crash the outcome would be in doubt, which is never less
+    // careful.
+    try? await dependencies.vault.settle(epoch: intent.epoch, of: id, grant: grant, journal: journal)
   }
 
-  /// What stays in the journal: what is in doubt, and if a replay never left, what was in doubt before it.
-  private func journal(after failure: ExchangeFailure, of intent: ExchangeIntent) -> VaultActor.JournalEnd {
-    switch failure {
-    case .unknownOutcome:
-      if !intent.isReplay { uncertainIntent = intent }
-      return .inDoubt(intent)
-    case .offline, .untrustedServer, .store:
-      return intent.isReplay ? uncertainIntent.map { .inDoubt($0) } ?? .done : .done
-    case .reauthenticate: return .done
-    // A replay that was answered, and not with what became of the first request: the doubt stands.
-    default: return intent.isReplay ? .inDoubt(intent) : .done
-    }
+  /// Callers that wait are told what the store said.
+  private func noteStoreError(_ error: AgentFailure) { loaded?.storeError = error.told(for: id) }
+
+  // MARK: revocation
+
+  /// Nothing of the answer belongs to this account, and neither does the token that it was asked with.
+  private func disown(_ answer: ExchangeIntent) async {
+    let spent = loaded?.grant.refreshToken
+    await revoke(answer)
+    if let spent { await revoke(spent) }
   }
 
-  /// The vault was locked before the journal heard of a failure: it is told after the unlocking. If the agent ends
-  /// before that, a token that was not spent must not be taken for one that was.
-  private func leave(_ failure: ExchangeFailure?, _ intent: ExchangeIntent?) async {
-    guard loaded == nil, let intent else { return }
-    unreportedOutcome = UnreportedOutcome(intent: intent, failure: failure)
-    guard !intent.isReplay, failure?.leavesTheTokenUnspent ?? true else { return }
-    try? await dependencies.vault.dropUnspent(intent, of: id)
+  private func revoke(_ answer: ExchangeIntent) async {
+    guard let token = answers[answer.nonce].flatMap({ TokenResponse(body: $0) })?.refreshToken else { return }
+    await revoke(token)
   }
 
-  /// The vault was locked: what is in memory is given up, and what could not be kept until now is dropped.
-  func vaultWasLocked() async {
-    release(.locked)
-    guard currentExchange == nil, let held = pendingResponse else { return }
-    // Who asks after the unlocking waits for this as for an exchange.
-    runs += 1
-    let run = Run(
-      number: runs, key: held.intent.key, startedAt: held.intent.boot, ticket: dependencies.gate.ticket())
-    currentExchange = run
-    let kept = try? await dependencies.vault.stage(held.body, for: held.intent, of: id)
-    if kept == .overtaken { await quarantine(held) }
-    if kept != nil, loaded == nil, pendingResponse?.intent.nonce == held.intent.nonce { pendingResponse = nil }
-    end(run)
+  private func revoke(_ token: Secret) async {
+    if let entry = try? await dependencies.vault.quarantine(token, of: id) { dependencies.revoke(entry) }
   }
 }
 
-extension ExchangeFailure {
-  /// The provider did not serve the request, or it never came there: the refresh token is as good as before.
-  fileprivate var leavesTheTokenUnspent: Bool {
-    switch self {
-    case .offline, .untrustedServer, .transient, .unexplained, .locked, .interaction, .misconfigured, .store: true
-    case .unknownOutcome, .reauthenticate: false
-    }
+extension GrantRecord {
+  /// A narrower `scope` in an answer shrinks what is known (RFC 6749 §5.1). The scopes that were lost; nil if none were.
+  fileprivate mutating func narrow(to scope: ScopeSet?) -> [String]? {
+    guard let scope, scope != scopes else { return nil }
+    let lost = scopes.names.filter { !scope.names.contains($0) }
+    scopes = scope
+    if !lost.isEmpty { isNarrowed = true }
+    return lost.isEmpty ? nil : lost
   }
 }

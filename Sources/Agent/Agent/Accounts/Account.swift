@@ -36,16 +36,13 @@ actor Account {
   let id: AccountID
   let dependencies: AccountDependencies
   var loaded: Loaded?
-  /// An answer that is not in the store yet, because the disk failed while it came, or that is to be gone on with. It
-  /// holds the only refresh token that lives, so it stays here, in guarded memory, until it is kept.
-  var pendingResponse: VaultActor.StagedAnswer?
+  /// Decides what runs do; `Account+Exchange.swift` performs it.
+  var exchanges = ExchangeMachine()
+  /// The raw answers that `exchanges` names, by the nonce of their request: each may hold the only refresh token that
+  /// lives.
+  var answers: [[UInt8]: Secret] = [:]
   /// Counts what replaces the grant from outside, so that a slow load shows itself as out of date.
   var replacements = 0
-  var currentExchange: Run?
-  var runs: UInt64 = 0
-  var unreportedOutcome: UnreportedOutcome?
-  /// The request whose outcome is unknown, as the journal has it.
-  var uncertainIntent: ExchangeIntent?
   /// When it is looked next whether a token is to be renewed.
   var nextLook: BootInstant?
   /// Up to which opening of the way the machine has heard.
@@ -106,7 +103,7 @@ actor Account {
         waiting[waiter] = Waiting(key: key, caller: continuation)
         perform(loaded?.machine.wanted(by: waiter, key: key, demand: demand, at: clock.boot()) ?? [])
         if loaded == nil { answer(waiter, .failure(.locked)) }
-        if let currentExchange, loaded?.machine.isWanted == true { dependencies.gate.want(currentExchange.ticket) }
+        if let run = exchanges.current, loaded?.machine.isWanted == true { dependencies.gate.want(run) }
         watchRenewal()
       }
     } onCancel: {
@@ -173,10 +170,8 @@ actor Account {
     // The vault was locked since: nothing of it stays in memory.
     guard dependencies.tokenCache.unlockGeneration == unlockGeneration else { return }
     tokens = [:]
-    pendingResponse = nil
-    unreportedOutcome = nil
-    currentExchange = nil
-    uncertainIntent = nil
+    exchanges.signedIn(epoch: profile.epoch)
+    wipeAnswers()
     var machine = TokenMachine(health: .ok, rule: rule)
     if let token = token.flatMap({ take($0, from: profile.provider) }) {
       _ = machine.adopt(token.facts, for: .standard)
@@ -204,23 +199,9 @@ actor Account {
     refuseWaiters(error)
     refuseQuestion(error)
     loaded = nil
-    uncertainIntent = nil
+    exchanges.released()
     tokens = [:]
     nextLook = nil
-  }
-
-  /// With a sign-out: an answer that could not be kept has the only refresh token that lives. Its place in the outbox;
-  /// nil if there is none, or an exchange is about to see to it.
-  func surrender() async -> OutboxEntry? {
-    guard currentExchange == nil, let held = pendingResponse else { return nil }
-    pendingResponse = nil
-    guard let token = TokenResponse(body: held.body)?.refreshToken else { return nil }
-    do {
-      return try await dependencies.vault.quarantine(token, of: id)
-    } catch {
-      if pendingResponse == nil { pendingResponse = held }
-      return nil
-    }
   }
 
   /// The provider was configured anew: what it refused before is asked again.
@@ -262,6 +243,7 @@ actor Account {
         profile: profile, machine: machine, grant: grant, toldState: state,
         stateSince: state == profile.restingState ? profile.stateSince : dependencies.time.now(for: profile.provider),
         idTokenIdentity: found?.idToken.flatMap(IDTokenIdentity.read), rights: found?.rights)
+      exchanges.loaded(epoch: profile.epoch)
       dependencies.tokenCache.setState(state, of: id)
       if let found, !signedOut {
         restore(found.tokens)
@@ -281,30 +263,10 @@ actor Account {
 
   /// The agent ended during an exchange: what was staged is gone on with, what was only intended is in doubt.
   private func recover(_ found: VaultActor.LoadedGrant) {
-    if let currentExchange {
-      // Asked before the vault was locked. If it was answered meanwhile, the attempt that waits for it goes on with that.
-      if let staged = found.staged, staged.intent.epoch == loaded?.profile.epoch { pendingResponse = staged }
-      return perform(loaded?.machine.recoveredWithAnswer(for: currentExchange.key, at: currentExchange.startedAt) ?? [])
-    }
-    if let ended = unreportedOutcome, pendingResponse == nil, found.staged == nil, isStillOf(ended.intent, found) {
-      return perform(loaded?.machine.recoveredWithAnswer(for: ended.intent.key, at: ended.intent.boot) ?? [])
-    }
-    unreportedOutcome = nil
-    if let staged = pendingResponse ?? found.staged, staged.intent.epoch == loaded?.profile.epoch {
-      pendingResponse = staged
-      perform(loaded?.machine.recoveredWithAnswer(for: staged.intent.key, at: clock.boot()) ?? [])
-    } else if let intent = found.intent {
-      uncertainIntent = intent.isReplay ? nil : intent
-      let sentAt = intent.bootID == clock.bootID ? intent.boot : nil
-      perform(
-        loaded?.machine.recoveredWithoutAnswer(sentAt: sentAt, wasReplay: intent.isReplay, at: clock.boot()) ?? [])
-    }
-  }
-
-  /// True if nothing was sent since: the journal has this request, or was told that it spent nothing.
-  private func isStillOf(_ intent: ExchangeIntent, _ found: VaultActor.LoadedGrant) -> Bool {
-    if let journal = found.intent { return journal == intent }
-    return intent.epoch == loaded?.profile.epoch && intent.generation == found.grant.generation
+    if let staged = found.staged { answers[staged.intent.nonce] = staged.body }
+    perform(
+      exchanges.recover(
+        found.journal, generation: found.grant.generation, bootID: clock.bootID, at: clock.boot()))
   }
 
   /// A doubt that was found is told once, and not at each start: so it is durable from now on.
@@ -320,6 +282,7 @@ actor Account {
     for effect in effects {
       switch effect {
       case .exchange(let attempt):
+        exchanges.attemptBegan(attempt)
         // When the agent ends nothing is begun any more, and whoever would wait for it is told.
         if !dependencies.background.start({ await self.exchange(attempt) }) { refuseWaiters(.shuttingDown) }
       case .answer(let waiter, let serial, let source):

@@ -12,6 +12,10 @@ extension VaultActor {
     var idToken: Secret?
     var tokens: AccessTokens?
     var rights: RightsMemory?
+
+    var journal: ExchangeMachine.JournalEntry {
+      staged.map { .answer($0.intent) } ?? intent.map { .intent($0) } ?? .empty
+    }
   }
 
   /// A provider's answer as it came, with the request that it answers: enough to go on after a crash.
@@ -114,13 +118,6 @@ extension VaultActor {
     return (profile, heard)
   }
 
-  /// What the journal holds of an exchange that brought no token.
-  enum JournalEnd: Sendable {
-    case done
-    /// This request was sent and its answer lost.
-    case inDoubt(ExchangeIntent)
-  }
-
   /// The access tokens, where the provider's are kept; a mark that was taken away takes those along that were.
   func keeping(_ tokens: AccessTokens, of profile: AccountProfile) -> VaultChange {
     providers[profile.provider]?.configuration.persistAccessTokens == true
@@ -128,7 +125,9 @@ extension VaultActor {
   }
 
   /// The exchange brought no token: what is known of the grant, and whether the journal is done with it.
-  func settle(epoch: UInt64, of id: AccountID, grant: GrantRecord, journal: JournalEnd) throws(AgentFailure) {
+  func settle(epoch: UInt64, of id: AccountID, grant: GrantRecord, journal: ExchangeMachine.JournalEnd)
+    throws(AgentFailure)
+  {
     guard var profile = current(id, epoch: epoch) else { return }
     profile.remember(grant.memory)
     profile.noteState(after: profiles[id]?.restingState, at: time.now(for: profile.provider))

@@ -1,3 +1,4 @@
+internal import AgentCore
 internal import AgentModel
 internal import JSONRPC
 internal import Secrets

@@ -47,7 +47,7 @@ extension Account {
     let asked = question.begun
     if start.grant.refreshToken != nil || start.machine.health != .ok {
       // One that a death interrupted is gone on with first: what it brings was told before anybody asked.
-      if pendingResponse != nil { _ = try? await token(.standard, .usable(minimumLifetime: .zero)) }
+      if exchanges.heldAnswer != nil { _ = try? await token(.standard, .usable(minimumLifetime: .zero)) }
       _ = try await token(.standard, .forced)
     } else {
       // Nothing can be exchanged for it, so that only they can tell anew who are asked with the token that there is.

@@ -1,24 +1,9 @@
+internal import AgentCore
 internal import AgentModel
 internal import JSONRPC
 internal import Secrets
 
-/// What is durable before a refresh token leaves this machine (docs/tokens.md, Journal).
-struct ExchangeIntent: Sendable, Hashable {
-  var attempt: UInt64
-  var epoch: UInt64
-  var generation: UInt64
-  /// Of the refresh token that is about to be sent.
-  var fingerprint: String
-  var wall: Timestamp
-  var bootID: String
-  var boot: BootInstant
-  var key: TokenKey
-  var isReplay: Bool
-  /// Known to the sealed journal and to whoever sends it: what comes back without it is no answer to this request.
-  var nonce: [UInt8]
-
-  static let nonceBytes = 16
-
+extension ExchangeIntent {
   var record: Secret {
     RecordCoding.write { writer in
       writer.member("attempt", Int64(attempt))
@@ -33,22 +18,6 @@ struct ExchangeIntent: Sendable, Hashable {
       writer.bool(isReplay)
       writer.member("nonce", Base64URL.encode(nonce))
     }
-  }
-
-  init(
-    attempt: UInt64, epoch: UInt64, generation: UInt64, fingerprint: String, wall: Timestamp, bootID: String,
-    boot: BootInstant, key: TokenKey, isReplay: Bool, nonce: [UInt8]
-  ) {
-    self.attempt = attempt
-    self.epoch = epoch
-    self.generation = generation
-    self.fingerprint = fingerprint
-    self.wall = wall
-    self.bootID = bootID
-    self.boot = boot
-    self.key = key
-    self.isReplay = isReplay
-    self.nonce = nonce
   }
 
   init?(_ plain: Secret) {
