@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import Secrets
 
 /// Performs what `ExchangeMachine` decides: the steps of a run, one at a time (docs/tokens.md, Journal). What the machine

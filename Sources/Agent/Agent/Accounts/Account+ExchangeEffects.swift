@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentProtocol
 internal import Secrets
 
 /// What `ExchangeMachine` asks for at once.
@@ -35,8 +34,7 @@ extension Account {
     case .publish: publish()
     case .tellScopes:
       guard let renewed = data.renewed, let lost = renewed.lostScopes else { return }
-      dependencies.events.publish(
-        TokenScopesNarrowedEvent(scopes: renewed.grant.scopes.names, lost: lost), account: id)
+      dependencies.events.publish(.tokenScopesNarrowed(scopes: renewed.grant.scopes, lost: lost), account: id)
     case .tellRights: tell(data.renewed?.rights)
     case .tellRefreshed: tellRefreshed(data)
     case .answerWaiters: perform(data.effects)
@@ -51,8 +49,7 @@ extension Account {
     switch report {
     case .held(let attempt): perform(loaded?.machine.answerIsHeld(attempt: attempt) ?? [])
     case .failure(let failure, let attempt):
-      loaded?.lastFailure = WireLastFailure(
-        name: failure.kind.rawValue, at: clock.wall(), reason: failure.reason)
+      loaded?.lastFailure = LastFailure(kind: failure.kind, at: clock.wall(), reason: failure.reason)
       let jitter = data.jitter ?? dependencies.environment.entropy.fraction()
       perform(loaded?.machine.exchangeFailed(attempt: attempt, failure, at: now, jitter: jitter) ?? [])
     case .noToken(let attempt):
@@ -79,8 +76,8 @@ extension Account {
   private func tellRefreshed(_ data: RunData) {
     guard let token = data.token, let grant = data.renewed?.grant else { return }
     dependencies.events.publish(
-      TokenRefreshedEvent(
-        generation: Int(grant.generation), expiresAt: token.expiresAt(on: clock), scopes: token.scopes.names,
+      .tokenRefreshed(
+        generation: grant.generation, expiresAt: token.expiresAt(on: clock), scopes: token.scopes,
         resource: token.resource), account: id)
   }
 }

@@ -23,6 +23,7 @@ final class AgentService: Sendable {
   let signIns: SignInCoordinator
   let revocations: RevocationWorker
   let erasures: ErasureWorker
+  let signOuts: SignOutCoordinator
   let stepUps: StepUps
   let stepUpCoordinator: StepUpCoordinator
   let connectivity: ConnectivityState
@@ -89,6 +90,8 @@ final class AgentService: Sendable {
       vault: vault, accounts: accounts, events: events, files: environment.backups, clock: environment.clock)
     revocations = RevocationWorker(dependencies: dependencies)
     erasures = ErasureWorker(dependencies: dependencies)
+    signOuts = SignOutCoordinator(
+      dependencies: dependencies, accounts: accounts, revocations: revocations, erasures: erasures)
     revocationWorker.value = revocations
     let whole = Handle<AgentService>()
     idle = IdleWatch(after: locking.idle, clock: environment.clock, background: background) {

@@ -15,7 +15,6 @@ extension VaultActor {
     /// Access tokens that the refresh token's revocation does not reach.
     var others: [OutboxEntry]
     var idToken: Secret?
-    var data: DataDisposition
     /// Accounts whose last trace is gone now: this one, and what an earlier reader held up.
     var erased: [AccountID]
     var wasActive: Bool
@@ -86,11 +85,10 @@ extension VaultActor {
     tokenCache.withdraw(id)
     stepUps.clear(id)
     let erased = mode == .hard || !underPIN.isEmpty ? (try? finishErasures()) ?? [] : []
-    let data: DataDisposition = mode != .hard ? .sealed : erased.contains(id) ? .erased : .erasurePending
     return SignedOut(
       profile: profile, previousState: previousState, provider: provider, entry: entry, others: others,
       idToken: loaded?.idToken,
-      data: data, erased: erased, wasActive: wasActive)
+      erased: erased, wasActive: wasActive)
   }
 
   /// Removes the last trace of an account that is signed out. The accounts that are erased now: not this one, if a

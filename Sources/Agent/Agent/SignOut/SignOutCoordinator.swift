@@ -1,0 +1,138 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import Secrets
+
+/// Performs what `SignOutMachine` decides (docs/sign-out.md, Order).
+struct SignOutCoordinator: Sendable {
+  let dependencies: AccountDependencies
+  let accounts: AccountDirectory
+  let revocations: RevocationWorker
+  let erasures: ErasureWorker
+
+  /// How a sign-out ended, for its caller.
+  struct Answer: Sendable {
+    var outcome: SignOutMachine.Outcome
+    var endSessionURL: String?
+  }
+
+  /// One sign-out on its way, with what the machine only names.
+  private struct Job {
+    var machine: SignOutMachine
+    let account: Account
+    let revocationTimeoutSeconds: Int
+    var signedOut: VaultActor.SignedOut?
+    var entries: [SignOutMachine.Entry: OutboxEntry] = [:]
+    var result: Result<Answer, AgentFailure>?
+  }
+
+  /// Signs an account out. The revocation goes on when the caller's time is over.
+  func signOut(
+    _ id: AccountID, _ mode: SignOutMode, revocationTimeoutSeconds: Int
+  ) async throws(AgentFailure) -> Answer {
+    var job = Job(
+      machine: SignOutMachine(mode), account: accounts.account(id), revocationTimeoutSeconds: revocationTimeoutSeconds)
+    while true {
+      if let result = job.result { return try result.get() }
+      let effects = await carryOut(&job)
+      for effect in effects { perform(effect, job) }
+    }
+  }
+
+  // MARK: states
+
+  private func carryOut(_ job: inout Job) async -> [SignOutMachine.Effect] {
+    switch job.machine.state {
+    case .committing: return await commit(&job)
+    case .releasing:
+      await job.account.release(.token(.signedOut, job.account.id))
+      return job.machine.released()
+    case .surrendering:
+      let held = await job.account.surrender()
+      if let held { job.entries[held.id] = held }
+      return job.machine.surrendered(held?.id)
+    case .postponing(let entry, _):
+      await postpone(job.entries[entry])
+      return job.machine.postponed()
+    case .queueing(let departure):
+      for entry in departure.entries { if let entry = job.entries[entry] { await revocations.schedule(entry) } }
+      return job.machine.queued()
+    case .revoking(let entry, _):
+      let outcome = await revoke(job.entries[entry], within: job.revocationTimeoutSeconds)
+      return job.machine.revoked(outcome)
+    case .signedOut(let outcome):
+      job.result = .success(Answer(outcome: outcome, endSessionURL: job.signedOut?.endSessionURL))
+      return []
+    case .failed: return []
+    }
+  }
+
+  private func commit(_ job: inout Job) async -> [SignOutMachine.Effect] {
+    do throws(AgentFailure) {
+      let done = try await dependencies.vault.signOut(
+        job.account.id, job.machine.mode, accessTokens: await job.account.liveTokens)
+      let entries = [done.entry].compactMap { $0 } + done.others
+      job.entries = Dictionary(uniqueKeysWithValues: entries.map { ($0.id, $0) })
+      job.signedOut = done
+      return job.machine.committed(
+        SignOutMachine.Departure(
+          wasActive: done.wasActive, entries: entries.map(\.id), isErased: done.erased.contains(job.account.id)))
+    } catch {
+      job.result = .failure(error)
+      return job.machine.refused()
+    }
+  }
+
+  /// Sent when the network may be back, or the agent starts; if it was there all along, in the end.
+  private func postpone(_ entry: OutboxEntry?) async {
+    guard var entry else { return }
+    entry.nextAttemptAt = entry.createdAt + RevocationOutbox.longest
+    try? await dependencies.vault.save(entry)
+    await revocations.schedule(entry)
+  }
+
+  /// The try itself goes on past the caller's budget; only the answer does not wait for it. Nil if it takes longer.
+  private func revoke(_ entry: OutboxEntry?, within seconds: Int) async -> RevocationOutcome? {
+    guard let entry else { return nil }
+    let (background, revocations) = (dependencies.background, revocations)
+    let outcome = try? await withDeadline(seconds: seconds, clock: dependencies.environment.clock) {
+      () async throws(AgentFailure) -> RevocationOutcome? in
+      await background.race { await revocations.send(entry) }
+    }
+    return outcome ?? nil
+  }
+
+  // MARK: effects
+
+  private func perform(_ effect: SignOutMachine.Effect, _ job: Job) {
+    guard let done = job.signedOut else { return }
+    let (id, events) = (job.account.id, dependencies.events)
+    switch effect {
+    case .publishState: dependencies.tokenCache.setState(.signedOut, of: id)
+    case .tellState: events.publish(.sessionStateChanged(.signedOut, previous: done.previousState), account: id)
+    case .tellSwitched: events.publish(.accountSwitched(active: nil, previous: id), account: id)
+    case .send(let entry):
+      guard let entry = job.entries[entry] else { return }
+      dependencies.background.start { [revocations] in _ = await revocations.send(entry) }
+    case .tellSignedOut(let outcome):
+      events.publish(
+        .accountSignedOut(job.machine.mode, data: outcome.data, revocation: outcome.revocation), account: id)
+    case .tellErased: for erased in done.erased { events.publish(.accountErased, account: erased) }
+    case .resumeErasure: dependencies.background.start { [erasures] in await erasures.resume() }
+    }
+  }
+}
+
+extension VaultActor.SignedOut {
+  /// OpenID Connect RP-Initiated Logout §2: the browser ends the provider's own session there.
+  var endSessionURL: String? {
+    guard let provider, let endpoint = provider.endpoints.endSession.flatMap(HTTPURL.init) else { return nil }
+    var items = [("client_id", provider.configuration.clientID)]
+    if let idToken {
+      items.insert(("id_token_hint", idToken.withBytes { String(decoding: $0, as: UTF8.self) }), at: 0)
+    }
+    // A page that is not registered would be refused, and with it the whole request: only what was configured is said.
+    if let uri = provider.configuration.postLogoutRedirectURI { items.append(("post_logout_redirect_uri", uri)) }
+    return endpoint.adding(items)
+  }
+}
