@@ -78,7 +78,7 @@ extension ExchangeWalk {
       guard exchange.machine.current == run else { return "signed in since" }
       guard isLoaded else { return "vault locked" }
       let isOfThisEpoch = exchange.machine.step(of: run)?.intent.map { $0.epoch == epoch } ?? true
-      return isOfThisEpoch ? "counts" : "signed out since"
+      return isOfThisEpoch ? Transitions.usual : "signed out since"
     }
 
     /// The step does not wait.

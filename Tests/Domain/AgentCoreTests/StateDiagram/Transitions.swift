@@ -10,6 +10,9 @@ struct Transition: Hashable {
 
 /// Transitions in the order in which a walk found them, drawn and told.
 struct Transitions {
+  /// The variant of a run that nothing has overtaken.
+  static let usual = "counts"
+
   private(set) var all: [Transition] = []
   private var known: Set<Transition> = []
 
@@ -57,7 +60,9 @@ struct Transitions {
   private func variants(of input: String, _ way: Way) -> String {
     let leaving = all.filter { $0.from == way.from && $0.input == input }
     let going = leaving.filter { $0.to == way.to }.map(\.variant).withoutRepetition
-    guard Set(going) != Set(leaving.map(\.variant)) else { return "" }
+    let rest = Set(leaving.map(\.variant)).subtracting(going)
+    if rest.isEmpty { return "" }
+    if rest == [Self.usual], going.count > 1 { return "otherwise" }
     return going.sorted().joined(separator: ", ")
   }
 
