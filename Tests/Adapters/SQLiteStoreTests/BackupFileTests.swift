@@ -3,7 +3,7 @@ import Foundation
 import SQLiteStore
 import Testing
 
-/// Where a backup comes from and goes to, on the real file system.
+/// Backup files on the real file system: drafting, publishing, fetching.
 @Suite struct BackupFileTests {
   let directory = PrivateDirectory()
   let elsewhere = PrivateDirectory()
@@ -17,7 +17,7 @@ import Testing
     draft.close()
   }
 
-  @Test func whatIsPublishedIsWholeAndForItsOwnerAlone() throws {
+  @Test func publishedBackup_isCompleteAndPrivate() throws {
     let mask = umask(0)
     defer { umask(mask) }
     try draft()
@@ -36,7 +36,7 @@ import Testing
     #expect(directory.names == [])
   }
 
-  @Test func nothingIsOverwrittenAndNoSymlinkFollowed() throws {
+  @Test func backupTargetThatExists_isNeitherOverwrittenNorFollowed() throws {
     try draft()
     try Data("mine".utf8).write(to: URL(filePath: target))
     for check in [true, false] {
@@ -57,7 +57,7 @@ import Testing
     #expect(elsewhere.names == ["dangling", "link", "store.db"])
   }
 
-  @Test func aPathThatIsNoneIsRefused() throws {
+  @Test func malformedBackupPath_isRefused() throws {
     try draft()
     for path in ["", "backup", "./backup", "/", elsewhere.path + "/", elsewhere.path + "/..", "/a\0b"] {
       #expect(throws: BackupFileFailure.noPath, "\(path)") { try backups.publish(to: path) }
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func onlyAPlainFileOfThisProgramIsTaken() throws {
+  @Test func backupSourceOfAnotherKind_isRefused() throws {
     #expect(throws: BackupFileFailure.notFound) { _ = try backups.fetch(from: target) }
     #expect(throws: BackupFileFailure.notABackup) { _ = try backups.fetch(from: elsewhere.path) }
     let fifo = elsewhere.path + "/fifo"
@@ -83,7 +83,7 @@ import Testing
     _ = try backups.publish(to: real)
     symlink(real, link)
     #expect(throws: BackupFileFailure.notABackup) { _ = try backups.fetch(from: link) }
-    // Cut off behind its header: it is ours, and damaged.
+    // Cut off after its header: it is a backup, and damaged.
     let whole = try Data(contentsOf: URL(filePath: real))
     try whole.prefix(5_000).write(to: URL(filePath: target))
     #expect(throws: BackupFileFailure.store(.corrupt)) { _ = try backups.fetch(from: target) }

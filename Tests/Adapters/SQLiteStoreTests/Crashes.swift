@@ -3,9 +3,9 @@ import SQLiteStore
 import StorageFaults
 import Testing
 
-/// A batch is whole on the disk or not there at all, whatever happens at whichever operation.
+/// After a fault at any disk operation, a batch is completely on the disk or not at all.
 @Suite struct AtomicityTests {
-  /// The state before, and a batch that touches every table and several pages.
+  /// The state before the batch, and a batch that touches every table and several pages.
   static let before: [StoreWrite] =
     [.putKeySlot(slot), .putMetadata(name: "head", value: [1])]
     + (0..<12).map { .put(record(.alice, .grant, id: [$0], String(repeating: "a", count: 800))) }
@@ -16,7 +16,7 @@ import Testing
     + (0..<8).map { .put(record(.alice, .grant, id: [$0], generation: 2, String(repeating: "A", count: 1_700))) }
     + [.delete(RecordKey(partition: .alice, kind: .grant, id: [9])), .put(record(.vault, .note, "audit"))]
 
-  /// The two states that may be seen afterwards.
+  /// The two states that are allowed afterwards.
   static func states() throws -> (old: Contents, new: Contents) {
     let disk = SimulatedDisk()
     let store = try SQLiteStore(path: "store", vfs: disk.vfsName)
@@ -33,7 +33,7 @@ import Testing
       .fail(.full, once: false), .die(.kill),
     ] + (1...6).map { .die(.powerLoss(seed: $0)) }
 
-  @Test(arguments: faults) func aBatchIsWholeOrAbsent(fault: SimulatedDisk.Fault) throws {
+  @Test(arguments: faults) func batchWithAFaultAtAnyOperation_isWholeOrAbsent(fault: SimulatedDisk.Fault) throws {
     let (old, new) = try Self.states()
     var committed = 0
     for step in 1... {
@@ -62,7 +62,7 @@ import Testing
         #expect(found == new, "lost after \(fault) at \(step)")
         committed += 1
       }
-      // And it goes on working.
+      // The store goes on working.
       try store.commit([.putMetadata(name: "head", value: [3])])
       #expect(try store.metadata("head") == [3])
       store.close()
@@ -72,8 +72,8 @@ import Testing
     #expect(committed > 0)
   }
 
-  /// The very first start, which makes files and schema.
-  @Test(arguments: faults) func aFirstStartThatDiesIsStartedAgain(fault: SimulatedDisk.Fault) throws {
+  /// The first start creates the files and the schema.
+  @Test(arguments: faults) func firstStartThatDies_succeedsWhenRepeated(fault: SimulatedDisk.Fault) throws {
     for step in 1... {
       let disk = SimulatedDisk()
       disk.plan(fault, at: step, seed: UInt64(step))
@@ -93,9 +93,9 @@ import Testing
   }
 }
 
-/// What was acknowledged survives the power loss that follows, also after syncs that failed on the way.
+/// Acknowledged commits survive a later power loss, also after failed syncs.
 @Suite struct DurabilityTests {
-  /// Commits numbered values; gives the last number that was acknowledged.
+  /// Commits numbered values; returns the last acknowledged number.
   func run(_ store: SQLiteStore, _ numbers: ClosedRange<UInt8>) -> UInt8 {
     var acknowledged = numbers.lowerBound - 1
     for number in numbers {
@@ -120,14 +120,14 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 3] as [UInt64])
-  func acknowledgedCommitsSurviveAFailedSyncAndThenAPowerLoss(seed: UInt64) throws {
+  func acknowledgedCommits_surviveAFailedSyncAndAPowerLoss(seed: UInt64) throws {
     for step in 1... {
       let disk = SimulatedDisk()
       let store = try SQLiteStore(path: "store", vfs: disk.vfsName)
       let start = disk.operations
       disk.plan(.fail(.inputOutput, once: true), at: start + step, seed: seed &* 1_000 &+ UInt64(step))
       let acknowledged = run(store, 1...5)
-      #expect(acknowledged == 5, "one failed operation at \(step) is mended")
+      #expect(acknowledged == 5, "one failed operation at \(step) is recovered")
       let operations = disk.operations - start
       disk.die(.powerLoss(seed: seed &+ UInt64(step)))
       store.close()
@@ -138,9 +138,9 @@ import Testing
     }
   }
 
-  /// The disk fails so long that closing can't tidy the log either; then it recovers, and the process goes on.
+  /// The disk fails for so long that closing can't remove the log; then it recovers, and the process goes on.
   @Test(arguments: [1, 2, 3, 4] as [UInt64])
-  func aLogLeftByFailedSyncsIsNotTrusted(seed: UInt64) throws {
+  func logLeftByFailedSyncs_isNotTrusted(seed: UInt64) throws {
     for step in 1... {
       let disk = SimulatedDisk()
       var store = try SQLiteStore(path: "store", vfs: disk.vfsName)
@@ -151,7 +151,7 @@ import Testing
       let operations = disk.operations - start
       disk.withdrawPlan()
       if step % 2 == 0 {
-        // Another process takes over: with what the page cache shows, not with what the medium has.
+        // Another process takes over, with the content of the page cache instead of the medium's.
         disk.die(.kill)
         store.close()
         disk.revive()
@@ -168,7 +168,7 @@ import Testing
     }
   }
 
-  @Test func anyPowerLossKeepsWhatWasAcknowledged() throws {
+  @Test func acknowledgedCommits_surviveAPowerLossAtAnyMoment() throws {
     for seed in 1...60 as ClosedRange<UInt64> {
       let disk = SimulatedDisk()
       let store = try SQLiteStore(path: "store", vfs: disk.vfsName)
@@ -180,14 +180,14 @@ import Testing
     }
   }
 
-  @Test func anOldCopyOpensAsWhatItIs() throws {
+  @Test func oldCopyOfTheStore_opensWithItsOldContent() throws {
     let disk = SimulatedDisk()
     var store = try SQLiteStore(path: "store", vfs: disk.vfsName)
     #expect(run(store, 1...3) == 3)
     let old = disk.snapshot()
     #expect(run(store, 4...8) == 8)
     disk.restore(old)
-    // The running store notices that its file was exchanged under it.
+    // The running store notices that its file was replaced.
     #expect(throws: StoreFailure.corrupt) { try store.commit([.putMetadata(name: "head", value: [0])]) }
     store.close()
     store = try SQLiteStore(path: "store", vfs: disk.vfsName)

@@ -4,12 +4,12 @@ import Foundation
 import SQLiteStore
 import Testing
 
-/// On the real file system.
+/// The store on the real file system.
 @Suite struct FileTests {
   let directory = PrivateDirectory()
 
   /// In a process of its own, since the umask belongs to all threads.
-  @Test func everyFileIsForItsOwnerAlone() async {
+  @Test func storeFiles_arePrivateUnderAnyUmask() async {
     await #expect(processExitsWith: .success) {
       for mask in [0, 0o022, 0o777] as [mode_t] {
         let directory = PrivateDirectory()
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func modesThatWereOpenedAreClosedAgain() throws {
+  @Test func storeFileOpenToOthers_isMadePrivateAgain() throws {
     try SQLiteStore(path: directory.database).close()
     chmod(directory.database, 0o666)
     let store = try SQLiteStore(path: directory.database)
@@ -34,7 +34,7 @@ import Testing
     for name in directory.names { #expect(directory.mode(name) == 0o600, "\(name)") }
   }
 
-  @Test func aSymlinkedDatabaseIsRefused() throws {
+  @Test func symlinkedDatabase_isRefused() throws {
     let elsewhere = PrivateDirectory()
     try SQLiteStore(path: elsewhere.database).close()
     symlink(elsewhere.database, directory.database)
@@ -46,21 +46,21 @@ import Testing
   }
 
   @Test(arguments: ["-wal", "-shm", "-journal", "-reserve"])
-  func aSymlinkBesideTheDatabaseIsRefused(suffix: String) throws {
+  func symlinkBesideTheDatabase_isRefused(suffix: String) throws {
     let elsewhere = PrivateDirectory()
     symlink(elsewhere.path + "/target", directory.database + suffix)
     #expect(throws: StoreFailure.unsafePermissions) { try SQLiteStore(path: directory.database) }
     #expect(elsewhere.names.isEmpty)
   }
 
-  @Test func aHardLinkIsRefused() throws {
+  @Test func hardLinkedDatabase_isRefused() throws {
     let elsewhere = PrivateDirectory()
     try SQLiteStore(path: elsewhere.database).close()
     link(elsewhere.database, directory.database)
     #expect(throws: StoreFailure.unsafePermissions) { try SQLiteStore(path: directory.database) }
   }
 
-  @Test func aSymlinkOnTheWayIsFine() throws {
+  @Test func symlinkInTheDirectoryPath_isAccepted() throws {
     let home = PrivateDirectory()
     symlink(directory.path, home.path + "/state")
     let store = try SQLiteStore(path: home.path + "/state/store.db")
@@ -69,14 +69,14 @@ import Testing
   }
 
   @Test(arguments: [0o755, 0o710, 0o707] as [mode_t])
-  func aDirectoryOpenToOthersIsRefused(mode: mode_t) {
+  func storeDirectoryOpenToOthers_isRefused(mode: mode_t) {
     chmod(directory.path, mode)
     #expect(throws: StoreFailure.unsafePermissions) { try SQLiteStore(path: directory.database) }
     #expect(directory.names.isEmpty)
   }
 
   @Test(.enabled(if: geteuid() == 0, "giving a file away takes root"))
-  func anotherUsersFileIsRefused() throws {
+  func storeFileOfAnotherUser_isRefused() throws {
     try SQLiteStore(path: directory.database).close()
     chown(directory.database, 12_345, 12_345)
     #expect(throws: StoreFailure.unsafePermissions) { try SQLiteStore(path: directory.database) }
@@ -85,7 +85,7 @@ import Testing
     #expect(throws: StoreFailure.unsafePermissions) { try SQLiteStore(path: directory.database) }
   }
 
-  @Test func withoutADirectoryThereIsNoStore() {
+  @Test func storePathWithoutADirectory_fails() {
     for path in ["/missing/store.db", directory.path + "/", ""] {
       #expect(throws: StoreFailure.inputOutput) { try SQLiteStore(path: path) }
     }
@@ -93,7 +93,7 @@ import Testing
     #expect(throws: StoreFailure.unsafePermissions) { try SQLiteStore(path: directory.database) }
   }
 
-  @Test func anOpenReaderKeepsTheLogFromBeingTruncated() throws {
+  @Test func openReader_preventsTruncatingTheLog() throws {
     let store = try SQLiteStore(path: directory.database)
     try store.commit([.put(record(.alice, .grant, "token"))])
     var reader: OpaquePointer?
@@ -106,7 +106,7 @@ import Testing
     #expect(FileManager.default.contents(atPath: directory.database + "-wal")?.isEmpty == true)
   }
 
-  @Test func anotherWriterMakesItBusy() throws {
+  @Test func lockedDatabase_isReportedAsBusy() throws {
     let store = try SQLiteStore(path: directory.database)
     var writer: OpaquePointer?
     try #require(sqlite3_open_v2(directory.database, &writer, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK)
@@ -116,7 +116,7 @@ import Testing
     try store.commit([.put(record(.alice, .grant, "token"))])
   }
 
-  @Test func aFileExchangedUnderTheStoreIsNotTakenForIt() throws {
+  @Test func storeFiles_haveDistinctDatabaseIDs() throws {
     let store = try SQLiteStore(path: directory.database)
     let other = PrivateDirectory()
     let foreign = try SQLiteStore(path: other.database)
@@ -124,7 +124,7 @@ import Testing
   }
 }
 
-/// A file system of 1 MiB of its own.
+/// A separate file system of 1 MiB.
 @Suite(.enabled(if: geteuid() == 0, "mounting takes root"), .serialized) final class FullDiskTests {
   let directory: PrivateDirectory
   let mounted: Bool
@@ -136,7 +136,7 @@ import Testing
 
   deinit { if mounted { umount2(directory.path, Int32(MNT_DETACH)) } }
 
-  /// Leaves so many bytes free.
+  /// Leaves `free` bytes on the file system.
   func fill(leaving free: Int) throws {
     let path = directory.path + "/filler"
     let file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
@@ -146,7 +146,7 @@ import Testing
     ftruncate(file, max(0, lseek(file, 0, SEEK_END) - off_t(free)))
   }
 
-  @Test func aFullDiskIsTold() throws {
+  @Test func fullDisk_failsTheCheckAndTheCommit() throws {
     try #require(mounted, "this sandbox allows no mount")
     let store = try SQLiteStore(path: directory.database)
     defer { store.close() }
@@ -162,7 +162,7 @@ import Testing
     #expect(try store.integrityProblems() == [])
   }
 
-  @Test func whatWasCheckedCanBeWrittenOnADiskThatFilledUpSince() throws {
+  @Test func checkedBatch_canBeWrittenAfterTheDiskFilledUp() throws {
     try #require(mounted, "this sandbox allows no mount")
     let store = try SQLiteStore(path: directory.database)
     defer { store.close() }
@@ -173,14 +173,14 @@ import Testing
     let successor = record(.alice, .grant, generation: 2, String(repeating: "x", count: 60_000))
     try store.commit([.put(successor)])
     #expect(try store.record(successor.key) == successor)
-    // Its room is spent: nothing new is begun.
+    // The reserve is used up: no new batch begins.
     try fill(leaving: 0)
     #expect(throws: StoreFailure.full) { try store.checkWritable(bytes: 60_000) }
     unlink(directory.path + "/filler")
     try store.checkWritable(bytes: 60_000)
   }
 
-  @Test func aDiskThatTurnedReadOnlyIsTold() throws {
+  @Test func diskRemountedReadOnly_failsTheCheckAndTheCommit() throws {
     try #require(mounted, "this sandbox allows no mount")
     let store = try SQLiteStore(path: directory.database)
     try store.commit([.put(record(.alice, .grant, "before"))])
@@ -192,7 +192,7 @@ import Testing
     #expect(throws: StoreFailure.readOnly) { try SQLiteStore(path: directory.database) }
   }
 
-  @Test func aFullDiskAtTheFirstStartIsTold() throws {
+  @Test func fullDiskAtTheFirstStart_failsToOpen() throws {
     try #require(mounted, "this sandbox allows no mount")
     try fill(leaving: 0)
     #expect(throws: StoreFailure.full) { try SQLiteStore(path: directory.database) }

@@ -5,13 +5,13 @@ import Testing
 
 @testable import SQLiteStore
 
-/// Versions of the schema, and files that are not ours.
+/// Schema versions, and files of other programs.
 @Suite struct SchemaTests {
   let disk = SimulatedDisk()
 
   func open() throws -> SQLiteStore { try SQLiteStore(path: "store", vfs: disk.vfsName) }
 
-  /// Runs SQL on the file past the store.
+  /// Runs SQL on the file, bypassing the store.
   func run(_ sql: String) throws {
     var connection: OpaquePointer?
     try #require(
@@ -22,11 +22,11 @@ import Testing
     try #require(code == SQLITE_OK, "\(message.map { String(cString: $0) } ?? "")")
   }
 
-  @Test func versionsCountFromOneWithoutAGap() {
+  @Test func schemaVersions_countFromOneWithoutAGap() {
     #expect(Migration.all.map(\.version) == Array(1...Migration.all.count))
   }
 
-  @Test(arguments: 0..<Migration.all.count) func everyOlderVersionIsBroughtUpToDate(version: Int) throws {
+  @Test(arguments: 0..<Migration.all.count) func olderSchema_isMigrated(version: Int) throws {
     try run(Migration.all[..<version].map(\.sql).joined())
     if version > 0 {
       try run("PRAGMA application_id = \(Connection.applicationID); PRAGMA user_version = \(version)")
@@ -39,7 +39,7 @@ import Testing
     store.close()
   }
 
-  @Test func aNewerVersionIsRefusedAndLeftAlone() throws {
+  @Test func newerSchema_isRefusedAndLeftUnchanged() throws {
     try open().close()
     try run("PRAGMA user_version = 99")
     let before = disk.bytes(of: "store")
@@ -47,32 +47,32 @@ import Testing
     #expect(disk.bytes(of: "store") == before)
   }
 
-  @Test func anotherProgramsDatabaseIsRefusedAndLeftAlone() throws {
+  @Test func databaseOfAnotherProgram_isRefusedAndLeftUnchanged() throws {
     try run("CREATE TABLE theirs (x); PRAGMA application_id = 7")
     let before = disk.bytes(of: "store")
     #expect(throws: StoreFailure.corrupt) { try open() }
     #expect(disk.bytes(of: "store") == before)
   }
 
-  @Test func tablesWithoutOurMarkAreRefused() throws {
+  @Test func databaseWithoutTheApplicationID_isRefused() throws {
     try run("CREATE TABLE theirs (x)")
     #expect(throws: StoreFailure.corrupt) { try open() }
   }
 
-  @Test func aFileThatIsNoDatabaseIsRefused() throws {
+  @Test func fileThatIsNoDatabase_isRefused() throws {
     disk.overwrite("store", at: 0, with: Array(repeating: 0x2a, count: 8192))
     #expect(throws: StoreFailure.corrupt) { try open() }
   }
 
   @Test(arguments: ["TABLE record", "TABLE audit", "TABLE keySlot", "INDEX recordByKey", "INDEX recordByKind"])
-  func aSchemaThatLostAPartIsCorrupt(part: String) throws {
+  func schemaWithAMissingPart_isCorrupt(part: String) throws {
     try open().close()
     try run("DROP \(part)")
     #expect(throws: StoreFailure.corrupt) { try open() }
   }
 
-  /// Pages overwritten: reading them says so, and so does the check; nothing else happens.
-  @Test func damagedPagesAreToldNotObeyed() throws {
+  /// Overwritten pages: reads and the integrity check report them; nothing else happens.
+  @Test func damagedPages_areReported() throws {
     let store = try open()
     for index in 0..<60 as Range<UInt8> {
       try store.commit([.put(record(.alice, .grant, id: [index], String(repeating: "x", count: 2_000)))])
@@ -95,11 +95,11 @@ import Testing
         told += 1
       }
     }
-    // A page of contents alone may be damaged without SQLite's knowing: there the seal decides.
+    // SQLite may not notice damage in page content alone: there the seal decides.
     #expect(told > 10)
   }
 
-  @Test func triggersPlantedInTheFileDoNothing() throws {
+  @Test func plantedTrigger_doesNotRun() throws {
     try open().close()
     try run(
       """
@@ -114,8 +114,8 @@ import Testing
     store.close()
   }
 
-  /// They become what no record has, so that they do not open, and the rows beside them are read.
-  @Test func valuesThatDoNotFitKeepNothingFromBeingRead() throws {
+  /// Such values become values that no record has, so that they do not open, and the other rows are still read.
+  @Test func rowWithMisfitValues_leavesOtherRowsReadable() throws {
     let store = try open()
     try store.commit([.put(record(.alice, .grant, "token"))])
     store.close()
@@ -136,11 +136,11 @@ import Testing
   }
 }
 
-/// A disk that is full, or read-only, by the simulation.
+/// A full or read-only disk, simulated.
 @Suite struct RoomTests {
   let disk = SimulatedDisk()
 
-  @Test func theRoomPutAsideServesOneWhoseDiskFilledUp() throws {
+  @Test func reservedSpace_servesACheckedBatchOnAFullDisk() throws {
     let store = try SQLiteStore(path: "store", vfs: disk.vfsName)
     defer { store.close() }
     try store.commit([.put(record(.alice, .grant, "before"))])
@@ -157,7 +157,7 @@ import Testing
     try store.checkWritable(bytes: 3_000_000)
   }
 
-  @Test func aDiskThatFillsUpFailsTheCheck() throws {
+  @Test func simulatedFullDisk_failsTheCheckAndTheCommit() throws {
     let store = try SQLiteStore(path: "store", vfs: disk.vfsName)
     defer { store.close() }
     disk.plan(.fail(.full, once: false), at: disk.operations + 1)
@@ -167,7 +167,7 @@ import Testing
     try store.checkWritable(bytes: 100)
   }
 
-  @Test func aDiskThatFailsFailsTheCheck() throws {
+  @Test func simulatedDiskError_failsTheCheck() throws {
     let store = try SQLiteStore(path: "store", vfs: disk.vfsName)
     defer { store.close() }
     try store.checkWritable(bytes: 100)
@@ -177,7 +177,7 @@ import Testing
     try store.checkWritable(bytes: 100)
   }
 
-  @Test func aDiskThatTurnsReadOnlyFailsTheCheckAndTheCommit() throws {
+  @Test func simulatedReadOnlyDisk_failsTheCheckAndTheCommit() throws {
     let store = try SQLiteStore(path: "store", vfs: disk.vfsName)
     defer { store.close() }
     try store.commit([.put(record(.alice, .grant, "before"))])

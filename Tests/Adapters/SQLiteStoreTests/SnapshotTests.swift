@@ -4,13 +4,13 @@ import SQLiteStore
 import StorageFaults
 import Testing
 
-/// A copy of the store while it is in use.
+/// A copy of the store made while the store is in use.
 @Suite struct SnapshotTests {
   let disk = SimulatedDisk()
 
   func open(_ path: String = "store") throws -> SQLiteStore { try SQLiteStore(path: path, vfs: disk.vfsName) }
 
-  @Test func aSnapshotIsTheStoreAsItWasAtThatMoment() throws {
+  @Test func snapshot_holdsTheStoreAtItsMoment() throws {
     let store = try open()
     defer { store.close() }
     try store.commit([
@@ -30,7 +30,7 @@ import Testing
     #expect(try store.records(in: .bob).count == 1)
   }
 
-  @Test func whatStandsInItsPlaceIsNotOverwritten() throws {
+  @Test func snapshotTargetThatExists_isNotOverwritten() throws {
     let (store, other) = (try open(), try open("copy"))
     defer { store.close() }
     try other.commit([.put(record(.bob, .grant, "kept"))])
@@ -41,8 +41,8 @@ import Testing
     #expect(try again.records(in: .bob).count == 1)
   }
 
-  /// Whatever fails, and wherever: the store itself goes on, and a copy that was said to be made is whole.
-  @Test func aFaultAtAnyOperationLeavesTheStoreAsItWas() throws {
+  /// After a fault at any operation the store goes on, and a copy that was reported as made is whole.
+  @Test func snapshotWithAFaultAtAnyOperation_leavesTheStoreUnchanged() throws {
     for fault in [SimulatedDisk.Fault.fail(.full, once: false), .fail(.inputOutput, once: true)] {
       var number = 0
       while true {
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func onADiskThatIsFullItSaysSo() throws {
+  @Test func snapshotOnAFullDisk_fails() throws {
     let store = try open()
     defer { store.close() }
     try store.commit([.put(record(.alice, .grant, String(repeating: "x", count: 100_000)))])
@@ -80,7 +80,7 @@ import Testing
     #expect(throws: StoreFailure.full) { try store.snapshot(to: "copy") }
   }
 
-  @Test func onTheRealDiskOnlyItsOwnerReadsIt() throws {
+  @Test func snapshotFile_isPrivate() throws {
     let directory = PrivateDirectory()
     let store = try SQLiteStore(path: directory.database)
     defer { store.close() }

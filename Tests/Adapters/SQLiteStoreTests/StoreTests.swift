@@ -3,13 +3,13 @@ import SQLiteStore
 import StorageFaults
 import Testing
 
-/// What `Store` promises, on a disk in memory.
+/// The promises of `Store`, on a disk in memory.
 @Suite struct StoreTests {
   let disk = SimulatedDisk()
 
   func open() throws -> SQLiteStore { try SQLiteStore(path: "store", vfs: disk.vfsName) }
 
-  @Test func aNewStoreIsEmptyAndHasAnID() throws {
+  @Test func newStore_isEmptyAndHasAnID() throws {
     let store = try open()
     #expect(store.databaseID.count == 16)
     #expect(try store.partitions().isEmpty)
@@ -19,7 +19,7 @@ import Testing
     #expect(try store.integrityProblems() == [])
   }
 
-  @Test func twoStoresHaveDifferentIDs() throws {
+  @Test func twoStores_haveDifferentIDs() throws {
     let other = SimulatedDisk()
     let (first, second) = (try open(), try SQLiteStore(path: "store", vfs: other.vfsName))
     #expect(first.databaseID != second.databaseID)
@@ -27,7 +27,7 @@ import Testing
     withExtendedLifetime(other) {}
   }
 
-  @Test func whatWasCommittedIsThereAfterOpeningAgain() throws {
+  @Test func committedData_isThereAfterReopening() throws {
     let store = try open()
     let id = store.databaseID
     try store.commit([
@@ -42,7 +42,7 @@ import Testing
     #expect(try again.keySlots() == [slot])
   }
 
-  @Test func recordsComeInTheOrderOfKindThenID() throws {
+  @Test func records_areOrderedByKindThenID() throws {
     let store = try open()
     let expected = [
       record(.alice, .grant, id: [], "no id"), record(.alice, .grant, id: [0], "0"),
@@ -56,7 +56,7 @@ import Testing
     #expect(try store.records(in: .bob).isEmpty)
   }
 
-  @Test func partitionsComeInOrderAndOnce() throws {
+  @Test func partitions_areListedOnceInOrder() throws {
     let store = try open()
     try store.commit([
       .put(record(.bob, .grant, "b")), .put(record(.alice, .grant, "a")), .put(record(.alice, .note, "n")),
@@ -65,7 +65,7 @@ import Testing
     #expect(try store.partitions() == [.vault, .alice, .bob])
   }
 
-  @Test func aPutReplacesOnlyItsOwnRecord() throws {
+  @Test func put_replacesOnlyItsOwnRecord() throws {
     let store = try open()
     try store.commit([.put(record(.alice, .grant, "old")), .put(record(.bob, .grant, "bob"))])
     var next = record(.alice, .grant, generation: 2, "new")
@@ -77,7 +77,7 @@ import Testing
     #expect(try store.records(in: .bob) == [record(.bob, .grant, "bob")])
   }
 
-  @Test func writesOfABatchApplyInTheirOrder() throws {
+  @Test func writesOfABatch_applyInOrder() throws {
     let store = try open()
     try store.commit([
       .put(record(.alice, .grant, "first")), .deletePartition(.alice), .put(record(.alice, .note, "after")),
@@ -89,7 +89,7 @@ import Testing
     #expect(try store.keySlots().isEmpty)
   }
 
-  @Test func deletingTakesOneRecordOrOnePartition() throws {
+  @Test func delete_removesOneRecordOrOnePartition() throws {
     let store = try open()
     try store.commit([
       .put(record(.alice, .grant, id: [1], "1")), .put(record(.alice, .grant, id: [2], "2")),
@@ -101,7 +101,7 @@ import Testing
     #expect(try store.partitions() == [.bob])
   }
 
-  @Test func emptyAndLargeContentsComeBackAsTheyWere() throws {
+  @Test func emptyAndLargeContents_areReadBackUnchanged() throws {
     let store = try open()
     let body = (0..<1_200_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
     var large = record(.alice, .note, "")
@@ -117,7 +117,7 @@ import Testing
     #expect(try store.metadata("näme") == nil)
   }
 
-  @Test func keySlotsComeByNumber() throws {
+  @Test func keySlots_areOrderedByNumber() throws {
     let store = try open()
     var second = slot
     second.number = 7
@@ -129,7 +129,7 @@ import Testing
     #expect(try store.keySlots() == [second])
   }
 
-  @Test func onePassGivesEveryRecordOfAKind() throws {
+  @Test func forEachRecord_visitsEveryRecordOfAKind() throws {
     let store = try open()
     try store.commit([
       .put(record(.bob, .grant, "b")), .put(record(.alice, .grant, "a")), .put(record(.alice, .note, "n")),
@@ -142,14 +142,14 @@ import Testing
         == [record(.vault, .grant, id: [9], "v"), record(.alice, .grant, "a"), record(.bob, .grant, "b")])
   }
 
-  @Test func anEmptyBatchTouchesNothing() throws {
+  @Test func emptyBatch_touchesNoFile() throws {
     let store = try open()
     let operations = disk.operations
     try store.commit([])
     #expect(disk.operations == operations)
   }
 
-  @Test func everyCommitIsSynced() throws {
+  @Test func everyCommit_isSynced() throws {
     let store = try open()
     try store.commit([.put(record(.alice, .grant, "0"))])
     for generation in 2..<50 as Range<UInt64> {
@@ -159,7 +159,7 @@ import Testing
     }
   }
 
-  @Test func aClosedStoreSaysSo() throws {
+  @Test func closedStore_failsEveryCall() throws {
     let store = try open()
     store.close()
     store.close()
@@ -169,7 +169,7 @@ import Testing
     #expect(throws: StoreFailure.closed) { try store.truncateLog() }
   }
 
-  @Test func theLogStaysSmall() throws {
+  @Test func manyCommits_keepTheLogSmall() throws {
     let store = try open()
     for generation in 1..<2_000 as Range<UInt64> {
       try store.commit([.put(record(.alice, .grant, generation: generation, String(repeating: "x", count: 900)))])
@@ -177,7 +177,7 @@ import Testing
     #expect(disk.bytes(of: "store-wal").count < 2 << 20)
   }
 
-  @Test func nothingDeletedIsLeftAfterTheLogIsTruncated() throws {
+  @Test func deletedData_isGoneAfterTruncatingTheLog() throws {
     let store = try open()
     let sentinel = "SENTINEL-OF-A-TOKEN"
     for index in 0..<50 as Range<UInt8> {

@@ -25,7 +25,7 @@ func record(
 let slot = KeySlotRow(
   number: 0, protection: "keyFile", parameters: [], commitment: [1, 2, 3], keyEpoch: 1, wrappedRootKey: [9, 9])
 
-/// A directory as the agent makes it (mode 0700), gone at the end of the test.
+/// A directory with the agent's mode 0700, removed at the end of the test.
 final class PrivateDirectory {
   let path: String
 
@@ -50,7 +50,7 @@ final class PrivateDirectory {
   var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? [] }
 }
 
-/// Everything that a store holds, for comparing.
+/// The whole content of a store, for comparing.
 struct Contents: Equatable {
   var records: [[SealedRecord]]
   var slots: [KeySlotRow]

@@ -9,13 +9,13 @@ import Testing
   let id: [UInt8] = [0x00, 0xab, 0x10]
   var anchors: String { directory.path("config/lanyard/anchors") }
 
-  @Test func anUnknownDatabaseHasNoAnchor() throws {
+  @Test func anchorFileOfAnUnknownDatabase_isNil() throws {
     let anchor = AnchorFile(directory: anchors)
     #expect(try anchor.sequence(databaseID: id) == nil)
     #expect(directory.names.isEmpty)
   }
 
-  @Test func anAnchorOnlyGoesUp() throws {
+  @Test func anchor_onlyGoesUp() throws {
     let anchor = AnchorFile(directory: anchors)
     try anchor.advance(databaseID: id, to: 5)
     try anchor.advance(databaseID: id, to: 3)
@@ -25,7 +25,7 @@ import Testing
     #expect(try anchor.sequence(databaseID: [1]) == nil)
   }
 
-  @Test func itIsAPrivateFileNamedByTheDatabase() throws {
+  @Test func anchorFile_isPrivateAndNamedByTheDatabase() throws {
     try AnchorFile(directory: anchors).advance(databaseID: id, to: 1)
     #expect(directory.mode("config/lanyard/anchors") == 0o700)
     #expect(directory.mode("config/lanyard/anchors/00ab10") == 0o600)
@@ -37,7 +37,7 @@ import Testing
     "lanyard-anchor-1 18446744073709551616\n", "lanyard-anchor-1 5\n\n",
     "lanyard-anchor-1 00000000000000000000000005\n",
     "x",
-  ]) func damageIsNoticedAndMended(text: String) throws {
+  ]) func damagedAnchor_isReportedAndReplaced(text: String) throws {
     let anchor = AnchorFile(directory: directory.path)
     directory.write(Array(text.utf8), to: "00ab10")
     #expect(throws: KeySourceFailure.damaged) { try anchor.sequence(databaseID: id) }
@@ -45,7 +45,7 @@ import Testing
     #expect(try anchor.sequence(databaseID: id) == 9)
   }
 
-  @Test func oneThatOthersMayWriteIsRefused() throws {
+  @Test func anchorFileWritableByOthers_isRefused() throws {
     let anchor = AnchorFile(directory: directory.path)
     try anchor.advance(databaseID: id, to: 9)
     chmod(directory.path("00ab10"), 0o666)
@@ -53,7 +53,7 @@ import Testing
     #expect(throws: KeySourceFailure.unsafePermissions) { try anchor.advance(databaseID: id, to: 10) }
   }
 
-  @Test func aSymlinkIsRefused() throws {
+  @Test func symlinkedAnchorFile_isRefused() throws {
     directory.write(Array("lanyard-anchor-1 5\n".utf8), to: "elsewhere")
     symlink("elsewhere", directory.path("00ab10"))
     #expect(throws: KeySourceFailure.unsafePermissions) {
@@ -62,7 +62,7 @@ import Testing
   }
 }
 
-/// True where the kernel and the sandbox give a user keyring.
+/// True where the kernel and the sandbox allow a user keyring.
 let keyringWorks: Bool = {
   let name = "lanyard-test-probe:\(getpid())"
   defer { _ = lanyard_keyring_remove(name) }
@@ -73,7 +73,7 @@ let keyringWorks: Bool = {
   let prefix = "lanyard-test:\(getpid()):\(UInt32.random(in: 0 ... .max)):"
   let id: [UInt8] = [7, 8]
 
-  @Test func anAnchorOnlyGoesUp() throws {
+  @Test func anchor_onlyGoesUp() throws {
     defer { _ = lanyard_keyring_remove(prefix + "0708") }
     let anchor = KeyringAnchor(prefix: prefix)
     #expect(try anchor.sequence(databaseID: id) == nil)
@@ -82,7 +82,7 @@ let keyringWorks: Bool = {
     #expect(try anchor.sequence(databaseID: id) == 0x0102_0304_0506_0708)
   }
 
-  @Test func damageIsNoticedAndMended() throws {
+  @Test func damagedAnchor_isReportedAndReplaced() throws {
     defer { _ = lanyard_keyring_remove(prefix + "0708") }
     let anchor = KeyringAnchor(prefix: prefix)
     for content in ["short", "longer than eight"] {
@@ -112,12 +112,12 @@ private final class FakeAnchor: RollbackAnchor, @unchecked Sendable {
 }
 
 @Suite struct AnchorsTests {
-  @Test func theHighestWitnessCounts() throws {
+  @Test func anchors_takeTheHighestSequence() throws {
     #expect(try Anchors([FakeAnchor(3), FakeAnchor(9), FakeAnchor()]).sequence(databaseID: []) == 9)
     #expect(try Anchors([FakeAnchor(), FakeAnchor()]).sequence(databaseID: []) == nil)
   }
 
-  @Test func oneThatFailsIsLeftOut() throws {
+  @Test func failingAnchor_isLeftOut() throws {
     let (good, bad) = (FakeAnchor(3), FakeAnchor(failure: .damaged))
     let anchors = Anchors([bad, good])
     #expect(try anchors.sequence(databaseID: []) == 3)
@@ -125,7 +125,7 @@ private final class FakeAnchor: RollbackAnchor, @unchecked Sendable {
     #expect(good.known == 8)
   }
 
-  @Test func withoutAnyWitnessItSaysSo() throws {
+  @Test func anchorsThatAllFail_reportTheFirstFailure() throws {
     let anchors = Anchors([FakeAnchor(failure: .damaged), FakeAnchor(failure: .unavailable)])
     #expect(throws: KeySourceFailure.damaged) { try anchors.sequence(databaseID: []) }
     #expect(throws: KeySourceFailure.damaged) { try anchors.advance(databaseID: [], to: 1) }

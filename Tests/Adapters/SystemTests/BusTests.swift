@@ -10,7 +10,7 @@ import Testing
 
   private let names = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
 
-  @Test func aCallIsAnswered() throws {
+  @Test func call_isAnswered() throws {
     let connection = try BusConnection(to: bus.address)
     let reply = try connection.call(names.0, names.1, names.2, "NameHasOwner") { (call) throws(BusFailure) in
       try call.append("org.freedesktop.DBus")
@@ -20,7 +20,7 @@ import Testing
     #expect(listed.contains("org.freedesktop.DBus"))
   }
 
-  @Test func anAnswerOfAnotherTypeIsMalformed() throws {
+  @Test func replyOfAnotherType_isMalformed() throws {
     let connection = try BusConnection(to: bus.address)
     let reply = try connection.call(names.0, names.1, names.2, "ListNames")
     #expect(throws: BusFailure.malformed) { try reply.bool() }
@@ -29,7 +29,7 @@ import Testing
     #expect(throws: BusFailure.malformed) { try connection.call(names.0, names.1, names.2, "NameHasOwner", call) }
   }
 
-  @Test func nobodyThereIsToldFromARefusal() throws {
+  @Test func missingService_isDistinctFromARefusal() throws {
     let connection = try BusConnection(to: bus.address)
     let nobody = #expect(throws: BusFailure.self) { try connection.call("org.example.Nobody", "/", "a.b", "C") }
     #expect(nobody?.hasNoOwner == true)
@@ -38,10 +38,10 @@ import Testing
     #expect(refused?.hasNoOwner == false)
   }
 
-  @Test func signalsComeByTheirRule() throws {
+  @Test func signals_arriveByTheirMatchRule() throws {
     let watcher = try BusConnection(to: bus.address)
     try watcher.watch("type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged'")
-    while try watcher.nextSignal() != nil {}  // the name of its own
+    while try watcher.nextSignal() != nil {}  // the watcher's own name
     let other = try BusConnection(to: bus.address)
     var watched = pollfd(fd: watcher.descriptor, events: Int16(POLLIN), revents: 0)
     #expect(poll(&watched, 1, 5000) == 1)
@@ -53,14 +53,14 @@ import Testing
     withExtendedLifetime(other) {}
   }
 
-  @Test func aRuleThatIsNoneIsRefused() throws {
+  @Test func malformedMatchRule_isRefused() throws {
     let connection = try BusConnection(to: bus.address)
     #expect(throws: BusFailure.refused(name: "org.freedesktop.DBus.Error.MatchRuleInvalid")) {
       try connection.watch("sender='")
     }
   }
 
-  @Test func aBusThatEndsIsNoticed() throws {
+  @Test func busThatEnds_failsEveryCall() throws {
     let connection = try BusConnection(to: bus.address)
     bus.stop()
     #expect(throws: BusFailure.self) { try connection.call(names.0, names.1, names.2, "GetId") }
@@ -69,7 +69,7 @@ import Testing
     #expect(throws: BusFailure.unreachable(EDESTADDRREQ)) { try BusConnection(to: nil) }
   }
 
-  @Test func aBusThatSaysNothingIsNotWaitedForLong() throws {
+  @Test func silentBus_timesOut() throws {
     let directory = TemporaryDirectory()
     let silent = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(silent) }
@@ -91,5 +91,5 @@ import Testing
   @Test(arguments: [
     "tcp:host=127.0.0.1,port=9", "unixexec:path=/bin/true", "unix:path=/a;tcp:host=b", "", "autolaunch:",
   ])
-  func onlyUnixSocketsAreBuses(address: String) { #expect(BusAddress(address) == nil) }
+  func busAddressThatIsNoUnixSocket_isRefused(address: String) { #expect(BusAddress(address) == nil) }
 }

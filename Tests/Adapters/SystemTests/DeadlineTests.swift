@@ -4,7 +4,7 @@ import Testing
 @Suite struct DeadlineTests {
   func at(_ milliseconds: Int64) -> BootInstant { BootInstant(milliseconds: milliseconds) }
 
-  @Test func whoIsDueComesInOrderOfDeadlinesThenOfComing() {
+  @Test func dueEntries_areOrderedByDeadlineThenInsertion() {
     var deadlines = DeadlineQueue<String>()
     for (id, (name, moment)) in [("third", 30), ("first", 10), ("second", 20), ("also second", 20)].enumerated() {
       deadlines.insert(UInt64(id), name, until: at(Int64(moment)))
@@ -17,7 +17,7 @@ import Testing
     #expect(deadlines.isEmpty && deadlines.earliest == nil)
   }
 
-  @Test func whoIsCancelledIsNotWaitedFor() {
+  @Test func cancelledEntry_isNotWaitedFor() {
     var deadlines = DeadlineQueue<String>()
     deadlines.insert(1, "soon", until: at(10))
     deadlines.insert(2, "later", until: at(20))
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(arguments: 0..<20 as Range<UInt64>)
-  func itSaysWhatALookThroughAllWouldSay(seed: UInt64) {
+  func randomDeadlines_agreeWithALinearSearch(seed: UInt64) {
     var random = Seeded(state: seed)
     var deadlines = DeadlineQueue<UInt64>()
     var plain: [UInt64: BootInstant] = [:]
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func thoseWhoWereCancelledDoNotPileUp() {
+  @Test func cancelledEntries_doNotPileUp() {
     var deadlines = DeadlineQueue<String>()
     deadlines.insert(0, "the only one", until: at(1))
     for id in 1...100_000 as ClosedRange<UInt64> {

@@ -1,7 +1,7 @@
 import SystemAdapters
 import Testing
 
-@Test func entropyFillsWhatIsAskedAndDiffers() {
+@Test func systemEntropy_fillsTheRequestedBytesDifferentlyEachTime() {
   let entropy = SystemEntropy()
   #expect(entropy.bytes(0).isEmpty)
   let (first, second) = (entropy.bytes(32), entropy.bytes(32))

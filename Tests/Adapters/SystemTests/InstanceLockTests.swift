@@ -6,14 +6,14 @@ import Testing
   let directory = TemporaryDirectory()
   var path: String { directory.path("lock") }
 
-  @Test func theSecondIsToldWhoHoldsIt() throws {
+  @Test func secondInstance_isToldTheHoldersProcessID() throws {
     let lock = try InstanceLock(path: path)
     #expect(directory.mode("lock") == 0o600)
     #expect(lockFailure() == .held(by: getpid()))
     expectIntact(lock)
   }
 
-  @Test func itIsFreeAgainWhenItsHolderEnds() throws {
+  @Test func lock_isFreeAfterItsHolderEnds() throws {
     do {
       let lock = try InstanceLock(path: path)
       expectIntact(lock)
@@ -22,21 +22,21 @@ import Testing
     expectIntact(again)
   }
 
-  @Test func aFileLeftByADeadAgentIsTakenOver() throws {
+  @Test func lockFileOfADeadAgent_isTakenOver() throws {
     directory.write(Array("4242\n".utf8), to: "lock")
     _ = try InstanceLock(path: path)
     #expect(directory.bytes(of: "lock") == Array("\(getpid())\n".utf8))
   }
 
-  @Test func aRemovedFileIsNoticed() throws {
+  @Test func removedLockFile_isNoticed() throws {
     let lock = try InstanceLock(path: path)
     unlink(path)
     let isIntact = lock.isIntact(path: path)
     #expect(!isIntact)
-    #expect(lockFailure() == .held(by: nil), "the directory is still ours")
+    #expect(lockFailure() == .held(by: nil), "the directory is still locked")
   }
 
-  @Test func onlyAPlainFileOfOursIsLocked() throws {
+  @Test func lockFileThatIsNotAPrivatePlainFile_isRefused() throws {
     directory.write([], to: "other")
     symlink("other", path)
     #expect(lockFailure() == .unsafe)
@@ -51,8 +51,8 @@ import Testing
     #expect(lockFailure() == .unsafe)
   }
 
-  @Test func anotherProcessKeepsUsOutUntilItEnds() throws {
-    // Python's fcntl.lockf is a lock of the process (F_SETLK), which excludes ours of the file description.
+  @Test func lockOfAnotherProcess_holdsUntilItEnds() throws {
+    // Python's fcntl.lockf takes a process lock (F_SETLK), which excludes the agent's lock of the file description.
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = [
@@ -77,7 +77,7 @@ import Testing
   }
 
   private func expectIntact(_ lock: borrowing InstanceLock) {
-    // The macro would copy what can't be copied.
+    // The macro would copy the lock, which can't be copied.
     let isIntact = lock.isIntact(path: path)
     #expect(isIntact)
   }

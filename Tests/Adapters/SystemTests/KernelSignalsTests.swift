@@ -5,7 +5,7 @@ import Synchronization
 import SystemAdapters
 import Testing
 
-/// What changes in the machine is tested with real links, in `Tests/Programs/Integration/test_network.py`.
+/// Real changes of links are tested in `Tests/Programs/Integration/test_network.py`.
 @Suite struct KernelSignalsTests {
   private final class Log: AgentLog {
     let lines = Mutex<[String]>([])
@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  @Test func theKernelGivesBothHere() {
+  @Test func kernelSignals_startWithoutAWarning() {
     let log = Log()
     let signals = KernelSignals(log: log)
     signals.start { _ in }
@@ -22,7 +22,7 @@ import Testing
     #expect(log.lines.withLock { $0 } == [])
   }
 
-  @Test func anUntouchedClockIsSilent() {
+  @Test func untouchedWallClock_givesNoSignal() {
     let watch = lanyard_wall_watch()
     defer { close(watch) }
     #expect(watch >= 0)
@@ -30,7 +30,7 @@ import Testing
     #expect(poll(&descriptor, 1, 0) == 0)
   }
 
-  @Test func everythingIsListedAndTheListEnds() {
+  @Test func networkList_namesEveryLinkAddressAndRouteAndEnds() {
     let socket = lanyard_network_watch()
     defer { close(socket) }
     #expect(socket >= 0)
@@ -46,13 +46,13 @@ import Testing
         while lanyard_network_next(bytes, count, &offset, &news) != 0 { seen.append(news.kind) }
       }
       #expect(seen.last == LANYARD_END_OF_LIST)
-      // A machine has a loopback link with an address, whatever else it has.
+      // Every machine has a loopback link with an address.
       if kind != LANYARD_ROUTE { #expect(seen.contains(kind)) }
     }
   }
 
   @Test(arguments: [[UInt8]](arrayLiteral: [], [1], [20, 0, 0, 0], [UInt8](repeating: 0xFF, count: 64)))
-  func bytesThatAreNoMessagesAreNoNews(bytes: [UInt8]) {
+  func malformedNetworkMessage_isIgnored(bytes: [UInt8]) {
     var offset = 0
     var news = lanyard_network_news()
     #expect(lanyard_network_next(bytes, bytes.count, &offset, &news) == 0)

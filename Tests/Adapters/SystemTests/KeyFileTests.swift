@@ -8,12 +8,12 @@ import Testing
   let directory = TemporaryDirectory()
   var file: KeyFile { KeyFile(path: directory.path("key")) }
 
-  @Test func thereIsNoKeyBeforeOneIsMade() throws {
+  @Test func missingKeyFile_hasNoKey() throws {
     #expect(try file.key() == nil)
     #expect(file.protection == "keyFile")
   }
 
-  @Test func aKeyComesBackAsItWasMade() throws {
+  @Test func keyFile_returnsTheKeyItCreated() throws {
     let key = try file.createKey()
     let again = try #require(try file.key())
     #expect(key.secret.equals(again.secret))
@@ -22,14 +22,14 @@ import Testing
     #expect(directory.bytes(of: "key").count == 48)
   }
 
-  @Test func aKeyIsNeverReplaced() throws {
+  @Test func existingKeyFile_isNeverReplaced() throws {
     let key = try file.createKey()
     #expect(throws: KeySourceFailure.unavailable) { try file.createKey() }
     #expect(try #require(try file.key()).secret.equals(key.secret))
     #expect(directory.names == ["key"])
   }
 
-  @Test func whatACrashLeftIsNotInTheWay() throws {
+  @Test func temporaryFileOfACrash_doesNotPreventCreating() throws {
     directory.write([1, 2, 3], to: "key.new")
     _ = try file.createKey()
     #expect(try file.key() != nil)
@@ -37,19 +37,19 @@ import Testing
   }
 
   @Test(arguments: [0o640, 0o604, 0o660, 0o610, 0o700, 0o777] as [mode_t])
-  func aKeyThatOthersMayTouchIsRefused(mode: mode_t) throws {
+  func keyFileOpenToOthers_isRefused(mode: mode_t) throws {
     _ = try file.createKey()
     chmod(directory.path("key"), mode)
     #expect(throws: KeySourceFailure.unsafePermissions) { try file.key() }
   }
 
-  @Test func aKeyOnlyForReadingIsFine() throws {
+  @Test func readOnlyKeyFile_isAccepted() throws {
     _ = try file.createKey()
     chmod(directory.path("key"), 0o400)
     #expect(try file.key() != nil)
   }
 
-  @Test func aSymlinkIsRefused() throws {
+  @Test func symlinkedKeyFile_isRefused() throws {
     _ = try KeyFile(path: directory.path("real")).createKey()
     symlink("real", directory.path("key"))
     #expect(throws: KeySourceFailure.unsafePermissions) { try file.key() }
@@ -57,7 +57,7 @@ import Testing
     #expect(directory.names == ["key", "real"])
   }
 
-  @Test func aDirectoryOrAPipeIsRefusedAtOnce() throws {
+  @Test func directoryOrPipeInPlaceOfTheKeyFile_isRefused() throws {
     mkdir(directory.path("key"), 0o700)
     #expect(throws: KeySourceFailure.unsafePermissions) { try file.key() }
     rmdir(directory.path("key"))
@@ -66,13 +66,13 @@ import Testing
   }
 
   @Test(.enabled(if: geteuid() == 0, "giving a file away takes root"))
-  func aKeyOfAnotherUserIsRefused() throws {
+  func keyFileOfAnotherUser_isRefused() throws {
     _ = try file.createKey()
     chown(directory.path("key"), 12_345, 12_345)
     #expect(throws: KeySourceFailure.unsafePermissions) { try file.key() }
   }
 
-  @Test func anyDamageIsNoticed() throws {
+  @Test func damagedKeyFile_isReported() throws {
     _ = try file.createKey()
     let bytes = directory.bytes(of: "key")
     var damaged: [[UInt8]] = [[], Array(bytes.dropLast()), bytes + [0], bytes + bytes]
@@ -89,7 +89,7 @@ import Testing
     #expect(try file.key() != nil)
   }
 
-  @Test func withoutADirectoryThereIsNoKeyAndNoneIsMade() throws {
+  @Test func missingDirectoryOfTheKeyFile_failsToCreate() throws {
     let lost = KeyFile(path: directory.path("missing/key"))
     #expect(try lost.key() == nil)
     #expect(throws: KeySourceFailure.unavailable) { try lost.createKey() }

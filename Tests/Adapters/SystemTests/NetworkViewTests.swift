@@ -4,11 +4,11 @@ import Testing
 
 @testable import SystemAdapters
 
-/// The kernel repeats itself; only what opens or closes a way out of the machine is a change.
+/// The kernel repeats itself; only a route out of the machine that opens or closes is a change.
 @Suite struct NetworkViewTests {
   private let view = Seen()
 
-  /// The view is a value; what was seen stays seen.
+  /// Holds the view, which is a value, across calls.
   private final class Seen {
     private var view = NetworkView()
     func take(_ news: lanyard_network_news) -> Bool { view.take(news) }
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(arguments: [LANYARD_LINK, LANYARD_ADDRESS, LANYARD_ROUTE])
-  func whatComesAndGoesIsAChangeOnce(kind: lanyard_network_kind) {
+  func outwardLinkAddressOrRoute_isOneChangeAsItComesAndGoes(kind: lanyard_network_kind) {
     #expect(view.take(news(kind)))
     #expect(!view.take(news(kind)))
     #expect(view.take(news(kind, gone: true)))
@@ -39,47 +39,47 @@ import Testing
   }
 
   @Test(arguments: [LANYARD_LINK, LANYARD_ADDRESS, LANYARD_ROUTE])
-  func whatLeadsNowhereIsNone(kind: lanyard_network_kind) {
+  func linkAddressOrRouteLeadingNowhere_isNoChange(kind: lanyard_network_kind) {
     #expect(!view.take(news(kind, outward: false)))
     #expect(!view.take(news(kind, gone: true, outward: false)))
   }
 
   @Test(arguments: [LANYARD_ADDRESS, LANYARD_ROUTE])
-  func theLoopbackIsNone(kind: lanyard_network_kind) { #expect(!view.take(news(kind, link: 1))) }
+  func loopback_isNoChange(kind: lanyard_network_kind) { #expect(!view.take(news(kind, link: 1))) }
 
-  @Test func aLinkThatCeasesToCarryIsAChange() {
+  @Test func linkThatLosesItsCarrier_isAChange() {
     #expect(view.take(news(LANYARD_LINK)))
     #expect(view.take(news(LANYARD_LINK, usable: false)))
     #expect(!view.take(news(LANYARD_LINK, usable: false)))
   }
 
-  @Test func aLinkThatJoinsABridgeNoLongerCarriesByItself() {
+  @Test func linkThatJoinsABridge_isAChange() {
     _ = view.take(news(LANYARD_LINK))
     #expect(view.take(news(LANYARD_LINK, outward: false)))
     #expect(!view.take(news(LANYARD_LINK, outward: false)))
   }
 
-  @Test func anAddressCountsWhenItIsSureToBeOurs() {
+  @Test func tentativeAddress_isNoChangeUntilUsable() {
     #expect(!view.take(news(LANYARD_ADDRESS, usable: false)))
     #expect(view.take(news(LANYARD_ADDRESS)))
   }
 
-  @Test func addressesOfOneLinkAreToldApart() {
+  @Test func addressesOfOneLink_areDistinguished() {
     #expect(view.take(news(LANYARD_ADDRESS, last: 7)))
     #expect(view.take(news(LANYARD_ADDRESS, last: 8)))
     #expect(view.take(news(LANYARD_ADDRESS, link: 5, last: 7)))
   }
 
-  @Test func routesGoWithTheirLinkWithoutAWord() {
+  @Test func routeOfALostLink_isForgotten() {
     _ = view.take(news(LANYARD_LINK))
     _ = view.take(news(LANYARD_ROUTE))
     _ = view.take(news(LANYARD_LINK, usable: false))
     #expect(view.take(news(LANYARD_ROUTE)))
   }
 
-  @Test func whatIsRememberedIsBounded() {
+  @Test func networkView_isBounded() {
     for link in 2..<UInt32(NetworkView.mostRemembered + 2) { #expect(view.take(news(LANYARD_ADDRESS, link: link))) }
-    // Not remembered, so it counts each time; what is remembered still does not.
+    // Beyond the bound, an address counts each time; the remembered ones still do not.
     #expect(view.take(news(LANYARD_ADDRESS, link: 100_000)))
     #expect(view.take(news(LANYARD_ADDRESS, link: 100_000)))
     #expect(!view.take(news(LANYARD_ADDRESS, link: 2)))
@@ -89,14 +89,14 @@ import Testing
 @Suite struct BurstTests {
   private func at(_ milliseconds: Int64) -> BootInstant { BootInstant(milliseconds: milliseconds) }
 
-  @Test func itIsOverWhenItIsQuiet() {
+  @Test func burst_isOverAfterAQuietPeriod() {
     var burst = Burst(at: at(0))
     burst.goesOn(at: at(300))
     #expect(!burst.isOver(at: at(799)))
     #expect(burst.isOver(at: at(800)))
   }
 
-  @Test func itIsToldInAnyCase() {
+  @Test func burst_isOverAtTheLatestAfterTwoSeconds() {
     var burst = Burst(at: at(0))
     for moment in stride(from: Int64(0), to: 2_000, by: 100) { burst.goesOn(at: at(moment)) }
     #expect(!burst.isOver(at: at(1_999)))

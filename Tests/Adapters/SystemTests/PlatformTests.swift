@@ -19,7 +19,7 @@ import Testing
   }
 
   /// In a process of its own, since the umask belongs to all threads.
-  @Test func aSocketIsPrivateWhateverTheUmask() async {
+  @Test func boundSocket_isPrivateUnderAnyUmask() async {
     await #expect(processExitsWith: .success) {
       let directory = TemporaryDirectory()
       umask(0)
@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test func theOtherEndIsThisUser() throws {
+  @Test func peerCredentials_areThoseOfThisProcess() throws {
     let ends = try connect("agent.sock")
     defer { for end in [ends.listener, ends.client, ends.server] { close(end) } }
     var (pid, uid, gid) = (pid_t(0), uid_t(0), gid_t(0))
@@ -38,14 +38,14 @@ import Testing
     #expect(lanyard_peer_credentials(0, &pid, &uid, &gid) < 0)
   }
 
-  @Test func acceptedConnectionsDontBlockAndAreNotInherited() throws {
+  @Test func acceptedConnections_areNonBlockingAndNotInherited() throws {
     let ends = try connect("agent.sock")
     defer { for end in [ends.listener, ends.client, ends.server] { close(end) } }
     #expect(fcntl(ends.server, F_GETFL) & O_NONBLOCK != 0)
     for end in [ends.listener, ends.client, ends.server] { #expect(fcntl(end, F_GETFD) & FD_CLOEXEC != 0) }
   }
 
-  @Test func aPathBeyondTheLimitIsReachedThroughItsDirectory() throws {
+  @Test func socketPathOverTheLimit_isReachedThroughItsDirectory() throws {
     let long = String(repeating: "d", count: 100)
     mkdir(directory.path(long), 0o700)
     try #require(directory.path(long + "/s").utf8.count > Int(lanyard_unix_path_limit))
@@ -54,7 +54,7 @@ import Testing
     #expect(directory.mode(long + "/s") == 0o600)
   }
 
-  @Test func whatStandsThereIsLeftAlone() {
+  @Test func existingFileAtTheSocketPath_isLeftAlone() {
     directory.write([1], to: "file")
     #expect(lanyard_bind_unix(directory.path("file")) == -EADDRINUSE)
     #expect(directory.bytes(of: "file") == [1])
@@ -66,7 +66,7 @@ import Testing
 }
 
 @Suite struct EventTests {
-  @Test func anEventWakesAPollOnce() {
+  @Test func signalledEvent_wakesOnePoll() {
     let event = lanyard_eventfd()
     defer { close(event) }
     #expect(lanyard_eventfd_drain(event) == 0)
@@ -80,7 +80,7 @@ import Testing
 }
 
 @Suite struct HardeningTests {
-  @Test func aPrivateFileIsOpenedOnlyIfItIs() {
+  @Test func fileThatIsNotPrivate_isNotOpened() {
     let directory = TemporaryDirectory()
     directory.write([1], to: "file")
     let file = lanyard_open_private_file(directory.path("file"), O_RDONLY)

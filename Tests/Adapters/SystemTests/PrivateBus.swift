@@ -3,11 +3,11 @@ import DBus
 import Foundation
 import Testing
 
-/// A program of the test's own, gone with it.
+/// A program that the test starts and ends.
 final class OwnProgram {
   private var process: pid_t = 0
 
-  /// `environment` is all that it gets; nil for the test's. `input` is a file.
+  /// `environment` is the program's whole environment; nil inherits the test's. `input` is a file.
   init(
     _ words: [String], environment: [String: String]? = nil, input: String = "/dev/null"
   ) throws {
@@ -33,7 +33,7 @@ final class OwnProgram {
   deinit { end() }
 }
 
-/// A message bus of the test's own, which starts nobody.
+/// A message bus for one test, which starts no services.
 final class PrivateBus {
   private let daemon: OwnProgram
   private let directory = TemporaryDirectory()
@@ -74,7 +74,7 @@ final class PrivateBus {
   func stop() { daemon.end() }
 }
 
-/// A real gnome-keyring on a bus of its own, with a keyring that is unlocked.
+/// A real gnome-keyring on a private bus, with an unlocked keyring.
 final class PrivateKeyring {
   static let isInstalled = ["dbus-daemon", "gnome-keyring-daemon"].allSatisfy { (name: String) in
     access("/usr/bin/" + name, X_OK) == 0

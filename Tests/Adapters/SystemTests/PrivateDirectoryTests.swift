@@ -5,7 +5,7 @@ import Testing
 @Suite struct PrivateDirectoryTests {
   let directory = TemporaryDirectory()
 
-  @Test func missingOnesAreMadePrivate() throws {
+  @Test func missingDirectories_areCreatedPrivate() throws {
     let made = try PrivateDirectory(path: directory.path("a/b/lanyard/"))
     #expect(made.path == directory.path("a/b/lanyard"))
     for name in ["a", "a/b", "a/b/lanyard"] { #expect(directory.mode(name) == 0o700) }
@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test(arguments: [0o755, 0o750, 0o701, 0o770, 0o720] as [mode_t])
-  func oneThatIsOpenToOthersIsRefused(mode: mode_t) {
+  func privateDirectoryOpenToOthers_isRefused(mode: mode_t) {
     mkdir(directory.path("state"), 0o700)
     chmod(directory.path("state"), mode)
     #expect(throws: PrivateDirectory.Failure.openToOthers(mode: mode)) {
@@ -23,7 +23,7 @@ import Testing
     #expect(directory.mode("state") == mode)
   }
 
-  @Test(arguments: ["", "/", "//"]) func aSymlinkIsRefused(end: String) {
+  @Test(arguments: ["", "/", "//"]) func symlinkedPrivateDirectory_isRefused(end: String) {
     mkdir(directory.path("real"), 0o700)
     symlink("real", directory.path("state"))
     #expect(throws: PrivateDirectory.Failure.symlink) { try PrivateDirectory(path: directory.path("state") + end) }
@@ -31,7 +31,7 @@ import Testing
     #expect(throws: PrivateDirectory.Failure.symlink) { try PrivateDirectory(path: directory.path("dangling") + end) }
   }
 
-  @Test func aFileIsRefused() {
+  @Test func fileInPlaceOfThePrivateDirectory_isRefused() {
     directory.write([], to: "state")
     #expect(throws: PrivateDirectory.Failure.notADirectory) { try PrivateDirectory(path: directory.path("state")) }
     #expect(throws: PrivateDirectory.Failure.cannotCreate(errno: ENOTDIR)) {
@@ -41,13 +41,13 @@ import Testing
   }
 
   @Test(.enabled(if: geteuid() == 0, "giving a directory away takes root"))
-  func oneOfAnotherUserIsRefused() {
+  func privateDirectoryOfAnotherUser_isRefused() {
     mkdir(directory.path("state"), 0o700)
     chown(directory.path("state"), 12_345, 12_345)
     #expect(throws: PrivateDirectory.Failure.foreignOwner) { try PrivateDirectory(path: directory.path("state")) }
   }
 
-  @Test func aDirectoryThatOpensLaterIsNoticed() throws {
+  @Test func privateDirectoryOpenedLater_isNoticed() throws {
     let state = try PrivateDirectory(path: directory.path("state"))
     chmod(state.path, 0o755)
     #expect(throws: PrivateDirectory.Failure.openToOthers(mode: 0o755)) { try state.check() }

@@ -3,9 +3,9 @@ import Foundation
 import SystemAdapters
 import Testing
 
-/// What changes the whole process is tried in a process of its own.
+/// Changes to a whole process run in a child process.
 @Suite struct ProcessTests {
-  @Test func hardeningDeniesDumpsAndKeepsFilesPrivate() async {
+  @Test func hardenedProcess_hasNoDumpsAndPrivateFiles() async {
     await #expect(processExitsWith: .success) {
       try ProcessHardening.apply()
       var limit = rlimit()
@@ -18,14 +18,14 @@ import Testing
       close(ends[0])
       #expect(write(ends[1], "x", 1) == -1)
       #expect(errno == EPIPE)
-      // Not dumpable: what /proc shows of us belongs to root, and another user's process can't read it.
+      // Not dumpable: /proc entries belong to root, so that another process of the user can't read them.
       var status = stat()
       stat("/proc/self/environ", &status)
       #expect(status.st_uid == 0)
     }
   }
 
-  @Test func signalsAreReadNotSuffered() async {
+  @Test func signals_areReadFromTheSignalDescriptor() async {
     await #expect(processExitsWith: .success) {
       let signals = lanyard_signalfd()
       #expect(signals >= 0)
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func handedOverSocketsAreChecked() async {
+  @Test func inheritedSocket_isChecked() async {
     await #expect(processExitsWith: .success) {
       let kept = fcntl(3, F_DUPFD, 50)
       let directory = TemporaryDirectory()
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func theServiceManagerIsTold() async {
+  @Test func serviceManager_isNotified() async {
     await #expect(processExitsWith: .success) {
       unsetenv("NOTIFY_SOCKET")
       #expect(lanyard_notify("READY=1") == 0)
@@ -93,7 +93,7 @@ import Testing
 }
 
 @Suite struct DetachTests {
-  /// Runs a shell script detached, with a pipe as its descriptor 3; what it wrote there.
+  /// Runs a shell script detached, with a pipe as its descriptor 3; returns its output.
   private func output(_ script: String) throws -> String {
     let pipe = Pipe()
     let arguments: [UnsafeMutablePointer<CChar>?] = [strdup("sh"), strdup("-c"), strdup(script), nil]
@@ -106,7 +106,7 @@ import Testing
     return String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
   }
 
-  @Test func itStandsAloneWithNothingOfItsStarter() throws {
+  @Test func detachedProcess_inheritsNothing() throws {
     let secret = open("/dev/null", O_RDONLY)  // inheritable
     defer { close(secret) }
     let text = try output("exec >&3; pwd; umask; echo $MARK; ls /proc/$$/fd; cut -d' ' -f5,6,7 /proc/$$/stat")
@@ -118,7 +118,7 @@ import Testing
     #expect(ids[1] != getsid(0) && ids[2] == 0)
   }
 
-  @Test func whatCannotRunSaysWhy() {
+  @Test func detachedProcessThatCannotRun_reportsTheError() {
     var nothing: [UnsafeMutablePointer<CChar>?] = [nil]
     #expect(lanyard_start_detached("/nowhere/agent", &nothing, nothing, -1, -1) == -ENOENT)
     #expect(lanyard_start_detached("/etc", &nothing, nothing, -1, -1) == -EACCES)

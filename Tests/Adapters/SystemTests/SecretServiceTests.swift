@@ -7,7 +7,7 @@ import Testing
 @testable import KeyProviders
 
 @Suite struct SessionKeyTests {
-  @Test func bothSidesComeToTheSameKey() throws {
+  @Test func sessionKeys_agreeOnBothSides() throws {
     let (one, other) = (try #require(SessionOffer()), try #require(SessionOffer()))
     #expect(one.publicNumber.count == 128)
     #expect(one.publicNumber != other.publicNumber)
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func aNumberThatMakesAKnownKeyIsRefused() throws {
+  @Test func degenerateDiffieHellmanNumber_isRefused() throws {
     let offer = try #require(SessionOffer())
     let ones = [UInt8](repeating: 0xFF, count: 8)
     let prime = try #require(Self.prime)
@@ -48,7 +48,7 @@ import Testing
     return stride(from: 0, to: values.count, by: 2).map { values[$0] << 4 | values[$0 + 1] }
   }()
 
-  @Test func whatWasNotSealedSoDoesNotOpen() throws {
+  @Test func changedSessionMessage_doesNotOpen() throws {
     let (one, other) = (try #require(SessionOffer()), try #require(SessionOffer()))
     let key = try #require(one.agree(with: other.publicNumber))
     let (vector, sealed) = try #require(key.seal(Secret(text: "sixteen bytes...")))
@@ -68,7 +68,7 @@ import Testing
     KeyText.read(bytes.withUnsafeBytes { Secret(copying: $0) })
   }
 
-  @Test func aKeyComesBackAsItWasWritten() throws {
+  @Test func keyText_roundTrips() throws {
     for _ in 0..<50 {
       let key = SealingKey.random()
       #expect(try #require(read(text(key))).secret.equals(key.secret))
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func anyChangeIsNoticed() {
+  @Test func changedKeyText_isRefused() {
     let bytes = text(SealingKey.random())
     #expect(bytes.count == 95)
     for index in bytes.indices {
@@ -102,7 +102,7 @@ struct SecretServiceTests {
     SecretService(bus: keyring.bus.address, nameFile: state.path("keyring-item"))
   }
 
-  @Test func aKeyIsMadeOnceAndComesBackUntilItIsRemoved() throws {
+  @Test func keyringItem_holdsTheKeyUntilItIsRemoved() throws {
     #expect(service.protection == "secretService")
     #expect(try service.key() == nil)
     #expect(state.names.isEmpty)
@@ -116,7 +116,7 @@ struct SecretServiceTests {
     #expect(try !service.createKey().secret.equals(key.secret))
   }
 
-  @Test func aNameThatIsNoneIsDamagedAndOneThatOthersMayChangeIsRefused() throws {
+  @Test func damagedItemName_isReportedAndItemNameOpenToOthersIsRefused() throws {
     _ = try service.createKey()
     let name = state.bytes(of: "keyring-item")
     let others: [[UInt8]] = [[], Array("lanyard-item-1 ".utf8), name.dropLast() + [], name + [10], [120] + name]
@@ -131,18 +131,18 @@ struct SecretServiceTests {
     #expect(try service.key() != nil)
   }
 
-  @Test func aLockedKeyringTakesAPerson() async throws {
+  @Test func lockedKeyring_isReportedAsLocked() async throws {
     _ = try service.createKey()
     try keyring.lock()
     #expect(throws: KeySourceFailure.locked) { try service.key() }
     #expect(throws: KeySourceFailure.locked) { try service.removeKey() }
-    // Nobody in this session could ask them.
+    // No prompt can be shown in this session.
     await #expect(throws: KeySourceFailure.locked) { try await service.unlock() }
     let other = SecretService(bus: keyring.bus.address, nameFile: state.path("other"))
     #expect(throws: KeySourceFailure.locked) { try other.createKey() }
   }
 
-  @Test func withoutAServiceOrABusItIsUnavailable() async throws {
+  @Test func keyringWithoutAServiceOrBus_isUnavailable() async throws {
     _ = try service.createKey()
     keyring.end()
     #expect(throws: KeySourceFailure.unavailable) { try service.key() }
@@ -157,7 +157,7 @@ struct SecretServiceTests {
   private let id: [UInt8] = Array(1...16)
   private var anchor: SecretServiceAnchor { SecretServiceAnchor(bus: keyring.bus.address) }
 
-  @Test func anAnchorGoesForwardOnly() throws {
+  @Test func keyringAnchor_onlyGoesUp() throws {
     #expect(try anchor.sequence(databaseID: id) == nil)
     try anchor.advance(databaseID: id, to: 7)
     #expect(try anchor.sequence(databaseID: id) == 7)
@@ -168,7 +168,7 @@ struct SecretServiceTests {
     #expect(try anchor.sequence(databaseID: id.reversed()) == nil)
   }
 
-  @Test func anAnchorAsksNobody() throws {
+  @Test func anchorInALockedKeyring_failsWithoutAPrompt() throws {
     try anchor.advance(databaseID: id, to: 7)
     try keyring.lock()
     #expect(throws: KeySourceFailure.locked) { try anchor.sequence(databaseID: id) }
@@ -179,7 +179,7 @@ struct SecretServiceTests {
     #expect(throws: KeySourceFailure.unavailable) { try SecretServiceAnchor(bus: nil).advance(databaseID: id, to: 9) }
   }
 
-  @Test func anAnchorWithOtherWordsIsDamagedAndMadeNewByTheNext() throws {
+  @Test func damagedKeyringAnchor_isReportedAndReplaced() throws {
     try anchor.advance(databaseID: id, to: 7)
     let session = try SecretSession(keyring.bus.address)
     let item = try #require(try session.items([("database", hexadecimal(id))]).unlocked.first)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A directory of mode 0700, gone at the end of the test.
+/// A directory of mode 0700, removed at the end of the test.
 final class TemporaryDirectory {
   let path: String
 

@@ -13,14 +13,14 @@ import Testing
     directory.write(bytes, to: SystemdCredential.name, mode: mode)
   }
 
-  @Test func exactlyAKeyIsTheKey() throws {
+  @Test func credentialOf32Bytes_isTheKey() throws {
     let bytes = (0..<32).map { UInt8($0) }
     hand(bytes)
     #expect(credential.protection == "systemdCredential")
     #expect(try #require(try credential.key()).secret.withBytes { Array($0) } == bytes)
   }
 
-  @Test func anythingLongerIsHashedToOneAndEveryByteCounts() throws {
+  @Test func longerCredential_isHashedToAKeyByEveryByte() throws {
     let words = Array("correct horse battery staple, and a few words more\n".utf8)
     hand(words)
     let key = try #require(try credential.key())
@@ -35,15 +35,15 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 16, 31, (64 << 10) + 1, 1 << 20])
-  func tooShortOrTooLongIsDamaged(count: Int) {
+  func credentialOfBadLength_isDamaged(count: Int) {
     hand([UInt8](repeating: 7, count: count))
     #expect(throws: KeySourceFailure.damaged) { try credential.key() }
   }
 
-  @Test func withoutOneThereIsNoKeyAndNoneIsMade() throws {
-    for nobody in [nil, "", "relative", directory.path("missing"), directory.path] {
-      #expect(try SystemdCredential(directory: nobody).key() == nil)
-      #expect(throws: KeySourceFailure.unavailable) { try SystemdCredential(directory: nobody).createKey() }
+  @Test func missingCredential_hasNoKeyAndCreatesNone() throws {
+    for path in [nil, "", "relative", directory.path("missing"), directory.path] {
+      #expect(try SystemdCredential(directory: path).key() == nil)
+      #expect(throws: KeySourceFailure.unavailable) { try SystemdCredential(directory: path).createKey() }
     }
     #expect(directory.names.isEmpty)
     hand([UInt8](repeating: 7, count: 32))
@@ -52,12 +52,12 @@ import Testing
   }
 
   @Test(arguments: [0o404, 0o460, 0o444, 0o500, 0o620, 0o604, 0o4400] as [mode_t])
-  func oneThatOthersMayTouchIsRefused(mode: mode_t) {
+  func credentialOpenToOthers_isRefused(mode: mode_t) {
     hand([UInt8](repeating: 7, count: 32), mode: mode)
     #expect(throws: KeySourceFailure.unsafePermissions) { try credential.key() }
   }
 
-  @Test func whatIsNoPlainFileIsRefusedAtOnce() {
+  @Test func credentialThatIsNoPlainFile_isRefused() {
     hand([UInt8](repeating: 7, count: 32))
     rename(directory.path(SystemdCredential.name), directory.path("real"))
     symlink("real", directory.path(SystemdCredential.name))
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test(.enabled(if: geteuid() == 0, "giving a file away takes root"))
-  func rootsIsFineAndAnotherUsersIsNot() throws {
+  func credentialOwnedByRoot_isAcceptedAndByAnotherUserRefused() throws {
     hand([UInt8](repeating: 7, count: 32), mode: 0o440)
     chown(directory.path(SystemdCredential.name), 0, 0)
     #expect(try credential.key() != nil)

@@ -8,7 +8,7 @@ import Secrets
 import Synchronization
 import SystemAdapters
 
-/// A directory of mode 0700, gone at the end of the test.
+/// A directory of mode 0700, removed at the end of the test.
 final class TemporaryDirectory: Sendable {
   let path: String
 
@@ -23,7 +23,7 @@ final class TemporaryDirectory: Sendable {
   deinit { try? FileManager.default.removeItem(atPath: path) }
 }
 
-/// Both clocks, moved by the test alone.
+/// Wall and boot clock, moved only by the test.
 final class ManualClock: AgentClock {
   let bootID = "boot-1"
   private struct Sleeper {
@@ -70,7 +70,7 @@ final class ManualClock: AgentClock {
   }
 }
 
-/// No way leads anywhere.
+/// A network without any connection.
 struct NoNetwork: HTTPExchange {
   func send(_ request: HTTPRequest) async -> HTTPOutcome { .notConnected(.refused) }
 }
@@ -80,7 +80,7 @@ struct NoSignatures: SignatureVerifier {
   func halfHash(_ token: UnsafeRawBufferPointer, algorithm: SignatureAlgorithm) -> [UInt8]? { nil }
 }
 
-/// A browser comes back to nowhere, which is enough for a sign-in that waits.
+/// A redirect listener that no browser reaches, which is enough for a pending sign-in.
 struct NoRedirects: RedirectListening {
   struct Listener: RedirectListener {
     let redirectURI = "http://127.0.0.1:1/callback"
@@ -91,7 +91,7 @@ struct NoRedirects: RedirectListening {
   ) throws(RedirectFailure) -> any RedirectListener { Listener() }
 }
 
-/// A real agent over a real store, without a network; its clock stands still until it is moved.
+/// A real agent on a real store, without a network. Its clock stands still until the test advances it.
 final class AgentUnderTest: Sendable {
   let clock = ManualClock()
   let service: AgentServer
@@ -118,10 +118,10 @@ final class AgentUnderTest: Sendable {
     let action = Mutex<(@Sendable () -> Void)?>(nil)
   }
 
-  /// What the transport does when the agent ends.
+  /// The transport's action at the end of the agent.
   func onShutDown(_ action: @escaping @Sendable () -> Void) { told.action.withLock { $0 = action } }
 
-  /// Returns when everything in flight has ended.
+  /// Returns when all requests in flight have ended.
   func shutDown() async {
     service.shutDown()
     await running.value

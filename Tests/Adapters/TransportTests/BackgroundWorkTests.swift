@@ -11,7 +11,7 @@ import Testing
     func add() { value.withLock { $0 += 1 } }
   }
 
-  @Test func whatWasStartedEndsBeforeItReturns() async {
+  @Test func startedWork_endsBeforeRunReturns() async {
     let work = BackgroundWork()
     let count = Count()
     for _ in 0..<100 {
@@ -25,7 +25,7 @@ import Testing
     #expect(count.now == 100)
   }
 
-  @Test func afterTheEndNothingIsStartedAndItIsSaid() async throws {
+  @Test func workAfterTheEnd_isRefused() async throws {
     let work = BackgroundWork()
     work.stop()
     #expect(!work.start { Issue.record("started after the end") })
@@ -39,7 +39,7 @@ import Testing
     await work.run()
   }
 
-  @Test func timersAreCancelledWhenAllElseHasEnded() async {
+  @Test func timers_areCancelledAfterOtherWorkHasEnded() async {
     let work = BackgroundWork()
     let cancelled = Count()
     work.startTimer {
@@ -54,7 +54,7 @@ import Testing
     #expect(cancelled.now == 1)
   }
 
-  @Test func aCallerThatIsCancelledDoesNotCancelTheWork() async {
+  @Test func cancelledCaller_doesNotCancelTheWork() async {
     let work = BackgroundWork()
     let done = Count()
     async let running: Void = work.run()
@@ -73,7 +73,7 @@ import Testing
 }
 
 @Suite struct RequestsInFlightTests {
-  @Test func placesAreGivenBackOneByOne() throws {
+  @Test func requestSlots_areReleasedOneByOne() throws {
     let requests = RequestsInFlight()
     for number in 0..<UInt8(127) { try requests.begin([number]) }
     try requests.begin(nil)  // a notification takes a place as well
@@ -85,7 +85,7 @@ import Testing
     try requests.begin([200])
   }
 
-  @Test func theConnectionStaysUntilTheLastAnswerIsQueued() throws {
+  @Test func connection_staysUntilTheLastAnswerIsQueued() throws {
     let requests = RequestsInFlight()
     try requests.begin([1])
     try requests.begin([2])
@@ -95,8 +95,8 @@ import Testing
     #expect(!requests.end() && requests.end() && requests.isEmpty)
   }
 
-  /// Before it runs, while it runs, and after: a cancellation reaches the request it names and no other.
-  @Test func cancellationReachesTheRequestItNames() async throws {
+  /// Before, during and after a run: a cancellation reaches the named request and no other.
+  @Test func cancellation_reachesOnlyTheNamedRequest() async throws {
     let requests = RequestsInFlight()
     try requests.begin([1])
     try requests.begin([2])
@@ -114,7 +114,7 @@ import Testing
     #expect(await task.value)
   }
 
-  @Test func whenTheClientIsGoneAllAreCancelled() async throws {
+  @Test func closedConnection_cancelsAllItsRequests() async throws {
     let requests = RequestsInFlight()
     try requests.begin([1])
     try requests.begin([2])

@@ -3,13 +3,13 @@ import AgentModel
 import Foundation
 import Testing
 
-/// What a connection makes of bytes, without any transport.
+/// A connection fed with bytes, without any transport.
 @Suite struct ConnectionTests {
   static func line(_ id: Int, _ method: String, _ params: String = "{}") -> String {
     "{\"jsonrpc\":\"2.0\",\"id\":\(id),\"method\":\"\(method)\",\"params\":\(params)}\n"
   }
 
-  /// A request that stays in flight: a sign-in that nobody completes.
+  /// A request that stays in flight: a sign-in that is never completed.
   static func beginWaiting(_ client: RecordedClient, id: Int = 7) async throws {
     let seen = client.lines.count
     client.send(
@@ -27,7 +27,7 @@ import Testing
   // MARK: long lines
 
   @Test(arguments: [70_000, 131_072, 1_000_000])
-  func aLongLineWhoseMethodStandsLastIsRefusedAndNotTheEndOfTheAgent(length: Int) async throws {
+  func longLineWithItsMethodLast_isRefused(length: Int) async throws {
     let agent = try await AgentUnderTest()
     let client = try RecordedClient(agent)
     let filler = String(repeating: "a", count: length)
@@ -39,9 +39,9 @@ import Testing
     await agent.shutDown()
   }
 
-  /// Known before its end, whether or not it has one.
+  /// Known before the line ends.
   @Test(arguments: ["x", "1", " ", "\"", "{}"])
-  func aLongLineThatCanBecomeNoRequestIsRefusedAtTheLimit(text: String) async throws {
+  func longLineThatCanBecomeNoRequest_isRefusedAtTheLimit(text: String) async throws {
     let agent = try await AgentUnderTest()
     let client = try RecordedClient(agent)
     client.send(text + String(repeating: text == "{}" ? " " : text, count: 65_536))
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(arguments: [1000, 65_536, Int.max])
-  func aLongLineThatIsNotJSONIsRefused(piece: Int) async throws {
+  func longLineThatIsNotJSON_isRefused(piece: Int) async throws {
     let agent = try await AgentUnderTest()
     let client = try RecordedClient(agent)
     client.send(String(repeating: "x", count: 70_000) + "\n", piece: piece)
@@ -58,7 +58,7 @@ import Testing
     await agent.shutDown()
   }
 
-  @Test func aLineOfJustTheLimitIsServed() async throws {
+  @Test func lineOfExactlyTheLimit_isServed() async throws {
     let agent = try await AgentUnderTest()
     let client = try RecordedClient(agent)
     let head = #"{"jsonrpc":"2.0","id":1,"method":"agent.hello","params":{"client":{"name":"t","version":"1"}}"#
@@ -72,8 +72,8 @@ import Testing
     await agent.shutDown()
   }
 
-  /// Read anew at each byte, a line like this would take minutes.
-  @Test func aLongLineByteByByteIsNotReadAnewForEachByte() async throws {
+  /// Scanned again at each byte, a line like this would take minutes.
+  @Test func longLineByteByByte_isScannedInLinearTime() async throws {
     let agent = try await AgentUnderTest()
     let client = try RecordedClient(agent)
     let began = ContinuousClock.now
@@ -88,7 +88,7 @@ import Testing
 
   // MARK: slow lines
 
-  @Test func aLineThatDoesNotEndIsToldOnceAndLetGo() async throws {
+  @Test func unfinishedLine_isReportedOnceAfterTenSecondsAndClosed() async throws {
     let agent = try await AgentUnderTest()
     let client = try RecordedClient(agent)
     #expect(client.talk.lineDeadline == nil)
@@ -99,12 +99,12 @@ import Testing
     agent.clock.advance(seconds: 10)
     client.talk.lineTimedOut()
     #expect(client.objects.map(\.code) == [-32600] && client.isClosed)
-    // Told once: nothing is due any more, or the reading thread would tell it again for ever.
+    // Reported once; otherwise the reading thread would report it for ever.
     #expect(client.talk.lineDeadline == nil)
     await agent.shutDown()
   }
 
-  @Test func theNextLineHasItsOwnTenSeconds() async throws {
+  @Test func eachLine_hasItsOwnTenSeconds() async throws {
     let agent = try await AgentUnderTest()
     let client = try RecordedClient(agent)
     client.send("{")
@@ -116,7 +116,7 @@ import Testing
     await agent.shutDown()
   }
 
-  @Test func anOverlongLineLeavesNothingDue() async throws {
+  @Test func overlongLine_leavesNoDeadline() async throws {
     let agent = try await AgentUnderTest()
     let client = try RecordedClient(agent)
     client.send("[")
@@ -127,7 +127,7 @@ import Testing
 
   // MARK: requests in flight
 
-  @Test func anIdInFlightIsTakenWhateverTheSecondRequestAsks() async throws {
+  @Test func idInFlight_isRefusedForAnyOtherMethod() async throws {
     let agent = try await AgentUnderTest()
     let client = try RecordedClient(agent)
     try await Self.beginWaiting(client)
@@ -143,7 +143,7 @@ import Testing
     await agent.shutDown()
   }
 
-  @Test func theHundredAndTwentyNinthRequestIsToldToWait() async throws {
+  @Test func requestNumber129_isRefusedAsOverloaded() async throws {
     let agent = try await AgentUnderTest()
     let client = try RecordedClient(agent)
     try await Self.beginWaiting(client, id: 100)
@@ -155,11 +155,11 @@ import Testing
     #expect(client.objects.last?.code == 1003 && client.objects.last?.id == 300)
     #expect(client.objects.last?.data["retryAfterMs"] as? Int ?? 0 > 0)
     client.send(Self.line(3, "signIn.cancel", #"{"signIn":"\#(signIn)"}"#))
-    #expect(client.objects.last?.code == 1003)  // it needs a place too
+    #expect(client.objects.last?.code == 1003)  // it needs a slot too
     client.send(#"{"jsonrpc":"2.0","method":"$/cancel","params":{"id":150}}"# + "\n")
     await client.waitForLines(before + 3)
     #expect(client.objects.last?.id == 150 && client.objects.last?.code == 1004)
-    // The answer goes out just before the place is given back.
+    // The answer goes out just before the slot is released.
     var tries = 0
     repeat {
       client.send(Self.line(400 + tries, "signIn.cancel", #"{"signIn":"\#(signIn)"}"#))
@@ -172,7 +172,7 @@ import Testing
     await agent.shutDown()
   }
 
-  @Test func aHalfClosedClientGetsWhatItAskedFor() async throws {
+  @Test func halfClosedClient_getsItsPendingAnswers() async throws {
     let agent = try await AgentUnderTest()
     let client = try RecordedClient(agent)
     try await Self.beginWaiting(client)
@@ -184,13 +184,13 @@ import Testing
     other.send(Self.line(1, "signIn.cancel", #"{"signIn":"\#(signIn)"}"#))
     await client.waitForLines(4)
     #expect(client.objects.last?.code == 2007 && client.objects.last?.id == 7)
-    // The answer stands in the queue before the connection is told to close behind it.
+    // The answer is queued before the connection is told to close after it.
     for _ in 0..<1_000_000 where !client.isClosed { await Task.yield() }
     #expect(client.isClosed)
     await agent.shutDown()
   }
 
-  @Test func aHalfClosedClientThatAskedNothingIsLetGoAtOnce() async throws {
+  @Test func halfClosedClientWithoutARequest_isClosedAtOnce() async throws {
     let agent = try await AgentUnderTest()
     let client = try RecordedClient(agent)
     client.send(" \r")
@@ -199,7 +199,7 @@ import Testing
     await agent.shutDown()
   }
 
-  @Test func shuttingDownAnswersEverybody() async throws {
+  @Test func shutdown_answersEveryPendingRequest() async throws {
     let agent = try await AgentUnderTest()
     let client = try RecordedClient(agent)
     try await Self.beginWaiting(client)
@@ -210,9 +210,9 @@ import Testing
     #expect(client.objects.last?.code == 1002 && client.objects.last?.id == 9)
   }
 
-  // MARK: places
+  // MARK: connection limit
 
-  @Test func thereAreSixtyFourPlaces() async throws {
+  @Test func connectionNumber65_isRefused() async throws {
     let agent = try await AgentUnderTest()
     var clients = try (0..<64).map { _ in try RecordedClient(agent) }
     #expect(throws: RecordedClient.NoPlace.self) { try RecordedClient(agent) }

@@ -9,7 +9,7 @@ import Testing
     func write(_ entry: String) { entries.withLock { $0.append(entry) } }
   }
 
-  @Test func whatComesAfterABarrierWaitsForItsAnswer() {
+  @Test func requestsAfterABarrier_waitForItsAnswer() {
     let (gate, diary) = (OrderingGate(), Diary())
     gate.submit(isBarrier: false) { diary.write("a") }
     gate.submit(isBarrier: true) { diary.write("barrier") }
@@ -20,7 +20,7 @@ import Testing
     #expect(diary.all == ["a", "barrier", "b", "c"] && !gate.isHeld)
   }
 
-  @Test func aSecondBarrierHoldsAgain() {
+  @Test func secondBarrier_holdsLaterRequests() {
     let (gate, diary) = (OrderingGate(), Diary())
     gate.submit(isBarrier: true) { diary.write("1") }
     gate.submit(isBarrier: false) { diary.write("2") }
@@ -32,10 +32,10 @@ import Testing
     #expect(diary.all == ["1", "2", "3", "4"] && !gate.isHeld)
   }
 
-  @Test func nothingOvertakesWhatWaited() {
+  @Test func lateRequest_doesNotOvertakeWaitingOnes() {
     let (gate, diary) = (OrderingGate(), Diary())
     gate.submit(isBarrier: true) {}
-    // A line that is read while what waited is being done.
+    // A line that is read while the waiting lines run.
     gate.submit(isBarrier: false) {
       gate.submit(isBarrier: false) { diary.write("late") }
       diary.write("first")
@@ -45,7 +45,7 @@ import Testing
     #expect(diary.all == ["first", "second", "late"])
   }
 
-  @Test func aBarrierThatEndsAtOnceLetsTheRestPass() {
+  @Test func barrierThatEndsAtOnce_letsTheRestPass() {
     let (gate, diary) = (OrderingGate(), Diary())
     gate.submit(isBarrier: true) {}
     gate.submit(isBarrier: true) {

@@ -4,14 +4,14 @@ import Testing
 
 @testable import UnixTransport
 
-/// What waits for a client leaves in order and whole, whatever the descriptor takes at a time.
+/// Queued output leaves in order and complete, however little the descriptor takes at a time.
 @Suite struct OutputQueueTests {
   static let pieces = ["[", "", "a document", String(repeating: "long ", count: 2000)].map { text in
     StaticBytes { writer in text.utf8.withContiguousStorageIfAvailable { writer.verbatim(UnsafeRawBufferPointer($0)) }
     }
   }
 
-  /// One line, and what it says.
+  /// One line, and its bytes.
   static func line(_ random: inout Seeded) -> (WireBytes, [UInt8]) {
     var writer = JSONWriter(capacity: 64)
     var said: [UInt8] = []
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(arguments: 0..<12 as Range<UInt64>)
-  func everythingLeavesInOrder(seed: UInt64) throws {
+  func queuedOutput_leavesInOrderInPartialWrites(seed: UInt64) throws {
     var random = Seeded(state: seed)
     var ends: [Int32] = [0, 0]
     try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
@@ -67,7 +67,7 @@ import Testing
     #expect(queue.count == 0)
   }
 
-  @Test func whatIsOnlyReferredToIsCountedAsWaiting() {
+  @Test func referencedBytes_countAsWaiting() {
     var queue = OutputQueue()
     var writer = JSONWriter(capacity: 64)
     writer.verbatim(StaticBytes("0123456789"))

@@ -4,7 +4,7 @@ import Foundation
 import JSONRPC
 import Synchronization
 
-/// A client without a transport: keeps the lines that the agent sends to it.
+/// A client without a transport: keeps the lines that it receives from the agent.
 final class RecordedClient: ConnectionOutput {
   private struct State {
     var bytes: [UInt8] = []
@@ -31,7 +31,7 @@ final class RecordedClient: ConnectionOutput {
   /// The answers and events as JSON values.
   var objects: [Answer] { lines.map(Answer.init) }
 
-  /// Gives the agent these bytes, `piece` at a time, until it closes.
+  /// Sends these bytes to the agent, `piece` at a time, until the agent closes.
   func send(_ text: String, piece: Int = .max) { send([UInt8](text.utf8), piece: piece) }
 
   func send(_ bytes: [UInt8], piece: Int = .max) {
@@ -42,7 +42,7 @@ final class RecordedClient: ConnectionOutput {
     }
   }
 
-  /// Returns when at least so many lines have come.
+  /// Returns when at least `count` lines have arrived.
   func waitForLines(_ count: Int) async {
     await withCheckedContinuation { continuation in
       let isThere = state.withLock { state in
@@ -76,7 +76,7 @@ final class RecordedClient: ConnectionOutput {
   func closeAfterFlush() { state.withLock { $0.isClosed = true } }
 }
 
-/// One line of the agent's as JSON.
+/// One line of the agent, as JSON.
 struct Answer {
   let text: String
   let object: [String: Any]

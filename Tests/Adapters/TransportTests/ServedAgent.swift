@@ -3,7 +3,7 @@ import CPlatform
 import Foundation
 import UnixTransport
 
-/// An agent on a real socket, its reading thread included; the clock stands still until it is moved.
+/// An agent on a real socket with its reading thread. The clock stands still until the test advances it.
 final class ServedAgent: Sendable {
   let agent: AgentUnderTest
   let path: String
@@ -22,7 +22,7 @@ final class ServedAgent: Sendable {
     agent.onShutDown { server.stop() }
     let (stream, end) = AsyncStream<Never>.makeStream()
     ended = stream
-    // A thread of its own from the start: it must not wait for the pool that other tests keep busy.
+    // A separate thread from the start: it must not wait for the pool that other tests keep busy.
     Thread {
       server.run(listener: listener)
       close(listener)
@@ -32,7 +32,7 @@ final class ServedAgent: Sendable {
 
   func client() throws -> SocketClient { try SocketClient(path) }
 
-  /// Moves the clock, and makes the reading thread look at it.
+  /// Advances the clock and makes the reading thread look at it.
   func advance(seconds: Int64) throws {
     agent.clock.advance(seconds: seconds)
     let poke = try client()
@@ -40,7 +40,7 @@ final class ServedAgent: Sendable {
     _ = poke.line()
   }
 
-  /// Returns when the reading thread has ended and everything in flight with it.
+  /// Returns when the reading thread and all requests in flight have ended.
   func shutDown() async {
     await agent.shutDown()
     for await _ in ended {}

@@ -1,7 +1,7 @@
 import CPlatform
 import Foundation
 
-/// A client on a real socket. Its calls block, for a minute at most: use it inside `offPool`.
+/// A client on a real socket. Its calls block for up to a minute: use it inside `offPool`.
 final class SocketClient: @unchecked Sendable {
   // One test's thread uses it at a time.
   let descriptor: Int32
@@ -18,10 +18,10 @@ final class SocketClient: @unchecked Sendable {
 
   deinit { close(descriptor) }
 
-  /// How a stream ended, or that nothing came.
+  /// How a stream ended, or that no byte came in time.
   enum Ending: Equatable { case end, reset, nothingCame }
 
-  /// False if the agent takes no more.
+  /// False if the agent accepts no more bytes.
   @discardableResult func send(_ text: String) -> Bool { send([UInt8](text.utf8)) }
 
   @discardableResult func send(_ bytes: [UInt8]) -> Bool {
@@ -36,7 +36,7 @@ final class SocketClient: @unchecked Sendable {
     return true
   }
 
-  /// Sends as much as fits without waiting; returns how much that was.
+  /// Sends as much as fits without waiting; returns the number of bytes sent.
   func sendWhatFits(_ bytes: [UInt8]) -> Int {
     var sent = 0
     while sent < bytes.count {
@@ -51,7 +51,7 @@ final class SocketClient: @unchecked Sendable {
 
   func endInput() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-  /// The next line; nil if the stream ended or nothing came in time.
+  /// The next line; nil if the stream ended or no line came in time.
   func line() -> String? {
     while true {
       if let newline = received.firstIndex(of: 0x0A) {
@@ -64,7 +64,7 @@ final class SocketClient: @unchecked Sendable {
 
   func answer() -> Answer? { line().map(Answer.init) }
 
-  /// Reads up to the end.
+  /// Reads to the end of the stream.
   func rest() -> (lines: [Answer], ending: Ending) {
     while true {
       guard let ending = fill() else { continue }
@@ -84,7 +84,7 @@ final class SocketClient: @unchecked Sendable {
   }
 }
 
-/// Runs blocking work on a thread of its own: the few threads of the concurrency pool belong to the agent.
+/// Runs blocking work on a separate thread: the few threads of the concurrency pool belong to the agent.
 func offPool<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
   try await withCheckedThrowingContinuation { continuation in
     let thread = Thread { continuation.resume(with: Swift.Result { try body() }) }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The reading thread on a real socket, with clients that behave and clients that do not.
+/// The reading thread on a real socket, with well-behaved and with hostile clients.
 @Suite(.serialized) struct SocketTests {
   static let hello = hello(1)
 
@@ -9,7 +9,7 @@ import Testing
     ConnectionTests.line(id, "agent.hello", #"{"client":{"name":"test","version":"1"}}"#)
   }
 
-  /// Runs `body` on a thread of its own against an agent of its own.
+  /// Runs `body` on a separate thread against a new agent.
   func withAgent(_ body: @escaping @Sendable (ServedAgent) throws -> Void) async throws {
     let served = try await ServedAgent()
     do {
@@ -21,9 +21,9 @@ import Testing
     await served.shutDown()
   }
 
-  // MARK: behaving
+  // MARK: well-behaved clients
 
-  @Test func answersWholeCoalescedAndByteByByte() async throws {
+  @Test func requestsWholeCoalescedOrByteByByte_areAnswered() async throws {
     try await withAgent { served in
       let client = try served.client()
       client.send(Self.hello)
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func aHalfClosedClientGetsEveryAnswer() async throws {
+  @Test func halfClosedClient_getsEveryAnswer() async throws {
     try await withAgent { served in
       for _ in 0..<20 {
         let client = try served.client()
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func aPartialLastLineIsNotDone() async throws {
+  @Test func partialLastLine_isAParseError() async throws {
     try await withAgent { served in
       let client = try served.client()
       client.send(Self.hello + String(Self.hello.dropLast()))
@@ -60,7 +60,7 @@ import Testing
 
   // MARK: bounds
 
-  @Test func theSixtyFifthIsToldAndGetsAProperEnd() async throws {
+  @Test func connectionNumber65_isToldAndClosedCleanly() async throws {
     try await withAgent { served in
       let clients = try (0..<64).map { _ in try served.client() }
       for client in clients {
@@ -74,20 +74,20 @@ import Testing
         #expect(answers.map(\.code) == [1003] && answers[0].hasNullID && ending == .end)
         #expect(answers.first?.data["retryAfterMs"] as? Int ?? 0 > 0)
       }
-      // Those that have a place notice nothing.
+      // The connected clients notice nothing.
       clients[63].send(Self.hello)
       #expect(clients[63].answer()?.code == 0)
     }
   }
 
-  @Test func aPlaceIsGivenBack() async throws {
+  @Test func closedConnections_releaseTheirPlaces() async throws {
     try await withAgent { served in
       for round in 0..<300 {
         let client = try served.client()
         client.send(ConnectionTests.line(round, "agent.status"))
         if round % 3 == 0 { #expect(client.answer()?.id == round) }
       }
-      // The last ones may still be on their way out.
+      // The last connections may still be closing.
       var answer: Answer?
       for _ in 0..<100 where answer?.code != 0 {
         let client = try served.client()
@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test(arguments: [70_000, 300_000, 3_000_000])
-  func whoSendsTooMuchIsToldAndGetsAProperEnd(length: Int) async throws {
+  func clientSendingAnOverlongLine_isToldAndClosedCleanly(length: Int) async throws {
     try await withAgent { served in
       let client = try served.client()
       client.send([UInt8](repeating: UInt8(ascii: " "), count: length))
@@ -110,15 +110,15 @@ import Testing
     }
   }
 
-  // MARK: slow and greedy
+  // MARK: slow and greedy clients
 
-  @Test func aLineOfAByteAtATimeHasTenSeconds() async throws {
+  @Test func lineSentByteByByte_hasTenSeconds() async throws {
     try await withAgent { served in
       let client = try served.client()
       for byte in [UInt8](Self.hello.utf8).dropLast(30) {
         client.send([byte])
       }
-      try served.advance(seconds: 0)  // all of it has been read
+      try served.advance(seconds: 0)  // everything has been read
       try served.advance(seconds: 9)
       client.send(" ")
       try served.advance(seconds: 2)
@@ -127,13 +127,13 @@ import Testing
     }
   }
 
-  /// Asks for more than the agent keeps for one client, reads nothing for a minute, and then everything.
-  @Test func aSlowReaderLosesNothingAndIsNotLate() async throws {
+  /// Requests more output than the agent queues for one client, reads nothing for a minute, and then everything.
+  @Test func slowReader_losesNoAnswer() async throws {
     try await withAgent { served in
       let slow = try served.client()
       let asked = (0..<400).map { ConnectionTests.line($0, "rpc.discover") }.joined()
       var sent = [UInt8](asked.utf8)[...]
-      // Whatever fits, which ends within a line.
+      // As much as fits, which ends within a line.
       let fitted = slow.sendWhatFits(Array(sent))
       sent = sent.dropFirst(fitted)
       for _ in 0..<6 { try served.advance(seconds: 10) }
@@ -146,16 +146,16 @@ import Testing
         codes[id] = answer.code
       }
       #expect(codes.count == 401)
-      // More than 128 at once may be told to wait; none is lost.
+      // Requests over 128 at once may be refused as overloaded; none is lost.
       #expect(codes.values.allSatisfy { $0 == 0 || $0 == 1003 })
     }
   }
 
-  /// The rest of the line comes in pieces after the reading began again: it has its ten seconds from then on.
-  @Test func aLineThatWasCutByAFullBacklogHasItsTimeAgain() async throws {
+  /// The rest of the line arrives after reading resumed: the ten seconds count from then.
+  @Test func lineInterruptedByAFullBacklog_hasTenSecondsAgain() async throws {
     try await withAgent { served in
       let slow = try served.client()
-      // Their answers are more than is kept for a client, so the line that begins behind them is not read further.
+      // The answers exceed the output queue, so the line that begins after them is not read further.
       let lines = 5000
       slow.send(String(repeating: "x\n", count: lines) + "{")
       try served.advance(seconds: 0)
@@ -174,8 +174,8 @@ import Testing
     }
   }
 
-  /// Half a line, a full backlog and no reading: nothing is due, so the reading thread sleeps.
-  @Test func aSilentClientWithHalfALineCostsNothing() async throws {
+  /// Half a line, a full backlog and no reading: no deadline is set, so the reading thread sleeps.
+  @Test func silentClientWithHalfALine_usesNoProcessorTime() async throws {
     try await withAgent { served in
       let silent = try served.client()
       let flood = [UInt8](String(repeating: "x\n", count: 200_000).utf8) + [UInt8]("{".utf8)
@@ -190,12 +190,12 @@ import Testing
     }
   }
 
-  @Test func eightMegabytesAndNeverReadingDelaysNobody() async throws {
+  @Test func floodingClientThatNeverReads_delaysNoOtherClient() async throws {
     try await withAgent { served in
       let greedy = try served.client()
       let flood = [UInt8](
         String(repeating: Self.hello(1) + "x\n", count: 100_000).utf8.prefix(8 << 20))
-      // The agent stops reading, so the sender is stopped by its own socket long before 8 MB.
+      // The agent stops reading, so the sender's socket blocks long before 8 MB.
       #expect(greedy.sendWhatFits(flood) < 2 << 20)
       let other = try served.client()
       for id in 0..<100 {
@@ -205,7 +205,7 @@ import Testing
     }
   }
 
-  @Test func whoAsksAndRunsAwayHarmsNobody() async throws {
+  @Test func clientsThatDisconnectWithoutReading_harmNoOtherClient() async throws {
     try await withAgent { served in
       for _ in 0..<100 {
         let client = try served.client()
@@ -220,7 +220,7 @@ import Testing
 
   // MARK: the end
 
-  @Test func theEndAnswersWhatIsInFlightAndEndsEveryStream() async throws {
+  @Test func shutdown_answersRequestsInFlightAndEndsEveryStream() async throws {
     let served = try await ServedAgent()
     let clients = try await offPool { () -> [SocketClient] in
       let clients = try (0..<5).map { _ in try served.client() }

@@ -4,7 +4,7 @@ import Testing
 @Suite struct AccountIDTests {
   static func parse(_ text: String) -> AccountID? { Array(text.utf8).withUnsafeBytes { AccountID(utf8: $0) } }
 
-  @Test func textRoundTripsForEveryByteValue() {
+  @Test func accountID_ofAnyBytes_parsesBackFromItsText() {
     for byte in 0...255 as ClosedRange<UInt8> {
       let bytes = [byte] + [UInt8](repeating: byte &* 7, count: 14) + [255 - byte]
       let id = AccountID(bytes: bytes)!
@@ -14,8 +14,8 @@ import Testing
     }
   }
 
-  /// The last digit counts in full, although an id made of 16 bytes uses only a part of it.
-  @Test func anotherDigitAnywhereIsAnotherID() {
+  /// The last digit counts in full, although 16 bytes use only part of it.
+  @Test func accountID_withOneDigitChanged_isAnotherAccountID() {
     let id = "acc_" + String(repeating: "a", count: 26)
     for position in 4..<30 {
       for digit in "bz27" {
@@ -32,5 +32,5 @@ import Testing
     "acc_AAAAAAAAAAAAAAAAAAAAAAAAAA", "acc_aaaaaaaaaaaaaaaaaaaaaaaaa1", "acc-aaaaaaaaaaaaaaaaaaaaaaaaaa",
     "Acc_aaaaaaaaaaaaaaaaaaaaaaaaaa",
   ])
-  func textThatIsNoAccountIDIsRefused(text: String) { #expect(Self.parse(text) == nil) }
+  func malformedText_isNoAccountID(text: String) { #expect(Self.parse(text) == nil) }
 }

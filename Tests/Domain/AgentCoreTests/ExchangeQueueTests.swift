@@ -5,26 +5,26 @@ import Testing
 @Suite struct ExchangeQueueTests {
   private let start = BootInstant(milliseconds: 1000)
 
-  @Test func twoAnIssuerAndFourInAll() {
+  @Test func queue_admitsTwoPerIssuerAndFourInAll() {
     var queue = ExchangeQueue()
     var admitted: [UInt64] = []
     for ticket in 1...12 as ClosedRange<UInt64> {
       admitted += queue.enter(ticket, issuer: "issuer\(ticket % 3)", isWanted: false, at: start)
     }
     #expect(admitted == [1, 2, 3, 4])
-    // 1 and 4 are of one issuer: when one of them goes, the next of that issuer is third in line.
+    // 1 and 4 share an issuer: when 1 leaves, the next ticket of that issuer is third in the queue.
     #expect(queue.leave(2, at: start) == [5])
     #expect(queue.leave(1, at: start) == [6])
   }
 
-  @Test func oneIssuerTakesTwoPlaces() {
+  @Test func issuerWithManyTickets_doesNotDelayAnotherIssuer() {
     var queue = ExchangeQueue()
     for ticket in 1...3 as ClosedRange<UInt64> { _ = queue.enter(ticket, issuer: "a", isWanted: true, at: start) }
     #expect(queue.enter(4, issuer: "b", isWanted: false, at: start) == [4], "it is not delayed by a's crowd")
     #expect(queue.leave(1, at: start) == [3])
   }
 
-  @Test func whoeverIsWaitedForComesFirst() {
+  @Test func wantedTicket_isAdmittedBeforeUnwantedOnes() {
     var queue = ExchangeQueue()
     for ticket in 1...6 as ClosedRange<UInt64> { _ = queue.enter(ticket, issuer: "a", isWanted: false, at: start) }
     _ = queue.enter(7, issuer: "a", isWanted: true, at: start)
@@ -34,8 +34,8 @@ import Testing
     #expect(queue.leave(5, at: start) == [3])
   }
 
-  /// Two dead providers must not stop everybody.
-  @Test func whoHangsDoesNotCountForLong() {
+  /// Two providers that do not answer must not stop the exchanges of the others.
+  @Test func exchangeRunningFiveSeconds_noLongerCountsAgainstTheTotal() {
     var queue = ExchangeQueue()
     for ticket in 1...4 as ClosedRange<UInt64> {
       _ = queue.enter(ticket, issuer: ticket < 3 ? "dead" : "dying", isWanted: true, at: start)
@@ -46,10 +46,10 @@ import Testing
     #expect(queue.look(at: start + .seconds(5)) == [5])
     #expect(
       queue.enter(6, issuer: "dead", isWanted: true, at: start + .seconds(6)).isEmpty, "two an issuer all the same")
-    #expect(queue.nextLook(at: start + .seconds(6)) == nil, "time helps nobody")
+    #expect(queue.nextLook(at: start + .seconds(6)) == nil, "no admission depends on time")
   }
 
-  @Test func whoGivesUpLeavesNoGap() {
+  @Test func cancelledTicket_leavesNoGapInTheQueue() {
     var queue = ExchangeQueue()
     for ticket in 1...4 as ClosedRange<UInt64> { _ = queue.enter(ticket, issuer: "a", isWanted: false, at: start) }
     #expect(queue.leave(3, at: start).isEmpty)
@@ -59,8 +59,8 @@ import Testing
     #expect(queue.isEmpty)
   }
 
-  /// In every history: the bounds hold, everybody comes to their turn, nobody twice.
-  @Test func everyHistory() {
+  /// In random histories: the bounds hold, and every ticket is admitted exactly once.
+  @Test func randomHistories_keepBoundsAndAdmitEveryTicketOnce() {
     for seed in 1...500 as ClosedRange<UInt64> {
       var random = TokenMachineProperties.Random(state: seed)
       var queue = ExchangeQueue()

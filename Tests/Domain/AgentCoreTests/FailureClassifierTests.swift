@@ -2,8 +2,7 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// Who is heard where two of an answer's words, or two tables, say different things. The rows themselves are in
-/// `FailureTableTests`.
+/// Precedence where two fields of a response, or two tables, disagree. `FailureTableTests` has the rows themselves.
 @Suite struct FailureClassifierTests {
   typealias Answer = TokenEndpointRefusal
 
@@ -12,30 +11,30 @@ import Testing
 
   @Test(
     arguments: [
-      // A server's trouble is not the token's end, whatever it says beside.
+      // A failing server says nothing about the token, even with `invalid_grant`.
       (Answer(status: 500, error: "invalid_grant"), .transient("status500", retryAfter: nil)),
       (Answer(status: 503, error: "invalid_grant", suberror: "bad_token"), .transient("status503", retryAfter: nil)),
       (Answer(status: 429, error: "invalid_grant"), throttled),
       (Answer(status: 302, error: "invalid_grant"), .transient("status302", retryAfter: nil)),
-      // Whatever the status of the refusal.
+      // `invalid_grant` refuses the token under any other status.
       (Answer(status: 401, error: "invalid_grant"), refused), (Answer(status: 403, error: "invalid_grant"), refused),
       (Answer(status: 200, error: "invalid_grant"), refused),
-      // The more particular word.
+      // The suberror is more specific than the error.
       (Answer(status: 400, error: "invalid_grant", suberror: "consent_required"), .interaction(claims: nil)),
       (Answer(status: 400, error: "interaction_required", suberror: "bad_token"), refused),
       (Answer(status: 400, error: "invalid_grant", suberror: "bad_token", claims: "{}"), refused),
       (Answer(status: 400, error: "invalid_grant", suberror: "no_such_word"), refused),
       (Answer(status: 400, error: "invalid_grant", suberror: "no_such_word", claims: "{}"), .interaction(claims: "{}")),
       (Answer(status: 400, error: "interaction_required", claims: "{}"), .interaction(claims: "{}")),
-      // Seen on real servers: a dead token answered so.
+      // Some real servers answer so for a dead token.
       (Answer(status: 400), .unexplained(status: 400)),
       (Answer(status: 400, error: "invalid_request"), .unexplained(status: 400)),
-      // What nobody knows.
+      // Words that no table has.
       (Answer(status: 401), .unexplained(status: 401)), (Answer(status: 404), .unexplained(status: 404)),
       (Answer(status: 400, error: ""), .unexplained(status: 400)),
       (Answer(status: 400, error: "no_such_word", claims: "{}"), .unexplained(status: 400)),
       (Answer(status: 200, error: "no_such_word"), .unexplained(status: 200)),
-      // Who says when to come again has not refused for good.
+      // A response with Retry-After is not a final refusal.
       (Answer(status: 400, retryAfter: .seconds(7)), .transient("status400", retryAfter: .seconds(7))),
       (
         Answer(status: 403, error: "no_such_word", retryAfter: .seconds(5400)),
@@ -43,12 +42,12 @@ import Testing
       ),
       (Answer(status: 400, error: "invalid_grant", retryAfter: .seconds(7)), refused),
     ] as [(Answer, ExchangeFailure)])
-  func whoIsHeard(answer: Answer, failure: ExchangeFailure) {
+  func conflictingFields_areClassifiedByTheMostSpecificOne(answer: Answer, failure: ExchangeFailure) {
     #expect(FailureClassifier.classify(answer) == failure)
   }
 
-  /// The numbers and texts of one provider are nothing at another.
-  @Test func aPresetsWordsAreItsOwn() {
+  /// Codes and texts of one preset mean nothing with another.
+  @Test func presetSpecificCodes_meanNothingWithAnotherPreset() {
     let disabled = Answer(status: 400, error: "invalid_grant", codes: ["50057"], description: "User disabled")
     #expect(FailureClassifier.classify(disabled) == Self.refused)
     #expect(FailureClassifier.classify(disabled, table: .google) == Self.refused)
@@ -58,26 +57,26 @@ import Testing
 
   @Test(
     arguments: [
-      // Before the standard table…
+      // The preset's table comes before the standard table…
       (Answer(status: 400, error: "invalid_grant", suberror: "bad_token", codes: ["50057"]), .locked),
       (Answer(status: 400, error: "invalid_grant", codes: ["50076"], claims: "{}"), .interaction(claims: "{}")),
       (Answer(status: 400, error: "invalid_grant", codes: ["1", "50173"], claims: "{}"), refused),
       (Answer(status: 400, error: "invalid_request", codes: ["500011"]), .misconfigured("invalid_target")),
-      // …which says what it does not.
+      // …and the standard table decides what the preset's table does not list.
       (
         Answer(status: 400, error: "invalid_grant", suberror: "consent_required", codes: ["1"]),
         .interaction(claims: nil)
       ),
       (Answer(status: 400, codes: ["1"]), .unexplained(status: 400)),
-      // After the status.
+      // The status comes before the preset's table.
       (Answer(status: 503, error: "invalid_grant", codes: ["50057"]), .transient("status503", retryAfter: nil)),
       (Answer(status: 429, error: "invalid_grant", codes: ["50057"]), throttled),
     ] as [(Answer, ExchangeFailure)])
-  func thePresetIsHeardBetweenStatusAndStandard(answer: Answer, failure: ExchangeFailure) {
+  func presetTable_ranksAfterTheStatusAndBeforeTheStandardTable(answer: Answer, failure: ExchangeFailure) {
     #expect(FailureClassifier.classify(answer, table: .entra) == failure)
   }
 
-  @Test func whatThePersonConfiguredOverrulesEverything() {
+  @Test func configuredFailureClass_overridesStatusAndTables() {
     let answer = Answer(status: 429, error: "invalid_grant", suberror: "bad_token", codes: ["50057"], claims: "{}")
     for code in ["50057", "bad_token", "invalid_grant"] {
       let configured: [String: FailureClass] = [code: .misconfigured]
@@ -87,11 +86,11 @@ import Testing
     #expect(
       FailureClassifier.classify(answer, codes: ["50057": .transient])
         == .transient(
-          "invalid_grant", retryAfter: .seconds(60)), "429 without a time is a minute, whoever says so")
+          "invalid_grant", retryAfter: .seconds(60)), "429 without Retry-After means a minute")
   }
 
   @Test(arguments: [(nil, 60), (0, 0), (7, 7), (5400, 3600)] as [(Int64?, Int64)])
-  func throttlingByAnyStatusWaitsAsLong(asked: Int64?, taken: Int64) {
+  func throttlingCodeUnderAnyStatus_waitsForRetryAfterOrAMinute(asked: Int64?, taken: Int64) {
     let answer = Answer(
       status: 400, error: "invalid_grant", codes: ["50196"], retryAfter: asked.map { Milliseconds.seconds($0) })
     #expect(
@@ -104,7 +103,7 @@ import Testing
       (429, 7200, 3600),
       (408, 1, 1),
     ] as [(Int, Int64, Int64)])
-  func aPauseIsTakenUpToAnHour(status: Int, asked: Int64, taken: Int64) {
+  func retryAfter_isCappedAtOneHour(status: Int, asked: Int64, taken: Int64) {
     let refusal = TokenEndpointRefusal(status: status, retryAfter: .seconds(asked))
     guard case .transient(_, let pause) = FailureClassifier.classify(refusal) else {
       Issue.record("not transient")
@@ -118,16 +117,16 @@ import Testing
     (.reauthenticate, refused), (.locked, .locked), (.interaction, .interaction(claims: "{}")),
     (.misconfigured, .misconfigured("invalid_grant")),
   ])
-  func theProvidersOwnCodesSayMore(known: FailureClass, failure: ExchangeFailure) {
+  func configuredCode_decidesTheFailure(known: FailureClass, failure: ExchangeFailure) {
     let refusal = TokenEndpointRefusal(
       status: 400, error: "invalid_grant", codes: ["50057"], claims: "{}", retryAfter: .seconds(3))
     #expect(FailureClassifier.classify(refusal, codes: ["50057": known]) == failure)
     #expect(FailureClassifier.classify(refusal, codes: ["invalid_grant": known]) == failure)
-    // A code that is not on the list changes nothing.
+    // A code that is not configured changes nothing.
     #expect(FailureClassifier.classify(refusal, codes: ["50058": known]) == .interaction(claims: "{}"))
   }
 
-  @Test func theMostParticularCodeIsHeardFirst() {
+  @Test func configuredCodes_rankNumericBeforeSuberrorBeforeError() {
     let refusal = TokenEndpointRefusal(status: 400, error: "invalid_grant", suberror: "bad_token", codes: ["a", "b"])
     let codes: [String: FailureClass] = ["b": .locked, "bad_token": .transient, "invalid_grant": .misconfigured]
     #expect(FailureClassifier.classify(refusal, codes: codes) == .locked)
@@ -136,7 +135,7 @@ import Testing
         == .transient("invalid_grant", retryAfter: nil))
   }
 
-  @Test func withoutAnErrorTheStatusIsNamed() {
+  @Test func refusalWithoutAnErrorCode_isNamedByItsStatus() {
     let refusal = TokenEndpointRefusal(status: 418, codes: ["x"])
     #expect(FailureClassifier.classify(refusal, codes: ["x": .misconfigured]) == .misconfigured("status418"))
     #expect(FailureClassifier.classify(refusal, codes: ["x": .transient]) == .transient("status418", retryAfter: nil))

@@ -2,10 +2,10 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// Each row of each table by an answer that only it decides: an edited row fails here, and so does a new one that is not
-/// written down.
+/// Each row of each table, by a response that only this row decides: an edited row fails here, and so does a new one
+/// without a story.
 @Suite struct FailureTableTests {
-  @Test(arguments: Story.all) func everyRow(story: Story) throws {
+  @Test(arguments: Story.all) func everyTableRow_classifiesItsStory(story: Story) throws {
     var reached: Set<FailureTable.Row> = []
     for line in story.lines {
       let row = try #require(story.table.row(for: line.answer), "\(line)")
@@ -16,14 +16,14 @@ import Testing
     #expect(story.table.rows.filter { !reached.contains($0) } == [], "\(story.table.name): rows that no answer reaches")
   }
 
-  @Test func noTableIsEmptyAndNoPresetsTableIsForgotten() {
+  @Test func everyPresetTable_hasStories() {
     #expect(Story.all.allSatisfy { !$0.table.rows.isEmpty })
     let tables = Set(ProviderPreset.all.compactMap(\.failures?.name) + [FailureTable.standard.name])
     #expect(Set(Story.all.map(\.table.name)) == tables)
   }
 
-  /// A row with the sign of another one would never be read.
-  @Test(arguments: Story.all) func noRowIsShadowed(story: Story) {
+  /// The second of two rows with one sign would never match.
+  @Test(arguments: Story.all) func everyTableRow_isReachedByItsOwnSign(story: Story) {
     let signs = story.table.rows.map(\.sign)
     #expect(Set(signs).count == signs.count)
     for row in story.table.rows {
@@ -31,15 +31,16 @@ import Testing
     }
   }
 
-  /// What a preset says as the standard does, it need not say.
-  @Test(arguments: Story.all.filter { $0.table.name != "standard" }) func noRowRestatesTheStandard(story: Story) {
+  /// A preset's table needs no row that says the same as the standard table.
+  @Test(arguments: Story.all.filter { $0.table.name != "standard" })
+  func presetRow_differsFromTheStandardTable(story: Story) {
     for row in story.table.rows {
       guard let standard = FailureTable.standard.row(for: Self.answer(with: row.sign)) else { continue }
       #expect((standard.meaning, standard.standardError) != (row.meaning, row.standardError), "\(row)")
     }
   }
 
-  /// The barest answer that bears this sign.
+  /// The smallest response that bears `sign`.
   private static func answer(with sign: FailureTable.Sign) -> TokenEndpointRefusal {
     switch sign {
     case .status(let statuses): TokenEndpointRefusal(status: statuses.lowerBound)
@@ -52,7 +53,7 @@ import Testing
   }
 }
 
-/// Answers as they were sent, and what they mean with a table.
+/// Responses as servers send them, and their meaning under a table.
 struct Story: Sendable, CustomTestStringConvertible {
   let table: FailureTable
   let text: String
@@ -65,7 +66,7 @@ struct Story: Sendable, CustomTestStringConvertible {
 
   var lines: [Line] { text.split(separator: "\n").map { Line(String($0)) } }
 
-  /// `400 error=invalid_grant code=50057 -> locked`. Only the last member may have spaces in it.
+  /// `400 error=invalid_grant code=50057 -> locked`. Only the last field may contain spaces.
   struct Line: CustomStringConvertible {
     let description: String
     private(set) var answer: TokenEndpointRefusal
@@ -107,7 +108,7 @@ struct Story: Sendable, CustomTestStringConvertible {
 }
 
 extension String {
-  /// The first place where these characters stand.
+  /// The first occurrence of `part`.
   fileprivate func range(of part: String) -> Range<Index> {
     let start = indices.first { self[$0...].hasPrefix(part) }!
     return start..<index(start, offsetBy: part.count)

@@ -2,7 +2,7 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// One grant in a test: the machine, a clock that stands still, and what the machine asked for.
+/// One `TokenMachine` in a test: a clock that the test advances, and the effects that the machine returned.
 struct Grant {
   typealias Machine = TokenMachine
   var machine: Machine
@@ -30,11 +30,11 @@ struct Grant {
     return rule
   }
 
-  // MARK: what happens
+  // MARK: events
 
   mutating func advance(_ seconds: Int64) { now = now + .seconds(seconds) }
 
-  /// Somebody asks; what is asked for at once comes back.
+  /// A caller asks for a token; returns the waiter's id and the effects.
   @discardableResult
   mutating func wants(
     _ demand: Machine.Demand = .usable(minimumLifetime: .seconds(60)), _ key: TokenKey = .standard
@@ -50,7 +50,7 @@ struct Grant {
     return noted(machine.exchangeSucceeded(attempt: number, token: token(lifetime: lifetime), at: now))
   }
 
-  /// The exchange in flight brings none.
+  /// The exchange in flight fails.
   @discardableResult
   mutating func fails(
     _ failure: ExchangeFailure, of attempt: UInt64? = nil, jitter: Double = 0.5
@@ -59,7 +59,7 @@ struct Grant {
     return noted(machine.exchangeFailed(attempt: number, failure, at: now, jitter: jitter))
   }
 
-  /// The timer looks.
+  /// The renewal timer fires.
   @discardableResult
   mutating func renews() -> [Machine.Effect] { noted(machine.renew(at: now)) }
 
@@ -68,7 +68,7 @@ struct Grant {
     return new
   }
 
-  /// A token from now on, with the serial that was not used before.
+  /// A token issued now, with the next serial.
   mutating func token(lifetime: Int64 = 300) -> Machine.TokenFacts {
     serials += 1
     let lifetime = Milliseconds.seconds(lifetime)
@@ -78,7 +78,7 @@ struct Grant {
       fingerprint: "fp\(serials)")
   }
 
-  /// With a first token of five minutes.
+  /// A grant that holds a token of five minutes.
   static func fresh(
     reuse: ProviderConfiguration.RefreshRule.Reuse = .strict, grace: Int64 = 0,
     onUnknownOutcome: ProviderConfiguration.RefreshRule.OnUnknownOutcome = .reauthenticate, lifetime: Int64 = 300
@@ -91,12 +91,12 @@ struct Grant {
 }
 
 extension [TokenMachine.Effect] {
-  /// The exchanges that are asked for.
+  /// The exchanges among the effects.
   var exchanges: [TokenMachine.Attempt] {
     compactMap { if case .exchange(let attempt) = $0 { attempt } else { nil } }
   }
 
-  /// Who is answered with which token, in order.
+  /// The waiters that are answered, with the serial of their token.
   var answers: [TokenMachine.WaiterID: UInt64] {
     reduce(into: [:]) { if case .answer(let id, let serial, _) = $1 { $0[id] = serial } }
   }

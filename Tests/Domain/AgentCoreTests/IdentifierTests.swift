@@ -4,7 +4,7 @@ import Testing
 @Suite struct IdentifierTests {
   static let id = "acc_aaaaaaaaaaaaaaaaaaaaaaaaaa"
 
-  @Test func anAccountIdIsMadeOfSixteenBytes() throws {
+  @Test func accountID_isMadeOfSixteenBytes() throws {
     let made = try #require(AccountID(bytes: (0..<16).map { UInt8($0 * 16) }))
     #expect(made.text.utf8.count == 30 && made.text.hasPrefix("acc_") && AccountID(made.text) == made)
     #expect(AccountID(bytes: []) == nil && AccountID(bytes: [UInt8](repeating: 0, count: 15)) == nil)
@@ -18,32 +18,32 @@ import Testing
     "acc_aaaaaaaaaaaaaaaaaaaaaaaaa8", "acc_aaaaaaaaaaaaaaaaaaaaaaaaa ", " acc_aaaaaaaaaaaaaaaaaaaaaaaaa",
     "acc_aaaaaaaaaaaaaaaaaaaaaaaaaé", "acc_aaaaaaaaaaaaaaaaaaaaaaaaa\n", "acc-aaaaaaaaaaaaaaaaaaaaaaaaaa",
   ])
-  func whatIsNoAccountId(text: String) { #expect(AccountID(text) == nil) }
+  func malformedAccountID_isRefused(text: String) { #expect(AccountID(text) == nil) }
 
   @Test(arguments: ["a", "0", "Work", "work-2", "alice@acme.example", "a.b_c", String(repeating: "x", count: 64)])
-  func aliases(text: String) { #expect(Alias(text)?.text == text) }
+  func wellFormedAlias_isAccepted(text: String) { #expect(Alias(text)?.text == text) }
 
   @Test(arguments: [
     "", "@active", "-work", ".work", "_work", "@", "wörk", "wo rk", "work\n", "work/2", "a:b", "a*",
     String(repeating: "x", count: 65), "acc_x", id, "acc_", "work\u{0}", "a\u{301}",
   ])
-  func whatIsNoAlias(text: String) { #expect(Alias(text) == nil) }
+  func malformedAlias_isRefused(text: String) { #expect(Alias(text) == nil) }
 
-  @Test func selectors() {
+  @Test func accountSelector_isActiveAnIDOrAnAlias() {
     #expect(AccountSelector("@active") == .active)
     #expect(AccountSelector(Self.id) == .id(AccountID(Self.id)!))
     #expect(AccountSelector("work") == .alias("work"))
-    // There is no default and no wildcard: these are names of nobody.
+    // There is no default and no wildcard: each of these is an alias.
     for text in ["", "*", "@Active", " @active", "@all", "acc_short"] { #expect(AccountSelector(text) == .alias(text)) }
   }
 
   @Test(arguments: ["idp", "a", "0-9", "my.provider_2", String(repeating: "x", count: 64)])
-  func providerNames(text: String) { #expect(ProviderName(text)?.text == text) }
+  func wellFormedProviderName_isAccepted(text: String) { #expect(ProviderName(text)?.text == text) }
 
   @Test(arguments: ["", "Idp", "iDp", "-a", ".a", "_a", "a b", "a@b", "a/b", "é", String(repeating: "x", count: 65)])
-  func whatIsNoProviderName(text: String) { #expect(ProviderName(text) == nil) }
+  func malformedProviderName_isRefused(text: String) { #expect(ProviderName(text) == nil) }
 
-  @Test func scopesHaveOneSpelling() {
+  @Test func scopeSet_isSortedWithoutDuplicates() {
     let scopes = ScopeSet(["openid", "mail", "openid"])
     #expect(scopes.names == ["mail", "openid"] && scopes.spaceDelimited == "mail openid")
     #expect(ScopeSet(spaceDelimited: " openid  mail openid ") == scopes)
@@ -52,13 +52,13 @@ import Testing
     #expect(!scopes.isSubset(of: ScopeSet(["mail"])) && scopes.isSubset(of: scopes))
   }
 
-  @Test func keysOfTokens() {
+  @Test func tokenKey_comparesResourceAndScopes() {
     #expect(TokenKey() == .standard && TokenKey(scopes: ScopeSet([])) != .standard)
     #expect(
       TokenKey(resource: "a", scopes: ScopeSet(["x", "y"])) == TokenKey(resource: "a", scopes: ScopeSet(["y", "x"])))
   }
 
-  @Test func orders() {
+  @Test func identifiers_compareInTextOrder() {
     #expect(Alias("a")! < Alias("b")! && ProviderName("a")! < ProviderName("b")!)
     #expect(AccountID(Self.id)! < AccountID("acc_b" + String(repeating: "a", count: 25))!)
   }

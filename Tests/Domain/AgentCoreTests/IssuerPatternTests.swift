@@ -3,13 +3,14 @@ import Testing
 @testable import AgentCore
 
 @Suite struct IssuerPatternTests {
-  @Test func anAddressOfOneTenantIsNone() {
+  @Test func issuerOfOneTenant_hasNoPattern() {
     #expect(IssuerPattern(sharedAddress: "https://login.microsoftonline.com/8a1b/v2.0") == nil)
     #expect(IssuerPattern(sharedAddress: "https://common.example/v2.0") == nil)
     #expect(ProviderPreset.okta.issuerPattern(at: "https://o.example/common/v2.0") == nil)
   }
 
-  @Test(arguments: ["common", "organizations", "consumers"]) func aSharedOneStandsForItsTenants(name: String) throws {
+  @Test(arguments: ["common", "organizations", "consumers"])
+  func sharedIssuer_coversItsTenantsOnly(name: String) throws {
     let pattern = try #require(
       ProviderPreset.entra.issuerPattern(at: "https://login.microsoftonline.com/\(name)/v2.0"))
     #expect(pattern.issuer(ofTenant: "8a1b-2") == "https://login.microsoftonline.com/8a1b-2/v2.0")

@@ -3,7 +3,7 @@ import AgentModel
 import Testing
 
 @Suite struct PauseTests {
-  @Test func theCeilingDoublesFromOneSecondToFiveMinutes() {
+  @Test func backoffCeiling_doublesFromOneSecondToFiveMinutes() {
     let ceilings = (1...12).map { Backoff.pause(failures: $0, jitter: 1).count / 1000 }
     #expect(ceilings == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300])
     for failures in [-1, 0, 100, .max] {
@@ -11,7 +11,7 @@ import Testing
     }
   }
 
-  @Test func theJitterIsFull() {
+  @Test func backoff_hasFullJitter() {
     for failures in 1...20 {
       let ceiling = Backoff.pause(failures: failures, jitter: 1)
       #expect(Backoff.pause(failures: failures, jitter: 0) == .zero)
@@ -29,7 +29,7 @@ import Testing
       (10, 5),
       (1, 0.5), (0, 0), (86_400, 300), (315_360_000, 300),
     ] as [(Int64, Double)])
-  func theLeadIsFifteenPercentWithinBounds(lifetime: Int64, lead: Double) {
+  func leadTime_isFifteenPercentOfTheLifetimeWithinBounds(lifetime: Int64, lead: Double) {
     #expect(LeadTime.of(lifetime: .seconds(lifetime)) == Milliseconds(Int64(lead * 1000)))
   }
 
@@ -37,10 +37,10 @@ import Testing
     arguments: [
       // lifetime, refresh_in, lead
       (3600, 1800, 1800), (3600, 1, 3599), (3600, 3599, 1), (86_400, 43_200, 43_200),
-      // what makes no sense is as if it were not there
+      // a refresh_in that makes no sense is ignored
       (3600, 0, 300), (3600, -5, 300), (3600, 3600, 300), (3600, 7200, 300),
     ] as [(Int64, Int64, Int64)])
-  func theProvidersWordComesFirst(lifetime: Int64, refreshIn: Int64, lead: Int64) {
+  func refreshIn_overridesTheLeadTime(lifetime: Int64, refreshIn: Int64, lead: Int64) {
     #expect(LeadTime.of(lifetime: .seconds(lifetime), refreshIn: .seconds(refreshIn)) == .seconds(lead))
   }
 }

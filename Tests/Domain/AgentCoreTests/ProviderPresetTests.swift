@@ -2,7 +2,7 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// What each preset fills in, written down.
+/// The values that each preset fills in.
 @Suite struct ProviderPresetTests {
   typealias Row = (
     name: String, issuer: String?, scopes: String, reuse: ProviderConfiguration.RefreshRule.Reuse, grace: Int64,
@@ -23,10 +23,10 @@ import Testing
     ("okta", nil, usual, .grace, 30, .family, nil, nil, "okta"),
   ]
 
-  @Test(arguments: rows) func everyPreset(row: Row) throws {
+  @Test(arguments: rows) func presetValues_matchTheTable(row: Row) throws {
     let preset = try #require(ProviderPreset.named(row.name))
     #expect(preset.issuer == row.issuer)
-    #expect((preset.issuer == nil) == (preset.issuerTemplate != nil), "who has no issuer says what one looks like")
+    #expect((preset.issuer == nil) == (preset.issuerTemplate != nil), "a preset without an issuer has a template")
     #expect(preset.failures?.name == row.table)
     var configuration = ProviderConfiguration(
       name: ProviderName("idp")!, issuer: preset.issuer ?? "https://idp.example", clientID: "app")
@@ -41,13 +41,13 @@ import Testing
     #expect(configuration.authorization.tenantClaim == row.claim)
   }
 
-  @Test func thereAreNoOthers() {
+  @Test func presets_areExactlyThoseInTheTable() {
     #expect(ProviderPreset.all.map(\.name) == Self.rows.map(\.name))
     #expect(ProviderPreset.named("no-such") == nil)
   }
 
-  /// What was meant for one server is never sent to another.
-  @Test func endpointsStayWithTheirIssuer() throws {
+  /// Endpoints of one server are never used with another issuer.
+  @Test func presetEndpoints_applyToTheirOwnIssuerOnly() throws {
     let github = try #require(ProviderPreset.named("github"))
     let token = "https://github.com/login/oauth/access_token"
     #expect(github.endpoints(at: "https://github.com/login/oauth").token == token)

@@ -2,7 +2,7 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// Tokens that are in use are renewed before anybody waits for them.
+/// Tokens in use are renewed before a caller waits for them.
 @Suite struct RenewalTests {
   /// A token of five minutes, stale after 255 s, renewed at 260.
   private func grant(_ key: TokenKey = .standard, lifetime: Int64 = 300) -> Grant {
@@ -14,7 +14,7 @@ import Testing
     return grant
   }
 
-  @Test func whatIsUsedIsRenewedInTime() {
+  @Test func usedToken_isRenewedBeforeItExpires() {
     var grant = grant()
     grant.wants()
     #expect(grant.machine.nextRenewal(at: grant.now) == grant.now + .seconds(260))
@@ -26,12 +26,12 @@ import Testing
     #expect(grant.renews().isEmpty)
   }
 
-  @Test func whatNobodyUsesIsLeftAlone() {
+  @Test func unusedToken_isNotRenewed() {
     var grant = grant(lifetime: 3600)
     grant.wants()
     grant.advance(3400)
-    #expect(grant.renews().isEmpty, "last used almost an hour ago")
-    #expect(grant.machine.nextRenewal(at: grant.now) == nil, "and it is not looked again")
+    #expect(grant.renews().isEmpty, "the last use was almost an hour ago")
+    #expect(grant.machine.nextRenewal(at: grant.now) == nil, "and no renewal is planned")
     var used = self.grant(lifetime: 3600)
     used.advance(1700)
     used.machine.used(.standard, at: used.now)
@@ -39,13 +39,13 @@ import Testing
     #expect(used.renews().exchanges.count == 1)
   }
 
-  @Test func aSignInAloneIsNoUse() {
+  @Test func tokenUnusedSinceSignIn_isNotRenewed() {
     var grant = grant()
     grant.advance(260)
     #expect(grant.renews().isEmpty)
   }
 
-  @Test func everyAudienceInUseIsRenewedOneAfterTheOther() {
+  @Test func audiencesInUse_areRenewedOneAfterAnother() {
     var grant = grant()
     for key in [TokenKey.mail, .files] {
       grant.wants(.forced, key)
@@ -67,7 +67,7 @@ import Testing
     #expect(grant.renews().isEmpty)
   }
 
-  @Test func aFailureIsTriedAgainAfterItsPause() throws {
+  @Test func failedRenewal_isRetriedAfterItsPause() throws {
     var grant = grant()
     grant.wants()
     grant.advance(260)
@@ -82,7 +82,7 @@ import Testing
     ExchangeFailure.reauthenticate(reason: "refused"), .locked, .misconfigured("invalid_client"),
     .interaction(claims: nil), .unknownOutcome("reset"),
   ])
-  func whatTimeDoesNotMendIsNotTried(failure: ExchangeFailure) {
+  func renewalAfterAPermanentFailure_isNotRetried(failure: ExchangeFailure) {
     var grant = grant()
     grant.wants()
     grant.advance(260)
@@ -93,7 +93,7 @@ import Testing
     #expect(grant.renews().isEmpty)
   }
 
-  @Test func theDoubtShowsWhenTheTokenExpires() {
+  @Test func unknownOutcome_isShownWhenTheTokenExpires() {
     var grant = grant()
     grant.wants(.forced)
     grant.fails(.unknownOutcome("reset"))
@@ -102,7 +102,7 @@ import Testing
     #expect(grant.machine.doubtShows(at: grant.now) == nil)
   }
 
-  @Test func theMomentLiesInTheFirstHalfOfTheStaleTime() {
+  @Test func renewalTime_liesInTheFirstHalfOfTheStalePeriod() {
     let start = BootInstant(milliseconds: 1000)
     func moment(_ lifetime: Int64, _ jitter: Double) -> BootInstant? {
       let lead = LeadTime.of(lifetime: .seconds(lifetime))
@@ -112,15 +112,15 @@ import Testing
     #expect(moment(300, 0) == start + .seconds(255))
     #expect(moment(300, 0.999)! < start + .milliseconds(277_500) && moment(300, 0.999)! > start + .seconds(277))
     #expect(moment(3600, 0) == start + .seconds(3300))
-    // Never faster than once a minute of its own accord.
+    // At most one renewal a minute.
     #expect(moment(61, 0) == start + .seconds(60))
     #expect(moment(60, 0) == nil && moment(5, 0.5) == nil)
-    // What has no stale time can't be refreshed.
+    // A token without a stale period is not renewed.
     #expect(RenewalTime.of(issuedAt: start, refreshAt: start, expiresAt: start, jitter: 0) == nil)
   }
 
-  /// A grace that ended while the exchange stood in line is not used.
-  @Test func aReplayThatWaitedTooLongIsNotSent() throws {
+  /// A replay is not sent when its grace ended while the exchange was queued.
+  @Test func replayQueuedPastItsGrace_isNotSent() throws {
     var grant = Grant(reuse: .grace, grace: 60)
     grant.wants()
     let first = try #require(grant.machine.exchange)
@@ -130,15 +130,15 @@ import Testing
     grant.fails(.unknownOutcome("reset"))
     let replay = try #require(grant.machine.exchange)
     #expect(replay.isReplay)
-    // Half of the grace, counted from when the first request left.
+    // Half of the grace, counted from the first sending.
     let inTime = grant.machine.sending(attempt: replay.number, at: grant.now + .seconds(29))
     let tooLate = grant.machine.sending(attempt: replay.number, at: grant.now + .seconds(30))
     let another = grant.machine.sending(attempt: 99, at: grant.now)
     #expect(inTime && !tooLate && !another)
   }
 
-  /// An answer that could not be kept yet ends the doubt: what comes after it is no replay.
-  @Test func anAnswerThatIsHeldEndsTheDoubt() throws {
+  /// A response that waits to be stored ends the uncertainty: a later attempt is no replay.
+  @Test func pendingResponse_endsTheUnknownOutcome() throws {
     var grant = Grant(reuse: .grace, grace: 60)
     grant.wants()
     grant.fails(.unknownOutcome("reset"))
@@ -152,7 +152,7 @@ import Testing
     #expect(next.count == 1 && next.first?.isReplay == false)
   }
 
-  @Test func aTokenIsKnownByItsFingerprintAlsoWhenItWasReplaced() {
+  @Test func replacedToken_isStillFoundByItsFingerprint() {
     var grant = Grant.fresh()
     grant.wants(.forced, .mail)
     grant.succeeds()

@@ -2,11 +2,11 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// I5: what the provider refused is not asked again by whoever asks next.
+/// I5: a refusal by the provider stands for later callers too; the provider is not asked again for each.
 @Suite struct StandingRefusalTests {
-  /// Whatever clients ask, and however often: one request in 120 s.
+  /// Whatever callers ask, and however often: one request in 120 s.
   @Test(arguments: [ExchangeFailure.reauthenticate(reason: "refused"), .locked, .misconfigured("invalid_client")])
-  func aRefusedGrantCostsTheProviderOneRequestInTwoMinutes(failure: ExchangeFailure) {
+  func refusedGrant_costsTheProviderOneRequestInTwoMinutes(failure: ExchangeFailure) {
     var grant = Grant()
     var requests: [BootInstant] = []
     for second in 0..<1000 {
@@ -22,22 +22,22 @@ import Testing
     #expect(grant.effects.tellsPerson.count <= 1, "a person is told once")
   }
 
-  /// A provider's mistake: the token is marked, and good again when it says so.
-  @Test func aGrantThatIsGoodAfterAllComesBack() {
+  /// The provider refused by mistake: the account is marked, and works again once the provider accepts its token.
+  @Test func forcedRefreshAfterAMistakenRefusal_restoresTheAccount() {
     var grant = Grant()
     grant.wants()
     grant.fails(.reauthenticate(reason: "refused"))
     grant.advance(120)
-    #expect(grant.wants().effects.exchanges.isEmpty, "who only asks makes no request")
+    #expect(grant.wants().effects.exchanges.isEmpty, "an ordinary request makes no exchange")
     #expect(grant.wants(.forced).effects.exchanges.count == 1)
     let effects = grant.succeeds()
     #expect(effects.contains(.stateChanged) && grant.machine.health == .ok)
     #expect(grant.wants().effects.answers.count == 1)
   }
 
-  /// An administrator mends what nobody tells us of.
+  /// An administrator may have fixed the account, and the agent is not notified.
   @Test(arguments: [ExchangeFailure.locked, .misconfigured("invalid_client")])
-  func whatAnAdministratorMendsIsFoundByWhoAsks(failure: ExchangeFailure) {
+  func lockedOrMisconfiguredAccount_isRetriedAfterFifteenMinutes(failure: ExchangeFailure) {
     var grant = Grant()
     grant.wants()
     grant.fails(failure)
@@ -49,8 +49,8 @@ import Testing
     #expect(grant.machine.health == .ok)
   }
 
-  /// A refusal that is remembered from before a restart is not tried at once.
-  @Test func aRestartDoesNotAskSooner() {
+  /// A refusal that was stored before a restart is not retried at once.
+  @Test func refusalBeforeARestart_isNotRetriedSooner() {
     let start = BootInstant(milliseconds: 5000)
     var machine = TokenMachine(
       memory: TokenMemory(health: .reauthenticate(reason: "refused")), rule: Grant.rule(.strict), at: start)
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(arguments: ["outcomeUnknown", "noRefreshToken", "subjectChanged"])
-  func whatCanNotComeBackIsNeverAsked(reason: String) {
+  func permanentRefusal_isNeverRetried(reason: String) {
     var grant = Grant()
     grant.wants()
     grant.fails(.reauthenticate(reason: reason))
@@ -67,8 +67,8 @@ import Testing
     #expect(grant.wants(.forced).effects.exchanges.isEmpty)
   }
 
-  /// I4 stands above it: a refusal of a replay says nothing of the first request.
-  @Test func aDoubtIsNotEndedByAnotherRefusal() {
+  /// I4 ranks higher: a refused replay says nothing about the first request.
+  @Test func unknownOutcome_survivesALaterRefusal() {
     var grant = Grant(reuse: .grace, grace: 600)
     grant.wants()
     grant.fails(.unknownOutcome("timedOut"))
@@ -79,7 +79,7 @@ import Testing
     #expect(grant.wants().effects.exchanges.isEmpty)
   }
 
-  @Test func whatOneAudienceWantsOfThePersonIsRemembered() {
+  @Test func interactionOfOneAudience_survivesARestart() {
     var grant = Grant.fresh()
     grant.wants(.forced, .mail)
     grant.fails(.interaction(claims: "{}"))
@@ -92,8 +92,8 @@ import Testing
     #expect(machine.wanted(by: 2, key: .files, demand: .forced, at: grant.now).exchanges.count == 1)
   }
 
-  /// The person consented elsewhere: who forces it finds out.
-  @Test func anInteractionIsAskedAgainWhenForced() {
+  /// The person may have consented elsewhere: a forced refresh finds out.
+  @Test func interactionRequired_isRetriedWhenForced() {
     var grant = Grant.fresh()
     grant.wants(.forced, .mail)
     grant.fails(.interaction(claims: nil))
@@ -105,7 +105,7 @@ import Testing
     #expect(!grant.machine.hasInteraction)
   }
 
-  @Test func thePatienceThatAProviderAskedForOutlivesARestart() throws {
+  @Test func retryAfter_survivesARestart() throws {
     var grant = Grant()
     grant.wants()
     grant.fails(.transient("throttled", retryAfter: .seconds(3600)))
@@ -117,16 +117,16 @@ import Testing
     #expect(machine.wanted(by: 2, key: .standard, demand: .forced, at: patience.until).exchanges.count == 1)
   }
 
-  /// What has no way, or no disk, may have one after a restart.
-  @Test func aPauseOfOurOwnIsNotRemembered() {
+  /// A network or a disk may be back after a restart.
+  @Test func backoffWithoutRetryAfter_isForgottenAtARestart() {
     var grant = Grant()
     grant.wants()
     grant.fails(.offline("refused"), jitter: 0.9)
     #expect(grant.machine.memory.patience == nil)
   }
 
-  /// Three refusals that nobody understands, also with restarts between them.
-  @Test func unexplainedRefusalsAreCountedOverRestarts() {
+  /// Three unexplained refusals, also with restarts between them.
+  @Test func unexplainedRefusals_areCountedOverRestarts() {
     var memory = TokenMemory(health: .ok)
     var now = BootInstant(milliseconds: 1000)
     for expected in [TokenMachine.Health.ok, .ok, .reauthenticate(reason: "unexplainedRefusal")] {
@@ -140,9 +140,9 @@ import Testing
   }
 }
 
-/// One program's odd wish must not end the account for the others, and a dead grant must show itself all the same.
-@Suite struct OddWishTests {
-  @Test func aWishThatNobodyUnderstandsEndsNothing() {
+/// One caller's unusual request must not end the account for others; a dead grant must still be found.
+@Suite struct UnexplainedRefusalTests {
+  @Test func unexplainedRefusalOfOneAudience_leavesTheAccountUsable() {
     var grant = Grant.fresh()
     for _ in 0..<2 {
       grant.wants(.forced, .mail)
@@ -154,14 +154,14 @@ import Testing
     #expect(grant.machine.health == .ok)
     #expect(grant.wants(.forced).effects.exchanges.count == 1, "the others go on")
     grant.succeeds()
-    // The third time it is looked whether the grant itself is good.
+    // After the third, the machine checks the grant itself.
     grant.wants(.forced, .mail)
     #expect(grant.fails(.unexplained(status: 400)).exchanges.map(\.key) == [.standard])
     grant.succeeds()
     #expect(grant.machine.health == .ok)
   }
 
-  @Test func aDeadGrantShowsItselfBehindAnOddWish() {
+  @Test func unexplainedRefusalsWithADeadGrant_requireReauthentication() {
     var grant = Grant.fresh()
     for _ in 0..<30 where grant.machine.health == .ok {
       grant.wants(.forced, .mail)

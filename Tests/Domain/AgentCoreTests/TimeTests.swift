@@ -10,12 +10,12 @@ import Testing
       (4_107_542_400_000, "2100-03-01T00:00:00.000Z"), (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
       (-62_135_596_800_000, "0001-01-01T00:00:00.000Z"), (-62_167_219_200_000, "0000-01-01T00:00:00.000Z"),
     ] as [(Int64, String)])
-  func instantsOfTheWire(milliseconds: Int64, text: String) {
+  func timestamp_isWrittenAsRFC3339(milliseconds: Int64, text: String) {
     #expect(Timestamp(milliseconds: milliseconds).rfc3339 == text)
   }
 
-  /// Foundation writes the same, over the years that the wire can say from the Gregorian calendar's beginning on.
-  @Test func foundationAgrees() {
+  /// Foundation writes the same text, for the years of the Gregorian calendar that the wire can carry.
+  @Test func timestampText_agreesWithFoundation() {
     var random = SystemRandomNumberGenerator()
     let formatter = ISO8601DateFormatter()
     formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
@@ -28,8 +28,8 @@ import Testing
     }
   }
 
-  /// Every day from 1600 to 2400 comes after the one before, and comes back from its civil date.
-  @Test func everyDayOfEightCenturies() {
+  /// Each day from 1600 to 2400 follows the day before, and comes back from its civil date.
+  @Test func civilDates_roundTripForEightCenturies() {
     var expected = (year: Int64(1600), month: Int64(1), day: Int64(1))
     var instant = Timestamp(year: 1600, month: 1, day: 1)
     let lengths: [Int64] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
@@ -51,13 +51,13 @@ import Testing
     #expect(wrong == 0)
   }
 
-  @Test func hoursMinutesAndSeconds() {
+  @Test func timestamp_carriesHoursMinutesAndSeconds() {
     let instant = Timestamp(year: 2030, month: 2, day: 28, hour: 23, minute: 59, second: 58) + Milliseconds(7)
     #expect(instant.rfc3339 == "2030-02-28T23:59:58.007Z")
     #expect((instant + .seconds(2)).rfc3339 == "2030-03-01T00:00:00.007Z")
   }
 
-  @Test func lengthsOfTime() {
+  @Test func durationArithmetic_roundsTowardZero() {
     let boot = BootInstant(milliseconds: 1500)
     #expect(
       boot + .seconds(2) == BootInstant(milliseconds: 3500)

@@ -2,7 +2,7 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// What must hold in every history, driven by a seeded world: a failure prints its seed.
+/// Invariants of `TokenMachine` in seeded histories. A failure prints its seed.
 @Suite struct TokenMachineProperties {
   struct Broken: Error, CustomStringConvertible {
     var seed: UInt64
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  /// The world around one machine: a provider that rotates, callers, a clock; and what it saw.
+  /// The surroundings of one machine: a provider that rotates, callers, a clock, and what they observed.
   struct World {
     let seed: UInt64
     var random: Random
@@ -37,7 +37,7 @@ import Testing
     var keyOf: [UInt64: TokenKey] = [:]
     var expiry: [UInt64: BootInstant] = [:]
     var inFlight: TokenMachine.Attempt?
-    /// Sendings of the current refresh token whose outcome is unknown.
+    /// How often the current refresh token was sent with an unknown outcome.
     var doubts = 0
     var firstDoubtAt: BootInstant?
     let graceSeconds: Int64
@@ -76,17 +76,17 @@ import Testing
           }
           inFlight = attempt
         case .answer(let id, let serial, let source):
-          guard let key = open.removeValue(forKey: id) else { throw fail("answered twice, or nobody (I2)") }
+          guard let key = open.removeValue(forKey: id) else { throw fail("answered twice, or no such waiter (I2)") }
           guard keyOf[serial] == key else { throw fail("a token of another key") }
           guard now < expiry[serial]! || source == .refreshed else { throw fail("an expired token") }
           guard machine.liveSerials.contains(serial) else { throw fail("a token that was wiped") }
         case .refuse(let id, _):
-          guard open.removeValue(forKey: id) != nil else { throw fail("refused twice, or nobody (I2)") }
+          guard open.removeValue(forKey: id) != nil else { throw fail("refused twice, or no such waiter (I2)") }
         case .persistHealth, .sessionExpired, .stateChanged: break
         }
       }
       guard inFlight == machine.exchange else { throw fail("another exchange than was asked for") }
-      guard open.isEmpty || inFlight != nil else { throw fail("somebody waits for nothing (I2)") }
+      guard open.isEmpty || inFlight != nil else { throw fail("a waiter without an exchange in flight (I2)") }
     }
 
     mutating func token(for key: TokenKey) -> TokenMachine.TokenFacts {
@@ -113,7 +113,7 @@ import Testing
     }
 
     mutating func end() throws {
-      // Sometimes somebody else's answer, an old one, or a double.
+      // Sometimes an answer of another attempt, an old one, or a duplicate.
       if Int.random(in: 0..<10, using: &random) == 0 {
         let stray = inFlight.map { $0.number + UInt64.random(in: 1...3, using: &random) } ?? 1
         try take(machine.exchangeSucceeded(attempt: stray, token: token(for: .standard), at: now))
@@ -142,7 +142,7 @@ import Testing
           .transient("throttled", retryAfter: .seconds(60)), .unexplained(status: 400), .interaction(claims: nil),
           .misconfigured("invalid_target"),
         ].randomElement(using: &random)!
-        // A replay that was answered is spent, whatever the answer.
+        // A replay that was answered is spent, whichever the answer.
         switch failure {
         case .offline, .untrustedServer, .store: break
         default: if attempt.isReplay { doubts += 1 }
@@ -174,19 +174,19 @@ import Testing
         case 36: machine.reconnected()
         case 37: try take(machine.reconfigured(rule: Grant.rule(reuse, grace: graceSeconds, choice)))
         case 38 where machine.exchange == nil:
-          // A sign-in: another refresh token.
+          // A sign-in brings another refresh token.
           doubts = 0
           try take(machine.adopt(token(for: .standard), for: .standard))
         case 39 where Int.random(in: 0..<20, using: &random) == 0:
           inFlight = nil
           try take(machine.signedOut())
-          guard open.isEmpty else { throw fail("somebody waits after the sign-out") }
+          guard open.isEmpty else { throw fail("a waiter is left after the sign-out") }
           doubts = 0
           if machine.exchange == nil { try take(machine.adopt(token(for: .standard), for: .standard)) }
         default: break
         }
       }
-      // In the end every exchange ends, and then nobody waits.
+      // In the end every exchange has ended and no caller waits.
       while let attempt = inFlight {
         inFlight = nil
         doubts = 0
@@ -197,7 +197,7 @@ import Testing
   }
 
   @Test(arguments: 0..<10)
-  func everyHistory(block: UInt64) throws {
+  func randomHistories_keepTheTokenInvariants(block: UInt64) throws {
     for seed in (block * 600)..<((block + 1) * 600) {
       var world = World(seed: seed)
       try world.run(steps: 300)

@@ -6,14 +6,14 @@ import Testing
 @Suite struct TokenMachineTests {
   // MARK: freshness
 
-  @Test func aFreshTokenIsAnsweredFromMemory() {
+  @Test func freshToken_isAnsweredFromTheCache() {
     var grant = Grant.fresh()
     let (id, effects) = grant.wants()
     #expect(effects == [.answer(id, serial: 1, .cache)])
     #expect(grant.machine.freshness(at: grant.now) == .fresh)
   }
 
-  @Test func aStaleTokenIsAnsweredAndOneExchangeBegins() {
+  @Test func staleToken_isAnsweredWhileOneExchangeBegins() {
     var grant = Grant.fresh()
     grant.advance(255)  // 300 s less its lead of 45 s
     #expect(grant.machine.freshness(at: grant.now) == .stale)
@@ -21,12 +21,12 @@ import Testing
     #expect(first.effects.first == .answer(first.id, serial: 1, .cache) && first.effects.exchanges.count == 1)
     let second = grant.wants(.usable(minimumLifetime: .seconds(30)))
     #expect(second.effects == [.answer(second.id, serial: 1, .cache)])
-    #expect(grant.succeeds().answers.isEmpty)  // nobody waited
+    #expect(grant.succeeds().answers.isEmpty)  // no caller waited
     let third = grant.wants()
     #expect(third.effects == [.answer(third.id, serial: 2, .cache)])
   }
 
-  @Test func aTokenThatExpiresTooSoonForTheCallerIsRefreshed() {
+  @Test func tokenBelowTheMinimumLifetime_isRefreshed() {
     var grant = Grant.fresh()
     grant.advance(245)  // still fresh, but not for the 60 s that callers ask by themselves
     let (id, effects) = grant.wants()
@@ -34,7 +34,7 @@ import Testing
     #expect(grant.succeeds().answers == [id: 2])
   }
 
-  @Test func anExpiredTokenIsNeverAnswered() {
+  @Test func expiredToken_isNeverAnswered() {
     var grant = Grant.fresh()
     grant.advance(300)
     #expect(grant.machine.freshness(at: grant.now) == .expired)
@@ -43,13 +43,13 @@ import Testing
     #expect(grant.fails(.offline("refused")).refusals == [id: .offline(retryAfter: Milliseconds(500))])
   }
 
-  @Test func withoutATokenThereIsNoFreshness() {
+  @Test func accountWithoutAToken_hasNoFreshness() {
     var grant = Grant()
     #expect(grant.machine.freshness(at: grant.now) == .none)
     #expect(grant.wants().effects.exchanges.count == 1)
   }
 
-  @Test func aLeastLifetimeAboveTheLifetimeMakesNoLoop() {
+  @Test func minimumLifetimeAboveTheTokensLifetime_makesNoRefreshLoop() {
     var grant = Grant.fresh(lifetime: 60)
     for minimum in [60, 61, 3600] as [Int64] {
       let (id, effects) = grant.wants(.usable(minimumLifetime: .seconds(minimum)))
@@ -62,7 +62,7 @@ import Testing
 
   // MARK: one exchange
 
-  @Test func aStormMakesOneExchange() {
+  @Test func thousandCallersAtOnce_makeOneExchange() {
     var grant = Grant()
     let ids = (0..<1000).map { _ in grant.wants().id }
     #expect(grant.effects.exchanges.count == 1)
@@ -71,7 +71,7 @@ import Testing
     #expect(effects.allSatisfy { if case .answer(_, _, let source) = $0 { source == .refreshed } else { true } })
   }
 
-  @Test func forcedCallersShareOneExchange() {
+  @Test func forcedCallers_shareOneExchange() {
     var grant = Grant.fresh()
     let ids = (0..<5).map { _ in grant.wants(.forced).id }
     #expect(grant.effects.exchanges.count == 1 && grant.effects.answers.isEmpty)
@@ -79,14 +79,14 @@ import Testing
     #expect(grant.wants(.forced).effects.exchanges.count == 1)  // of another generation
   }
 
-  @Test func aForcedExchangeDoesNotKeepOthersFromWhatIsFresh() {
+  @Test func forcedExchange_doesNotDelayCallersWithAFreshToken() {
     var grant = Grant.fresh()
     grant.wants(.forced)
     let (id, effects) = grant.wants()
     #expect(effects == [.answer(id, serial: 1, .cache)])
   }
 
-  @Test func twoAudiencesTakeTurns() {
+  @Test func audiences_takeTurnsAtOneExchange() {
     var grant = Grant()
     let work = grant.wants().id
     let mail = grant.wants(.forced, .mail).id
@@ -98,7 +98,7 @@ import Testing
     #expect(Set(second.refusals.keys) == [mail, files] && second.exchanges.isEmpty)
   }
 
-  @Test func anAnswerToAnotherAttemptChangesNothing() {
+  @Test func answerToAnOldAttempt_changesNothing() {
     var grant = Grant()
     grant.wants()
     let old = grant.machine.exchange!.number
@@ -110,7 +110,7 @@ import Testing
     #expect(grant.succeeds().answers.count == 1)
   }
 
-  @Test func aCallerThatLeavesCancelsNothing() {
+  @Test func callerThatLeaves_cancelsNoExchange() {
     var grant = Grant()
     let gone = grant.wants().id
     let stays = grant.wants().id
@@ -123,7 +123,7 @@ import Testing
 
   // MARK: rejected tokens
 
-  @Test func aReportOfAnOlderTokenIsAnsweredWithTheCurrentOne() {
+  @Test func rejectedOlderToken_isAnsweredWithTheCurrentOne() {
     var grant = Grant.fresh()
     grant.wants(.forced)
     grant.succeeds()
@@ -131,7 +131,7 @@ import Testing
     #expect(effects == [.answer(id, serial: 2, .cache)])
   }
 
-  @Test func aReportOfTheCurrentTokenMakesOneExchange() {
+  @Test func rejectedCurrentToken_makesOneExchange() {
     var grant = Grant.fresh()
     let first = grant.wants(.replacing(fingerprint: "fp1")).id
     let second = grant.wants(.replacing(fingerprint: "fp1")).id
@@ -139,14 +139,14 @@ import Testing
     #expect(grant.succeeds().answers == [first: 2, second: 2])
   }
 
-  @Test func aNewTokenThatIsRejectedSoonOpensABreaker() {
+  @Test func newTokenRejectedWithinAMinute_requiresInteraction() {
     var grant = Grant.fresh()
     grant.wants(.replacing(fingerprint: "fp1"))
     grant.succeeds()
     grant.advance(59)
     let (id, effects) = grant.wants(.replacing(fingerprint: "fp2"))
     #expect(effects == [.refuse(id, .interaction(claims: nil))])
-    // Another audience is not concerned, and neither is who asks for the token as such.
+    // Other audiences, and callers that do not reject a token, are not affected.
     #expect(grant.wants(.forced, .mail).effects.exchanges.count == 1)
     grant.succeeds()
     grant.advance(1)
@@ -155,7 +155,7 @@ import Testing
 
   // MARK: failures
 
-  @Test func aFailedEarlyRefreshServesWhatIsStillValid() {
+  @Test func failedEarlyRefresh_servesTheStillValidToken() {
     var grant = Grant.fresh()
     grant.advance(260)
     let waits = grant.wants().id  // 40 s left are too few for it
@@ -166,7 +166,7 @@ import Testing
     }
   }
 
-  @Test func aForcedCallerIsNotServedWithTheOldToken() {
+  @Test func failedForcedRefresh_doesNotServeTheOldToken() {
     var grant = Grant.fresh()
     let (id, _) = grant.wants(.forced)
     #expect(
@@ -180,7 +180,7 @@ import Testing
     #expect(grant.wants(.forced).effects.exchanges.count == 1)
   }
 
-  @Test func pausesGrowAndEndWithASuccess() {
+  @Test func backoff_growsWithFailuresAndEndsWithASuccess() {
     var grant = Grant()
     var pauses: [Int64] = []
     for _ in 0..<12 {
@@ -197,13 +197,13 @@ import Testing
     #expect(grant.machine.failures == 0 && grant.machine.nextAttemptAt == nil)
   }
 
-  @Test func theWayBackEndsThePauseOfAnOfflineGrantAlone() {
+  @Test func reconnecting_endsThePauseOfAnOfflineGrantOnly() {
     var grant = Grant()
     grant.wants()
     grant.fails(.offline("unreachable"))
     #expect(grant.machine.isOffline)
     grant.machine.reconnected()
-    #expect(grant.machine.isOffline, "until somebody has asked")
+    #expect(grant.machine.isOffline, "until a caller asks")
     #expect(grant.wants().effects.exchanges.count == 1)
     grant.fails(.transient("status503", retryAfter: .seconds(30)))
     grant.machine.reconnected()
@@ -218,7 +218,7 @@ import Testing
     (.locked, .locked, .locked, []),
     (.misconfigured("invalid_client"), .misconfigured("invalid_client"), .misconfigured("invalid_client"), []),
   ])
-  func whatAPersonMustMendIsKept(
+  func permanentFailure_isPersistedAndReportedUntilASignIn(
     failure: ExchangeFailure, health: TokenMachine.Health, refusal: TokenMachine.Refusal, told: [String]
   ) {
     var grant = Grant()
@@ -229,12 +229,12 @@ import Testing
     grant.advance(119)
     let (id, later) = grant.wants(.forced)
     #expect(later == [.refuse(id, refusal)])
-    // A sign-in mends it.
+    // A sign-in ends it.
     _ = grant.noted(grant.machine.adopt(grant.token(), for: .standard))
     #expect(grant.machine.health == .ok && grant.wants().effects.answers.count == 1)
   }
 
-  @Test func aConfigurationThatWasMendedIsTriedAgain() {
+  @Test func reconfiguredProvider_isTriedAgain() {
     var grant = Grant()
     grant.wants()
     grant.fails(.misconfigured("invalid_client"))
@@ -245,27 +245,27 @@ import Testing
   }
 
   @Test(arguments: ["invalid_scope", "invalid_target"])
-  func oneCallersWishDoesNotSpoilTheTokenOfAll(error: String) {
+  func invalidScopeOfOneCaller_leavesTheDefaultTokenUsable(error: String) {
     var grant = Grant.fresh()
     let odd = TokenKey(scopes: ScopeSet(["no-such-scope"]))
     let (id, _) = grant.wants(.usable(minimumLifetime: .zero), odd)
     let effects = grant.fails(.misconfigured(error))
     #expect(effects.refusals == [id: .misconfigured(error)] && grant.machine.health == .ok)
     #expect(!effects.contains(.persistHealth))
-    // It is not asked again and again, and the others notice nothing.
+    // It is not retried in a loop, and other callers notice nothing.
     #expect(grant.wants(.forced, odd).effects.refusals.values.first == .misconfigured(error))
     #expect(grant.wants(.forced).effects.exchanges.count == 1)
     grant.succeeds()
     _ = grant.machine.reconfigured(rule: Grant.rule(.strict))
     #expect(grant.wants(.forced, odd).effects.exchanges.count == 1)
-    // Of the default token itself it is the configuration's fault.
+    // For the default token it is the configuration's fault.
     var other = Grant()
     other.wants()
     other.fails(.misconfigured(error))
     #expect(other.machine.health == .misconfigured(error))
   }
 
-  @Test func interactionConcernsItsAudienceAlone() {
+  @Test func interactionRequired_concernsOneAudienceOnly() {
     var grant = Grant.fresh()
     let mail = grant.wants(.forced, .mail).id
     let effects = grant.fails(.interaction(claims: "{}"))
@@ -281,7 +281,7 @@ import Testing
     #expect(!grant.machine.hasInteraction)
   }
 
-  @Test func anUnexplainedRefusalIsTransientTwice() {
+  @Test func unexplainedRefusal_isTransientTwiceThenPermanent() {
     var grant = Grant()
     for _ in 0..<2 {
       let (id, _) = grant.wants()
@@ -297,7 +297,7 @@ import Testing
     #expect(effects.tellsPerson == ["unexplainedRefusal"])
   }
 
-  @Test func aSuccessBetweenUnexplainedRefusalsCounts() {
+  @Test func success_resetsTheCountOfUnexplainedRefusals() {
     var grant = Grant()
     for _ in 0..<5 {
       grant.wants(.forced)
@@ -309,7 +309,7 @@ import Testing
     #expect(grant.machine.health == .ok)
   }
 
-  @Test func unexplainedPausesGrow() {
+  @Test func unexplainedRefusals_lengthenThePause() {
     var grant = Grant()
     grant.wants()
     grant.fails(.unexplained(status: 404), jitter: 0.999)
@@ -322,7 +322,7 @@ import Testing
 
   // MARK: tokens that can't be used
 
-  @Test func aRenewedGrantWithoutATokenIsAskedOnceMoreAtOnce() {
+  @Test func responseWithoutAToken_isRetriedOnceAtOnce() {
     var grant = Grant()
     let (id, _) = grant.wants()
     let first = grant.noted(grant.machine.exchangeBroughtNoToken(attempt: 1, at: grant.now))
@@ -330,8 +330,8 @@ import Testing
     #expect(grant.succeeds().answers == [id: 1])
   }
 
-  /// A provider whose tokens are expired when they come must not be asked in a circle.
-  @Test func aProviderThatNeverBringsAUsableTokenIsNotAskedInACircle() {
+  /// The tokens of this provider are expired on arrival; the machine must not ask in a loop.
+  @Test func providerOfUnusableTokens_isNotAskedInALoop() {
     var grant = Grant()
     let (id, _) = grant.wants()
     var exchanges = 1
@@ -355,7 +355,7 @@ import Testing
 
   // MARK: the end
 
-  @Test func afterSigningOutNothingIsAnswered() {
+  @Test func signedOutAccount_answersNoToken() {
     var grant = Grant.fresh()
     let waits = grant.wants(.forced).id
     let mail = grant.wants(.forced, .mail).id
@@ -369,7 +369,7 @@ import Testing
     }
   }
 
-  @Test func whatExpiredIsNotKeptForKeysOfTheCallersChoice() {
+  @Test func expiredTokensOfOtherResources_areForgotten() {
     var grant = Grant()
     for number in 0..<100 {
       grant.wants(.forced, TokenKey(resource: "https://r\(number).example"))
@@ -379,8 +379,8 @@ import Testing
     #expect(grant.machine.liveSerials.count <= 3)
   }
 
-  /// However short it lives: its waiters are answered with it.
-  @Test func theTokenThatHasJustComeIsNotTheOneThatIsForgotten() {
+  /// Its waiters are answered with it, however short it lives.
+  @Test func newestToken_isKeptWhenTheCacheIsFull() {
     var grant = Grant.fresh()
     for number in 0..<100 {
       let key = TokenKey(resource: "https://r\(number).example")
@@ -391,12 +391,12 @@ import Testing
     #expect(grant.machine.liveSerials.count <= 65 && grant.machine.standardToken != nil)
   }
 
-  @Test func tokensOfOtherKeysLiveBesideEachOther() {
+  @Test func tokensOfDifferentScopes_areCachedSeparately() {
     var grant = Grant.fresh()
     let fewer = TokenKey(scopes: ScopeSet(["read"]))
     let (id, _) = grant.wants(.usable(minimumLifetime: .zero), fewer)
     #expect(grant.succeeds().answers == [id: 2])
-    // A token asked with fewer scopes never replaces the default one.
+    // A token with fewer scopes never replaces the default one.
     #expect(grant.machine.standardToken?.serial == 1 && grant.machine.token(fewer)?.serial == 2)
     #expect(grant.wants().effects.answers.values.first == 1)
     #expect(grant.wants(.usable(minimumLifetime: .zero), fewer).effects.answers.values.first == 2)

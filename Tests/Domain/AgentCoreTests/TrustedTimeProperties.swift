@@ -2,18 +2,18 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// What must hold whatever is done to the clocks, in seeded histories: a failure prints its seed.
+/// Invariants of trusted time under any change of the clocks, in seeded histories. A failure prints its seed.
 @Suite struct TrustedTimeProperties {
   typealias Machine = TrustedTimeTests.Machine
   typealias Broken = TokenMachineProperties.Broken
   static let providers = [Machine.idp, ProviderName("liar")!, ProviderName("mute")!]
 
-  /// A confirmation, and the most that was ever said of how long ago it was.
+  /// A confirmation, and the longest time that was ever reported since it.
   struct Confirmation {
     var provider: ProviderName
     var instant: TrustedInstant
     var elapsed = Milliseconds.zero
-    /// Counted by the boot clock in the boots since, without the time between them.
+    /// Elapsed by the boot clock in all boots since, without the time between them.
     var counted = Milliseconds.zero
   }
 
@@ -56,7 +56,7 @@ import Testing
     static let liar = providers[1]
     static let mute = providers[2]
 
-    /// `server`: whose server told the time in this step; what was said of how long ago may have become less by it.
+    /// `server`: the provider that reported its time in this step; only its elapsed time may become shorter.
     mutating func check(server: ProviderName?) throws {
       func fail(_ what: String) -> Broken { Broken(seed: seed, step: step, what: what) }
       for index in confirmations.indices {
@@ -97,7 +97,7 @@ import Testing
         }
         try check(server: server)
         if server == Machine.idp {
-          // What an honest server told is right, whatever the wall clock shows and the liar says.
+          // An honest server's time is right under any wall clock and any report of the lying provider.
           let error = machine.error()
           guard max(error, Milliseconds(-error.count)) <= Milliseconds(3500) else {
             throw Broken(seed: seed, step: step, what: "off by \(error.count) ms after the server told the time")
@@ -108,7 +108,7 @@ import Testing
   }
 
   @Test(arguments: 0..<10)
-  func everyHistory(block: UInt64) throws {
+  func randomClockChanges_keepTheTimeInvariants(block: UInt64) throws {
     for seed in (block * 200)..<((block + 1) * 200) {
       var world = World(seed: seed)
       try world.run(steps: 200)

@@ -2,9 +2,9 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// What time it is on a machine whose clock a person sets.
+/// Trusted time on a machine whose wall clock a person can set.
 @Suite struct TrustedTimeTests {
-  /// A machine with its clocks, and what it remembers between boots.
+  /// A machine with its clocks, and the record that survives a boot.
   struct Machine {
     static let idp = ProviderName("idp")!
     static let day = Milliseconds.seconds(86_400)
@@ -25,13 +25,13 @@ import Testing
 
     mutating func pass(_ duration: Milliseconds) { trueTime = trueTime + duration }
 
-    /// The agent ends, with what was durable then, and begins again.
+    /// The agent ends and starts again with what it stored.
     mutating func restart() {
       let record = time.record(at: now)
       time = TrustedTime(record, bootID: bootID, at: now)
     }
 
-    /// `wallError`: somebody, or an empty battery, sets the clock while the machine is off.
+    /// `wallError`: the wall clock is set, or its battery is empty, while the machine is off.
     mutating func reboot(
       off: Milliseconds = .seconds(30), uptime: Milliseconds = .seconds(10), wallError: Milliseconds? = nil
     ) {
@@ -44,7 +44,7 @@ import Testing
       time = TrustedTime(record, bootID: bootID, at: now)
     }
 
-    /// An exchange with a server whose clock shows `error` more than the truth.
+    /// An exchange with a server whose clock is `error` ahead of the truth.
     mutating func ask(
       _ provider: ProviderName = idp, error: Milliseconds = .zero, there: Milliseconds = Milliseconds(20),
       back: Milliseconds = Milliseconds(20)
@@ -61,7 +61,7 @@ import Testing
       time.confirmed(by: provider, at: now.boot, now: now)
     }
 
-    /// As the agent asks: it looks at both clocks first.
+    /// Reads both clocks first, as the agent does.
     mutating func reading(_ provider: ProviderName = idp) -> ProviderTime {
       time.advance(to: now)
       return time.reading(for: provider, at: now)
@@ -70,17 +70,17 @@ import Testing
       time.advance(to: now)
       return time.elapsed(since: instant, by: provider, at: now)
     }
-    /// How far trusted time is from the truth.
+    /// Trusted time minus true time.
     mutating func error(_ provider: ProviderName = idp) -> Milliseconds { reading(provider).now - trueTime }
   }
 
   static let day = Machine.day
-  /// What `Date` leaves open, and half a round trip.
+  /// The resolution of `Date`, and half a round trip.
   static let precision = Milliseconds(-1100)...Milliseconds(1100)
 
   // MARK: the wall clock alone
 
-  @Test func ofAProviderThatNeverToldTheTimeTheWallClockIsAllThereIs() {
+  @Test func providerWithoutADate_leavesTheWallClockTrusted() {
     var machine = Machine()
     #expect(
       machine.reading()
@@ -89,7 +89,7 @@ import Testing
 
   @Test(
     arguments: [(119, .trusted), (120, .trusted), (121, .suspect), (3 * 86_400, .suspect)] as [(Int64, ClockTrust)])
-  func aWallClockUnderTheMarkIsSuspect(seconds: Int64, clock: ClockTrust) {
+  func wallClockBehindTheMark_isSuspect(seconds: Int64, clock: ClockTrust) {
     for hasServer in [false, true] {
       var machine = Machine()
       if hasServer { machine.ask() }
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func aClockSetBackThreeDaysLengthensNothing() {
+  @Test func clockSetBackThreeDays_lengthensNoWindow() {
     for hasServer in [false, true] {
       var machine = Machine()
       if hasServer { machine.ask() }
@@ -120,29 +120,30 @@ import Testing
     }
   }
 
-  /// It was right when the machine went down, and is three days back when it comes up.
-  @Test func aClockSetBackThreeDaysOverARebootRunsFromTheMark() {
+  /// The wall clock was right before the shutdown, and is three days back after the boot.
+  @Test func clockSetBackThreeDaysOverAReboot_runsFromTheMark() {
     for hasServer in [false, true] {
       var machine = Machine()
       if hasServer { machine.ask() }
       let confirmed = machine.confirm()
       machine.pass(.seconds(3600))
       machine.reboot(off: .seconds(600), uptime: .seconds(50), wallError: Self.day * -3)
-      // Nobody can know that it was off for ten minutes; that it is up for fifty seconds is sure.
+      // The ten minutes without power can't be known; the fifty seconds of uptime are certain.
       #expect(machine.elapsed(since: confirmed) == .seconds(3650))
       #expect(machine.reading().clock == .suspect)
-      #expect(machine.reading().serverTimeOffset == nil, "what was told in another boot is no offset of now")
+      #expect(machine.reading().serverTimeOffset == nil, "an offset of another boot does not apply")
       machine.pass(.seconds(100))
       #expect(machine.elapsed(since: confirmed) == .seconds(3750))
       machine.wallError = .zero
-      #expect(machine.elapsed(since: confirmed) == .seconds(3600 + 600 + 50 + 100), "mended, it tells the truth")
+      #expect(
+        machine.elapsed(since: confirmed) == .seconds(3600 + 600 + 50 + 100), "corrected, the clock shows the truth")
       #expect(machine.reading().clock == .trusted)
     }
   }
 
-  /// Set back before the machine went down, and still: its difference tells all the same what has passed. Mended after
-  /// that, it seems to have run ahead, and a server must say that it did not.
-  @Test func aClockThatWasSetBackBeforeAReboot() {
+  /// Set back before the shutdown and still set back after it: the difference still shows the elapsed time. Corrected
+  /// afterwards, the clock seems to run ahead, until a server's date shows otherwise.
+  @Test func clockSetBackBeforeAReboot_stillCountsTheTimeWithoutPower() {
     var machine = Machine()
     machine.ask()
     let confirmed = machine.confirm()
@@ -157,7 +158,7 @@ import Testing
     #expect(machine.reading().clock == .trusted)
   }
 
-  @Test func aRebootWithAnHonestClockCountsTheTimeWithoutPower() {
+  @Test func rebootWithAnUntouchedClock_countsTheTimeWithoutPower() {
     for error in [Milliseconds.zero, .seconds(3600), Self.day * -400] {
       var machine = Machine()
       machine.wallError = error
@@ -169,14 +170,14 @@ import Testing
     }
   }
 
-  /// A machine without a battery for its clock: it comes up in 1970, and is set when it finds the network.
-  @Test func aClockThatIsSetAfterTheStartIsNoForwardJump() {
+  /// A machine without a clock battery starts in 1970, and is set when it finds the network.
+  @Test func clockSetAfterStarting_isNoForwardJump() {
     var machine = Machine()
     machine.ask()
     let confirmed = machine.confirm()
     machine.reboot(off: Self.day, uptime: .seconds(20), wallError: Timestamp(milliseconds: 0) - machine.trueTime)
     #expect(machine.reading().clock == .suspect)
-    machine.restart()  // and remembers meanwhile
+    machine.restart()  // with a record stored meanwhile
     machine.wallError = .zero
     machine.pass(.seconds(10))
     #expect(machine.elapsed(since: confirmed) == Self.day + .seconds(30))
@@ -185,7 +186,7 @@ import Testing
 
   // MARK: a year ahead
 
-  @Test func aYearAheadChangesNothingWhereAServerToldTheTime() {
+  @Test func clockAYearAheadWithAServersDate_changesNothing() {
     var machine = Machine()
     machine.ask()
     let confirmed = machine.confirm()
@@ -199,7 +200,7 @@ import Testing
     #expect(machine.elapsed(since: confirmed) == .seconds(60))
   }
 
-  @Test func aYearAheadAfterARebootExpiresAndOnlyAServerMendsIt() {
+  @Test func clockAYearAheadAfterAReboot_expiresWindowsUntilAServersDate() {
     var machine = Machine()
     machine.ask()
     let confirmed = machine.confirm()
@@ -208,7 +209,7 @@ import Testing
     #expect(machine.reading().clock == .trusted, "ahead is not under the mark")
     machine.wallError = .zero
     machine.pass(.seconds(5))
-    #expect(machine.elapsed(since: confirmed) >= Self.day * 365, "the person's hand lowers no mark")
+    #expect(machine.elapsed(since: confirmed) >= Self.day * 365, "setting the clock lowers no mark")
     #expect(machine.reading().clock == .suspect)
     machine.restart()
     #expect(machine.reading().clock == .suspect, "and no restart does")
@@ -220,11 +221,11 @@ import Testing
     #expect(machine.elapsed(since: confirmed) < .seconds(120))
   }
 
-  @Test func theJumpThatMustBeRememberedIsTold() {
+  @Test func forwardJump_isReportedOnceForStorage() {
     var machine = Machine()
     _ = machine.confirm()
     var told: [Bool] = []
-    // A day that passes is no jump, and a jump is told once.
+    // A day that passes is no jump; a jump is reported once.
     for (passes, error) in [
       (Self.day, .zero), (.zero, .seconds(119)), (.zero, Self.day * 365), (.zero, Self.day * 365),
     ]
@@ -240,7 +241,7 @@ import Testing
   // MARK: the server's clock
 
   @Test(arguments: [3600, -3600] as [Int64])
-  func aServerThatIsAnHourOff(seconds: Int64) throws {
+  func serverAnHourOff_shiftsTheTimeButNotElapsedTime(seconds: Int64) throws {
     var machine = Machine()
     machine.ask(error: .seconds(seconds))
     let offset = try #require(machine.reading().serverTimeOffset)
@@ -248,12 +249,12 @@ import Testing
     let confirmed = machine.confirm()
     machine.pass(.seconds(300))
     #expect(machine.elapsed(since: confirmed) == .seconds(300), "lengths of time are not off")
-    // Literally: the wall clock is under the mark, which is the server's time.
+    // The wall clock is under the mark, because the mark is the server's time.
     #expect(machine.reading().clock == (seconds > 0 ? .suspect : .trusted))
   }
 
-  /// A wall clock that shows the second of `Date` while it was on its way is not corrected by what `Date` can't say.
-  @Test func aWallClockThatAgreesIsKept() {
+  /// A wall clock within the resolution of `Date` is not corrected.
+  @Test func wallClockThatAgreesWithTheServer_isKept() {
     for start in 0..<40 {
       var machine = Machine()
       machine.pass(Milliseconds(Int64(start) * 50))
@@ -263,7 +264,7 @@ import Testing
     }
   }
 
-  @Test func whatTheServerSaysIsRightToASecond() {
+  @Test func serverDate_correctsTheClockToASecond() {
     for start in 0..<40 {
       for (there, back) in [(0, 0), (20, 20), (5, 90), (90, 5)] as [(Int64, Int64)] {
         var machine = Machine()
@@ -275,7 +276,7 @@ import Testing
     }
   }
 
-  @Test func theShortestRoundTripOfTheLastEightCounts() {
+  @Test func serverOffset_usesTheShortestOfTheLastEightRoundTrips() {
     var machine = Machine()
     machine.wallError = .seconds(-7200)
     func sample(_ date: Int64, _ roundTrip: Int64, _ machine: inout Machine) {
@@ -300,7 +301,7 @@ import Testing
     #expect(machine.error() == Milliseconds(1), "eight later it is forgotten, and the shortest of those left counts")
   }
 
-  @Test func aServerWhoseClockWasMendedIsFollowedAtOnce() {
+  @Test func serverWhoseClockWasCorrected_isFollowedAtOnce() {
     var machine = Machine()
     machine.ask(error: .seconds(3600), there: Milliseconds(1), back: Milliseconds(1))
     machine.ask(error: .zero, there: Milliseconds(400), back: Milliseconds(400))
@@ -308,8 +309,8 @@ import Testing
     #expect(machine.reading().clock == .trusted)
   }
 
-  /// I.e. of the mark; what the boot clock counted stands.
-  @Test func aServerThatSetsItselfBackTakesNothingFromWhatHasPassed() {
+  /// The mark may go back; what the boot clock counted stays.
+  @Test func serverThatSetsItsClockBack_shortensNoElapsedTime() {
     var machine = Machine()
     machine.ask()
     let confirmed = machine.confirm()
@@ -325,7 +326,7 @@ import Testing
   }
 
   @Test(arguments: [-60 * 365, -1, 1, 70 * 365] as [Int64])
-  func aProviderThatLiesChangesNobodyElsesTime(days: Int64) {
+  func lyingProvider_changesNoOtherProvidersTime(days: Int64) {
     let liar = ProviderName("liar")!
     var machine = Machine()
     machine.ask()
@@ -342,7 +343,7 @@ import Testing
     #expect(machine.reading(liar).clock == (days > 0 ? .suspect : .trusted))
   }
 
-  @Test func aProviderThatIsForgottenLeavesNoTrace() {
+  @Test func forgottenProvider_leavesNoTimeRecord() {
     var machine = Machine()
     machine.ask(error: Self.day * 30_000)
     #expect(machine.time.behind(at: machine.now) != nil)
@@ -352,7 +353,7 @@ import Testing
     #expect(machine.reading().serverTimeOffset == nil)
   }
 
-  @Test func whatIsRememberedComesBackInTheSameBoot() {
+  @Test func timeRecord_isRestoredInTheSameBoot() {
     var machine = Machine()
     machine.ask(error: .seconds(-3600))
     let before = machine.reading()
@@ -365,7 +366,7 @@ import Testing
 
   // MARK: moments of no provider
 
-  @Test func aGrantsAgeRunsOnWhateverIsDoneToTheClock() {
+  @Test func elapsedTimeOfAGrant_ignoresClockChanges() {
     var machine = Machine()
     let made = machine.time.moment(at: machine.now)
     machine.pass(.seconds(600))
@@ -375,7 +376,7 @@ import Testing
     machine.restart()
     machine.pass(.seconds(60))
     #expect(machine.time.elapsed(since: made, at: machine.now) == .seconds(660))
-    // Over a reboot at least what the boot clocks counted.
+    // Over a reboot, at least the time that the boot clocks counted.
     machine.reboot(off: .seconds(30), uptime: .seconds(10))
     #expect(machine.time.elapsed(since: made, at: machine.now) == .seconds(670))
     machine.wallError = Machine.day

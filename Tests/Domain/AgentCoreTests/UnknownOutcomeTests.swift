@@ -2,12 +2,12 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// I4: a refresh token whose use has an unknown outcome is not sent again but by the provider's rule.
+/// I4: a refresh token whose last use has an unknown outcome is sent again only as the provider's rule allows.
 @Suite struct UnknownOutcomeTests {
   static let doubt = TokenMachine.Refusal.reauthenticate(reason: "outcomeUnknown")
   static let lost = ExchangeFailure.unknownOutcome("timedOut")
 
-  @Test func withoutRotationItIsTriedAgain() {
+  @Test func lostAnswerWithoutRotation_isRetried() {
     var grant = Grant(reuse: .none)
     let (id, _) = grant.wants()
     let effects = grant.fails(Self.lost)
@@ -18,14 +18,14 @@ import Testing
     #expect(again.count == 1 && again.first?.isReplay == false)
   }
 
-  @Test func aStrictProviderIsNotAskedAgain() {
+  @Test func lostAnswerOfAStrictProvider_isNotRetried() {
     var grant = Grant.fresh()
     grant.advance(260)
     let waits = grant.wants().id
     let effects = grant.fails(Self.lost)
     #expect(grant.machine.health == .unknown && effects.contains(.persistHealth))
     #expect(effects.tellsPerson == ["outcomeUnknown"])
-    // The token is served until it expires, then a person is needed.
+    // The token is served until it expires; then a sign-in is needed.
     #expect(effects.contains(.answer(waits, serial: 1, .staleOk)))
     let (stale, served) = grant.wants()
     #expect(served == [.answer(stale, serial: 1, .staleOk)])
@@ -39,7 +39,7 @@ import Testing
     #expect(grant.wants().effects.exchanges.isEmpty)
   }
 
-  @Test func aProviderWithGraceIsAskedOnceMoreWithinHalfOfIt() {
+  @Test func lostAnswerWithinHalfTheGrace_isReplayedOnce() {
     var grant = Grant(reuse: .grace, grace: 60)
     let (id, _) = grant.wants()
     grant.advance(29)
@@ -49,7 +49,7 @@ import Testing
     #expect(grant.succeeds().answers == [id: 1] && grant.machine.health == .ok)
   }
 
-  @Test func afterHalfOfItsGraceNoMore() {
+  @Test func lostAnswerAfterHalfTheGrace_isNotReplayed() {
     var grant = Grant(reuse: .grace, grace: 60)
     let (id, _) = grant.wants()
     grant.advance(30)
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func theChoiceToReplayIsGoodForOneReplay(hasGrace: Bool) {
+  func replayRule_allowsOneReplay(hasGrace: Bool) {
     var grant =
       hasGrace ? Grant(reuse: .grace, grace: 1000) : Grant(reuse: .strict, onUnknownOutcome: .replayOnce)
     let (id, _) = grant.wants()
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: [ExchangeFailure.offline("refused"), .untrustedServer, .store])
-  func aReplayThatWasNeverSentIsNotSpent(failure: ExchangeFailure) {
+  func replayThatWasNeverSent_isNotSpent(failure: ExchangeFailure) {
     var grant = Grant(reuse: .grace, grace: 600)
     grant.wants()
     grant.fails(Self.lost)
@@ -86,13 +86,12 @@ import Testing
     #expect(grant.wants().effects.refusals.values.first == Self.doubt)
   }
 
-  /// An answer to the replay that does not tell what became of the first request ends the right all the same, and
-  /// the person is told.
+  /// An answer to the replay that does not settle the first request ends the right to replay, and the person is told.
   @Test(arguments: [
     ExchangeFailure.transient("status503", retryAfter: nil), .unexplained(status: 400), .interaction(claims: nil),
     .misconfigured("invalid_client"),
   ])
-  func aReplayThatWasAnsweredIsSpent(failure: ExchangeFailure) {
+  func replayThatWasAnswered_isSpent(failure: ExchangeFailure) {
     var grant = Grant(reuse: .strict, onUnknownOutcome: .replayOnce)
     let (id, _) = grant.wants()
     grant.fails(Self.lost)
@@ -108,7 +107,7 @@ import Testing
     (ExchangeFailure.reauthenticate(reason: "refused"), TokenMachine.Health.reauthenticate(reason: "refused")),
     (.locked, .locked),
   ])
-  func anAnswerThatTellsEndsTheDoubt(failure: ExchangeFailure, health: TokenMachine.Health) {
+  func definiteAnswerToAReplay_endsTheUnknownOutcome(failure: ExchangeFailure, health: TokenMachine.Health) {
     var grant = Grant(reuse: .strict, onUnknownOutcome: .replayOnce)
     grant.wants()
     grant.fails(Self.lost)
@@ -116,7 +115,7 @@ import Testing
     #expect(grant.machine.health == health)
   }
 
-  @Test func aConnectionThatWasNeverMadeIsNotUnknown() {
+  @Test func failedConnection_isNoUnknownOutcome() {
     var grant = Grant()
     grant.wants()
     grant.fails(.offline("nameNotFound"))
@@ -125,7 +124,7 @@ import Testing
     #expect(grant.wants().effects.exchanges.map(\.isReplay) == [false])
   }
 
-  @Test func aRuleWithoutRotationEndsTheDoubt() {
+  @Test func ruleWithoutRotation_endsTheUnknownOutcome() {
     var grant = Grant()
     grant.wants()
     grant.fails(Self.lost)
@@ -134,7 +133,7 @@ import Testing
     #expect(Grant(.unknown, reuse: .none).machine.health == .ok)
   }
 
-  @Test func theChoiceToReplayMayBeMadeAfterwards() {
+  @Test func replayOnceConfiguredAfterwards_allowsOneReplay() {
     var grant = Grant()
     grant.wants()
     grant.fails(Self.lost)
@@ -154,7 +153,7 @@ import Testing
       (.grace, false, 29, false, true), (.grace, false, 30, false, false), (.grace, false, nil, false, false),
       (.grace, false, 1, true, false),
     ] as [(ProviderConfiguration.RefreshRule.Reuse, Bool, Int64?, Bool, Bool)])
-  func anIntentWithoutAnAnswer(
+  func storedIntentWithoutAnAnswer_isReplayedByTheRule(
     reuse: ProviderConfiguration.RefreshRule.Reuse, replayOnce: Bool, ago: Int64?, wasReplay: Bool, replays: Bool
   ) {
     var grant = Grant(reuse: reuse, grace: 60, onUnknownOutcome: replayOnce ? .replayOnce : .reauthenticate)
@@ -167,20 +166,20 @@ import Testing
     if !replays { #expect(asked.refusals.values.first == Self.doubt) }
   }
 
-  @Test func anIntentWithoutAnAnswerWhereNothingIsRotated() {
+  @Test func storedIntentWithoutRotation_isSentAgain() {
     var grant = Grant(reuse: .none)
     #expect(grant.machine.recoveredWithoutAnswer(sentAt: grant.now, wasReplay: false, at: grant.now).isEmpty)
     #expect(grant.wants().effects.exchanges.map(\.isReplay) == [false])
   }
 
-  @Test func aRememberedDoubtWithoutAnIntentIsNotReplayed() {
+  @Test func storedUnknownOutcomeWithoutAnIntent_isNotReplayed() {
     for onUnknownOutcome in [ProviderConfiguration.RefreshRule.OnUnknownOutcome.reauthenticate, .replayOnce] {
       var grant = Grant(.unknown, reuse: .grace, grace: 600, onUnknownOutcome: onUnknownOutcome)
       #expect(grant.wants().effects.refusals.values.first == Self.doubt)
     }
   }
 
-  @Test func aStagedAnswerIsGoneOnWithAndJoined() {
+  @Test func stagedResponse_isResumedAndJoinedByCallers() {
     var grant = Grant()
     let effects = grant.noted(grant.machine.recoveredWithAnswer(for: .standard, at: grant.now))
     #expect(effects.exchanges.map(\.isReplay) == [false])

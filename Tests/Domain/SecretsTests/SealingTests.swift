@@ -6,7 +6,7 @@ import Testing
   let context: [UInt8] = Array("alice".utf8)
 
   /// draft-irtf-cfrg-xchacha-03 A.3.1: the seal is that algorithm, nonce first.
-  @Test func aSealOfTheDraftOpens() throws {
+  @Test func testVectorOfTheXChaChaDraft_opens() throws {
     let key = SealingKey(bytes: Array(0x80...0x9f))
     let sealed =
       Array(0x40...0x57)
@@ -23,7 +23,7 @@ import Testing
         + "would be it.")
   }
 
-  @Test(arguments: [0, 1, 31, 64, 5_000, 70_000]) func whatIsSealedOpens(count: Int) throws {
+  @Test(arguments: [0, 1, 31, 64, 5_000, 70_000]) func sealedText_isOpenedByItsKey(count: Int) throws {
     let plain = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
     let sealed = seal(plain, with: key, context)
     #expect(sealed.count == count + 24 + 16)
@@ -31,13 +31,13 @@ import Testing
     #expect(try key.open(key.seal(Secret(plain), additionalData: []), additionalData: []).copied == plain)
   }
 
-  @Test func theSameIsNeverSealedTheSame() {
+  @Test func sealingTheSameTextTwice_givesDifferentBytes() {
     let seals = (0..<200).map { _ in seal([1, 2, 3], with: key, context) }
     #expect(Set(seals).count == 200)
     #expect(Set(seals.map { Array($0.prefix(24)) }).count == 200)
   }
 
-  @Test func anyChangedBitBreaksTheSeal() {
+  @Test func sealedTextWithAChangedBit_failsToOpen() {
     let sealed = seal(Array("token".utf8), with: key, context)
     for bit in 0..<(sealed.count * 8) {
       var changed = sealed
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func anyOtherLengthBreaksTheSeal() {
+  @Test func sealedTextOfAnotherLength_failsToOpen() {
     let sealed = seal(Array("token".utf8), with: key, context)
     for count in 0..<sealed.count {
       #expect(throws: DecryptionFailed.self) { try key.open(Array(sealed.prefix(count)), additionalData: context) }
@@ -55,7 +55,7 @@ import Testing
     #expect(throws: DecryptionFailed.self) { try key.open(sealed + [0], additionalData: context) }
   }
 
-  @Test func anotherPlaceOrKeyBreaksTheSeal() {
+  @Test func sealedTextWithAnotherContextOrKey_failsToOpen() {
     let sealed = seal([1], with: key, context)
     for data in [[], Array("alic".utf8), Array("alicf".utf8), Array("alice\u{0}".utf8)] as [[UInt8]] {
       #expect(throws: DecryptionFailed.self) { try key.open(sealed, additionalData: data) }
@@ -64,10 +64,10 @@ import Testing
     #expect(throws: DecryptionFailed.self) { try key.derive("token").open(sealed, additionalData: context) }
   }
 
-  @Test func theSealHidesThePlainText() {
+  @Test func sealedText_hidesThePlainText() {
     let plain = [UInt8](repeating: 0x55, count: 4_000)
     let sealed = seal(plain, with: key, context)
-    // Zeros of the chance: 4,000 random bytes hold about 16 of any value.
+    // By chance, 4,000 random bytes hold about 16 of any value.
     #expect(sealed.filter { $0 == 0x55 }.count < 100)
   }
 }
@@ -76,7 +76,7 @@ import Testing
   let key = SealingKey(bytes: Array(0..<32))
 
   /// Computed with another implementation: keyed BLAKE2b-256 of ("key", label, context), lengths before each.
-  @Test func aDerivedKeyIsKeyedBLAKE2b() {
+  @Test func derivedKey_isKeyedBLAKE2b() {
     #expect(
       key.derive("token", [1, 2, 3]).secret.copied
         == bytes(hex: "64c4b6333c32168b4e7b2311c54e42f8e1a7345190618ec586b17d830db51987"))
@@ -85,7 +85,7 @@ import Testing
         == bytes(hex: "6cf4a9cd861874d09b969c782f0873b94a15b387ebe72ae770dc52632a886c8b"))
   }
 
-  @Test func everyLabelContextAndKeyGivesAnother() {
+  @Test func derivedKeys_differByLabelContextAndKey() {
     let other = SealingKey(bytes: Array(1...32))
     let derived = [
       key.derive("token"), key.derive("data"), key.derive("token", [0]), key.derive("token", [0, 0]),
@@ -96,21 +96,21 @@ import Testing
     #expect(key.derive("token").secret.equals(key.derive("token").secret))
   }
 
-  /// A digest is stored in the clear; it must not be a key that something is sealed under.
-  @Test func aDigestIsNeverAKey() {
+  /// A digest is stored in the clear, so it must differ from every derived key.
+  @Test func digest_differsFromTheDerivedKey() {
     for label in ["token", "key", "digest", ""] {
       #expect(key.digest(label, [1]) != key.derive(label, [1]).secret.copied)
     }
   }
 
-  @Test func aKeyHasExactly32Bytes() {
+  @Test func sealingKey_hasExactly32Bytes() {
     for count in [0, 16, 31, 33, 64] { #expect(SealingKey(Secret([UInt8](repeating: 1, count: count))) == nil) }
     #expect(!SealingKey.random().secret.equals(SealingKey.random().secret))
   }
 }
 
 @Suite struct LengthPrefixedTests {
-  @Test func differentListsSpellDifferentBytes() {
+  @Test func lengthPrefixedLists_differInTheirBytes() {
     func spelled(_ fields: [[UInt8]]) -> [UInt8] {
       var list = LengthPrefixed()
       for field in fields { list.append(field) }
@@ -124,7 +124,7 @@ import Testing
     #expect(spelled([[7, 8]]) == [2, 0, 0, 0, 7, 8])
   }
 
-  @Test func aNumberIsEightBytesLittleEndian() {
+  @Test func lengthPrefixedNumber_isEightBytesLittleEndian() {
     var list = LengthPrefixed()
     list.append(0x0102_0304_0506_0708)
     #expect(list.bytes == [8, 0, 0, 0, 8, 7, 6, 5, 4, 3, 2, 1])
@@ -132,7 +132,7 @@ import Testing
 }
 
 @Suite struct HashTests {
-  @Test func sha256IsSHA256() {
+  @Test func sha256_matchesTheFIPSVectors() {
     // FIPS 180-2, appendix B, and the empty message.
     #expect(
       sha256(UnsafeRawBufferPointer(start: nil, count: 0))
@@ -147,13 +147,13 @@ import Testing
   let salt: [UInt8] = Array(0..<16)
 
   /// Computed with OpenSSL: Argon2id, t = 3, m = 64 MiB, one lane.
-  @Test func aKeyIsArgon2id() throws {
+  @Test func passphraseKey_isArgon2id() throws {
     let key = try #require(PassphraseStretching.least.key(from: Secret(text: "correct horse"), salt: salt))
     #expect(
       key.secret.copied == bytes(hex: "e3c889ca40ed01e6b6771fc8a5bf16e35ad60b41c9bd5d7e6d63adf51e50b0fd"))
   }
 
-  @Test func everyInputCounts() throws {
+  @Test func passphraseKey_dependsOnPassphraseSaltAndCosts() throws {
     let costs = PassphraseStretching.least
     let key = try #require(costs.key(from: Secret(text: "correct horse"), salt: salt))
     var more = costs
@@ -166,7 +166,7 @@ import Testing
     for other in others { #expect(!(try #require(other)).secret.equals(key.secret)) }
   }
 
-  @Test func costsOutsideTheBoundsGiveNoKey() {
+  @Test func passphraseCostsOutOfBounds_giveNoKey() {
     let (least, most) = (PassphraseStretching.least, PassphraseStretching.most)
     for costs in [
       PassphraseStretching(passes: least.passes - 1, memoryBytes: least.memoryBytes),
@@ -183,7 +183,7 @@ import Testing
     #expect(least.isWithinBounds && most.isWithinBounds)
   }
 
-  @Test func aSaltHasSixteenBytes() {
+  @Test func passphraseSaltOfAnotherLength_givesNoKey() {
     for count in [0, 15, 17] {
       let salt = [UInt8](repeating: 0, count: count)
       #expect(PassphraseStretching.least.key(from: Secret(text: "correct horse"), salt: salt) == nil)

@@ -5,14 +5,14 @@ import Testing
   struct Refused: Error, Equatable {}
 
   @Test(arguments: [0, 1, 63, 64, 65, 256, 257, 1_024, 4_096, 4_097, 16_384, 16_385, 100_000])
-  func everyLengthComesBack(count: Int) {
+  func secretOfAnyLength_returnsItsBytes(count: Int) {
     let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7) }
     let secret = Secret(bytes)
     #expect(secret.count == count)
     #expect(secret.copied == bytes)
   }
 
-  @Test func aSecretMayBeShorterThanItsRoom() {
+  @Test func secret_mayBeShorterThanItsCapacity() {
     let secret = Secret(
       SecretBytes(capacity: 100) { target in
         #expect(target.count == 100)
@@ -22,7 +22,7 @@ import Testing
     #expect(secret.copied == [7])
   }
 
-  @Test func aFailedFillingThrowsAndGivesTheMemoryBack() {
+  @Test func failedInitializer_throwsAndReleasesTheMemory() {
     for _ in 0..<10_000 {
       #expect(throws: Refused.self) {
         _ = try SecretBytes(capacity: 4_096) { (_) throws(Refused) -> Int in throw Refused() }
@@ -30,8 +30,8 @@ import Testing
     }
   }
 
-  /// Memory that is lent again must not tell what it held.
-  @Test(arguments: [16, 200, 1_000, 4_000, 16_000, 40_000]) func releasedMemoryIsWiped(count: Int) {
+  /// Memory that is reused must not show its previous content.
+  @Test(arguments: [16, 200, 1_000, 4_000, 16_000, 40_000]) func releasedSecretMemory_isWipedBeforeReuse(count: Int) {
     let pattern: UInt8 = 0xc7
     for _ in 0..<50 {
       do { _ = Secret([UInt8](repeating: pattern, count: count)) }
@@ -44,8 +44,8 @@ import Testing
     }
   }
 
-  /// The address may be lent again as soon as the owner is gone, so it is read while it still belongs to the pool.
-  @Test func theEndOfTheOwnerWipes() {
+  /// The address may be reused as soon as its owner is gone, so the test reads it while the pool still maps it.
+  @Test func secret_isWipedWhenItsOwnerEnds() {
     let neighbour = Secret([1])
     var address: UnsafeRawPointer?
     do {
@@ -58,7 +58,7 @@ import Testing
     withExtendedLifetime(neighbour) {}
   }
 
-  @Test func manySecretsDoNotOverlap() {
+  @Test func manySecrets_doNotOverlap() {
     let secrets = (0..<3_000).map { index in
       Secret([UInt8](repeating: UInt8(truncatingIfNeeded: index), count: 1 + index * 37 % 700))
     }
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func threadsShareThePool() async {
+  @Test func secretsOnManyThreads_doNotOverlap() async {
     await withTaskGroup { group in
       for task in 0..<8 as Range<UInt8> {
         group.addTask {
@@ -84,21 +84,21 @@ import Testing
     }
   }
 
-  @Test func randomSecretsDiffer() {
+  @Test func randomSecrets_differ() {
     let (first, second) = (Secret(SecretBytes(random: 32)), Secret(SecretBytes(random: 32)))
     #expect(first.count == 32)
     #expect(!first.equals(second))
     #expect(Secret(SecretBytes(random: 0)).count == 0)
   }
 
-  @Test func equalityIsOfBytes() {
+  @Test func secretEquality_comparesBytes() {
     #expect(Secret(text: "ä").equals(Secret([0xc3, 0xa4])))
     #expect(Secret([]).equals(Secret([])))
     #expect(!Secret([1]).equals(Secret([1, 0])))
     #expect(!Secret([1, 2]).equals(Secret([1, 3])))
   }
 
-  @Test func noDescriptionTellsTheSecret() {
+  @Test func descriptionOfASecret_hidesItsBytes() {
     let secret = Secret(text: "sentinel-token")
     var dumped = ""
     dump(secret, to: &dumped)
@@ -112,7 +112,7 @@ import Testing
 }
 
 @Suite struct SecretBuilderTests {
-  @Test func piecesAreJoinedInTheirOrder() {
+  @Test func secretBuilder_joinsPiecesInOrder() {
     var builder = SecretBuilder(capacity: 1)
     builder.append("grant_type=")
     builder.append(Secret(text: "refresh"))
@@ -125,19 +125,18 @@ import Testing
     #expect(builder.finish().copied == lent)
   }
 
-  @Test func itGrowsBeyondAnyClass() {
+  @Test func secretBuilder_growsBeyondEverySizeClass() {
     var builder = SecretBuilder(capacity: 0)
     for index in 0..<100_000 { builder.append(UInt8(truncatingIfNeeded: index)) }
     let secret = builder.finish()
     #expect(secret.copied == (0..<100_000).map { UInt8(truncatingIfNeeded: $0) })
   }
 
-  @Test func nothingAppendedIsAnEmptySecret() {
+  @Test func emptySecretBuilder_makesAnEmptySecret() {
     #expect(SecretBuilder().finish().count == 0)
   }
 
-  /// Growing leaves no copy behind.
-  @Test func whatItGrewOutOfIsWiped() {
+  @Test func grownSecretBuilder_wipesItsOldMemory() {
     let neighbour = Secret([UInt8](repeating: 1, count: 64))
     var builder = SecretBuilder(capacity: 64)
     builder.append(Secret([UInt8](repeating: 0xdd, count: 64)))
@@ -148,7 +147,7 @@ import Testing
   }
 }
 
-@Test func wipingOverwritesAll() {
+@Test func wipe_overwritesEveryByte() {
   var bytes = [UInt8](repeating: 9, count: 100)
   bytes.withUnsafeMutableBytes { wipe($0) }
   #expect(bytes.allSatisfy { $0 == 0 })

@@ -3,7 +3,7 @@ import Testing
 @testable import Secrets
 
 @Suite struct SecretPoolTests {
-  @Test func aFullSlabsNeighbourStaysForTheNextCall() {
+  @Test func emptySlabBesideAFullOne_isKeptForTheNextAllocation() {
     let pool = SecretPool()
     // 64 blocks of 1 KiB fill a slab.
     let full = (0..<64).map { _ in pool.allocate(1_000) }
@@ -20,7 +20,7 @@ import Testing
     for memory in full + [last] { pool.release(memory) }
   }
 
-  @Test func memoryThatIsNotNeededGoesBackToTheSystem() {
+  @Test func unusedSlabs_areReturnedToTheSystem() {
     let pool = SecretPool()
     let lent = (0..<1_000).map { _ in pool.allocate(1_000) }
     #expect(pool.slabCount == 16)
@@ -28,7 +28,7 @@ import Testing
     #expect(pool.slabCount == 1)
   }
 
-  @Test func everyBlockIsItsOwn() {
+  @Test func allocatedBlocks_doNotOverlap() {
     let pool = SecretPool()
     for count in [1, 64, 65, 256, 1_024, 1_025, 1_536, 2_048, 4_096, 16_384] {
       let lent = (0..<200).map { _ in pool.allocate(count) }

@@ -1,7 +1,7 @@
 import Secrets
 
 extension Secret {
-  /// A copy of the bytes, which a test may look at.
+  /// A copy of the bytes, for assertions.
   var copied: [UInt8] { withBytes { Array($0) } }
 
   convenience init(_ bytes: [UInt8]) { self.init(SecretBytes(copying: bytes)) }

@@ -30,7 +30,7 @@ import Testing
     (#"{"jsonrpc":"2.0","id":1,"method":"a","more":1}"#, "request 1 a -"),
     (#"{"json\u0072pc":"2\u002e0","\u0069d":1,"method":"\u0061"}"#, "request 1 a -"),
   ])
-  func takesRequests(text: String, reading: String) throws { #expect(try Self.reading(text) == reading) }
+  func wellFormedRequest_isAccepted(text: String, reading: String) throws { #expect(try Self.reading(text) == reading) }
 
   @Test(arguments: [
     ("1", "invalid -"), ("\"x\"", "invalid -"), ("null", "invalid -"), ("true", "invalid -"), ("[]", "invalid -"),
@@ -52,7 +52,7 @@ import Testing
     (#"{"jsonrpc":"2.0","id":{},"method":"a"}"#, "invalid -"),
     (#"{"jsonrpc":"2.0","id":[1],"method":"a"}"#, "invalid -"),
     (#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "invalid 1"),
-    // keys named twice, at any depth: the id is told if it was read once
+    // keys named twice, at any depth: the id is returned if it was read once
     (#"{"jsonrpc":"2.0","jsonrpc":"2.0","id":1,"method":"a"}"#, "invalid 1"),
     (#"{"jsonrpc":"2.0","id":1,"method":"a","method":"b"}"#, "invalid 1"),
     (#"{"jsonrpc":"2.0","id":1,"method":"a","params":{"x":1,"x":2}}"#, "invalid 1"),
@@ -62,9 +62,9 @@ import Testing
     (#"{"jsonrpc":"2.0","id":1,"\u0069d":2,"method":"a"}"#, "invalid -"),
     (#"{"jsonrpc":"2.0","id":null,"method":1}"#, "invalid null"),
   ])
-  func refuses(text: String, reading: String) throws { #expect(try Self.reading(text) == reading) }
+  func malformedRequest_isInvalid(text: String, reading: String) throws { #expect(try Self.reading(text) == reading) }
 
-  @Test func membersOfABatchAreJudgedOneByOne() throws {
+  @Test func batchMembers_areJudgedSeparately() throws {
     let batch = #"[{"jsonrpc":"2.0","id":1,"method":"a","x":{"k":1,"k":2}},{"jsonrpc":"2.0","id":2,"method":"b"}]"#
     try withNode(batch) { node in
       let valid = node.elements.map { element in
@@ -87,21 +87,21 @@ import Testing
     #"{"x":[[{}]],"\u006dethod":"secret.p\u0075t""#, #"{"method":"secret.put"}"#,
     #"{"method":"secret.put","method":"token.get""#,
   ])
-  func theMethodIsFoundInABeginning(text: String) { #expect(Self.method(text) == "secret.put") }
+  func method_isFoundInAPartialLine(text: String) { #expect(Self.method(text) == "secret.put") }
 
-  /// What can become no request is known before its end.
+  /// A line that can become no request fails before its end.
   @Test(arguments: [
     "", " ", "  \t", "1", "12", "\"", "\"aaaa", "x", "tru", "null", "{}", #"{"a":1}"#, "{x", "[1,]", #"{"a":1}}"#,
     #"{"method":"secret.put",01"#, #"{"a":"\x"#, "\u{FEFF}{",
   ])
-  func whatBeginsNoRequestIsTold(text: String) {
+  func partialLineThatCanBecomeNoRequest_fails(text: String) {
     #expect(throws: JSONScanner.Failure.self) {
       try [UInt8](text.utf8).withUnsafeBytes { try Envelope.method(ofPrefix: $0) }
     }
   }
 
   @Test(arguments: ["{", "[", "[1", #"[{"method":"no"},"#, "[]", #"{"method":"a"#, #"{"a":{"#])
-  func whatMayStillBecomeOneIsWaitedFor(text: String) throws {
+  func partialLineThatMayBecomeARequest_isWaitedFor(text: String) throws {
     #expect(try [UInt8](text.utf8).withUnsafeBytes { try Envelope.method(ofPrefix: $0) } == nil)
   }
 
@@ -111,9 +111,9 @@ import Testing
     #"{"params":{"a":{"method":"no"},"#, #"[{"method":"no"},"#, #"{"method":1,"#, #"{"method":{},"#, #""method":"no"}"#,
     #"{"params":[{"method":"no"},{"method":"no""#,
   ])
-  func itIsNotFoundWhereItDoesNotStand(text: String) { #expect(Self.method(text) == nil) }
+  func methodInsideAnotherMember_isNotFound(text: String) { #expect(Self.method(text) == nil) }
 
-  @Test func everyBeginningNamesTheMethodOrNothing() {
+  @Test func everyPrefixOfARequest_namesTheMethodOrNone() {
     let text = #"{"params":{"a":[1,{"method":"no"}],"b":"method"},"id":"method","method":"yes","z":[{"method":"no"}]}"#
     let bytes = [UInt8](text.utf8)
     let stands = text.utf8.count - #","z":[{"method":"no"}]}"#.utf8.count

@@ -2,7 +2,7 @@ import JSONRPC
 import Testing
 
 @Suite struct FramerTests {
-  /// Pushes chunk after chunk; the lines that came, and what the last chunk led to.
+  /// Pushes the chunks; returns the lines, and the outcome of the last chunk.
   static func lines(
     _ chunks: [[UInt8]], limit: Int = 64, stopAfter: Int = .max
   ) -> (lines: [String], outcome: LineFramer.Outcome, waiting: Int) {
@@ -26,14 +26,14 @@ import Testing
   }
 
   @Test(arguments: Array(1...40))
-  func anyChunksGiveTheSameLines(size: Int) {
+  func chunksOfAnySize_giveTheSameLines(size: Int) {
     let text = "{\"a\":\"wörk 😀\"}\r\n\n\r\n\r\r\na\rb\u{2028}c\u{85}d\u{0B}\nlast"
     let (lines, outcome, waiting) = Self.lines(Self.split(text, size))
     #expect(lines == ["{\"a\":\"wörk 😀\"}", "", "", "\r", "a\rb\u{2028}c\u{85}d\u{0B}"])
     #expect(outcome == .wantsMore && waiting == 4)
   }
 
-  @Test func randomChunksGiveTheSameLines() {
+  @Test func randomChunks_giveTheSameLines() {
     var random = Seeded(3)
     for _ in 0..<500 {
       let bytes = (0..<Int.random(in: 0...300, using: &random)).map { _ in
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test(arguments: [1, 3, 7, 8, 9, 100])
-  func theLimitIsJustTheLimit(size: Int) {
+  func lineAtTheLimit_fitsAndOneByteMoreDoesNot(size: Int) {
     for ending in ["\n", "\r\n"] {
       let fits = Self.lines(Self.split("12345678" + ending + "x", size), limit: 8)
       #expect(fits.lines == ["12345678"] && fits.outcome == .wantsMore && fits.waiting == 1)
@@ -65,13 +65,12 @@ import Testing
     #expect(Self.lines(Self.split("12345678\r\r\n", size), limit: 8).outcome == .overLimit)
   }
 
-  /// Told as soon as it is known, not at the newline.
-  @Test func anOverlongLineIsToldBeforeItsEnd() {
+  @Test func overlongLine_isReportedBeforeItsNewline() {
     #expect(Self.lines([[UInt8](repeating: 0x61, count: 9)], limit: 8).outcome == .overLimit)
     #expect(Self.lines(Self.split("ok\n123456789", 4), limit: 8).lines == ["ok"])
   }
 
-  @Test func stoppingDropsTheRestOfTheChunk() {
+  @Test func stoppedFramer_dropsTheRestOfTheChunk() {
     let stopped = Self.lines([Array("a\nb\nc\nd".utf8)], stopAfter: 2)
     #expect(stopped.lines == ["a", "b"] && stopped.outcome == .stopped && stopped.waiting == 0)
     let split = Self.lines(Self.split("a\nb\nc\nd", 3), stopAfter: 2)
@@ -79,7 +78,7 @@ import Testing
   }
 
   @Test(arguments: [4095, 4096, 4097, 65_535, 65_536, 65_537, 1 << 20])
-  func aLongLineKeepsEveryByte(length: Int) {
+  func longLine_keepsEveryByte(length: Int) {
     let text = String((0..<length).map { Character(Unicode.Scalar(UInt8(0x61 + $0 % 26))) })
     for size in [1000, 4096, 65_536] {
       let (lines, outcome, waiting) = Self.lines(Self.split(text + "\nnext\n", size), limit: 1 << 20)
@@ -87,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func whatWaitsCanBeSeenAndForgotten() {
+  @Test func partialLine_canBeReadAndCleared() {
     var framer = LineFramer(limit: 64)
     _ = Array("begun".utf8).withUnsafeBytes { framer.push($0) { _ in true } }
     #expect(framer.waiting == 5 && framer.withWaiting { $0.elementsEqual("begun".utf8) })

@@ -15,7 +15,7 @@ import Testing
       ("1e15", 1_000_000_000_000_000), ("9e15", 9_000_000_000_000_000),
       ("100000000000000000000e-20", 1), ("0.00000000000000000001e20", 1),
     ] as [(String, Int64)])
-  func readsIntegersInEverySpelling(text: String, value: Int64) throws { #expect(try Self.integer(text) == value) }
+  func integer_isReadInEverySpelling(text: String, value: Int64) throws { #expect(try Self.integer(text) == value) }
 
   @Test(arguments: [
     "9007199254740992", "-9007199254740992", "9007199254740993", "9007199254740991.5", "9007199254740990.5",
@@ -23,9 +23,9 @@ import Testing
     "0.5", "1.5", "-1.1", "1e-1", "15e-1", "1e-400", "1e-99999999999999999999", "0.99999999999999999999",
     "1.00000000000000000001", "true", "null", "\"1\"", "[1]", "{}",
   ])
-  func refusesWhatIsNoInteger(text: String) throws { #expect(try Self.integer(text) == nil) }
+  func numberThatIsNoInteger_isRefused(text: String) throws { #expect(try Self.integer(text) == nil) }
 
-  @Test func aMillionZerosAreReadOnce() throws {
+  @Test func numberWithAMillionZeros_isReadInLinearTime() throws {
     let zeros = String(repeating: "0", count: 1_000_000)
     #expect(try Self.integer("1" + zeros) == nil)
     #expect(try Self.integer("0." + zeros + "1") == nil)
@@ -34,7 +34,7 @@ import Testing
     #expect(try Self.integer("1e" + zeros + "2") == 100)
   }
 
-  @Test func integersAgreeWithIntegerArithmetic() throws {
+  @Test func randomIntegers_agreeWithIntegerArithmetic() throws {
     var random = Seeded(1)
     for _ in 0..<20_000 {
       let value = Int64.random(in: -(1 << 53)...(1 << 53), using: &random) >> Int64.random(in: 0...52, using: &random)
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func doubles() throws {
+  @Test func doubles_areRead() throws {
     for (text, value) in [("1.5", 1.5), ("-0.25e2", -25), ("0", 0), ("1e400", .infinity)] as [(String, Double)] {
       #expect(try withNode(text) { $0.double } == value)
     }
@@ -63,12 +63,12 @@ import Testing
     (#""""#, ""), (#""plain""#, "plain"), (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{C}\n\r\t"), (#""\u0000a""#, "\0a"),
     (#""wörk 😀""#, "wörk 😀"), (#""\u00e9\u20AC\ud83d\ude00x""#, "é€😀x"), (#""a\\u0041""#, "a\\u0041"),
   ])
-  func stringsAreUnescaped(text: String, value: String) throws {
+  func strings_areUnescaped(text: String, value: String) throws {
     try withNode(text) { node in
       #expect(node.string == value)
       #expect(node.utf8 == [UInt8](value.utf8))
       #expect(node.textCapacity >= value.utf8.count)
-      // The way of a secret: into memory of the caller's, never beyond what was told.
+      // As for a secret: into the caller's memory, and never beyond its bound.
       var memory = [UInt8](repeating: 0xEE, count: node.textCapacity + 8)
       let count = memory.withUnsafeMutableBytes { buffer in
         node.copyText(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<node.textCapacity]))
@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test(arguments: ["1", "true", "null", "[]", "{}"])
-  func whatIsNoStringHasNoText(text: String) throws {
+  func nodeThatIsNoString_hasNoText(text: String) throws {
     try withNode(text) { node in
       #expect(node.string == nil && node.utf8 == nil && node.plainText == nil && node.textCapacity == 0)
       #expect(node.copyText(into: UnsafeMutableRawBufferPointer(start: nil, count: 0)) == 0)
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func comparesTextsAndNotSpellings() throws {
+  @Test func isText_comparesTextsAndNotSpellings() throws {
     try withNode(#"["jsonrpc","json\u0072pc","jsonrpcx","jsonrp",""]"#) { node in
       #expect(node.elements.map { $0.isText("jsonrpc") } == [true, true, false, false, false])
       #expect(node.elements.map { $0.isText("") } == [false, false, false, false, true])
@@ -98,7 +98,7 @@ import Testing
 
   // MARK: containers
 
-  @Test func membersInTheirOrder() throws {
+  @Test func members_keepTheirOrder() throws {
     try withNode(#"{"a":[1,{"x":[]}],"b":{"c":true},"\u0064":null}"#) { node in
       #expect(node.members.map { $0.key.string! } == ["a", "b", "d"])
       #expect(node.members.map { $0.value.kind } == [.array, .object, .null])
@@ -112,7 +112,7 @@ import Testing
     }
   }
 
-  @Test func booleans() throws {
+  @Test func booleans_areRead() throws {
     try withNode("[true,false,null,0,\"true\"]") { node in
       #expect(node.elements.map(\.bool) == [true, false, nil, nil, nil])
     }

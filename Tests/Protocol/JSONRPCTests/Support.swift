@@ -1,6 +1,6 @@
 import JSONRPC
 
-/// What a scan makes of some bytes.
+/// The result of a scan.
 enum Verdict: Equatable {
   case value
   case duplicateKeys
@@ -21,7 +21,7 @@ func verdict(_ bytes: [UInt8]) -> Verdict {
 
 func verdict(_ text: String) -> Verdict { verdict([UInt8](text.utf8)) }
 
-/// Scans text that must be JSON and looks at its value.
+/// Scans text that must be JSON and passes its root to `body`.
 func withNode<Result>(_ bytes: [UInt8], _ body: (JSONNode) throws -> Result) throws -> Result {
   var tape = JSONTape()
   return try bytes.withUnsafeBytes { buffer in
@@ -34,14 +34,14 @@ func withNode<Result>(_ text: String, _ body: (JSONNode) throws -> Result) throw
   try withNode([UInt8](text.utf8), body)
 }
 
-/// What a writer wrote.
+/// The output of a writer.
 func written(capacity: Int = 64, _ body: (inout JSONWriter) -> Void) -> String {
   var writer = JSONWriter(capacity: capacity)
   body(&writer)
   return writer.withBytes { String(decoding: $0, as: UTF8.self) }
 }
 
-/// A small generator with a seed, so that a failure can be run again (SplitMix64).
+/// A small seeded generator, so that a failure can be repeated (SplitMix64).
 struct Seeded: RandomNumberGenerator {
   var state: UInt64
   init(_ seed: UInt64) { state = seed }

@@ -3,8 +3,7 @@ import Testing
 
 /// RFC 3629 by enumeration: the scanner must agree with its grammar on every sequence.
 @Suite struct UTF8Tests {
-  /// The grammar of RFC 3629 §4, written down once more in another way: decode, then ask whether the shortest form
-  /// of that scalar is what stood there.
+  /// The grammar of RFC 3629 §4, checked a second way: decode, then compare with the shortest form of the scalar.
   static func isOneScalar(_ bytes: [UInt8]) -> Bool {
     let expected: (Int, UInt32)
     switch bytes[0] {
@@ -26,7 +25,7 @@ import Testing
 
   static func quoted(_ bytes: [UInt8]) -> [UInt8] { [0x22] + bytes + [0x22] }
 
-  /// Scans `bytes` in place between quotes; a scan that allocates nothing makes millions of them cheap.
+  /// Scans `bytes` in place between quotes, without allocation, so that millions of scans are cheap.
   struct Probe: ~Copyable {
     var tape = JSONTape()
     mutating func takes(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -34,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func everySequenceOfTwoBytes() {
+  @Test func twoByteSequences_agreeWithRFC3629() {
     for first in UInt8(0x80)...0xFF {
       for second in UInt8(0)...0xFF where second != 0x22 && second != 0x5C {
         let bytes = [first, second]
@@ -43,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func everySequenceOfThreeBytes() {
+  @Test func threeByteSequences_agreeWithRFC3629() {
     var probe = Probe()
     var wrong = 0
     for first in UInt8(0xE0)...0xEF {
@@ -59,7 +58,7 @@ import Testing
   }
 
   /// Four bytes: every lead and second byte, and for the others every value at each edge.
-  @Test func everyEdgeOfFourBytes() {
+  @Test func fourByteSequences_agreeWithRFC3629AtEveryEdge() {
     let edges: [UInt8] = [0x00, 0x21, 0x41, 0x7F, 0x80, 0x81, 0x9F, 0xA0, 0xBE, 0xBF, 0xC0, 0xC2, 0xE0, 0xF4, 0xFF]
     var probe = Probe()
     var wrong = 0
@@ -77,7 +76,7 @@ import Testing
     #expect(wrong == 0)
   }
 
-  @Test func everyScalarPasses() throws {
+  @Test func everyScalar_isAccepted() throws {
     var probe = Probe()
     var wrong = 0
     for value in UInt32(0x20)...0x10FFFF {
@@ -89,17 +88,17 @@ import Testing
   }
 
   @Test(arguments: [[0xC3], [0xE2], [0xE2, 0x82], [0xF0], [0xF0, 0x9F], [0xF0, 0x9F, 0x98]] as [[UInt8]])
-  func aSequenceThatIsCutOff(bytes: [UInt8]) {
+  func truncatedSequence_isIncompleteOrMalformed(bytes: [UInt8]) {
     #expect(verdict([0x22] + bytes) == .refused(.incomplete))
     #expect(verdict(Self.quoted(bytes)) == .refused(.malformed))
     #expect(verdict(Self.quoted(bytes + [0x41])) == .refused(.malformed))
   }
 
-  /// Where no string is open, no byte past ASCII is taken at all.
+  /// Outside strings, no byte beyond ASCII is accepted.
   @Test(arguments: [[0xC3, 0xA9], [0xFE, 0xFF], [0xFF, 0xFE, 0x31, 0x00], [0xEF, 0xBB, 0xBF, 0x31]] as [[UInt8]])
-  func bytesOutsideStrings(bytes: [UInt8]) { #expect(verdict(bytes) == .refused(.malformed)) }
+  func nonASCIIOutsideStrings_isMalformed(bytes: [UInt8]) { #expect(verdict(bytes) == .refused(.malformed)) }
 
-  @Test func everyEscapedUnit() throws {
+  @Test func everyEscapedUTF16Unit_isReadOrMalformed() throws {
     for unit in UInt32(0)...0xFFFF {
       let hex = String(unit, radix: 16)
       let text = "\"\\u" + String(repeating: "0", count: 4 - hex.count) + hex + "\""
@@ -113,7 +112,7 @@ import Testing
     }
   }
 
-  @Test func escapedPairs() throws {
+  @Test func escapedSurrogatePairs_areJoined() throws {
     for (high, low, scalar) in [
       (0xD800, 0xDC00, 0x10000), (0xDBFF, 0xDFFF, 0x10FFFF), (0xD83D, 0xDE00, 0x1F600), (0xD800, 0xDFFF, 0x103FF),
     ] {

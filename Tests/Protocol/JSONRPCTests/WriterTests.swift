@@ -3,7 +3,7 @@ import JSONRPC
 import Testing
 
 @Suite struct WriterTests {
-  @Test func structure() {
+  @Test func writer_writesNestedStructure() {
     let text = written { writer in
       writer.beginObject()
       writer.key("empty")
@@ -27,7 +27,7 @@ import Testing
     #expect(text == #"{"empty":{},"list":[1,[],null,true,false,"x",],"last\n":0.5}"#)
   }
 
-  @Test func escapesWhatMustBeEscapedAndNothingElse() {
+  @Test func writer_escapesOnlyControlCharactersQuotesAndBackslashes() {
     for byte in UInt8(0)..<0x20 {
       let text = written { $0.string(String(Unicode.Scalar(byte))) }
       let escaped =
@@ -43,23 +43,22 @@ import Testing
       (0, "0"), (7, "7"), (-7, "-7"), (10, "10"), (1_000_000, "1000000"), (.max, "9223372036854775807"),
       (.min, "-9223372036854775808"), (9_007_199_254_740_991, "9007199254740991"),
     ] as [(Int64, String)])
-  func integers(value: Int64, text: String) { #expect(written { $0.integer(value) } == text) }
+  func writer_writesIntegers(value: Int64, text: String) { #expect(written { $0.integer(value) } == text) }
 
   @Test(
     arguments: [
       (0, "0"), (-0.0, "0"), (1.5, "1.5"), (-25, "-25"), (1e14, "100000000000000"), (.infinity, "null"), (.nan, "null"),
       (-.infinity, "null"),
     ] as [(Double, String)])
-  func numbers(value: Double, text: String) { #expect(written { $0.number(value) } == text) }
+  func writer_writesNumbers(value: Double, text: String) { #expect(written { $0.number(value) } == text) }
 
   @Test(arguments: [1e15, 1e16, 1e300, 5e-324, -1.7976931348623157e308, 0.1, 1.0 / 3])
-  func largeAndSmallNumbersAreJSONAndComeBack(value: Double) throws {
+  func extremeNumbers_areReadBack(value: Double) throws {
     #expect(try withNode(written { $0.number(value) }) { $0.double } == value)
   }
 
-  /// What is longer than the memory moves into larger memory and stays the same.
   @Test(arguments: [1, 63, 64, 65, 1000, 100_000])
-  func grows(length: Int) throws {
+  func writer_growsBeyondItsCapacity(length: Int) throws {
     let value = String(repeating: "a\"é\n", count: length)
     let text = written(capacity: 1) { writer in
       writer.beginArray()
@@ -74,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func anEmptiedWriterBeginsAnew() {
+  @Test func resetWriter_isEmpty() {
     var writer = JSONWriter(capacity: 8)
     writer.beginArray()
     writer.integer(1)
@@ -86,7 +85,7 @@ import Testing
     #expect(bytes.withBytes { $0.elementsEqual("{}".utf8) })
   }
 
-  @Test func theProgramsOwnBytesAreReferredToAndNotCopied() {
+  @Test func programBytes_areReferencedAndNotCopied() {
     let document = StaticBytes("{\"long\":true}")
     func answer() -> WireBytes {
       var writer = JSONWriter(capacity: 64)
@@ -111,19 +110,19 @@ import Testing
     #expect(referred == [document.bytes.baseAddress, document.bytes.baseAddress])
   }
 
-  @Test func aPieceThatWasWrittenIsKept() {
+  @Test func programBytes_areWrittenOnce() {
     let piece = StaticBytes { $0.string("always the same") }
     #expect(piece.bytes.elementsEqual(#""always the same""#.utf8))
   }
 
-  @Test func aSecretGoesOutByteForByte() throws {
+  @Test func secretText_isWrittenByteForByte() throws {
     let secret: [UInt8] = Array("to\"ken\\\u{1}é".utf8)
     let text = written { writer in secret.withUnsafeBytes { writer.string(utf8: $0) } }
     #expect(try withNode(text) { $0.utf8 } == secret)
   }
 
-  /// Foundation reads what the writer wrote, and the scanner reads what the writer wrote: all three agree.
-  @Test func scannerAndFoundationReadWhatWasWritten() throws {
+  /// Foundation and the scanner both read what the writer wrote.
+  @Test func writtenJSON_isReadByTheScannerAndFoundation() throws {
     var random = Seeded(2)
     for _ in 0..<5_000 {
       let value = Tree.random(depth: 4, &random)
@@ -135,7 +134,7 @@ import Testing
   }
 }
 
-/// A JSON value as a test sees it.
+/// A JSON value in a test.
 indirect enum Tree: Equatable {
   case null
   case bool(Bool)
@@ -216,6 +215,6 @@ indirect enum Tree: Equatable {
 }
 
 extension NSNumber {
-  /// Foundation keeps booleans as numbers of one byte, which it makes of nothing else.
+  /// Foundation keeps booleans as one-byte writer_writesNumbers, and uses those for booleans only.
   fileprivate var isBoolean: Bool { String(cString: objCType) == "c" }
 }

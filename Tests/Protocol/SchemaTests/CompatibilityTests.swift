@@ -1,12 +1,12 @@
 import SchemaKit
 import Testing
 
-/// Each class of change that would break a client is found; growth is not.
+/// Each kind of change that would break a client is found; additions are accepted.
 struct CompatibilityTests {
   struct Change: CustomTestStringConvertible {
     var testDescription: String
     var path: String
-    /// Pointers, and the JSON that comes there; nil removes.
+    /// JSON Pointers with the JSON to put there; nil removes.
     var edits: [(pointer: String, value: String?)]
 
     init(_ name: String, _ path: String, _ pointer: String, _ value: String?, also edits: (String, String?)...) {
@@ -64,7 +64,7 @@ struct CompatibilityTests {
   ]
 
   @Test(arguments: breaking)
-  func breakingAClientIsFound(_ change: Change) throws {
+  func breakingChange_isFound(_ change: Change) throws {
     let old = RepositoryFixture.contract
     let new: Contract
     if change.testDescription == "an error tells less" {
@@ -77,7 +77,7 @@ struct CompatibilityTests {
     #expect(Compatibility.problems(from: old, to: new).isEmpty == false)
   }
 
-  @Test func aMethodAnEventAndAnErrorThatAreGoneAreFound() throws {
+  @Test func removedMethodEventOrError_isFound() throws {
     let old = RepositoryFixture.contract
     var new = old
     new.methods.removeAll { $0.name == "token.reject" }
@@ -107,7 +107,7 @@ struct CompatibilityTests {
   ]
 
   @Test(arguments: growing)
-  func growthIsNoProblem(_ change: Change) throws {
+  func addition_isCompatible(_ change: Change) throws {
     #expect(Compatibility.problems(from: RepositoryFixture.contract, to: try change.contract()) == [])
   }
 }

@@ -79,7 +79,7 @@ struct ContractTests {
     grant.revoke grant
     """
 
-  @Test func everyMethodHasTheParamsOfItsRow() {
+  @Test func methodParams_matchTheTable() {
     let contract = RepositoryFixture.contract
     let told = contract.methods.map { method in
       let members = contract.resolved(method.params).object?.members ?? []
@@ -91,7 +91,7 @@ struct ContractTests {
     #expect(told == Self.rows.split(separator: "\n").map(String.init))
   }
 
-  /// What the table's result column lists, and what stands always there.
+  /// The members of each result.
   @Test(arguments: [
     ("agent.hello", "agent protocol instance schemaDigest features limits"),
     (
@@ -131,7 +131,7 @@ struct ContractTests {
     ("connectivity.get", "state since basis"), ("event.subscribe", "subscription epoch sequence gap"),
     ("audit.verify", "intact entries head"), ("grant.create", "secret!"),
   ])
-  func resultsHaveTheMembersOfTheirRow(_ name: String, _ members: String) throws {
+  func methodResults_haveTheMembersOfTheTable(_ name: String, _ members: String) throws {
     let contract = RepositoryFixture.contract
     let method = try #require(contract.method(name))
     let shape = try #require(contract.resolved(method.result).object)
@@ -166,7 +166,7 @@ struct ContractTests {
       "account.added account.switched account.renamed account.signedOut account.erased session.stateChanged session.expired token.refreshed token.scopesNarrowed snapshot.changed stepUp.granted stepUp.expired connectivity.changed revocation.confirmed revocation.abandoned operation.statusChanged agent.locked agent.unlocked policy.changed clock.suspect event.gap"
     ),
   ])
-  func wordsAreThoseOfTheContract(_ name: String, _ words: String) {
+  func enumerations_haveTheWordsOfTheTable(_ name: String, _ words: String) {
     guard case .enumeration(let known)? = RepositoryFixture.contract.type(name)?.kind else {
       Issue.record("types/\(name).json is no set of words")
       return
@@ -174,7 +174,7 @@ struct ContractTests {
     #expect(known == words.split(separator: " ").map(String.init))
   }
 
-  @Test func errorsAreThoseOfTheTable() {
+  @Test func errors_matchTheTable() {
     let table = """
       -32700 parseError -32600 invalidRequest -32601 methodNotFound -32602 invalidParams -32603 internalError
       1001 agentLocked 1002 shuttingDown 1003 overloaded 1004 requestCancelled 1005 unsupportedProtocol 1006 timedOut
@@ -188,7 +188,7 @@ struct ContractTests {
     #expect(told == table.split { $0.isWhitespace }.map(String.init))
   }
 
-  @Test func defaultsAreThoseOfTheContract() {
+  @Test func paramDefaults_matchTheTable() {
     func value(_ method: String, _ member: String) -> JSONValue? {
       let shape = RepositoryFixture.contract.resolved(RepositoryFixture.contract.method(method)!.params).object
       return shape?.members.first { $0.name == member }?.schema.defaultValue
@@ -198,7 +198,7 @@ struct ContractTests {
     #expect(value("request.send", "allowAuthRetry") == .bool(true))
   }
 
-  @Test func onlyTheMethodsOfTheContractCarryBodies() {
+  @Test func methodsThatCarryBodies_matchTheTable() {
     let bodies = RepositoryFixture.contract.methods.filter(\.carriesBody).map(\.name)
     #expect(
       bodies == [

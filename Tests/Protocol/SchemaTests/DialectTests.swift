@@ -1,7 +1,7 @@
 import SchemaKit
 import Testing
 
-/// What the dialect refuses, it refuses with the place.
+/// A schema outside the dialect is refused with its place.
 struct DialectTests {
   @Test(arguments: [
     ("/params/properties/alias", #"{"type":"string","maxLength":9,"contentEncoding":"base64"}"#, "contentEncoding"),
@@ -28,18 +28,18 @@ struct DialectTests {
     ("/ordering", #""sometimes""#, "ordering"),
     ("/sincee", #""1""#, "sincee"),
   ])
-  func aFileOutsideOfTheDialectIsRefused(_ pointer: String, _ json: String, _ word: String) throws {
+  func schemaOutsideTheDialect_isRefused(_ pointer: String, _ json: String, _ word: String) throws {
     let value = try JSONValue(parsing: json)
     let path = "methods/account.rename.json"
     do {
       _ = try RepositoryFixture.contract(changing: path) { $0[at: pointer] = value }
-      Issue.record("nobody refused \(pointer)")
+      Issue.record("not refused: \(pointer)")
     } catch let error as ContractProblems {
       #expect(error.problems.contains { $0.pointer.hasPrefix(path) && $0.description.contains(word) }, "\(error)")
     }
   }
 
-  @Test func aTypeThatContainsItselfIsRefused() {
+  @Test func recursiveType_isRefused() {
     let items = #"{"type":"array","maxItems":2,"items":{"$ref":"../types/decision.json"}}"#
     #expect(throws: ContractProblems.self) {
       try RepositoryFixture.contract(changing: "types/policyUse.json") { value in
@@ -48,7 +48,7 @@ struct DialectTests {
     }
   }
 
-  @Test func anExampleNeverShowsWhatLooksLikeARealSecret() {
+  @Test func exampleWithARealLookingSecret_isRefused() {
     #expect(throws: ContractProblems.self) {
       try RepositoryFixture.contract(changing: "methods/token.get.json") {
         $0[at: "/examples/0/result/accessToken"] = "eyJhbGciOi"
@@ -65,13 +65,13 @@ struct DialectTests {
     ("^[A-Za-z0-9+/]*[=]{0,2}$", "QQ===", false), ("^[!#-\\[\\]-~]{1,256}$", "a\"b", false),
     ("^[!#-\\[\\]-~]{1,256}$", "a]b", true), ("^[a-z]+$", "", false), ("^[a-z]{2}$", "ä", false),
   ])
-  func patternsMatchTheWholeText(_ source: String, _ text: String, _ matches: Bool) throws {
+  func pattern_matchesTheWholeText(_ source: String, _ text: String, _ matches: Bool) throws {
     let pattern = try #require(TextPattern(source))
     #expect(pattern.matches(text) == matches)
   }
 
   @Test(arguments: ["a", "^a", "^a|b$", "^.$", "^[a-z]*[a-c]$", "^[^a]$", "^a{2,1}$", "^(a)$", "^[]$"])
-  func patternsThatNeedAnEngineAreRefused(_ source: String) {
+  func patternThatNeedsARegexEngine_isRefused(_ source: String) {
     #expect(TextPattern(source) == nil)
   }
 }

@@ -1,7 +1,7 @@
 import AgentProtocol
 import JSONRPC
 
-/// Every method of the contract, as the agent reads it.
+/// Every method of the contract, as the agent parses it.
 enum EveryMethod {
   static let types: [any RPCMethod.Type] = [
     RpcDiscover.self,
@@ -78,7 +78,7 @@ enum EveryMethod {
     GrantRevoke.self,
   ]
 
-  /// Reads params as the agent does; nil if they are good.
+  /// Parses params as the agent does; nil if they are valid.
   static func problem(_ method: any RPCMethod.Type, params: String) throws -> ParamsProblem? {
     var tape = JSONTape()
     var line = params

@@ -1,7 +1,7 @@
 import SchemaKit
 import Testing
 
-/// Every line of the agent is judged by what was asked.
+/// `LineJudge` checks each line of the agent against the request it answers.
 struct LineJudgeTests {
   private static let lock = #"{"jsonrpc":"2.0","id":1,"method":"agent.lock"}"#
   private static let get = #"{"jsonrpc":"2.0","id":"a","method":"token.get","params":{"account":"work"}}"#
@@ -24,7 +24,7 @@ struct LineJudgeTests {
       (#"{"jsonrpc":"2.0","id":1,"result":{"locked":true},"extra":1}"#, ["/extra"]),
       ("nonsense", [""]),
     ] as [(String, [String])])
-  func aResultIsJudgedByItsMethod(_ line: String, _ pointers: [String]) {
+  func result_isCheckedAgainstItsMethod(_ line: String, _ pointers: [String]) {
     #expect(problems([Self.lock], line) == pointers)
   }
 
@@ -42,16 +42,16 @@ struct LineJudgeTests {
       ),
       (#"{"code":-32602,"message":"m","data":{"name":"invalidParams","retryable":false}}"#, ["/error/data"]),
     ] as [(String, [String])])
-  func anErrorIsJudgedByTheTable(_ error: String, _ pointers: [String]) {
+  func error_isCheckedAgainstTheErrorTable(_ error: String, _ pointers: [String]) {
     #expect(problems([Self.get], #"{"jsonrpc":"2.0","id":"a","error":\#(error)}"#) == pointers)
   }
 
-  @Test func aResultForBadParamsIsAProblem() {
+  @Test func resultForInvalidParams_isAProblem() {
     let sent = #"{"jsonrpc":"2.0","id":1,"method":"agent.lock","params":{"now":true}}"#
     #expect(problems([sent], #"{"jsonrpc":"2.0","id":1,"result":{"locked":true}}"#).count == 1)
   }
 
-  @Test func anAnswerComesOnce() {
+  @Test func secondAnswerToOneRequest_isAProblem() {
     var judge = LineJudge(RepositoryFixture.contract)
     judge.sent([UInt8](Self.lock.utf8))
     let answer = [UInt8](#"{"jsonrpc":"2.0","id":1,"result":{"locked":true}}"#.utf8)
@@ -59,7 +59,7 @@ struct LineJudgeTests {
     #expect(judge.received(answer).map(\.pointer) == ["/id"])
   }
 
-  @Test func everyMemberOfABatchIsJudged() {
+  @Test func batchMembers_areCheckedSeparately() {
     let line =
       #"[{"jsonrpc":"2.0","id":1,"result":{"locked":1}},{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"m","data":{"name":"invalidRequest","retryable":false}}}]"#
     #expect(problems(["[\(Self.lock),1]"], line) == ["/0/result/locked"])
@@ -81,7 +81,7 @@ struct LineJudgeTests {
       ),
       (#"{"type":"token.stolen","data":{}"#, ["/params/type"]),
     ] as [(String, [String])])
-  func anEventIsJudgedByItsType(_ params: String, _ pointers: [String]) {
+  func event_isCheckedAgainstItsType(_ params: String, _ pointers: [String]) {
     let rest = #","subscription":"sub_1","epoch":"e1","sequence":1,"at":"2030-01-01T00:00:00.000Z"}"#
     #expect(problems([], #"{"jsonrpc":"2.0","method":"event","params":\#(params)\#(rest)}"#) == pointers)
   }

@@ -3,9 +3,9 @@ import Foundation
 import SchemaKit
 import Testing
 
-/// `policy.schema.json` is walked, and the agent's reader held to it both ways: each member, word, bound and pattern.
+/// The agent's policy reader agrees with `policy.schema.json` in both directions: each member, word, bound and pattern.
 struct PolicyLoaderTests {
-  /// Every member that a document may have, once.
+  /// A document with every member that a policy may have.
   private static let whole = """
     {"name":"p","version":3,"description":"words","onReauthentication":"readOnly","onClockSuspect":"shrink",
      "tiers":{"t":{"sensitivity":"internal","requires":{"rolesAny":["a"],"rolesAll":["b"],"scopesAll":["c"],
@@ -20,7 +20,7 @@ struct PolicyLoaderTests {
      "forbids":[{"capabilities":["abc"],"whenRole":"a","whenScope":"b","whenEntitlement":"c","description":"words"}]}
     """
 
-  /// What the reader says of it, but for names that lead nowhere: a schema can't say that.
+  /// The reader's problems, without references to missing names, which a schema can't express.
   private static func readersProblems(_ document: JSONValue) -> [String] {
     do throws(PolicyProblems) {
       _ = try PolicyDocument(parsing: Array(document.compact.utf8))
@@ -36,7 +36,7 @@ struct PolicyLoaderTests {
     #expect(schemas.isEmpty == readers.isEmpty, "schema: \(schemas), reader: \(readers)")
   }
 
-  @Test func theReaderAndTheSchemaTakeTheSame() throws {
+  @Test func policyReader_agreesWithTheSchemaOnEveryVariant() throws {
     let whole = try JSONValue(parsing: Self.whole)
     #expect(Self.readersProblems(whole) == [] && RepositoryFixture.contract.problems(inPolicy: whole).isEmpty)
     let schema = RepositoryFixture.contract.policy
@@ -75,12 +75,12 @@ struct PolicyLoaderTests {
     #expect(compared > 900, "the whole schema is walked: \(compared)")
   }
 
-  @Test func theExampleIsReadByBoth() throws {
+  @Test func examplePolicy_isAcceptedByReaderAndSchema() throws {
     let file = RepositoryFixture.top.appending(path: "Schemas/examples/field-service.policy.json")
     let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
     let example = try JSONValue(parsing: text)
     #expect(Self.readersProblems(example) == [] && RepositoryFixture.contract.problems(inPolicy: example).isEmpty)
-    #expect(example == (try JSONValue(parsing: PolicyTests.fieldService)), "it is the design's own")
+    #expect(example == (try JSONValue(parsing: PolicyTests.fieldService)), "the same example")
   }
 }
 

@@ -4,7 +4,7 @@ import Testing
 /// `policy.schema.json` takes the documented examples (docs/offline.md, Policy), and refuses what the engine would not
 /// keep.
 struct PolicyTests {
-  /// The example of the design: viewing 7 days offline, notes 48 hours with a PIN, completing only online.
+  /// The example: viewing 7 days offline, notes 48 hours with a PIN, completing only online.
   static let fieldService = """
     {
       "name": "field-service",
@@ -29,7 +29,7 @@ struct PolicyTests {
     }
     """
 
-  @Test func theExampleOfTheDesignIsAPolicy() throws {
+  @Test func examplePolicy_matchesTheSchema() throws {
     #expect(RepositoryFixture.contract.problems(inPolicy: try JSONValue(parsing: Self.fieldService)) == [])
   }
 
@@ -39,7 +39,7 @@ struct PolicyTests {
     ("/capabilities/workOrder.note/requires/rolesNone", "[]"), ("/version", "0"), ("/onClockSuspect", #""ignore""#),
     ("/forbids/0/capabilities", "[]"), ("/owner", #""alice""#), ("/capabilities/has space", #"{"kind":"read"}"#),
   ])
-  func aMistakeIsFoundAtItsPlace(_ pointer: String, _ json: String) throws {
+  func mistakeInAPolicy_isFoundAtItsPointer(_ pointer: String, _ json: String) throws {
     var document = try JSONValue(parsing: Self.fieldService)
     document[at: pointer] = try JSONValue(parsing: json)
     #expect(RepositoryFixture.contract.problems(inPolicy: document).map(\.pointer) == [pointer])

@@ -5,16 +5,16 @@ import SchemaKit
 import Secrets
 import Testing
 
-/// The generated Swift reads params as the schemas say.
+/// The generated Swift parses params as the schemas say.
 struct ReadingTests {
-  @Test func thereIsSwiftForEveryMethod() {
+  @Test func everyMethod_hasGeneratedSwift() {
     #expect(EveryMethod.types.map { $0.info.name } == RepositoryFixture.contract.methods.map(\.name))
     #expect(MethodTable.all.map(\.name) == RepositoryFixture.contract.methods.map(\.name).sorted())
     #expect(MethodTable.byName.count == MethodTable.all.count)
     #expect(AgentContract.schemaDigest == RepositoryFixture.contract.digest)
   }
 
-  @Test func everyExampleIsRead() throws {
+  @Test func everyExample_isParsed() throws {
     for type in EveryMethod.types {
       for example in RepositoryFixture.contract.method(type.info.name)!.examples {
         #expect(try EveryMethod.problem(type, params: example.params.compact) == nil, "\(type.info.name)")
@@ -22,9 +22,9 @@ struct ReadingTests {
     }
   }
 
-  /// Each example is spoiled in every way that the schemas know, one at a time: the generated reader and the schema's
-  /// own validator, which share no code, must judge alike and point to the same place.
-  @Test func theReaderAndTheValidatorAgree() throws {
+  /// Each example is spoiled in every way that the schemas allow, one at a time: the generated reader and the schema
+  /// validator, which share no code, must agree on the verdict and the place.
+  @Test func generatedReader_agreesWithTheSchemaValidator() throws {
     var spoiledCount = 0
     for type in EveryMethod.types {
       let method = RepositoryFixture.contract.method(type.info.name)!
@@ -57,23 +57,23 @@ struct ReadingTests {
     (#"{"account":"work","force":true}"#, "/force", "member of params"),
     (#"{"account":"work","a/b~c":1}"#, "/a~1b~0c", "member of params"),
   ])
-  func aProblemIsToldWithItsPlace(_ params: String, _ path: String, _ expected: String) throws {
+  func paramsProblem_namesPathAndExpectation(_ params: String, _ path: String, _ expected: String) throws {
     let problem = try #require(try EveryMethod.problem(TokenGet.self, params: params))
     #expect(problem == ParamsProblem(path: path, expected: expected))
   }
 
-  @Test func aWordIsToldWithItsNeighbours() throws {
+  @Test func unknownEnumWord_isReportedWithTheKnownWords() throws {
     let problem = try EveryMethod.problem(AccountSignOut.self, params: #"{"account":"work","mode":"gentle"}"#)
     #expect(problem == ParamsProblem(path: "/mode", expected: "one of soft, hard, offline"))
   }
 
-  @Test func theNameOfAnUnknownMemberIsToldWithinABound() throws {
+  @Test func unknownMemberName_isCutInTheProblem() throws {
     let name = String(repeating: "é", count: 500)
     let problem = try EveryMethod.problem(AgentLock.self, params: #"{"\#(name)":1}"#)
     #expect(problem?.path == "/" + String(repeating: "é", count: 63))
   }
 
-  @Test func valuesAreNeverTold() throws {
+  @Test func paramsProblem_neverEchoesValues() throws {
     let params = #"{"account":"work","pin":{"not-a-real-pin":"not-a-real-pin"}}"#
     let problem = try #require(try EveryMethod.problem(StepUpVerify.self, params: params))
     #expect(problem.path == "/pin")
@@ -88,7 +88,7 @@ struct ReadingTests {
     }
   }
 
-  @Test func defaultsAreFilledIn() throws {
+  @Test func missingParams_getTheirDefaults() throws {
     #expect(try read(TokenGet.self, #"{"account":"work"}"#).minimumLifetimeSeconds == 60)
     #expect(try read(AccountSignOut.self, #"{"account":"work","mode":"soft"}"#).revocationTimeoutSeconds == 3)
     #expect(try read(RequestSend.self, #"{"account":"work","method":"GET","url":"https://a"}"#).allowAuthRetry)
@@ -96,40 +96,40 @@ struct ReadingTests {
     #expect(throws: ParamsProblem(path: "/account", expected: "string")) { try TokenGet.Params.none() }
   }
 
-  @Test func aSelectorIsParsedOnce() throws {
+  @Test func accountSelector_isParsed() throws {
     #expect(try read(AccountGet.self, #"{"account":"@active"}"#).account == .active)
     #expect(try read(AccountGet.self, #"{"account":"w\u006frk"}"#).account == .alias("work"))
   }
 
-  @Test func escapesAreResolvedBeforeARuleIsAsked() throws {
+  @Test func escapedParams_areUnescapedBeforeValidation() throws {
     #expect(try read(AccountRename.self, #"{"account":"work","alias":"acm\u0065"}"#).alias.text == "acme")
     #expect(throws: ParamsProblem.self) { try read(AccountRename.self, #"{"account":"work","alias":"a\u0020b"}"#) }
   }
 
-  @Test func aSecretComesIntoGuardedMemory() throws {
+  @Test func secretParam_isReadIntoGuardedMemory() throws {
     let params = try read(SignInImport.self, #"{"provider":"idp","refreshToken":"not-a-real-\"token\""}"#)
     #expect(params.refreshToken.withBytes { String(decoding: $0, as: UTF8.self) } == "not-a-real-\"token\"")
   }
 
-  @Test func lengthsAreCountedInCodePoints() throws {
+  @Test func paramLengths_areCountedInCodePoints() throws {
     let fits = String(repeating: "é", count: 128)
     #expect(try read(AccountGet.self, #"{"account":"\#(fits)"}"#).account == .alias(fits))
     #expect(throws: ParamsProblem.self) { try read(AccountGet.self, #"{"account":"\#(fits)é"}"#) }
   }
 
   @Test(arguments: ["2030-02-30T00:00:00.000Z", "2030-13-01T00:00:00.000Z", "2030-01-01T24:00:00.000Z"])
-  func anInstantIsADayOfTheCalendar(_ text: String) throws {
+  func instantOutsideTheCalendar_isRefused(_ text: String) throws {
     let params = #"{"account":"work","capability":"a","at":"\#(text)"}"#
     #expect(try EveryMethod.problem(PolicyExplain.self, params: params)?.path == "/at")
   }
 
-  @Test func jsonOfTheCallersOwnIsKeptAsItStands() throws {
+  @Test func freeFormJSONParam_isKeptByteForByte() throws {
     let params = try read(
       OperationEnqueue.self, #"{"account":"work","capability":"a","payload":{"n":1.50,"x":[ ]}}"#)
     #expect(params.payload?.withBytes { String(decoding: $0, as: UTF8.self) } == #"{"n":1.50,"x":[ ]}"#)
   }
 
-  @Test func twoBodiesAreOneTooMany() throws {
+  @Test func requestWithTwoBodies_isRefused() throws {
     let params = #"{"account":"work","method":"GET","url":"https://a","body":"","bodyBase64":""}"#
     #expect(try EveryMethod.problem(RequestSend.self, params: params)?.path == "/bodyBase64")
   }

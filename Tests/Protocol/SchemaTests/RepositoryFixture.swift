@@ -1,13 +1,13 @@
 import Foundation
 import SchemaKit
 
-/// The project as it stands on the disk.
+/// The repository's schemas, read from the disk.
 enum RepositoryFixture {
   static let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
 
-  static let workshop = try! ContractRepository(top: top)
-  static let contract = workshop.contract
+  static let repository = try! ContractRepository(top: top)
+  static let contract = repository.contract
 
   /// The contract with one document changed.
   static func contract(changing path: String, _ change: (inout JSONValue) -> Void) throws -> Contract {
@@ -19,7 +19,7 @@ enum RepositoryFixture {
 }
 
 extension JSONValue {
-  /// The value at a JSON Pointer, to read or to change; assigning nil removes it.
+  /// The value at a JSON Pointer; assigning nil removes it.
   subscript(at pointer: String) -> JSONValue? {
     get { pointer.split(separator: "/").reduce(self) { $0?[step: String($1)] } }
     set {

@@ -1,6 +1,6 @@
 import SchemaKit
 
-/// Variants of good params, each spoiled, or stretched to a bound, in one place.
+/// Variants of valid params, each spoiled, or stretched to a bound, in one place.
 enum Spoiling {
   static func variants(of value: JSONValue, by schema: Schema) -> [JSONValue] {
     let schema = RepositoryFixture.contract.resolved(schema)
@@ -50,7 +50,7 @@ enum Spoiling {
     return spoiled
   }
 
-  /// A value that the schema allows, more or less.
+  /// A value that the schema roughly allows.
   private static func sample(_ schema: Schema) -> JSONValue {
     let named: [String: JSONValue] = [
       "instant": "2030-01-01T00:00:00.000Z", "accountId": "acc_c2ztq4xk7m3vwy5ndhb6rfgupa",

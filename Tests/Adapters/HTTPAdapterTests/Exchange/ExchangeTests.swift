@@ -5,9 +5,9 @@ import HTTPAdapter
 import Secrets
 import Testing
 
-/// What is sent, and what comes back when all goes well.
+/// Requests as the server receives them, and successful responses.
 @Suite struct ExchangeTests {
-  @Test func bodyAndSecretFieldsArriveAsGiven() async throws {
+  @Test func requestWithBodyAndSecretFields_arrivesAsGiven() async throws {
     let server = RawServer(answering: "HTTP/1.1 200 OK\r\nX-A:  one \r\nx-a: two\r\nContent-Length: 2\r\n\r\nhi")
     var form = FormBody()
     form.append("refresh_token", Secret(text: "r/1"))
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(arguments: ["GET", "HEAD", "DELETE", "OPTIONS", "PROPFIND"])
-  func methodsWithoutContentAnnounceNone(method: String) async throws {
+  func methodWithoutContent_announcesNoBody(method: String) async throws {
     let server = RawServer(answering: "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n")
     let outcome = await makeExchange().send(HTTPRequest(method: method, url: server.url))
     #expect(outcome.summary == "204 ")
@@ -46,19 +46,19 @@ import Testing
   }
 
   @Test(arguments: ["POST", "PUT", "PATCH"])
-  func methodsThatAnticipateContentSayThatThereIsNone(method: String) async throws {
+  func methodThatExpectsContent_sendsContentLengthZeroWithoutABody(method: String) async throws {
     let server = RawServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
     #expect(await makeExchange().send(HTTPRequest(method: method, url: server.url)).summary == "200 ")
     let request = try #require(server.requests.first)
     #expect(request.contains("\r\nContent-Length: 0\r\n") && !request.contains("Content-Type"))
   }
 
-  @Test func headAnswersWithALengthHaveNoBody() async {
+  @Test func headResponseWithAContentLength_hasNoBody() async {
     let server = RawServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 5000000\r\n\r\n")
     #expect(await makeExchange().send(HTTPRequest(method: "HEAD", url: server.url)).summary == "200 ")
   }
 
-  @Test func aLargeBodyGoesWithoutAskingFirst() async throws {
+  @Test func largeBody_isSentWithoutExpectContinue() async throws {
     let server = RawServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
     let text = String(repeating: "0123456789abcdef", count: 40_000)
     let outcome = await makeExchange().send(HTTPRequest(method: "PUT", url: server.url, body: Secret(text: text)))
@@ -67,7 +67,7 @@ import Testing
     #expect(request.hasSuffix("\r\n\r\n" + text) && !request.contains("Expect"))
   }
 
-  @Test func fieldsOfTheConnectionAreNotTheCallers() async throws {
+  @Test func connectionFieldsOfTheCaller_areDropped() async throws {
     let server = RawServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
     let fields = ["Host", "content-length", "Transfer-Encoding", "Connection", "Expect"].map { HTTPField($0, "evil") }
     #expect(await makeExchange().send(HTTPRequest(method: "GET", url: server.url, fields: fields)).summary == "200 ")
@@ -78,14 +78,14 @@ import Testing
     HTTPField("X-A", "a\r\nX-B: b"), HTTPField("X-A", "a\nb"), HTTPField("X-A", "a\u{0}b"),
     HTTPField("X-A", secret: Secret(text: "a\rb")), HTTPField("X A", "a"), HTTPField("X-A:", "a"), HTTPField("", "a"),
   ])
-  func nobodyWritesAnotherLineIntoTheHead(field: HTTPField) async {
+  func fieldWithALineBreak_isRefused(field: HTTPField) async {
     let server = RawServer(answering: "HTTP/1.1 200 OK\r\n\r\n")
     let outcome = await makeExchange().send(HTTPRequest(method: "GET", url: server.url, fields: [field]))
     #expect(outcome.summary == "notConnected other" && server.connections == 0)
   }
 
   @Test(arguments: [301, 302, 303, 307, 308])
-  func redirectsAreAnswersLikeOthers(status: Int) async {
+  func redirect_isReturnedAndNotFollowed(status: Int) async {
     let target = RawServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
     let server = RawServer(
       answering: "HTTP/1.1 \(status) Elsewhere\r\nLocation: \(target.url)/\r\nContent-Length: 0\r\n\r\n")
@@ -95,7 +95,7 @@ import Testing
   }
 
   @Test(arguments: [401, 407, 408, 417, 429, 500, 503])
-  func noStatusMakesItSendAgain(status: Int) async {
+  func errorStatus_isReturnedWithoutASecondRequest(status: Int) async {
     let server = RawServer(
       answering:
         "HTTP/1.1 \(status) No\r\nWWW-Authenticate: Basic realm=a\r\nRetry-After: 0\r\nContent-Length: 1\r\n\r\n.")
@@ -104,8 +104,8 @@ import Testing
     #expect(server.connections == 1 && server.requests.count == 1)
   }
 
-  @Test func everyRequestHasAConnectionOfItsOwn() async {
-    // It keeps the connection open and would serve a second request on it.
+  @Test func eachRequest_opensItsOwnConnection() async {
+    // The server keeps the connection open and would serve a second request on it.
     let server = RawServer { connection in
       while !connection.readRequest().isEmpty { connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n.") }
     }
@@ -114,14 +114,14 @@ import Testing
     #expect(server.connections == 3)
   }
 
-  @Test func cookiesAreNotKept() async {
+  @Test func cookies_areNotKept() async {
     let server = RawServer(answering: "HTTP/1.1 200 OK\r\nSet-Cookie: a=b; Path=/\r\nContent-Length: 0\r\n\r\n")
     let exchange = makeExchange()
     for _ in 0..<2 { #expect(await exchange.send(get(server.url)).summary == "200 ") }
     #expect(server.requests.allSatisfy { !$0.lowercased().contains("cookie") })
   }
 
-  @Test func interimAnswersAndTrailersAreLeftOut() async throws {
+  @Test func interimResponsesAndTrailers_areLeftOut() async throws {
     let server = RawServer(
       answering:
         "HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nA: b\r\n\r\n"
@@ -131,18 +131,18 @@ import Testing
     #expect(response.fields.map(\.name) == ["Transfer-Encoding", "A"])
   }
 
-  @Test func foldedFieldsAreOneLine() async throws {
+  @Test func foldedField_isJoinedToOneLine() async throws {
     let server = RawServer(answering: "HTTP/1.1 200 OK\r\nA: b\r\n  c\r\nContent-Length: 0\r\n\r\n")
     let response = try #require(await makeExchange().send(get(server.url)).response)
     #expect(response.field("a") == "b c")
   }
 
-  @Test func anAnswerThatEndsWithTheConnectionIsWhole() async {
+  @Test func responseEndedByTheConnection_isComplete() async {
     let server = RawServer(answering: "HTTP/1.0 200 OK\r\n\r\nuntil the end")
     #expect(await makeExchange().send(get(server.url)).summary == "200 until the end")
   }
 
-  @Test func aDrippingAnswerArrivesWhole() async {
+  @Test func responseSentByteByByte_isComplete() async {
     let server = RawServer { connection in
       connection.readRequest()
       for byte in "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello" { connection.send(String(byte)) }
@@ -150,7 +150,7 @@ import Testing
     #expect(await makeExchange().send(get(server.url)).summary == "200 hello")
   }
 
-  @Test func manyAtOnceDoNotMixUp() async {
+  @Test func concurrentRequests_getTheirOwnResponses() async {
     let server = RawServer { connection in
       let path = connection.readRequest().split(separator: " ")[1]
       connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(path.utf8.count)\r\n\r\n\(path)")

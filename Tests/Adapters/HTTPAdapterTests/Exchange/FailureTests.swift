@@ -5,21 +5,21 @@ import HTTPAdapter
 import Secrets
 import Testing
 
-/// The ways to fail, told apart: before anything was sent, and after.
+/// Failures before a request was sent, and failures after, are reported apart.
 @Suite struct FailureTests {
   // MARK: nothing was sent
 
-  @Test func aRefusedConnection() async {
+  @Test func refusedConnection_isNotConnected() async {
     let (descriptor, port) = RawServer.listen(backlog: 1)
     close(descriptor)
     #expect(await makeExchange().send(get("http://127.0.0.1:\(port)/")).summary == "notConnected refused")
   }
 
-  @Test func aNameThatIsNotThere() async {
+  @Test func unknownHostName_isNotConnected() async {
     #expect(await makeExchange().send(get("https://direct.invalid/")).summary == "notConnected nameNotFound")
   }
 
-  @Test func anAddressWithoutAWay() async {
+  @Test func addressWithoutARoute_isNotConnected() async {
     #expect(await makeExchange().send(get("https://255.255.255.255/")).summary == "notConnected unreachable")
   }
 
@@ -27,18 +27,18 @@ import Testing
     "", "nonsense", "ftp://127.0.0.1/", "file:///etc/passwd", "http://user@127.0.0.1/", "http://127.0.0.1/#a",
     "http://idp.example/", "http://127.1/",
   ])
-  func anURLThatIsNotForTokens(url: String) async {
+  func urlUnfitForTokens_isRefused(url: String) async {
     #expect(await makeExchange().send(get(url)).summary == "notConnected invalidURL")
   }
 
-  @Test func aConnectionThatIsNeverMade() async {
+  @Test func connectTimeout_isNotConnected() async {
     let deaf = DeafAddress()
     var request = get(deaf.url)
     request.connectTimeout = Milliseconds(100)
     #expect(await makeExchange().send(request).summary == "notConnected timedOut")
   }
 
-  @Test func proxiesOfTheEnvironmentServeOthersAndNotLoopback() async {
+  @Test func proxyFromTheEnvironment_servesRemoteHostsOnly() async {
     let before = ProxyEnvironment.proxy.connections
     #expect(await makeExchange().send(get("https://idp.invalid/")).summary == "notConnected other")
     #expect(ProxyEnvironment.proxy.connections == before + 1)
@@ -47,13 +47,13 @@ import Testing
 
   // MARK: the request may have arrived
 
-  @Test func closedWithoutAnAnswer() async {
+  @Test func connectionClosedWithoutAResponse_isUnknown() async {
     let server = RawServer { $0.readRequest() }
     #expect(await makeExchange().send(get(server.url)).summary == "unknown reset")
     #expect(server.connections == 1, "sent exactly once")
   }
 
-  @Test(arguments: [0, 1]) func closedBeforeItWasRead(bytesRead: Int) async {
+  @Test(arguments: [0, 1]) func connectionClosedBeforeTheRequestWasRead_isUnknown(bytesRead: Int) async {
     let server = RawServer { connection in
       var buffer: UInt8 = 0
       _ = read(connection.descriptor, &buffer, bytesRead)
@@ -63,7 +63,7 @@ import Testing
     #expect(server.connections == 1, "sent exactly once")
   }
 
-  @Test func resetInTheMiddle() async {
+  @Test func connectionResetDuringTheResponse_isUnknown() async {
     let server = RawServer { connection in
       connection.readRequest()
       connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
@@ -72,12 +72,12 @@ import Testing
     #expect(await makeExchange().send(get(server.url)).summary == "unknown reset")
   }
 
-  @Test func cutShort() async {
+  @Test func responseCutShort_isUnknown() async {
     let server = RawServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
     #expect(await makeExchange().send(get(server.url)).summary == "unknown reset")
   }
 
-  @Test func silence() async {
+  @Test func silentServer_timesOutAsUnknown() async {
     let server = RawServer { connection in
       connection.readRequest()
       connection.waitUntilPeerCloses()
@@ -87,7 +87,7 @@ import Testing
     #expect(await makeExchange().send(request).summary == "unknown timedOut")
   }
 
-  @Test func anAnswerThatNeverEnds() async {
+  @Test func endlessResponse_timesOutAsUnknown() async {
     let server = RawServer { connection in
       connection.readRequest()
       connection.send("HTTP/1.1 200 OK\r\n\r\n")
@@ -101,13 +101,13 @@ import Testing
   @Test(arguments: [
     "Content-Length: 1001\r\n\r\n", "\r\n", "Transfer-Encoding: chunked\r\n\r\n3e9\r\n",
   ])
-  func moreThanAllowed(head: String) async {
+  func responseOverTheSizeLimit_isUnknown(head: String) async {
     let body = String(repeating: "x", count: 1001)
     let server = RawServer(answering: "HTTP/1.1 200 OK\r\n" + head + body)
     #expect(await makeExchange().send(get(server.url, maximumResponseBytes: 1000)).summary == "unknown tooLarge")
   }
 
-  @Test func asMuchAsIsAllowed() async {
+  @Test func responseAtTheSizeLimit_isReturned() async {
     let body = String(repeating: "x", count: 1000)
     let server = RawServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n" + body)
     #expect(await makeExchange().send(get(server.url, maximumResponseBytes: 1000)).summary == "200 " + body)
@@ -115,7 +115,7 @@ import Testing
     #expect(await makeExchange().send(get(empty.url, maximumResponseBytes: 0)).summary == "200 ")
   }
 
-  @Test func aHeadThatNeverEnds() async {
+  @Test func endlessResponseHead_isUnknown() async {
     let server = RawServer { connection in
       connection.readRequest()
       connection.send("HTTP/1.1 200 OK\r\n")
@@ -127,14 +127,14 @@ import Testing
   @Test(arguments: [
     "hello\r\n\r\n", "HTTP/0.9\r\n\r\n", "HTTP/1.1 abc\r\n\r\n", "HTTP/1.1 200 OK\r\nA: b\u{0}c\r\n\r\n",
   ])
-  func whatIsNotHTTP(answer: String) async {
+  func malformedResponse_isUnknown(answer: String) async {
     let server = RawServer(answering: answer)
     #expect(await makeExchange().send(get(server.url)).summary == "unknown malformed")
   }
 
   // MARK: cancelled
 
-  @Test func cancelledBeforeItBegan() async {
+  @Test func requestCancelledBeforeItBegan_isNotConnected() async {
     let server = RawServer(answering: "HTTP/1.1 200 OK\r\n\r\n")
     let exchange = makeExchange()
     let gate = Latch()
@@ -148,7 +148,7 @@ import Testing
     #expect(server.requests.isEmpty)
   }
 
-  @Test func cancelledWhileConnecting() async {
+  @Test func requestCancelledWhileConnecting_isNotConnected() async {
     let deaf = DeafAddress()
     let url = deaf.url
     let exchange = makeExchange()
@@ -158,7 +158,7 @@ import Testing
     #expect(await task.value == "notConnected other")
   }
 
-  @Test func cancelledWhileWaiting() async {
+  @Test func requestCancelledWhileWaiting_isUnknown() async {
     let arrived = Latch()
     let gone = Latch()
     let server = RawServer { connection in
@@ -175,7 +175,7 @@ import Testing
     await gone.wait()
   }
 
-  @Test func oneThatHangsHoldsUpNobody() async {
+  @Test func hangingRequest_delaysNoOther() async {
     let arrived = Latch()
     let slow = RawServer { connection in
       connection.readRequest()

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A loopback server that does to each connection exactly what a test says, and counts.
+/// A loopback server that handles each connection with the test's closure, and counts connections.
 final class RawServer: Sendable {
   private let descriptor: Int32
   let port: UInt16
@@ -10,7 +10,7 @@ final class RawServer: Sendable {
 
   var url: String { "http://127.0.0.1:\(port)" }
   var connections: Int { seen.withLock { $0.connections } }
-  /// Head and body of each request that came.
+  /// Head and body of each request received.
   var requests: [String] { seen.withLock { $0.requests } }
 
   init(_ behaviour: @escaping @Sendable (Connection) -> Void) {
@@ -64,7 +64,7 @@ final class RawServer: Sendable {
     let descriptor: Int32
     let note: @Sendable (String) -> Void
 
-    /// Reads a head and the body that it announces; what came so far if the peer closes.
+    /// Reads a head and the announced body; returns what has arrived if the peer closes.
     @discardableResult func readRequest() -> String {
       var bytes: [UInt8] = []
       var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -103,7 +103,7 @@ final class RawServer: Sendable {
   }
 }
 
-/// An address of this machine where a connection is neither made nor refused: its queue is full.
+/// A local address that neither accepts nor refuses connections: its queue is full.
 final class DeafAddress {
   let url: String
   private var descriptors: [Int32]
@@ -127,7 +127,7 @@ final class DeafAddress {
   deinit { for descriptor in descriptors { close(descriptor) } }
 }
 
-/// Opened once, by a thread that saw what a test waits for.
+/// Opened once, by the thread that saw the awaited event.
 final class Latch: Sendable {
   private let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
   func open() { continuation.finish() }

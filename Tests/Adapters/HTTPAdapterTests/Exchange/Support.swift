@@ -6,12 +6,12 @@ import Synchronization
 
 @testable import HTTPAdapter
 
-/// A clock that moves one millisecond whenever it is read, and knows which threads read it.
+/// A clock that advances one millisecond at each reading and records the reading threads.
 final class CountingClock: AgentClock {
   let bootID = "test"
   private let state = Mutex<(now: Int64, threads: [String])>((0, []))
 
-  /// The threads on which boot time was read, in order, as they stand below `/proc`.
+  /// The threads that read boot time, in order, named as below `/proc`.
   var threads: [String] { state.withLock { $0.threads } }
 
   func wall() -> Timestamp { Timestamp(milliseconds: 0) }
@@ -25,8 +25,8 @@ final class CountingClock: AgentClock {
   func sleep(until deadline: BootInstant) async {}
 }
 
-/// The environment that every test of this process runs in: a proxy that refuses everything. Set once, before
-/// libcurl reads it, since `setenv` is not safe beside a reader.
+/// The environment of every test in this process: a proxy that refuses everything. Set once, before libcurl reads
+/// it, since `setenv` is not safe beside a reader.
 enum ProxyEnvironment {
   static let proxy: RawServer = {
     let proxy = RawServer(answering: "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
@@ -43,13 +43,13 @@ func makeExchange(
   return CurlExchange(clock: clock, certificateAuthorities: certificateAuthorities)
 }
 
-/// A request that is patient enough for a busy machine.
+/// A GET request with limits generous enough for a busy machine.
 func get(_ url: String, maximumResponseBytes: Int = 1 << 20, pins: [String] = []) -> HTTPRequest {
   HTTPRequest(method: "GET", url: url, maximumResponseBytes: maximumResponseBytes, pins: pins)
 }
 
 extension HTTPOutcome {
-  /// `200 body`, `notConnected refused`, `unknown reset`, `untrusted`: what a test compares.
+  /// `200 body`, `notConnected refused`, `unknown reset`, `untrusted`: the text that a test compares.
   var summary: String {
     switch self {
     case .response(let response): "\(response.status) \(response.text)"

@@ -23,7 +23,7 @@ func run(_ arguments: [String], input: Data? = nil) throws -> Data {
   return data
 }
 
-/// A directory of its own that goes with the test.
+/// A temporary directory, removed with the test.
 final class TemporaryDirectory: Sendable {
   let url: URL
 
@@ -59,16 +59,16 @@ struct TLSIdentity: Sendable {
   }
 }
 
-/// HTTPS on loopback, by Python's TLS. It answers every request with its path, or its body to `/echo`, and counts.
+/// HTTPS on loopback, by Python's TLS. Answers each request with its path, or `/echo` with its body, and counts.
 final class TLSServer: Sendable {
   private let process: Process
-  /// Its end here closes with the tests, however they end, and the server goes with it.
+  /// Closes when the test process ends, and ends the server with it.
   private let life = Pipe()
   let port: UInt16
   private let log: TemporaryDirectory
 
   var url: String { "https://localhost:\(port)" }
-  /// The requests that came through TLS.
+  /// The number of requests received through TLS.
   var requests: Int {
     (try? String(contentsOfFile: log["requests"], encoding: .utf8).split(separator: "\n").count) ?? 0
   }

@@ -6,9 +6,9 @@ import Testing
 
 @testable import HTTPAdapter
 
-/// After an exchange no copy of what was sent or answered is left in this process but the caller's own.
+/// After an exchange, no copy of the secrets sent or received is left in this process but the caller's own.
 @Suite struct TracesTests {
-  /// Where in writable memory the secret stands, besides in its own place and in the scanner's buffer.
+  /// Counts copies of the secret in writable memory, besides its own place and the scanner's buffer.
   static func copies(of secret: Secret) throws -> Int {
     let memory = open("/proc/self/mem", O_RDONLY)
     defer { close(memory) }
@@ -32,7 +32,7 @@ import Testing
         for offset in secret.withBytes({ offsets(of: $0, in: UnsafeRawBufferPointer(rebasing: buffer[..<count])) }) {
           found.insert(position + UInt(offset))
         }
-        // Chunks overlap, so that none hides between two.
+        // Chunks overlap, so that a copy across a chunk border is found.
         position += UInt(count == buffer.count ? count - secret.count : count)
       }
     }
@@ -59,7 +59,7 @@ import Testing
     return builder.finish()
   }
 
-  @Test func theScannerFindsACopy() throws {
+  @Test func memoryScanner_findsACopy() throws {
     let secret = Self.randomSecret()
     #expect(try Self.copies(of: secret) == 0)
     let copy = secret.withBytes { [UInt8]($0) }
@@ -67,7 +67,7 @@ import Testing
     withExtendedLifetime(copy) {}
   }
 
-  @Test func noneStaysBehind() async throws {
+  @Test func finishedExchange_leavesNoCopyOfItsSecrets() async throws {
     let identity = try TLSIdentity.localhost.get()
     let server = try TLSServer(identity)
     _ = makeExchange()

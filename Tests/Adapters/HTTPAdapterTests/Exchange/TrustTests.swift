@@ -4,7 +4,7 @@ import Foundation
 import HTTPAdapter
 import Testing
 
-/// Whom it speaks to: verified always, pinned on wish, and nothing said to anybody else.
+/// The server's certificate is always verified, pinned on request, and no request goes to an untrusted server.
 @Suite struct TrustTests {
   let identity: TLSIdentity
   let other: TLSIdentity
@@ -17,13 +17,13 @@ import Testing
 
   var trusting: CurlExchange { makeExchange(certificateAuthorities: identity.certificate) }
 
-  @Test func aServerThatIsVouchedFor() async throws {
+  @Test func serverWithATrustedCertificate_isAnswered() async throws {
     let server = try TLSServer(identity)
     #expect(await trusting.send(get(server.url + "/token")).summary == "200 /token")
     #expect(server.requests == 1)
   }
 
-  @Test func aServerThatNobodyVouchesFor() async throws {
+  @Test func serverWithAnUnknownAuthority_isUntrusted() async throws {
     let server = try TLSServer(identity)
     #expect(await makeExchange().send(get(server.url)).summary == "untrusted")
     #expect(
@@ -31,20 +31,20 @@ import Testing
     #expect(server.requests == 0, "nothing of a request was sent")
   }
 
-  @Test func aServerOfAnotherName() async throws {
+  @Test func certificateOfAnotherHostName_isUntrusted() async throws {
     let server = try TLSServer(identity)
     #expect(await trusting.send(get("https://127.0.0.1:\(server.port)/")).summary == "untrusted")
     #expect(server.requests == 0)
   }
 
-  @Test func anyPinThatMatchesIsEnough() async throws {
+  @Test func oneMatchingPin_isEnough() async throws {
     let server = try TLSServer(identity)
     for pins in [[identity.pin], [other.pin, identity.pin], ["nonsense", identity.pin]] {
       #expect(await trusting.send(get(server.url, pins: pins)).summary == "200 /")
     }
   }
 
-  @Test func pinsThatDoNotMatchSayNo() async throws {
+  @Test func pinsWithoutAMatch_areUntrusted() async throws {
     let server = try TLSServer(identity)
     let short = String(identity.pin.dropLast(5)) + "="
     for pin in [other.pin, "nonsense", "sha256/", "sha256//" + identity.pin.dropFirst(7), short, identity.key, ""] {
@@ -53,25 +53,25 @@ import Testing
     #expect(server.requests == 0)
   }
 
-  @Test func aPinDoesNotVouchForACertificate() async throws {
+  @Test func matchingPinWithAnUntrustedCertificate_isUntrusted() async throws {
     let server = try TLSServer(identity)
     #expect(await makeExchange().send(get(server.url, pins: [identity.pin])).summary == "untrusted")
   }
 
-  @Test func plainTextProvesNoKey() async {
+  @Test func pinnedRequestOverPlainHTTP_isUntrusted() async {
     let server = RawServer(answering: "HTTP/1.1 200 OK\r\n\r\n")
     #expect(await trusting.send(get(server.url, pins: [identity.pin])).summary == "untrusted")
     #expect(server.connections == 0)
   }
 
-  @Test func versionsBefore12AreRefused() async throws {
+  @Test func tlsBelow12_isUntrusted() async throws {
     let server = try TLSServer(identity, newestVersion: "TLSv1_1")
     #expect(await trusting.send(get(server.url)).summary == "untrusted")
     let newer = try TLSServer(identity, newestVersion: "TLSv1_2")
     #expect(await trusting.send(get(newer.url)).summary == "200 /")
   }
 
-  @Test func aServerThatSpeaksNoTLS() async {
+  @Test func serverWithoutTLS_isUntrusted() async {
     let server = RawServer { connection in
       connection.send("HTTP/1.1 200 OK\r\n\r\n")
       connection.waitUntilPeerCloses()
@@ -80,7 +80,7 @@ import Testing
     #expect(await trusting.send(get(url)).summary == "untrusted")
   }
 
-  @Test(arguments: [false, true]) func aHandshakeThatBreaksOffIsABadLine(reset: Bool) async {
+  @Test(arguments: [false, true]) func handshakeThatBreaksOff_isNotConnected(reset: Bool) async {
     let server = RawServer { connection in
       var buffer = [UInt8](repeating: 0, count: 4096)
       _ = read(connection.descriptor, &buffer, buffer.count)
@@ -89,7 +89,7 @@ import Testing
     #expect(await trusting.send(get("https://localhost:\(server.port)/")).summary == "notConnected other")
   }
 
-  @Test func aHandshakeThatHangsIsNoConnection() async {
+  @Test func handshakeThatHangs_isNotConnected() async {
     let server = RawServer { $0.waitUntilPeerCloses() }
     var request = get("https://localhost:\(server.port)/")
     request.timeout = Milliseconds(150)

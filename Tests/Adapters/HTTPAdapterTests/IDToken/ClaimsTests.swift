@@ -7,7 +7,7 @@ import Testing
     try IDTokenClaims(parse(unsignedToken(#"{"alg":"RS256"}"#, json)).get(), names: names)
   }
 
-  @Test func readsWhatIsNeeded() throws {
+  @Test func claims_areReadFromAFullIDToken() throws {
     let claims = try Self.claims(
       #"""
       {"iss":"https://idp.example","sub":"alice","aud":["lanyard","api"],"azp":"lanyard","exp":1893456600,
@@ -27,7 +27,7 @@ import Testing
     #expect(claims.email == "alice@acme.example" && claims.roles == ["technician", "lead"])
   }
 
-  @Test func serversVary() throws {
+  @Test func claimsOfVaryingTypes_areReadLeniently() throws {
     let claims = try Self.claims(
       #"{"aud":"lanyard","auth_time":0,"nonce":null,"amr":"pwd","acr":1,"name":7,"exp":1.8934566E9}"#)
     #expect(claims.audiences == ["lanyard"] && claims.authTime == nil && claims.nonce == nil)
@@ -42,7 +42,7 @@ import Testing
     #"{"nbf":"x"}"#, #"{"auth_time":"x"}"#, #"{"nonce":1}"#, #"{"sub":"a","sub":"b"}"#, #"{"a":{"b":1,"b":2}}"#,
     "[]", "1", "", "{\"sub\":\"\u{0}\"}", #"{"sub":"\ud800"}"#,
   ])
-  func aClaimThatDecidesHasItsType(json: String) {
+  func securityRelevantClaimOfAnotherType_isMalformed(json: String) {
     #expect(throws: IDTokenFailure.malformed) { try Self.claims(json) }
   }
 
@@ -55,7 +55,7 @@ import Testing
     (#"{"https://acme.example":{"roles":["x"]}}"#, "https://acme.example.roles", ["x"]),
     (#"{"a.b":["x"],"a":{"b":["y"]}}"#, "a.b", ["x"]), (#"{"":["x"]}"#, ".", nil), (#"{"":{"":["x"]}}"#, ".", ["x"]),
   ])
-  func rolesAreFoundByTheirPath(json: String, path: String, roles: [String]?) throws {
+  func rolesClaim_isFoundByItsPath(json: String, path: String, roles: [String]?) throws {
     #expect(try Self.claims(json, ClaimNames(roles: path)).roles == roles)
   }
 }

@@ -2,7 +2,7 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// Takes a token apart, or tells the failure.
+/// Parses a token, or returns the failure.
 func parse(_ token: String) -> Result<CompactJWT, IDTokenFailure> {
   var token = token
   return token.withUTF8 { bytes in
@@ -10,7 +10,7 @@ func parse(_ token: String) -> Result<CompactJWT, IDTokenFailure> {
   }
 }
 
-/// A token with this header and these claims, and a signature that is right for nothing.
+/// A token with this header and these claims, and an invalid signature.
 func unsignedToken(_ header: String = #"{"alg":"RS256","kid":"k1"}"#, _ claims: String = "{}") -> String {
   Base64URL.encode(header.utf8) + "." + Base64URL.encode(claims.utf8) + ".c2ln"
 }
@@ -23,7 +23,7 @@ extension Result {
 }
 
 @Suite struct CompactJWTTests {
-  @Test func takesATokenApart() throws {
+  @Test func compactJWT_isSplitIntoItsParts() throws {
     let text = unsignedToken(#"{"typ":"JWT","alg":"ES256","kid":"k\u0031","jku":"https://evil.example"}"#, #"{"a":1}"#)
     let token = try parse(text).get()
     #expect(token.algorithm == .es256 && token.keyID == "k1")
@@ -56,9 +56,9 @@ extension Result {
     (String(unsignedToken().dropLast(4)), .signatureInvalid),
     (unsignedToken(#"{"alg":"RS256"}"#, String(repeating: " ", count: 16_384)), .tooLarge),
   ])
-  func refuses(token: String, failure: IDTokenFailure) { #expect(parse(token).failure == failure) }
+  func malformedJWT_isRefused(token: String, failure: IDTokenFailure) { #expect(parse(token).failure == failure) }
 
-  @Test func takesTheLargestAndNotOneMore() throws {
+  @Test func jwtOverTheSizeLimit_isRefused() throws {
     let rest = unsignedToken().utf8.count - 3  // the claims `{}` are three characters
     let claims = String(repeating: "e", count: (CompactJWT.maximumBytes - rest) / 4 * 4)
     let parts = unsignedToken().split(separator: ".")

@@ -18,7 +18,7 @@ import Testing
   static let rsa = #""kty":"RSA","n":"AQID","e":"AQAB""#
   static let p256 = #""kty":"EC","crv":"P-256","x":"AQ","y":"Ag""#
 
-  @Test func readsEveryKindThatWeKnow() throws {
+  @Test func keySet_readsEverySupportedKeyType() throws {
     let set = try Self.keys(
       "{\(Self.rsa),\"kid\":\"a\",\"use\":\"sig\",\"alg\":\"RS512\",\"x5c\":[\"x\"],\"key_ops\":[\"verify\"]}",
       "{\(Self.p256)}", #"{"kty":"EC","crv":"P-384","x":"AQ","y":"Ag","kid":"c"}"#,
@@ -39,23 +39,23 @@ import Testing
     "{\(rsa),\"use\":\"enc\"}", "{\(rsa),\"alg\":\"RSA-OAEP\"}", "{\(rsa),\"alg\":\"HS256\"}",
     "{\(rsa),\"key_ops\":[\"sign\"]}", "{}", "7", "null", "[]",
   ])
-  func leavesOutWhatItCannotUse(key: String) throws {
+  func keySet_skipsUnusableKeys(key: String) throws {
     #expect(try Self.keys(key, "{\(Self.p256)}").keys.count == 1)
   }
 
   @Test(arguments: ["", "[]", "{}", #"{"keys":{}}"#, #"{"keys":[}"#, #"{"keys":[],"keys":[]}"#, "<html>"])
-  func refusesWhatIsNoKeySet(text: String) {
+  func malformedKeySet_isRefused(text: String) {
     #expect(throws: IDTokenFailure.keySetMalformed) { try Self.set(text) }
   }
 
-  @Test func isBounded() throws {
+  @Test func keySet_isBoundedInKeysAndBytes() throws {
     #expect(try Self.keys(String(repeating: "{\(Self.p256)},", count: 200) + "{\(Self.p256)}").keys.count == 64)
     #expect(throws: IDTokenFailure.keySetMalformed) {
       try Self.set(#"{"keys":[]}"# + String(repeating: " ", count: JWKSet.maximumBytes))
     }
   }
 
-  @Test func findsTheKeyByItsIDAndAlgorithm() throws {
+  @Test func keySet_findsCandidatesByKeyIDAndAlgorithm() throws {
     let set = try Self.keys(
       "{\(Self.rsa),\"kid\":\"a\"}", #"{"kty":"RSA","n":"BA","e":"AQAB","kid":"b","alg":"RS256"}"#,
       "{\(Self.p256),\"kid\":\"a\"}", #"{"kty":"OKP","crv":"Ed25519","x":"Aw"}"#)

@@ -7,7 +7,7 @@ import TokenSignatures
   static let now = Timestamp(year: 2030, month: 1, day: 1)
   static let seconds = now.milliseconds / 1000
 
-  /// A good token's claims with some of them replaced; a value of nil takes the claim away.
+  /// The claims of a good token with some replaced; nil removes a claim.
   static func claims(_ changes: KeyValuePairs<String, String?> = [:]) throws -> IDTokenClaims {
     var members = [
       "iss": #""https://idp.example""#, "sub": #""alice""#, "aud": #""lanyard""#, "exp": "\(seconds + 300)",
@@ -23,7 +23,7 @@ import TokenSignatures
       maximumAge: maximumAge)
   }
 
-  @Test func aGoodTokenIsBelieved() throws {
+  @Test func validIDToken_isBelieved() throws {
     let verdict = try Self.check(Self.claims())
     #expect(verdict.isBelieved && verdict.warnings.isEmpty)
   }
@@ -51,17 +51,17 @@ import TokenSignatures
         [.issuerMismatch, .audienceMismatch, .subjectMissing, .nonceMissing, .expiryMissing, .issuedAtMissing]
       ),
     ] as [(KeyValuePairs<String, String?>, [IDTokenFailure])])
-  func everyReasonIsTold(changes: KeyValuePairs<String, String?>, failures: [IDTokenFailure]) throws {
+  func wrongClaim_isReportedByItsFailure(changes: KeyValuePairs<String, String?>, failures: [IDTokenFailure]) throws {
     #expect(try Self.check(Self.claims(changes)).failures == failures)
   }
 
-  @Test func skewOfTheIssueWarnsAndNeverDiscards() throws {
+  @Test func issuedAtInTheFuture_warnsAndIsBelieved() throws {
     #expect(try Self.check(Self.claims(["iat": "\(Self.seconds + 120)"])).warnings.isEmpty)
     let verdict = try Self.check(Self.claims(["iat": "\(Self.seconds + 86_400)"]))
     #expect(verdict.isBelieved && verdict.warnings == [.issuedInFuture])
   }
 
-  @Test func identifiersAreComparedByCodePoint() throws {
+  @Test func identifiersInAnotherUnicodeForm_areMismatches() throws {
     // U+00E9 and e with U+0301 look the same and are equal as Swift Strings.
     let claims = try Self.claims(["aud": "\"caf\u{E9}\"", "iss": "\"caf\u{E9}\"", "nonce": "\"caf\u{E9}\""])
     let verdict = IDTokenPolicy.check(
@@ -69,7 +69,7 @@ import TokenSignatures
     #expect(verdict.failures == [.issuerMismatch, .audienceMismatch, .nonceMismatch])
   }
 
-  @Test func noncesAreAskedForAsTheyWereSent() throws {
+  @Test func nonce_mustMatchTheOneSent() throws {
     func failures(_ nonce: IDTokenPolicy.Nonce, _ claim: String?) throws -> [IDTokenFailure] {
       try IDTokenPolicy.check(
         Self.claims(["nonce": claim]), issuer: "https://idp.example", clientID: "lanyard", nonce: nonce, now: Self.now
@@ -80,7 +80,7 @@ import TokenSignatures
     #expect(try failures(.unasked, nil) == [] && failures(.unasked, #""m""#) == [])
   }
 
-  @Test func anAgeThatWasAskedForIsChecked() throws {
+  @Test func maximumAge_isCheckedAgainstAuthTime() throws {
     let hour = Milliseconds.seconds(3600)
     #expect(try Self.check(Self.claims(), maximumAge: hour).failures == [.authTimeMissing])
     #expect(try Self.check(Self.claims(["auth_time": "0"]), maximumAge: hour).failures == [.authTimeMissing])
@@ -90,7 +90,7 @@ import TokenSignatures
         == [.authenticationTooOld])
   }
 
-  @Test func aRefreshedTokenSaysTheSame() throws {
+  @Test func refreshedIDTokenWithAnotherIdentity_isRefused() throws {
     let first = IDTokenIdentity(
       issuer: "https://idp.example", subject: "alice", audiences: ["a", "b"], authorizedParty: "a",
       authTime: Timestamp(milliseconds: 5_250))
@@ -114,7 +114,7 @@ import TokenSignatures
         == [.issuerChanged, .subjectChanged, .audienceChanged, .authorizedPartyChanged])
   }
 
-  @Test func anIdentityIsTakenFromClaims() throws {
+  @Test func identity_isTakenFromTheClaims() throws {
     let identity = try IDTokenIdentity(Self.claims(["auth_time": "5"]))
     #expect(
       identity
@@ -124,7 +124,7 @@ import TokenSignatures
     #expect(try IDTokenIdentity(Self.claims(["sub": nil])) == nil)
   }
 
-  @Test func reasonsAreStable() {
+  @Test func failureNames_areStable() {
     #expect(
       IDTokenFailure.allCases.map(\.rawValue).sorted() == [
         "accessTokenMismatch", "algorithmNotAllowed", "audienceChanged", "audienceMismatch", "authTimeChanged",
@@ -138,7 +138,7 @@ import TokenSignatures
 
   /// From the bytes of a token to the verdict, with a real signature of every algorithm.
   @Test(arguments: SignatureAlgorithm.allCases)
-  func theWholeWay(algorithm: SignatureAlgorithm) throws {
+  func signedIDToken_isVerifiedFromBytesToVerdict(algorithm: SignatureAlgorithm) throws {
     let key = try SigningKey.of(algorithm)
     let set = try JWKSetTests.keys(key.jwk(id: "k1"), key.jwk(id: "k2"))
     let head = unsignedToken(

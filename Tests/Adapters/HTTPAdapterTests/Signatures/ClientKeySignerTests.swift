@@ -9,7 +9,7 @@ import TokenSignatures
   let message = Array("header.payload".utf8)
 
   @Test(arguments: SignatureAlgorithm.allCases)
-  func whatAKeySignsTheVerifierBelieves(algorithm: SignatureAlgorithm) throws {
+  func signatureOfAClientKey_isAcceptedByTheVerifier(algorithm: SignatureAlgorithm) throws {
     let key = try SigningKey.of(algorithm)
     let pem = PrivateKey.pem(try key.pem())
     let own = try #require(signer.algorithm(of: pem))
@@ -23,7 +23,7 @@ import TokenSignatures
     }
   }
 
-  @Test func oldFormsOfPEMAreRead() throws {
+  @Test func traditionalPEM_isRead() throws {
     let rsa = try SigningKey.of(.rs256).pem("rsa", "-traditional")
     #expect(rsa.withBytes { String(decoding: $0, as: UTF8.self) }.contains("BEGIN RSA PRIVATE KEY"))
     #expect(signer.algorithm(of: .pem(rsa)) == .rs256)
@@ -32,11 +32,11 @@ import TokenSignatures
     #expect(signer.algorithm(of: .pem(curve)) == .es256)
   }
 
-  @Test func whatIsNoKeySignsNothing() throws {
+  @Test func unusablePEM_signsNothing() throws {
     let key = try SigningKey.of(.es256)
     for text in [
       Secret(text: ""), Secret(text: "x"), try key.pem("pkey", "-pubout"),
-      // Nobody is asked for a passphrase.
+      // The agent can't ask for the passphrase of an encrypted key.
       try key.pem("pkey", "-aes256", "-passout", "pass:secret"), try SigningKey(.rs256, rsaBits: 1024).pem(),
     ] {
       #expect(signer.algorithm(of: .pem(text)) == nil)

@@ -7,22 +7,22 @@ import TokenSignatures
   let message = Array("header.payload".utf8)
 
   @Test(arguments: SignatureAlgorithm.allCases)
-  func rightOnesAreValidAndWrongOnesAreNot(algorithm: SignatureAlgorithm) throws {
+  func signature_isValidOnlyForItsMessageAndKey(algorithm: SignatureAlgorithm) throws {
     let key = try SigningKey.of(algorithm)
     let signature = try key.sign(message)
     func isValid(_ signature: [UInt8], _ message: [UInt8], _ publicKey: PublicKey? = nil) -> Bool {
       verifier.isValid(signature, over: message, by: publicKey ?? key.publicKey, algorithm: algorithm)
     }
     #expect(isValid(signature, message))
-    // Every wrong bit of the signature and of the message.
+    // Each flipped bit of the signature and of the message.
     for bit in 0..<(signature.count * 8) { #expect(!isValid(Self.flip(signature, bit), message)) }
     for bit in 0..<(message.count * 8) { #expect(!isValid(signature, Self.flip(message, bit))) }
-    // Every wrong length.
+    // Each other length.
     #expect(!isValid([], message) && !isValid(signature, []))
     #expect(!isValid(Array(signature.dropLast()), message) && !isValid(signature + [0], message))
     #expect(!isValid([0] + signature, message) && !isValid(Array(signature.dropFirst()), message))
     #expect(!isValid([UInt8](repeating: 0, count: signature.count), message))
-    // Another key of the same kind, and no key.
+    // Another key of the same kind, and an empty key.
     let other = try SigningKey(algorithm)
     #expect(!isValid(signature, message, other.publicKey))
     #expect(try isValid(other.sign(message), message, other.publicKey))
@@ -30,7 +30,7 @@ import TokenSignatures
     #expect(!isValid(signature, message, .ed25519(x: [])))
   }
 
-  @Test func anAlgorithmTakesItsOwnKindOfKeyOnly() throws {
+  @Test func algorithmWithAKeyOfAnotherType_isInvalid() throws {
     for key in try SigningKey.all.get() {
       let signature = try key.sign(message)
       for algorithm in SignatureAlgorithm.allCases where algorithm != key.algorithm {
@@ -39,12 +39,12 @@ import TokenSignatures
     }
   }
 
-  @Test(arguments: [1024, 2040]) func weakRSAIsRefused(bits: Int) throws {
+  @Test(arguments: [1024, 2040]) func rsaKeyBelow2048Bits_isInvalid(bits: Int) throws {
     let key = try SigningKey(.rs256, rsaBits: bits)
     #expect(try !verifier.isValid(key.sign(message), over: message, by: key.publicKey, algorithm: .rs256))
   }
 
-  @Test func rsaExponentsThatAreNoneAreRefused() throws {
+  @Test func rsaExponentOutOfRange_isInvalid() throws {
     let key = try SigningKey.of(.rs256)
     guard case .rsa(let modulus, let exponent) = key.publicKey else { return }
     let signature = try key.sign(message)
@@ -63,7 +63,7 @@ import TokenSignatures
   }
 
   @Test(arguments: [SignatureAlgorithm.es256, .es384])
-  func pointsOffTheCurveAreRefused(algorithm: SignatureAlgorithm) throws {
+  func pointOffTheCurve_isInvalid(algorithm: SignatureAlgorithm) throws {
     let key = try SigningKey.of(algorithm)
     guard case .ellipticCurve(let curve, let x, let y) = key.publicKey else { return }
     let signature = try key.sign(message)
@@ -97,7 +97,9 @@ import TokenSignatures
       "hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg"
     ),
   ])
-  func theSpecificationsOwn(algorithm: SignatureAlgorithm, key: [String], message: String, signature: String) throws {
+  func signaturesOfTheRFCs_areValid(algorithm: SignatureAlgorithm, key: [String], message: String, signature: String)
+    throws
+  {
     let numbers = try key.map { try #require(Base64URL.decode($0)) }
     let publicKey =
       numbers.count == 1

@@ -3,7 +3,7 @@ import Foundation
 import Secrets
 import Testing
 
-/// A private key of the openssl program: a second opinion on every signature.
+/// A private key made by the openssl program: a second opinion on every signature.
 final class SigningKey: Sendable {
   let algorithm: SignatureAlgorithm
   let publicKey: PublicKey
@@ -35,7 +35,7 @@ final class SigningKey: Sendable {
     }
   }
 
-  /// The key as the openssl program wrote it, or as it writes it with these arguments.
+  /// The key in the form that openssl wrote, or in the form that it writes with these arguments.
   func pem(_ arguments: String...) throws -> Secret {
     let key = directory["key.pem"]
     let text = try arguments.isEmpty ? run("cat", key) : run(["openssl"] + arguments + ["-in", key])
@@ -59,7 +59,7 @@ final class SigningKey: Sendable {
     return Self.raw(signature, size: algorithm == .es256 ? 32 : 48)
   }
 
-  /// R and S of full length from their DER.
+  /// R and S at full length, from DER.
   private static func raw(_ der: [UInt8], size: Int) -> [UInt8] {
     var rest = der.dropFirst(2)
     var raw: [UInt8] = []

@@ -7,7 +7,7 @@ import Testing
 @Suite struct EncodingTests {
   static func text(_ secret: Secret) -> String { secret.withBytes { String(decoding: $0, as: UTF8.self) } }
 
-  @Test func base64URLMakesTheTextOfEveryLength() {
+  @Test func base64URL_roundTripsEveryLength() {
     for count in 0...66 {
       let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 73 &+ 250) }
       let expected = Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
@@ -18,15 +18,15 @@ import Testing
   }
 
   @Test(arguments: ["A", "AAAAA", "AA==", "AA=", "A A", "AA\n", "A+", "A/", "AB", "AAB", "Zh", "Ä"])
-  func base64URLHasOneSpellingOnly(text: String) { #expect(Base64URL.decode(text) == nil) }
+  func base64URL_refusesOtherSpellings(text: String) { #expect(Base64URL.decode(text) == nil) }
 
   @Test(arguments: [
     ("", ""), ("f", "my"), ("fo", "mzxq"), ("foo", "mzxw6"), ("foob", "mzxw6yq"), ("fooba", "mzxw6ytb"),
     ("foobar", "mzxw6ytboi"),
   ])
-  func base32AsInRFC4648(text: String, encoded: String) { #expect(Base32.encode(text.utf8) == encoded) }
+  func base32_matchesTheRFC4648Vectors(text: String, encoded: String) { #expect(Base32.encode(text.utf8) == encoded) }
 
-  @Test func percentCodingEscapesAllButUnreserved() {
+  @Test func percentCoding_escapesAllButUnreservedCharacters() {
     #expect(PercentCoding.encode("aZ09-._~ /ü") == "aZ09-._~%20%2F%C3%BC")
     #expect(PercentCoding.encode("a b+c", form: true) == "a+b%2Bc")
     #expect(PercentCoding.decode("a+b%2bc%C3%BC".utf8, form: true) == "a b+cü")
@@ -34,7 +34,7 @@ import Testing
     for broken in ["%", "%4", "%zz", "%ff", "%C3"] { #expect(PercentCoding.decode(broken.utf8) == nil) }
   }
 
-  @Test func queryShowsWhatCameTwice() throws {
+  @Test func duplicateQueryParameter_isReported() throws {
     let query = try #require(HTTPQuery("code=abc&state=x%3Dy&&flag&code=def&empty="))
     #expect(query.items.map(\.name) == ["code", "state", "flag", "code", "empty"])
     #expect(query["code"] == nil && query.values("code") == ["abc", "def"] && query.duplicates == ["code"])
@@ -45,7 +45,7 @@ import Testing
     #expect(HTTPQuery(String(repeating: "a&", count: 65)) == nil)
   }
 
-  @Test func formBodyEncodesTextAndSecretsAlike() {
+  @Test func formBody_encodesTextAndSecretsAlike() {
     var form = FormBody()
     form.append("grant_type", "refresh_token")
     form.append("refresh_token", Secret(text: "a+b/c=~ &ü"))
@@ -55,7 +55,7 @@ import Testing
         == "grant_type=refresh_token&refresh_token=a%2Bb%2Fc%3D~+%26%C3%BC&scope=openid+profile")
   }
 
-  @Test func clientCredentialsAreEncodedBeforeTheyAreJoined() throws {
+  @Test func basicCredentials_areFormEncodedBeforeJoining() throws {
     for password in ["", "p", "pa", "pas", "a:b c%+"] {
       let field = HTTPField.basic(clientID: "my:client", clientSecret: Secret(text: password))
       guard case .secret(let value) = field.value else { throw NotASecret() }

@@ -14,7 +14,7 @@ import Testing
     ("Friday, 31-Dec-80 00:00:00 GMT", "2080-12-31T00:00:00.000Z"),
     ("Friday, 31-Dec-81 00:00:00 GMT", "1981-12-31T00:00:00.000Z"),
   ])
-  func readsAllThreeForms(text: String, instant: String) {
+  func httpDate_isReadInAllThreeForms(text: String, instant: String) {
     #expect(Timestamp(httpDate: text, now: Self.now)?.rfc3339 == instant)
   }
 
@@ -26,5 +26,5 @@ import Testing
     "Sun, 06 Nov 1994 8:49:37 GMT", "Sun, 06 Nov 94 08:49:37 GMT", "Sun, 06-Nov-94 08:49:37 GMT",
     "Sun, +6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT x",
   ])
-  func refuses(text: String) { #expect(Timestamp(httpDate: text, now: Self.now) == nil) }
+  func malformedHTTPDate_isRefused(text: String) { #expect(Timestamp(httpDate: text, now: Self.now) == nil) }
 }

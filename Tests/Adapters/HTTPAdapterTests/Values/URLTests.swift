@@ -18,7 +18,7 @@ import Testing
     ("https://[1:0:2:3:4:5:6:7]/", "https://[1:0:2:3:4:5:6:7]/"),
     ("https://a_b-c.example/~x;y=1,2!$&'()*+@:", "https://a_b-c.example/~x;y=1,2!$&'()*+@:"),
   ])
-  func isPutInOneNormalForm(text: String, normal: String) throws {
+  func url_isNormalised(text: String, normal: String) throws {
     let url = try #require(HTTPURL(text))
     #expect(url.text == normal)
     #expect(HTTPURL(url.text) == url, "the normal form is its own")
@@ -38,9 +38,9 @@ import Testing
     "https://[1.2.3.4::]/", "https://[:1::2]/", "https://idp.example/a[b]", "https://idp.example/\"",
     "https://a\u{0}b/",
   ])
-  func refuses(text: String) { #expect(HTTPURL(text) == nil) }
+  func malformedURL_isRefused(text: String) { #expect(HTTPURL(text) == nil) }
 
-  @Test func refusesWhatIsLongerThanAnybodyNeeds() {
+  @Test func urlOverTheLengthLimit_isRefused() {
     let base = "https://idp.example/"
     #expect(HTTPURL(base + String(repeating: "a", count: HTTPURL.maximumBytes - base.utf8.count)) != nil)
     #expect(HTTPURL(base + String(repeating: "a", count: HTTPURL.maximumBytes)) == nil)
@@ -52,11 +52,11 @@ import Testing
     ("http://localhost.example/", false), ("http://0.0.0.0/", false), ("http://[::ffff:127.0.0.1]/", false),
     ("http://127.example/", false),
   ])
-  func loopbackIsWhatNeverLeavesTheMachine(text: String, isLoopback: Bool) throws {
+  func loopbackURL_isRecognised(text: String, isLoopback: Bool) throws {
     #expect(try #require(HTTPURL(text)).isLoopback == isLoopback)
   }
 
-  @Test func partsAreSeparate() throws {
+  @Test func url_isSplitIntoItsParts() throws {
     let url = try #require(HTTPURL("https://[::1]:8443/authorize?tenant=a"))
     #expect(url.scheme == .https && url.host == "::1" && url.port == 8443)
     #expect(url.path == "/authorize" && url.query == "tenant=a")
@@ -64,7 +64,7 @@ import Testing
     #expect(HTTPURL("http://idp.example:443/")?.origin == "http://idp.example:443")
   }
 
-  @Test func anEndpointsOwnQueryIsKept() throws {
+  @Test func queryOfAnEndpoint_isKeptWhenParametersAreAdded() throws {
     let parameters = [("state", "a b&c"), ("scope", "openid profile")]
     #expect(
       HTTPURL("https://idp.example/a?t=1")?.adding(parameters)

@@ -1,7 +1,7 @@
 import AgentCore
 import Testing
 
-/// What somebody who holds the file, and not the key, can do to the log: each is found, and where it begins.
+/// Changes to the log that need the file, but not the key. The walk finds each, and the entry where it begins.
 @Suite struct AuditChainTests {
   struct Entry: Equatable {
     var sequence: Int64
@@ -10,14 +10,14 @@ import Testing
     var opens = true
   }
 
-  /// Stands for the keyed digest: FNV-1a over all that it covers.
+  /// Stands for the keyed digest: FNV-1a over the sequence number, the words and the previous link.
   static func link(_ sequence: Int64, _ words: String, after previous: [UInt8]) -> [UInt8] {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325
     for byte in previous + Array("\(sequence) \(words)".utf8) { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
     return (0..<AuditChain.linkBytes).map { UInt8(truncatingIfNeeded: hash >> (8 * ($0 % 8))) }
   }
 
-  /// A log of so many entries under a bound.
+  /// A log of `count` entries, rotated at `bound`.
   static func written(_ count: Int, bound: AuditChain.Bound = .standard) -> (chain: AuditChain, log: [Entry]) {
     var (chain, log) = (AuditChain(), [Entry]())
     for number in 0..<count {
@@ -32,7 +32,7 @@ import Testing
     return (chain, log)
   }
 
-  /// The number of the first entry that is not as it was written.
+  /// The number of the first entry that differs from what was written.
   static func firstBroken(_ log: [Entry], _ chain: AuditChain) -> Int64? {
     var walk = AuditVerifier(chain)
     for entry in log {
@@ -44,19 +44,19 @@ import Testing
     return walk.firstBroken
   }
 
-  @Test(arguments: [0, 1, 2, 10]) func whatNobodyTouchedIsIntact(count: Int) {
+  @Test(arguments: [0, 1, 2, 10]) func unchangedLog_isIntact(count: Int) {
     let (chain, log) = Self.written(count)
     #expect(Self.firstBroken(log, chain) == nil)
     #expect(chain.count == count)
   }
 
-  @Test func anEditIsFoundWhereItIs() {
+  @Test func editedEntry_isFirstBroken() {
     let (chain, log) = Self.written(10)
     for index in log.indices {
       var edited = log
       edited[index].words += "!"
       #expect(Self.firstBroken(edited, chain) == log[index].sequence)
-      // Also with a link that belongs to it: then the next one does not follow, or the end is another.
+      // An edited entry with a matching link fails too: the next link, or the head, does not follow from it.
       edited[index].link[0] ^= 1
       #expect(Self.firstBroken(edited, chain) == log[index].sequence)
       var sealed = log
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func aRemovedOneIsMissed() {
+  @Test func removedEntry_isFirstBroken() {
     let (chain, log) = Self.written(10)
     for index in log.indices {
       var less = log
@@ -75,24 +75,24 @@ import Testing
     #expect(Self.firstBroken([], chain) == 1, "all of them")
   }
 
-  @Test func aTailThatWasCutIsMissed() {
+  @Test func truncatedLog_isBrokenAtTheFirstMissingEntry() {
     let (chain, log) = Self.written(10)
     for kept in 0..<10 { #expect(Self.firstBroken(Array(log.prefix(kept)), chain) == Int64(kept) + 1) }
   }
 
-  @Test func orderCounts() {
+  @Test func swappedEntries_breakTheChain() {
     let (chain, log) = Self.written(6)
     for (one, other) in [(0, 1), (0, 5), (2, 4), (4, 5)] {
       var swapped = log
       swapped.swapAt(one, other)
       #expect(Self.firstBroken(swapped, chain) == log[one].sequence)
-      // Numbers that fit help nobody.
+      // Renumbering the swapped entries does not hide it.
       (swapped[one].sequence, swapped[other].sequence) = (log[one].sequence, log[other].sequence)
       #expect(Self.firstBroken(swapped, chain) == log[one].sequence)
     }
   }
 
-  @Test func nothingStandsTwiceAndNothingIsAdded() {
+  @Test func duplicatedOrInsertedEntry_breaksTheChain() {
     let (chain, log) = Self.written(6)
     for index in log.indices {
       var more = log
@@ -104,35 +104,36 @@ import Testing
     }
   }
 
-  @Test func whatIsPastTheEndWasNotWritten() {
+  @Test func entriesPastTheHead_breakTheChain() {
     let (chain, log) = Self.written(6)
     let (_, longer) = Self.written(9)
     #expect(Self.firstBroken(longer, chain) == 7)
     #expect(Self.firstBroken(log, AuditChain()) == 1)
   }
 
-  @Test func anOlderCopyIsNotTheLog() {
+  @Test func olderCopyOfTheLog_failsAgainstTheCurrentHead() {
     let (old, _) = Self.written(4)
     let (chain, log) = Self.written(9)
     #expect(Self.firstBroken(Array(log.prefix(4)), chain) == 5)
     #expect(Self.firstBroken(Array(log.prefix(4)), old) == nil, "its own head is what tells")
   }
 
-  @Test(arguments: [10, 11, 14, 15, 16, 100, 101, 999]) func theOldestGoAndTheRestIsIntact(count: Int) {
+  @Test(arguments: [10, 11, 14, 15, 16, 100, 101, 999])
+  func rotatedLog_dropsTheOldestEntriesAndStaysIntact(count: Int) {
     let (chain, log) = Self.written(count, bound: .init(entries: 10, rotated: 5))
     #expect(Self.firstBroken(log, chain) == nil)
     #expect(chain.count <= 10 && chain.count >= min(Int64(count), 6) && chain.last == count)
     #expect(log.count == chain.count && log.first?.sequence == chain.first)
     guard chain.first > 1 else { return }
     #expect(Self.firstBroken(Array(log.dropFirst()), chain) == chain.first)
-    // What went does not come back.
+    // An entry that rotation dropped is refused when it is put back.
     let all = Self.written(count).log
     #expect(Self.firstBroken(all, chain) == 1)
     #expect(Self.firstBroken([all[Int(chain.first) - 2]] + log, chain) == chain.first - 1)
   }
 
-  /// A group may be larger than what goes at once, and larger than the bound.
-  @Test(arguments: 1...40) func howeverManyComeAtOnceThereIsRoomAfterwards(group: Int) {
+  /// A batch may be larger than the number that one rotation drops, and larger than the bound.
+  @Test(arguments: 1...40) func batchOfAnySize_leavesTheLogWithinItsBound(group: Int) {
     let bound = AuditChain.Bound(entries: 10, rotated: 5)
     var chain = AuditChain()
     for _ in 0..<20 {

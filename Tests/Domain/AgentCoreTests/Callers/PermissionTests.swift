@@ -2,7 +2,7 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// What a caller that is limited may do.
+/// Methods and accounts that a limited caller may use.
 struct PermissionTests {
   private static let table: [(name: String, mustBeNamed: Bool)] = [
     ("token.get", false), ("token.refresh", false), ("tokens.get", false), ("account.list", false),
@@ -13,14 +13,14 @@ struct PermissionTests {
     Permission(patterns: patterns.compactMap { MethodPattern($0) }, accounts: [], among: table).methods
   }
 
-  @Test func aPatternIsAMethodANameSpaceOrEverything() {
+  @Test func methodPattern_matchesAMethodANamespaceOrAll() {
     #expect(Self.methods("token.get") == ["token.get"])
     #expect(Self.methods("token.*") == ["token.get", "token.refresh"])
     #expect(Self.methods("token.get", "account.*") == ["token.get", "account.list"])
     #expect(Self.methods("nobody.*", "token.Get") == [])
   }
 
-  @Test func everythingIsNotTheAgentAsAWhole() {
+  @Test func wildcardPattern_excludesMethodsThatMustBeNamed() {
     #expect(
       Self.methods("*") == ["token.get", "token.refresh", "tokens.get", "account.list", "agent.status", "provider.get"])
     #expect(Self.methods("agent.*") == ["agent.status", "agent.shutdown"])
@@ -30,11 +30,11 @@ struct PermissionTests {
   @Test(arguments: [
     "", ".", "*.", ".*", "*.*", "*.get", "token.", ".get", "to*", "token.g*t", "token", "a.b.c", "a..b",
   ])
-  func whatNamesNothingIsNoPattern(text: String) { #expect(MethodPattern(text) == nil) }
+  func malformedMethodPattern_isRefused(text: String) { #expect(MethodPattern(text) == nil) }
 
   // MARK: properties
 
-  /// Small worlds, so that two permissions often meet.
+  /// Few methods and accounts, so that two permissions often overlap.
   private static func any(_ random: inout some RandomNumberGenerator) -> Permission {
     let names = (0..<6).map { "m.\(Character(Unicode.Scalar(UInt8(97 + $0))))" }.filter { _ in
       Bool.random(using: &random)
@@ -45,7 +45,7 @@ struct PermissionTests {
 
   private static let accounts = (0..<5).map { AccountID(bytes: Array(repeating: UInt8($0), count: 16))! }
 
-  @Test func narrowingNeverWidens() {
+  @Test func narrowedPermission_isWithinBothPermissions() {
     var random = SystemRandomNumberGenerator()
     for _ in 0..<2_000 {
       let (a, b) = (Self.any(&random), Self.any(&random))
@@ -53,13 +53,13 @@ struct PermissionTests {
       #expect(both.isWithin(a) && both.isWithin(b))
       #expect(both == b.narrowed(by: a))
       #expect(both.narrowed(by: a) == both)
-      // And nothing that both cover is lost.
+      // What both cover is kept.
       #expect(both.methods == a.methods.filter { b.methods.contains($0) })
       #expect(both.accounts == a.accounts.filter { b.accounts.contains($0) })
     }
   }
 
-  @Test func whateverIsAddedAPermissionOnlyShrinks() {
+  @Test func repeatedlyNarrowedPermission_onlyShrinks() {
     var random = SystemRandomNumberGenerator()
     for _ in 0..<200 {
       let first = Self.any(&random)
@@ -72,7 +72,7 @@ struct PermissionTests {
     }
   }
 
-  @Test func withinIsAnOrder() {
+  @Test func isWithin_isAPartialOrder() {
     var random = SystemRandomNumberGenerator()
     for _ in 0..<2_000 {
       let (a, b, c) = (Self.any(&random), Self.any(&random), Self.any(&random))

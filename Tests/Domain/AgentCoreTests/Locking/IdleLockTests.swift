@@ -5,13 +5,13 @@ import Testing
 @Suite struct IdleLockTests {
   private func at(_ seconds: Int64) -> BootInstant { BootInstant(milliseconds: seconds * 1000) }
 
-  @Test func whatNobodyUsesIsLocked() {
+  @Test func unusedVault_locksAtTheIdleLimit() {
     var idle = IdleLock(after: .seconds(60))
     #expect(idle.opened(at: at(0)) == .sleep(until: at(60)))
     #expect(idle.woke(planned: at(60), at: at(60)) == .lock)
   }
 
-  @Test func aUseIsLookedAtWhenTheSleeperWakes() {
+  @Test func useDuringTheSleep_postponesTheLock() {
     var idle = IdleLock(after: .seconds(60))
     _ = idle.opened(at: at(0))
     idle.used(at: at(10))
@@ -20,13 +20,13 @@ import Testing
     #expect(idle.woke(planned: at(100), at: at(100)) == .lock)
   }
 
-  @Test func sleepOfTheMachineCounts() {
+  @Test func suspendedMachine_countsAsIdleTime() {
     var idle = IdleLock(after: .seconds(60))
     _ = idle.opened(at: at(0))
     #expect(idle.woke(planned: at(60), at: at(9000)) == .lock)
   }
 
-  @Test func nobodyIsIdleWhoWaitsForAnAnswer() {
+  @Test func runningRequest_preventsTheIdleLock() {
     var idle = IdleLock(after: .seconds(60))
     _ = idle.opened(at: at(0))
     idle.began(at: at(30))
@@ -37,7 +37,7 @@ import Testing
     #expect(idle.woke(planned: at(360), at: at(360)) == .lock)
   }
 
-  @Test func aRequestThatEndsBeforeTheSleeperWakesStartsNoOther() {
+  @Test func shortRequests_startNoSecondSleeper() {
     var idle = IdleLock(after: .seconds(60))
     _ = idle.opened(at: at(0))
     for second in 1...30 as ClosedRange<Int64> {
@@ -47,7 +47,7 @@ import Testing
     #expect(idle.woke(planned: at(60), at: at(60)) == .sleep(until: at(90)))
   }
 
-  @Test func aLockedVaultIsLeftAlone() {
+  @Test func lockedVault_isNotLockedAgain() {
     var idle = IdleLock(after: .seconds(60))
     _ = idle.opened(at: at(0))
     idle.closed()
@@ -55,7 +55,7 @@ import Testing
     #expect(idle.opened(at: at(100)) == .sleep(until: at(160)))
   }
 
-  @Test func openingAndClosingInALoopLeavesOneSleeper() {
+  @Test func repeatedUnlocking_leavesOneSleeper() {
     var idle = IdleLock(after: .seconds(60))
     #expect(idle.opened(at: at(0)) == .sleep(until: at(60)))
     for second in 1...50 as ClosedRange<Int64> {
@@ -65,9 +65,9 @@ import Testing
     #expect(idle.woke(planned: at(60), at: at(60)) == .sleep(until: at(110)))
   }
 
-  /// Whatever happens in whatever order: an open vault that nobody is using always has a sleeper, and is locked within
-  /// the limit of its last use and never before.
-  @Test func anOpenVaultAlwaysHasSomebodyWhoLooks() {
+  /// In random orders of events: an open vault without requests always has a sleeper, and is locked exactly at the
+  /// limit after its last use.
+  @Test func randomHistories_lockAnOpenVaultExactlyAtTheIdleLimit() {
     var random = SystemRandomNumberGenerator()
     for _ in 0..<500 {
       var idle = IdleLock(after: .seconds(10))

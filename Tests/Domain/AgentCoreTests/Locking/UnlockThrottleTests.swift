@@ -14,7 +14,7 @@ import Testing
     return throttle
   }
 
-  @Test func aPersonMayMistype() {
+  @Test func firstTwoWrongPassphrases_waitForNothing() {
     var throttle = UnlockThrottle()
     for _ in 0..<2 {
       #expect(throttle.begin(at: at(1)) == nil)
@@ -26,7 +26,7 @@ import Testing
     #expect(throttle.begin(at: at(3)) == nil)
   }
 
-  @Test func eachWrongOneWaitsLongerAndNoneForEver() {
+  @Test func wrongPassphrases_doubleThePauseUpToAMinute() {
     var throttle = UnlockThrottle()
     var pauses: [Int64] = []
     var now: Int64 = 0
@@ -39,13 +39,13 @@ import Testing
     #expect(pauses == [0, 0, 1, 2, 4, 8, 16, 32, 60, 60, 60, 60])
   }
 
-  @Test func tenAtOnceAreNotTenFreeTries() {
+  @Test func concurrentAttempts_areThrottledTogether() {
     var throttle = UnlockThrottle()
     let judged = (0..<10).filter { _ in throttle.begin(at: at(5)) == nil }.count
     #expect(judged == 3)
   }
 
-  @Test func aRightOneForgivesNoWrongOne() {
+  @Test func rightPassphrase_keepsTheCountOfWrongOnes() {
     var throttle = afterWrongOnes(4)
     #expect(throttle.begin(at: at(500)) == nil)
     throttle.wasNotWrong()
@@ -53,7 +53,7 @@ import Testing
     #expect(throttle.wasWrong(at: at(501)) == .seconds(4))
   }
 
-  @Test func timeForgives() {
+  @Test func tenMinutesPerWrongPassphrase_clearTheCount() {
     var throttle = afterWrongOnes(5)
     #expect(throttle.begin(at: at(400 + 5 * 600)) == nil)
     #expect(throttle.wasWrong(at: at(400 + 5 * 600)) == Milliseconds(1))

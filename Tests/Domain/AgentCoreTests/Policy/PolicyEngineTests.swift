@@ -19,7 +19,7 @@ import Testing
   }
 
   /// Viewing for seven days; notes for 48 hours, with a PIN every twelve; completing within five minutes.
-  @Test func theExampleBehavesAsItsTableSays() {
+  @Test func examplePolicy_decidesByTimeOffline() {
     let table: [Tier] = [
       Tier(after: .zero, view: .allowed, note: .allowed, complete: .allowed),
       Tier(after: .seconds(300), view: .allowed, note: .allowed, complete: .allowed),
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func aNoteNeedsAPinEveryTwelveHours() {
+  @Test func examplePolicy_asksForAPinEveryTwelveHours() {
     for (age, reason) in [
       (nil, Decision.Reason.stepUpRequired), (.hours(12), .allowed), (.hours(12) + .seconds(1), .stepUpRequired),
     ] as [(Milliseconds?, Decision.Reason)] {
@@ -54,8 +54,8 @@ import Testing
     }
   }
 
-  /// Whoever asked for a step-up of ten minutes gets nothing by it in the eleventh, however old a policy takes.
-  @Test func aStepUpCountsNoLongerThanItWasGiven() {
+  /// A step-up granted for ten minutes does not count in the eleventh, even where a policy accepts older ones.
+  @Test func stepUp_countsNoLongerThanItWasGrantedFor() {
     var facts = PolicyFacts.offline(for: .hours(20), stepUp: .seconds(540))
     facts.stepUpsLeft = [.pin: .seconds(60)]
     func decision() -> Decision {
@@ -69,7 +69,7 @@ import Testing
     #expect(decision().failed.first?.facts["ageSeconds"] == nil, "one that is over has no age")
   }
 
-  @Test func aTraineeCompletesNothing() {
+  @Test func examplePolicy_forbidsTraineesToComplete() {
     let facts = PolicyFacts.technician { $0.snapshot?.roles.insert("trainee") }
     let decision = PolicyEngine.decide("workOrder.complete", facts: facts, under: .document(PolicyStories.fieldService))
     #expect(decision.failed == [.init(.forbids, .forbidden, ["whenRole": .word("trainee")])])
@@ -78,7 +78,7 @@ import Testing
 
   // MARK: deny by default
 
-  @Test func whatNobodyKnowsIsDenied() throws {
+  @Test func unknownCapabilityOrPolicy_isDenied() throws {
     let facts = PolicyFacts.technician()
     let unknown = PolicyEngine.decide("x", facts: facts, under: .document(PolicyStories.fieldService))
     #expect(unknown.reason == .unknownCapability && unknown.effect == .deny && unknown.remedies == [.administrator])
@@ -92,7 +92,7 @@ import Testing
     #expect(silent.remedies == [.connect])
   }
 
-  @Test func aRuleThatSaysNothingAllowsWhileTheProviderStandsBehindIt() throws {
+  @Test func ruleWithoutConditions_allowsWhileOnlineWithAToken() throws {
     let rule = #"{"kind":"write"}"#
     #expect(try decide(rule).effect == .allow)
     #expect(try decide(rule).validFor == .seconds(300), "until the token runs out")
@@ -103,7 +103,7 @@ import Testing
 
   // MARK: state
 
-  @Test func eachStateHasItsReasonAndItsRemedy() throws {
+  @Test func accountState_decidesReasonAndRemedy() throws {
     let rule = #"{"kind":"write","offlineWindowSeconds":600}"#
     let table: [(PolicyFacts.State, Decision.Reason, [Decision.Remedy])] = [
       (.active, .allowed, []), (.offlineStale, .allowed, []), (.interactionRequired, .allowed, []),
@@ -122,7 +122,7 @@ import Testing
     #expect(never.failed == [.init(.state, .neverAuthenticated)] && never.remedies == [.reauthenticate])
   }
 
-  @Test func readingMayGoOnWhileTheProviderAsksForASignIn() throws {
+  @Test func readOnlyRule_allowsReadingWhileReauthenticationIsRequired() throws {
     let facts = PolicyFacts.technician { $0.state = .reauthenticationRequired }
     func rule(_ kind: String, _ members: String) -> String {
       #"{"kind":"\#(kind)","offlineWindowSeconds":600,"obligations":["watermark"]\#(members)}"#
@@ -134,7 +134,7 @@ import Testing
     #expect(try decide(rule("read", ""), facts).effect == .deny)
     #expect(try decide(rule("write", #","onReauthentication":"readOnly""#), facts).effect == .deny)
     #expect(try decide(rule("read", ""), facts, more: #","onReauthentication":"readOnly""#).effect == .readOnly)
-    // The window runs on, and nothing else may be wrong.
+    // The offline window still runs, and every other check still counts.
     var later = facts
     later.confirmationAge = .seconds(700)
     let expired = try decide(rule("read", #","onReauthentication":"readOnly""#), later)
@@ -145,7 +145,7 @@ import Testing
 
   // MARK: clock, snapshot, rights
 
-  @Test func aSuspectClockDeniesOrRunsFromTheMark() throws {
+  @Test func suspectClock_deniesUnlessTheRuleShrinks() throws {
     let facts = PolicyFacts.technician { $0.clock = .suspect }
     let denied = try decide(#"{"kind":"read"}"#, facts)
     #expect(denied.reason == .clockSuspect && denied.remedies == [.connect])
@@ -153,7 +153,7 @@ import Testing
     #expect(try decide(#"{"kind":"read"}"#, facts, more: #","onClockSuspect":"shrink""#).effect == .allow)
   }
 
-  @Test func aSnapshotMayBeTooOld() throws {
+  @Test func snapshotOverItsMaximumAge_isDenied() throws {
     let rule = #"{"kind":"read","snapshotMaxAgeSeconds":100}"#
     #expect(try decide(rule, .technician { $0.snapshot?.age = .seconds(40) }).validFor == .seconds(60))
     let old = try decide(rule, .technician { $0.snapshot?.age = .seconds(101) })
@@ -164,7 +164,7 @@ import Testing
       ])
   }
 
-  @Test func whatIsMissingIsNamed() throws {
+  @Test func missingRolesScopesAndEntitlements_areNamed() throws {
     let rule = """
       {"kind":"write","requires":{"rolesAny":["supervisor","chief"],"rolesAll":["technician","driver"],\
       "scopesAll":["workorders:write","mail"],"entitlementsAll":["north","south"]}}
@@ -179,7 +179,7 @@ import Testing
     #expect(decision.reason == .missingRole && decision.remedies == [.interact, .administrator])
   }
 
-  @Test func theTokensScopesTakeFromTheSnapshots() throws {
+  @Test func narrowerTokenScopes_overrideTheSnapshotsScopes() throws {
     let rule = #"{"kind":"write","requires":{"scopesAll":["workorders:write"]}}"#
     #expect(
       try decide(rule, .technician { $0.tokenScopes = ["workorders:read", "workorders:write"] }).effect == .allow)
@@ -192,7 +192,7 @@ import Testing
     #expect(wider.reason == .missingScope)
   }
 
-  @Test func aForbidNeedsAllItsConditions() throws {
+  @Test func forbid_appliesWhenAllItsConditionsHold() throws {
     func more(_ conditions: String) -> String { #","forbids":[{"capabilities":["c"]\#(conditions)}]"# }
     let rule = #"{"kind":"read"}"#
     #expect(try decide(rule, more: more("")).reason == .forbidden)
@@ -202,7 +202,7 @@ import Testing
     #expect(try decide(rule, more: more(#","whenRole":"technician","whenEntitlement":"south""#)).effect == .allow)
   }
 
-  @Test func aForbiddenRoleThatNobodyAskedAboutIsNotAbsent() throws {
+  @Test func forbiddenRoleWithUnknownRoles_isNotTakenAsAbsent() throws {
     let facts = PolicyFacts.technician {
       $0.snapshot?.roles = []; $0.snapshot?.knowsRoles = false
     }
@@ -217,7 +217,7 @@ import Testing
 
   // MARK: online, token, window
 
-  @Test func anUnexpiredTokenIsNoWordOfTheProviderNow() throws {
+  @Test func unexpiredTokenRule_needsAnUnexpiredTokenOffline() throws {
     let rule = #"{"kind":"read","token":"unexpired","offlineWindowSeconds":600}"#
     #expect(try decide(rule, .offline(for: .seconds(100))).validFor == .seconds(200))
     let expired = try decide(rule, .offline(for: .seconds(400)))
@@ -225,14 +225,14 @@ import Testing
     #expect(expired.remedies == [.connect])
   }
 
-  @Test func aWindowDoesNotStandInForAFreshToken() throws {
+  @Test func freshTokenRule_isNotMetByAnOfflineWindow() throws {
     let rule = #"{"kind":"read","token":"fresh","offlineWindowSeconds":600}"#
     #expect(try decide(rule).effect == .allow)
     #expect(try decide(rule, .offline(for: .seconds(10))).reason == .onlineRequired)
     #expect(try decide(rule, .technician { $0.token = .expired }).reason == .freshTokenRequired)
   }
 
-  @Test func aWindowGoesOnWhenTheTokenRunsOut() throws {
+  @Test func offlineWindow_countsFromTheConfirmationNotTheToken() throws {
     let rule = #"{"kind":"read","offlineWindowSeconds":600}"#
     #expect(try decide(rule).validFor == .seconds(600))
     #expect(
@@ -241,10 +241,10 @@ import Testing
     let idle = PolicyFacts.technician {
       $0.token = .expired; $0.confirmationAge = .seconds(700)
     }
-    #expect(try decide(rule, idle).reason == .offlineWindowExpired, "online, and nobody asked the provider for long")
+    #expect(try decide(rule, idle).reason == .offlineWindowExpired, "online, and the last confirmation is old")
   }
 
-  @Test func whoHelpsDependsOnTheState() throws {
+  @Test func remedyForAMissingToken_dependsOnTheAccountState() throws {
     let rule = #"{"kind":"read"}"#
     func remedies(_ state: PolicyFacts.State) throws -> [Decision.Remedy] {
       try decide(
@@ -261,7 +261,7 @@ import Testing
 
   // MARK: context
 
-  @Test func moreSensitiveDataThanTheRuleIsFor() throws {
+  @Test func dataAboveTheRulesSensitivity_isDenied() throws {
     let rule = #"{"kind":"read","sensitivity":"internal"}"#
     #expect(try decide(rule, context: PolicyContext(sensitivity: .internal)).effect == .allow)
     let high = try decide(rule, context: PolicyContext(sensitivity: .confidential))
@@ -272,7 +272,7 @@ import Testing
     #expect(try decide(#"{"kind":"read"}"#, context: PolicyContext(sensitivity: .internal)).effect == .deny)
   }
 
-  @Test func everyFailureIsToldInTheDesignsOrder() throws {
+  @Test func failedChecks_areListedInAFixedOrder() throws {
     let rule = """
       {"kind":"write","snapshotMaxAgeSeconds":1,"offlineWindowSeconds":1,"stepUp":{"method":"pin","maxAgeSeconds":1},\
       "requires":{"rolesAny":["x"],"scopesAll":["x"],"entitlementsAll":["x"]}}

@@ -2,9 +2,9 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// A document is taken whole or refused with everything that is wrong in it.
+/// A policy document is loaded whole, or refused with every problem in it.
 @Suite struct PolicyLoadingTests {
-  @Test func theExampleIsRead() {
+  @Test func examplePolicy_isParsed() {
     let document = PolicyStories.fieldService
     #expect(document.name == "field-service" && document.version == 1)
     #expect(document.longestOfflineWindow == .days(7) && document.longestStepUpAge == .hours(12))
@@ -15,7 +15,7 @@ import Testing
     #expect(complete?.sensitivity == .confidential && complete?.onReauthentication == .deny)
   }
 
-  @Test func theNearestWordCounts() throws {
+  @Test func capabilitySetting_overridesItsTierAndTheDocument() throws {
     let document = try PolicyDocument(
       parsing: Array(
         """
@@ -35,7 +35,7 @@ import Testing
     #expect(bare.offlineWindow == nil && bare.onReauthentication == .readOnly && bare.requires == .init())
   }
 
-  @Test func everyProblemIsToldWithItsPlace() {
+  @Test func everyProblem_isReportedWithItsPointer() {
     let problems = PolicyStories.problems(
       """
       {"name":"two words","version":0,"color":"red","description":7,
@@ -75,11 +75,11 @@ import Testing
       "/capabilities/c/stepUp/maxAgeSeconds"
     ),
   ])
-  func oneProblem(_ text: String, pointer: String) {
+  func malformedPolicy_isReportedAtItsPointer(_ text: String, pointer: String) {
     #expect(PolicyStories.problems(text).first?.pointer == pointer)
   }
 
-  @Test func problemsAreBounded() {
+  @Test func problemList_isBounded() {
     let members = (0..<500).map { "\"m\($0)\":0" }.joined(separator: ",")
     do throws(PolicyProblems) {
       _ = try PolicyDocument(parsing: Array(#"{"name":"p","version":1,"capabilities":{},\#(members)}"#.utf8))
@@ -89,8 +89,8 @@ import Testing
     }
   }
 
-  /// Of a name as long as the document, the place around it is told.
-  @Test func placesAreBounded() {
+  /// A name as long as the document is not repeated: the problem points at its parent.
+  @Test func pointerOfAVeryLongName_isCutToItsParent() {
     let name = String(repeating: "~", count: 900_000)
     let problems = PolicyStories.problems(
       #"{"name":"p","version":1,"\#(name)":0,"tiers":{"\#(name)":{}},"capabilities":{"c":{"kind":"read","\#(name)":1}}}"#
@@ -98,14 +98,14 @@ import Testing
     #expect(problems.map(\.pointer) == ["", "/tiers", "/capabilities/c"])
   }
 
-  /// A line's 1 MiB, whatever is in it: each member is looked at a few times, however many there are.
+  /// A line of 1 MiB with 100,000 unknown members: loading looks at each member a bounded number of times.
   @Test(arguments: [
     #"{"name":"p","version":1,"capabilities":{},@}"#, #"{"name":"p","version":1,"capabilities":{@}}"#,
     #"{"name":"p","version":1,"capabilities":{"c":{"kind":"read",@}}}"#,
     #"{"name":"p","version":1,"tiers":{"t":{"stepUp":{@},"requires":{@}}},"capabilities":{}}"#,
     #"{"name":"p","version":1,"forbids":[{@}],"capabilities":{}}"#,
   ])
-  func aHundredThousandStrangers(_ frame: String) {
+  func hundredThousandUnknownMembers_areReportedInLinearTime(_ frame: String) {
     let strangers = (0..<100_000).map { "\"\($0)\":0" }.joined(separator: ",")
     let text = frame.replacing("@", with: strangers)
     var problems: [PolicyProblem] = []
@@ -115,7 +115,7 @@ import Testing
     #expect(took < .seconds(20), "\(took)")
   }
 
-  @Test func everyBoundIsReached() throws {
+  @Test func documentAtEveryBound_isAccepted() throws {
     let tiers = (0..<64).map { #""t\#($0)":{"offlineWindowSeconds":315576000}"# }
     let names = (0..<1024).map { "c\($0)" }
     let capabilities = names.map { #""\#($0)":{"kind":"read","tier":"t63"}"# }
@@ -137,7 +137,7 @@ import Testing
     #expect(first(document(tiers: tiers, capabilities: capabilities, forbids: 257)) == "/forbids")
   }
 
-  @Test func lengthsAreInCharacters() throws {
+  @Test func roleLength_isCountedInCharacters() throws {
     let role = String(repeating: "ü", count: 256)
     func rule(_ role: String) -> String { #"{"kind":"read","requires":{"rolesAny":["\#(role)"]}}"# }
     #expect(try PolicyStories.document(rule(role)).capabilities["c"]?.requires.rolesAny == [role])
@@ -149,11 +149,11 @@ import Testing
     #"{"name":"p","version":1,"capabilities":{"c":{"kind":"read"},"\u0063":{"kind":"write"}}}"#,
     #"{"name":"p","version":1,"capabilities":{"c":{"kind":"read","stepUp":{"method":"pin","method":"pin"}}}}"#,
   ])
-  func aNameTwiceIsRefusedWhereverItIs(_ text: String) {
+  func duplicateMemberName_isRefusedAnywhere(_ text: String) {
     #expect(PolicyStories.problems(text).map(\.pointer) == [""])
   }
 
-  @Test func anotherNameIsAProblem() {
+  @Test func policyNameThatDiffersFromTheExpectedOne_isAProblem() {
     do throws(PolicyProblems) {
       _ = try PolicyDocument(parsing: Array(#"{"name":"p","version":1,"capabilities":{}}"#.utf8), expectedName: "q")
       Issue.record("taken")

@@ -2,7 +2,7 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// Nothing that gets worse ever widens what is allowed: in random policies and random facts.
+/// Worse facts never widen a decision: over random policies and random facts.
 @Suite struct PolicyProperties {
   typealias Random = TokenMachineProperties.Random
 
@@ -118,7 +118,7 @@ import Testing
     ),
   ]
 
-  @Test func whatGetsWorseNeverWidens() {
+  @Test func worseFacts_neverWidenADecision() {
     for seed in UInt64(0)..<4000 {
       var world = World(random: Random(state: seed))
       let document = PolicyDocument(name: "p", version: 1, capabilities: ["c": world.capability()])
@@ -138,8 +138,8 @@ import Testing
     }
   }
 
-  /// By time alone: what is allowed stays allowed until `validFor`, and where it ends by time, it ends soon after.
-  @Test func validUntilIsWhenTimeChangesIt() {
+  /// By time alone: an allowed decision holds until `validFor`, and ends soon after it when time ends it.
+  @Test func validFor_isWhenTimeChangesTheDecision() {
     func later(_ facts: PolicyFacts, by span: Milliseconds) -> PolicyFacts {
       var later = facts
       later.confirmationAge = facts.confirmationAge.map { $0 + span }

@@ -2,7 +2,7 @@ import AgentCore
 import AgentModel
 import Foundation
 
-/// Facts as words, and the example that stands beside the schema.
+/// Policy facts for tests, and the example that `Schemas` shows.
 enum PolicyStories {
   static let fieldService: PolicyDocument = {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -25,7 +25,7 @@ enum PolicyStories {
 }
 
 extension PolicyFacts {
-  /// Confirmed just now, a technician, at work.
+  /// A technician at work, confirmed just now.
   static func technician(_ change: (inout PolicyFacts) -> Void = { _ in }) -> PolicyFacts {
     var facts = PolicyFacts(
       state: .active, isOnline: true, confirmationAge: .zero, token: .unexpired(remaining: .seconds(300)),
@@ -36,7 +36,7 @@ extension PolicyFacts {
     return facts
   }
 
-  /// The same person, so long after the way to the provider broke.
+  /// The same person, `duration` after the provider became unreachable.
   static func offline(for duration: Milliseconds, stepUp: Milliseconds? = nil) -> PolicyFacts {
     technician {
       $0.isOnline = false

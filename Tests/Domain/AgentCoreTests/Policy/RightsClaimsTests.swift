@@ -31,28 +31,29 @@ enum RightsJSON {
     (#"{"https://acme.example/roles":["a"]}"#, "https://acme.example/roles", ["a"]),
     // Zitadel
     (#"{"urn:zitadel:iam:org:project:roles":{"a":{"1":"x"}}}"#, "urn:zitadel:iam:org:project:roles", ["a"]),
-    // A name alone, what is no name, what is not there
+    // a claim that is one name, one that holds no names, one that is absent
     (#"{"roles":"a"}"#, "roles", ["a"]), (#"{"roles":["a",7,""]}"#, "roles", ["a"]), (#"{"roles":7}"#, "roles", nil),
     (#"{}"#, "roles", nil), (#"{"roles":[]}"#, "roles", []),
   ]
 
-  @Test(arguments: shapes) func rolesAreFoundInATokenByTheirName(json: String, claim: String, roles: Set<String>?) {
+  @Test(arguments: shapes)
+  func rolesClaim_isFoundByItsConfiguredName(json: String, claim: String, roles: Set<String>?) {
     let token = RightsJSON.token(json)
     let found = token.withUnsafeBytes { RightsClaims(token: $0, rolesClaim: claim) }
     #expect(found?.roles == roles)
     #expect(found != nil)
   }
 
-  @Test(arguments: ["opaque", "a.b", "a.b.c", "....", ""]) func whatIsNoTokenSaysNothing(text: String) {
+  @Test(arguments: ["opaque", "a.b", "a.b.c", "....", ""]) func textThatIsNoJWT_hasNoRightsClaims(text: String) {
     #expect(Array(text.utf8).withUnsafeBytes { RightsClaims(token: $0, rolesClaim: "roles") } == nil)
   }
 
-  @Test func twoClaimsOfOneNameSayNothing() {
+  @Test func tokenWithADuplicateClaim_hasNoRightsClaims() {
     let token = RightsJSON.token(#"{"roles":["a"],"roles":["b"]}"#)
     #expect(token.withUnsafeBytes { RightsClaims(token: $0, rolesClaim: "roles") } == nil)
   }
 
-  @Test func moreThanASnapshotHoldsIsLeftOut() {
+  @Test func rolesOverTheSnapshotsBound_areLeftOut() {
     let names = (0..<300).map { "\"role\($0)\"" }.joined(separator: ",")
     let token = RightsJSON.token("{\"roles\":[\(names),\"\(String(repeating: "x", count: 257))\"]}")
     let roles = token.withUnsafeBytes { RightsClaims(token: $0, rolesClaim: "roles") }?.roles
@@ -65,7 +66,9 @@ enum RightsJSON {
       (#"["a","b"]"#, ["a", "b"], nil), (#"[]"#, [], nil), (#"{"entitlements":["a"]}"#, ["a"], nil),
       (#"{"entitlements":["a"],"roles":["r"],"version":3}"#, ["a"], ["r"]),
     ] as [(String, Set<String>, Set<String>?)])
-  func documentsThatAreUnderstood(json: String, entitlements: Set<String>, roles: Set<String>?) throws {
+  func entitlementsDocument_isParsedInEveryKnownShape(json: String, entitlements: Set<String>, roles: Set<String>?)
+    throws
+  {
     let document = try #require(try RightsJSON.document(json))
     #expect(document.entitlements == entitlements && document.roles == roles)
   }
@@ -74,11 +77,11 @@ enum RightsJSON {
     "{}", #""a""#, "7", "null", #"["a",7]"#, #"[""]"#, #"{"entitlements":"a"}"#, #"{"entitlements":{"a":true}}"#,
     #"{"entitlements":["a"],"roles":"r"}"#, #"{"entitlements":["a"],"sub":7}"#,
     #"{"entitlements":["a"],"entitlements":[]}"#,
-  ]) func anythingElseIsRefused(json: String) throws {
+  ]) func entitlementsDocumentOfAnotherShape_isRefused(json: String) throws {
     #expect(try RightsJSON.document(json) == nil)
   }
 
-  @Test func oneThatIsTooLongIsRefusedAsAWhole() throws {
+  @Test func entitlementsDocumentOverItsBound_isRefusedWhole() throws {
     let names = (0...RightsUpdate.mostEntitlements).map { "\"e\($0)\"" }.joined(separator: ",")
     #expect(try RightsJSON.document("[\(names)]") == nil)
     #expect(try RightsJSON.document("[\"\(String(repeating: "x", count: 257))\"]") == nil)

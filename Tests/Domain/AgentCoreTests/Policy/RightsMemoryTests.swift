@@ -2,7 +2,7 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// What is remembered of a provider's words about a person's rights.
+/// The snapshot of a person's rights, as the provider's answers change it.
 @Suite struct RightsMemoryTests {
   static func moment(_ seconds: Int64) -> TrustedInstant {
     TrustedInstant(time: Timestamp(milliseconds: 1_000_000 + seconds * 1000), lived: .seconds(seconds))
@@ -21,7 +21,7 @@ import Testing
     RightsUpdate(roles: roles, scopes: scopes, entitlements: entitlements, source: .refresh, confirmsGrant: true)
   }
 
-  @Test func theSameWordsMakeItYoungerAndNoOtherVersion() {
+  @Test func unchangedRights_renewTheSnapshotUnderTheSameVersion() {
     var rights = Self.signIn()
     let isNews = rights.apply(Self.exchange(roles: ["technician"]), at: Self.moment(60))
     #expect(!isNews)
@@ -29,7 +29,7 @@ import Testing
     #expect(rights.snapshot.source == .refresh && rights.revision == 2)
   }
 
-  @Test func otherWordsGrowTheVersionByOne() {
+  @Test func changedRights_raiseTheSnapshotVersionByOne() {
     var rights = Self.signIn()
     let isNews = rights.apply(Self.exchange(roles: ["auditor"], scopes: ScopeSet(["openid"])), at: Self.moment(60))
     #expect(isNews)
@@ -37,7 +37,7 @@ import Testing
     #expect(rights.snapshot.roles == ["auditor"] && rights.snapshot.scopes == ScopeSet(["openid"]))
   }
 
-  @Test func silenceIsNeitherNoneNorFresh() {
+  @Test func exchangeWithoutRoles_keepsTheRolesAndTheirAge() {
     var rights = Self.signIn()
     let isNews = rights.apply(Self.exchange(), at: Self.moment(60))
     #expect(!isNews)
@@ -48,21 +48,21 @@ import Testing
     #expect(!rights.rolesAreOwed && rights.snapshot.fetchedAt == Self.moment(60))
   }
 
-  @Test func anExchangeConfirmsScopesThatItDoesNotRepeat() {
+  @Test func exchangeWithoutScopes_confirmsTheKnownScopes() {
     var rights = Self.signIn(roles: nil)
     rights.apply(Self.exchange(), at: Self.moment(60))
     #expect(rights.snapshot.fetchedAt == Self.moment(60))
     #expect(rights.snapshot.scopes == ScopeSet(["openid", "orders"]))
   }
 
-  @Test func whatIsNotAnExchangeConfirmsNoScopes() {
+  @Test func entitlementsFetch_confirmsNoScopes() {
     var rights = Self.signIn(roles: nil)
     rights.apply(RightsUpdate(entitlements: ["offline"], source: .entitlements), at: Self.moment(60))
     #expect(rights.snapshot.entitlements == ["offline"])
     #expect(rights.snapshot.fetchedAt == Self.moment(0))
   }
 
-  @Test func wordsWithoutADateCountAndMakeNothingYounger() {
+  @Test func rightsWithoutADate_areTakenWithoutRenewingTheSnapshot() {
     var rights = Self.signIn()
     let isNews = rights.apply(Self.exchange(roles: [], entitlements: ["offline"]), at: nil)
     #expect(isNews)
@@ -70,28 +70,28 @@ import Testing
     #expect(rights.snapshot.fetchedAt == Self.moment(0))
   }
 
-  @Test func entitlementsThatTokensNoLongerNameAreGone() {
+  @Test func entitlementsThatTokensNoLongerName_areRemoved() {
     var rights = Self.signIn(entitlements: ["offline"])
     var told = Self.exchange(roles: ["technician"])
     told.namesNoEntitlements = true
     let isNews = rights.apply(told, at: Self.moment(60))
     #expect(isNews)
     #expect(rights.snapshot.entitlements.isEmpty && rights.snapshot.version == 2)
-    // Nobody told any: an age of theirs would only grow.
+    // No entitlements were reported this time: an age kept for them would only grow.
     rights.apply(Self.exchange(roles: ["technician"]), at: Self.moment(120))
     #expect(rights.snapshot.fetchedAt == Self.moment(120))
   }
 
-  @Test func itIsAsOldAsTheOldestByEitherClock() {
+  @Test func snapshotAge_isTheOldestByEitherClock() {
     var rights = Self.signIn()
-    // The server's clock was set back: later by what was lived, earlier by its own time.
+    // The server's clock was set back: later by elapsed time, earlier by its own date.
     let odd = TrustedInstant(time: Timestamp(milliseconds: 500_000), lived: .seconds(60))
     rights.apply(RightsUpdate(entitlements: ["offline"], source: .entitlements), at: odd)
     #expect(rights.snapshot.fetchedAt == TrustedInstant(time: odd.time, lived: .zero))
   }
 }
 
-/// Which of a provider's words count for what.
+/// Which answers of a provider count for which rights.
 @Suite struct RightsRuleTests {
   static let claims = RightsRule(rolesClaim: "roles", hasUserInfo: false, hasEntitlementsURL: false)
 
@@ -99,29 +99,29 @@ import Testing
     rule.rightsUpdate(idToken: id, accessToken: access, scopes: nil, source: .refresh)
   }
 
-  @Test func theIDTokenSpeaksFirst() {
+  @Test func idTokenRoles_takePrecedenceOverAccessTokenRoles() {
     let told = Self.told(Self.claims, id: RightsClaims(roles: ["a"]), access: RightsClaims(roles: ["b"]))
     #expect(told.roles == ["a"])
     #expect(Self.told(Self.claims, id: RightsClaims(), access: RightsClaims(roles: ["b"])).roles == ["b"])
   }
 
-  @Test func aClaimThatIsGoneMeansNone() {
+  @Test func idTokenWithoutTheRolesClaim_meansNoRoles() {
     #expect(Self.told(Self.claims, id: RightsClaims()).roles == [])
-    #expect(Self.told(Self.claims).roles == nil, "nobody could read anything")
+    #expect(Self.told(Self.claims).roles == nil, "no readable token")
   }
 
-  @Test func whereUserInfoCanBeAskedSilenceMeansNothing() {
+  @Test func idTokenWithoutRolesBesideUserInfo_leavesRolesUnknown() {
     let rule = RightsRule(rolesClaim: "roles", hasUserInfo: true, hasEntitlementsURL: false)
     #expect(Self.told(rule, id: RightsClaims()).roles == nil)
     #expect(rule.rightsUpdate(userInfo: RightsClaims(), source: .refresh).roles == [])
   }
 
-  @Test func withoutAClaimNoTokenGrantsRoles() {
+  @Test func providerWithoutARolesClaim_grantsNoRoles() {
     let rule = RightsRule(rolesClaim: nil, hasUserInfo: true, hasEntitlementsURL: false)
     #expect(Self.told(rule, id: RightsClaims(roles: ["a"])).roles == [])
   }
 
-  @Test func entitlementsWithAnAddressOfTheirOwnAreNotReadFromTokens() throws {
+  @Test func providerWithAnEntitlementsURL_ignoresEntitlementsInTokens() throws {
     let rule = RightsRule(rolesClaim: nil, hasUserInfo: false, hasEntitlementsURL: true)
     let told = Self.told(rule, access: RightsClaims(entitlements: ["all"]))
     #expect(told.entitlements == nil && told.roles == nil && !told.namesNoEntitlements)

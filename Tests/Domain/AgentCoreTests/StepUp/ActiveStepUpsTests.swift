@@ -8,7 +8,7 @@ import Testing
 
   static func at(_ seconds: Int64) -> BootInstant { BootInstant(milliseconds: seconds * 1000) }
 
-  @Test func itIsAMomentWhosePolicyAsksItsAge() {
+  @Test func stepUp_hasAnAgeUntilItExpires() {
     var moments = ActiveStepUps()
     moments.granted(Self.alice, by: .pin, at: Self.at(10), for: .seconds(60))
     #expect(moments.ages(Self.alice, at: Self.at(40)) == [.pin: .seconds(30)])
@@ -19,7 +19,7 @@ import Testing
     #expect(moments.ages(Self.alice, at: Self.at(70)).isEmpty && moments.left(Self.alice, at: Self.at(70)).isEmpty)
   }
 
-  @Test func eachEndsOnce() {
+  @Test func expiredStepUp_isReportedOnce() {
     var moments = ActiveStepUps()
     moments.granted(Self.alice, by: .pin, at: Self.at(0), for: .seconds(60))
     moments.granted(Self.bob, by: .pin, at: Self.at(0), for: .seconds(30))
@@ -32,7 +32,7 @@ import Testing
     #expect(rest == [] && moments.earliest == nil)
   }
 
-  @Test func aLaterOneTakesThePlaceOfTheFirst() {
+  @Test func laterStepUp_replacesTheEarlierOne() {
     var moments = ActiveStepUps()
     moments.granted(Self.alice, by: .pin, at: Self.at(0), for: .seconds(600))
     moments.granted(Self.alice, by: .pin, at: Self.at(5), for: .seconds(10))
@@ -41,7 +41,7 @@ import Testing
     #expect(cleared == [Self.alice])
   }
 
-  @Test func eachMethodHasAMomentOfItsOwn() {
+  @Test func stepUpMethods_expireSeparately() {
     let badge = StepUpMethod(rawValue: "badge")
     var moments = ActiveStepUps()
     moments.granted(Self.alice, by: .pin, at: Self.at(0), for: .seconds(600))

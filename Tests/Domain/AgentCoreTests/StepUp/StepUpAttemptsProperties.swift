@@ -2,23 +2,23 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// Whatever happens between a try and its judgement, no PIN is judged wrong more than ten times: in seeded histories of
-/// kills, reboots, restored clocks and callers at once.
+/// At most ten PINs are judged wrong, in seeded histories with kills between a try and its judgement, reboots,
+/// restored clocks and concurrent callers.
 @Suite struct StepUpAttemptsProperties {
   typealias Random = TokenMachineProperties.Random
 
-  /// A disk, and an agent over it that can die between any two of its steps.
+  /// A disk, and an agent that can die between any two of its steps.
   struct World {
     var disk = StepUpAttempts()
     var boot = 1
     var now = BootInstant(milliseconds: 0)
-    /// Judged wrong since the PIN was set: what the bound is about.
+    /// Wrong PINs since the PIN was set: what the bound limits.
     var judgedWrong = 0
-    /// When something was last judged, in this boot.
+    /// When a PIN was last judged in this boot.
     var lastJudged: BootInstant?
     var wrongInARow = 0
 
-    /// One try by the one who may try now. `dies` says after which of the steps the agent is killed.
+    /// One try. `dies` is the step after which the agent is killed.
     mutating func guess(isRight: Bool, dies: Int?) -> StepUpAttempts.Admission {
       var record = disk
       let admission = record.begin(at: now, bootID: "\(boot)")
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<200) func neverMoreThanTenAreJudgedWrong(seed: Int) {
+  @Test(arguments: 0..<200) func randomHistories_judgeAtMostTenPINsWrong(seed: Int) {
     var random = Random(state: UInt64(seed))
     var world = World()
     for _ in 0..<400 {

@@ -7,7 +7,7 @@ import Testing
 
   static func at(_ seconds: Int64) -> BootInstant { BootInstant(milliseconds: seconds * 1000) }
 
-  @Test func tenWrongOnesAreTriedAndNotEleven() {
+  @Test func wrongPIN_isTriedTenTimesAndNoMore() {
     var attempts = StepUpAttempts()
     for tried in 0..<10 {
       #expect(attempts.left == 10 - tried)
@@ -19,7 +19,7 @@ import Testing
     #expect(eleventh == .spent)
   }
 
-  @Test func aRightOneTakesBackItsOwnTryAndNoOther() {
+  @Test func rightPIN_givesBackOnlyItsOwnTry() {
     var attempts = StepUpAttempts()
     for round in 0..<50 {
       let admission = attempts.begin(at: Self.at(Int64(round)), bootID: Self.boot)
@@ -33,7 +33,7 @@ import Testing
     #expect(attempts.left == 9)
   }
 
-  @Test func thePausesGrowFromOneSecondToThirty() {
+  @Test func pauseBetweenWrongPINs_growsFromOneSecondToThirty() {
     var attempts = StepUpAttempts()
     var now = Self.at(1000)
     var pauses: [Int64] = []
@@ -45,7 +45,7 @@ import Testing
         var tooEarly = attempts
         let refused = tooEarly.begin(at: early, bootID: Self.boot)
         #expect(refused == .throttled(retryAfter: Milliseconds(1)))
-        #expect(tooEarly == attempts, "what is not tried is not counted")
+        #expect(tooEarly == attempts, "a refused try is not counted")
       }
       now = now + wait
       let admission = attempts.begin(at: now, bootID: Self.boot)
@@ -54,7 +54,7 @@ import Testing
     #expect(pauses == [0, 0, 0, 1, 2, 4, 8, 16, 30, 30])
   }
 
-  @Test func aRightOneEndsThePauses() {
+  @Test func rightPIN_endsThePauses() {
     var attempts = StepUpAttempts()
     for _ in 0..<3 { _ = attempts.begin(at: Self.at(5), bootID: Self.boot) }
     let admission = attempts.begin(at: Self.at(6), bootID: Self.boot)
@@ -64,16 +64,16 @@ import Testing
     #expect(attempts.left == 7)
   }
 
-  @Test func aRebootCountsTheWholePauseAgain() {
+  @Test func rebootDuringAPause_restartsTheWholePause() {
     var attempts = StepUpAttempts()
     for _ in 0..<3 { _ = attempts.begin(at: Self.at(5000), bootID: Self.boot) }
     #expect(attempts.waiting(at: Self.at(0), bootID: "boot-2") == .seconds(1))
     #expect(attempts.waiting(at: Self.at(1), bootID: "boot-2") == .zero)
-    // A boot clock that ran back belongs to no boot that is known.
+    // A boot clock that ran back belongs to no known boot.
     #expect(attempts.waiting(at: Self.at(1), bootID: Self.boot) == .seconds(1))
   }
 
-  @Test func numbersOutsideTheBoundsProtect() {
+  @Test func storedCountsOutOfRange_leaveNoTries() {
     let record = { StepUpAttempts(spent: $0, inARow: $1, lastAt: Self.at(0), lastBootID: Self.boot) }
     #expect(record(-1, 0).left == 0)
     #expect(record(.max, .max).left == 0)
