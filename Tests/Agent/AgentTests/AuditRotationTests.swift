@@ -8,7 +8,7 @@ import Testing
 
 @testable import Agent
 
-/// The log on a real store, under a small bound: the oldest go, and what is kept is still proven.
+/// The audit log on a real store under a small bound: rotation drops the oldest entries, and the rest stays verified.
 @Suite struct AuditRotationTests {
   private static let bound = AuditChain.Bound(entries: 20, rotated: 5)
   private let disk = SimulatedDisk()
@@ -32,8 +32,8 @@ import Testing
     return walk.firstBroken
   }
 
-  /// One by one, in groups, and in groups larger than what is kept.
-  @Test(arguments: [1, 3, 7, 20, 21, 64]) func whatIsKeptIsProven(group: Int) throws {
+  /// Entries one by one, in batches, and in batches larger than the bound.
+  @Test(arguments: [1, 3, 7, 20, 21, 64]) func rotatedAuditLog_staysVerified(group: Int) throws {
     var vault = try vault()
     for turn in 1...30 {
       try vault.apply(Self.entries(group))
@@ -41,7 +41,7 @@ import Testing
       #expect(rows.count <= Self.bound.entries && rows.last?.row.sequence == Int64(turn * group))
       #expect(try Self.firstBroken(vault) == nil, "turn \(turn)")
       guard turn % 7 == 0 else { continue }
-      // A new process finds the same.
+      // A new process reads the same entries.
       vault.store.close()
       vault = try self.vault()
       #expect(try Self.firstBroken(vault) == nil)
@@ -49,8 +49,8 @@ import Testing
     vault.store.close()
   }
 
-  /// Somebody took away, or changed, what a rotation counts on: it shows afterwards all the same.
-  @Test(arguments: [true, false]) func aRotationHidesNothing(isRemoved: Bool) throws {
+  /// An entry was removed or changed before the rotation that drops it: the change still shows afterwards.
+  @Test(arguments: [true, false]) func rotationAfterTampering_stillShowsTheChange(isRemoved: Bool) throws {
     let vault = try vault()
     try vault.apply(Self.entries(20))
     let rows = try vault.auditRows(after: 0, limit: 100).map(\.row)
@@ -67,7 +67,7 @@ import Testing
     vault.store.close()
   }
 
-  @Test func whatWentDoesNotComeBack() throws {
+  @Test func rotatedEntryPutBack_breaksTheAuditLog() throws {
     let vault = try vault()
     try vault.apply(Self.entries(20))
     let old = try #require(try vault.auditRows(after: 0, limit: 1).first?.row)
@@ -78,8 +78,8 @@ import Testing
     vault.store.close()
   }
 
-  /// A commit that fails leaves the chain as it was, also the one that rotates.
-  @Test func aRotationThatFailsIsNone() throws {
+  /// A failed commit leaves the chain unchanged, also when it rotates.
+  @Test func failedRotation_leavesTheAuditLogUnchanged() throws {
     var vault = try vault()
     try vault.apply(Self.entries(20))
     disk.plan(.fail(.full, once: false), at: disk.operations + 1, seed: 1)

@@ -6,7 +6,7 @@ import PracticeProvider
 import SchemaKit
 import Testing
 
-/// What a caller with a grant can find out of what is not its own: nothing.
+/// What a caller with a grant can learn of accounts outside its grant: nothing.
 @Suite struct CallerTests {
   private static let contract = Result {
     let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -14,9 +14,9 @@ import Testing
     return try Contract(directory: top.appending(path: "Schemas"))
   }
 
-  /// alice is covered, bob is there, and nobody has the last two names.
+  /// `alice` is covered, `bob` exists uncovered, and the last two names belong to no account.
   private static func strangers(_ bob: String) -> [String] {
-    ["home", bob, "nobody", "acc_" + String(repeating: "a", count: 26)]
+    ["home", bob, "missing", "acc_" + String(repeating: "a", count: 26)]
   }
 
   private static func limited(_ world: SimulatedWorld, _ methods: [String]) async throws -> SimulatedClient {
@@ -46,12 +46,12 @@ import Testing
     return "{\(members.joined(separator: ","))}"
   }
 
-  @Test func anAccountThatIsNotCoveredAndOneThatIsNotThereAreAnsweredAlike() throws {
+  @Test func uncoveredAccountAndMissingAccount_areAnsweredAlike() throws {
     let methods = try Self.contract.get().methods.filter { $0.accountScoped && !$0.examples.isEmpty }
     #expect(methods.count > 20)
     try SimulatedWorld(seed: 7).run { world in
       let (_, home) = try await Self.people(world)
-      // Whatever the grant says of the method.
+      // For each setting of the method in the grant.
       for grant in [["*"], ["account.list"]] {
         for method in methods {
           let owner = try world.client()
@@ -59,7 +59,7 @@ import Testing
           guard known.code != -32601 else { continue }
           var answers: Set<String> = []
           for stranger in Self.strangers(home) {
-            // The same id each time: a connection of its own.
+            // The same request id each time needs a new connection.
             let client = try await Self.limited(world, grant)
             let answer = await client.call(method.name, Self.params(method.examples[0].params, account: stranger))
             #expect(answer.code == 1007, "\(method.name) of \(stranger): \(answer)")
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func nothingIsServedThatTheGrantDoesNotName() throws {
+  @Test func methodOutsideTheGrant_isRefused() throws {
     let contract = try Self.contract.get()
     try SimulatedWorld(seed: 8).run { world in
       let (work, _) = try await Self.people(world)
@@ -87,8 +87,8 @@ import Testing
     }
   }
 
-  /// A method that nobody has thought about is one of the whole agent.
-  @Test func everyMethodIsInTheTable() throws {
+  /// A method without an explicit rule belongs to the whole agent.
+  @Test func everyMethod_hasAGrantRule() throws {
     for method in try Self.contract.get().methods {
       let info = try #require(MethodTable.byName[method.name])
       switch info.underGrant {
@@ -99,14 +99,14 @@ import Testing
     }
   }
 
-  @Test func whatALimitedCallerIsToldNamesNoOtherAccount() throws {
+  @Test func answersToALimitedCaller_nameNoOtherAccount() throws {
     let contract = try Self.contract.get()
     try SimulatedWorld(seed: 9).run { world in
       let (_, home) = try await Self.people(world)
       let owner = try world.client()
       let client = try await Self.limited(world, ["*"])
       _ = await client.call("event.subscribe")
-      // Things happen to the other account, and the caller asks for all that it may.
+      // The other account changes while the caller asks for everything that it may.
       _ = await owner.call("account.switch", #"{"account":"home"}"#)
       _ = await owner.call("account.rename", #"{"account":"home","alias":"house"}"#)
       _ = await owner.call("account.signOut", #"{"account":"house","mode":"offline"}"#)
@@ -123,9 +123,10 @@ import Testing
     }
   }
 
-  /// Grants come and go while a client asks: it is never told more than its grant covers, and nothing at all afterwards.
+  /// Grants are created and revoked while a client asks: it never learns more than its grant covers, and nothing after
+  /// the revocation.
   @Test(arguments: 1...20)
-  func aRevokedGrantServesNothingMore(seed: Int) throws {
+  func revokedGrant_servesNothingMore(seed: Int) throws {
     try SimulatedWorld(seed: UInt64(seed)).run { world in
       _ = try await Self.people(world)
       let owner = try world.client()
@@ -144,9 +145,9 @@ import Testing
     }
   }
 
-  /// A row that was changed, deleted or brought back opens nothing; the other grants and the accounts are not touched.
+  /// A row that was changed, deleted or restored opens nothing; other grants and the accounts are not affected.
   @Test(arguments: ["flipped", "deleted"])
-  func aDamagedGrantOpensNothingAndTouchesNobody(damage: String) throws {
+  func damagedGrant_opensNothingAndAffectsNoOther(damage: String) throws {
     let kind = RecordKind(rawValue: 27)
     let world = SimulatedWorld(seed: 11)
     let secrets = try world.run { world in

@@ -7,7 +7,7 @@ import TokenSignatures
 @testable import Agent
 @testable import AgentCore
 
-/// Keys that people give, and what is signed by them (RFC 7523).
+/// Configured client keys, and the assertions that they sign (RFC 7523).
 @Suite struct ClientAssertionTests {
   let signer = OpenSSLClientKeySigner()
 
@@ -15,7 +15,7 @@ import TokenSignatures
     arguments: [
       (ClientKeyFixtures.rsa, SignatureAlgorithm.ps256, "r1"), (ClientKeyFixtures.p256, .es256, "e1"),
       (ClientKeyFixtures.ed25519, .edDSA, nil),
-    ] as [(String, SignatureAlgorithm, String?)]) func aJWKSigns(
+    ] as [(String, SignatureAlgorithm, String?)]) func configuredJWK_signsAClientAssertion(
       text: String, algorithm: SignatureAlgorithm, keyID: String?
     ) throws
   {
@@ -36,7 +36,7 @@ import TokenSignatures
       })
   }
 
-  /// By our own reader of key sets, which passes over what is private.
+  /// Parsed by the agent's own key set reader, which ignores private members.
   private func publicHalf(_ text: String) -> [PublicKey]? {
     let bytes = Array(#"{"keys":[\#(text)]}"#.utf8)
     return try? bytes.withUnsafeBytes { (bytes) throws(IDTokenFailure) in try JWKSet(parsing: bytes) }.keys
@@ -51,10 +51,10 @@ import TokenSignatures
     ClientKeyFixtures.p256.replacing(#""kid""#, with: #""d":"AAAA","kid""#),
     ClientKeyFixtures.rsa.replacing(#""qi":"#, with: #""qx":"#),
     ClientKeyFixtures.ed25519.replacing(#""d":""#, with: #""d":"*"#),
-  ]) func whatIsNoPrivateKeyIsNone(text: String) { #expect(ClientKey(Secret(text: text)) == nil) }
+  ]) func textThatIsNoPrivateKey_isRefused(text: String) { #expect(ClientKey(Secret(text: text)) == nil) }
 
-  /// Halves of two keys would sign what nobody could verify.
-  @Test func halvesThatDoNotBelongTogetherSignNothing() throws {
+  /// Halves of two keys would sign what no verifier accepts.
+  @Test func mismatchedKeyHalves_signNothing() throws {
     let other = ClientKeyFixtures.p256.replacing(try Regex(#""d":"..."#), with: #""d":"AAA"#)
     let key = try #require(ClientKey(Secret(text: other)))
     #expect(signer.algorithm(of: key.material) == nil)
@@ -62,7 +62,7 @@ import TokenSignatures
   }
 }
 
-/// Which way is taken, and for whom an assertion is.
+/// The chosen authentication method, and the audience of an assertion.
 @Suite struct AuthenticationMethodTests {
   private func provider(
     secret: Bool = false, key: Bool = false, told: [String] = [], chosen: ClientAuthMethod? = nil,
@@ -79,7 +79,7 @@ import TokenSignatures
       clientKey: key ? Secret(text: "k") : nil, metadata: metadata)
   }
 
-  @Test func theProviderSaysAndTheClientHas() {
+  @Test func authenticationMethod_isChosenFromMetadataAndCredentials() {
     #expect(provider().authenticationMethod == .publicClient)
     #expect(provider(told: ["client_secret_basic"]).authenticationMethod == .publicClient)
     #expect(provider(secret: true).authenticationMethod == .clientSecretBasic)
@@ -99,7 +99,7 @@ import TokenSignatures
     #expect(provider(secret: true, chosen: .publicClient).authenticationMethod == .publicClient)
   }
 
-  @Test func anAssertionIsForTheIssuerUnlessTheProviderTakesNothingElse() {
+  @Test func assertionAudience_isTheIssuerUnlessThePresetNeedsAnother() {
     let revocation = "https://idp.test/revoke"
     #expect(provider(key: true).assertionAudience(at: revocation) == "https://idp.test")
     #expect(provider(key: true, preset: "entra").assertionAudience(at: revocation) == "https://idp.test/token")

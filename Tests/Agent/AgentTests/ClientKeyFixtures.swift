@@ -1,4 +1,4 @@
-/// Private keys as JWKs. They were made for these tests and guard nothing.
+/// Private keys as JWKs, made for these tests only.
 enum ClientKeyFixtures {
   static let rsa = #"""
     {"kty":"RSA","kid":"r1","alg":"PS256","use":"sig","n":"rJu8Pp9l1xsXG3NBdR_scOpa-7OGUj_ZMHY57iGHITccM\#

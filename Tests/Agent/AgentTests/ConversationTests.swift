@@ -3,12 +3,12 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// What every client may count on, in any schedule.
+/// Guarantees to every client, in any schedule.
 @Suite struct ConversationTests {
   static let seeds: ClosedRange<UInt64> = 1...40
 
-  /// Calls, cancellations and bytes in odd chunks: each request gets one answer, and nothing else comes.
-  @Test func everyRequestIsAnsweredExactlyOnce() throws {
+  /// Calls, cancellations and bytes in odd chunks: each request gets one answer, and no other line comes.
+  @Test func everyRequest_isAnsweredExactlyOnce() throws {
     for seed in Self.seeds {
       try SimulatedWorld(seed: seed).run { world in
         let idp = try await world.provider("idp")
@@ -43,8 +43,8 @@ import Testing
     }
   }
 
-  /// Whoever asks after an answer gets no older token than it named, on whatever connection.
-  @Test func tokensNeverGoBack() throws {
+  /// A request sent after an answer gets no older token than that answer named, on any connection.
+  @Test func tokenGeneration_neverGoesBack() throws {
     for seed in Self.seeds {
       try SimulatedWorld(seed: seed).run { world in
         let idp = try await world.provider("idp")
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func requestsPastTheBoundAreRefusedAndTheOthersServed() throws {
+  @Test func requestsOverTheLimit_areRefusedAndOthersServed() throws {
     try SimulatedWorld(seed: 1).run { world in
       let idp = try await world.provider("idp")
       try await world.signIn("alice", at: idp, alias: "work")
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func connectionsPastTheBoundAreRefused() throws {
+  @Test func connectionsOverTheLimit_areRefused() throws {
     try SimulatedWorld(seed: 1).run { world in
       var clients = try (0..<64).map { _ in try world.client() }
       #expect(throws: SceneFailed.self) { try world.client() }
@@ -101,8 +101,8 @@ import Testing
     }
   }
 
-  /// One account is asked for more audiences than anybody has: all are answered, the first ones anew.
-  @Test func audiencesAreManyAndStillAnswered() throws {
+  /// One account is asked for more audiences than it caches: all are answered, the first ones refreshed again.
+  @Test func manyAudiencesOfOneAccount_areAllAnswered() throws {
     try SimulatedWorld(seed: 1).run { world in
       let idp = try await world.provider("idp")
       try await world.signIn("alice", at: idp, alias: "work")
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  @Test func aHalfClosedClientGetsWhatItAskedFor() throws {
+  @Test func halfClosedClient_getsItsPendingAnswer() throws {
     for seed in Self.seeds {
       try SimulatedWorld(seed: seed).run { world in
         let idp = try await world.provider("idp")

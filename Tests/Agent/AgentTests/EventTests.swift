@@ -3,13 +3,13 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// Events come in one order without holes, or say that there is one.
+/// Events come in one order without gaps, or report the gap.
 @Suite struct EventTests {
   private static func sequences(_ client: SimulatedClient) -> [Int64] {
     client.events.compactMap { $0["sequence"]?.integerValue }
   }
 
-  @Test func everySubscriberSeesTheSameOrder() throws {
+  @Test func everySubscriber_seesEventsInTheSameOrder() throws {
     for seed in 1...30 as ClosedRange<UInt64> {
       try SimulatedWorld(seed: seed).run { world in
         let idp = try await world.provider("idp")
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func aClientThatWasAwayGetsJustWhatItMissed() throws {
+  @Test func reconnectedSubscriber_getsExactlyTheMissedEvents() throws {
     try SimulatedWorld(seed: 3).run { world in
       let idp = try await world.provider("idp")
       let first = try world.client()
@@ -51,7 +51,7 @@ import Testing
       #expect(resumed.result?["gap"]?.boolValue == false)
       #expect(Self.sequences(again) == [last + 1, last + 2, last + 3])
 
-      // Another life of the agent knows nothing of what was.
+      // A restarted agent does not know the events of the run before.
       try await world.restart()
       let later = try await world.client().call(
         "event.subscribe", #"{"since":{"epoch":"\#(epoch)","sequence":\#(last)}}"#)
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func whoDoesNotReadIsToldOfTheHole() throws {
+  @Test func subscriberThatDoesNotRead_isToldOfTheGap() throws {
     try SimulatedWorld(seed: 4).run { world in
       let idp = try await world.provider("idp")
       try await world.signIn("alice", at: idp, alias: "work")
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func aSubscriptionHearsOnlyOfItsAccounts() throws {
+  @Test func subscription_receivesEventsOfItsAccountsOnly() throws {
     try SimulatedWorld(seed: 5).run { world in
       let idp = try await world.provider("idp")
       let work = try await world.signIn("alice", at: idp, alias: "work")

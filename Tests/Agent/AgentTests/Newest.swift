@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The highest number that anybody has seen.
+/// The highest number raised so far.
 final class Newest: Sendable {
   private let highest = Mutex<Int64>(0)
   var value: Int64 { highest.withLock { $0 } }

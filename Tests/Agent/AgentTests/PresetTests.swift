@@ -5,10 +5,10 @@ import Testing
 
 @testable import Agent
 
-/// A preset with an issuer of its own needs a client id and nothing else, from adding it to the first refresh.
+/// A preset with an issuer needs only a client id, from adding the provider to the first refresh.
 @Suite struct PresetTests {
   @Test(arguments: [("google", "accounts.google.com", "none"), ("gitlab", "gitlab.com", "strict")])
-  func nothingElseIsNeeded(preset: String, host: String, reuse: String) throws {
+  func presetWithAnIssuer_needsOnlyAClientID(preset: String, host: String, reuse: String) throws {
     try SimulatedWorld(seed: 1).run { world in
       let provider = world.makeProvider(preset, host: host)
       let client = try world.client()
@@ -22,8 +22,8 @@ import Testing
     }
   }
 
-  /// GitHub has no discovery to say it; where there is one, it is believed.
-  @Test func howTheClientSaysWhoItIs() {
+  /// GitHub has no discovery document, so its preset names the methods; a discovered document overrides the preset.
+  @Test func presetAuthMethods_applyUntilDiscovery() {
     var configuration = ProviderConfiguration(
       name: ProviderName("idp")!, issuer: "https://github.com/login/oauth", clientID: "app")
     #expect(Provider(configuration: configuration, clientSecret: nil, metadata: nil).tokenEndpointAuthMethods == [])
@@ -36,8 +36,8 @@ import Testing
     #expect(provider.tokenEndpointAuthMethods == ["client_secret_basic"])
   }
 
-  /// The record of a provider remembers the name, and the table that belongs to it is used after a restart.
-  @Test func thePresetsTableDecidesAfterARestart() throws {
+  /// The provider's record stores the preset's name, and its failure table applies after a restart.
+  @Test func presetFailureTable_appliesAfterARestart() throws {
     try SimulatedWorld(seed: 1).run { world in
       let provider = world.makeProvider("idp")
       let added = try await world.client().call(

@@ -4,37 +4,37 @@ import Testing
 
 @testable import Agent
 
-/// What people paste, and what device authorization endpoints say.
+/// Pasted redirect answers, and responses of device authorization endpoints.
 @Suite struct SignInAnswerTests {
   @Test(
     arguments: [
-      // The whole address, and what may stand around it.
+      // The whole address, with the text that may surround it.
       ("http://127.0.0.1:8765/callback?code=c&state=s", .query("code=c&state=s")),
       ("  http://127.0.0.1/callback?code=c&state=s \r\n", .query("code=c&state=s")),
       ("<http://127.0.0.1/callback?code=c&state=s>", .query("code=c&state=s")),
       ("\"http://[::1]:1/cb?error=access_denied&state=s\"", .query("error=access_denied&state=s")),
       ("http://127.0.0.1/callback?code=c&state=s#_=_", .query("code=c&state=s")),
-      // Its end.
+      // The end of the address.
       ("127.0.0.1:8765/callback?code=c&state=s", .query("code=c&state=s")),
       ("/callback?code=c&state=s", .query("code=c&state=s")), ("?code=c&state=s", .query("code=c&state=s")),
       ("code=c&state=s", .query("code=c&state=s")), ("state=s&code=c", .query("state=s&code=c")),
       ("iss=https://idp.example&code=c", .query("iss=https://idp.example&code=c")),
       ("http://127.0.0.1/callback?", .query("")),
-      // Only the code: as a page shows it, and as it stands in an address.
+      // Only the code, as a page shows it and as an address carries it.
       ("SplxlOBeZQQYbYS6WxSbIA", .code("SplxlOBeZQQYbYS6WxSbIA")), ("4/0AbC-d_e", .code("4/0AbC-d_e")),
       ("4%2F0AbC-d_e", .code("4/0AbC-d_e")), ("M.C507_BL2.2.U.x-y==", .code("M.C507_BL2.2.U.x-y==")),
       ("a+b", .code("a+b")), ("100%", .code("100%")), ("code", .code("code")),
-      // Neither.
+      // None of these.
       ("", nil), ("   ", nil), ("http://127.0.0.1/callback", nil), ("https://idp.example/#code=c&state=s", nil),
       ("this is not it", nil), ("c\u{1B}[2J", nil), ("c\u{0}d", nil), ("ç", nil), ("a%20b", nil),
     ] as [(String, PastedAnswer?)])
-  func whatWasPasted(text: String, answer: PastedAnswer?) {
+  func pastedText_isParsedAsAnAnswer(text: String, answer: PastedAnswer?) {
     #expect(PastedAnswer(Secret(text: text)) == answer)
   }
 
   private func read(_ members: String) -> DeviceAuthorization? { DeviceAuthorization(body: Secret(text: members)) }
 
-  @Test func anAnswerOfTheStandard() throws {
+  @Test func standardDeviceResponse_isParsed() throws {
     // RFC 8628 §3.2.
     let device = try #require(
       read(
@@ -50,7 +50,7 @@ import Testing
     #expect(device.interval == .seconds(5))
   }
 
-  @Test func whatIsLeftOutHasADefault() throws {
+  @Test func missingDeviceResponseMembers_haveDefaults() throws {
     let device = try #require(
       read(#"{"device_code":"d","user_code":"u","verification_url":"https://example.com/device"}"#))
     #expect(device.verificationURIComplete == nil)
@@ -64,7 +64,7 @@ import Testing
       (#""expires_in":1,"interval":-5"#, 1, 1),
       (#""expires_in":9007199254740991,"interval":9007199254740991"#, 3600, 3600),
     ] as [(String, Int64, Int64)])
-  func lifetimesAreBounded(members: String, lifetime: Int64, interval: Int64) throws {
+  func deviceLifetimeAndInterval_areBounded(members: String, lifetime: Int64, interval: Int64) throws {
     let device = try #require(
       read(#"{"device_code":"d","user_code":"u","verification_uri":"https://example.com/",\#(members)}"#))
     #expect(device.lifetime == .seconds(lifetime))
@@ -76,7 +76,7 @@ import Testing
       "https://example.com/device", "http://127.0.0.1:8080/device", "http://localhost/device",
       "https://a.example/#/device",
     ])
-  func aPageOfTheWeb(address: String) throws {
+  func webVerificationURI_isAccepted(address: String) throws {
     let device = try #require(
       read(#"{"device_code":"d","user_code":"u","verification_uri":"\#(address)","expires_in":600}"#))
     #expect(device.verificationURI == address)
@@ -88,9 +88,9 @@ import Testing
       "https://user@example.com/", "https://example.com/\\u001b[2J", "https://example.com/ x",
       "https://example.com/#\\u0000",
     ])
-  func noPageOfTheWeb(address: String) throws {
+  func verificationURIThatIsNoWebPage_isRefused(address: String) throws {
     #expect(read(#"{"device_code":"d","user_code":"u","verification_uri":"\#(address)","expires_in":600}"#) == nil)
-    // The one with the code is a convenience: it is left out.
+    // The address with the code is a convenience: it is dropped.
     let device = try #require(
       read(
         #"{"device_code":"d","user_code":"u","verification_uri":"https://a.example/","#
@@ -109,5 +109,5 @@ import Testing
       #"{"device_code":"d","user_code":"u","verification_uri":"https://a.example/","expires_in":0}"#,
       #"{"device_code":"d","user_code":"u","verification_uri":"https://a.example/","expires_in":-1}"#,
     ])
-  func nothingThatAPersonCouldFollow(body: String) { #expect(read(body) == nil) }
+  func deviceResponseWithoutTheRequiredMembers_isRefused(body: String) { #expect(read(body) == nil) }
 }

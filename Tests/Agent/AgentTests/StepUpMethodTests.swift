@@ -15,7 +15,7 @@ extension StepUpMethod {
 
 private func secret(_ text: String) -> Secret { Secret(text: text) }
 
-/// A badge with a number on it. It knows by itself which one is not its own, and what it can't read.
+/// A badge with a number: `judge` reports another badge as wrong, and an unreadable one as unavailable.
 private struct Badge: StepUpMethodProving {
   let method = StepUpMethod.badge
 
@@ -30,7 +30,7 @@ private struct Badge: StepUpMethodProving {
   }
 }
 
-/// The PIN is one method behind a port: another needs nothing of the desk, the registry or the policy.
+/// The PIN is one method behind a port: another method needs no change in coordinator, vault or policy.
 @Suite struct StepUpMethodTests {
   private struct Badges {
     let agent: AgentService
@@ -62,13 +62,13 @@ private struct Badge: StepUpMethodProving {
       let provider = try await world.provider("idp")
       let account = try #require(AccountID(try await world.signIn("alice", at: provider, alias: "work")))
       let desk = StepUpCoordinator(vault: world.agent.agent.vault, methods: [PINMethod(), Badge()])
-      let standing = try await desk.enroll(secret("4711"), by: .badge, for: account)
-      #expect(standing.isEnrolled && standing.attemptsLeft == 10)
+      let status = try await desk.enroll(secret("4711"), by: .badge, for: account)
+      #expect(status.isEnrolled && status.attemptsLeft == 10)
       try await body(world, Badges(agent: world.agent.agent, desk: desk, account: account))
     }
   }
 
-  @Test func whatItProvesIsWhatAPolicyAsksFor() throws {
+  @Test func stepUpByAnotherMethod_satisfiesPoliciesOfThatMethodOnly() throws {
     try Self.withBadge { world, badges in
       let rule = Capability.StepUpRule(method: .badge, maxAge: .seconds(600))
       #expect(try await badges.decide(rule).failed.first?.facts["method"] == .word("badge"))
@@ -76,12 +76,12 @@ private struct Badge: StepUpMethodProving {
       let decision = try await badges.decide(rule)
       #expect(decision.effect == .allow && decision.validFor == .seconds(60))
       let pin = Capability.StepUpRule(method: .pin, maxAge: .seconds(600))
-      #expect(try await badges.decide(pin).reason == .stepUpRequired, "one method stands in for no other")
+      #expect(try await badges.decide(pin).reason == .stepUpRequired, "a badge does not replace a PIN")
     }
   }
 
-  /// Counting, pauses and the end of it are the agent's.
-  @Test func itsTriesAreCountedAsThoseOfAPIN() throws {
+  /// The agent counts tries, pauses and the end of the tries.
+  @Test func triesOfAnotherMethod_areCountedLikePINTries() throws {
     try Self.withBadge { world, badges in
       let failed = await badges.verify("9")
       #expect(failed?.kind == .stepUpFailed && failed.map(RPCError.init)?.reason == "wrongbadge")
@@ -95,7 +95,7 @@ private struct Badge: StepUpMethodProving {
     }
   }
 
-  @Test func oneMethodIsNotJudgedByAnother() throws {
+  @Test func secretOfOneMethod_isNotJudgedByAnother() throws {
     try Self.withBadge { world, badges in
       #expect(await badges.verify("4711", by: .pin)?.kind == .notFound, "no PIN is set")
       #expect(await badges.verify("4711", by: StepUpMethod(rawValue: "face"))?.kind == .notFound)

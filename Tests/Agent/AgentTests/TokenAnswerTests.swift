@@ -6,7 +6,7 @@ import Testing
 
 @testable import Agent
 
-/// Whose words an answer of the token endpoint is, and what is read of a refusal.
+/// The origin of a token endpoint's response, and the members read from a refusal.
 @Suite struct TokenAnswerTests {
   private func response(_ status: Int, _ body: [UInt8], fields: [(name: String, value: String)] = []) -> HTTPResponse {
     let sent = BootInstant(milliseconds: 0)
@@ -19,32 +19,32 @@ import Testing
     arguments: [
       (200, #"{"access_token":"at","token_type":"Bearer"}"#, .tokens), (201, #"{"refresh_token":"rt"}"#, .tokens),
       (200, #"{"access_token":"at","token_type":"mac"}"#, .tokens),
-      // A token beside an error: whatever is wrong, it must not be lost.
+      // A token beside an error: the token must not be lost.
       (200, #"{"error":"odd","refresh_token":"rt"}"#, .tokens),
       (200, #"{"error":"odd","error":"odd","refresh_token":"rt""#, .tokens),
-      // The provider says no.
+      // The provider refuses.
       (200, #"{"error":"bad_refresh_token"}"#, .refusal), (200, #"{"error":"x","access_token":""}"#, .refusal),
       (400, #"{"error":"invalid_grant"}"#, .refusal), (400, "", .refusal), (500, "<html>", .refusal),
       (302, "", .refusal), (511, "<html>", .refusal), (400, #"{"access_token":"at"}"#, .refusal), (100, "", .refusal),
-      // Somebody else speaks, or the server is confused: nothing was issued.
+      // Another server answers, or the server fails: no token was issued.
       (200, "<!doctype html>", .foreign), (200, "", .foreign), (204, "", .foreign), (200, " \n", .foreign),
       (200, "OK", .foreign), (200, "{}", .foreign), (200, "[]", .foreign), (200, "null", .foreign),
       (200, #"{"terms":"please accept"}"#, .foreign), (200, #"{"error":{"code":503}}"#, .foreign),
       (200, #"{"access_token":null,"refresh_token":""}"#, .foreign),
       (200, "access_token=at&token_type=bearer", .foreign),
       (200, String(repeating: "[", count: 10_000), .foreign),
-      // What may be left of tokens.
+      // Possible remains of tokens.
       (200, "{", .damaged), (200, " {\"access_to", .damaged),
       (200, #"{"access_token":"at","refresh_token":"r"#, .damaged),
       (200, #"{"access_token":"at","token_type":"Bearer",}"#, .damaged), (200, deep, .damaged),
       (200, "{\"x\":\"\u{0}\"}", .damaged), (200, #"{"access_token":"a","access_token":"b"}"#, .damaged),
       (200, "\u{FEFF}{", .damaged), (200, "\u{0}{", .damaged),
     ] as [(Int, String, TokenResponseClassifier.Kind)])
-  func whoSpeaks(status: Int, body: String, kind: TokenResponseClassifier.Kind) {
+  func tokenEndpointResponse_isClassified(status: Int, body: String, kind: TokenResponseClassifier.Kind) {
     #expect(TokenResponseClassifier.sort(response(status, Array(body.utf8))) == kind)
   }
 
-  @Test(arguments: [true, false]) func utf16MayHaveBeenTokens(hasMark: Bool) {
+  @Test(arguments: [true, false]) func utf16Response_isClassifiedAsDamagedTokens(hasMark: Bool) {
     let text = #"{"access_token":"at"}"#.utf16
     let little = text.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
     let big = text.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
@@ -56,12 +56,12 @@ import Testing
 
   static let now = Timestamp(httpDate: "Tue, 01 Jan 2030 00:00:00 GMT", now: Timestamp(milliseconds: 0))!
 
-  private func refusal(_ body: String, retryAfter: String? = nil) -> TokenEndpointRefusal {
-    let fields = retryAfter.map { [("Retry-After", $0)] } ?? []
+  private func refusal(_ body: String, retryAfterHeader_isReadAndBounded: String? = nil) -> TokenEndpointRefusal {
+    let fields = retryAfterHeader_isReadAndBounded.map { [("Retry-After", $0)] } ?? []
     return TokenEndpointRefusal(response(400, Array(body.utf8), fields: fields), now: Self.now)
   }
 
-  @Test func everyMember() {
+  @Test func refusalMembersOfEveryProvider_areRead() {
     // Microsoft's.
     #expect(
       refusal(
@@ -82,12 +82,12 @@ import Testing
     #expect(refusal(#"{"code":50057}"#).codes == ["50057"])
   }
 
-  /// Odd members are as if they were not there, and spoil no other.
+  /// Members of an unexpected type are ignored and spoil no other member.
   @Test(arguments: [
     #""suberror":7"#, #""error_codes":7"#, #""error_codes":[null,{},[]]"#, #""claims":{"a":1}"#, #""code":{}"#,
     #""error_description":["x"]"#, #""x":1,"x":2"#, #""type":null"#,
   ])
-  func oddMembers(member: String) {
+  func malformedRefusalMember_isIgnored(member: String) {
     #expect(
       refusal(#"{"error":"invalid_grant",\#(member)}"#) == TokenEndpointRefusal(status: 400, error: "invalid_grant"))
   }
@@ -96,12 +96,12 @@ import Testing
     "", "<html>", "{", "[]", "null", #"{"error":7}"#, #"{"error":{"code":1}}"#, #"["error"]"#, deep, "\u{0}",
     #"{"error":"\#(String(repeating: "x", count: 257))"}"#,
   ])
-  func whatIsNoOAuthAnswer(body: String) {
+  func responseThatIsNoOAuthError_hasOnlyItsStatus(body: String) {
     #expect(refusal(body) == TokenEndpointRefusal(status: 400))
   }
 
-  /// What is kept of an answer is bounded, and what decides stays.
-  @Test func longMembersAreNotKept() {
+  /// The stored refusal is bounded, and its deciding members stay.
+  @Test func longRefusalMembers_areDropped() {
     let long = String(repeating: "x", count: 20_000)
     let codes = (0..<100).map(String.init).joined(separator: ",")
     let read = refusal(
@@ -117,10 +117,12 @@ import Testing
       ("Tue, 01 Jan 2030 00:01:30 GMT", 90), ("Mon, 31 Dec 2029 23:00:00 GMT", 0),
       ("-5", nil), ("1.5", nil), ("soon", nil), ("", nil), ("+5", nil), ("0x10", nil), ("Tue, 32 Foo 2030", nil),
     ] as [(String, Int64?)])
-  func retryAfter(text: String, seconds: Int64?) {
-    let refusal = refusal("{}", retryAfter: text)
-    #expect(refusal.retryAfter == seconds.map { .seconds($0) })
-    let failure = FailureClassifier.classify(TokenEndpointRefusal(status: 503, retryAfter: refusal.retryAfter))
-    #expect(failure == .transient("status503", retryAfter: seconds.map { .seconds(min($0, 3600)) }))
+  func retryAfterHeader_isReadAndBounded(text: String, seconds: Int64?) {
+    let refusal = refusal("{}", retryAfterHeader_isReadAndBounded: text)
+    #expect(refusal.retryAfterHeader_isReadAndBounded == seconds.map { .seconds($0) })
+    let failure = FailureClassifier.classify(
+      TokenEndpointRefusal(status: 503, retryAfterHeader_isReadAndBounded: refusal.retryAfterHeader_isReadAndBounded))
+    #expect(
+      failure == .transient("status503", retryAfterHeader_isReadAndBounded: seconds.map { .seconds(min($0, 3600)) }))
   }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Agent
 
-/// Answers of token endpoints as servers write them: what is odd in one member spoils no other.
+/// Token responses as servers write them: a malformed member spoils no other.
 @Suite struct TokenResponseTests {
   /// `members` beside the two tokens and the type.
   private func answer(_ members: String) throws -> TokenResponse {
@@ -15,11 +15,11 @@ import Testing
     arguments: [
       ("300", 300), (#""300""#, 300), ("299.9", 299), (#""299.9""#, 299), ("3e2", 300), ("0", 0), (#""0""#, 0),
       ("1e308", 315_360_000), ("9007199254740993", 315_360_000), (#""99999999999999999999999""#, 315_360_000),
-      // What is no lifetime is as if it were not there.
+      // A value that is no lifetime is ignored.
       ("-1", nil), (#""-1""#, nil), ("null", nil), (#""soon""#, nil), (#""""#, nil), ("true", nil), ("[300]", nil),
       (#"{"s":300}"#, nil), (#""nan""#, nil),
     ] as [(String, Int64?)])
-  func lifetimes(text: String, seconds: Int64?) throws {
+  func tokenResponseLifetimes_areRead(text: String, seconds: Int64?) throws {
     for name in ["expires_in", "refresh_in", "refresh_token_expires_in", "refresh_expires_in"] {
       let answer = try answer(#","\#(name)":\#(text)"#)
       let read =
@@ -40,13 +40,13 @@ import Testing
       (#"["a",7]"#, nil),
       (#"{"a":true}"#, nil),
     ] as [(String, String?)])
-  func scopes(text: String, expected: String?) throws {
+  func tokenResponseScope_isRead(text: String, expected: String?) throws {
     let answer = try answer(#","scope":\#(text)"#)
     #expect(answer.scope == expected.map(ScopeSet.init(spaceDelimited:)))
     #expect(answer.refreshToken?.text == "rt")
   }
 
-  /// RFC 6749 §7.1: a type that is not understood must not be used; the refresh token beside it is as good as ever.
+  /// RFC 6749 §7.1: an unknown token type must not be used; the refresh token beside it is kept.
   @Test(
     arguments: [
       (#","token_type":"Bearer""#, true), (#","token_type":"bearer""#, true), (#","token_type":"BEARER""#, true),
@@ -55,7 +55,7 @@ import Testing
       (#","token_type":"N_A""#, false), (#","token_type":"bearer ""#, false), (#","token_type":7"#, false),
       (#","token_type":["Bearer"]"#, false),
     ])
-  func tokenTypes(member: String, isUsable: Bool) throws {
+  func accessTokenOfAnUnknownType_isNotUsedAndTheRefreshTokenKept(member: String, isUsable: Bool) throws {
     let answer = try #require(TokenResponse(#"{"access_token":"at","refresh_token":"rt"\#(member)}"#))
     #expect(answer.accessToken?.text == (isUsable ? "at" : nil))
     #expect(answer.tokenType == (isUsable ? "Bearer" : ""))
@@ -63,8 +63,9 @@ import Testing
     #expect(answer.refreshToken?.text == "rt")
   }
 
-  /// It goes into a header.
-  @Test(arguments: [#"a\r\nX-Evil: 1"#, #"a\u0000"#, "é", #""#, #"a\u007f"#]) func accessTokensThatFitNoHeader(
+  /// The access token goes into a header.
+  @Test(arguments: [#"a\r\nX-Evil: 1"#, #"a\u0000"#, "é", #""#, #"a\u007f"#])
+  func accessTokenUnfitForAHeader_isNotUsed(
     text: String
   )
     throws
@@ -75,26 +76,26 @@ import Testing
   }
 
   @Test(arguments: ["", #","refresh_token":null"#, #","refresh_token":"""#, #","refresh_token":7"#])
-  func noRefreshToken(member: String) throws {
+  func missingRefreshToken_isNil(member: String) throws {
     let answer = try #require(TokenResponse(#"{"access_token":"at","token_type":"Bearer"\#(member)}"#))
     #expect(answer.refreshToken == nil)
     #expect(answer.accessToken?.text == "at")
   }
 
-  /// A mark at the front, white space, members that stand twice where nobody looks.
+  /// A byte order mark, white space, and duplicate members outside those that are read.
   @Test(arguments: [
     "\u{FEFF}" + #"{"access_token":"at","refresh_token":"rt","token_type":"Bearer"}"#,
     "\r\n\t " + #"{ "access_token" : "at", "refresh_token" : "rt", "token_type" : "Bearer" } "# + "\n",
     #"{"access_token":"at","refresh_token":"rt","token_type":"Bearer","x":1,"x":2,"y":{"z":1,"z":2}}"#,
     #"{"\u0061ccess_token":"a\u0074","refresh_token":"\u0072t","token_type":"Bearer"}"#,
   ])
-  func whole(body: String) throws {
+  func tokenResponseWithHarmlessOddities_isReadWhole(body: String) throws {
     let answer = try #require(TokenResponse(body))
     #expect(answer.accessToken?.text == "at")
     #expect(answer.refreshToken?.text == "rt")
   }
 
-  /// Of an answer that can't be read nothing is believed but the successor token, if it stands there once and whole.
+  /// From an unreadable response only the successor token is taken, if it occurs exactly once and tokenResponseWithHarmlessOddities_isReadWhole.
   @Test(
     arguments: [
       (#"{"access_token":"at","refresh_token":"rt","token_type":"Bea"#, "rt"),
@@ -110,14 +111,14 @@ import Testing
       (#"{"access_token":"a","access_token":"b","refresh_token":"rt"}"#, "rt"),
       (#"{"refresh_token":"rt","refresh_token":"rt"}"#, "rt"),
       (#"{"a":"}]\",\"refresh_token\":\"no\"","b":[{"refresh_token":"no"}],"refresh_token":"rt","#, "rt"),
-      // Broken off in the token, two that differ, one inside another member, one that needs an escape.
+      // Cut off inside the token, two different tokens, a token inside another member, a token with an escape.
       (#"{"access_token":"at","refresh_token":"r"#, nil), (#"{"access_token":"at","refresh_tok"#, nil),
       (#"{"refresh_token":"a","refresh_token":"b"}"#, nil), (#"{"x":{"refresh_token":"rt"},"#, nil),
       (#"{"refresh_token":"r\u0074","#, nil), (#"{"refresh_token":"","#, nil), (#"{"refresh_token":7,"#, nil),
       (#"["refresh_token":"rt"]"#, nil), ("", nil), ("<html>", nil), ("{", nil), (#"{"refresh_token""#, nil),
       (#"{"refresh_token":"rt\"#, nil), ("null", nil), ("[]", nil), (#""refresh_token""#, nil),
     ] as [(String, String?)])
-  func whatIsLeft(body: String, refreshToken: String?) {
+  func unreadableTokenResponse_yieldsOnlyItsRefreshToken(body: String, refreshToken: String?) {
     let answer = TokenResponse(body)
     #expect(answer?.refreshToken?.text == refreshToken)
     #expect((answer == nil) == (refreshToken == nil))
@@ -125,17 +126,19 @@ import Testing
     #expect(answer?.idToken == nil)
   }
 
-  @Test func aNameThatIsNoUTF8() {
+  @Test func responseWithInvalidUTF8_yieldsItsRefreshToken() {
     let body = Array(#"{"name":""#.utf8) + [0xFF, 0xC0] + Array(#"","refresh_token":"rt"}"#.utf8)
     #expect(TokenResponse(body: .of(body))?.refreshToken?.text == "rt")
   }
 
-  /// Whatever the end is missing of, the reader neither fails nor invents.
-  @Test func brokenOffAnywhere() {
-    let whole = #"{"access_token":"at","x":[{"y":"\""}],"refresh_token":"rt","expires_in":300,"token_type":"Bearer"}"#
-    let upToTheToken = whole.utf8.count - #","expires_in":300,"token_type":"Bearer"}"#.utf8.count
-    for count in 0..<whole.utf8.count {
-      let answer = TokenResponse(body: .of(Array(whole.utf8.prefix(count))))
+  /// Cut off at any byte, the reader neither fails nor invents a token.
+  @Test func tokenResponseCutAnywhere_yieldsOnlyAWholeRefreshToken() {
+    let tokenResponseWithHarmlessOddities_isReadWhole =
+      #"{"access_token":"at","x":[{"y":"\""}],"refresh_token":"rt","expires_in":300,"token_type":"Bearer"}"#
+    let upToTheToken =
+      tokenResponseWithHarmlessOddities_isReadWhole.utf8.count - #","expires_in":300,"token_type":"Bearer"}"#.utf8.count
+    for count in 0..<tokenResponseWithHarmlessOddities_isReadWhole.utf8.count {
+      let answer = TokenResponse(body: .of(Array(tokenResponseWithHarmlessOddities_isReadWhole.utf8.prefix(count))))
       #expect(answer?.refreshToken?.text == (count >= upToTheToken ? "rt" : nil), "\(count)")
       #expect(answer?.accessToken == nil)
     }

@@ -4,7 +4,7 @@ import Testing
 @testable import PracticeProvider
 
 @Suite struct AuthorizationTests {
-  @Test func aliceIsSentBackWithCodeStateAndIssuer() throws {
+  @Test func approvedAuthorization_redirectsWithCodeStateAndIssuer() throws {
     let practice = Practice()
     let redirect = Redirect(try practice.idp.authorize(url: practice.authorizationURL(), as: "alice"))
     #expect(redirect.target == Practice.redirectURI)
@@ -13,7 +13,7 @@ import Testing
     #expect(redirect["iss"] == "https://idp.test")
   }
 
-  @Test func aCodeBecomesTokensForAlice() throws {
+  @Test func code_isExchangedForTokens() throws {
     let practice = Practice()
     let answer = practice.exchange(code: try practice.code())
     #expect(answer.status == 200)
@@ -56,7 +56,7 @@ import Testing
       ("request", "eyJ", "request_not_supported"),
       ("resource", "not a uri", "invalid_target"),
     ] as [(String, String?, String)])
-  func aFaultyRequestIsToldToTheClient(parameter: String, value: String?, error: String) {
+  func faultyAuthorizationRequest_redirectsWithAnError(parameter: String, value: String?, error: String) {
     let practice = Practice()
     let answer = practice.get(practice.authorizationURL([parameter: value]))
     #expect(answer.status == 302)
@@ -73,7 +73,7 @@ import Testing
       ("redirect_uri", "http://127.0.0.1:49152/elsewhere"), ("redirect_uri", "http://127.0.0.1.evil.example/callback"),
       ("redirect_uri", nil),
     ] as [(String, String?)])
-  func nobodyIsRedirectedToAnAddressThatIsNotTrusted(parameter: String, value: String?) {
+  func untrustedRedirectURI_isNotRedirectedTo(parameter: String, value: String?) {
     let practice = Practice()
     let answer = practice.get(practice.authorizationURL([parameter: value]))
     #expect(answer.status == 400)
@@ -81,7 +81,7 @@ import Testing
     #expect(answer.header("Content-Type")?.hasPrefix("text/html") == true)
   }
 
-  @Test func aParameterThatStandsThereTwiceIsRefused() {
+  @Test func duplicateAuthorizationParameter_isRefused() {
     let practice = Practice()
     #expect(practice.get(practice.authorizationURL() + "&scope=mail").status == 400)
   }
@@ -97,11 +97,11 @@ import Testing
     ("https://app.example:1/callback", "https://app.example/callback", false),
     ("com.example.app:/callback", "com.example.app:/callback", true),
   ])
-  func onlyThePortOfALoopbackAddressIsFree(requested: String, registered: String, matches: Bool) {
+  func loopbackRedirectURI_matchesOnAnyPort(requested: String, registered: String, matches: Bool) {
     #expect(RedirectURI.matches(requested, registered: registered) == matches)
   }
 
-  @Test func aCodeIsGoodOnceAndItsSecondUseEndsTheTokens() throws {
+  @Test func codeUsedTwice_endsItsTokens() throws {
     let practice = Practice()
     let code = try practice.code()
     let refreshToken = try #require(practice.exchange(code: code)["refresh_token"])
@@ -112,7 +112,7 @@ import Testing
     #expect(practice.idp.endOfGrant(grant) == "codeReused")
   }
 
-  @Test func aCodeIsBoundToItsVerifierItsRedirectItsClientAndItsMinute() throws {
+  @Test func code_isBoundToVerifierRedirectClientAndLifetime() throws {
     let practice = Practice()
     let code = try practice.code()
     #expect(practice.exchange(code: code, verifier: String(repeating: "x", count: 43)).error == "invalid_grant")
@@ -132,14 +132,14 @@ import Testing
     #expect(practice.exchange(code: code).error == "invalid_grant")
   }
 
-  @Test func bobSaysNo() throws {
+  @Test func deniedAuthorization_redirectsWithAccessDenied() throws {
     let practice = Practice()
     let redirect = Redirect(try practice.idp.denyAuthorization(url: practice.authorizationURL()))
     #expect(redirect["error"] == "access_denied")
     #expect(redirect["state"] == "s-1")
   }
 
-  @Test func withAutomaticApprovalNobodyIsAsked() {
+  @Test func automaticApproval_redirectsWithoutAPage() {
     let practice = Practice { $0.autoApprove = "bob" }
     #expect(practice.get(practice.authorizationURL()).redirect["code"] != nil)
     let answer = practice.exchange(
@@ -148,7 +148,7 @@ import Testing
     #expect(practice.get(practice.authorizationURL(["prompt": "none"])).redirect["code"] != nil)
   }
 
-  @Test func aPersonOfTwoTenantsIsTwoPeople() throws {
+  @Test func personOfTwoTenants_hasTwoSubjects() throws {
     let practice = Practice()
     let acme = try DecodedJWT(practice.exchange(code: try practice.code(as: "alice"))["id_token"])
     let globex = try DecodedJWT(practice.exchange(code: try practice.code(as: "alice@globex"))["id_token"])

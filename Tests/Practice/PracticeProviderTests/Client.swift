@@ -1,6 +1,6 @@
 import Foundation
 
-/// A bare socket, so that a test says each byte itself.
+/// A bare socket, so that a test writes each byte itself.
 final class Client {
   struct Failure: Error { let number: Int32 }
 
@@ -10,7 +10,7 @@ final class Client {
     descriptor = socket(isV6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     let result = isV6 ? Self.connect6(descriptor, port) : Self.connect4(descriptor, port)
     guard result == 0 else { throw Failure(number: errno) }  // deinit closes
-    // A test that waits for ever tells less than one that fails.
+    // A timeout, so that a hanging test fails instead of waiting for ever.
     var limit = timeval(tv_sec: 20, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   }
@@ -43,7 +43,7 @@ final class Client {
 
   func send(_ text: String) throws { try send(Array(text.utf8)) }
 
-  /// What the peer no longer takes is not sent: it may have answered already.
+  /// Stops when the peer takes no more bytes: it may have answered already.
   func send(_ bytes: [UInt8]) throws {
     var sent = 0
     while sent < bytes.count {

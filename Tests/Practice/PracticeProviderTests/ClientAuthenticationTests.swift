@@ -19,7 +19,7 @@ import Testing
     return practice.answer(.postForm("/token", form + fields.map { ($0.key, $0.value) }, headers: headers))
   }
 
-  @Test func theSecretMayComeInTheHeaderOrInTheForm() throws {
+  @Test func clientSecret_isAcceptedInHeaderOrForm() throws {
     let practice = Practice()
     let tokens = try practice.idp.signIn(user: "alice", client: "confidential")
     let first = refresh(practice, tokens.refreshToken, [:], headers: basic("confidential", "practice-secret"))
@@ -32,13 +32,13 @@ import Testing
     #expect(second.status == 200)
   }
 
-  @Test func bothHalvesOfTheHeaderAreFormEncoded() throws {
+  @Test func basicCredentials_areFormDecoded() throws {
     let practice = Practice { $0.clients = [PracticeClient(id: "my:client", secret: "a+b c%")] }
     let tokens = try practice.idp.signIn(user: "alice", client: "my:client")
     #expect(refresh(practice, tokens.refreshToken, [:], headers: basic("my%3Aclient", "a%2Bb+c%25")).status == 200)
   }
 
-  @Test func aWrongSecretIs401AndTheTokenLives() throws {
+  @Test func wrongClientSecret_is401AndKeepsTheToken() throws {
     let practice = Practice()
     let tokens = try practice.idp.signIn(user: "alice", client: "confidential")
     let header = refresh(practice, tokens.refreshToken, [:], headers: basic("confidential", "wrong"))
@@ -53,14 +53,14 @@ import Testing
     #expect(practice.idp.isActive(refreshToken: tokens.refreshToken ?? ""))
   }
 
-  @Test func aServerMayBurnTheTokenThatCameWithAWrongSecret() throws {
+  @Test func wrongClientSecret_canBeConfiguredToEndTheToken() throws {
     let practice = Practice { $0.wrongSecretBurnsRefreshToken = true }
     let tokens = try practice.idp.signIn(user: "alice", client: "confidential")
     _ = refresh(practice, tokens.refreshToken, ["client_id": "confidential", "client_secret": "wrong"])
     #expect(!practice.idp.isActive(refreshToken: tokens.refreshToken ?? ""))
   }
 
-  @Test func twoWaysAtOnceAreRefused() throws {
+  @Test func secretInHeaderAndForm_isRefused() throws {
     let practice = Practice()
     let answer = refresh(
       practice,
@@ -71,7 +71,7 @@ import Testing
     #expect(answer.error == "invalid_request")
   }
 
-  @Test func anUnknownClientAndAnUnknownGrantTypeAreToldApart() {
+  @Test func unknownClientAndUnknownGrantType_haveDifferentErrors() {
     let practice = Practice()
     #expect(practice.post("/token", ["grant_type": "refresh_token", "client_id": "nobody"]).error == "invalid_client")
     #expect(
@@ -82,7 +82,7 @@ import Testing
     #expect(practice.get("/token").status == 405)
   }
 
-  @Test func parametersThatStandThereTwiceAreRefused() {
+  @Test func duplicateTokenParameter_isRefused() {
     let practice = Practice()
     let form = [("grant_type", "refresh_token"), ("client_id", "lanyard-demo"), ("client_id", "lanyard-demo")]
     #expect(practice.answer(.postForm("/token", form.map { (name: $0.0, value: $0.1) })).error == "invalid_request")

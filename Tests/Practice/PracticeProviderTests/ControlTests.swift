@@ -5,7 +5,7 @@ import Testing
 @testable import PracticeProvider
 
 @Suite struct ControlTests {
-  @Test func aProgramOutsideScriptsFaults() throws {
+  @Test func controlAPI_scriptsFaults() throws {
     let practice = Practice()
     let answer = practice.control(
       "faults",
@@ -32,7 +32,7 @@ import Testing
     "hangAfterProcessing", "endlessBody", "hugeBody", "truncatedBody", "notJSON", "none", "changeAnswer",
     "changeIDToken",
   ])
-  func everyEffectHasAName(effect: String) {
+  func everyFaultEffect_hasAName(effect: String) {
     let practice = Practice()
     #expect(practice.control("faults", #"{"path":"/token","effect":"\#(effect)","count":null}"#).status == 200)
     #expect(practice.idp.hasFaults)
@@ -45,20 +45,20 @@ import Testing
     ("users", #"{"user":"nobody"}"#), ("keys", #"{"algorithm":"HS256"}"#), ("sign-in", #"{"user":"nobody"}"#),
     ("device", #"{"user_code":"XXXX-XXXX","user":"alice"}"#), ("revoke", "{}"),
   ])
-  func aMistakeInAScriptIsTold(command: String, body: String) {
+  func mistakeInAFaultScript_isReported(command: String, body: String) {
     let answer = Practice().control(command, body)
     #expect(answer.status == 400)
     #expect(answer["problem"] != nil)
   }
 
-  @Test func aFormFromAWebPageScriptsNothing() {
+  @Test func formPostFromAWebPage_isRefused() {
     let practice = Practice()
     let answer = practice.post("/practice/faults", ["path": "/token"])
     #expect(answer.status == 415)
     #expect(practice.control("nonsense", "{}").status == 404)
   }
 
-  @Test func optionsChangeWhileTheProviderRuns() throws {
+  @Test func options_changeWhileTheProviderRuns() throws {
     let practice = Practice()
     let body = #"{"rotation":"grace","graceSeconds":9,"accessTokenLifetimeSeconds":30,"refreshInSeconds":15}"#
     #expect(practice.control("options", body).status == 200)
@@ -72,7 +72,7 @@ import Testing
     #expect(practice.idp.options.rotation == .strict)
   }
 
-  @Test func everybodySignsInByOneCommand() {
+  @Test func signInOfEverybody_signsInEveryPerson() {
     let practice = Practice()
     let all = practice.control("sign-in", #"{"everybody":true}"#).json?["sign_ins"]?.arrayValue ?? []
     #expect(all.count == 4)
@@ -84,7 +84,7 @@ import Testing
       ])
   }
 
-  @Test func aProgramOutsideSignsInRevokesAndReadsTheLog() throws {
+  @Test func controlAPI_signsInRevokesAndReadsTheLog() throws {
     let practice = Practice()
     let tokens = practice.control("sign-in", #"{"user":"alice","scope":"openid mail"}"#)
     #expect(tokens["scope"] == "openid mail")
@@ -102,7 +102,7 @@ import Testing
     #expect(grants?.first?["ended"] == "administrator")
   }
 
-  @Test func resetForgetsEverything() throws {
+  @Test func reset_forgetsTokensFaultsAndLog() throws {
     let practice = Practice()
     let tokens = try practice.idp.signIn(user: "alice")
     try practice.idp.setUser("bob", disabled: true)
@@ -115,7 +115,7 @@ import Testing
     #expect(practice.idp.options.users.allSatisfy { !$0.isDisabled })
   }
 
-  @Test func peopleAndClientsComeFromAFile() throws {
+  @Test func practiceFile_namesPeopleAndClients() throws {
     let file = try PracticeFile(
       data: Data(
         """

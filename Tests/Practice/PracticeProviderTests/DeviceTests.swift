@@ -18,7 +18,7 @@ import Testing
     )
   }
 
-  @Test func carolConnectsADeviceOnThePage() throws {
+  @Test func deviceApprovedOnThePage_getsTokens() throws {
     let practice = Practice()
     let started = begin(practice)
     let userCode = try #require(started["user_code"])
@@ -44,7 +44,7 @@ import Testing
     #expect(poll(practice, started).error == "invalid_grant")
   }
 
-  @Test func whoPollsTooFastIsSlowedDown() {
+  @Test func fastPolling_isAnsweredWithSlowDown() {
     let practice = Practice()
     let started = begin(practice)
     #expect(poll(practice, started).error == "authorization_pending")
@@ -56,7 +56,7 @@ import Testing
     #expect(poll(practice, started).error == "authorization_pending")
   }
 
-  @Test func bobSaysNoOnThePage() {
+  @Test func deviceDeniedOnThePage_isAccessDenied() {
     let practice = Practice()
     let started = begin(practice)
     let page = practice.post("/device", ["user_code": started["user_code"] ?? "", "decision": "deny"])
@@ -64,7 +64,7 @@ import Testing
     #expect(poll(practice, started).error == "access_denied")
   }
 
-  @Test func theCodeExpires() {
+  @Test func deviceCode_expires() {
     let practice = Practice()
     let started = begin(practice)
     practice.advance(seconds: 600)
@@ -76,7 +76,7 @@ import Testing
     #expect(page.status == 400)
   }
 
-  @Test func aWrongPasswordConnectsNothing() {
+  @Test func wrongPasswordOnTheDevicePage_connectsNothing() {
     let practice = Practice()
     let started = begin(practice)
     let page = practice.post(
@@ -87,7 +87,7 @@ import Testing
     #expect(poll(practice, started).error == "authorization_pending")
   }
 
-  @Test func aScriptDecidesToo() throws {
+  @Test func deviceDecidedByScript_isApprovedOrDenied() throws {
     let practice = Practice()
     let first = begin(practice)
     try practice.idp.approveDevice(userCode: first["user_code"] ?? "", as: "bob")
@@ -98,7 +98,7 @@ import Testing
     #expect(throws: PracticeError.self) { try practice.idp.approveDevice(userCode: "XXXX", as: "bob") }
   }
 
-  @Test func withAutomaticApprovalOpeningTheLinkIsEnough() throws {
+  @Test func automaticApproval_connectsADeviceOnOpeningTheLink() throws {
     let practice = Practice { $0.autoApprove = "alice" }
     let started = begin(practice)
     #expect(practice.get(started["verification_uri_complete"] ?? "").text.contains("Device connected"))

@@ -4,7 +4,7 @@ import Testing
 @testable import PracticeProvider
 
 @Suite struct DiscoveryTests {
-  @Test func bothDocumentsNameTheSameIssuerAndEndpoints() throws {
+  @Test func discoveryDocuments_agreeOnIssuerAndEndpoints() throws {
     let practice = Practice()
     let openID = try #require(practice.get("/.well-known/openid-configuration").json)
     let oauth = try #require(practice.get("/.well-known/oauth-authorization-server").json)
@@ -15,7 +15,7 @@ import Testing
     #expect(openID["code_challenge_methods_supported"] == ["S256"])
   }
 
-  @Test func someEndpointsMayStandOnlyInTheSecondDocument() throws {
+  @Test func endpointsOnlyInRFC8414_areMissingFromOpenIDDiscovery() throws {
     let practice = Practice { $0.metadata = .onlyInRFC8414 }
     let openID = try #require(practice.get("/.well-known/openid-configuration").json)
     let oauth = try #require(practice.get("/.well-known/oauth-authorization-server").json)
@@ -26,7 +26,7 @@ import Testing
     #expect(openID["token_endpoint"] == oauth["token_endpoint"])
   }
 
-  @Test func anIssuerWithAPathHasItsDocumentsWhereTheSpecificationsPutThem() throws {
+  @Test func issuerWithAPath_hasItsDocumentsAtTheSpecifiedPaths() throws {
     let practice = Practice(issuer: "https://idp.test/realms/acme")
     let openID = practice.get("/realms/acme/.well-known/openid-configuration")
     let oauth = practice.get("/.well-known/oauth-authorization-server/realms/acme")
@@ -37,7 +37,7 @@ import Testing
     #expect(practice.idp.requestCount(to: "/.well-known/openid-configuration") == 1)
   }
 
-  @Test func everyAnswerTellsTheProvidersTime() {
+  @Test func everyResponse_carriesTheProvidersDate() {
     let practice = Practice()
     #expect(practice.get("/jwks").header("Date") == "Tue, 01 Jan 2030 00:00:00 GMT")
     practice.idp.setClockOffset(milliseconds: -3_600_000)
@@ -53,7 +53,7 @@ import Testing
     (-1, "Wed, 31 Dec 1969 23:59:59 GMT"),
     (4_107_542_399_000, "Sun, 28 Feb 2100 23:59:59 GMT"),
   ])
-  func datesAreThoseOfHTTP(milliseconds: Int64, text: String) {
+  func httpDate_isWrittenInTheStandardForm(milliseconds: Int64, text: String) {
     #expect(HTTPDate.text(milliseconds: milliseconds) == text)
   }
 }

@@ -11,7 +11,7 @@ import Testing
     )
   }
 
-  @Test func faultsAreMetInOrderAndUsedUp() throws {
+  @Test func faults_applyInOrderAndAreUsedUp() throws {
     let practice = Practice()
     let tokens = try practice.idp.signIn(user: "alice")
     practice.idp.enqueueFault("/token", .status(503, headers: [("Retry-After", "7")], count: 2))
@@ -24,7 +24,7 @@ import Testing
     #expect(practice.refresh(tokens.refreshToken).status == 200)
   }
 
-  @Test func aDropBeforeChangesNothingADropAfterChangesEverything() throws {
+  @Test func dropBeforeProcessing_keepsTheTokenAndDropAfterRotatesIt() throws {
     let practice = Practice()
     let tokens = try practice.idp.signIn(user: "alice")
     let old = try #require(tokens.refreshToken)
@@ -38,7 +38,7 @@ import Testing
     #expect(practice.refresh(old).error == "invalid_grant")
   }
 
-  @Test func delaysAreValuesThatASimulationCanWaitForItself() throws {
+  @Test func delayFault_isReturnedAsAValue() throws {
     let practice = Practice()
     practice.idp.enqueueFault("/jwks", .delay(milliseconds: 1500))
     guard case .respond(let response, 1500) = practice.idp.handle(.get("/jwks")) else {
@@ -48,7 +48,7 @@ import Testing
     #expect(response.json?["keys"] != nil)
   }
 
-  @Test func bodiesMayBeEndlessHugeCutOrNotJSON() throws {
+  @Test func bodyFaults_areEndlessHugeTruncatedOrNotJSON() throws {
     let practice = Practice()
     practice.idp.enqueueFault("/token", Fault(.endlessBody))
     practice.idp.enqueueFault("/token", Fault(.hugeBody(bytes: 1_000_000)))
@@ -71,7 +71,7 @@ import Testing
     guard case .hang = practice.idp.handle(refreshRequest("x")) else { Issue.record("no hang"); return }
   }
 
-  @Test func anAnswerMayLieAboutWhatWasDone() throws {
+  @Test func answerAfterProcessing_replacesTheAnswerOnly() throws {
     let practice = Practice()
     let tokens = try practice.idp.signIn(user: "alice")
     practice.idp.enqueueFault("/token", Fault(.answerAfterProcessing(HTTPResponse(status: 502))))
@@ -79,7 +79,7 @@ import Testing
     #expect(!practice.idp.isActive(refreshToken: tokens.refreshToken ?? ""))
   }
 
-  @Test func membersOfAnAnswerMayBeChanged() throws {
+  @Test func changeAnswerFault_changesMembers() throws {
     let practice = Practice()
     let tokens = try practice.idp.signIn(user: "alice")
     practice.idp.enqueueFault("/token", Fault(.changeAnswer(["expires_in": nil, "scope": "openid", "extra": 1])))
@@ -90,7 +90,7 @@ import Testing
     #expect(answer["access_token"] != nil)
   }
 
-  @Test func aFaultMayWaitForCertainRequestsAndForEver() throws {
+  @Test func faultWithACondition_appliesToMatchingRequestsForEver() throws {
     let practice = Practice()
     let tokens = try practice.idp.signIn(user: "alice")
     let fault = Fault(.answer(.oauthError("invalid_scope")), count: nil, matching: ["scope": "mail"])
@@ -106,7 +106,7 @@ import Testing
     #expect(!practice.idp.hasFaults)
   }
 
-  @Test func idTokensMayBeWrongInEveryWay() throws {
+  @Test func changeIDTokenFault_changesClaimsAndSignature() throws {
     let practice = Practice()
     let claims: [String: PracticeJSON] = ["sub": "mallory", "aud": ["lanyard-demo", "other"], "nonce": nil]
     practice.idp.enqueueFault("/token", Fault(.changeIDToken(claims)))
@@ -130,7 +130,7 @@ import Testing
     #expect(odd.claims["auth_time"] == .number(1893455999.5))
   }
 
-  @Test func theLogTellsWhatHappenedAndNeverAToken() throws {
+  @Test func requestLog_recordsOutcomesAndNoToken() throws {
     let practice = Practice()
     let tokens = try practice.idp.signIn(user: "alice")
     practice.idp.enqueueFault("/token", Fault(.dropAfterProcessing))

@@ -6,7 +6,7 @@ import Testing
 @testable import PracticeProvider
 
 @Suite struct KeyTests {
-  /// Verifies with what `/jwks` publishes, as a stranger would.
+  /// Verifies with the keys that `/jwks` publishes.
   private func verifies(_ token: DecodedJWT, _ practice: Practice) throws -> Bool {
     let keys = try #require(practice.get("/jwks").json?["keys"]?.arrayValue)
     guard let jwk = keys.first(where: { $0["kid"] == token.header["kid"] }) else { return false }
@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(arguments: SigningAlgorithm.allCases, [KeySource.practiceOnlyFixedKeys, .generated])
-  func tokensVerifyWithThePublishedKey(algorithm: SigningAlgorithm, source: KeySource) throws {
+  func idToken_verifiesWithThePublishedKey(algorithm: SigningAlgorithm, source: KeySource) throws {
     let practice = Practice {
       $0.signingAlgorithm = algorithm
       $0.keySource = source
@@ -28,7 +28,7 @@ import Testing
     #expect(try verifies(token, practice))
   }
 
-  @Test func aBrokenSignatureAndAnImpostorDoNotVerify() throws {
+  @Test func idTokenWithAWrongSignature_doesNotVerify() throws {
     for algorithm in SigningAlgorithm.allCases {
       for signature in [Fault.IDTokenSignature.broken, .impostor, .unknownKey] {
         let practice = Practice { $0.signingAlgorithm = algorithm }
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func rotationKeepsTheOldKeyOrDropsIt() throws {
+  @Test func keyRotation_keepsOrDropsTheOldKey() throws {
     let practice = Practice()
     let old = try newIDToken(practice)
     practice.idp.rotateKeys(keepOld: true)
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(arguments: [SigningAlgorithm.rs256, .edDSA])
-  func oneSeedGivesTheSameTokensEachRun(algorithm: SigningAlgorithm) throws {
+  func oneSeed_givesTheSameTokensEachRun(algorithm: SigningAlgorithm) throws {
     let run = { (seed: UInt64) in
       let practice = Practice(seed: seed) { $0.signingAlgorithm = algorithm }
       let first = practice.exchange(code: try practice.code())
@@ -67,7 +67,7 @@ import Testing
   }
 }
 
-/// The other side's arithmetic: a JWK made into an OpenSSL key.
+/// A second implementation: makes an OpenSSL key from a JWK.
 private struct Verifier {
   let jwk: PracticeJSON
 

@@ -18,7 +18,7 @@ import Testing
     )
   }
 
-  @Test func thePageNamesTheProgramAndWhatItAsksForInWords() {
+  @Test func signInPage_namesTheClientAndItsScopes() {
     let practice = Practice()
     let page = practice.get(practice.authorizationURL(["scope": "openid offline_access workorders:write"]))
     #expect(page.status == 200)
@@ -28,7 +28,7 @@ import Testing
     #expect(page.text.contains("Alice Archer"))
   }
 
-  @Test func thePageRunsNothingAndLoadsNothingFromElsewhere() throws {
+  @Test func signInPage_hasAStrictContentSecurityPolicy() throws {
     let practice = Practice()
     let page = practice.get(practice.authorizationURL())
     let policy = try #require(page.header("Content-Security-Policy"))
@@ -41,7 +41,7 @@ import Testing
     #expect(page.header("Referrer-Policy") == "no-referrer")
   }
 
-  @Test func aliceSignsInOnThePage() throws {
+  @Test func rightPasswordOnThePage_signsIn() throws {
     let practice = Practice()
     let answer = try signIn(practice)
     #expect(answer.status == 303)
@@ -49,7 +49,7 @@ import Testing
     #expect(try DecodedJWT(tokens["id_token"]).claims["sub"] == "alice-acme")
   }
 
-  @Test func aWrongPasswordShowsThePageAgainAndTheRightOneStillWorks() throws {
+  @Test func wrongPasswordOnThePage_showsThePageAgain() throws {
     let practice = Practice()
     let again = try signIn(practice, password: "guess")
     #expect(again.status == 401)
@@ -62,13 +62,13 @@ import Testing
     #expect(answer.redirect["code"] != nil)
   }
 
-  @Test func denyingNeedsNoPassword() throws {
+  @Test func denyingOnThePage_needsNoPassword() throws {
     let answer = try signIn(Practice(), password: "", decision: "deny")
     #expect(answer.redirect["error"] == "access_denied")
     #expect(answer.redirect["state"] == "s-1")
   }
 
-  @Test func aDisabledPersonIsTold() throws {
+  @Test func disabledPersonOnThePage_isToldSo() throws {
     let practice = Practice()
     try practice.idp.setUser("alice", disabled: true)
     let answer = try signIn(practice)
@@ -76,7 +76,7 @@ import Testing
     #expect(answer.text.contains("disabled"))
   }
 
-  @Test func aPageIsAnsweredOnceAndNotAfterTenMinutes() throws {
+  @Test func signInPage_isUsableOnceWithinTenMinutes() throws {
     let practice = Practice()
     let page = practice.get(practice.authorizationURL())
     let interaction = try #require(page.hiddenField("interaction"))
@@ -90,7 +90,7 @@ import Testing
     #expect(practice.post("/authorize", ["interaction": "made-up", "decision": "allow"]).status == 400)
   }
 
-  @Test func aBrowserThatIsSignedInAsksNoPasswordAgain() throws {
+  @Test func signedInBrowser_isNotAskedForThePasswordAgain() throws {
     let practice = Practice()
     let cookie = try #require(signIn(practice).header("Set-Cookie"))
     #expect(cookie.contains("HttpOnly"))
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  @Test func anotherAccountCanBeChosenInABrowserThatIsSignedIn() throws {
+  @Test func signedInBrowser_canChooseAnotherAccount() throws {
     let practice = Practice()
     let cookie = try #require(signIn(practice).header("Set-Cookie"))
     let session = [(name: "Cookie", value: String(cookie.prefix { $0 != ";" }))]
@@ -138,20 +138,20 @@ import Testing
     #expect(try DecodedJWT(tokens["id_token"]).claims["sub"] == "bob-globex")
   }
 
-  @Test func theHintedPersonIsChosen() {
+  @Test func loginHint_preselectsThePerson() {
     let practice = Practice()
     let page = practice.get(practice.authorizationURL(["login_hint": "carol"]))
     #expect(page.text.contains("value=\"carol@acme\" checked"))
   }
 
-  @Test func manyPeopleAreTypedNotListed() {
+  @Test func manyPeople_areTypedInsteadOfListed() {
     let practice = Practice { $0.users = (1...20).map { PracticeUser(name: "person\($0)") } }
     let page = practice.get(practice.authorizationURL())
     #expect(page.text.contains("type=\"text\" id=\"username\""))
     #expect(!page.text.contains("person7@"))
   }
 
-  @Test func namesAreEscaped() {
+  @Test func namesOnThePage_areEscaped() {
     let practice = Practice { options in
       options.users = [PracticeUser(name: "eve", displayName: "<script>alert(1)</script>", email: "\"'&")]
     }
@@ -161,7 +161,7 @@ import Testing
     #expect(page.text.contains("&quot;&#39;&amp;"))
   }
 
-  @Test func openPagesDoNotPileUp() {
+  @Test func openSignInPages_areBounded() {
     let practice = Practice()
     for _ in 0..<300 { _ = practice.get(practice.authorizationURL()) }
     #expect(practice.idp.withState { $0.interactions.count } == Interaction.maximumOpen)

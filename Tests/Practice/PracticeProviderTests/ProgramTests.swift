@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// `lanyard-demo provider`, as a person or a script runs it.
+/// `lanyard-demo provider`, run as a program.
 @Suite struct ProgramTests {
-  /// The programs are built beside the tests.
+  /// Programs are built into the directory of the tests.
   private static var program: URL {
     let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
     return URL(fileURLWithPath: tests).deletingLastPathComponent().appendingPathComponent("lanyard-demo")
@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(arguments: [SIGTERM, SIGINT])
-  func theFirstLineIsTheIssuerAndASignalEndsIt(signal: Int32) throws {
+  func demoProvider_printsItsIssuerFirstAndEndsOnASignal(signal: Int32) throws {
     let (process, output, _) = try start(["provider", "--path=/realms/acme", "--auto-approve", "alice"])
     let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
     let issuer = try #require(line.wholeMatch(of: /http:\/\/127\.0\.0\.1:(\d+)\/realms\/acme\n/))
@@ -47,7 +47,7 @@ import Testing
     #expect(output.fileHandleForReading.readDataToEndOfFile().isEmpty)
   }
 
-  @Test func helpIsAnAnswerAndNamesEveryOption() throws {
+  @Test func demoProviderHelp_namesEveryOption() throws {
     let help = try run(["provider", "--help"])
     #expect(help.status == 0)
     #expect(help.errors.isEmpty)
@@ -63,14 +63,14 @@ import Testing
     ["provider", "--speed", "1"], ["provider", "--auto-approve", "nobody"], ["provider", "--users", "/nonexistent"],
     ["provider", "--access-token-lifetime", "0"], ["nonsense"], ["run", "--fast"],
   ])
-  func aWrongArgumentIsAUsageErrorAndTold(arguments: [String]) throws {
+  func demoProviderWithAWrongArgument_isAUsageError(arguments: [String]) throws {
     let result = try run(arguments)
     #expect(result.status == 64)
     #expect(result.output.isEmpty)
     #expect(!result.errors.isEmpty)
   }
 
-  @Test func aPortThatIsTakenIsTold() throws {
+  @Test func demoProviderOnABusyPort_failsWithAMessage() throws {
     let (process, output, _) = try start(["provider"])
     defer { process.terminate() }
     let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
@@ -80,7 +80,7 @@ import Testing
     #expect(second.errors.contains("port \(port) is in use"))
   }
 
-  @Test func peopleComeFromAFile() throws {
+  @Test func demoProvider_readsPeopleFromAFile() throws {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("people-\(UUID().uuidString).json")
     try Data(#"{"users":[{"name":"dora","tenant":"initech"}]}"#.utf8).write(to: file)
     defer { try? FileManager.default.removeItem(at: file) }

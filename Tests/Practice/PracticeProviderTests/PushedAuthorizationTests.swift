@@ -21,7 +21,7 @@ import Testing
     "https://idp.test/authorize?client_id=\(client)&request_uri=\(uri)"
   }
 
-  @Test func aPushedRequestIsUsedOnceAndByWhoPushedIt() throws {
+  @Test func pushedRequest_isUsedOnceByItsOwnClient() throws {
     let practice = Practice { $0.pushedAuthorization = .offered }
     let uri = try push(practice)
     #expect(throws: PracticeError.self) {
@@ -33,14 +33,14 @@ import Testing
     #expect(throws: PracticeError.self) { try practice.idp.authorize(url: url(uri), as: "alice") }
   }
 
-  @Test func aPushedRequestHasItsTime() throws {
+  @Test func pushedRequest_expires() throws {
     let practice = Practice { $0.pushedAuthorization = .offered }
     let uri = try push(practice)
     practice.idp.setClockOffset(milliseconds: 60_000)
     #expect(throws: PracticeError.self) { try practice.idp.authorize(url: url(uri), as: "alice") }
   }
 
-  @Test func whatIsWrongWithARequestIsSaidWhereItIsPushed() {
+  @Test func faultyPushedRequest_isRefusedWhenPushed() {
     let practice = Practice { $0.pushedAuthorization = .offered }
     let form = request.map { (name: $0.key, value: $0.value) }
     func pushed(_ name: String, _ value: String) -> String? {
@@ -53,7 +53,7 @@ import Testing
     #expect(pushed("client_id", "confidential") == "invalid_client")
   }
 
-  @Test func whoWantsThemPushedTakesNoOthers() throws {
+  @Test func providerRequiringPushedRequests_refusesOthers() throws {
     let practice = Practice { $0.pushedAuthorization = .required }
     let query = request.map { "\($0.key)=\($0.value)" }.joined(separator: "&")
     #expect(
@@ -61,7 +61,7 @@ import Testing
     #expect(practice.get("/.well-known/openid-configuration").json?["require_pushed_authorization_requests"] == true)
   }
 
-  @Test func whereTheyAreOffNobodyKnowsOfThem() {
+  @Test func providerWithoutPushedRequests_doesNotOfferThem() {
     let practice = Practice()
     #expect(practice.post("/par", request).status == 404)
     #expect(practice.get("/.well-known/openid-configuration").json?["pushed_authorization_request_endpoint"] == nil)

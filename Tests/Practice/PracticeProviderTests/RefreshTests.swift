@@ -4,7 +4,7 @@ import Testing
 @testable import PracticeProvider
 
 @Suite struct RefreshTests {
-  @Test func strictRotationGivesASuccessorAndTheOldTokenIsDead() throws {
+  @Test func strictRotation_issuesASuccessorAndEndsTheOldToken() throws {
     let practice = Practice()
     let first = try practice.idp.signIn(user: "alice")
     let answer = practice.refresh(first.refreshToken)
@@ -13,7 +13,7 @@ import Testing
     #expect(practice.idp.activeRefreshTokens(user: "alice") == [second])
   }
 
-  @Test func usingAReplacedTokenEndsTheWholeFamily() throws {
+  @Test func replacedTokenUsedAgain_endsTheFamily() throws {
     let practice = Practice()
     let first = try practice.idp.signIn(user: "alice")
     let other = try practice.idp.signIn(user: "alice")
@@ -29,7 +29,7 @@ import Testing
     #expect(practice.refresh(other.refreshToken).status == 200)
   }
 
-  @Test func withoutRotationTheTokenStaysAndNoneIsSent() throws {
+  @Test func providerWithoutRotation_keepsTheTokenAndSendsNone() throws {
     let practice = Practice { $0.rotation = .none }
     let tokens = try practice.idp.signIn(user: "alice")
     for _ in 0..<3 {
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func withinTheGraceTheSameSuccessorIsHandedOutAgain() throws {
+  @Test func replayWithinTheGrace_returnsTheSameSuccessor() throws {
     let practice = Practice { $0.rotation = .grace(seconds: 30) }
     let first = try practice.idp.signIn(user: "alice")
     let second = try #require(practice.refresh(first.refreshToken)["refresh_token"])
@@ -50,7 +50,7 @@ import Testing
     #expect(!practice.idp.isActive(refreshToken: second))
   }
 
-  @Test func theGraceEndsWhenTheSuccessorWasUsed() throws {
+  @Test func grace_endsWhenTheSuccessorIsUsed() throws {
     let practice = Practice { $0.rotation = .grace(seconds: 30) }
     let first = try practice.idp.signIn(user: "alice")
     let second = practice.refresh(first.refreshToken)["refresh_token"]
@@ -58,7 +58,7 @@ import Testing
     #expect(practice.refresh(first.refreshToken).error == "invalid_grant")
   }
 
-  @Test func aRefreshTokenMayExpire() throws {
+  @Test func refreshTokenWithALifetime_expires() throws {
     let practice = Practice {
       $0.refreshTokenLifetimeSeconds = 600
       $0.tellsRefreshTokenLifetime = true
@@ -71,7 +71,7 @@ import Testing
     #expect(practice.refresh(answer["refresh_token"]).error == "invalid_grant")
   }
 
-  @Test func accessTokensExpireByTheProvidersClock() throws {
+  @Test func accessToken_expiresByTheProvidersClock() throws {
     let practice = Practice { $0.accessTokenLifetimeSeconds = 20 }
     let tokens = try practice.idp.signIn(user: "alice")
     practice.advance(seconds: 19)
@@ -80,7 +80,7 @@ import Testing
     #expect(practice.get("/protected", token: tokens.accessToken).status == 401)
   }
 
-  @Test func fewerScopesAreGivenForOneTimeOnly() throws {
+  @Test func refreshWithFewerScopes_narrowsOneAccessTokenOnly() throws {
     let practice = Practice()
     let tokens = try practice.idp.signIn(user: "alice", scopes: ["openid", "mail", "files"])
     let narrow = practice.post(
@@ -94,7 +94,7 @@ import Testing
     #expect(practice.refresh(narrow["refresh_token"])["scope"] == "openid mail files")
   }
 
-  @Test func moreScopesThanWereGrantedAreRefusedAndTheTokenLives() throws {
+  @Test func refreshWithMoreScopes_isRefusedAndKeepsTheToken() throws {
     let practice = Practice()
     let tokens = try practice.idp.signIn(user: "alice", scopes: ["openid", "mail"])
     let greedy = practice.post(
@@ -108,7 +108,7 @@ import Testing
     #expect(practice.idp.isActive(refreshToken: tokens.refreshToken ?? ""))
   }
 
-  @Test func aResourceBecomesTheAudience() throws {
+  @Test func resourceParameter_becomesTheAudience() throws {
     let practice = Practice()
     let tokens = try practice.idp.signIn(user: "alice")
     let form = [
@@ -119,7 +119,7 @@ import Testing
     #expect(try DecodedJWT(answer["access_token"]).claims["aud"] == ["https://mail.example", "https://files.example/"])
   }
 
-  @Test func aClientNamesOnlyItsOwnResources() throws {
+  @Test func resourceOfAnotherClient_isRefused() throws {
     let practice = Practice {
       $0.clients = [PracticeClient(id: "lanyard-demo", resources: ["https://mail.example"])]
     }
@@ -135,7 +135,7 @@ import Testing
     #expect(practice.idp.isActive(refreshToken: tokens.refreshToken ?? ""))
   }
 
-  @Test func theIDTokenOnRefreshKeepsTheSignInAndHasNoNonce() throws {
+  @Test func refreshedIDToken_keepsAuthTimeAndHasNoNonce() throws {
     let practice = Practice()
     let first = practice.exchange(code: try practice.code())
     practice.advance(seconds: 100)
@@ -148,7 +148,7 @@ import Testing
     #expect(practice.refresh(second["refresh_token"]).json?["id_token"] == nil)
   }
 
-  @Test func aDisabledPersonIsRefusedWithAWordAndWelcomeAgainLater() throws {
+  @Test func disabledPerson_isRefusedUntilEnabledAgain() throws {
     let practice = Practice()
     let tokens = try practice.idp.signIn(user: "alice")
     try practice.idp.setUser("alice", disabled: true)
@@ -163,25 +163,25 @@ import Testing
     #expect(practice.refresh(tokens.refreshToken).status == 200)
   }
 
-  @Test func anotherClientsTokenIsNobodysBusiness() throws {
+  @Test func refreshTokenOfAnotherClient_isRefusedAndKept() throws {
     let practice = Practice()
     let tokens = try practice.idp.signIn(user: "alice", client: "confidential")
     #expect(practice.refresh(tokens.refreshToken).error == "invalid_grant")
     #expect(practice.idp.isActive(refreshToken: tokens.refreshToken ?? ""))
   }
 
-  @Test func aRefreshTokenMayNeedOfflineAccess() throws {
+  @Test func refreshToken_canRequireOfflineAccess() throws {
     let practice = Practice { $0.refreshTokenNeedsOfflineAccess = true }
     #expect(try practice.idp.signIn(user: "alice", scopes: ["openid"]).refreshToken == nil)
     #expect(try practice.idp.signIn(user: "alice", scopes: ["openid", "offline_access"]).refreshToken != nil)
   }
 
-  @Test func theProviderMayWishToBeAskedEarly() throws {
+  @Test func refreshIn_isSentWhenConfigured() throws {
     let practice = Practice { $0.refreshInSeconds = 150 }
     #expect(practice.refresh(try practice.idp.signIn(user: "alice").refreshToken).json?["refresh_in"] == 150)
   }
 
-  @Test func accessTokensAreJWTsOfARealSizeOrOpaque() throws {
+  @Test func accessToken_isARealisticJWTOrOpaque() throws {
     let practice = Practice()
     let jwt = try practice.idp.signIn(user: "bob").accessToken
     #expect((800...1100).contains(jwt.utf8.count))

@@ -23,7 +23,7 @@ import Testing
     "POST /token?x=1 HTTP/1.1\r\nHost: 127.0.0.1:80\r\nContent-Length: 5\r\nX-A:  b c \r\n\r\nhello"
 
   @Test(arguments: [nil, 1, 2, 3, 7, 50])
-  func aRequestIsTheSameInPiecesOfAnySize(pieces: Int?) throws {
+  func request_isReadInPiecesOfAnySize(pieces: Int?) throws {
     guard case .request(let request) = read(post, pieces: pieces) else { Issue.record("no request"); return }
     #expect(request.method == "POST")
     #expect(request.path == "/token")
@@ -55,14 +55,14 @@ import Testing
     ("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", 421),
     ("GET http://evil.example/ HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 421),
   ])
-  func whatIsNotHTTPOrNotForThisMachineIsRefused(text: String, status: Int) {
+  func malformedOrForeignRequest_isRefused(text: String, status: Int) {
     guard case .refused(status) = read(text) else {
       Issue.record("\(read(text)) instead of \(status)")
       return
     }
   }
 
-  @Test func headsHaveABound() {
+  @Test func requestHeadOverTheLimit_isRefused() {
     let long = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nA: " + String(repeating: "a", count: 17_000)
     guard case .refused(431) = read(long) else { Issue.record("a long head passed"); return }
     guard case .refused(431) = read(long + "\r\n\r\n") else { Issue.record("a long head passed"); return }
@@ -70,7 +70,7 @@ import Testing
     guard case .refused(431) = read(many) else { Issue.record("many headers passed"); return }
   }
 
-  @Test func absoluteTargetsAndHTTP10AreRead() {
+  @Test func absoluteTargetAndHTTP10_areRead() {
     guard case .request(let absolute) = read("GET http://localhost:9/a?b HTTP/1.1\r\nHost: localhost:9\r\n\r\n") else {
       Issue.record("no request")
       return
@@ -80,7 +80,7 @@ import Testing
     guard case .request = read("GET / HTTP/1.0\r\n\r\n") else { Issue.record("no request"); return }
   }
 
-  @Test func aClientThatWaitsIsToldToGoOn() {
+  @Test func expectContinue_isAnswered() {
     var reader = RequestReader(maximumBodyBytes: 10)
     let head = "POST / HTTP/1.1\r\nHost: [::1]:1\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n"
     guard case .expectsContinue = reader.receive(Array(head.utf8)) else { Issue.record("not asked"); return }
@@ -93,7 +93,7 @@ import Testing
     ("[::1]", true), ("127.1", false), ("0177.0.0.1", false), ("10.0.0.1", false), ("localhost.evil.example", false),
     ("127.0.0.1:", false), ("[::1]x", false), ("", false), ("127.0.0.1:99999", false), ("[::2]", false),
   ])
-  func onlyLoopbackNamesAreAnswered(authority: String, isLoopback: Bool) {
+  func hostThatIsNotLoopback_isNotRecognised(authority: String, isLoopback: Bool) {
     #expect(LoopbackAddress.isLoopback(authority: authority) == isLoopback)
   }
 }

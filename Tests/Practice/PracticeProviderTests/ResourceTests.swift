@@ -4,7 +4,7 @@ import Testing
 @testable import PracticeProvider
 
 @Suite struct ResourceTests {
-  @Test func userinfoFollowsTheScopes() throws {
+  @Test func userinfo_followsTheScopes() throws {
     let practice = Practice()
     let full = try practice.idp.signIn(user: "alice")
     let answer = practice.get("/userinfo", token: full.accessToken)
@@ -19,7 +19,7 @@ import Testing
     #expect(refused.header("WWW-Authenticate")?.contains("error=\"insufficient_scope\"") == true)
   }
 
-  @Test func entitlementsAreThoseOfNowWithAVersion() throws {
+  @Test func entitlements_areCurrentAndVersioned() throws {
     let practice = Practice()
     let tokens = try practice.idp.signIn(user: "carol", scopes: ["openid", "workorders:read"])
     let before = try #require(practice.get("/entitlements", token: tokens.accessToken).json)
@@ -33,7 +33,7 @@ import Testing
     #expect(after["version"] == 2)
   }
 
-  @Test func aResourceChallengesWhoHasNoGoodToken() throws {
+  @Test func requestWithoutAValidToken_isChallenged() throws {
     let practice = Practice()
     let without = practice.get("/protected")
     #expect(without.status == 401)
@@ -45,7 +45,7 @@ import Testing
     #expect(practice.get("/protected/things/7", token: tokens.accessToken)["sub"] == "alice-acme")
   }
 
-  @Test func aResourceMayAskForMore() throws {
+  @Test func protectedResource_canAskForScopesOrStepUp() throws {
     let practice = Practice()
     let tokens = try practice.idp.signIn(user: "alice", scopes: ["openid", "mail"])
     let challenge = { (query: String) in
@@ -63,7 +63,7 @@ import Testing
     #expect(challenge("claims=eyJ9").1.contains("claims=\"eyJ9\""))
   }
 
-  @Test func anIdempotencyKeyDoesItsWorkOnce() throws {
+  @Test func repeatedIdempotencyKey_actsOnce() throws {
     let practice = Practice()
     let token = try practice.idp.signIn(user: "alice").accessToken
     let send = { (key: String?) in
@@ -77,7 +77,7 @@ import Testing
     #expect(practice.idp.protectedEffectCount == 2)
   }
 
-  @Test func signingOutEndsTheBrowsersSessionAndReturnsToTheProgram() throws {
+  @Test func logout_endsTheBrowserSessionAndRedirects() throws {
     let practice = Practice()
     let page = practice.get(practice.authorizationURL())
     let answer = practice.post(
@@ -104,7 +104,7 @@ import Testing
     #expect(practice.refresh(tokens["refresh_token"]).status == 200)
   }
 
-  @Test func signingOutMayEndTheTokensToo() throws {
+  @Test func logout_canEndTheTokensToo() throws {
     let practice = Practice { $0.logoutEndsTokens = true }
     let tokens = try practice.idp.signIn(user: "alice")
     let other = try practice.idp.signIn(user: "alice")
@@ -114,7 +114,7 @@ import Testing
     #expect(practice.idp.endOfGrant(other.grant) == nil)
   }
 
-  @Test func signingOutRedirectsNowhereUnknown() throws {
+  @Test func logoutWithAnUnknownRedirect_isRefused() throws {
     let practice = Practice()
     let tokens = try practice.idp.signIn(user: "alice")
     let query = FormEncoding.encode([

@@ -8,7 +8,7 @@ import Testing
     practice.post("/revoke", ["token": token ?? "", "client_id": client, "token_type_hint": "refresh_token"])
   }
 
-  @Test func aRevokedRefreshTokenTakesItsAccessTokensAlong() throws {
+  @Test func revokedRefreshToken_endsItsAccessTokens() throws {
     let practice = Practice()
     let tokens = try practice.idp.signIn(user: "alice")
     let answer = revoke(practice, tokens.refreshToken)
@@ -19,7 +19,7 @@ import Testing
     #expect(practice.idp.endOfGrant(tokens.grant) == "revoked")
   }
 
-  @Test func aRevokedAccessTokenLeavesTheRefreshToken() throws {
+  @Test func revokedAccessToken_leavesTheRefreshToken() throws {
     let practice = Practice()
     let tokens = try practice.idp.signIn(user: "alice")
     #expect(revoke(practice, tokens.accessToken).status == 200)
@@ -27,12 +27,12 @@ import Testing
     #expect(practice.refresh(tokens.refreshToken).status == 200)
   }
 
-  @Test func aTokenNobodyKnowsIsRevokedAlready() {
+  @Test func unknownToken_isRevokedWithSuccess() {
     #expect(revoke(Practice(), "never-issued").status == 200)
   }
 
   @Test(arguments: [(RevocationReach.token, true, true), (.family, false, true), (.grant, false, false)])
-  func revocationReachesAsFarAsTheProviderSays(reach: RevocationReach, accessLives: Bool, laterLives: Bool) throws {
+  func revocation_reachesAsFarAsConfigured(reach: RevocationReach, accessLives: Bool, laterLives: Bool) throws {
     let practice = Practice { $0.revocationReach = reach }
     let first = try practice.idp.signIn(user: "alice")
     let later = try practice.idp.signIn(user: "alice")
@@ -44,7 +44,7 @@ import Testing
     #expect(practice.idp.isActive(refreshToken: others.refreshToken ?? ""))
   }
 
-  @Test func aReplacedTokenStillRevokesItsFamily() throws {
+  @Test func revokedReplacedToken_endsItsFamily() throws {
     let practice = Practice()
     let tokens = try practice.idp.signIn(user: "alice")
     let successor = practice.refresh(tokens.refreshToken)["refresh_token"]
@@ -52,21 +52,21 @@ import Testing
     #expect(practice.refresh(successor).error == "invalid_grant")
   }
 
-  @Test func anotherClientsTokenIsNotRevoked() throws {
+  @Test func tokenOfAnotherClient_isNotRevoked() throws {
     let practice = Practice()
     let tokens = try practice.idp.signIn(user: "alice", client: "confidential")
     #expect(revoke(practice, tokens.refreshToken).error == "invalid_grant")
     #expect(practice.idp.isActive(refreshToken: tokens.refreshToken ?? ""))
   }
 
-  @Test func someServersRefusePublicClients() throws {
+  @Test func revocationByAPublicClient_canBeRefused() throws {
     let practice = Practice { $0.publicClientsMayRevoke = false }
     let tokens = try practice.idp.signIn(user: "alice")
     #expect(revoke(practice, tokens.refreshToken).status == 401)
     #expect(practice.idp.isActive(refreshToken: tokens.refreshToken ?? ""))
   }
 
-  @Test func introspectionTellsWhatLives() throws {
+  @Test func introspection_reportsActiveTokens() throws {
     let practice = Practice()
     let tokens = try practice.idp.signIn(user: "bob", scopes: ["openid", "mail"])
     let ask = { (token: String?) in
@@ -86,7 +86,7 @@ import Testing
     #expect(ask("never-issued") == ["active": false])
   }
 
-  @Test func aPublicClientLearnsOnlyOfItsOwnTokens() throws {
+  @Test func introspectionByAPublicClient_coversItsOwnTokensOnly() throws {
     let practice = Practice()
     let own = try practice.idp.signIn(user: "alice")
     let foreign = try practice.idp.signIn(user: "alice", client: "confidential")
@@ -96,7 +96,7 @@ import Testing
     #expect(practice.post("/introspect", ["token": own.accessToken]).error == "invalid_request")
   }
 
-  @Test func anAdministratorEndsFamilies() throws {
+  @Test func administrativeRevocation_endsGrants() throws {
     let practice = Practice()
     let one = try practice.idp.signIn(user: "alice")
     let two = try practice.idp.signIn(user: "alice")

@@ -4,7 +4,7 @@ import PracticeProvider
 import Synchronization
 import Testing
 
-/// Over real sockets. Nothing here waits for a clock but where a delay itself is the subject.
+/// The provider over real sockets. Tests wait on the clock only where a delay is the subject.
 @Suite struct SocketTests {
   private func echo(port: UInt16 = 0, host: String = "127.0.0.1") throws -> LoopbackListener {
     try LoopbackListener(host: host, port: port, maximumBodyBytes: 1000) { request in
@@ -20,7 +20,7 @@ import Testing
 
   private let get = "GET /hello HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
 
-  @Test func aRequestIsAnsweredAndTheConnectionEnds() throws {
+  @Test func request_isAnsweredAndTheConnectionClosed() throws {
     let listener = try echo()
     defer { listener.stop() }
     let answer = try exchange(get, port: listener.port)
@@ -29,7 +29,7 @@ import Testing
     #expect(answer.hasSuffix("\r\n\r\nGET /hello 0"))
   }
 
-  @Test func aRequestMayComeByteByByte() throws {
+  @Test func requestSentByteByByte_isAnswered() throws {
     let listener = try echo()
     defer { listener.stop() }
     let client = try Client(port: listener.port)
@@ -37,14 +37,14 @@ import Testing
     #expect(client.readToEnd().hasSuffix("POST /x 2"))
   }
 
-  @Test func aHeadThatIsTooLongIsToldAndNotJustCutOff() throws {
+  @Test func headOverTheLimit_isAnsweredWith431() throws {
     let listener = try echo()
     defer { listener.stop() }
     let long = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: " + String(repeating: "x", count: 40_000) + "\r\n\r\n"
     #expect(try exchange(long, port: listener.port).hasPrefix("HTTP/1.1 431 "))
   }
 
-  @Test func aBodyThatIsTooLongIsToldAndNotJustCutOff() throws {
+  @Test func bodyOverTheLimit_isAnsweredWith413() throws {
     let listener = try echo()
     defer { listener.stop() }
     let body = String(repeating: "x", count: 200_000)
@@ -52,7 +52,7 @@ import Testing
     #expect(try exchange(post, port: listener.port).hasPrefix("HTTP/1.1 413 "))
   }
 
-  @Test func aHeadRequestGetsNoBody() throws {
+  @Test func headRequest_getsNoBody() throws {
     let listener = try echo()
     defer { listener.stop() }
     let answer = try exchange("HEAD /h HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", port: listener.port)
@@ -60,7 +60,7 @@ import Testing
     #expect(answer.hasSuffix("\r\n\r\n"))
   }
 
-  @Test func aBusyPortIsTold() throws {
+  @Test func busyPort_isReported() throws {
     let listener = try echo()
     defer { listener.stop() }
     let port = listener.port
@@ -68,7 +68,7 @@ import Testing
     #expect(throws: LoopbackError.portBusy(port)) { try self.echo(port: port, host: "localhost") }
   }
 
-  @Test func aPortIsFreeAgainAtOnceAfterStop() throws {
+  @Test func stoppedListener_freesItsPortAtOnce() throws {
     let first = try echo()
     let port = first.port
     #expect(try exchange(get, port: port).hasPrefix("HTTP/1.1 200"))
@@ -78,13 +78,13 @@ import Testing
     #expect(try exchange(get, port: port).hasPrefix("HTTP/1.1 200"))
   }
 
-  @Test func onlyLoopbackHostsAreListenedOn() {
+  @Test func hostThatIsNotLoopback_isNotListenedOn() {
     for host in ["0.0.0.0", "::", "192.168.1.1", "example.com", ""] {
       #expect(throws: LoopbackError.notLoopback(host: host)) { try self.echo(host: host) }
     }
   }
 
-  @Test func localhostIsBothFamiliesOnOnePort() throws {
+  @Test func localhost_isServedOnIPv4AndIPv6() throws {
     let listener = try echo(host: "localhost")
     defer { listener.stop() }
     #expect(try exchange(get, port: listener.port).hasPrefix("HTTP/1.1 200"))
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func stopEndsConnectionsThatSayNothingOrHang() throws {
+  @Test func stop_endsSilentAndHangingConnections() throws {
     let reached = DispatchSemaphore(value: 0)
     let listener = try LoopbackListener(host: "127.0.0.1", port: 0, maximumBodyBytes: 10) { request in
       reached.signal()
@@ -113,7 +113,7 @@ import Testing
     #expect(delayed.readToEnd().isEmpty)
   }
 
-  @Test func aHandlerMayStopItsListenerAndItsAnswerStillArrives() throws {
+  @Test func handlerThatStopsItsListener_stillAnswers() throws {
     let box = Mutex<LoopbackListener?>(nil)
     let listener = try LoopbackListener(host: "127.0.0.1", port: 0, maximumBodyBytes: 10) { _ in
       box.withLock { $0 }?.stop()
@@ -126,7 +126,7 @@ import Testing
     #expect(throws: (any Error).self) { try Client(port: listener.port) }
   }
 
-  @Test func severalHandlersMayStopTheirListenerAtOnce() throws {
+  @Test func severalHandlersThatStopTheirListener_allAnswer() throws {
     let box = Mutex<LoopbackListener?>(nil)
     let reached = DispatchSemaphore(value: 0)
     let go = DispatchSemaphore(value: 0)
@@ -149,7 +149,7 @@ import Testing
     box.withLock { $0 = nil }
   }
 
-  @Test func connectionsBeyondTheBoundAreToldSo() throws {
+  @Test func connectionsOverTheLimit_areAnsweredWith503() throws {
     let listener = try LoopbackListener(host: "127.0.0.1", port: 0, maximumBodyBytes: 10) { _ in .hang }
     defer { listener.stop() }
     let held = try (0..<LoopbackListener.maximumConnections).map { _ in try Client(port: listener.port) }
@@ -158,7 +158,7 @@ import Testing
     #expect(held.count == LoopbackListener.maximumConnections)
   }
 
-  @Test func aPeerThatLeavesDuringAnEndlessBodyHarmsNobody() throws {
+  @Test func peerLeavingDuringAnEndlessBody_harmsNoOtherClient() throws {
     let listener = try LoopbackListener(host: "127.0.0.1", port: 0, maximumBodyBytes: 10) { request in
       request.path == "/endless" ? .endlessBody(HTTPResponse(status: 200)) : .respond(.text("fine"))
     }
@@ -171,7 +171,7 @@ import Testing
     #expect(try exchange(get, port: listener.port).hasSuffix("fine"))
   }
 
-  @Test func headersCannotBeSplit() throws {
+  @Test func lineBreakInAHeaderValue_isReplaced() throws {
     let listener = try LoopbackListener(host: "127.0.0.1", port: 0, maximumBodyBytes: 10) { _ in
       .respond(HTTPResponse(status: 302, headers: [("Location", "/a\r\nSet-Cookie: evil=1")]))
     }
@@ -180,9 +180,9 @@ import Testing
     #expect(answer.contains("Location: /a  Set-Cookie: evil=1\r\n"))
   }
 
-  // MARK: The provider behind the listener
+  // MARK: the provider behind the listener
 
-  @Test func theProviderServesItsIssuer() throws {
+  @Test func practiceServer_servesItsIssuer() throws {
     let server = try PracticeServer(path: "/realms/acme")
     defer { server.stop() }
     #expect(server.issuer == "http://127.0.0.1:\(server.port)/realms/acme")
@@ -194,7 +194,7 @@ import Testing
     #expect(answer.contains("\r\nDate: "))
   }
 
-  @Test func aLostAnswerHasStillRotatedTheToken() throws {
+  @Test func lostAnswer_hasRotatedTheToken() throws {
     let server = try PracticeServer()
     defer { server.stop() }
     let tokens = try server.provider.signIn(user: "alice")
@@ -213,7 +213,7 @@ import Testing
     #expect(try refresh().contains("invalid_grant"))
   }
 
-  @Test func manyClientsAtOnceEachGetTheirOwnAnswer() async throws {
+  @Test func concurrentClients_getTheirOwnAnswers() async throws {
     let server = try PracticeServer()
     defer { server.stop() }
     let statuses = try await withThrowingTaskGroup(of: String.self) { group in

@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import PracticeProvider
 
-/// A provider in memory with a clock that moves when told and random bytes that are the same each run.
+/// A provider in memory, with a clock that the test advances and seeded random bytes.
 final class Practice: Sendable {
   static let issuer = "https://idp.test"
   static let redirectURI = "http://127.0.0.1:49152/callback"
@@ -31,7 +31,7 @@ final class Practice: Sendable {
 
   func advance(seconds: Int64) { clock.advance(milliseconds: seconds * 1000) }
 
-  // MARK: What a client and a browser do
+  // MARK: requests of a client and a browser
 
   func get(_ path: String, token: String? = nil, headers: [(name: String, value: String)] = []) -> HTTPResponse {
     let authorization = token.map { [(name: "Authorization", value: "Bearer \($0)")] } ?? []
@@ -57,7 +57,7 @@ final class Practice: Sendable {
     )
   }
 
-  /// The answer to a request that gets one; anything else is a 599.
+  /// The response to a request; 599 if there is none.
   func answer(_ request: HTTPRequest) -> HTTPResponse {
     idp.handle(request).response ?? HTTPResponse(status: 599)
   }
@@ -75,7 +75,7 @@ final class Practice: Sendable {
     return idp.issuer + "/authorize?" + FormEncoding.encode(items)
   }
 
-  /// A code for a person who agreed.
+  /// A code for a person who approved.
   func code(as user: String = "alice", _ changes: KeyValuePairs<String, String?> = [:]) throws -> String {
     let location = try idp.authorize(url: authorizationURL(changes), as: user)
     guard let code = Redirect(location)["code"] else { throw PracticeError(description: location) }
@@ -129,7 +129,7 @@ final class SeededBytes: Sendable {
   }
 }
 
-/// Where a browser was sent.
+/// The target of a redirect.
 struct Redirect {
   let target: String
   let items: [(name: String, value: String)]
@@ -156,7 +156,7 @@ extension HTTPResponse {
   }
 }
 
-/// A token taken apart, not verified.
+/// A decoded token, not verified.
 struct DecodedJWT {
   let header: PracticeJSON
   let claims: PracticeJSON

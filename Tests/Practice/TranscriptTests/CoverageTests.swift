@@ -3,9 +3,9 @@ import SchemaKit
 import Testing
 import TranscriptHarness
 
-/// Contract, agent and transcripts know of the same methods.
+/// Contract, agent and transcripts cover the same methods.
 @Suite struct CoverageTests {
-  /// What the running agent says to every method of the contract, asked with params that none of them takes.
+  /// The running agent's answers to every method of the contract, each asked with an unknown param.
   private static func answers() throws -> (features: [String], served: Set<String>) {
     let contract = try Library.contract.get()
     var script = "@open a\n"
@@ -32,7 +32,7 @@ import TranscriptHarness
     return (features, served)
   }
 
-  @Test func aFeatureIsToldOnlyIfAllOfItIsServed() throws {
+  @Test func feature_isAnnouncedOnlyIfAllItsMethodsAreServed() throws {
     let (features, served) = try Self.answers()
     let contract = try Library.contract.get()
     #expect(!features.isEmpty)
@@ -47,7 +47,7 @@ import TranscriptHarness
     }
   }
 
-  @Test func everyServedMethodIsAnsweredInSomeTranscript() throws {
+  @Test func everyServedMethod_isAnsweredInATranscript() throws {
     let (_, served) = try Self.answers()
     var answered: Set<String> = []
     for name in Library.all {
@@ -59,8 +59,8 @@ import TranscriptHarness
     #expect(served.subtracting(answered).sorted() == [])
   }
 
-  /// A method that is new must say what it does while the vault is locked.
-  @Test func everyServedMethodIsAskedOfALockedVault() throws {
+  /// A new method must show its behaviour while the vault is locked.
+  @Test func everyServedMethod_isAskedOfALockedVault() throws {
     let (_, served) = try Self.answers()
     let asked = try Library.transcript("agent/locked.transcript").lines.flatMap { line in
       line.matches(of: /"method":"([A-Za-z.]+)"/).map { String($0.1) }

@@ -2,7 +2,7 @@ import SchemaKit
 import Testing
 import TranscriptHarness
 
-/// A harness that passes everything proves nothing: these scripts are wrong, and must be found wrong.
+/// These scripts are wrong, and the harness must find the mistake in each.
 @Suite struct HarnessTests {
   private func play(
     _ script: String, on transport: Transport = .inProcess, _ chunking: Chunking = .whole, updating: Bool = false
@@ -25,14 +25,14 @@ import TranscriptHarness
   private static let list = #"a> {"jsonrpc":"2.0","id":1,"method":"account.list"}"#
 
   @Test(arguments: Transport.allCases)
-  func anAnswerThatNobodyExpectsIsFound(_ transport: Transport) {
+  func unexpectedAnswer_isFound(_ transport: Transport) {
     #expect(problem("@open a\n" + Self.list, on: transport).contains("script:2: a got an unexpected line"))
     let twice = "@open a\n" + Self.list + "\n" + Self.list + "\n" + #"a<~ {"id":1}"#
     #expect(problem(twice, on: transport).contains("an unexpected line"))
   }
 
   @Test(arguments: Transport.allCases)
-  func anAnswerThatDoesNotComeIsFound(_ transport: Transport) {
+  func missingAnswer_isFound(_ transport: Transport) {
     let script = "@open a\n" + #"a> {"jsonrpc":"2.0","method":"account.list"}"# + "\n" + #"a< {"id":1}"#
     #expect(problem(script, on: transport) == "script:3: nothing came")
   }
@@ -47,16 +47,16 @@ import TranscriptHarness
     (#"a<~ {"jsonrpc":"$re:1.*"}"#, "expected a match of 1.*"),
     (#"a<raw "{\"id\":1}\n""#, "expected other bytes"),
   ])
-  func aLineThatDoesNotFitIsFound(_ expectation: String, _ reason: String) {
+  func mismatchedAnswer_isFound(_ expectation: String, _ reason: String) {
     #expect(problem("@open a\n" + Self.list + "\n" + expectation).contains(reason))
   }
 
-  @Test func aCloseThatNobodyExpectsIsFound() {
+  @Test func unexpectedClose_isFound() {
     let script = "@open a\n" + #"a>raw 70000*"x" "\n""# + "\n" + #"a<~ {"error":{"code":-32600}}"#
     #expect(problem(script).contains("the agent closed a unasked"))
   }
 
-  @Test func aSecretInTheLogIsFound() {
+  @Test func secretInTheLog_isFound() {
     let script = """
       @provider idp
       @account work provider=idp user=bob
@@ -72,17 +72,17 @@ import TranscriptHarness
     "@no-such directive", "a? {}", "a< {not json}", #"a>raw "\q""#, #"a>raw 3"x""#, "@advance soon", "@disk lost",
     "@provider idp colour=red", "a> {}",
   ])
-  func aScriptThatCanNotBeReadIsFound(_ line: String) {
+  func unreadableScript_isFound(_ line: String) {
     #expect(problem(line) != "held")
   }
 
-  @Test func answersComeInAnyOrderWhereTheScriptSaysSo() throws {
+  @Test func unorderedAnswers_areAcceptedOnlyWhereTheScriptAllowsIt() throws {
     let script = "@open a\n" + Self.list + "\n" + #"a> {"jsonrpc":"2.0","id":2,"method":"account.list"}"#
     _ = try play(script + "\n" + #"a<~* {"id":2}"# + "\n" + #"a<~* {"id":1}"#)
     #expect(problem(script + "\n" + #"a<~ {"id":2}"# + "\n" + #"a<~ {"id":1}"#).contains("expected 2, got 1"))
   }
 
-  @Test func updatingKeepsPlaceholdersAndWritesDownTheRest() throws {
+  @Test func updating_keepsPlaceholdersAndWritesTheRest() throws {
     let script = """
       # A comment stays.
       @open a

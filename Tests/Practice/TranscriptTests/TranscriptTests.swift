@@ -3,7 +3,7 @@ import SchemaKit
 import Testing
 import TranscriptHarness
 
-/// Every transcript holds on every transport, however its bytes are cut.
+/// Every transcript transcript_holdsOnEveryTransport on every transport and with every chunking.
 ///
 ///     LANYARD_UPDATE_TRANSCRIPTS=1 swift test --filter TranscriptTests
 ///
@@ -11,7 +11,7 @@ import TranscriptHarness
 /// those whose name contains it.
 @Suite struct TranscriptTests {
   @Test(arguments: Library.names)
-  func holds(_ name: String) throws {
+  func transcript_holdsOnEveryTransport(_ name: String) throws {
     let transcript = try Library.transcript(name)
     if Library.isUpdating {
       let player = try Player(
@@ -19,7 +19,7 @@ import TranscriptHarness
       if let text = try player.play() { try Library.write(text, to: name) }
       return
     }
-    // Each way has a schedule of its own: what a script says must hold whoever goes first.
+    // Each combination has its own schedule: a script must hold in any order of tasks.
     var seed = Library.seed
     for transport in Transport.allCases {
       for chunking in Chunking.allCases {
@@ -37,13 +37,13 @@ import TranscriptHarness
   }
 }
 
-/// The transcripts as they lie in the repository.
+/// The transcripts in the repository.
 enum Library {
   static let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
   static let folder = top.appending(path: "Tests/Transcripts")
   static let isUpdating = ProcessInfo.processInfo.environment["LANYARD_UPDATE_TRANSCRIPTS"] == "1"
-  /// Before the first of the nine: `LANYARD_TRANSCRIPT_SEED=1000` plays other schedules.
+  /// The seed of the first of nine schedules: `LANYARD_TRANSCRIPT_SEED=1000` plays others.
   static let seed = ProcessInfo.processInfo.environment["LANYARD_TRANSCRIPT_SEED"].flatMap { UInt64($0) } ?? 0
   static let contract = Result { try Contract(directory: top.appending(path: "Schemas")) }
 
@@ -52,7 +52,7 @@ enum Library {
     return files.filter { $0.hasSuffix(".transcript") }.sorted()
   }()
 
-  /// Those that are to be played.
+  /// The transcripts to play.
   static let names: [String] = {
     let only = ProcessInfo.processInfo.environment["LANYARD_TRANSCRIPT"]
     return all.filter { only.map($0.contains) ?? true }
@@ -73,7 +73,7 @@ enum Library {
   static let target = ProcessInfo.processInfo.environment["LANYARD_TRANSCRIPT_CORPUS"]
 
   @Test(.enabled(if: target != nil))
-  func writesEachSentLineIntoAFile() throws {
+  func corpusExport_writesEachSentLineIntoAFile() throws {
     let folder = URL(filePath: try #require(Self.target))
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     var seeds: Set<[UInt8]> = []
