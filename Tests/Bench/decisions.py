@@ -20,7 +20,7 @@ IN_FLIGHT = [(1, 1), (4, 4), (16, 8)]
 WRITES, WRITTEN_BYTES = 100, 12 << 10
 
 LOG = 100_000
-"""As long as the log becomes."""
+"""The length of the log in entries."""
 
 TOKEN = '{"jsonrpc":"2.0","id":%ID%,"method":"token.get","params":{"account":"work"}}\n'
 DECISION = (
@@ -29,7 +29,7 @@ DECISION = (
 
 
 def policy() -> Dict[str, Any]:
-    """A thousand capabilities of a trade, each with conditions of its own."""
+    """A policy of a thousand capabilities, each with its own conditions."""
     capabilities = {
         name: {"kind": "write" if number % 2 else "read", "offlineWindowSeconds": 172800}
         for number, name in enumerate(names())
@@ -81,7 +81,7 @@ def beside_a_token(bench: Any, agent: Agent, files: Dict[str, str]) -> None:
 
 
 def durable_write(directory: str) -> float:
-    """Microseconds for as much as a decision's commit appends, in a file that has the room already."""
+    """Microseconds for a durable write of the size of a decision's commit, in a preallocated file."""
     times: List[float] = []
     with open(os.path.join(directory, "durable"), "wb", buffering=0) as file:
         file.write(bytes(WRITES * WRITTEN_BYTES))

@@ -45,7 +45,7 @@ class Practice:
             self.stop()
             raise RuntimeError("the practice provider did not print its issuer")
         self.issuer = issuer.group()
-        # Whatever else it prints must not fill the pipe.
+        # Its further output must not fill the pipe.
         threading.Thread(target=self._process.stdout.read, daemon=True).start()
 
     def stop(self) -> None:
@@ -53,7 +53,7 @@ class Practice:
         self._process.wait()
 
     def control(self, command: str, body: Mapping[str, Any]) -> Any:
-        """Tells the provider how to behave (`lanyard-demo provider --help`)."""
+        """Sends a control command to the provider (`lanyard-demo provider --help`)."""
         request = urllib.request.Request(
             f"{self.issuer}/practice/{command}", json.dumps(body).encode(), {"Content-Type": "application/json"}
         )
@@ -85,7 +85,7 @@ class Agent:
 
     @property
     def environment(self) -> Dict[str, str]:
-        """So that neither the person's own agent nor their configuration is touched."""
+        """Isolates the agent from the person's own agent and configuration."""
         home = os.path.join(self.directory, "home")
         own = {
             "HOME": home,

@@ -1,4 +1,4 @@
-"""One account's dead provider, beside another account's cached token: nobody else's answer may be later for it."""
+"""One account's dead provider, beside another account's cached token, whose answers must not be slower for it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness import Agent, Practice, add_provider, sign_in
 from report import Goal, Row
 
 CALLERS = 32
-"""Who wait for A, a connection each: half of what an agent accepts."""
+"""Callers that wait for A, one connection each: half of the connection limit."""
 
 REQUEST = '{"jsonrpc":"2.0","id":%ID%,"method":"token.get","params":{"account":"b"}}\n'
 
@@ -48,7 +48,7 @@ def isolation(bench: Any, agent_program: str, demo: str) -> None:
 
 @contextlib.contextmanager
 def callers_of_a_dead_provider(practice: Practice, agent: Agent, seconds: int) -> Iterator[None]:
-    """Forces an exchange of A that hangs, with everybody who asks meanwhile; leaves when all have their answers."""
+    """Forces an exchange of A that hangs, with all callers that ask meanwhile; ends when all are answered."""
     fault = {"path": "/token", "effect": "none", "delayMilliseconds": seconds * 1000, "count": 1}
     practice.control("faults", fault)
     with contextlib.ExitStack() as stack:

@@ -24,10 +24,10 @@ REQUEST = '{"jsonrpc":"2.0","id":%ID%,"method":"token.get","params":{"account":"
 IN_FLIGHT = 16
 
 ROLES = ["technician", "dispatcher", "auditor", "supervisor", "trainee", "approver", "storekeeper", "driver"]
-"""So many that an access token has the 900 bytes of a real one."""
+"""Enough scopes for an access token of a realistic 900 bytes."""
 
 PAGES_GIVEN_BACK_SECONDS = 4.0
-"""After this an agent that started has given back what only its start needed."""
+"""After this time a started agent has released the resources of its start."""
 
 
 def many_accounts(bench: Any, agent_program: str, demo: str) -> None:
@@ -35,7 +35,7 @@ def many_accounts(bench: Any, agent_program: str, demo: str) -> None:
     people = os.path.join(bench.directory, "people.json")
     with open(people, "w") as file:
         json.dump({"users": [{"name": f"person-{number:05d}", "roles": ROLES} for number in range(count)]}, file)
-    # Ed25519: so many RSA signatures would take the provider a minute.
+    # Ed25519: this many RSA signatures would take the provider a minute.
     options = ["--users", people, "--algorithm", "EdDSA", "--access-token-lifetime", "36000"]
     with contextlib.ExitStack() as stack:
         practice = stack.enter_context(Practice(demo, "person-00000", options))
@@ -90,7 +90,7 @@ def random_account(bench: Any, few: Agent, many: Agent, accounts: Dict[Agent, Li
     with open(request, "w") as file:
         file.write(REQUEST)
     runs: Dict[Agent, List[Dict[str, Any]]] = {few: [], many: []}
-    # In an order that nobody can guess, which the load generator reads in turn: what is measured is the agent's memory.
+    # In random order, which the load generator reads in turn: what is measured is the agent's memory.
     names = {agent: os.path.join(bench.directory, f"names-{len(ids)}") for agent, ids in accounts.items()}
     for agent, path in names.items():
         with open(path, "w") as file:
@@ -117,7 +117,7 @@ def memory(bench: Any, when: str, few: Agent, many: Agent, count: int, goal: "Go
 
 
 def starts(bench: Any, few: Agent, many: Agent, accounts: Dict[Agent, List[str]], count: int) -> None:
-    """To the first answer, and to the first that needs all accounts to be known."""
+    """Time to the first answer, and to the first answer that needs all accounts loaded."""
     questions: Dict[str, Callable[[Agent], str]] = {
         "first answer": lambda agent: line("agent.hello", client={"name": "bench", "version": "1"}),
         "an account": lambda agent: line("account.get", account=accounts[agent][-1]),

@@ -1,4 +1,4 @@
-"""What is read off a process and off the load generator."""
+"""Figures of a process, and of the load generator."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Load:
 
 
 def bind(pid: int, cpus: "set[int]") -> None:
-    """Every thread of a process to these CPUs."""
+    """Binds every thread of a process to these CPUs."""
     for task in tasks(pid):
         try:
             os.sched_setaffinity(task, cpus)

@@ -1,4 +1,4 @@
-"""Rows of figures, beside the goals that they are to meet."""
+"""Rows of figures with their goals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two that every figure is set against: the C echo server, which is the limit, and ssh-agent, which is trusted."""
+"""The references of every figure: a C echo server as the limit, and ssh-agent."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Server:
 
 
 def wait_until_it_accepts(path: str) -> socket.socket:
-    """Connects as soon as somebody listens, looking five times a millisecond."""
+    """Connects as soon as a server listens, trying five times a millisecond."""
     deadline = time.monotonic() + START_SECONDS
     while True:
         connection = socket.socket(socket.AF_UNIX)

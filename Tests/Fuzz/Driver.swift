@@ -11,11 +11,11 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   return 0
 }
 
-/// What the scanner takes, written again, is taken again and is the same.
+/// A value that the scanner accepts is written, scanned again, and compared.
 private func scanned(_ bytes: UnsafeRawBufferPointer) {
   var tape = JSONTape()
   guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return }
-  // RFC 8259 §8.1: nothing that is not UTF-8 passes. Swift's own validation is the judge.
+  // RFC 8259 §8.1: only UTF-8 passes. Swift's own validation decides.
   precondition(String(validating: bytes, as: UTF8.self) != nil, "took what is not UTF-8")
   var writer = JSONWriter(capacity: 64)
   let twice = tape.hasDuplicateKeys
@@ -85,7 +85,7 @@ private func same(_ a: JSONNode, _ b: JSONNode) {
   }
 }
 
-/// Whatever the line is, reading its envelope ends; an id is told only as it stands on the line.
+/// Reading the envelope of any line ends; an id is returned exactly as the line has it.
 private func envelope(_ bytes: UnsafeRawBufferPointer) {
   var tape = JSONTape()
   if (try? JSONScanner.scan(bytes, onto: &tape)) != nil {
@@ -101,7 +101,7 @@ private func envelope(_ bytes: UnsafeRawBufferPointer) {
       }
     }
   }
-  // A beginning names the method that the whole names, or none yet.
+  // A prefix names the method of the whole line, or none yet.
   let whole = try? Envelope.method(ofPrefix: bytes)
   for part in [bytes.count / 2, bytes.count - 1] where part > 0 {
     let beginning = UnsafeRawBufferPointer(rebasing: bytes[..<part])
@@ -111,7 +111,7 @@ private func envelope(_ bytes: UnsafeRawBufferPointer) {
   }
 }
 
-/// However the bytes are cut, the lines are the same. The cuts come from the bytes themselves, so a finding repeats.
+/// Any cut of the bytes gives the same lines. The cuts are derived from the bytes, so a finding repeats.
 private func framed(_ bytes: UnsafeRawBufferPointer) {
   let limit = 24
   let (whole, wholeOutcome, wholeWaits) = lines(of: bytes, limit: limit) { _ in bytes.count }

@@ -56,8 +56,8 @@ import Testing
 
   static let now = Timestamp(httpDate: "Tue, 01 Jan 2030 00:00:00 GMT", now: Timestamp(milliseconds: 0))!
 
-  private func refusal(_ body: String, retryAfterHeader_isReadAndBounded: String? = nil) -> TokenEndpointRefusal {
-    let fields = retryAfterHeader_isReadAndBounded.map { [("Retry-After", $0)] } ?? []
+  private func refusal(_ body: String, retryAfter: String? = nil) -> TokenEndpointRefusal {
+    let fields = retryAfter.map { [("Retry-After", $0)] } ?? []
     return TokenEndpointRefusal(response(400, Array(body.utf8), fields: fields), now: Self.now)
   }
 
@@ -118,11 +118,11 @@ import Testing
       ("-5", nil), ("1.5", nil), ("soon", nil), ("", nil), ("+5", nil), ("0x10", nil), ("Tue, 32 Foo 2030", nil),
     ] as [(String, Int64?)])
   func retryAfterHeader_isReadAndBounded(text: String, seconds: Int64?) {
-    let refusal = refusal("{}", retryAfterHeader_isReadAndBounded: text)
-    #expect(refusal.retryAfterHeader_isReadAndBounded == seconds.map { .seconds($0) })
+    let refusal = refusal("{}", retryAfter: text)
+    #expect(refusal.retryAfter == seconds.map { .seconds($0) })
     let failure = FailureClassifier.classify(
-      TokenEndpointRefusal(status: 503, retryAfterHeader_isReadAndBounded: refusal.retryAfterHeader_isReadAndBounded))
+      TokenEndpointRefusal(status: 503, retryAfter: refusal.retryAfter))
     #expect(
-      failure == .transient("status503", retryAfterHeader_isReadAndBounded: seconds.map { .seconds(min($0, 3600)) }))
+      failure == .transient("status503", retryAfter: seconds.map { .seconds(min($0, 3600)) }))
   }
 }

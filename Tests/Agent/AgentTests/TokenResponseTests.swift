@@ -95,7 +95,7 @@ import Testing
     #expect(answer.refreshToken?.text == "rt")
   }
 
-  /// From an unreadable response only the successor token is taken, if it occurs exactly once and tokenResponseWithHarmlessOddities_isReadWhole.
+  /// From an unreadable response only the successor token is taken, if it occurs exactly once and whole.
   @Test(
     arguments: [
       (#"{"access_token":"at","refresh_token":"rt","token_type":"Bea"#, "rt"),
@@ -133,12 +133,12 @@ import Testing
 
   /// Cut off at any byte, the reader neither fails nor invents a token.
   @Test func tokenResponseCutAnywhere_yieldsOnlyAWholeRefreshToken() {
-    let tokenResponseWithHarmlessOddities_isReadWhole =
+    let whole =
       #"{"access_token":"at","x":[{"y":"\""}],"refresh_token":"rt","expires_in":300,"token_type":"Bearer"}"#
     let upToTheToken =
-      tokenResponseWithHarmlessOddities_isReadWhole.utf8.count - #","expires_in":300,"token_type":"Bearer"}"#.utf8.count
-    for count in 0..<tokenResponseWithHarmlessOddities_isReadWhole.utf8.count {
-      let answer = TokenResponse(body: .of(Array(tokenResponseWithHarmlessOddities_isReadWhole.utf8.prefix(count))))
+      whole.utf8.count - #","expires_in":300,"token_type":"Bearer"}"#.utf8.count
+    for count in 0..<whole.utf8.count {
+      let answer = TokenResponse(body: .of(Array(whole.utf8.prefix(count))))
       #expect(answer?.refreshToken?.text == (count >= upToTheToken ? "rt" : nil), "\(count)")
       #expect(answer?.accessToken == nil)
     }

@@ -3,7 +3,7 @@ import SchemaKit
 import Testing
 import TranscriptHarness
 
-/// Every transcript transcript_holdsOnEveryTransport on every transport and with every chunking.
+/// Every transcript holds on every transport and with every chunking.
 ///
 ///     LANYARD_UPDATE_TRANSCRIPTS=1 swift test --filter TranscriptTests
 ///

@@ -1,4 +1,4 @@
-"""The running programs and what they stand on: agents with directories of their own, a provider, and its scripts."""
+"""Fixtures for tests of the running programs: agents with their own directories, a provider with scripted faults."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ sys.path[:0] = [os.path.join(ROOT, "Clients", "python", "src"), os.path.join(ROO
 from harness import SCOPES, Agent, Practice  # noqa: E402
 from lanyard import Client, ConnectionLost, LanyardError  # noqa: E402
 
-# A test run that a shell started in the background has SIGINT ignored, and so would all that it starts.
+# A shell that starts a test run in the background ignores SIGINT, and every child would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 BIN = os.path.abspath(os.environ.get("LANYARD_BIN", os.path.join(ROOT, ".build", "debug")))
@@ -32,11 +32,11 @@ AGENT = os.path.join(BIN, "lanyard-agent")
 DEMO = os.path.join(BIN, "lanyard-demo")
 
 PATIENCE_SECONDS = 20.0
-"""For what takes milliseconds; whoever waits so long waits for nothing."""
+"""The limit for waits that take milliseconds when the test passes."""
 
 
 class Provider(Practice):
-    """The practice provider, with its scripts."""
+    """The practice provider and its control interface."""
 
     def __init__(self, *options: str) -> None:
         super().__init__(DEMO, options=options)
@@ -63,7 +63,7 @@ class Provider(Practice):
         self._ask(urllib.request.Request(f"{self.issuer}/practice/faults", method="DELETE"))
 
     def asked(self, path: str = "/token") -> int:
-        """How many requests came to a path since the beginning."""
+        """The number of requests to a path since the start."""
         count: int = self.get("requests")["counts"].get(path, 0)
         return count
 
@@ -73,41 +73,41 @@ class Provider(Practice):
             self._process.stdout.close()
 
     def refreshes(self) -> List[Dict[str, Any]]:
-        """The refresh token exchanges among the latest requests (it remembers some thousands), oldest first."""
+        """The refresh token exchanges among the latest requests (the provider keeps some thousands), oldest first."""
         asked = self.get("requests")["requests"]
         return [request for request in asked if request.get("grant_type") == "refresh_token"]
 
     def ended(self) -> Dict[str, str]:
-        """The sign-ins that are over, and why."""
+        """The ended grants, each with its reason."""
         return {grant["id"]: grant["ended"] for grant in self.get("grants")["grants"] if grant["ended"]}
 
     def refresh_token(self, person: str) -> str:
-        """As from a sign-in a moment ago."""
+        """A refresh token, as from a sign-in just now."""
         token: str = self.post("sign-in", user=person)["refresh_token"]
         return token
 
 
 class Scene(Agent):
-    """An agent that a test may start, kill and start again; its directories go with the test."""
+    """An agent that a test can start, kill and start again; its directories are removed with the test."""
 
     def __init__(self, *options: str) -> None:
         super().__init__(AGENT, options)
 
     def once(self, *options: str, input: bytes = b"", **more: Any) -> "subprocess.CompletedProcess[bytes]":
-        """Runs the program with these options alone, until it ends by itself."""
+        """Runs the program with only these options, until it ends by itself."""
         return subprocess.run(
             [AGENT, *options], input=input, capture_output=True, env=self.environment, timeout=PATIENCE_SECONDS, **more
         )
 
     def run(self, **more: Any) -> "subprocess.CompletedProcess[bytes]":
-        """The same with the options of this scene, where it is expected to end by itself."""
+        """Runs the program with this scene's options, and expects it to end by itself."""
         return self.once(*self.command[1:], **more)
 
     def kill(self) -> None:
         self.end(signal.SIGKILL)
 
     def forget_keyring(self) -> None:
-        """Takes the anchor of this state out of the kernel's keyring, which no directory holds (keyctl(2))."""
+        """Removes this state's anchor from the kernel's keyring, which no directory holds (keyctl(2))."""
         path = os.path.join(self.state, "lanyard.sqlite")
         keyctl = {"x86_64": 250, "aarch64": 219}.get(platform.machine())
         if keyctl is None or not os.path.exists(path):
@@ -130,7 +130,7 @@ class Scene(Agent):
 
 
 class AgentFixture(unittest.TestCase):
-    """Tests with agents that end with them."""
+    """Tests whose agents end with them."""
 
     def scene(self, *options: str, start: bool = True) -> Scene:
         scene = Scene(*options)
@@ -155,14 +155,14 @@ class AgentFixture(unittest.TestCase):
         return directory
 
     def refused(self, code: int, call: Callable[[], Any]) -> LanyardError:
-        """The call is answered with this error."""
+        """Asserts that the call fails with this error code."""
         with self.assertRaises(LanyardError) as caught:
             call()
         self.assertEqual(caught.exception.code, code, caught.exception)
         return caught.exception
 
     def until(self, condition: Callable[[], Any], what: str) -> Any:
-        """Waits for what has no event to wait for."""
+        """Polls a condition that has no event."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             if found := condition():
@@ -180,7 +180,7 @@ def add_provider(client: Client, provider: Provider, **members: Any) -> None:
 
 
 def import_account(client: Client, provider: Provider, person: str, alias: str = "") -> str:
-    """Signs a person in without a page, and returns the id of the account."""
+    """Signs a person in without a page; returns the account's id."""
     params = {"provider": "practice", "refreshToken": provider.refresh_token(person)}
     imported = client.call("signIn.import", {**params, "alias": alias} if alias else params)
     account: str = imported["account"]
@@ -188,11 +188,11 @@ def import_account(client: Client, provider: Provider, person: str, alias: str =
 
 
 def raw(socket_path: str, data: bytes, lines: int = 1, seconds: float = PATIENCE_SECONDS) -> List[Any]:
-    """Sends bytes and reads so many lines; fewer if the agent closes."""
+    """Sends bytes and reads the given number of lines; fewer if the agent closes."""
     import socket
 
     with socket.socket(socket.AF_UNIX) as connection:
-        # A connection waits for its turn; with a timeout set, Python would not let it.
+        # Connecting may have to wait for a place; with a timeout set, Python would not wait.
         connection.connect(socket_path)
         connection.settimeout(seconds)
         connection.sendall(data)

@@ -1,4 +1,4 @@
-"""Agents with a library preloaded (faultline.c) that counts what they write, and ends them at a call, or fails it."""
+"""Agents with a preloaded library (faultline.c) that counts write calls, and kills the agent or fails a call."""
 
 import contextlib
 import os
@@ -18,19 +18,19 @@ SAMPLE = 30
 
 
 class Point(NamedTuple):
-    """Something that happens at the nth call that writes."""
+    """A fault at the nth write call."""
 
     number: int
     how: str
 
     @property
     def done(self) -> int:
-        """The calls that came to their end before it."""
+        """The number of calls completed before the fault."""
         return self.number if self.how == "after" else self.number - 1
 
 
 def kills(calls: List[str]) -> List[Point]:
-    """A death before, in and after each of the calls that a program makes undisturbed."""
+    """A death before, in and after each write call of an undisturbed run."""
     return [
         Point(number, how)
         for number, line in enumerate(calls, 1)
@@ -39,7 +39,7 @@ def kills(calls: List[str]) -> List[Point]:
 
 
 class Faulty(Scene):
-    """An agent whose writes are counted, as long as it is `watched`."""
+    """An agent whose writes are counted while it is `watched`."""
 
     library = ""
 
@@ -74,13 +74,13 @@ class Faulty(Scene):
 
     def counted(self) -> List[str]:
         with open(self.count) as count:
-            # The anchor is named by the database's id, which is another one each time.
+            # The anchor's file name is the database's id, which differs in each run.
             text = re.sub(r"\b[0-9a-f]{32}\b", "anchor", count.read())
         return [line.split(" ", 1)[1] for line in text.splitlines()]
 
 
 def is_sound(state: str) -> bool:
-    """What the store says of itself, asked of a copy: looking must not mend it."""
+    """Checks the integrity of a copy of the store, so that the check itself repairs nothing."""
     with tempfile.TemporaryDirectory() as copy:
         for name in os.listdir(state):
             if name.startswith("lanyard.sqlite"):
@@ -90,7 +90,7 @@ def is_sound(state: str) -> bool:
 
 
 class Deaths(AgentFixture):
-    """Tests that kill at some of the points, by a seed that is told on failure; LANYARD_KILLS=all takes all."""
+    """Tests that kill at some of the points, by a seed that a failure prints; LANYARD_KILLS=all takes all points."""
 
     @classmethod
     def setUpClass(cls):

@@ -1,7 +1,7 @@
-"""systemd-logind as far as the agent sees it, on the system bus of a test. Run by the system's Python, which has D-Bus.
+"""systemd-logind for a test's system bus, as far as the agent uses it. Run by the system's Python, which has D-Bus.
 
-Reads commands on standard input, a line each, and says a number when it has done one. `sleep`, `wake`, `lock SESSION`,
-`hint SESSION on|off`, `delays`: how many hold up a sleep then. `asked`: how often somebody asked for the sessions.
+Reads one command a line on standard input, and prints a number when it is done. `sleep`, `wake`, `lock SESSION`,
+`hint SESSION on|off`; `delays`: the number of held sleep delays; `asked`: the number of ListSessions calls.
 """
 
 import os
@@ -61,14 +61,14 @@ class Manager(dbus.service.Object):
     def ListSessions(self):
         self.asked += 1
         users = {OURS: os.getuid(), ANOTHERS: os.getuid() + 1}
-        return [(path[-1], dbus.UInt32(users[path]), "somebody", "seat0", dbus.ObjectPath(path)) for path in users]
+        return [(path[-1], dbus.UInt32(users[path]), "alice", "seat0", dbus.ObjectPath(path)) for path in users]
 
     @dbus.service.signal(NAME + ".Manager", signature="b")
     def PrepareForSleep(self, sleeps):
         pass
 
     def delays(self):
-        """A descriptor that was closed at its other end reads as ended."""
+        """A descriptor closed at its other end reads as ended."""
         for descriptor in list(self.held):
             try:
                 if not os.read(descriptor, 1):

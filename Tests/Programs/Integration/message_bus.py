@@ -1,4 +1,4 @@
-"""A private D-Bus session, and as much of its protocol as the tests speak themselves (D-Bus Specification)."""
+"""A private D-Bus session, and the part of the protocol that the tests speak themselves (D-Bus Specification)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class BusError(Exception):
 
 
 def split(signature: str) -> Iterator[str]:
-    """The whole types of a signature."""
+    """The complete types of a signature."""
     start = 0
     while start < len(signature):
         end = start
@@ -122,7 +122,7 @@ class Message(NamedTuple):
 
 
 class Connection:
-    """One client of a bus. Calls from one thread; a service reads in `serve`."""
+    """One client of a bus. Calls come from one thread; a service reads in `serve`."""
 
     def __init__(self, path: str) -> None:
         self._socket = socket.socket(socket.AF_UNIX)
@@ -141,11 +141,11 @@ class Connection:
 
     def close(self) -> None:
         with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)  # whoever reads in another thread is woken
+            self._socket.shutdown(socket.SHUT_RDWR)  # wakes a reader in another thread
         self._socket.close()
 
     def raw(self) -> bytes:
-        """What comes next, as it is."""
+        """The next bytes, unparsed."""
         got = self._socket.recv(65536)
         if not got:
             raise ConnectionError("the bus ended")
@@ -206,7 +206,7 @@ class Connection:
         return self.call(name, "/org/freedesktop/DBus", name, member, signature, *values)
 
     def serve(self, answer: Callable[[Message], Optional[Tuple[str, Sequence[Any]]]]) -> None:
-        """Until the bus ends: answers every call with what `answer` says; None is no answer at all."""
+        """Until the bus ends: replies to each call with the result of `answer`; None sends no reply."""
         while True:
             try:
                 message = self.receive()
@@ -240,7 +240,7 @@ CONFIGURATION = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Con
 
 
 class Session:
-    """A bus of its own, which starts nobody; with the directories that belong to it."""
+    """A private bus that starts no services, with its own directories."""
 
     def __init__(self) -> None:
         self.directory = tempfile.mkdtemp(prefix="lanyard-session-")
@@ -268,7 +268,7 @@ class Session:
         return {**others, **own, "DBUS_SESSION_BUS_ADDRESS": self.address}
 
     def run(self, *command: str, **more: Any) -> "subprocess.Popen[bytes]":
-        """A program that ends with the session."""
+        """Starts a program that ends with the session."""
         with open(os.path.join(self.directory, "log"), "ab") as log:
             program = subprocess.Popen(
                 command, env=self.environment, **{"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log, **more})

@@ -1,4 +1,4 @@
-"""A real OpenID provider (Tests/Programs/RealProvider), what stands between it and the agent, and a person with a browser."""
+"""A real OpenID provider (Tests/Programs/RealProvider), a proxy before it, and a person with a browser."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from agent_fixture import PATIENCE_SECONDS, ROOT
 FOLDER = os.path.join(ROOT, "Tests", "Programs", "RealProvider")
 PASSWORD = "correct horse"
 CALLBACK = "http://127.0.0.1:1/callback"
-"""Where nobody listens: the browser stops at the address."""
+"""No server listens here: the browser stops at this address."""
 
 CANNOT_INSTALL = 75
 START_SECONDS = 120.0
 
 
 class Answer(NamedTuple):
-    """An answer without its secrets."""
+    """A response without its secrets."""
 
     path: str
     status: int
@@ -55,12 +55,12 @@ def shape(path: str, status: int, body: bytes) -> Answer:
 
 
 class Wire:
-    """Stands between the agent and the provider: it sees what is answered, may keep an answer, and may be cut."""
+    """A proxy between the agent and the provider: it records responses, can drop one, and can be cut."""
 
     def __init__(self) -> None:
         self.answers: List[Answer] = []
         self.refresh_token = ""
-        """The latest that went over the wire, for a thief's part."""
+        """The latest refresh token on the wire, for the part of a thief."""
         self._swallow: Optional[str] = None
         self._server: Optional[ThreadingHTTPServer] = None
         self.upstream = 0
@@ -72,7 +72,7 @@ class Wire:
         return f"http://127.0.0.1:{self._port}"
 
     def join(self) -> None:
-        """Accepts, again after a cut at the same port."""
+        """Accepts connections, also again at the same port after a cut."""
         if self._server is not None:
             return
         wire = self
@@ -92,14 +92,14 @@ class Wire:
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
     def cut(self) -> None:
-        """Nobody accepts any more."""
+        """Stops accepting connections."""
         if self._server is not None:
             self._server.shutdown()
             self._server.server_close()
             self._server = None
 
     def swallow(self, path: str) -> None:
-        """The next request to it is carried, its answer is not."""
+        """Forwards the next request to `path`, and drops its response."""
         self._swallow = path
 
     def _forward(self, handler: BaseHTTPRequestHandler) -> None:
@@ -136,7 +136,7 @@ class Wire:
 
 
 class RealProvider:
-    """django-oauth-toolkit, started; raises SkipTest where it can't be installed and nobody insists."""
+    """django-oauth-toolkit, started. Raises SkipTest where it can't be installed and is not required."""
 
     def __init__(self) -> None:
         self.wire = Wire()
@@ -165,7 +165,7 @@ class RealProvider:
             self._process.stdout.close()
 
     def control(self, what: str, /, **members: Any) -> Dict[str, Any]:
-        """As an administrator, past the wire."""
+        """Sends a control request as an administrator, bypassing the proxy."""
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.wire.upstream}/controls/{what}", json.dumps(members).encode(),
             {"Content-Type": "application/json"})
@@ -174,7 +174,7 @@ class RealProvider:
             return result
 
     def post(self, path: str, **form: str) -> "tuple[Answer, Dict[str, Any]]":
-        """As a client that is not the agent, past the wire."""
+        """Sends a form as another client, bypassing the proxy."""
         connection = http.client.HTTPConnection("127.0.0.1", self.wire.upstream, timeout=PATIENCE_SECONDS)
         connection.request("POST", f"/o/{path}", urllib.parse.urlencode(form),
                            {"Content-Type": "application/x-www-form-urlencoded"})
@@ -189,7 +189,7 @@ class RealProvider:
             "grant_type": "refresh_token", "refresh_token": token, "client_id": "public", **more})
 
     def sign_in(self, person: str, client: str = "public") -> str:
-        """By the pages, as a client that is not the agent; the refresh token."""
+        """Signs in on the pages as another client; returns the refresh token."""
         verifier = secrets.token_urlsafe(48)
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
         query = urllib.parse.urlencode({
@@ -207,7 +207,7 @@ class RealProvider:
 
 
 class Form(html.parser.HTMLParser):
-    """The one form of a page."""
+    """The only form of a page."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -231,7 +231,7 @@ class _Stop(urllib.request.HTTPRedirectHandler):
 
 
 class Browser:
-    """Cookies, forms, redirects: a person who signs in and agrees, or not."""
+    """Cookies, forms and redirects: a person who signs in and consents or refuses."""
 
     def __init__(self, stops_at: Optional[str] = None) -> None:
         self._opener = urllib.request.build_opener(
@@ -247,10 +247,10 @@ class Browser:
             with error:
                 if 300 <= error.code < 400:
                     return error.headers["Location"], ""
-                return error.url, error.read().decode()  # a page that says what is wrong is a page, too
+                return error.url, error.read().decode()  # an error page is a page, too
 
     def visit(self, address: str, person: str, agrees: bool = True) -> str:
-        """Through the pages of sign-in and consent; the address at their end."""
+        """Walks through the pages of sign-in and consent; returns the last address."""
         where, page = self.open(address)
         form = Form(page).fields
         if "password" in form:

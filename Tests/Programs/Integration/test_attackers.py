@@ -1,5 +1,5 @@
-"""Others on the machine: another user, the same user with a debugger, whoever starts the agent wrongly or too often,
-and clients that take all there is to take.
+"""Attackers on the same machine: another user, the same user with a debugger, a faulty service manager, and clients
+that exhaust resources.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def as_nobody(work):
-    """Runs `work` in a child of no privileges, and returns what it returned."""
+    """Runs `work` in a child process as the user `nobody`, and returns its result."""
     nobody = pwd.getpwnam("nobody")
     reading, writing = os.pipe()
     child = os.fork()
@@ -49,7 +49,7 @@ def as_nobody(work):
 
 
 def reached(path):
-    """What comes of an attempt to ask the agent its status."""
+    """The outcome of a status request at `path`."""
     try:
         answers = raw(path, STATUS, seconds=5)
     except OSError as error:
@@ -59,14 +59,14 @@ def reached(path):
 
 @unittest.skipUnless(IS_ROOT, "NOT TESTED: only root can be another user")
 class AnotherUser(AgentFixture):
-    def test_the_directory_keeps_others_out(self):
+    def test_private_directory_keeps_another_user_out(self):
         scene = self.scene()
         os.chmod(scene.directory, 0o755)
         self.assertEqual(as_nobody(lambda: reached(scene.socket)), "PermissionError")
         self.assertEqual(reached(scene.socket), "answered")
 
-    def test_so_does_the_agent_where_directory_and_socket_were_opened(self):
-        """The peer's user is asked of the kernel at every accept."""
+    def test_agent_refuses_another_user_when_directory_and_socket_are_open(self):
+        """The agent asks the kernel for the peer's user at every accept."""
         scene = self.scene()
         for path, mode in ((scene.directory, 0o755), (os.path.dirname(scene.socket), 0o755), (scene.socket, 0o666)):
             os.chmod(path, mode)
@@ -74,8 +74,8 @@ class AnotherUser(AgentFixture):
         self.assertEqual(reached(scene.socket), "answered")
 
 
-class Nobodys(AgentFixture):
-    """An agent and a provider that both run as `nobody`, and an attacker that does."""
+class UnprivilegedAgent(AgentFixture):
+    """An agent, a provider and an attacker that all run as the user `nobody`."""
 
     def setUp(self):
         self.nobody = pwd.getpwnam("nobody")
@@ -98,12 +98,12 @@ class Nobodys(AgentFixture):
 
 
 @unittest.skipUnless(IS_ROOT, "NOT TESTED: the two users of this test are root's to make")
-class SameUser(Nobodys):
+class SameUser(UnprivilegedAgent):
     ATTACH, SEIZE, DETACH = 16, 0x4206, 17
     PIDFD_OPEN, PIDFD_GETFD, VM_READ = 434, 438, {"x86_64": 310, "aarch64": 270}.get(os.uname().machine, 310)
 
     def attempts(self, pid):
-        """Each way into another process of one's own: its outcome, 0 or an errno's name or an exception's."""
+        """Tries each way into another process of the same user; the outcome is 0, an errno's name or an exception's."""
         def call(number, *arguments):
             ctypes.set_errno(0)
             result = LIBC.syscall(number, *arguments)
@@ -139,10 +139,10 @@ class SameUser(Nobodys):
             "take a descriptor": call(self.PIDFD_GETFD, pidfd, 0, 0),
         }
 
-    def test_a_debugger_of_the_same_user_gets_nothing(self):
+    def test_debugger_of_the_same_user_gets_nothing(self):
         control = as_nobody(lambda: self.attempts(self.plain.pid))
         self.assertIsInstance(control, dict, control)
-        # A program without protection lies open to its own user; else this test would show nothing.
+        # An unprotected program is open to its own user; otherwise this test would prove nothing.
         for name in ("environ", "maps", "fd"):
             self.assertEqual(control[name], 0, control)
         told = as_nobody(lambda: self.attempts(self.agent.pid))
@@ -150,13 +150,13 @@ class SameUser(Nobodys):
         self.assertTrue(all(told.values()), told)
         for name in ("mem", "environ", "maps", "fd", "stack"):
             self.assertEqual(told[name], "PermissionError", name)
-        # It is the same user all the same: what is asked politely is answered.
+        # The same user still gets answers at the socket.
         self.assertEqual(as_nobody(lambda: reached(self.agent.socket)), "answered")
 
-    def test_root_by_the_socket_is_another_user(self):
+    def test_root_at_the_socket_is_refused_as_another_user(self):
         self.assertIn(reached(self.agent.socket), ("closed", "ConnectionResetError", "BrokenPipeError"))
 
-    def test_no_core_however_it_dies(self):
+    def test_agent_killed_by_a_fatal_signal_leaves_no_core(self):
         for how in (signal.SIGSEGV, signal.SIGABRT):
             scene = self.scene(start=False)
             process = subprocess.Popen(
@@ -171,12 +171,12 @@ class SameUser(Nobodys):
                 self.assertEqual((ended.si_status, ended.si_code), (how, os.CLD_KILLED), "it left a core")
 
 
-class Lock(AgentFixture):
+class InstanceLock(AgentFixture):
     def second(self, first, state=None):
         elsewhere = os.path.join(first.directory, "run2", "agent.sock")
         return first.once("--socket", elsewhere, "--state-dir", state or first.state)
 
-    def test_a_lock_file_that_was_removed_makes_room_for_nobody(self):
+    def test_removed_lock_file_admits_no_second_agent(self):
         first = self.scene()
         client = self.client(first)
         add_provider(client, self.provider())
@@ -186,7 +186,7 @@ class Lock(AgentFixture):
                 change(lock)
                 ended = self.second(first)
                 self.assertEqual(ended.returncode, ALREADY_RUNNING, ended.stderr)
-                # The first one goes on, and what it writes is kept.
+                # The first agent works on, and its writes are stored.
                 client.call("provider.update", {"provider": "practice", "scopes": ["openid"]})
                 if os.path.exists(lock):
                     os.chmod(lock, 0o600)
@@ -194,7 +194,7 @@ class Lock(AgentFixture):
         first.start()
         self.assertEqual(client.call("provider.get", {"provider": "practice"})["provider"]["scopes"], ["openid"])
 
-    def test_ten_at_once_where_the_lock_file_is_taken_away(self):
+    def test_removed_lock_file_admits_none_of_ten_agents(self):
         first = self.scene()
         os.remove(os.path.join(first.state, "lock"))
         with ThreadPoolExecutor(10) as pool:
@@ -205,8 +205,8 @@ class Lock(AgentFixture):
         self.assertEqual(reached(first.socket), "answered")
 
 
-class Handed(AgentFixture):
-    """What a service manager says it hands over (sd_listen_fds(3)), and does not."""
+class InheritedSockets(AgentFixture):
+    """Sockets that a service manager passes, or claims to pass (sd_listen_fds(3))."""
 
     def started(self, scene, variables, descriptor=None):
         script = " ".join(f"{name}={value}" for name, value in variables.items()) + ' exec "$0" "$@"'
@@ -222,7 +222,7 @@ class Handed(AgentFixture):
             stderr=subprocess.DEVNULL, env=scene.environment, close_fds=False, preexec_fn=prepare)
         return scene.process
 
-    def test_what_is_meant_for_somebody_else_is_left_alone(self):
+    def test_sockets_meant_for_another_process_are_ignored(self):
         for variables in ({"LISTEN_PID": "1", "LISTEN_FDS": "1"}, {"LISTEN_PID": "$$"}, {"LISTEN_FDS": "1"},
                           {"LISTEN_PID": "$$", "LISTEN_FDS": "0"}, {"LISTEN_PID": "$$", "LISTEN_FDS": "-1"},
                           {"LISTEN_PID": "$$", "LISTEN_FDS": "one"}, {"LISTEN_PID": "$$", "LISTEN_FDS": "9" * 30}, {"LISTEN_PID": "$$x", "LISTEN_FDS": "1"},
@@ -236,7 +236,7 @@ class Handed(AgentFixture):
                     self.until(lambda: os.path.exists(scene.socket), "a socket of its own")
                     self.assertEqual(reached(scene.socket), "answered")
 
-    def test_what_is_no_listening_stream_is_refused(self):
+    def test_inherited_descriptor_that_is_no_listening_stream_is_refused(self):
         kinds = {
             "a datagram socket": lambda: socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM),
             "a sequenced one": lambda: socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET),
@@ -253,7 +253,7 @@ class Handed(AgentFixture):
                     self.assertEqual(process.wait(PATIENCE_SECONDS), CANNOT_CREATE)
                     self.assertFalse(os.path.exists(scene.socket))
 
-    def test_numbers_that_hold_nothing_are_refused(self):
+    def test_inherited_descriptor_numbers_that_are_closed_are_refused(self):
         for count in ("1", "2", "1000000"):
             with self.subTest(count=count):
                 scene = self.scene(start=False)
@@ -261,7 +261,7 @@ class Handed(AgentFixture):
                 self.assertEqual(process.wait(PATIENCE_SECONDS), CANNOT_CREATE)
 
 
-class Greed(AgentFixture):
+class GreedyClients(AgentFixture):
     def signed_in(self, scene):
         self.idp = self.provider()
         client = self.client(scene)
@@ -277,7 +277,7 @@ class Greed(AgentFixture):
         connection.settimeout(PATIENCE_SECONDS)
         return connection
 
-    def test_an_exchange_without_descriptors_is_no_sign_out(self):
+    def test_exchange_without_free_descriptors_keeps_the_account_signed_in(self):
         for limit in (24, 28, 32, 36):
             with self.subTest(limit=limit):
                 scene = self.scene(start=False)
@@ -290,7 +290,7 @@ class Greed(AgentFixture):
                 try:
                     client.call("token.refresh", {"account": "alice"})
                 except LanyardError as error:
-                    # Whatever it lacked a descriptor for: the way to the provider, or to the disk.
+                    # The missing descriptor may have been for the network or for the disk.
                     self.assertIn(error.code, (3001, 3002, 5001), error)
                 self.assertIn(
                     client.call("account.get", {"account": "alice"})["state"], ("active", "offlineStale"))
@@ -310,7 +310,7 @@ class Greed(AgentFixture):
         except LanyardError as error:
             self.assertIn(error.code, (3001, 3002, 5001), error)
 
-    def test_sixty_clients_that_send_a_byte_a_second_hold_up_nobody(self):
+    def test_sixty_slow_clients_delay_no_other_client(self):
         scene = self.scene()
         client = self.signed_in(scene)
         slow = [self.connected(scene) for _ in range(60)]
@@ -352,12 +352,12 @@ class Greed(AgentFixture):
         except OSError:
             return True
 
-    def test_all_connections_with_all_requests_in_flight(self):
+    def test_requests_on_all_connections_are_all_answered(self):
         scene = self.scene()
         client = self.signed_in(scene)
         self.idp.fault("none", delayMilliseconds=1500)
         lines = b"".join(request("token.refresh", {"account": "alice"}, number) for number in range(129))
-        # One place is the first client's.
+        # The first client has one place.
         held = [self.connected(scene) for _ in range(63)]
         before = self.idp.asked()
 
@@ -374,7 +374,7 @@ class Greed(AgentFixture):
             self.assertEqual(refused, [OVERLOADED] * len(refused))
             self.assertGreaterEqual(len(answers) - len(refused), 1)
         self.assertGreaterEqual(sum("error" in answer for answers in answered for answer in answers), 1)
-        # Forced, and all the same few for eight thousand who asked at once.
+        # Forced refreshes: a few exchanges serve eight thousand requests.
         self.assertLess(self.idp.asked() - before, 70)
         self.assertEqual(client.call("token.get", {"account": "alice"})["source"], "cache")
         self.assertEqual(self.idp.ended(), {})
@@ -389,7 +389,7 @@ exec sleep 600
 """
 
 
-class Children(AgentFixture):
+class ChildProcesses(AgentFixture):
     PLANTED = {"CANARY_OF_THE_AGENT": "planted-7Qz", "AWS_SECRET_ACCESS_KEY": "planted-7Qz", "LD_PRELOAD_": "planted-7Qz",
                "BASH_ENV": "/planted-7Qz", "PYTHONPATH": "/planted-7Qz", "LISTEN_FDS": "planted-7Qz", "DISPLAY": ":77"}
 
@@ -411,7 +411,7 @@ class Children(AgentFixture):
         return client, idp
 
     def looked_at(self, program, scene, inputs):
-        """The environment is made from nothing, and no file of the agent's is open."""
+        """Asserts that the environment is minimal, and that no file of the agent is open."""
         self.until(lambda: os.path.exists(program + ".there"), "the child runs")
         with open(program + ".environ") as file:
             environment = file.read()
@@ -433,7 +433,7 @@ class Children(AgentFixture):
             except ProcessLookupError:
                 pass
 
-    def test_a_pinentry_gets_what_it_needs_and_no_more(self):
+    def test_pinentry_gets_a_minimal_environment_and_no_descriptors(self):
         program = self.program()
         scene = self.scene("--pinentry", program, start=False)
         client, idp = self.started(scene.command, scene)
@@ -445,9 +445,9 @@ class Children(AgentFixture):
 
     @unittest.skipUnless(IS_ROOT and os.path.exists("/usr/bin/xdg-open") and shutil.which("unshare"),
                          "NOT TESTED: a browser of one's own needs a mount namespace and xdg-open")
-    def test_so_does_a_browser(self):
+    def test_browser_gets_a_minimal_environment_and_no_descriptors(self):
         program = self.program()
-        # Where the test's own program stands in the place of xdg-open, for this agent alone.
+        # The test's program is mounted over xdg-open, for this agent only.
         script = 'mount --bind "$0" /usr/bin/xdg-open && exec "$@"'
         scene = self.scene(start=False)
         os.chmod(program, 0o755)

@@ -1,4 +1,4 @@
-"""backup and restore with the real programs: what comes back, what the file shows, and what cuts it off."""
+"""Backup and restore with the real programs: what is restored, what the file reveals, and interruptions."""
 
 import os
 import signal
@@ -27,12 +27,12 @@ def restore(client, path, passphrase=PASSPHRASE):
 
 
 def own_files(scene):
-    """What a backup leaves beside the store: nothing, once it is over."""
+    """The temporary files of a backup beside the store: none, once it is over."""
     return sorted(
         name for name in os.listdir(scene.state) if any(part in name for part in ("-copy", "-draft", "-fetched")))
 
 
-class Backups(AgentFixture):
+class BackupTests(AgentFixture):
     def setUp(self):
         self.practice = self.provider()
         self.agent = self.scene()
@@ -56,9 +56,9 @@ class Backups(AgentFixture):
         scene = self.scene()
         return scene, self.client(scene)
 
-    # What comes back
+    # Restoring
 
-    def test_on_another_machine_the_person_signs_in_and_has_it_all(self):
+    def test_restore_on_another_machine_brings_everything_after_a_sign_in(self):
         written = backup(self.caller, self.path)
         self.assertEqual(
             (written["accounts"], written["providers"], written["policies"], written["skipped"]), (2, 1, 1, []))
@@ -78,7 +78,7 @@ class Backups(AgentFixture):
         self.assertEqual(client.call("policy.get", {"name": "default"})["version"], 3)
 
         self.sign_in(client, "alice")
-        # By the client's secret, which came along; no second account was made.
+        # With the client's secret from the backup; no second account was made.
         self.assertTrue(client.call("token.get", {"account": "alice"})["accessToken"])
         value = client.call("secret.get", {"account": "alice", "name": "draft"})["value"]
         self.assertEqual(getattr(value, "reveal", lambda: value)(), CANARY)
@@ -86,11 +86,11 @@ class Backups(AgentFixture):
         self.assertEqual(
             client.call("account.get", {"account": "alice"})["id"],
             self.caller.call("account.get", {"account": "alice"})["id"])
-        # Who was not asked goes on.
+        # The original agent works on.
         self.assertTrue(self.caller.call("token.get", {"account": "alice"})["accessToken"])
         self.assertEqual(own_files(there), [])
 
-    def test_what_is_there_stays(self):
+    def test_restore_keeps_existing_accounts_and_policies(self):
         backup(self.caller, self.path)
         self.caller.call("policy.set", {"name": "default", "policy": {
             "name": "default", "version": 4, "capabilities": {"notes.read": {"kind": "read"}}}})
@@ -103,7 +103,7 @@ class Backups(AgentFixture):
         self.assertTrue(self.caller.call("token.get", {"account": "alice"})["accessToken"])
         self.assertTrue(self.caller.call("audit.verify")["intact"])
 
-    def test_another_provider_of_that_name_gets_nobodys_account(self):
+    def test_restore_gives_no_account_to_another_provider_of_the_same_name(self):
         backup(self.caller, self.path)
         elsewhere = self.provider()
         _, client = self.other()
@@ -114,7 +114,7 @@ class Backups(AgentFixture):
             sorted((item["kind"], item["reason"]) for item in restored["skipped"]),
             [("account", "providerDiffers"), ("account", "providerDiffers"), ("provider", "alreadyThere")])
 
-    def test_a_name_that_is_taken_is_not_taken_again(self):
+    def test_restore_skips_an_alias_that_is_taken(self):
         backup(self.caller, self.path)
         _, client = self.other()
         add_provider(client, self.practice, clientId="confidential", clientSecret=CLIENT_SECRET)
@@ -126,7 +126,7 @@ class Backups(AgentFixture):
         self.assertIn(
             ("alias", "alice", "nameTaken"), [(item["kind"], item["name"], item["reason"]) for item in restored["skipped"]])
 
-    def test_a_pin_keeps_what_it_kept(self):
+    def test_restored_data_still_needs_its_pin(self):
         self.caller.call("stepUp.enroll", {"account": "alice", "pin": "2468"})
         backup(self.caller, self.path)
         there, client = self.other()
@@ -134,7 +134,7 @@ class Backups(AgentFixture):
         self.sign_in(client, "alice")
         error = self.refused(DATA_LOCKED, lambda: client.call("secret.get", {"account": "alice", "name": "draft"}))
         self.assertEqual(list(error.remedies), ["stepUp"])
-        # And again from there, while it was never opened: it travels on as it is.
+        # And again from there, without being opened: the sealed data is copied as it is.
         second = os.path.join(self.place, "second.backup")
         backup(client, second)
         _, third = self.other()
@@ -147,7 +147,7 @@ class Backups(AgentFixture):
             value = one.call("secret.get", {"account": "alice", "name": "draft"})["value"]
             self.assertEqual(getattr(value, "reveal", lambda: value)(), CANARY)
 
-    def test_another_root_key_before_and_after_changes_nothing_of_it(self):
+    def test_rotated_root_keys_do_not_affect_a_restore(self):
         self.caller.call("stepUp.enroll", {"account": "alice", "pin": "2468"})
         self.caller.call("agent.rotateRootKey")
         backup(self.caller, self.path)
@@ -162,7 +162,7 @@ class Backups(AgentFixture):
         findings = client.call("agent.diagnose")["findings"]
         self.assertEqual([finding for finding in findings if finding["severity"] == "problem"], [])
 
-    def test_with_refresh_tokens_the_new_machine_is_signed_in(self):
+    def test_restore_with_refresh_tokens_is_signed_in(self):
         backup(self.caller, self.path, includeRefreshTokens=True)
         self.agent.kill()
         _, client = self.other()
@@ -172,9 +172,9 @@ class Backups(AgentFixture):
         entries = client.call("audit.list")["entries"]
         self.assertEqual([entry["event"] for entry in entries][:3], ["agent.restore"] * 3)
 
-    # What the file shows
+    # What the file reveals
 
-    def test_it_shows_no_token_and_no_name(self):
+    def test_backup_file_shows_no_token_and_no_name(self):
         backup(self.caller, self.path)
         with_tokens = os.path.join(self.place, "tokens.backup")
         backup(self.caller, with_tokens, includeRefreshTokens=True)
@@ -189,7 +189,7 @@ class Backups(AgentFixture):
                 self.assertNotIn(word.encode("utf-16-le"), content, word)
         self.assertNotIn(PASSPHRASE, self.agent.log())
 
-    def test_it_has_no_refresh_token_even_for_its_owner(self):
+    def test_backup_without_tokens_has_no_refresh_token_even_for_its_owner(self):
         backup(self.caller, self.path)
         store = sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)
         self.addCleanup(store.close)
@@ -199,9 +199,9 @@ class Backups(AgentFixture):
         self.assertEqual(store.execute("SELECT count(*) FROM audit").fetchone(), (0,))
         self.assertEqual(store.execute("SELECT number, protection FROM keySlot").fetchall(), [(0, "backup")])
 
-    # What is refused
+    # Refusals
 
-    def test_nothing_is_overwritten_and_no_symlink_followed(self):
+    def test_backup_overwrites_no_file_and_follows_no_symlink(self):
         with open(self.path, "w") as file:
             file.write("mine")
         self.refused(INVALID, lambda: backup(self.caller, self.path))
@@ -216,14 +216,14 @@ class Backups(AgentFixture):
             self.assertEqual(file.read(), "mine")
         self.assertEqual(sorted(os.listdir(self.place)), ["away", "dangling", "lanyard.backup", "link"])
 
-    def test_a_wrong_passphrase_is_slowed_down(self):
+    def test_wrong_backup_passphrase_is_throttled(self):
         backup(self.caller, self.path)
         for _ in range(3):
             self.refused(UNLOCK_FAILED, lambda: restore(self.caller, self.path, "wrong"))
         error = self.refused(UNLOCK_FAILED, lambda: restore(self.caller, self.path))
         self.assertGreater(error.retry_after_ms, 0)
 
-    def test_what_is_no_backup_changes_nothing(self):
+    def test_restore_of_a_file_that_is_no_backup_changes_nothing(self):
         key = os.path.join(self.agent.state, "key")
         for path, code in [(key, INVALID), (self.place, INVALID), (self.path + ".none", 6003), ("/dev/zero", INVALID),
                            (os.path.join(self.agent.state, "lanyard.sqlite"), INVALID)]:
@@ -234,7 +234,7 @@ class Backups(AgentFixture):
         self.assertEqual(own_files(self.agent), [])
 
     def change(self, sql, *values):
-        """A copy of the backup with something changed in it."""
+        """A copy of the backup with one change."""
         changed = os.path.join(self.place, "changed")
         with open(self.path, "rb") as source, open(changed, "wb") as target:
             target.write(source.read())
@@ -244,7 +244,7 @@ class Backups(AgentFixture):
         store.close()
         return changed
 
-    def test_a_file_that_was_changed_is_refused_whole(self):
+    def test_changed_backup_is_refused_whole(self):
         backup(self.caller, self.path)
         _, client = self.other()
         absurd = b"s" * 16 + (3).to_bytes(8, "little") + (1 << 40).to_bytes(8, "little")
@@ -270,7 +270,7 @@ class Backups(AgentFixture):
                 self.assertEqual(client.call("account.list")["accounts"], [])
                 self.assertEqual(client.call("provider.list")["providers"], [])
 
-    def test_a_byte_anywhere_changed_brings_nothing_or_all(self):
+    def test_backup_with_a_flipped_byte_restores_nothing_or_all(self):
         backup(self.caller, self.path)
         with open(self.path, "rb") as file:
             content = file.read()
@@ -285,11 +285,11 @@ class Backups(AgentFixture):
                 self.assertIn(error.code, {INVALID, INTEGRITY, UNLOCK_FAILED, UNAVAILABLE}, (position, error))
                 self.assertEqual(client.call("account.list")["accounts"], [])
             else:
-                # In a page that holds nothing.
+                # The byte was in an unused page.
                 self.assertEqual(len(restored["accounts"]), 2)
                 break
 
-    def test_a_vault_that_is_locked_meanwhile_gives_nothing(self):
+    def test_lock_during_a_backup_ends_it_without_a_file(self):
         other = self.client(self.agent)
         outcome = []
         thread = threading.Thread(target=lambda: outcome.append(self.refused(1001, lambda: backup(self.caller, self.path))))
@@ -299,7 +299,7 @@ class Backups(AgentFixture):
         thread.join()
         self.assertEqual((len(outcome), os.listdir(self.place), own_files(self.agent)), (1, [], []))
 
-    def test_one_at_a_time(self):
+    def test_second_backup_at_once_is_refused(self):
         other = self.client(self.agent)
         outcomes = []
 
@@ -318,7 +318,7 @@ class Backups(AgentFixture):
             thread.join(PATIENCE_SECONDS)
         self.assertEqual(sorted(outcomes), [2, 1003])
 
-    def test_tokens_are_served_meanwhile(self):
+    def test_tokens_are_served_during_a_backup(self):
         other = self.client(self.agent)
         thread = threading.Thread(target=lambda: backup(self.caller, self.path))
         thread.start()
@@ -328,7 +328,7 @@ class Backups(AgentFixture):
         thread.join()
         self.assertTrue(os.path.exists(self.path))
 
-    def test_a_client_that_goes_away_leaves_a_whole_file(self):
+    def test_client_leaving_during_a_backup_leaves_a_whole_file(self):
         client = self.agent.client(timeout=PATIENCE_SECONDS)
         process = subprocess.Popen(
             [os.path.join(BIN, "lanyard"), "backup", self.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -345,7 +345,7 @@ class Backups(AgentFixture):
         self.assertEqual(len(restore(self.caller, self.path)["skipped"]), 4)
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can mount a small disk")
-    def test_a_full_disk_leaves_nothing(self):
+    def test_backup_to_a_full_disk_leaves_nothing(self):
         from test_disk import SmallDisk
 
         disk = SmallDisk(self.place)
@@ -359,8 +359,8 @@ class Backups(AgentFixture):
         self.assertEqual(backup(self.caller, self.path)["accounts"], 2)
 
 
-class Cut(Deaths):
-    """Ended or failed at any write, in the state directory and where the backup goes."""
+class InterruptedBackups(Deaths):
+    """Killed or failed at any write, in the state directory and in the backup's directory."""
 
     def scene_with_alice(self):
         provider = self.provider()
@@ -385,7 +385,7 @@ class Cut(Deaths):
         scene.kill()
         return calls
 
-    def test_killed_at_any_write(self):
+    def test_backup_killed_at_any_write_leaves_a_sound_store(self):
         calls = self.calls()
         self.tell(f"{len(calls)} writes of a backup")
         for point in self.some(kills(calls), 16):
@@ -410,7 +410,7 @@ class Cut(Deaths):
                         self.assertEqual(backup(again, self.target(scene))["accounts"], 1)
                 scene.kill()
 
-    def test_a_restore_killed_at_any_write_is_finished_by_the_next(self):
+    def test_restore_killed_at_any_write_is_finished_by_the_next(self):
         provider = self.provider()
         source = self.scene()
         client = self.client(source)
@@ -460,7 +460,7 @@ class Cut(Deaths):
                         self.assertEqual(again.call("secret.list", {"account": person})["names"], ["draft"])
                 scene.kill()
 
-    def test_failing_from_any_write_on(self):
+    def test_backup_failing_from_any_write_on_leaves_no_partial_file(self):
         calls = self.calls()
         points = [Point(number, how) for number in range(1, len(calls) + 1) for how in ("ENOSPC", "EIO")]
         for point in self.some(points, 16):
@@ -479,7 +479,7 @@ class Cut(Deaths):
                 else:
                     self.assertFalse(written)
                     self.assertEqual(backup(client, self.target(scene))["accounts"], 1)
-                # Where nothing can be removed either, the next one does.
+                # Where the file can't be removed either, the next backup removes it.
                 self.assertEqual(own_files(scene), [])
                 self.assertTrue(client.call("token.get", {"account": "alice"})["accessToken"])
                 scene.kill()

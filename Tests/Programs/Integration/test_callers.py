@@ -1,4 +1,4 @@
-"""Many callers, bad callers, and a provider that is slow, wrong or gone."""
+"""Many callers, faulty callers, and a provider that is slow, wrong or unreachable."""
 
 import resource
 import socket
@@ -12,8 +12,8 @@ from agent_fixture import PATIENCE_SECONDS, STATUS, ConnectionLost, AgentFixture
 OFFLINE, UNAVAILABLE, OVERLOADED, TIMED_OUT = 3001, 3002, 1003, 1006
 
 
-class Signed(AgentFixture):
-    """alice and bob at a provider of the test's own."""
+class SignedInFixture(AgentFixture):
+    """alice and bob, signed in at a test provider."""
 
     options = ()
 
@@ -29,11 +29,11 @@ class Signed(AgentFixture):
         return self.caller.call("token.get", {"account": account, **members})
 
 
-class SingleFlight(Signed):
+class SingleFlight(SignedInFixture):
     options = ("--access-token-lifetime", "2")
 
-    def test_fifty_callers_on_fifty_connections_are_one_exchange(self):
-        time.sleep(2.1)  # the lifetime of the token, by the provider's and the agent's real clocks
+    def test_fifty_callers_on_fifty_connections_share_one_exchange(self):
+        time.sleep(2.1)  # the token's lifetime, by the real clocks of provider and agent
         before = self.practice.asked()
         self.practice.fault("none", delayMilliseconds=500)
         self.practice.post("options", accessTokenLifetimeSeconds=300)
@@ -47,7 +47,7 @@ class SingleFlight(Signed):
         self.assertEqual(len(set(tokens)), 1)
         self.assertEqual(self.practice.asked() - before, 1)
 
-    def test_a_caller_that_gives_up_takes_nothing_with_it(self):
+    def test_caller_that_times_out_cancels_no_exchange(self):
         self.practice.fault("none", delayMilliseconds=400)
         before = self.practice.asked()
         error = self.refused(TIMED_OUT, lambda: self.caller.call(
@@ -60,8 +60,8 @@ class SingleFlight(Signed):
         self.assertEqual(self.practice.asked() - before, 1)
 
 
-class Isolation(Signed):
-    def test_one_account_that_hangs_delays_no_other(self):
+class Isolation(SignedInFixture):
+    def test_hanging_account_delays_no_other_account(self):
         self.practice.fault("hangBeforeProcessing")
         with ThreadPoolExecutor(1) as pool:
             hanging = pool.submit(self.caller.call, "token.refresh", {"account": "alice", "timeoutSeconds": 3})
@@ -75,8 +75,8 @@ class Isolation(Signed):
             self.assertEqual(getattr(hanging.exception(PATIENCE_SECONDS), "code", None), TIMED_OUT)
 
 
-class DeadProvider(Signed):
-    def test_a_cached_token_needs_no_provider(self):
+class DeadProvider(SignedInFixture):
+    def test_cached_token_is_served_without_the_provider(self):
         self.practice.stop()
         self.assertEqual(self.get()["source"], "cache")
         error = self.refused(OFFLINE, lambda: self.caller.call("token.refresh", {"account": "alice"}))
@@ -85,14 +85,14 @@ class DeadProvider(Signed):
         self.assertEqual(self.get()["source"], "cache")
         self.assertEqual(self.get("bob")["source"], "cache")
 
-    def test_after_a_restart_there_is_none_and_that_is_told(self):
+    def test_restart_without_the_provider_reports_offline(self):
         self.practice.stop()
         self.agent.kill()
         self.agent.start()
         self.refused(OFFLINE, self.get)
         self.assertEqual(self.caller.call("account.get", {"account": "alice"})["alias"], "alice")
 
-    def test_an_outage_keeps_the_session(self):
+    def test_provider_outage_keeps_the_session(self):
         self.practice.fault("answer", status=503, headers={"Retry-After": "1"}, count=1)
         error = self.refused(UNAVAILABLE, lambda: self.caller.call("token.refresh", {"account": "alice"}))
         self.assertLessEqual(error.retry_after_ms, 1500)
@@ -106,15 +106,15 @@ class DeadProvider(Signed):
             return None
 
 
-class Lines(AgentFixture):
-    def test_half_a_line_is_waited_for_ten_seconds(self):
+class Connections(AgentFixture):
+    def test_unfinished_line_is_closed_after_ten_seconds(self):
         scene = self.scene()
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(PATIENCE_SECONDS)
             connection.connect(scene.socket)
             began = time.monotonic()
             connection.sendall(STATUS[:20])
-            # Bytes now and then do not buy more time: it counts from the first.
+            # Later bytes do not extend the time: it counts from the first byte.
             time.sleep(5)
             connection.sendall(STATUS[20:22])
             while connection.recv(4096):
@@ -124,7 +124,7 @@ class Lines(AgentFixture):
         self.assertLess(lasted, 13.0)
         self.assertIn("result", raw(scene.socket, STATUS)[0])
 
-    def test_an_idle_connection_is_kept(self):
+    def test_idle_connection_stays_open(self):
         scene = self.scene()
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(PATIENCE_SECONDS)
@@ -133,7 +133,7 @@ class Lines(AgentFixture):
             connection.sendall(STATUS)
             self.assertIn(b"result", connection.recv(65536))
 
-    def test_a_caller_that_leaves_at_once_harms_nobody(self):
+    def test_callers_that_leave_at_once_harm_no_other_caller(self):
         scene = self.scene()
         for _ in range(200):
             with socket.socket(socket.AF_UNIX) as connection:
@@ -142,7 +142,7 @@ class Lines(AgentFixture):
         self.assertIn("result", raw(scene.socket, STATUS)[0])
         self.assertIsNone(scene.process.poll())
 
-    def test_a_caller_that_never_reads_harms_nobody(self):
+    def test_caller_that_never_reads_harms_no_other_caller(self):
         scene = self.scene()
         raw(scene.socket, STATUS)
         before = self.resident_kb(scene)
@@ -162,11 +162,11 @@ class Lines(AgentFixture):
             self.assertLess(self.resident_kb(scene) - before, 4096)
 
     def resident_kb(self, scene):
-        """Memory of its own; pages of program files come and go with no cost."""
+        """Resident anonymous memory; pages of program files come and go without cost."""
         with open(f"/proc/{scene.pid}/status") as status:
             return next(int(line.split()[1]) for line in status if line.startswith("RssAnon"))
 
-    def test_the_65th_connection_is_told(self):
+    def test_65th_connection_is_told_that_the_agent_is_full(self):
         scene = self.scene()
         held = []
         try:
@@ -185,7 +185,7 @@ class Lines(AgentFixture):
 
 
 class FewDescriptors(AgentFixture):
-    def test_with_32_descriptors_it_serves_on(self):
+    def test_agent_with_32_descriptors_keeps_serving(self):
         scene = self.scene(start=False)
         process = subprocess.Popen(
             scene.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -202,7 +202,7 @@ class FewDescriptors(AgentFixture):
             self.addCleanup(connection.close)
             connection.connect(scene.socket)
             held.append(connection)
-        # Those who were let in are served; the others wait or are told, and nobody breaks anything.
+        # Accepted clients are served; the others wait or get an error, and nothing breaks.
         self.assertEqual(client.call("token.get", {"account": "alice"})["source"], "cache")
         for connection in held:
             connection.close()
@@ -218,14 +218,14 @@ class FewDescriptors(AgentFixture):
 
 
 class Stdio(AgentFixture):
-    def test_it_serves_and_ends_with_its_input(self):
+    def test_stdio_agent_serves_and_ends_with_its_input(self):
         scene = self.scene(start=False)
         ended = scene.once("--stdio", "--state-dir", scene.state, input=STATUS + request("account.list", identity=2))
         self.assertEqual(ended.returncode, 0, ended.stderr)
         self.assertEqual(sorted(line[-2:] for line in ended.stdout.splitlines()), [b"}}", b"}}"])
         self.assertEqual(ended.stdout.count(b'"result"'), 2)
 
-    def test_work_in_flight_is_finished_first(self):
+    def test_stdio_agent_finishes_requests_in_flight_before_ending(self):
         practice = self.provider()
         scene = self.scene()
         with scene.client() as client:
@@ -238,16 +238,16 @@ class Stdio(AgentFixture):
         self.assertEqual(ended.returncode, 0, ended.stderr)
         self.assertIn(b'"accessToken"', ended.stdout)
 
-    def test_a_broken_last_line_is_told_and_not_done(self):
+    def test_stdio_agent_reports_a_broken_last_line_without_executing_it(self):
         scene = self.scene(start=False)
         ended = scene.once("--stdio", "--state-dir", scene.state, input=STATUS[:-1])
         self.assertEqual(ended.returncode, 0)
         self.assertIn(b"-32700", ended.stdout)
 
 
-class Termination(Signed):
-    def test_the_answer_in_flight_is_kept(self):
-        """SIGTERM in the middle of an exchange: its answer holds the rotated token, so it is waited for."""
+class Termination(SignedInFixture):
+    def test_sigterm_during_an_exchange_keeps_its_answer(self):
+        """SIGTERM during an exchange: its answer holds the rotated token, so the agent waits for it."""
         self.practice.fault("none", delayMilliseconds=700)
         before = self.practice.asked()
         with ThreadPoolExecutor(1) as pool:

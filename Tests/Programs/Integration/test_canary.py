@@ -1,8 +1,8 @@
-"""A canary scan: after a whole session and a lock, no secret of it is anywhere, in whatever spelling.
+"""A canary scan: after a whole session and a lock, no secret of the session is anywhere, in any encoding.
 
-Each secret of the session is the test's own and carries a mark three times, so that also a piece of one is found, and
-so that a search over all memory is a search for a few spellings. What the provider makes (codes, first tokens) has no
-mark and is searched for by itself.
+Each secret of the session is made by the test and carries a mark three times, so that a fragment is found too, and a
+search over all memory looks for few byte strings. Secrets that the provider makes (codes, first tokens) have no mark
+and are searched for separately.
 """
 
 import base64
@@ -22,7 +22,7 @@ from test_memory import PINENTRY, writable_memory
 
 MARK = "vJ8wqZk3T"
 SETTLED_SECONDS = 8.0
-"""libcurl's thread, with all that it keeps, goes two seconds after the last transfer."""
+"""libcurl's thread ends, with all its buffers, two seconds after the last transfer."""
 
 
 def canary(name: str) -> str:
@@ -30,7 +30,7 @@ def canary(name: str) -> str:
 
 
 def spellings(text: str):
-    """The bytes of a text, and what stands for them in the encodings in which secrets travel."""
+    """The bytes of a text in each encoding in which secrets travel."""
     data = text.encode()
     yield "raw", data
     yield "hex", data.hex().encode()
@@ -40,7 +40,7 @@ def spellings(text: str):
     yield "percent", "".join(f"%{byte:02X}" for byte in data).encode()
     yield "percent, where it must be", urllib.parse.quote(text, safe="").encode()
     for before in range(3):
-        # What stands around it shifts its base64; the characters that depend on neighbours are left away.
+        # Neighbouring text shifts the base64; the characters that depend on it are left out.
         whole = base64.b64encode(b"\0" * before + data)
         inner = whole[-(-before * 8 // 6):(before + len(data)) * 8 // 6]
         yield f"base64 at {before}", inner
@@ -48,7 +48,7 @@ def spellings(text: str):
 
 
 class Search:
-    """What is searched for: the mark, and whole secrets that have none."""
+    """The byte strings to search for: the mark, and whole secrets without a mark."""
 
     def __init__(self, unmarked):
         self.needles = {}
@@ -99,7 +99,7 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 def answer_of_provider(url: str, person: str) -> str:
-    """Signs a person in at the page, and goes no further: where the provider sends the browser."""
+    """Signs a person in on the page; returns the redirect without following it."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirect)
     url += "&" + urllib.parse.urlencode({"login_hint": person})
     try:
@@ -110,8 +110,8 @@ def answer_of_provider(url: str, person: str) -> str:
             return urllib.parse.urljoin(url, redirect.headers["Location"])
 
 
-@unittest.skipIf(os.geteuid() != 0, "NOT TESTED: nobody but root may read the agent's memory")
-class Canaries(AgentFixture):
+@unittest.skipIf(os.geteuid() != 0, "NOT TESTED: only root may read the agent's memory")
+class CanaryScan(AgentFixture):
     def setUp(self):
         self.words = {
             name: canary(name)
@@ -138,7 +138,7 @@ class Canaries(AgentFixture):
         self.caller = self.client(self.agent)
 
     def asked(self, method, **params):
-        """On a connection that ends with it."""
+        """A call on a connection that ends with it."""
         (answer,) = raw(self.agent.socket, request(method, params))
         return answer
 
@@ -147,7 +147,7 @@ class Canaries(AgentFixture):
             self.caller.call(method, params)
 
     def issue(self, effect="changeAnswer", **more):
-        """What the provider answers next, with tokens of ours; only then its own are known."""
+        """Sets the provider's next answer with marked tokens; the provider's own tokens are recorded as unmarked."""
         tokens = {"refresh_token": canary("refresh"), **more}
         if effect == "answer":
             tokens = {"token_type": "Bearer", "expires_in": 300, "access_token": canary("access"), **tokens}
@@ -190,7 +190,7 @@ class Canaries(AgentFixture):
             call("token.reject", {"account": person, "fingerprint": token["fingerprint"]})
         self.issue("answer")
         self.asked("token.refresh", account="alice")
-        # Answers that are no good are no less secret.
+        # Rejected answers hold secrets, too.
         self.idp.fault("answer", status=400, json={"error": "invalid_grant", "error_description": canary("told")})
         self.fails("signIn.import", provider="practice", refreshToken=words["badImport"])
 
@@ -208,7 +208,7 @@ class Canaries(AgentFixture):
         call("authorization.check", {"account": "alice", "capability": "badge.view"})
         call("account.signOut", {"account": "bob", "mode": "soft"})
 
-        # Mistakes.
+        # Mistaken requests.
         for line in (f'{{"{words["kept"]}"', f'{{"jsonrpc":"2.0","id":1,"method":"secret.put","params":"{words["kept"]}"}}',
                      f'{{"jsonrpc":"2.0","id":1,"method":"{words["kept"]}"}}', f'"{words["kept"]}"'):
             raw(self.agent.socket, line.encode() + b"\n")
@@ -219,7 +219,7 @@ class Canaries(AgentFixture):
         call("agent.unlock", {"passphrase": words["passphrase"]})
         self.assertEqual(call("token.get", {"account": "alice"})["account"], call("account.get", {"account": "alice"})["id"])
 
-    def test_after_a_session_and_a_lock_nothing_is_left(self):
+    def test_locked_agent_holds_no_secret_of_the_session(self):
         self.session()
         search = Search(self.unmarked)
         there = search.memory(self.agent.pid)
@@ -237,11 +237,11 @@ class Canaries(AgentFixture):
             time.sleep(0.5)
         self.assertEqual(left, [], "\n" + "\n".join(left))
 
-        # And when it has ended.
+        # And after the agent has ended.
         self.agent.end()
         self.assertEqual(search.files(self.agent.directory), [])
 
-    def test_the_search_finds_every_spelling(self):
+    def test_canary_search_finds_every_encoding(self):
         search = Search(["without-a-mark"])
         for text in (canary("x"), "without-a-mark"):
             for padding in ("", "a", "ab"):

@@ -1,4 +1,4 @@
-"""The wall clock of the running agent is set back and forward (clockshift.c): no offline window becomes longer by it."""
+"""The running agent's wall clock is set back and forward (clockshift.c): no offline window becomes longer by it."""
 
 import itertools
 import os
@@ -29,7 +29,7 @@ def boot_seconds():
 
 
 class Shifted(Scene):
-    """An agent whose wall clock a test sets."""
+    """An agent whose wall clock the test sets."""
 
     def __init__(self, library):
         super().__init__()
@@ -53,7 +53,7 @@ class Shifted(Scene):
 
 
 @unittest.skipUnless(shutil.which("cc"), "NOT RUN: no C compiler here, so no clock can be shifted")
-class ClockIsSet(AgentFixture):
+class WallClockChanges(AgentFixture):
     @classmethod
     def setUpClass(cls):
         directory = tempfile.TemporaryDirectory()
@@ -75,7 +75,7 @@ class ClockIsSet(AgentFixture):
         self.caller.call("policy.set", {"name": "default", "policy": POLICY})
 
     def go_offline(self):
-        """The provider's last word, and then no way to it; the boot clock before and after."""
+        """Refreshes once and disconnects; returns the boot clock before and after."""
         before = boot_seconds()
         self.caller.call("token.refresh", {"account": "work"})
         after = boot_seconds()
@@ -91,7 +91,7 @@ class ClockIsSet(AgentFixture):
         self.assertEqual(self.caller.call("session.get", {"account": "work"})["clock"], decisions[0]["time"]["clock"])
         return decisions[1]["effect"] == "allow", suspect
 
-    def test_no_window_becomes_longer(self):
+    def test_clock_changes_lengthen_no_offline_window(self):
         before, after = self.go_offline()
         allowed = 0
         for shift in itertools.cycle(SHIFTS):
@@ -109,20 +109,20 @@ class ClockIsSet(AgentFixture):
             if asked - after > WINDOW_SECONDS + 2:
                 break
         self.assertGreater(allowed, len(SHIFTS))
-        # And it stays over, whatever the clock shows when the agent starts again.
+        # The window stays over, with any clock at the next start.
         for shift in (-3 * DAY, -int(time.time() - 86_400)):
             self.agent.kill()
             self.agent.set_wall(shift)
             self.agent.start()
             self.caller = self.client(self.agent)
             self.assertEqual(self.decide(), (False, True))
-        # Until the provider says another word.
+        # Until the provider answers again.
         self.agent.set_wall(0)
         self.caller.call("connectivity.report", {"online": True})
         self.caller.call("token.refresh", {"account": "work"})
         self.assertEqual(self.decide(), (True, False))
 
-    def test_subscribers_are_told_once(self):
+    def test_clock_change_is_reported_once_to_subscribers(self):
         with self.caller.events(types=["clock.suspect"]) as events:
             self.agent.set_wall(-3 * DAY)
             self.decide()
@@ -134,7 +134,7 @@ class ClockIsSet(AgentFixture):
             self.decide()
             self.assertEqual(events.next(PATIENCE_SECONDS).data["clock"], "trusted")
 
-    def test_a_token_lives_its_time(self):
+    def test_clock_changes_do_not_change_a_tokens_lifetime(self):
         token = self.caller.call("token.get", {"account": "work"})
         for shift in SHIFTS:
             self.agent.set_wall(shift)

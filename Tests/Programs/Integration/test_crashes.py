@@ -1,4 +1,4 @@
-"""kill -9 at any moment: no account is lost, and no refresh token is ever used twice at a provider that forbids it."""
+"""kill -9 at any moment: no account is lost, and no refresh token is sent twice to a provider that forbids it."""
 
 import os
 import random
@@ -8,7 +8,7 @@ import unittest
 
 from agent_fixture import ConnectionLost, AgentFixture, LanyardError, add_provider, import_account
 
-# `all` is for those who can be counted (test_kill_points.py); a moment in a storm can not.
+# `all` applies to countable points (test_kill_points.py); moments in a storm can't be counted.
 KILLS = int(os.environ.get("LANYARD_KILLS", "20").replace("all", "200"))
 PEOPLE = ("alice", "bob")
 REAUTHENTICATE = 2004
@@ -16,7 +16,7 @@ STORM_CALLERS = 4
 
 
 class Storm:
-    """Callers that force refreshes of all accounts until the agent is gone."""
+    """Callers that force refreshes of all accounts until the agent dies."""
 
     def __init__(self, scene):
         self._scene = scene
@@ -64,7 +64,7 @@ class Kills(AgentFixture):
         before = provider.asked()
         storm = Storm(scene)
         if self.random.random() < 0.5:
-            # An answer that is on its way, or is lost, when the blow comes.
+            # An answer that is on its way, or is lost, at the kill.
             provider.fault("none", delayMilliseconds=self.random.randrange(1, 120), count=self.random.randrange(1, 4))
         self.until(lambda: provider.asked() > before, "the storm reaches the provider")
         time.sleep(self.random.random() * 0.08)
@@ -74,7 +74,7 @@ class Kills(AgentFixture):
         provider.clear_faults()
         scene.start()
 
-    def test_a_strict_provider_never_sees_a_token_twice(self):
+    def test_kills_send_no_token_twice_to_a_strict_provider(self):
         provider, scene, accounts = self.prepare("strict", {"reuse": "strict"})
         lost = 0
         for kill in range(KILLS):
@@ -94,10 +94,10 @@ class Kills(AgentFixture):
                             self.assertEqual(import_account(client, provider, person), account)
                             self.assertTrue(client.call("token.get", {"account": person})["accessToken"])
                 self.assertNotIn("refreshTokenReused", provider.ended().values())
-        # An answer was in flight at about every other blow, for one account or both; not at all of them.
+        # An answer was in flight at about every other kill, for one or both accounts; not at all of them.
         self.assertLess(lost, KILLS * len(PEOPLE))
 
-    def test_with_grace_every_account_answers_after_every_kill(self):
+    def test_kills_lose_no_account_at_a_provider_with_grace(self):
         grace = {"reuse": "grace", "graceSeconds": 30}
         provider, scene, accounts = self.prepare("grace", grace)
         for kill in range(KILLS // 2):
@@ -109,8 +109,8 @@ class Kills(AgentFixture):
                         self.assertEqual(token["account"], account)
         self.assertEqual(provider.ended(), {})
 
-    def test_an_answer_that_was_given_is_durable(self):
-        """Whoever has the token, has it from a lineage that is on the disk."""
+    def test_answered_refresh_survives_a_kill(self):
+        """An answered token comes from a grant that is already on the disk."""
         provider, scene, _ = self.prepare("strict", {"reuse": "strict"})
         for _ in range(KILLS // 2):
             with scene.client(timeout=30) as client:
@@ -121,7 +121,7 @@ class Kills(AgentFixture):
             self.assertTrue(client.call("token.get", {"account": "alice"})["accessToken"])
         self.assertEqual(provider.ended(), {})
 
-    def test_a_start_that_is_killed_again_and_again_ends_well(self):
+    def test_repeatedly_killed_start_recovers(self):
         provider, scene, _ = self.prepare("strict", {"reuse": "strict"})
         scene.kill()
         for _ in range(KILLS):
@@ -134,7 +134,7 @@ class Kills(AgentFixture):
                 self.assertTrue(client.call("token.get", {"account": person})["accessToken"])
         self.assertNotIn("refreshTokenReused", provider.ended().values())
 
-    def test_a_first_start_that_is_killed_leaves_a_state_that_starts(self):
+    def test_killed_first_start_leaves_a_startable_state(self):
         for _ in range(KILLS):
             scene = self.scene(start=False)
             scene.start(wait=False)
@@ -145,7 +145,7 @@ class Kills(AgentFixture):
                 self.assertFalse(client.call("agent.status")["locked"], f"seed {self.seed}")
             scene.__exit__()
 
-    def test_a_sign_out_survives_the_kill(self):
+    def test_answered_sign_out_survives_a_kill(self):
         for mode in ("soft", "hard", "offline"):
             with self.subTest(mode=mode):
                 provider, scene, accounts = self.prepare("strict", {"reuse": "strict"})

@@ -1,4 +1,4 @@
-"""The demo leaves nothing behind, however it ends."""
+"""The demo leaves nothing behind, in whichever way it ends."""
 
 import os
 import random
@@ -28,7 +28,7 @@ class Demo(AgentFixture):
         return demo
 
     def processes(self):
-        """Who runs with something of ours in its environment or its words."""
+        """Processes with the test's directory in their environment or arguments."""
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             for name in ("cmdline", "environ"):
@@ -44,7 +44,7 @@ class Demo(AgentFixture):
         self.assertEqual(os.listdir(self.place), [])
         self.until(lambda: not self.processes(), "the end of every process of the demo")
 
-    def test_it_goes_as_told_and_shows_no_token(self):
+    def test_demo_completes_and_shows_no_token(self):
         demo = self.start()
         told, complained = demo.communicate(timeout=SECONDS)
         self.assertEqual((demo.returncode, complained), (0, ""), told)
@@ -53,7 +53,7 @@ class Demo(AgentFixture):
         self.assertNotIn("\x1b", told)
         self.assertNothingLeft()
 
-    def test_ctrl_c_at_any_moment_leaves_nothing(self):
+    def test_demo_interrupted_at_any_moment_leaves_nothing(self):
         seed = time.time_ns() % 1_000_000
         moments = random.Random(seed)
         for how in (signal.SIGINT, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGINT):
@@ -61,13 +61,13 @@ class Demo(AgentFixture):
                 demo = self.start("run")
                 demo.stdout.readline()
                 time.sleep(moments.random() * 3)
-                # As a terminal does it: to the whole foreground.
+                # The signal goes to the whole foreground group, as from a terminal.
                 os.killpg(demo.pid, how)
                 demo.communicate(timeout=PATIENCE_SECONDS)
                 self.assertEqual(demo.returncode, 128 + how)
                 self.assertNothingLeft()
 
-    def test_mistakes_are_usage(self):
+    def test_demo_with_wrong_arguments_exits_with_usage(self):
         for words in (["run", "--fast"], ["nonsense"]):
             demo = self.start(*words)
             demo.communicate(timeout=PATIENCE_SECONDS)

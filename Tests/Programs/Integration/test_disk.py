@@ -1,4 +1,4 @@
-"""A disk that is full: what is cached is served, nothing is begun that could not be written down, nothing is lost."""
+"""A full disk: cached tokens are served, no exchange begins that could not be stored, and nothing is lost."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ DISK = "4m"
 
 
 class SmallDisk:
-    """A file system of a few megabytes, in memory."""
+    """A small file system in memory."""
 
     def __init__(self, path):
         self.path = path
@@ -51,7 +51,7 @@ class FullDisk(AgentFixture):
         add_provider(self.caller, self.practice)
         for person in ("alice", "bob"):
             import_account(self.caller, self.practice, person, alias=person)
-        # By its id: the alias changes with every one that still found room.
+        # By id: the alias changes with each rename that still found space.
         self.bob = self.caller.call("account.get", {"account": "bob"})["id"]
 
     def stop(self):
@@ -59,7 +59,7 @@ class FullDisk(AgentFixture):
             self.agent.kill()
 
     def use_up(self):
-        """Until even what was set aside for such a day is used: every call that writes is refused."""
+        """Fills the disk and uses up the reserved space, until every write is refused."""
         self.disk.fill()
         for number in range(2_000):
             try:
@@ -77,7 +77,7 @@ class FullDisk(AgentFixture):
             self.assertEqual(error.code, STORE_UNAVAILABLE)
             return None
 
-    def test_a_cached_token_is_served_and_no_exchange_begun(self):
+    def test_full_disk_serves_cached_tokens_and_begins_no_exchange(self):
         self.use_up()
         before = self.practice.asked()
         error = self.refused(STORE_UNAVAILABLE, lambda: self.caller.call("token.refresh", {"account": "alice"}))
@@ -87,16 +87,16 @@ class FullDisk(AgentFixture):
         self.assertEqual(len(self.caller.call("account.list")["accounts"]), 2)
 
         self.disk.empty()
-        # As soon as the pause is over that the refusal told.
+        # As soon as the reported pause is over.
         self.assertLessEqual(error.retry_after_ms, 10_000)
         self.until(self.refreshed, "an exchange")
         self.caller.call("account.rename", {"account": "alice", "alias": "work"})
         self.assertEqual(self.practice.ended(), {})
 
-    def test_a_crash_on_a_full_disk_loses_nothing(self):
+    def test_crash_on_a_full_disk_loses_nothing(self):
         self.use_up()
         self.agent.kill()
-        # Whether it starts without space or not is its own affair; whoever makes room has everything back.
+        # It may or may not start without space; with space again, everything is there.
         self.agent.start(wait=False)
         self.until(lambda: self.agent.process.poll() is not None or os.path.exists(self.agent.socket), "a start or an end")
         if self.agent.process.poll() is None:
@@ -109,8 +109,8 @@ class FullDisk(AgentFixture):
             self.assertTrue(self.caller.call("token.get", {"account": account["id"]})["accessToken"])
         self.assertEqual(self.practice.ended(), {})
 
-    def test_a_disk_that_fills_while_the_answer_is_on_its_way(self):
-        """Intent was written, the successor can not be: it is kept in memory, and the account goes on."""
+    def test_disk_filling_during_an_exchange_keeps_its_answer(self):
+        """The intent is stored, the successor can't be: it is kept in memory, and the account works on."""
         self.practice.fault("none", delayMilliseconds=600)
         begun = self.practice.asked()
         with ThreadPoolExecutor(1) as pool:
@@ -127,7 +127,7 @@ class FullDisk(AgentFixture):
         self.assertTrue(self.caller.call("token.get", {"account": "alice"})["accessToken"])
         self.assertEqual(self.practice.ended(), {})
 
-    def test_no_space_for_a_first_start_is_told(self):
+    def test_first_start_on_a_full_disk_exits_with_an_error(self):
         self.agent.kill()
         for name in os.listdir(self.agent.state):
             os.remove(os.path.join(self.agent.state, name))

@@ -1,10 +1,10 @@
-"""Every call on the store that can fail, failing: once and for good, for each reason that a disk gives.
+"""Each call on the store that can fail is failed, once and for good, for each reason that a disk gives.
 
 Opening, reading, locking, mapping, writing, truncating, syncing and deleting are counted in an undisturbed run
-(faultline.c), and then fail one after the other: at a start, and in the middle of work. What was acknowledged is there
-afterwards, nothing is called damaged that is only unreachable, nobody is signed out, and the store is sound.
+(faultline.c), and then fail one after another: at a start, and during work. Afterwards everything acknowledged is
+there, unreachable data is not called damaged, no account is signed out, and the store is sound.
 
-CI takes some of the points, by a seed that is told on failure; LANYARD_KILLS=all takes all of them.
+CI takes some of the points, by a seed that a failure prints; LANYARD_KILLS=all takes all points.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ def failures(calls: List[str]) -> List[Point]:
         Point(number, once + reason)
         for number, line in enumerate(calls, 1)
         for reason in REASONS.get(line.split(" ")[0], WRITING)
-        # For a lock that it does not get, whatever the reason, SQLite tries for ten seconds at each call (wal.c).
+        # For a lock that fails, for any reason, SQLite retries for ten seconds at each call (wal.c).
         for once in (("once",) if line.startswith("lock") else ("", "once"))
     ]
 
@@ -43,7 +43,7 @@ def failures(calls: List[str]) -> List[Point]:
 class Faults(Deaths):
     @contextlib.contextmanager
     def alice(self):
-        """Signed in, with something kept; the agent is down, and its calls are counted when it is up again."""
+        """Signed in, with stored data; the agent is down, and its calls are counted after the next start."""
         provider = self.provider("--rotation", "strict")
         scene = Faulty(all_calls=True)
         try:
@@ -65,7 +65,7 @@ class Faults(Deaths):
         return client.call("secret.get", {"account": "alice", "name": "draft"})["value"]
 
     def sound_after(self, provider, scene, acknowledged):
-        """Without faults, after a kill: all that was answered is there."""
+        """Without faults, after a kill: everything answered is there."""
         if scene.process.poll() is None:
             scene.kill()
         self.assertTrue(is_sound(scene.state))
@@ -103,7 +103,7 @@ class Faults(Deaths):
             self.sound_after(provider, scene, ("before",))
             return calls
 
-    def test_a_start_at_which_any_call_fails(self):
+    def test_start_with_any_failing_call_loses_nothing(self):
         calls = self.starts(Point(0, "count"))
         self.assertLess({"open", "pread", "lock", "map", "pwrite"}, {line.split(" ")[0] for line in calls})
         points = self.some(failures(calls), SAMPLE)
@@ -112,7 +112,7 @@ class Faults(Deaths):
                 self.starts(point)
         self.tell(f"a start: {len(calls)} calls, {len(points)} failures")
 
-    # In the middle of work
+    # During work
 
     def works(self, point):
         with self.alice() as (provider, scene):
@@ -136,7 +136,7 @@ class Faults(Deaths):
                             if name == "erase" and error.code != STORE_UNAVAILABLE:
                                 continue
                             self.assertEqual(error.code, STORE_UNAVAILABLE, f"{name}: {error}")
-                            # It may have landed, or may not.
+                            # The write may or may not have landed.
                             if name == "put":
                                 acknowledged.add(value)
                             continue
@@ -145,24 +145,24 @@ class Faults(Deaths):
                         elif name == "kept":
                             self.assertIn(answer, acknowledged)
                             acknowledged = {answer}
-                    # What is in memory is served, whatever the disk does.
+                    # Cached tokens are served, whichever call fails.
                     self.assertTrue(client.call("token.get", {"account": "alice"})["accessToken"])
                 calls = scene.counted()
                 scene.disarm()
-                self.until(lambda: self.mended(client), "the store works again")
+                self.until(lambda: self.recovered(client), "the store works again")
                 self.put(client, "after")
                 self.assertNotEqual(
                     client.call("token.get", {"account": "alice"})["fingerprint"], cached["fingerprint"])
             self.sound_after(provider, scene, ("after",))
             return calls
 
-    def mended(self, client):
+    def recovered(self, client):
         try:
             return client.call("token.refresh", {"account": "alice"})["accessToken"]
         except LanyardError as error:
             self.assertEqual(error.code, STORE_UNAVAILABLE, error)
 
-    def test_work_at_which_any_call_fails(self):
+    def test_work_with_any_failing_call_loses_nothing(self):
         calls = self.works(Point(0, "count"))
         self.assertLess({"pwrite", "fdatasync"}, {line.split(" ")[0] for line in calls})
         points = self.some(failures(calls), SAMPLE)
@@ -173,8 +173,8 @@ class Faults(Deaths):
 
     # Limits and mounts
 
-    def test_a_limit_on_the_size_of_files_ends_nobody(self):
-        """RLIMIT_FSIZE: the signal that comes with it (setrlimit(2)) is no reason to die."""
+    def test_file_size_limit_does_not_kill_the_agent(self):
+        """RLIMIT_FSIZE sends a signal (setrlimit(2)), which must not end the agent."""
         for limit in (0, 4 << 10, 64 << 10, 200 << 10):
             with self.subTest(limit=limit), self.alice() as (provider, scene):
                 scene.watched = False
@@ -206,7 +206,7 @@ class Faults(Deaths):
                 self.sound_after(provider, scene, acknowledged)
 
     @unittest.skipUnless(os.geteuid() == 0, "NOT TESTED: only root can mount")
-    def test_a_file_system_that_became_read_only(self):
+    def test_read_only_file_system_keeps_cached_tokens_available(self):
         provider = self.provider()
         scene = Scene()
         self.addCleanup(scene.__exit__)

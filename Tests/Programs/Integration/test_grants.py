@@ -1,4 +1,4 @@
-"""Who may do what with the running agent: grants, the strict mode, and other users."""
+"""Permissions at the running agent: grants, strict mode, and other users."""
 
 import os
 import pwd
@@ -28,7 +28,7 @@ class Callers(AgentFixture):
             person: import_account(self.owner, self.practice, person, alias=person) for person in ("alice", "bob")}
 
     def person(self):
-        """A program of the person's own."""
+        """A program of the agent's owner."""
         return self.with_grant(None)
 
     def with_grant(self, secret):
@@ -42,7 +42,7 @@ class Callers(AgentFixture):
 
 
 class GrantTests(Callers):
-    def test_a_grant_is_what_its_holder_may_do(self):
+    def test_grant_limits_its_holder_to_its_accounts_and_methods(self):
         client = self.with_grant(self.grant("token.get")["secret"])
         self.assertTrue(client.call("token.get", {"account": "alice"})["accessToken"])
         told = {
@@ -51,7 +51,7 @@ class GrantTests(Callers):
         self.assertEqual(len(told), 1)
         self.refused(NOT_PERMITTED, lambda: client.call("account.list", {}))
 
-    def test_what_is_revoked_ends_at_once_and_stays_so_over_a_restart(self):
+    def test_revoked_grant_ends_at_once_and_stays_revoked_over_a_restart(self):
         made = self.grant("token.get")
         client = self.with_grant(made["secret"])
         client.call("token.get", {"account": "alice"})
@@ -63,7 +63,7 @@ class GrantTests(Callers):
         self.refused(NOT_PERMITTED, lambda: self.with_grant(made["secret"]).call("agent.status", {}))
         self.assertEqual(len(self.with_grant(kept).call("account.list", {})["accounts"]), 1)
 
-    def test_the_secret_is_nowhere_on_the_disk(self):
+    def test_grant_secret_is_not_stored_on_the_disk(self):
         secret = self.grant("token.get")["secret"].encode()
         for folder, _, files in os.walk(self.agent.directory):
             for name in files:
@@ -72,8 +72,8 @@ class GrantTests(Callers):
                     with open(path, "rb") as file:
                         self.assertNotIn(secret, file.read(), path)
 
-    def test_the_audit_log_calls_a_program_by_its_name(self):
-        """As it says itself; else as the kernel calls it, made fit to be shown."""
+    def test_audit_log_names_the_calling_program(self):
+        """By the name that the client gives; else by the kernel's name, made safe to print."""
         program = (
             "import ctypes, socket, sys; ctypes.CDLL(None).prctl(15, b'\\x1b[2Jred\\n!', 0, 0, 0);"
             "s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); s.sendall(sys.argv[2].encode() + b'\\n');"
@@ -84,9 +84,9 @@ class GrantTests(Callers):
         entries = [entry for entry in self.owner.call("audit.list", {})["entries"] if entry["event"] == "account.rename"]
         self.assertEqual([entry["client"] for entry in entries], ["?[2Jred", "lanyard-python"])
 
-    @unittest.skipUnless(os.geteuid() == 0, "NOT TESTED: only root can be somebody else")
-    def test_another_user_is_told_nothing(self):
-        """Also where the directory and the socket would let them in."""
+    @unittest.skipUnless(os.geteuid() == 0, "NOT TESTED: only root can become another user")
+    def test_another_user_gets_no_answer_at_an_open_socket(self):
+        """Also where the modes of directory and socket would allow the connection."""
         nobody = pwd.getpwnam("nobody").pw_uid
         path = self.agent.socket
         while path != "/":
@@ -112,7 +112,7 @@ class GrantTests(Callers):
 
 
 class StrictTests(Callers):
-    """An agent that serves nobody without a grant."""
+    """An agent that serves no caller without a grant."""
 
     options = ("--strict-grants",)
 
@@ -133,7 +133,7 @@ class StrictTests(Callers):
             env={**self.agent.environment, "LANYARD_SOCKET": self.agent.socket, "LANYARD_STATE_DIR": self.agent.state,
                  "LANYARD_NO_START": "1", **environment})
 
-    def test_nobody_is_served_without_a_grant(self):
+    def test_strict_agent_serves_no_caller_without_a_grant(self):
         with socket.socket(socket.AF_UNIX) as raw:
             raw.settimeout(PATIENCE_SECONDS)
             raw.connect(self.agent.socket)
@@ -147,12 +147,12 @@ class StrictTests(Callers):
             self.assertIn("lanyard grant create", str(self.refused(NOT_PERMITTED, lambda: client.call(method, {}))))
         self.assertFalse(self.owner.call("agent.status", {})["callersAreTrusted"])
 
-    def test_the_persons_own_grant(self):
+    def test_owner_grant_is_private_and_new_at_each_start(self):
         status = os.stat(self.file)
         self.assertEqual((stat.S_IMODE(status.st_mode), status.st_uid), (0o600, os.geteuid()))
         first = self.secret()
         self.assertEqual(len(first), 43)
-        # Another one at each start; what the last one left behind opens nothing.
+        # Each start makes another one; the last one's secret opens nothing.
         self.agent.kill()
         self.agent.start()
         self.assertNotEqual(self.secret(), first)
@@ -160,7 +160,7 @@ class StrictTests(Callers):
         self.agent.end()
         self.assertFalse(os.path.exists(self.file))
 
-    def test_it_works_while_the_vault_is_locked(self):
+    def test_owner_grant_works_while_the_vault_is_locked(self):
         made = self.grant("token.get")
         self.owner.call("agent.lock", {})
         self.refused(LOCKED, lambda: self.with_grant(made["secret"]).call("agent.status", {}))
@@ -168,32 +168,32 @@ class StrictTests(Callers):
         self.person().call("agent.unlock", {})
         self.assertTrue(self.with_grant(made["secret"]).call("token.get", {"account": "alice"})["accessToken"])
 
-    def test_the_persons_own_programs_find_it(self):
+    def test_owners_programs_find_the_owner_grant(self):
         done = self.lanyard("token", "alice")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(self.lanyard("list").returncode, 0)
-        # Who sees no more than the socket does not come in.
+        # A program that sees only the socket is refused.
         done = self.lanyard("token", "alice", LANYARD_STATE_DIR="/nonexistent")
         self.assertEqual((done.returncode, done.stdout), (6, ""))
         self.assertIn("grant", done.stderr)
 
-    def test_one_that_others_could_read_is_not_used(self):
+    def test_owner_grant_readable_by_others_is_not_used(self):
         os.chmod(self.file, 0o644)
         done = self.lanyard("token", "alice")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertIn("0600", done.stderr)
 
-    def test_a_program_with_a_grant_of_its_own(self):
+    def test_program_with_its_own_grant_uses_only_that(self):
         place = os.path.join(self.agent.directory, "ci-grant")
         done = self.lanyard("grant", "create", "ci", "-m", "token.get", "-u", "alice", "--expires-in", "7d", "--to", place)
         self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
         self.assertEqual(stat.S_IMODE(os.stat(place).st_mode), 0o600)
-        # It says that one, and not the person's own, though that is there.
+        # It presents that grant, and not the owner's, which is there too.
         self.assertEqual(self.lanyard("token", "alice", LANYARD_GRANT_FILE=place).returncode, 0)
         self.assertEqual(self.lanyard("token", "bob", LANYARD_GRANT_FILE=place).returncode, 6)
         self.assertEqual(self.lanyard("list", LANYARD_GRANT_FILE=place).returncode, 6)
 
-    def test_an_agent_that_trusts_again_leaves_no_file(self):
+    def test_agent_without_strict_mode_removes_the_owner_grant(self):
         self.agent.kill()
         self.assertTrue(os.path.exists(self.file))
         again = subprocess.Popen(
@@ -210,8 +210,8 @@ class StrictTests(Callers):
             again.wait()
 
 
-class LostFileTests(AgentFixture):
-    def test_a_file_that_can_not_be_made_is_told(self):
+class OwnerGrantFileTests(AgentFixture):
+    def test_owner_grant_that_can_not_be_written_prevents_the_start(self):
         scene = self.scene("--strict-grants", start=False)
         os.mkdir(scene.state, 0o700)
         os.makedirs(os.path.join(scene.state, "owner-grant", "full"))

@@ -1,10 +1,10 @@
 """kill -9 at every write of a refresh, and a disk that is full or broken from any of them on.
 
-The agent runs with a library preloaded (faultline.c) that counts what it writes. Which call is which is read off a
-refresh that nothing disturbs: the intent is durable with the first synchronised write to the log of the database, the
-raw answer with the second, the new grant with the third.
+The agent runs with a preloaded library (faultline.c) that counts its writes. An undisturbed refresh shows which call is
+which: the intent is durable with the first synchronised write to the database's log, the raw answer with the second,
+the new grant with the third.
 
-CI takes some of the points, by a seed that is told on failure; LANYARD_KILLS=all takes all of them.
+CI takes some of the points, by a seed that a failure prints; LANYARD_KILLS=all takes all points.
 """
 
 import contextlib
@@ -26,31 +26,30 @@ LOG = "lanyard.sqlite-wal"
 
 
 class Writes:
-    """What an undisturbed refresh writes, one call a line."""
+    """The write calls of an undisturbed refresh, one a line."""
 
     def __init__(self, lines: List[str]) -> None:
         self.calls = lines
         synchronised = [number for number, line in enumerate(lines, 1) if line.endswith(f"fdatasync {LOG}")]
         assert len(synchronised) == 3, lines
-        # As far as a kill goes, what was written is durable; only the power can take it away again.
+        # A kill leaves written data durable; only a power loss could take it away.
         self.intent_written, self.answer_written, self.grant_written = (number - 1 for number in synchronised)
         self.intent_durable = synchronised[0]
 
     def failures(self) -> List[Point]:
-        """An anchor that can't be written stops nothing: it is a witness, and not the store."""
+        """An anchor that can't be written stops nothing: it is a witness, not the store."""
         return [Point(number, how) for number, line in enumerate(self.calls, 1) if "anchor" not in line
                 for how in ("ENOSPC", "EIO")]
 
-    def leaves_doubt(self, point: Point) -> bool:
-        """The intent is on the disk and the answer is not: nobody knows what the provider did, nor whether the request
-        left at all."""
+    def leaves_outcome_unknown(self, point: Point) -> bool:
+        """The intent is on the disk and the answer is not: it is unknown whether the request left, and what it did."""
         return self.intent_written <= point.done < self.answer_written
 
 
 class KillPoints(Deaths):
     @contextlib.contextmanager
     def alice(self, rule):
-        """A provider of its own, since it is asked what it saw, and an agent that alice is signed in to."""
+        """A separate provider, whose request log is checked, and an agent that alice is signed in to."""
         provider = self.provider("--rotation", rule)
         scene = Faulty()
         try:
@@ -70,7 +69,7 @@ class KillPoints(Deaths):
             scene.disarm()
             return Writes(scene.counted())
 
-    # The provider's own word on what it was asked.
+    # The provider's own request log.
 
     def exchanges(self, provider):
         return provider.asked() - 1  # the first was the import's
@@ -88,21 +87,21 @@ class KillPoints(Deaths):
                 client.call("token.refresh", {"account": "alice"})
             scene.process.wait(PATIENCE_SECONDS)
             self.assertEqual(scene.counted(), writes.calls[: point.number])
-            # Nothing leaves before the intent is durable; then it leaves once.
+            # No request leaves before the intent is durable; then one does.
             self.assertEqual(self.exchanges(provider), 1 if point.number > writes.intent_durable else 0)
             self.assertTrue(is_sound(scene.state))
             scene.watched = False
             scene.start()
             with scene.client(timeout=PATIENCE_SECONDS) as client:
-                if rule == "strict" and writes.leaves_doubt(point):
-                    self.ended_in_doubt(provider, client)
+                if rule == "strict" and writes.leaves_outcome_unknown(point):
+                    self.ended_with_unknown_outcome(provider, client)
                 else:
                     self.lives_on(rule, provider, client, writes, point)
                 self.unharmed(provider)
             scene.kill()
             self.assertTrue(is_sound(scene.state))
 
-    def ended_in_doubt(self, provider, client):
+    def ended_with_unknown_outcome(self, provider, client):
         before = provider.asked()
         for _ in range(3):
             error = self.refused(REAUTHENTICATE, lambda: client.call("token.get", {"account": "alice"}))
@@ -116,8 +115,9 @@ class KillPoints(Deaths):
     def lives_on(self, rule, provider, client, writes, point):
         before = provider.asked()
         self.assertTrue(client.call("token.get", {"account": "alice"})["accessToken"])
-        # An answer that waits on the disk is gone on with. Without one, or when it has become a grant and its access
-        # token was in memory only, one more request is what it takes.
+        # An answer stored on the disk is resumed. Without one, or when it has become a grant and its access token was
+        # in memory
+        # only, one more request is needed.
         waits = writes.answer_written <= point.done < writes.grant_written
         self.assertEqual(provider.asked() - before, 0 if waits else 1)
         self.assertTrue(client.call("token.refresh", {"account": "alice"})["accessToken"])
@@ -129,15 +129,15 @@ class KillPoints(Deaths):
             with self.subTest(rule=rule, point=point, seed=self.seed):
                 self.kill(rule, writes, point)
         self.tell(f"{rule}: {len(writes.calls)} writes, {len(points)} kills, "
-                  f"{sum(writes.leaves_doubt(point) for point in points)} in doubt")
+                  f"{sum(writes.leaves_outcome_unknown(point) for point in points)} in doubt")
 
-    def test_a_strict_provider_never_sees_a_token_twice_and_no_more_is_lost_than_must_be(self):
+    def test_kill_at_any_write_sends_no_token_twice_to_a_strict_provider(self):
         self.kills("strict")
 
-    def test_with_grace_nothing_is_lost_wherever_it_dies(self):
+    def test_kill_at_any_write_loses_nothing_at_a_provider_with_grace(self):
         self.kills("grace")
 
-    def test_without_rotation_nothing_is_lost_wherever_it_dies(self):
+    def test_kill_at_any_write_loses_nothing_without_rotation(self):
         self.kills("none")
 
     # Disks
@@ -149,7 +149,7 @@ class KillPoints(Deaths):
             error = self.refused(STORE_UNAVAILABLE, lambda: client.call("token.refresh", {"account": "alice"}))
             sent = 1 if point.number > writes.intent_durable else 0
             self.assertEqual(self.exchanges(provider), sent)
-            # What is in memory is served, and nothing more is begun.
+            # Cached tokens are served, and no exchange begins.
             again = client.call("token.get", {"account": "alice"})
             self.assertEqual(again["fingerprint"], cached["fingerprint"])
             self.assertEqual(self.exchanges(provider), sent)
@@ -164,7 +164,7 @@ class KillPoints(Deaths):
                     self.assertEqual(error.code, STORE_UNAVAILABLE)
                     self.assertLess(time.monotonic(), deadline)
                     time.sleep(0.02)
-            # The answer that came was kept in memory, and is what is written now: no second request.
+            # The answer was kept in memory, and is stored now: no second request.
             self.assertEqual(self.exchanges(provider), 1)
             self.assertNotEqual(renewed["fingerprint"], cached["fingerprint"])
 
@@ -176,7 +176,7 @@ class KillPoints(Deaths):
                 self.assertTrue(client.call("token.refresh", {"account": "alice"})["accessToken"])
             self.unharmed(provider)
 
-    def test_a_disk_that_fails_at_any_write_loses_nothing(self):
+    def test_disk_failing_at_any_write_loses_nothing(self):
         writes = self.writes("strict")
         points = self.some(writes.failures(), 12)
         for point in points:

@@ -1,5 +1,4 @@
-"""Locking that nobody asks for: an idle vault, a machine that sleeps, a screen that is locked; and what is on its way
-when a lock comes."""
+"""Automatic locking: an idle vault, a sleeping machine, a locked screen; and exchanges in flight when a lock comes."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ OURS, ANOTHERS = "/org/freedesktop/login1/session/_31", "/org/freedesktop/login1
 
 
 class Machine:
-    """A system bus of its own, with a logind on it or none."""
+    """A private system bus, with or without a logind."""
 
     def __init__(self, directory: str) -> None:
         self.address = f"unix:path={directory}/system-bus"
@@ -51,7 +50,7 @@ class Machine:
         self._end(self._logind)
 
     def tell(self, *words: str) -> int:
-        """A command of `fake_logind.py`, and its answer."""
+        """Sends a command to `fake_logind.py`; returns its answer."""
         assert self._logind is not None and self._logind.stdin is not None and self._logind.stdout is not None
         self._logind.stdin.write(" ".join(words) + "\n")
         self._logind.stdin.flush()
@@ -78,7 +77,7 @@ class Machine:
 
 class Locking(AgentFixture):
     def reasons(self, scene: Scene) -> Callable[[], str]:
-        """Why the vault was locked, as subscribers are told, one after the other."""
+        """A function that returns the reason of the next lock event."""
         stream = self.client(scene).events(types=["agent.locked"])
         stream.__enter__()
         self.addCleanup(stream.__exit__, None, None, None)
@@ -95,7 +94,7 @@ class Locking(AgentFixture):
             return locked
 
 
-class TheMachineTells(Locking):
+class LogindSignals(Locking):
     def setUp(self) -> None:
         self.machine = Machine(self.directory())
         self.addCleanup(self.machine.stop)
@@ -110,7 +109,7 @@ class TheMachineTells(Locking):
         self.machine.start_bus()
         self.machine.start_logind()
 
-    def test_sleep_waits_for_the_lock(self) -> None:
+    def test_machine_sleep_waits_for_the_lock(self) -> None:
         self.here()
         scene = self.agent("--lock-on", "sleep")
         self.until(lambda: self.machine.delays == 1, "a delay of sleep")
@@ -124,7 +123,7 @@ class TheMachineTells(Locking):
             self.until(lambda: self.machine.delays == 1, "the next sleep is delayed too")
             self.client(scene).call("agent.unlock")
 
-    def test_a_vault_that_is_locked_does_not_hold_up_a_sleep(self) -> None:
+    def test_locked_vault_does_not_delay_a_sleep(self) -> None:
         self.here()
         scene = self.agent("--lock-on=sleep")
         self.until(lambda: self.machine.delays == 1, "a delay of sleep")
@@ -132,7 +131,7 @@ class TheMachineTells(Locking):
         self.machine.tell("sleep")
         self.until(lambda: self.machine.delays == 0, "nothing to wait for")
 
-    def test_the_screen_of_this_person(self) -> None:
+    def test_screen_lock_of_this_user_locks_the_vault(self) -> None:
         self.here()
         scene = self.agent("--lock-on", "screen")
         reasons = self.reasons(scene)
@@ -153,14 +152,14 @@ class TheMachineTells(Locking):
         self.machine.tell("hint", OURS, "on")
         self.assertEqual(reasons(), "screen")
 
-    def test_nobody_listens_who_was_not_asked_to(self) -> None:
+    def test_agent_without_lock_options_ignores_logind(self) -> None:
         self.here()
         scene = self.agent()
         self.machine.tell("lock", OURS)
         self.assertEqual(self.machine.tell("sleep"), 0)
         self.assertFalse(self.is_locked(scene))
 
-    def test_a_logind_that_restarts(self) -> None:
+    def test_restarted_logind_is_watched_again(self) -> None:
         self.here()
         scene = self.agent("--lock-on", "sleep,screen")
         self.until(lambda: self.machine.delays == 1, "a delay of sleep")
@@ -170,7 +169,7 @@ class TheMachineTells(Locking):
         self.machine.tell("sleep")
         self.until(lambda: self.is_locked(scene), "locked before the sleep")
 
-    def test_a_bus_that_restarts(self) -> None:
+    def test_restarted_system_bus_is_watched_again(self) -> None:
         self.here()
         scene = self.agent("--lock-on", "sleep,screen")
         self.until(lambda: self.machine.delays == 1, "a delay of sleep")
@@ -182,7 +181,7 @@ class TheMachineTells(Locking):
         self.machine.tell("lock", OURS)
         self.until(lambda: self.is_locked(scene), "locked by the session's signal")
 
-    def test_a_machine_without_it_is_told_once(self) -> None:
+    def test_missing_logind_is_logged_once(self) -> None:
         for has_bus in (False, True):
             with self.subTest(has_bus=has_bus):
                 if has_bus:
@@ -193,14 +192,14 @@ class TheMachineTells(Locking):
                 scene.end()
                 self.assertEqual(scene.log().count("no signals of logind"), 1)
 
-    def test_words_that_are_none(self) -> None:
+    def test_malformed_lock_options_exit_with_usage(self) -> None:
         for words in (["--lock-on", "lid"], ["--lock-on", ""], ["--lock-after", "0"], ["--lock-after", "soon"]):
             ended = self.scene(start=False).once(*words)
             self.assertEqual(ended.returncode, 64, ended.stderr)
 
 
-class NobodyUsesIt(Locking):
-    def test_an_idle_vault(self) -> None:
+class IdleVault(Locking):
+    def test_idle_vault_locks_itself(self) -> None:
         scene = self.scene("--lock-after", "1")
         reasons = self.reasons(scene)
         provider = self.provider()
@@ -217,7 +216,7 @@ class NobodyUsesIt(Locking):
         client.call("token.get", {"account": "work"})
 
 
-class OnItsWay(Locking):
+class AnswerInFlight(Locking):
     """The provider has rotated the token, and the answer comes to a locked agent."""
 
     def begin(self, **answer: Any) -> "tuple[Scene, Provider]":
@@ -241,7 +240,7 @@ class OnItsWay(Locking):
         asking.join()
         self.assertLess(time.monotonic() - begun, 1.0, "who waits is told at once")
         self.assertEqual(len(answers), 1)
-        time.sleep(2.0)  # the answer comes: nothing tells of it, since nobody may see it
+        time.sleep(2.0)  # the answer comes; no event tells of it
         return scene, provider
 
     def expect_sound(self, scene: Scene, provider: Provider) -> None:
@@ -253,18 +252,18 @@ class OnItsWay(Locking):
         client.call("token.refresh", {"account": "work"})
         self.assertEqual(provider.ended(), {})
 
-    def test_it_is_there_after_the_unlocking(self) -> None:
+    def test_answer_to_a_locked_agent_is_there_after_the_unlock(self) -> None:
         scene, provider = self.begin()
         self.expect_sound(scene, provider)
 
-    def test_and_after_a_kill(self) -> None:
+    def test_answer_to_a_locked_agent_survives_a_kill(self) -> None:
         scene, provider = self.begin()
         scene.kill()
         scene.start()
         self.expect_sound(scene, provider)
 
-    @unittest.skipIf(os.geteuid() != 0, "NOT TESTED: nobody but root may read the agent's memory")
-    def test_nothing_of_it_stays_in_memory(self) -> None:
+    @unittest.skipIf(os.geteuid() != 0, "NOT TESTED: only root may read the agent's memory")
+    def test_answer_to_a_locked_agent_leaves_nothing_in_memory(self) -> None:
         tokens = {name: canary(name) for name in ("access_token", "refresh_token")}
         scene, _ = self.begin(
             effect="answer", status=200, json={**tokens, "token_type": "Bearer", "expires_in": 300})

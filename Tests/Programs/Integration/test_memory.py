@@ -1,4 +1,4 @@
-"""What stays of a secret in the agent's memory once it was used: nothing."""
+"""A used secret leaves nothing in the agent's memory."""
 
 import os
 import stat
@@ -17,7 +17,7 @@ for line in sys.stdin:
 
 
 def writable_memory(pid):
-    """Each writable mapping of a process: where, and its bytes; also those that are guarded."""
+    """Each writable mapping of a process with its bytes, guarded ones included."""
     with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
         for line in maps:
             place, rights = line.split()[:2]
@@ -34,10 +34,10 @@ def writable_memory(pid):
                     break
 
 
-@unittest.skipIf(os.geteuid() != 0, "NOT TESTED: nobody but root may read the agent's memory")
+@unittest.skipIf(os.geteuid() != 0, "NOT TESTED: only root may read the agent's memory")
 class Memory(AgentFixture):
     def found(self, scene, canary):
-        """Where it stands, or its first or second half does."""
+        """The mappings that hold the canary, or its first or second half."""
         half = len(canary) // 2
         spellings = (canary, canary[:half], canary[half:])
         return [where for where, data in writable_memory(scene.pid) for spelling in spellings if spelling in data]
@@ -46,13 +46,13 @@ class Memory(AgentFixture):
         (answer,) = raw(scene.socket, request(method, params))
         return answer
 
-    def test_the_search_finds_what_is_there(self):
+    def test_memory_search_finds_a_known_text(self):
         scene = self.scene()
         client = self.client(scene)
         add_provider(client, self.provider(), name="not-a-secret-xk93")
         self.assertTrue(self.found(scene, b"not-a-secret-xk93"))
 
-    def test_nothing_of_a_pin(self):
+    def test_used_pin_leaves_nothing_in_memory(self):
         program = os.path.join(self.directory(), "pinentry")
         with open(program, "w") as file:
             file.write(PINENTRY)
@@ -68,7 +68,7 @@ class Memory(AgentFixture):
             file.write(typed)
         self.assertIn("result", self.asked(scene, "stepUp.enroll", account="work", pin=right.decode()))
         self.assertIn("result", self.asked(scene, "stepUp.verify", account="work", pin=right.decode()))
-        # On a connection that stays open, too; and what is refused before anybody looks at it.
+        # Also on a connection that stays open, and for requests refused early.
         client.call("stepUp.verify", {"account": "work", "pin": right.decode()})
         self.refused(4003, lambda: client.call("stepUp.verify", {"account": "work", "pin": wrong.decode()}))
         self.assertIn("error", self.asked(scene, "stepUp.verify", account="work", pin=wrong.decode(), extra=1))

@@ -1,6 +1,6 @@
-"""The machine's network goes and comes, and the agent hears of it from the kernel, without anybody telling it.
+"""The machine's network goes and comes, and the agent hears of it from the kernel alone.
 
-In a network of the test's own: the test runs itself again in namespaces where it may make links and addresses.
+The test runs itself again in namespaces of its own, where it may make links and addresses.
 """
 
 import os
@@ -16,9 +16,9 @@ from measure import wake_ups  # noqa: E402
 
 APART = "LANYARD_TEST_NETWORK_APART"
 OFFLINE = 3001
-# Changes are told after half a second of quiet; so long after a change that is none, nothing comes any more.
+# Changes are reported after half a second of quiet; after this time without a report, none comes.
 QUIET_SECONDS = 1.2
-# Of an account that found no way, in milliseconds: longer than the kernel takes to tell of one.
+# The pause of an account that found no network, in milliseconds: longer than the kernel needs to report a change.
 LONG_PAUSE = 2_000
 
 
@@ -26,8 +26,8 @@ def ip(*words):
     subprocess.run(["ip", *words], check=True, capture_output=True)
 
 
-class NetworkOfItsOwn(unittest.TestCase):
-    def test_everything_below_in_a_network_apart(self):
+class SeparateNetwork(unittest.TestCase):
+    def test_kernel_signals_in_a_separate_network_namespace(self):
         possible = subprocess.run(["unshare", "-rn", "ip", "link", "add", "v0", "type", "veth"], capture_output=True)
         if possible.returncode != 0:
             self.skipTest(f"no network can be made here: {possible.stderr.decode().strip()}")
@@ -50,7 +50,7 @@ class Signals(AgentFixture):
         self.caller = self.client(self.agent)
 
     def lose_the_network(self):
-        """An exchange that finds no way; then nothing but the kernel says anything."""
+        """An exchange finds no network; from here on only the kernel reports changes."""
         far = "https://198.51.100.1"
         self.caller.call("provider.add", {
             "name": "far", "issuer": far, "clientId": "x",
@@ -64,7 +64,7 @@ class Signals(AgentFixture):
         return told["state"], told["basis"]
 
     def told(self):
-        """The kernel's word has come: what was known of the network is known no more."""
+        """The kernel reported a change: connectivity is unknown again."""
         self.until(lambda: self.connectivity() == ("unknown", "interface"), "the agent hears of the change")
         self.caller.call("connectivity.report", {"online": False})
 
@@ -73,7 +73,7 @@ class Signals(AgentFixture):
         time.sleep(QUIET_SECONDS)
         self.assertEqual(self.caller.call("connectivity.get"), before)
 
-    def test_addresses_routes_and_links_are_changes(self):
+    def test_address_route_and_link_changes_reset_connectivity(self):
         self.lose_the_network()
         for change in (
             ("address", "add", "192.0.2.7/24", "dev", "v0"),
@@ -88,7 +88,7 @@ class Signals(AgentFixture):
                 ip(*change)
                 self.told()
 
-    def test_the_loopback_and_chatter_are_not(self):
+    def test_loopback_and_irrelevant_changes_are_ignored(self):
         self.lose_the_network()
         ip("address", "add", "192.0.2.7/24", "dev", "v0")
         ip("route", "add", "default", "via", "192.0.2.1")
@@ -105,18 +105,18 @@ class Signals(AgentFixture):
         ):
             ip(*chatter)
         self.silent()
-        # And it still hears.
+        # Real changes are still reported.
         ip("link", "set", "v1", "down")
         self.told()
 
-    def test_a_burst_is_told_once(self):
+    def test_burst_of_changes_is_reported_once(self):
         self.lose_the_network()
         burst = "".join(f"address add 192.0.2.{number}/32 dev v0\n" for number in range(1, 200))
         subprocess.run(["ip", "-batch", "-"], input=burst, text=True, check=True)
         self.told()
         self.silent()
 
-    def test_an_account_that_was_held_back_is_asked_again_at_once(self):
+    def test_network_change_ends_the_pause_of_an_offline_account(self):
         practice = self.provider()
         add_provider(self.caller, practice)
         import_account(self.caller, practice, "alice", alias="alice")
@@ -129,7 +129,7 @@ class Signals(AgentFixture):
                 time.sleep(pause / 1000 + 0.01)
         ip("link", "set", "lo", "up")
         deadline = time.monotonic() + pause / 1000 - 0.5
-        # The loopback is no network: the pause stands.
+        # The loopback is no network: the pause holds.
         self.refused(OFFLINE, lambda: self.caller.call("token.refresh", {"account": "alice"}))
         ip("address", "add", "192.0.2.7/24", "dev", "v0")
 
@@ -143,8 +143,8 @@ class Signals(AgentFixture):
         self.until(refreshed, "an exchange")
         self.assertLess(time.monotonic(), deadline, "it was the pause that ended")
 
-    def test_nothing_wakes_where_nothing_happens(self):
-        time.sleep(QUIET_SECONDS + 3)  # what the start needed is given back after three seconds
+    def test_idle_agent_is_not_woken(self):
+        time.sleep(QUIET_SECONDS + 3)  # the start's resources are released after three seconds
         before = wake_ups(self.agent.pid)
         time.sleep(3)
         self.assertEqual(wake_ups(self.agent.pid), before)

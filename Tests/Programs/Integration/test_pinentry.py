@@ -1,4 +1,4 @@
-"""The real pinentry, on a terminal: a person types, the agent hears, and the program that asked for it never does."""
+"""The real pinentry on a terminal: the person's input reaches the agent, and never the requesting program."""
 
 import contextlib
 import fcntl
@@ -27,7 +27,7 @@ PASSED_ON = {
 
 
 class Terminal:
-    """A terminal with a person at it, who answers what they see."""
+    """A terminal with a person who answers prompts."""
 
     def __init__(self):
         self.person, self.line = pty.openpty()
@@ -39,7 +39,7 @@ class Terminal:
         os.close(self.line)
 
     def wait_for(self, cue, typed=None):
-        """Until this stands there, after what was answered before; then types."""
+        """Waits until `cue` appears after the last answer; then types."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while cue not in self.seen[self.read:]:
             if time.monotonic() > deadline:
@@ -75,7 +75,7 @@ class RealPinentry(AgentFixture):
         return scene
 
     def start_at_terminal(self, scene):
-        """The agent itself is what the person started there: the terminal is its own."""
+        """The person started the agent on this terminal, so it is the agent's controlling terminal."""
         line = self.terminal.line
 
         def own_the_terminal():
@@ -87,7 +87,7 @@ class RealPinentry(AgentFixture):
                 preexec_fn=own_the_terminal)
 
     def ask(self, scene, method):
-        """A program asks for it, by a raw line, and is told `answer` alone."""
+        """A program requests the prompt with a raw line, and gets only the result."""
         answer = []
         line = request(method, {"account": "work", "prompt": "pinentry"})
         thread = threading.Thread(target=lambda: answer.extend(raw(scene.socket, line, seconds=60)))
@@ -102,7 +102,7 @@ class RealPinentry(AgentFixture):
         return heard
 
     def child(self, scene, program):
-        """The process that asks."""
+        """The pinentry process."""
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open(f"/proc/{pid}/stat") as file:
@@ -113,7 +113,7 @@ class RealPinentry(AgentFixture):
                 return pid
         return None
 
-    def test_a_person_at_a_terminal(self):
+    def test_pin_typed_at_a_terminal_reaches_the_agent_only(self):
         for program in PROGRAMS:
             with self.subTest(program):
                 scene = self.prepare(program)
@@ -141,8 +141,8 @@ class RealPinentry(AgentFixture):
                     self.assertNotIn("2468", file.read())
                 self.assertIsNone(self.child(scene, program), "it goes when it was answered")
 
-    def test_an_agent_in_the_foreground_of_that_terminal(self):
-        """What reads a terminal from behind its foreground would be stopped by it, and the question with it."""
+    def test_agent_in_the_foreground_of_the_terminal_can_prompt(self):
+        """A background reader of a terminal would be stopped, and the prompt with it."""
         for program in PROGRAMS:
             with self.subTest(program):
                 scene = self.prepare(program, in_the_foreground=True)
@@ -152,7 +152,7 @@ class RealPinentry(AgentFixture):
                 self.terminal.wait_for(b"New PIN:", b"2468\r")
                 self.assertEqual(heard()["result"]["enrolled"], True)
 
-    def test_a_person_who_does_not_want_to(self):
+    def test_cancelled_pinentry_costs_no_try(self):
         for program, keys in (("pinentry-tty", b"\x04"), ("pinentry-curses", b"\t\t\r")):
             with self.subTest(program):
                 scene = self.prepare(program)

@@ -1,4 +1,4 @@
-"""The tour of README.md is typed in, and says what README.md says."""
+"""The commands in README.md, run as written, print what README.md shows."""
 
 import os
 import re
@@ -16,7 +16,7 @@ PORT_OF_THE_PAGE = "127.0.0.1:52745"
 
 
 def tour():
-    """The commands of all console blocks, each with what is shown below it."""
+    """The commands of all console blocks, each with the output shown below it."""
     with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
         blocks = re.findall(r"^```console\n(.*?)^```", file.read(), re.S | re.M)
     steps = []
@@ -33,11 +33,11 @@ def tour():
 
 
 def pattern(shown):
-    """What may be instead: other numbers, other ids, another home, and anything for three dots."""
+    """A pattern that allows other numbers, ids and home directories, and any text for three dots."""
     text = re.escape(shown.strip())
     text = re.sub(r"acc_[a-z0-9]+", "acc_[a-z0-9]+", text)
     text = text.replace("…", ".*").replace(re.escape("/home/alice/"), r"\S*/")
-    # A moment ago is now, on a quick machine.
+    # On a fast machine, "a moment ago" is "now".
     text = re.sub(r"\bnow\b|\d+\\ s\\ ago", r"(?:now|\\d+\\ s\\ ago)", text)
     text = re.sub(r"(?<![\w.:/\\])\d+(?=\\ )", r"\\d+", text)
     return re.compile(text.replace("5\\ min", r"\d+\ min"))
@@ -65,7 +65,7 @@ class Tour(AgentFixture):
         self.addCleanup(self.watch.cancel)
 
     def end(self):
-        # The agent that a command started has a session of its own; it goes by its own word.
+        # The agent that a command started has its own session; it is ended by a call.
         subprocess.run(
             [os.path.join(BIN, "lanyard"), "rpc", "agent.shutdown", "--no-start"], capture_output=True,
             env={"XDG_RUNTIME_DIR": os.path.join(self.place, "run"), "PATH": os.environ["PATH"]})
@@ -78,7 +78,7 @@ class Tour(AgentFixture):
             stream.close()
 
     def type(self, command, waits):
-        """Types a command and reads what it says; opens the page that a sign-in shows, as a person does."""
+        """Types a command and reads its output; opens the page that a sign-in shows, as a person does."""
         self.shell.stdin.write(command + ("\n" if waits else "\nsleep 0.3\n") + "echo; echo @end\n")
         self.shell.stdin.flush()
         said = []
@@ -92,7 +92,7 @@ class Tour(AgentFixture):
                 threading.Thread(target=lambda: opener.open(page[0]).read()).start()
         self.fail(f"the shell ended at: {command}\n{''.join(said)}")
 
-    def test_it_is_as_written(self):
+    def test_readme_tour_prints_the_shown_output(self):
         issuer = None
         for command, shown in tour():
             command = command.replace("PYTHONPATH=Clients/python/src", f"PYTHONPATH={ROOT}/Clients/python/src")

@@ -1,5 +1,5 @@
-"""The agent with a provider that others wrote. What that one answers stands in Tests/Programs/RealProvider/observed.md, beside
-what the agent makes of it: a new version that behaves otherwise is noticed here. LANYARD_UPDATE_OBSERVED=1 writes it."""
+"""The agent with a provider written by others. Tests/Programs/RealProvider/observed.md records its answers, and the
+agent's reaction: a new version that behaves otherwise fails here. LANYARD_UPDATE_OBSERVED=1 rewrites the file."""
 
 import os
 import unittest
@@ -71,7 +71,7 @@ class Real(AgentFixture):
             "refresh": self.reuse, **members})
 
     def imported(self, token=None):
-        """An account whose lineage the agent owns from here."""
+        """Imports an account, whose grant the agent owns from here."""
         token = token or provider.sign_in(self.person, self.client_id)
         account = self.caller.call("signIn.import", {"provider": "real", "refreshToken": token, "alias": "ada"})
         return account["account"]
@@ -80,7 +80,7 @@ class Real(AgentFixture):
         return self.caller.call("token.refresh", {"account": "ada"})
 
     def fails(self, code):
-        """What `token.refresh` says then, in one word."""
+        """The failure of `token.refresh`, as code, name and reason."""
         error = self.refused(code, self.refresh)
         reason = error.data.get("reason")
         return f"{error.code} {error.data['name']}" + (f" `{reason}`" if reason else "")
@@ -90,7 +90,7 @@ class Real(AgentFixture):
 
 
 class Metadata(Real):
-    def test_both_documents_are_joined(self):
+    def test_both_metadata_documents_are_joined(self):
         before = len(provider.wire.answers)
         self.add()
         asked = sorted({answer.path for answer in provider.wire.answers[before:]} - {"/o/.well-known/jwks.json"})
@@ -103,12 +103,12 @@ class Metadata(Real):
         self.assertFalse(missing & only[1])
         self.observe("discovery", "revocation and introspection only by RFC 8414, no device endpoint at all", "joined")
 
-    def test_another_issuer_is_refused(self):
+    def test_issuer_under_another_name_is_refused(self):
         error = self.refused(MISCONFIGURED, lambda: self.add(
             issuer=provider.issuer.replace("127.0.0.1", "localhost")))
         self.observe("issuer by another name", "200, issuer differs", f"{error.code} {error.data['name']}")
 
-    def test_an_issuer_that_is_none(self):
+    def test_address_without_metadata_is_refused(self):
         error = self.refused(MISCONFIGURED, lambda: self.add(issuer=provider.wire.origin + "/none"))
         self.observe("no metadata", "404", f"{error.code} {error.data['name']}")
 
@@ -121,7 +121,7 @@ class SignIn(Real):
     def wait(self, begun):
         return self.caller.call("signIn.wait", {"signIn": begun["signIn"], "timeoutSeconds": 15})
 
-    def test_a_person_signs_in_by_the_pages(self):
+    def test_sign_in_on_the_providers_pages_completes(self):
         self.add()
         begun = self.begin()
         Browser().visit(begun["authorizationUrl"], self.person)
@@ -137,7 +137,7 @@ class SignIn(Real):
         self.observe("code exchange", code, "signed in")
         self.observe("refresh", self.answered(), "rotated")
 
-    def test_a_person_says_no(self):
+    def test_refused_consent_fails_the_sign_in(self):
         self.add()
         begun = self.begin()
         Browser().visit(begun["authorizationUrl"], self.person, agrees=False)
@@ -145,7 +145,7 @@ class SignIn(Real):
         self.observe("consent refused", "redirect `access_denied`",
                      f"{error.code} {error.data['name']} `{error.data['reason']}`")
 
-    def test_a_confidential_client(self):
+    def test_confidential_client_signs_in_and_refreshes(self):
         self.client_id = "confidential"
         self.add(clientSecret=provider.secret)
         begun = self.begin()
@@ -153,7 +153,7 @@ class SignIn(Real):
         self.assertEqual(self.wait(begun)["status"], "completed")
         self.assertTrue(self.refresh()["accessToken"])
 
-    def test_keys_change_at_the_provider(self):
+    def test_rotated_signing_keys_are_fetched(self):
         self.add()
         self.imported()
         provider.control("rotate_key", keep=False)
@@ -171,21 +171,21 @@ class Refreshing(Real):
         super().setUp()
         self.add()
 
-    def test_import_owns_the_lineage(self):
+    def test_spent_token_used_again_ends_the_family(self):
         token = provider.sign_in(self.person)
         self.imported(token)
         self.assertTrue(self.refresh()["accessToken"])
         answer, _ = provider.refresh(token)
         self.observe("reuse of a spent refresh token", answer.shape, f"then {self.fails(REAUTHENTICATE)}")
 
-    def test_spent_behind_the_agents_back(self):
+    def test_token_spent_by_a_thief_requires_a_sign_in(self):
         self.imported()
         self.assertEqual(provider.refresh(provider.wire.refresh_token)[0].status, 200)
         told = self.fails(REAUTHENTICATE)
         self.observe("its own token spent by another", self.answered(), told)
         self.assertEqual(self.alive()["refresh"], 0, "the family ends, the thief's successor too")
 
-    def test_a_lost_answer_of_a_strict_server(self):
+    def test_lost_answer_of_a_strict_server_is_not_retried(self):
         self.imported()
         provider.wire.swallow("/o/token/")
         self.refused_any()
@@ -193,7 +193,7 @@ class Refreshing(Real):
         before = provider.wire.asked("/o/token/")
         told = self.fails(REAUTHENTICATE)
         self.assertEqual(provider.wire.asked("/o/token/"), before, "a strict server is never asked again")
-        self.observe("lost answer, strict", "200 that nobody read", told)
+        self.observe("lost answer, strict", "200, dropped on its way", told)
 
     def refused_any(self):
         try:
@@ -201,12 +201,13 @@ class Refreshing(Real):
         except LanyardError:
             pass
 
-    def test_four_at_once_outside_the_agent(self):
+    def test_four_concurrent_refreshes_outside_the_agent_race(self):
         token = provider.sign_in(self.person)
         with ThreadPoolExecutor(4) as pool:
             answers = list(pool.map(lambda _: provider.refresh(token), range(4)))
-        # A race inside the provider: mostly four times 200 with one successor; seen too were 400 invalid_grant, 500,
-        # two successors, and none at all. So what came is printed, and only what always holds is compared.
+        # A race inside the provider: mostly four times 200 with one successor; also seen were 400 invalid_grant, 500,
+        # two
+        # successors, and none. So the answers are printed, and only the invariant part is compared.
         print(sorted(answer.shape.split(" access_token")[0] for answer, _ in answers),
               len({body["refresh_token"] for _, body in answers if "refresh_token" in body}), "successors")
         self.assertLessEqual({(answer.status, answer.error) for answer, _ in answers},
@@ -214,7 +215,7 @@ class Refreshing(Real):
         self.observe("four refreshes at once", "a race: 200, 400 invalid_grant, 500; none, one and two successors were seen",
                      "(not by the agent)")
 
-    def test_a_disabled_person(self):
+    def test_disabled_person_is_refreshed_until_refused(self):
         self.imported()
         provider.control("disable", name=self.person)
         self.assertTrue(self.refresh()["accessToken"])
@@ -223,13 +224,13 @@ class Refreshing(Real):
         told = self.fails(REAUTHENTICATE)
         self.observe("disabled person, refused", self.answered(), told)
 
-    def test_a_deleted_person(self):
+    def test_deleted_person_requires_a_sign_in(self):
         self.imported()
         provider.control("delete", name=self.person)
         told = self.fails(REAUTHENTICATE)
         self.observe("deleted person", self.answered(), told)
 
-    def test_a_resource_that_was_not_granted(self):
+    def test_ungranted_resource_gets_a_separate_token(self):
         self.imported()
         token = self.caller.call("token.get", {"account": "ada", "resource": "https://elsewhere.example/"})
         self.assertEqual(token["resource"], "https://elsewhere.example/")
@@ -243,7 +244,7 @@ class Refreshing(Real):
 class Grace(Real):
     reuse = {"reuse": "grace", "graceSeconds": 30}
 
-    def test_a_lost_answer_is_asked_for_once_more(self):
+    def test_lost_answer_within_the_grace_is_replayed(self):
         provider.control("change", REFRESH_TOKEN_GRACE_PERIOD_SECONDS=30)
         self.add()
         self.imported()
@@ -264,14 +265,14 @@ class Grace(Real):
 
 
 class Clients(Real):
-    def test_an_unknown_client(self):
+    def test_unknown_client_is_a_configuration_error(self):
         self.client_id = "nobody"
         self.add()
         token = provider.sign_in(self.person, "public")
         error = self.refused(MISCONFIGURED, lambda: self.imported(token))
         self.observe("unknown client", self.answered(), f"{error.code} {error.data['name']}")
 
-    def test_a_wrong_secret(self):
+    def test_wrong_client_secret_is_a_configuration_error(self):
         self.client_id = "confidential"
         self.add(clientSecret="wrong")
         token = provider.sign_in(self.person, "confidential")
@@ -293,13 +294,13 @@ class SignOut(Real):
     def sign_out(self, mode):
         return self.caller.call("account.signOut", {"account": "ada", "mode": mode})
 
-    def test_hard_kills_the_token_at_the_provider(self):
+    def test_hard_sign_out_revokes_the_token(self):
         done = self.sign_out("hard")
         self.assertEqual((done["data"], done["revocation"]), ("erased", "confirmed"))
         self.assertEqual(self.alive()["refresh"], 0)
         self.observe("revocation", self.answered("revoke_token/"), "`confirmed`")
 
-    def test_offline_is_sent_on_reconnect(self):
+    def test_offline_sign_out_is_revoked_on_reconnect(self):
         provider.wire.cut()
         self.caller.call("connectivity.report", {"online": False})
         self.assertEqual(self.sign_out("offline")["revocation"], "queued")
@@ -313,7 +314,7 @@ class SignOut(Real):
 class Device(Real):
     client_id = "device"
 
-    def test_a_person_enters_the_code(self):
+    def test_device_code_entered_on_the_page_signs_in(self):
         self.add(endpoints={"deviceAuthorization": f"{provider.issuer}/device-authorization/"})
         begun = self.caller.call("signIn.begin", {"provider": "real", "flow": "device", "alias": "ada"})
         browser = Browser()

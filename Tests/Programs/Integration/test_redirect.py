@@ -1,4 +1,4 @@
-"""The real listener of a sign-in, by everybody who may come to it: it takes one answer, by GET, of this machine."""
+"""The real redirect listener of a sign-in: it accepts one answer, by GET, from a browser on this machine."""
 
 import http.client
 import socket
@@ -24,7 +24,7 @@ class RedirectTests(AgentFixture):
         return begun["signIn"]
 
     def answer(self):
-        """What the provider sends the browser back with."""
+        """The redirect that the provider sends to the browser."""
         asked = urllib.parse.urlsplit(self.page)
         connection = http.client.HTTPConnection(asked.netloc, timeout=PATIENCE_SECONDS)
         connection.request("GET", f"{asked.path}?{asked.query}")
@@ -43,7 +43,7 @@ class RedirectTests(AgentFixture):
             self.assertFalse(name.lower().startswith("access-control-"), "no other site may read this")
         return answer
 
-    def test_only_a_browser_of_this_machine_that_comes_by_get_is_heard(self):
+    def test_listener_accepts_only_a_local_get_request(self):
         sign_in, answer = self.begin(), self.answer()
         self.assertEqual(self.place.hostname, "127.0.0.1")
         origin = {"Origin": "https://evil.example"}
@@ -51,7 +51,7 @@ class RedirectTests(AgentFixture):
         self.assertEqual(self.ask("OPTIONS", answer, **origin, **{"Access-Control-Request-Method": "GET"}).status, 405)
         self.assertEqual(self.ask("GET", "/favicon.ico").status, 404)
         self.assertEqual(self.ask("GET", answer, Host="evil.example").status, 421)
-        # None of it was the answer: that one comes now, and after it nobody listens.
+        # None of these was the answer: that comes now, and then the listener closes.
         page = self.ask("GET", answer, **origin)
         self.assertEqual(page.status, 200, page.text)
         self.assertIn("You are signed in", page.text)
@@ -63,7 +63,7 @@ class RedirectTests(AgentFixture):
         with socket.socket() as probe:
             return probe.connect_ex((self.place.hostname, self.place.port)) != 0
 
-    def test_a_wrong_answer_closes_it_too(self):
+    def test_wrong_answer_closes_the_listener(self):
         sign_in, answer = self.begin(), self.answer()
         page = self.ask("GET", answer.replace("state=", "state=x"))
         self.assertEqual(page.status, 400)
@@ -73,12 +73,12 @@ class RedirectTests(AgentFixture):
         self.until(self.is_closed, "the port is free")
         self.assertEqual(self.agent.call("account.list")["accounts"], [])
 
-    def test_a_cancelled_one_closes_it(self):
+    def test_cancelled_sign_in_closes_the_listener(self):
         sign_in = self.begin()
         self.agent.call("signIn.cancel", {"signIn": sign_in})
         self.until(self.is_closed, "the port is free")
 
-    def test_a_port_that_somebody_else_has_is_told(self):
+    def test_busy_redirect_port_is_reported(self):
         with socket.socket() as other:
             other.bind(("127.0.0.1", 0))
             other.listen()

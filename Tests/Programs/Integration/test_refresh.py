@@ -1,4 +1,4 @@
-"""Refreshes over real sockets, with a provider that is slow, hostile or in the way."""
+"""Refreshes over real sockets, with a provider that is slow, hostile or unreachable."""
 
 import contextlib
 import email.utils
@@ -15,7 +15,7 @@ SIGNED_OUT, REAUTHENTICATE, UNAVAILABLE = 2003, 2004, 3002
 
 
 class Pipe:
-    """A connection on which many requests are under way; answers are read in the order they come."""
+    """A connection with many requests in flight; answers are read in order of arrival."""
 
     def __init__(self, scene):
         self._socket = socket.socket(socket.AF_UNIX)
@@ -58,7 +58,7 @@ class Refreshes(AgentFixture):
         return self.caller.call("token.refresh", {"account": "alice"})
 
     def refreshed(self):
-        """None while a pause lasts."""
+        """The token; None during a pause."""
         try:
             return self.refresh()["accessToken"]
         except LanyardError as error:
@@ -79,13 +79,13 @@ class Refreshes(AgentFixture):
 
     @contextlib.contextmanager
     def exchanges(self, number):
-        """So many, and no more, reach the provider meanwhile."""
+        """Asserts that exactly this number of exchanges reaches the provider."""
         before = self.practice.asked()
         yield
         self.assertEqual(self.practice.asked() - before, number)
 
     def lives_on(self):
-        """The lineage is whole: the provider took every refresh token once, and takes the next."""
+        """The grant is intact: the provider saw each refresh token once, and accepts the next."""
         self.assertTrue(self.refresh()["accessToken"])
         self.assertEqual(self.practice.ended(), {})
 
@@ -93,8 +93,8 @@ class Refreshes(AgentFixture):
 class Expired(Refreshes):
     lifetime_seconds = 2
 
-    def test_fifty_callers_on_eight_connections_are_one_exchange(self):
-        time.sleep(self.lifetime_seconds + 0.1)  # nobody has used it, so that nobody renews it ahead
+    def test_fifty_callers_on_eight_connections_share_one_exchange(self):
+        time.sleep(self.lifetime_seconds + 0.1)  # unused, so it is not renewed ahead
         self.practice.post("options", accessTokenLifetimeSeconds=300)
         self.slow(400)
         pipes = [self.pipe() for _ in range(8)]
@@ -108,8 +108,8 @@ class Expired(Refreshes):
         self.lives_on()
 
 
-class Together(Refreshes):
-    def test_whoever_began_it_may_leave_and_whoever_came_later_gets_the_token(self):
+class SharedExchanges(Refreshes):
+    def test_exchange_outlives_its_first_caller_and_serves_later_ones(self):
         self.slow(500)
         first, second, third = (self.pipe() for _ in range(3))
         with self.exchanges(1):
@@ -124,7 +124,7 @@ class Together(Refreshes):
             self.assertEqual(third.answer()["result"]["source"], "refreshed")
         self.lives_on()
 
-    def test_a_late_401_costs_nothing(self):
+    def test_rejection_of_a_replaced_token_makes_no_exchange(self):
         old = self.get()["fingerprint"]
         new = self.refresh()["fingerprint"]
         with self.exchanges(0):
@@ -132,7 +132,7 @@ class Together(Refreshes):
                 answer = self.caller.call("token.reject", {"account": "alice", "fingerprint": old})
                 self.assertEqual((answer["fingerprint"], answer["source"]), (new, "cache"))
 
-    def test_many_401s_of_one_token_are_one_exchange(self):
+    def test_concurrent_rejections_of_one_token_share_one_exchange(self):
         rejected = self.get()["fingerprint"]
         self.slow(300)
         pipes = [self.pipe() for _ in range(8)]
@@ -144,8 +144,8 @@ class Together(Refreshes):
         self.assertNotIn(rejected, fingerprints)
 
 
-class Apart(Refreshes):
-    def test_a_provider_that_hangs_holds_up_its_own_account_alone(self):
+class IsolatedProviders(Refreshes):
+    def test_hanging_provider_delays_only_its_own_account(self):
         other = self.provider("--rotation", "strict")
         self.caller.call("provider.add", {"name": "other", "issuer": other.issuer, "clientId": "lanyard-demo"})
         self.caller.call("signIn.import", {
@@ -162,8 +162,8 @@ class Apart(Refreshes):
             self.assertIsNotNone(hanging.exception(PATIENCE_SECONDS))
 
 
-class Interrupted(Refreshes):
-    def test_signing_out_takes_the_answer_that_is_on_its_way_with_it(self):
+class InterruptedExchanges(Refreshes):
+    def test_sign_out_during_an_exchange_revokes_its_answer(self):
         self.slow(500)
         with ThreadPoolExecutor(1) as pool:
             asking = pool.submit(self.refresh)
@@ -177,7 +177,7 @@ class Interrupted(Refreshes):
         with self.exchanges(0):
             self.refused(SIGNED_OUT, self.refresh)
 
-    def test_locking_loses_no_answer(self):
+    def test_lock_during_an_exchange_loses_no_answer(self):
         for moment in ("before", "after"):
             with self.subTest(f"unlocked {moment} the answer"):
                 self.slow(500)
@@ -187,14 +187,14 @@ class Interrupted(Refreshes):
                     self.caller.call("agent.lock")
                     self.assertEqual(getattr(asking.exception(PATIENCE_SECONDS), "code", None), LOCKED)
                     if moment == "after":
-                        time.sleep(0.7)  # the answer came and found the vault locked
+                        time.sleep(0.7)  # the answer arrives at a locked vault
                     self.caller.call("agent.unlock")
                     self.assertTrue(self.get()["accessToken"])
                 self.lives_on()
 
 
-class Hostile:
-    """What comes back is no answer; what that means depends on what the provider does with used tokens."""
+class HostileAnswers:
+    """The response is unusable; the outcome depends on the provider's rotation rule."""
 
     def memory_kb(self):
         with open(f"/proc/{self.agent.pid}/status") as status:
@@ -204,26 +204,26 @@ class Hostile:
         before = self.memory_kb()
         self.practice.fault(effect, **members)
         self.outcome(self.get()["fingerprint"])
-        # The bound of an answer is 1 MiB, and all of it is given back.
+        # A response is bounded by 1 MiB, and all of it is freed.
         self.assertLess(self.memory_kb() - before, 4096)
         self.assertEqual(self.practice.ended(), {})
 
-    def test_an_answer_beyond_all_bounds(self):
+    def test_oversized_answer_is_handled_by_the_rotation_rule(self):
         self.hostile("hugeBody", bytes=64 << 20)
 
-    def test_an_answer_without_an_end(self):
+    def test_endless_answer_is_handled_by_the_rotation_rule(self):
         self.hostile("endlessBody")
 
-    def test_an_answer_that_stops_halfway(self):
+    def test_truncated_answer_is_handled_by_the_rotation_rule(self):
         self.hostile("truncatedBody", bytes=100)
 
-    def test_a_connection_that_ends_without_an_answer(self):
+    def test_closed_connection_is_handled_by_the_rotation_rule(self):
         self.hostile("dropAfterProcessing")
 
 
-class HostileStrict(Hostile, Refreshes):
+class HostileStrict(HostileAnswers, Refreshes):
     def outcome(self, cached):
-        """The token may be spent: nothing is sent again, and what is cached is served while it lives."""
+        """The token may be spent: it is not sent again, and the cached token is served until it expires."""
         with self.exchanges(1):
             error = self.refused(REAUTHENTICATE, self.refresh)
             self.assertEqual(error.reason, "outcomeUnknown")
@@ -231,27 +231,27 @@ class HostileStrict(Hostile, Refreshes):
             self.refused(REAUTHENTICATE, self.refresh)
 
 
-class HostileGrace(Hostile, Refreshes):
+class HostileGrace(HostileAnswers, Refreshes):
     rotation = "grace"
 
     def outcome(self, cached):
-        """One replay within the grace brings it back, and whoever waits gets it."""
+        """One replay within the grace succeeds, and the waiting callers get the token."""
         with self.exchanges(2):
             self.assertNotEqual(self.refresh()["fingerprint"], cached)
 
 
-class HostileWithoutRotation(Hostile, Refreshes):
+class HostileWithoutRotation(HostileAnswers, Refreshes):
     rotation = "none"
 
     def outcome(self, cached):
-        """Nothing can be spent: it is tried again, after a pause."""
+        """No token can be spent: the refresh is retried after a pause."""
         self.refused(UNAVAILABLE, self.refresh)
         self.assertEqual(self.get()["fingerprint"], cached)
         self.until(self.refreshed, "a refresh after the pause")
 
 
-class InTheWay(Refreshes):
-    def test_the_page_of_a_captive_portal_spends_nothing(self):
+class TemporaryFailures(Refreshes):
+    def test_captive_portal_page_spends_no_token(self):
         cached = self.get()["fingerprint"]
         self.practice.fault("notJSON", count=2)
         self.assertTrue(self.refused(UNAVAILABLE, self.refresh).retryable)
@@ -259,7 +259,7 @@ class InTheWay(Refreshes):
         self.until(self.refreshed, "a refresh after the pauses")
         self.lives_on()
 
-    def test_a_provider_that_asks_for_patience_gets_it(self):
+    def test_retry_after_is_kept_in_seconds_and_as_a_date(self):
         date = email.utils.formatdate(time.time() + 3, usegmt=True)
         for name, status, after in (("seconds", 429, "2"), ("a date", 503, date)):
             with self.subTest(name):

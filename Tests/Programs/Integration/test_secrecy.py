@@ -1,4 +1,4 @@
-"""Where no secret may be: on the disk, in logs, in what /proc shows, in a core."""
+"""Places where no secret may be: the disk, logs, /proc, core files."""
 
 import base64
 import os
@@ -14,7 +14,7 @@ PEOPLE = {"alice": "alice@acme.example", "bob": "bob@globex.example"}
 
 
 class Secrecy(AgentFixture):
-    """An agent at its most talkative, after a day's work."""
+    """An agent at its highest log level, after a session."""
 
     def setUp(self):
         self.practice = self.provider()
@@ -43,7 +43,7 @@ class Secrecy(AgentFixture):
             token = self.caller.call("token.get", {"account": person})
             rejected = {"account": person, "fingerprint": token["fingerprint"]}
             self.secrets.add(self.caller.call("token.reject", rejected)["accessToken"])
-        # Mistakes, too, must not be echoed into a log.
+        # Mistaken requests must not be echoed into a log either.
         for line in (b"{" + CLIENT_SECRET.encode() + b"}\n", request("token.get", {"account": "alice@acme.example"})):
             raw(self.agent.socket, line)
         try:
@@ -58,7 +58,7 @@ class Secrecy(AgentFixture):
             pass
 
     def spellings(self):
-        """Each secret as text, and as it would stand in other encodings."""
+        """Each secret as text, and in other encodings."""
         for secret in self.secrets:
             data = secret.encode()
             yield data
@@ -69,7 +69,7 @@ class Secrecy(AgentFixture):
     def assertNowhere(self, data, where):
         for spelling in self.spellings():
             self.assertNotIn(spelling, data, f"a secret is in {where}")
-            # Half a token is as telling as a whole one.
+            # Half a token is as sensitive as a whole one.
             if len(spelling) >= 64:
                 self.assertNotIn(spelling[-40:], data, f"the end of a secret is in {where}")
 
@@ -81,7 +81,7 @@ class Secrecy(AgentFixture):
                     with open(path, "rb") as file:
                         yield path, file.read()
 
-    def test_nothing_in_clear_on_the_disk_or_in_the_logs(self):
+    def test_no_secret_is_in_clear_on_the_disk_or_in_logs(self):
         self.work()
         for path, data in self.files():
             self.assertNowhere(data, path)
@@ -94,7 +94,7 @@ class Secrecy(AgentFixture):
         for path, data in self.files():
             self.assertNowhere(data, path)
 
-    def test_nothing_in_what_proc_shows(self):
+    def test_no_secret_is_visible_in_proc(self):
         self.work()
         for name in ("cmdline", "environ", "comm", "status"):
             try:
@@ -103,7 +103,7 @@ class Secrecy(AgentFixture):
             except PermissionError:
                 pass
 
-    def test_an_error_echoes_no_input(self):
+    def test_error_echoes_no_input(self):
         marker = "Zx81-do-not-repeat"
         lines = [
             request("token.get", {"account": marker}), request(marker), request("token.get", {"account": [marker]}),
@@ -118,29 +118,29 @@ class Secrecy(AgentFixture):
                 self.assertIn("error", answer)
                 self.assertNotIn(marker.lower(), repr(answer).lower())
 
-    def test_the_process_can_not_be_dumped_or_read(self):
+    def test_agent_process_can_not_be_dumped_or_read(self):
         with open(f"/proc/{self.agent.pid}/limits") as limits:
             core = next(line for line in limits if line.startswith("Max core file size"))
         self.assertEqual(core.split()[4:6], ["0", "0"])
-        # A process that is not dumpable belongs to root in /proc, whoever runs it.
+        # In /proc a process that is not dumpable belongs to root, under any user.
         self.assertEqual(os.stat(f"/proc/{self.agent.pid}/environ").st_uid, 0)
         if os.geteuid() == 0:
-            self.skipTest("root may read everything; the rest is for others")
+            self.skipTest("root may read everything; the rest applies to other users")
         with self.assertRaises(PermissionError):
             open(f"/proc/{self.agent.pid}/mem", "rb").close()
 
-    def test_a_crash_leaves_no_core(self):
+    def test_crashed_agent_leaves_no_core(self):
         self.agent.end(signal.SIGSEGV)
         for directory in (self.agent.directory, self.agent.state, os.getcwd()):
             self.assertEqual([name for name in os.listdir(directory) if re.match(r"core(\.|$)", name)], [])
 
-    def test_a_child_inherits_no_file(self):
-        """Store, key, lock and journal are close-on-exec, also against a program that a library might start."""
+    def test_files_of_the_agent_are_closed_in_children(self):
+        """Store, key, lock and journal are close-on-exec, also for a program that a library might start."""
         self.work()
         try:
             names = os.listdir(f"/proc/{self.agent.pid}/fd")
         except PermissionError:
-            self.skipTest("the agent lets nobody look at its descriptors but root")
+            self.skipTest("only root may list the agent's descriptors")
         files = {name: os.readlink(f"/proc/{self.agent.pid}/fd/{name}") for name in names}
         for name, path in files.items():
             if not path.startswith(self.agent.state):
@@ -152,8 +152,8 @@ class Secrecy(AgentFixture):
 
 
 class Commands(AgentFixture):
-    def test_a_token_is_never_an_argument(self):
-        """`lanyard` passes nothing secret to another program by its arguments: strings of them are for all to see."""
+    def test_lanyard_passes_no_token_as_an_argument(self):
+        """`lanyard` passes no secret to another program by its arguments, which every user can read."""
         practice = self.provider()
         scene = self.scene()
         caller = self.client(scene)
@@ -165,7 +165,7 @@ class Commands(AgentFixture):
             timeout=PATIENCE_SECONDS)
         self.assertEqual((printed.returncode, printed.stdout.strip(), printed.stderr), (0, token, ""))
 
-    def test_the_agent_takes_no_secret_by_argument(self):
+    def test_agent_has_no_option_that_takes_a_secret(self):
         told = subprocess.run([AGENT, "--help"], capture_output=True, text=True, timeout=PATIENCE_SECONDS).stdout
         self.assertNotRegex(told, r"--(passphrase|secret|token)[ =](?!-)")
 

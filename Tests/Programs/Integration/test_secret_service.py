@@ -1,4 +1,4 @@
-"""The store's key in the keyring of the person's session: a real gnome-keyring on a bus of the test's own."""
+"""The store's key in the session keyring: a real gnome-keyring on a private bus."""
 
 import hmac
 import os
@@ -23,7 +23,7 @@ KEY = re.compile(rb"lanyard-key-1 ([0-9a-f]{64}) [0-9a-f]{16}")
 
 
 class Keyring:
-    """What the test asks of the service itself."""
+    """The test's own requests to the service."""
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -36,7 +36,7 @@ class Keyring:
         return self.call(ROOT, "Service", "ReadAlias", "s", "default")[0]
 
     def items(self):
-        """Those with a store's key."""
+        """The items that hold a store's key."""
         return self.search("org.lanyard.StoreKey")
 
     def search(self, schema):
@@ -74,7 +74,7 @@ class Keyring:
 
 
 class Overheard:
-    """All that goes over a bus, byte by byte, as any program of the person can have it."""
+    """Everything on a bus, byte by byte, as any program of the user can read it."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -107,7 +107,7 @@ class SessionScene(Scene):
         return {**super().environment, "DBUS_SESSION_BUS_ADDRESS": self.session.address}
 
 
-class SessionHouse(AgentFixture):
+class SessionFixture(AgentFixture):
     def session(self):
         session = Session()
         self.addCleanup(session.close)
@@ -126,7 +126,7 @@ class SessionHouse(AgentFixture):
         return connection
 
     def refuses(self, scene, *words):
-        """It does not start, says why, and has made no key in another place."""
+        """The agent does not start, reports why, and has made no key elsewhere."""
         ended = scene.run()
         self.assertEqual(ended.returncode, VAULT_CLOSED, ended.stderr)
         for word in words:
@@ -135,7 +135,7 @@ class SessionHouse(AgentFixture):
 
 
 @unittest.skipIf(MISSING, f"NOT TESTED: {', '.join(MISSING)} not installed (.ci/packages)")
-class RealKeyring(SessionHouse):
+class RealKeyring(SessionFixture):
     def start_keyring(self, session):
         keyring = session.run(
             "gnome-keyring-daemon", "--foreground", "--components=secrets", "--unlock", stdin=subprocess.PIPE)
@@ -151,7 +151,7 @@ class RealKeyring(SessionHouse):
         scene = self.in_session(session)
         return session, process, keyring, scene
 
-    def test_the_first_start_makes_an_item_and_the_next_opens_by_it(self):
+    def test_first_start_makes_a_keyring_item_that_opens_the_next(self):
         session, process, keyring, scene = self.prepared()
         client = self.client(scene)
         status = client.call("agent.status")
@@ -164,7 +164,7 @@ class RealKeyring(SessionHouse):
         add_provider(client, practice)
         import_account(client, practice, "alice", alias="alice")
 
-        # Where the key is, there is the witness of how far the store has come.
+        # The keyring holds the rollback anchor, too.
         self.until(lambda: keyring.search("org.lanyard.Anchor"), "the anchor")
         (anchor,) = keyring.search("org.lanyard.Anchor")
         self.assertRegex(keyring.secret(anchor), rb"^lanyard-anchor-1 [0-9]+$")
@@ -172,12 +172,12 @@ class RealKeyring(SessionHouse):
         scene.end()
         scene.start()
         client.call("token.get", {"account": "alice"})
-        # Locked and unlocked without a word, since the keyring is open.
+        # Locked and unlocked without a prompt, since the keyring is open.
         client.call("agent.lock")
         self.refused(LOCKED, lambda: client.call("token.get", {"account": "alice"}))
         self.assertFalse(client.call("agent.unlock")["locked"])
 
-        # The keyring outlives its daemon, and the agent does not care that it was away.
+        # The keyring survives its daemon, and the agent does not need it meanwhile.
         session.end(process)
         client.call("token.get", {"account": "alice"})
         _, keyring = self.start_keyring(session)
@@ -185,7 +185,7 @@ class RealKeyring(SessionHouse):
         self.assertFalse(client.call("agent.unlock")["locked"])
         self.assertEqual((keyring.item(), keyring.secret(keyring.item())), (item, text))
 
-    def test_the_bus_never_hears_the_key(self):
+    def test_key_never_crosses_the_bus_in_clear(self):
         session = self.session()
         process, _ = self.start_keyring(session)
         overheard = Overheard(self.connection(session))
@@ -195,7 +195,7 @@ class RealKeyring(SessionHouse):
         client.call("agent.lock")
         client.call("agent.unlock")
         scene.end()
-        # The monitor has all that came before this.
+        # The monitor has received everything before this.
         scene.start()
         scene.end()
         self.until(lambda: overheard.bytes.count(b"GetSecret") >= 3, "what was said")
@@ -208,8 +208,8 @@ class RealKeyring(SessionHouse):
         self.assertNotIn(bytes.fromhex(key.decode()), heard)
         session.end(process)
 
-    @unittest.skipIf(os.geteuid() != 0, "NOT TESTED: nobody but root may read the agent's memory")
-    def test_nothing_of_the_key_stays_in_memory(self):
+    @unittest.skipIf(os.geteuid() != 0, "NOT TESTED: only root may read the agent's memory")
+    def test_keyring_key_leaves_nothing_in_memory(self):
         _, _, keyring, scene = self.prepared()
         client = self.client(scene)
         digits = KEY.match(keyring.secret(keyring.item())).group(1)
@@ -228,7 +228,7 @@ class RealKeyring(SessionHouse):
         scene.start()
         nowhere()
 
-    def test_an_item_that_is_gone_is_not_made_anew(self):
+    def test_deleted_keyring_item_is_not_recreated(self):
         _, _, keyring, scene = self.prepared()
         scene.end()
         text = keyring.secret(keyring.item())
@@ -237,7 +237,7 @@ class RealKeyring(SessionHouse):
         self.refuses(scene, "gone")
         self.assertEqual(keyring.items(), [])
 
-        # Put back, wherever, it opens again.
+        # Put back in any collection, it opens the vault again.
         properties = {
             INTERFACE + "Item.Label": Variant("s", "put back"),
             INTERFACE + "Item.Attributes": Variant("a{ss}", attributes),
@@ -247,7 +247,7 @@ class RealKeyring(SessionHouse):
         scene.start()
         self.assertFalse(self.client(scene).call("agent.status")["locked"])
 
-    def test_what_is_no_key_of_ours_is_damaged(self):
+    def test_malformed_keyring_item_is_reported_as_damaged(self):
         _, _, keyring, scene = self.prepared()
         scene.end()
         item = keyring.item()
@@ -261,7 +261,7 @@ class RealKeyring(SessionHouse):
         scene.start()
         self.assertFalse(self.client(scene).call("agent.status")["locked"])
 
-    def test_copies_are_fine_and_two_keys_are_not(self):
+    def test_copied_keyring_items_are_accepted_and_two_keys_refused(self):
         session, _, keyring, scene = self.prepared()
         scene.end()
         item = keyring.item()
@@ -274,7 +274,7 @@ class RealKeyring(SessionHouse):
         keyring.copy(item, keyring.secret(foreign))
         self.refuses(scene, "not a key of this store")
 
-    def test_another_key_does_not_open_it(self):
+    def test_keyring_item_with_another_key_is_refused(self):
         session, _, keyring, scene = self.prepared()
         scene.end()
         item = keyring.item()
@@ -284,7 +284,7 @@ class RealKeyring(SessionHouse):
         keyring.set_secret(item, keyring.secret(foreign))
         self.refuses(scene)
 
-    def test_a_locked_keyring_leaves_the_agent_locked(self):
+    def test_locked_keyring_leaves_the_agent_locked(self):
         session, process, keyring, scene = self.prepared()
         client = self.client(scene)
         scene.end()
@@ -294,7 +294,7 @@ class RealKeyring(SessionHouse):
         status = client.call("agent.status")
         self.assertEqual((status["locked"], status["protection"]), (True, "secretService"))
         self.refused(LOCKED, lambda: client.call("account.list"))
-        # There is nobody in this session who could ask the person.
+        # No prompter runs in this session.
         error = self.refused(UNLOCK_FAILED, lambda: client.call("agent.unlock"))
         self.assertEqual(error.reason, "keyLocked")
         self.assertIn("keyring", error.message)
@@ -305,7 +305,7 @@ class RealKeyring(SessionHouse):
         self.assertFalse(client.call("agent.unlock")["locked"])
         self.assertEqual(keyring.secret(keyring.item()), text)
 
-    def test_a_first_start_waits_for_a_locked_keyring(self):
+    def test_first_start_waits_for_a_locked_keyring(self):
         session = self.session()
         process, keyring = self.start_keyring(session)
         keyring.lock()
@@ -320,7 +320,7 @@ class RealKeyring(SessionHouse):
         self.assertEqual(made, {"locked": False, "protection": "secretService"})
         self.assertRegex(keyring.secret(keyring.item()), KEY)
 
-    def test_without_the_service_or_the_bus_it_does_not_start(self):
+    def test_missing_secret_service_or_bus_prevents_the_start(self):
         session, process, keyring, scene = self.prepared()
         scene.end()
         session.end(process)
@@ -332,7 +332,7 @@ class RealKeyring(SessionHouse):
         self.refuses(fresh, "Secret Service")
         self.assertEqual([name for name in os.listdir(fresh.state) if name.startswith("key")], [])
 
-    def test_a_slot_more_in_the_keyring_and_no_key_file_any_more(self):
+    def test_keyring_slot_can_replace_the_key_file(self):
         session = self.session()
         process, keyring = self.start_keyring(session)
         scene = SessionScene(session)
@@ -354,16 +354,16 @@ class RealKeyring(SessionHouse):
         client.call("agent.removeKeySlot", {"slot": by_file})
         self.assertFalse(os.path.exists(os.path.join(scene.state, "key")))
         self.assertEqual(client.call("agent.status")["protection"], "secretService")
-        # However it is started: the slot says where the key is.
+        # With any options: the key slot names where the key is.
         scene.end()
         scene.start()
         self.assertFalse(client.call("agent.status")["locked"])
-        # A slot that goes takes its item with it.
+        # A removed slot removes its item.
         client.call("agent.addKeySlot", {"protection": "keyFile"})
         client.call("agent.removeKeySlot", {"slot": added["slot"]})
         self.assertEqual(keyring.items(), [])
 
-    def test_two_states_have_two_keys_and_one_that_moves_keeps_its_own(self):
+    def test_each_state_has_its_own_key_also_after_a_move(self):
         session, _, keyring, scene = self.prepared()
         scene.end()
         other = self.in_session(session)
@@ -376,7 +376,7 @@ class RealKeyring(SessionHouse):
 
 
 class LyingService:
-    """A Secret Service that keeps to the words of the interface, and lies where the test wants it to."""
+    """A Secret Service that follows the interface, and lies where the test wants."""
 
     PRIME = int(
         "FFFFFFFFFFFFFFFFC90FDAA22168C234C4C6628B80DC1CD129024E088A67CC74020BBEA63B139B22514A08798E3404DDEF9519B3CD3A431B"
@@ -393,10 +393,10 @@ class LyingService:
         self.text = None
         self.attributes = {}
         self.anchor = None
-        """What the other item says: how far the store has come."""
+        """The other item's content: the rollback anchor."""
         self.locked = False
         self.hides_while_locked = True
-        """As KeePassXC does: nothing of a locked database is told."""
+        """As in KeePassXC: a locked database reveals nothing."""
         self.person_says = "yes"
         self.prompts_to_create = False
         self.collections = [self.COLLECTION]
@@ -420,7 +420,7 @@ class LyingService:
     def agree(self, theirs):
         shared = pow(int.from_bytes(theirs, "big"), self.private, self.PRIME).to_bytes(128, "big")
         extracted = hmac.digest(bytes(32), shared, "sha256")
-        # Whoever asks has a session of their own: the key's, and the anchor's.
+        # Each requester has its own session: one for the key, one for the anchor.
         session = f"{ROOT}/session/{len(self.session_keys) + 1}"
         self.session_keys[session] = hmac.digest(extracted, b"\1", "sha256")[:16]
         return session
@@ -467,7 +467,7 @@ class LyingService:
             return "", ()
         agreed = self.person_says == "yes"
         self.locked = self.locked and not agreed
-        # Somebody else's prompt first.
+        # A prompt of another client first.
         for path, dismissed in ((self.PROMPT + "0", agreed), (self.PROMPT, not agreed)):
             self.connection.send(
                 4, "bv", (dismissed, Variant("ao", [])), path=path, interface=INTERFACE + "Prompt", member="Completed")
@@ -503,7 +503,7 @@ class LyingService:
 
 
 @unittest.skipIf(shutil.which("dbus-daemon") is None, "NOT TESTED: dbus-daemon not installed (.ci/packages)")
-class OtherServices(SessionHouse):
+class OtherServices(SessionFixture):
     def prepared(self):
         session = self.session()
         service = LyingService(session.connect())
@@ -517,7 +517,7 @@ class OtherServices(SessionHouse):
         scene.end()
         return scene, service
 
-    def test_one_that_tells_nothing_while_locked_and_asks_before_it_makes_an_item(self):
+    def test_service_that_hides_locked_items_and_prompts_to_create_is_used(self):
         session, service = self.prepared()
         service.prompts_to_create = True
         scene = self.in_session(session)
@@ -538,7 +538,7 @@ class OtherServices(SessionHouse):
             self.assertFalse(client.call("agent.unlock")["locked"])
             scene.end()
 
-    def test_others_are_answered_while_the_person_thinks(self):
+    def test_other_callers_are_answered_during_a_keyring_prompt(self):
         scene, service = self.opened()
         service.locked, service.person_says = True, "nothing"
         scene.start()
@@ -553,15 +553,15 @@ class OtherServices(SessionHouse):
         thread.start()
         self.until(lambda: "Prompt" in service.asked, "the question")
         self.assertTrue(other.call("agent.status")["locked"])
-        # One question at a time.
+        # One prompt at a time.
         self.refused(UNLOCK_FAILED, lambda: other.call("agent.unlock"))
-        # The service ends, and with it the question.
+        # The service ends, and the prompt with it.
         service.close()
         thread.join(PATIENCE_SECONDS)
         self.assertFalse(thread.is_alive())
         self.assertIsInstance(outcome[0], Exception)
 
-    def test_who_asked_and_went_and_an_agent_that_ends_wait_for_nobody(self):
+    def test_keyring_prompt_ends_with_its_caller_or_the_agent(self):
         scene, service = self.opened()
         service.locked, service.person_says = True, "nothing"
         scene.start()
@@ -579,14 +579,14 @@ class OtherServices(SessionHouse):
     def disconnect(self, scene, waiting):
         waiting.close()
 
-    def test_a_number_that_makes_a_known_key_is_refused(self):
+    def test_degenerate_diffie_hellman_number_is_refused(self):
         for number in (0, 1, LyingService.PRIME - 1, LyingService.PRIME, LyingService.PRIME + 1):
             session, service = self.prepared()
             service.public = number
             self.refuses(self.in_session(session, start=False), "Secret Service")
             self.assertNotIn("CreateItem", service.asked)
 
-    def test_there_is_no_fall_to_the_plain_algorithm(self):
+    def test_service_without_encryption_is_refused(self):
         session, service = self.prepared()
         service.errors["OpenSession"] = "org.freedesktop.DBus.Error.NotSupported"
         self.refuses(self.in_session(session, start=False), "Secret Service")
@@ -596,7 +596,7 @@ class OtherServices(SessionHouse):
         self.refuses(self.in_session(session, start=False), "Secret Service")
         self.assertNotIn("CreateItem", service.asked)
 
-    def test_what_was_not_sealed_in_this_session_is_damaged(self):
+    def test_secret_not_sealed_in_this_session_is_reported_as_damaged(self):
         scene, service = self.opened()
         vector = bytes(16)
         for sealed, chosen in (
@@ -609,7 +609,7 @@ class OtherServices(SessionHouse):
         service.answers.clear()
         scene.start()
 
-    def test_answers_of_other_types_are_no_answers(self):
+    def test_replies_of_other_types_are_refused(self):
         scene, service = self.opened()
         for member, answer in (
             ("OpenSession", ("s", ("hello",))), ("OpenSession", ("vo", (Variant("ay", b""), "/"))),
@@ -629,14 +629,14 @@ class OtherServices(SessionHouse):
         scene.start()
         self.assertTrue(self.client(scene).call("agent.status")["locked"])
 
-    def test_one_that_hangs_is_waited_for_five_seconds(self):
+    def test_hanging_service_prevents_the_start_after_five_seconds(self):
         scene, service = self.opened()
         service.silent_at = "SearchItems"
         self.refuses(scene, "Secret Service")
         service.silent_at = ""
         scene.start()
 
-    def test_without_a_default_keyring_nothing_is_concluded(self):
+    def test_missing_default_keyring_is_not_taken_for_a_missing_item(self):
         scene, service = self.opened()
         text, service.text, service.collections = service.text, None, []
         asked = len(service.asked)
@@ -645,7 +645,7 @@ class OtherServices(SessionHouse):
         service.text = text
         scene.start()
         scene.end()
-        # With one, what is not there is gone.
+        # With a default keyring, a missing item is gone.
         service.text, service.collections = None, [LyingService.COLLECTION]
         self.refuses(scene, "gone")
         self.assertEqual(service.asked.count("CreateItem"), 1)

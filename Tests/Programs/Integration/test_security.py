@@ -1,4 +1,4 @@
-"""What SECURITY.md promises is shown by tests that are there."""
+"""Every promise in SECURITY.md names existing tests."""
 
 import os
 import re
@@ -9,7 +9,7 @@ NAME = re.compile(r"`(test_\w+|[a-z]\w*[A-Z]\w*)`")
 
 
 def tests():
-    """The names of all tests: Python's, and Swift's that are marked as such."""
+    """The names of all tests: Python methods, and Swift functions marked `@Test`."""
     found = set()
     for directory, _, files in os.walk(os.path.join(ROOT, "Tests")):
         for name in files:
@@ -25,7 +25,7 @@ def tests():
 
 
 class Security(unittest.TestCase):
-    def test_each_promise_names_tests_that_are_there(self):
+    def test_each_promise_names_existing_tests(self):
         with open(os.path.join(ROOT, ".github", "SECURITY.md"), encoding="utf-8") as file:
             promises = file.read().split("| promise | shown by |", 1)[1].splitlines()[2:]
         known = tests()

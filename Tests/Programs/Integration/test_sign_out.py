@@ -1,9 +1,9 @@
-"""kill -9 at every write of a sign-out: signed in wholly or out wholly, the token usable, waiting or dead, and no trace.
+"""kill -9 at every write of a sign-out: wholly signed in or out, the token usable, queued or dead, and no trace left.
 
-Every secret of the account is known beforehand: the provider's answer at the import is the test's own. So is what the
-store sealed with keys that a hard sign-out destroys: not even that may be left.
+Every secret of the account is known beforehand, since the test sets the provider's answer at the import. So are the
+records sealed with keys that a hard sign-out destroys: not even those may be left.
 
-CI takes some of the points, by a seed that is told on failure; LANYARD_KILLS=all takes all of them.
+CI takes some of the points, by a seed that a failure prints; LANYARD_KILLS=all takes all points.
 """
 
 import base64
@@ -25,14 +25,14 @@ SAMPLE = 12
 
 
 class SignedIn:
-    """An agent that one person is signed in to, and what may be found nowhere."""
+    """An agent with one signed-in person, and the secrets that must not be found."""
 
     def __init__(self, provider, scene, client):
         self.provider, self.scene = provider, scene
         add_provider(client, provider, refresh={"reuse": "none"})
         issued = provider.post("sign-in", user=PERSON)
         self.grant = issued.pop("grant")
-        # The agent is answered with the very tokens that are known here; the provider knows them, too.
+        # The agent gets exactly the tokens known here; the provider knows them, too.
         provider.fault("answer", status=200, json={**issued, "token_type": "Bearer"})
         self.account = client.call(
             "signIn.import",
@@ -47,7 +47,7 @@ class SignedIn:
         assert self.traces([]) == [] and len(self.traces(self.sealed)) >= len(self.sealed), "the search finds nothing"
 
     def traces(self, sealed):
-        """Where something stands that must not, in whatever spelling."""
+        """The places of forbidden text, in any encoding."""
         found = []
         forms = [(secret, form) for secret in self.secrets for form in spellings(secret.encode())]
         forms += [("a sealed record", record[12:44]) for record in sealed]
@@ -63,20 +63,20 @@ class SignedIn:
 
 
 def spellings(secret):
-    """As text and as it would stand in other encodings, wherever in its line it begins."""
+    """The secret as text and in other encodings, at any offset."""
     yield secret
     yield secret.hex().encode()
     yield secret.hex().upper().encode()
     yield secret.decode().encode("utf-16-le")
     for shift in range(3):
-        # Of the first and the last characters, some bits are of what stands beside.
+        # Some bits of the first and the last characters depend on the neighbours.
         inner = base64.b64encode(bytes(shift) + secret).rstrip(b"=")[4 if shift else 0:-1]
         yield inner
         yield inner.translate(bytes.maketrans(b"+/", b"-_"))
 
 
 def records(state):
-    """What the store keeps, read from a copy: (partition, id) and the sealed contents."""
+    """The content of the store, read from a copy: (partition, id) and the sealed bytes."""
     with tempfile.TemporaryDirectory() as copy:
         for name in os.listdir(state):
             if name.startswith("lanyard.sqlite"):
@@ -86,7 +86,7 @@ def records(state):
 
 
 def sealed_records(state):
-    """The account's records. The vault's own partition is the one that holds the provider (RecordKinds.swift)."""
+    """The account's records. The vault's partition is the one that holds the provider (RecordKinds.swift)."""
     rows = records(state)
     (vault,) = {partition for partition, kind, _, _ in rows if kind == 16}
     own = [sealed for partition, _, _, sealed in rows if partition != vault and len(sealed) >= 44]
@@ -111,7 +111,7 @@ class SignOutKills(Deaths):
         return client.call("account.signOut", {"account": ALIAS, "mode": mode})
 
     def written(self, mode):
-        """What an undisturbed sign-out writes, one call a line, until the provider was told."""
+        """The write calls of an undisturbed sign-out, one a line, until the provider was told."""
         with self.signed_in() as (at, client):
             at.scene.arm(Point(0, "count"))
             answer = self.sign_out(client, mode)
@@ -125,7 +125,7 @@ class SignOutKills(Deaths):
             at.scene.arm(point)
             with contextlib.suppress(Exception):
                 self.sign_out(client, mode)
-            # What is written after the answer is written by itself, and dies there as well.
+            # Writes after the answer come by themselves, and the agent dies there, too.
             at.scene.process.wait(PATIENCE_SECONDS)
             self.assertTrue(is_sound(at.scene.state))
             self.assertEqual(at.traces([]), [], "at the moment of death")
@@ -158,16 +158,17 @@ class SignOutKills(Deaths):
                 client.call("secret.get", {"account": at.account, "name": name})
         with self.assertRaises(LanyardError):
             client.call("account.get", {"account": "@active"})
-        # Waiting or dead, and never both for long: what waits is sent without being asked for, but after an offline
-        # sign-out that nobody interrupted.
+        # Queued or dead, and not both for long: queued revocations are sent without a request, except after an offline
+        # sign-out
+        # that completed.
         waits = bool(client.call("revocation.list")["revocations"])
-        self.assertTrue(waits or at.grant in at.provider.ended(), "the token lives, and nobody will revoke it")
+        self.assertTrue(waits or at.grant in at.provider.ended(), "the token is live, and no revocation is queued")
         client.call("connectivity.report", {"online": True})
         self.until(lambda: client.call("revocation.list")["revocations"] == [], "the revocation is sent")
         self.assertIn(at.grant, at.provider.ended())
 
     def erased(self, at, mode):
-        """Of a soft sign-out the profile and the data stay, sealed; of a hard one nothing."""
+        """After a soft sign-out, profile and data stay sealed; after a hard one, nothing stays."""
         gone = at.sealed if mode == "hard" else []
         self.until(lambda: at.traces(gone) == [], f"the traces go: {at.traces(gone)}")
 
@@ -179,13 +180,13 @@ class SignOutKills(Deaths):
                 self.die(mode, point)
         self.tell(f"{mode}: {len(lines)} writes, {len(points)} kills")
 
-    def test_soft(self):
+    def test_soft_sign_out_killed_at_any_write_is_whole(self):
         self.die_everywhere("soft")
 
-    def test_hard(self):
+    def test_hard_sign_out_killed_at_any_write_leaves_no_trace(self):
         self.die_everywhere("hard")
 
-    def test_offline(self):
+    def test_offline_sign_out_killed_at_any_write_is_whole(self):
         self.die_everywhere("offline")
 
 

@@ -1,4 +1,4 @@
-"""Starting: one agent a state, directories of one's own, nothing taken that lives, nothing left open."""
+"""Starting: one agent per state, private directories, live sockets respected, nothing left open."""
 
 import os
 import pwd
@@ -14,8 +14,8 @@ from agent_fixture import AGENT, PATIENCE_SECONDS, STATUS, AgentFixture, Scene, 
 CANNOT_CREATE, STORE_FAILED, ALREADY_RUNNING, VAULT_CLOSED, USAGE = 73, 74, 75, 76, 64
 
 
-class OneAgent(AgentFixture):
-    def test_a_second_agent_says_who_holds_the_state(self):
+class SingleInstance(AgentFixture):
+    def test_second_agent_names_the_process_that_holds_the_state(self):
         first = self.scene()
         elsewhere = os.path.join(first.directory, "run2", "agent.sock")
         for options in (["--socket", elsewhere], ["--stdio"]):
@@ -24,7 +24,7 @@ class OneAgent(AgentFixture):
             self.assertIn(str(first.pid).encode(), second.stderr)
         self.assertEqual(raw(first.socket, STATUS)[0]["id"], 1)
 
-    def test_ten_at_once_are_one(self):
+    def test_one_of_ten_agents_started_at_once_runs(self):
         scene = self.scene(start=False)
         environment = scene.environment
         starts = [
@@ -43,13 +43,13 @@ class OneAgent(AgentFixture):
         self.until(lambda: os.path.exists(scene.socket), "a socket")
         self.assertIn("result", raw(scene.socket, STATUS)[0])
 
-    def test_another_state_at_the_same_socket_is_refused(self):
+    def test_second_state_at_the_same_socket_is_refused(self):
         first = self.scene()
         second = first.once("--socket", first.socket, "--state-dir", os.path.join(first.directory, "state2"))
         self.assertEqual(second.returncode, ALREADY_RUNNING)
         self.assertIn("result", raw(first.socket, STATUS)[0])
 
-    def test_the_state_can_be_had_again_at_once(self):
+    def test_state_is_free_at_once_after_an_end(self):
         scene = self.scene()
         for how in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL, signal.SIGINT):
             scene.end(how)
@@ -58,14 +58,14 @@ class OneAgent(AgentFixture):
 
 
 class Sockets(AgentFixture):
-    def test_a_stale_socket_is_taken_over(self):
+    def test_stale_socket_is_taken_over(self):
         scene = self.scene()
         scene.kill()
         self.assertTrue(stat.S_ISSOCK(os.lstat(scene.socket).st_mode))
         scene.start()
         self.assertIn("result", raw(scene.socket, STATUS)[0])
 
-    def test_a_live_one_of_somebody_else_is_not(self):
+    def test_live_socket_of_another_program_is_not_taken_over(self):
         scene = self.scene(start=False)
         with socket.socket(socket.AF_UNIX) as other:
             other.bind(scene.socket)
@@ -75,7 +75,7 @@ class Sockets(AgentFixture):
             with socket.socket(socket.AF_UNIX) as client:
                 client.connect(scene.socket)
 
-    def test_a_plain_file_is_refused_and_stays(self):
+    def test_plain_file_at_the_socket_path_is_refused_and_kept(self):
         scene = self.scene(start=False)
         with open(scene.socket, "w") as file:
             file.write("mine")
@@ -83,18 +83,18 @@ class Sockets(AgentFixture):
         with open(scene.socket) as file:
             self.assertEqual(file.read(), "mine")
 
-    def test_a_symlink_to_a_socket_is_refused(self):
+    def test_symlink_at_the_socket_path_is_refused(self):
         scene = self.scene(start=False)
         os.symlink(os.path.join(scene.directory, "elsewhere.sock"), scene.socket)
         self.assertEqual(scene.run().returncode, CANNOT_CREATE)
         self.assertTrue(os.path.islink(scene.socket))
 
-    def test_an_ended_agent_leaves_no_socket(self):
+    def test_ended_agent_leaves_no_socket(self):
         scene = self.scene()
         scene.end(signal.SIGTERM)
         self.assertFalse(os.path.lexists(scene.socket))
 
-    def test_there_is_no_abstract_socket(self):
+    def test_agent_opens_no_abstract_socket(self):
         scene = self.scene()
         with open("/proc/net/unix") as table:
             self.assertFalse([line for line in table if "@" in line and scene.directory in line])
@@ -127,7 +127,7 @@ class Directories(AgentFixture):
                 self.assertEqual(os.listdir(real), [])
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can give a directory away")
-    def test_directories_of_somebody_else_are_refused(self):
+    def test_directories_of_another_user_are_refused(self):
         nobody = pwd.getpwnam("nobody").pw_uid
         for kind in ("state", "socket"):
             with self.subTest(directory=kind):
@@ -136,13 +136,13 @@ class Directories(AgentFixture):
                 os.chown(self.place(scene, kind), nobody, -1)
                 self.assertEqual(scene.run().returncode, CANNOT_CREATE)
 
-    def test_a_file_in_place_of_a_directory_is_refused(self):
+    def test_file_in_place_of_a_directory_is_refused(self):
         scene = self.scene(start=False)
         with open(scene.state, "w"):
             pass
         self.assertEqual(scene.run().returncode, CANNOT_CREATE)
 
-    def test_the_umask_opens_nothing(self):
+    def test_files_are_private_under_any_umask(self):
         for mask in (0o000, 0o022, 0o777):
             with self.subTest(umask=oct(mask)):
                 scene = self.scene(start=False)
@@ -160,7 +160,7 @@ class Directories(AgentFixture):
                             path = os.path.join(directory, name)
                             self.assertEqual(stat.S_IMODE(os.lstat(path).st_mode), 0o600, path)
 
-    def test_a_long_path_is_reached(self):
+    def test_socket_path_over_the_limit_is_reachable(self):
         scene = self.scene(start=False)
         directory = os.path.join(scene.directory, "d" * 90, "e" * 90)
         os.makedirs(directory, 0o700)
@@ -172,14 +172,14 @@ class Directories(AgentFixture):
         self.addCleanup(process.stderr.close)
         scene.process = process
         self.until(lambda: os.path.exists(scene.socket) or process.poll() is not None, "a socket")
-        # Reached through the directory's descriptor, as any program may that knows the path.
+        # Reached through the directory's descriptor, as any program can that knows the path.
         descriptor = os.open(directory, os.O_PATH)
         self.addCleanup(os.close, descriptor)
         self.assertIn("result", raw(f"/proc/self/fd/{descriptor}/agent.sock", STATUS)[0])
 
 
-class Words(AgentFixture):
-    def test_mistakes_are_usage_and_start_nothing(self):
+class Arguments(AgentFixture):
+    def test_wrong_arguments_exit_with_usage_and_start_nothing(self):
         scene = self.scene(start=False)
         for options in (
             ["--nonsense"], ["surplus"], ["--socket"], ["--state-dir"], ["--stdio", "--socket", scene.socket],
@@ -190,7 +190,7 @@ class Words(AgentFixture):
                 self.assertEqual((ended.returncode, ended.stdout), (USAGE, b""), ended.stderr)
                 self.assertIn(b"lanyard-agent:", ended.stderr)
 
-    def test_no_place_for_the_socket_is_usage(self):
+    def test_missing_socket_location_exits_with_usage(self):
         scene = self.scene(start=False)
         environment = {
             name: value for name, value in scene.environment.items() if name not in ("LANYARD_SOCKET", "XDG_RUNTIME_DIR")
@@ -207,18 +207,18 @@ class Words(AgentFixture):
 
 
 class Ending(AgentFixture):
-    def test_signals_end_it_with_0(self):
+    def test_signalled_agent_exits_with_0(self):
         scene = self.scene()
         for how in (signal.SIGTERM, signal.SIGINT):
             self.assertEqual(scene.end(how), 0)
             scene.start()
 
-    def test_a_call_ends_it_with_0(self):
+    def test_agent_ended_by_a_call_exits_with_0(self):
         scene = self.scene()
         self.client(scene).call("agent.shutdown")
         self.assertEqual(scene.process.wait(PATIENCE_SECONDS), 0)
 
-    def test_nothing_goes_to_stdout(self):
+    def test_running_agent_writes_nothing_to_stdout(self):
         scene = self.scene(start=False)
         process = subprocess.Popen(
             scene.command + ["--log-level", "trace"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -241,7 +241,7 @@ class Activation(AgentFixture):
             stderr=subprocess.DEVNULL, env=scene.environment, pass_fds=(3,),
             preexec_fn=lambda: os.dup2(listener.fileno(), 3, inheritable=True))
 
-    def test_a_socket_that_was_handed_over_is_served_and_kept(self):
+    def test_activated_socket_is_served_and_kept(self):
         scene = self.scene(start=False)
         path = os.path.join(scene.directory, "run", "activated.sock")
         with socket.socket(socket.AF_UNIX) as listener:
@@ -253,7 +253,7 @@ class Activation(AgentFixture):
             self.assertEqual(scene.end(signal.SIGTERM), 0)
             self.assertTrue(os.path.exists(path))
 
-    def test_a_socket_that_is_none_is_refused(self):
+    def test_activated_tcp_socket_is_refused(self):
         scene = self.scene(start=False)
         with socket.socket(socket.AF_INET) as listener:
             listener.bind(("127.0.0.1", 0))

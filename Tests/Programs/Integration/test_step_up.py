@@ -1,4 +1,4 @@
-"""Step-up on the running agent: ten tries ever, whoever guesses, however it ends, and a pinentry that misbehaves."""
+"""Step-up on the running agent: ten tries in all, under any callers and kills, and a pinentry that misbehaves."""
 
 import os
 import stat
@@ -10,7 +10,7 @@ from agent_fixture import ConnectionLost, AgentFixture, LanyardError, add_provid
 
 UNLOCK_FAILED, DATA_LOCKED, SIGNED_OUT, FAILED, THROTTLED = 1008, 2008, 2003, 4003, 4004
 
-# Speaks Assuan, and writes down what it was told beside itself.
+# Speaks Assuan, and logs what it receives in a file beside itself.
 PINENTRY = r"""#!/usr/bin/python3 -u
 import os, sys, time
 mode = open(__file__ + ".mode").read().strip()
@@ -50,7 +50,7 @@ class StepUp(AgentFixture):
         return client.call("stepUp.verify", {"account": "work", **params})
 
     def wrong(self, client, pin="0000"):
-        """One wrong try, however long it must wait for its turn. What the agent said of it."""
+        """One wrong try, after any pause; returns the agent's error."""
         while True:
             try:
                 client.call("stepUp.verify", {"account": "work", "pin": pin})
@@ -61,7 +61,7 @@ class StepUp(AgentFixture):
                 time.sleep(error.data["retryAfterMs"] / 1000)
 
     @unittest.skipUnless(os.environ.get("LANYARD_LONG"), "waits a minute and a half: LANYARD_LONG=1")
-    def test_ten_wrong_pins_across_kills(self):
+    def test_ten_wrong_pins_are_counted_across_kills(self):
         scene = self.prepare()
         with scene.client() as client:
             client.call("stepUp.enroll", {"account": "work", "pin": "2468"})
@@ -74,7 +74,7 @@ class StepUp(AgentFixture):
         with scene.client() as client:
             self.assertEqual(self.refused(FAILED, lambda: self.tell_right(client, pin="2468")).data["attemptsLeft"], 0)
 
-    def test_killed_while_it_judges_gives_no_try_back(self):
+    def test_kill_while_a_pin_is_judged_gives_no_try_back(self):
         scene = self.prepare()
         with scene.client() as client:
             client.call("stepUp.enroll", {"account": "work", "pin": "2468"})
@@ -98,7 +98,7 @@ class StepUp(AgentFixture):
             self.assertIn(left, (before, before - 1))
             before = left
 
-    def test_fifty_guesses_at_once_are_not_more_than_ten(self):
+    def test_fifty_concurrent_guesses_use_at_most_ten_tries(self):
         scene = self.prepare()
         with scene.client() as client:
             client.call("stepUp.enroll", {"account": "work", "pin": "2468"})
@@ -119,13 +119,13 @@ class StepUp(AgentFixture):
             thread.join(60)
         self.assertEqual(len(said), 50)
         judged = [left for code, left in said if code == FAILED]
-        # Three are free; after them nobody is tried before the pause is over, and nobody shares a count.
+        # Three are free; then each guess waits for the pause, and each is counted.
         self.assertEqual(sorted(judged, reverse=True), list(range(9, 9 - len(judged), -1)))
         self.assertGreaterEqual(len(judged), 3)
         self.assertLessEqual(len(judged), 10)
         self.assertEqual({code for code, _ in said} - {FAILED}, {THROTTLED})
 
-    def test_a_cached_token_does_not_wait_for_a_pin(self):
+    def test_cached_token_does_not_wait_for_a_pin(self):
         scene = self.prepare()
         with scene.client() as client, scene.client(timeout=60) as other:
             client.call("stepUp.enroll", {"account": "work", "pin": "2468"})
@@ -150,7 +150,7 @@ class StepUp(AgentFixture):
             self.tell_right(client, pin="2468")
             self.assertLess(slowest, max(0.05, (time.monotonic() - began) / 2))
 
-    def test_the_data_is_under_the_pin_through_kills(self):
+    def test_data_under_a_pin_survives_kills(self):
         scene = self.prepare()
         with scene.client() as client:
             client.call("secret.put", {"account": "work", "name": "draft", "value": "first words"})
@@ -188,7 +188,7 @@ class StepUp(AgentFixture):
         with open(self.mode, "w") as file:
             file.write(mode)
 
-    def test_pinentry_asks_in_the_callers_place(self):
+    def test_pinentry_prompts_on_the_callers_behalf(self):
         path = self.pinentry("24%2568 %C3%BC%0a")
         scene = self.prepare("--pinentry", path)
         with scene.client() as client:
@@ -206,7 +206,7 @@ class StepUp(AgentFixture):
                                      "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_CURRENT_DESKTOP",
                                      "XDG_SESSION_TYPE"})
 
-    def test_a_pinentry_that_misbehaves_costs_no_try(self):
+    def test_misbehaving_pinentry_costs_no_try(self):
         path = self.pinentry("garbage")
         scene = self.prepare("--pinentry", path)
         with scene.client() as client:
@@ -223,7 +223,7 @@ class StepUp(AgentFixture):
                 self.refused(FAILED, lambda: self.tell_right(client, prompt="pinentry")).data["reason"],
                 "promptUnavailable")
 
-    def test_a_pinentry_that_hangs_goes_with_its_caller(self):
+    def test_hanging_pinentry_ends_with_its_caller(self):
         path = self.pinentry("hangs")
         scene = self.prepare("--pinentry", path)
         with scene.client() as client:
@@ -234,7 +234,7 @@ class StepUp(AgentFixture):
             def ask():
                 try:
                     self.tell_right(caller, prompt="pinentry")
-                except Exception as error:  # its own client is closed under it
+                except Exception as error:  # the test closes this client during the call
                     ended.append(error)
 
             thread = threading.Thread(target=ask)
@@ -245,7 +245,7 @@ class StepUp(AgentFixture):
                     return "GETPIN" in file.read()
 
             self.until(lambda: os.path.exists(path + ".log") and asks(), "the question")
-            # Others are not held up, and no second question is put beside the first.
+            # Other callers are not delayed, and no second prompt opens.
             self.assertEqual(client.call("stepUp.status", {"account": "work"})["attemptsLeft"], 10)
             self.assertEqual(
                 self.refused(FAILED, lambda: self.tell_right(client, prompt="pinentry")).data["reason"],
@@ -256,7 +256,7 @@ class StepUp(AgentFixture):
             self.set_mode("2468")
             self.until(lambda: self.answered(client), "the question to be taken away")
 
-    def test_pinentry_opens_the_vault(self):
+    def test_pinentry_passphrase_opens_the_vault(self):
         path = self.pinentry("correct horse")
         scene = self.scene("--protection", "passphrase", "--pinentry", path)
         with scene.client() as client:

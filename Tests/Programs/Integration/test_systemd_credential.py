@@ -1,4 +1,4 @@
-"""The store's key as the service manager hands it over, and what the agent says when it does not."""
+"""The store's key as a systemd credential, and the agent's errors without one."""
 
 import os
 import unittest
@@ -9,7 +9,7 @@ VAULT_CLOSED = 76
 
 
 class ServiceScene(Scene):
-    """An agent as systemd starts it, with a directory of credentials."""
+    """An agent as systemd starts it, with a credentials directory."""
 
     credentials = None
 
@@ -42,7 +42,7 @@ class Credential(AgentFixture):
         self.assertIn(words, ended.stderr.decode())
         self.assertFalse(os.path.exists(os.path.join(scene.state, "key")))
 
-    def test_the_vault_is_made_under_the_credential_and_opens_by_it_alone(self):
+    def test_vault_made_under_a_credential_opens_only_with_it(self):
         practice = self.provider()
         for content in (bytes(range(32)), b"a secret that came from a password manager\n"):
             scene = self.prepared(content)
@@ -65,7 +65,7 @@ class Credential(AgentFixture):
             client.call("token.get", {"account": "alice"})
             scene.end()
 
-    def test_without_a_credential_there_is_no_vault_and_no_other_key(self):
+    def test_missing_credential_prevents_the_start_and_makes_no_key(self):
         scene = self.prepared()
         self.refuses(scene, "systemd-creds encrypt")
         scene.credentials = None
@@ -76,7 +76,7 @@ class Credential(AgentFixture):
         scene.credentials = self.directory()
         self.refuses(scene, "hands over no credential")
 
-    def test_one_that_could_be_guessed_or_read_by_others_is_refused(self):
+    def test_short_or_readable_credential_is_refused(self):
         scene = self.prepared(b"x" * 31)
         self.refuses(scene, "too short")
         self.hand(scene, b"x" * 32, mode=0o444)

@@ -1,10 +1,10 @@
-"""The store in somebody else's hands: every column of every table changed, rows moved, brought back, cut and added.
+"""Tampering with the store: every column of every table changed, rows moved, restored, removed and added.
 
-Whoever can write the file can not open what is in it. What they did is told: for the account whose rows they are, and
-for that one alone; where the records are the vault's own, by an agent that does not start. Nothing that was changed is
-built on, and no refresh token from it is sent.
+A writer of the file can't read its content. Tampering is reported for the account whose rows were changed, and for
+that account only; for the vault's own records the agent does not start. No changed data is used, and no refresh token
+from it is sent.
 
-Columns are taken from the schema as it is found, so that a new one is attacked as soon as it is there.
+Columns are read from the schema, so that a new column is covered as soon as it exists.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ RULES = {
 
 
 class Cell(NamedTuple):
-    """A column of a row."""
+    """One column of one row."""
 
     table: str
     row: int
@@ -43,7 +43,7 @@ class Cell(NamedTuple):
 
 
 class File:
-    """The database of an agent that is down, or that runs; with nothing of what SQLite would have checked."""
+    """The database of a stopped or running agent, opened without SQLite's constraints."""
 
     def __init__(self, state: str) -> None:
         self._connection = sqlite3.connect(os.path.join(state, "lanyard.sqlite"), isolation_level=None, timeout=5)
@@ -69,16 +69,16 @@ class File:
         ]
 
     def sealed_columns(self, table: str) -> List[str]:
-        """All but a row's own number, which says nothing."""
+        """All columns but the row number, which carries no data."""
         return [name for name in self.columns(table) if (table, name) != ("record", "row")]
 
     def key(self, table: str) -> str:
-        """By what a row is named: its number, or the first column of a table that has none."""
+        """The column that names a row: its number, or the first column of a table WITHOUT ROWID."""
         without = "WITHOUT ROWID" in self.ask("SELECT sql FROM sqlite_schema WHERE name = ?", table)[0][0]
         return self.columns(table)[0] if without else "rowid"
 
     def set(self, cell: Cell, value: Any) -> None:
-        """A row that stands where this one comes to stand is gone."""
+        """Replaces a row that has the new key."""
         changed = self._connection.execute(
             f"UPDATE OR REPLACE {cell.table} SET {cell.column} = ? WHERE {self.key(cell.table)} = ?", (value, cell.row))
         assert changed.rowcount == 1, cell
@@ -107,7 +107,7 @@ class File:
 
 
 def flips(was: Any, chance: random.Random) -> List[Any]:
-    """What somebody may make of a value: one bit of it, of the same kind; and numbers that fit nowhere."""
+    """Changed values of the same type: a flipped bit, and numbers out of range."""
     if isinstance(was, bytes):
         if not was:
             return [b"\0"]
@@ -120,14 +120,14 @@ def flips(was: Any, chance: random.Random) -> List[Any]:
 
 
 class Tampering(AgentFixture):
-    """alice (with a PIN and a kept secret) and bob at one provider, carol at another; one policy for each.
+    """alice (with a PIN and stored data) and bob at one provider, carol at another; one policy for each.
 
-    The directories are kept as they were, and every attack begins with them.
+    The directories are saved, and every attack starts from that copy.
     """
 
     @classmethod
     def setUpClass(cls):
-        # Without rotation one sign-in serves all the attacks.
+        # Without rotation, one sign-in serves all attacks.
         cls.idp = Provider("--rotation", "none")
         cls.addClassCleanup(cls.idp.stop)
         cls.origin = Scene()
@@ -145,7 +145,7 @@ class Tampering(AgentFixture):
                 "signIn.import", {"provider": "second", "refreshToken": token, "alias": "carol"})["account"]
             client.call("secret.put", {"account": "alice", "name": "draft", "value": SECRET})
             client.call("stepUp.enroll", {"account": "alice", "pin": PIN})
-            # What waits to be revoked: one more record of the vault's own.
+            # A queued revocation: one more record of the vault.
             import_account(client, cls.idp, "alice@globex", alias="gone")
             cls.idp.fault("answer", path="/revoke", status=503)
             client.call("account.signOut", {"account": "gone", "mode": "offline"})
@@ -156,7 +156,7 @@ class Tampering(AgentFixture):
 
     @classmethod
     def partitions_by_person(cls, file: File) -> Dict[str, bytes]:
-        """In the order in which they came: alice's first."""
+        """The accounts' partitions in order of creation: alice's first."""
         came = file.ask("SELECT partition FROM record WHERE partition != ? GROUP BY partition ORDER BY min(row)", VAULT)
         return dict(zip(("alice", "bob", "carol", "gone"), (partition for (partition,) in came)))
 
@@ -179,10 +179,10 @@ class Tampering(AgentFixture):
             shutil.rmtree(to, ignore_errors=True)
             shutil.copytree(os.path.join(since or self.origin.directory, name), to)
         os.chmod(self.agent.state, 0o700)
-        # What the kernel remembers of the time that did not happen; old copies have tests of their own (test_vault.py).
+        # The kernel's keyring remembers the discarded run; old copies are tested in test_vault.py.
         self.agent.forget_keyring()
 
-    # What there is to ask of an account.
+    # Questions about an account.
 
     def probes(self, person: str) -> Dict[str, Callable[[Client], Any]]:
         account = {"account": person}
@@ -210,7 +210,7 @@ class Tampering(AgentFixture):
         return probes
 
     def answers(self, client: Client, person: str) -> Dict[str, Any]:
-        """What is said of a person; `integrity` stands for that error, and other errors for themselves."""
+        """All answers about a person; `integrity` for that error, and other errors by themselves."""
         told: Dict[str, Any] = {}
         for name, probe in self.probes(person).items():
             before = self.idp.asked()
@@ -225,7 +225,7 @@ class Tampering(AgentFixture):
 
     @contextlib.contextmanager
     def attacked(self, attack: Callable[[File], None], since: Optional[str] = None):
-        """After an attack on what an agent left behind: a client of the next one, or None if it did not start."""
+        """Attacks the files of a stopped agent; yields a client of the next one, or None if it did not start."""
         self.restore(since)
         with contextlib.closing(File(self.agent.state)) as file:
             attack(file)
@@ -247,7 +247,7 @@ class Tampering(AgentFixture):
                 os.remove(self.agent.socket)
 
     def suffers_alone(self, attack: Callable[[File], None], *people: str, at_least: int = 1) -> Dict[str, Any]:
-        """The named people's answers are as they were or `integrity`; everybody else's are as they were."""
+        """The named people's answers are unchanged or `integrity`; all others' are unchanged."""
         with self.attacked(attack) as client:
             self.assertIsNotNone(client, self.agent.log()[-300:])
             told = {person: self.answers(client, person) for person in self.accounts}
@@ -274,7 +274,7 @@ class Tampering(AgentFixture):
 
     def each(self, expect: Callable[[Callable[[File], None]], Any], where: str, table: str = "record",
              columns: Optional[List[str]] = None) -> None:
-        """Changes each column of some rows, one at a time, and looks what comes of it."""
+        """Changes each column of some rows, one at a time, and checks the result."""
         with contextlib.closing(File(self.origin.state)) as file:
             cells = [cell for cell in file.cells(table, where) if cell.column in (columns or file.sealed_columns(table))]
         self.assertTrue(cells, f"no such rows: {table} {where}")
@@ -292,7 +292,7 @@ class Tampering(AgentFixture):
             return sorted({row[1] for row in file.rows(self.partition[person])})
 
     def vault_row(self, kind: int, number: int) -> str:
-        """Where the nth of the vault's records of a kind stands, in the order in which they came."""
+        """The row of the vault's nth record of a kind, in order of creation."""
         with contextlib.closing(File(self.origin.state)) as file:
             rows = file.ask(f"SELECT row FROM record WHERE {self.place(VAULT, kind)} ORDER BY row")
         return f"row = {rows[number][0]}"
@@ -305,27 +305,27 @@ class Tampering(AgentFixture):
         more = "" if kind is None else f" AND kind = {kind}"
         return f"partition = x'{partition.hex()}'{more}"
 
-    # The rows of an account
+    # Rows of an account
 
-    def test_every_column_of_every_row_of_an_account(self):
+    def test_changed_column_of_an_account_row_affects_that_account_only(self):
         place = self.place(self.partition["alice"])
         self.each(lambda attack: self.suffers_alone(attack, "alice"), place)
 
-    def test_a_row_of_an_account_that_is_gone(self):
+    def test_deleted_row_of_an_account_affects_that_account_only(self):
         for kind in self.kinds("alice"):
             with self.subTest(kind=kind):
                 self.suffers_alone(lambda file: file.delete(self.place(self.partition["alice"], kind)), "alice")
 
-    def test_a_row_that_was_added(self):
+    def test_added_row_of_an_account_affects_that_account_only(self):
         for kind in self.kinds("alice"):
             with self.subTest(kind=kind):
                 def attack(file):
                     row = file.rows(self.partition["alice"], kind)[0]
-                    file.put(row, id=b"somebody else's")
+                    file.put(row, id=b"another row's id")
                 self.suffers_alone(attack, "alice")
 
-    def test_rows_of_another_account(self):
-        """Also at one provider, with one kind of keys, in both directions."""
+    def test_swapped_rows_of_two_accounts_are_reported(self):
+        """Also at one provider, with the same kind of keys, in both directions."""
         for other in ("bob", "carol"):
             for kind in sorted(set(self.kinds("alice")) & set(self.kinds(other))):
                 with self.subTest(kind=kind, other=other):
@@ -336,8 +336,8 @@ class Tampering(AgentFixture):
                     told = self.suffers_alone(attack, "alice", other)
                     self.assertIn("integrity", told[other].values())
 
-    def test_all_rows_of_another_account(self):
-        """Two partitions that have changed their places, heads and keys and all."""
+    def test_swapped_partitions_of_two_accounts_are_reported(self):
+        """Two partitions swapped, with heads and keys."""
         def attack(file):
             rows = {person: file.rows(self.partition[person]) for person in ("alice", "bob")}
             for person, other in (("alice", "bob"), ("bob", "alice")):
@@ -348,7 +348,7 @@ class Tampering(AgentFixture):
         self.assertNotIn("alice-acme", told["bob"].values())
         self.assertNotIn("bob-globex", told["alice"].values())
 
-    def test_rows_of_another_kind(self):
+    def test_row_of_another_kind_is_reported(self):
         kinds = self.kinds("alice")
         for kind in kinds:
             for other in kinds:
@@ -362,10 +362,10 @@ class Tampering(AgentFixture):
                         file.put(row, kind=other, **dict(zip(("id",), there[2:3])))
                     self.suffers_alone(attack, "alice")
 
-    # Time turned back
+    # Old data put back
 
     def renewed(self) -> List[Any]:
-        """alice's rows as they are at one time, in a file that has gone on since."""
+        """Alice's rows at an earlier time; the file has changed since."""
         self.restore()
         with contextlib.closing(File(self.agent.state)) as file:
             old = file.rows(self.partition["alice"])
@@ -380,8 +380,8 @@ class Tampering(AgentFixture):
             shutil.copytree(os.path.join(self.agent.directory, name), os.path.join(self.kept, name))
         return old
 
-    def test_all_rows_of_an_account_put_back(self):
-        """Head and all: what a head can't tell, the ledger of the vault does."""
+    def test_old_rows_of_a_whole_account_put_back_are_reported(self):
+        """With the head, too: the vault's ledger finds what the head can't."""
         old = self.renewed()
         def attack(file):
             file.delete(self.place(self.partition["alice"]))
@@ -392,12 +392,12 @@ class Tampering(AgentFixture):
             for person in ("bob", "carol"):
                 self.assertEqual(self.answers(client, person), self.sound[person])
 
-    def test_all_rows_of_an_account_that_is_gone(self):
+    def test_deleted_rows_of_a_whole_account_are_reported(self):
         def attack(file):
             file.delete(self.place(self.partition["alice"]))
         self.suffers_alone(attack, "alice", at_least=6)
 
-    def test_an_old_row_put_back(self):
+    def test_old_row_put_back_is_reported(self):
         old = self.renewed()
         with contextlib.closing(File(os.path.join(self.kept, "state"))) as file:
             new = {row[1:3]: row for row in file.rows(self.partition["alice"])}
@@ -413,8 +413,8 @@ class Tampering(AgentFixture):
 
     # While the agent runs
 
-    def test_rows_that_change_under_a_running_agent(self):
-        """What it holds in memory is served on; what it reads is judged."""
+    def test_row_changed_under_a_running_agent_is_reported_when_read(self):
+        """Data in memory is still served; data read from the file is verified."""
         with self.attacked(lambda file: None) as client:
             self.assertEqual(self.answers(client, "alice"), self.sound["alice"])
             with contextlib.closing(File(self.agent.state)) as file:
@@ -432,10 +432,10 @@ class Tampering(AgentFixture):
                 file.delete(self.place(self.partition["alice"], CLIENT_SECRET))
                 self.assertEqual(self.answers(client, "alice"), {**self.sound["alice"], "secret.get": "integrity"})
 
-    # The vault's own
+    # The vault's records
 
-    def test_every_column_of_a_provider(self):
-        """Its accounts wait for it; those of the other go on."""
+    def test_changed_column_of_a_provider_affects_its_accounts_only(self):
+        """Its accounts fail until it is repaired; those of the other provider work on."""
         for number, people in enumerate((("alice", "bob"), ("carol",))):
             def expect(attack):
                 told = self.suffers_alone(attack, *people, at_least=4)
@@ -443,20 +443,20 @@ class Tampering(AgentFixture):
                     self.assertEqual((told[person]["token.get"], told[person]["token.refresh"]), ("integrity",) * 2)
             self.each(expect, self.vault_row(PROVIDER, number), columns=self.columns_beside("kind"))
 
-    def test_a_damaged_provider_is_set_up_again_where_it_was(self):
+    def test_damaged_provider_can_be_added_again_at_its_issuer(self):
         place = self.vault_row(PROVIDER, 0)
         for attack in (lambda file: file.delete(place), lambda file: self.change(file, file.cells("record", place)[-1], b"x")):
             with self.attacked(attack) as client:
                 self.refused(INTEGRITY, lambda: client.call("provider.get", {"provider": "practice"}))
                 self.assertEqual([p["name"] for p in client.call("provider.list")["providers"]], ["second"])
-                # Its accounts' tokens must not go to somebody else.
+                # Its accounts' tokens must not go to another server.
                 self.refused(INVALID_PARAMS, lambda: add_provider(client, self.provider()))
                 self.assertEqual(self.answers(client, "alice")["token.get"], "integrity")
                 add_provider(client, self.idp)
                 for person in self.accounts:
                     self.assertEqual(self.answers(client, person), self.sound[person])
 
-    def test_every_column_of_a_policy(self):
+    def test_changed_column_of_a_policy_affects_its_accounts_only(self):
         for number, (policy, people) in enumerate((("default", ("alice", "bob")), ("other", ("carol",)))):
             def expect(attack):
                 with self.attacked(attack) as client:
@@ -470,12 +470,12 @@ class Tampering(AgentFixture):
                         self.assertEqual(self.answers(client, person), self.sound[person])
             self.each(expect, self.vault_row(POLICY, number), columns=self.columns_beside("kind"))
 
-    def test_a_provider_or_policy_of_another_kind(self):
-        """A record too many of a kind that must be whole."""
+    def test_provider_or_policy_of_another_kind_closes_the_vault(self):
+        """An extra record of a kind that must be complete."""
         for kind in (PROVIDER, POLICY):
             self.each(self.closes_the_vault, self.vault_row(kind, 0), columns=["kind"])
 
-    def test_what_is_damaged_is_not_carried_over_to_another_root_key(self):
+    def test_damaged_records_stay_damaged_after_a_root_key_rotation(self):
         def attack(file):
             for kind in (PROVIDER, POLICY):
                 (cell,) = [cell for cell in file.cells("record", self.vault_row(kind, 0)) if cell.column == "sealed"]
@@ -501,28 +501,28 @@ class Tampering(AgentFixture):
             self.assertEqual(self.answers(client, "alice")["token.get"], self.accounts["alice"])
             self.assertEqual(self.answers(client, "bob")["token.get"], "integrity")
 
-    def test_every_column_of_what_the_vault_has_of_itself(self):
+    def test_changed_column_of_a_vault_record_closes_the_vault(self):
         place = f"{self.place(VAULT)} AND kind NOT IN ({PROVIDER}, {POLICY})"
         if not ALL:
             place += " AND row IN (SELECT min(row) FROM record GROUP BY partition, kind)"
         self.each(self.closes_the_vault, place)
 
-    def test_a_row_of_the_vault_that_is_gone_or_added(self):
+    def test_deleted_or_added_vault_row_closes_the_vault(self):
         with contextlib.closing(File(self.origin.state)) as file:
             rows = list({row[1]: row for row in file.rows(VAULT) if row[1] not in (PROVIDER, POLICY)}.values())
         for row in rows:
             with self.subTest(kind=row[1]):
                 self.closes_the_vault(lambda file: file.delete(self.place(VAULT, row[1])))
-                self.closes_the_vault(lambda file: file.put(row, id=b"somebody else's"))
+                self.closes_the_vault(lambda file: file.put(row, id=b"another row's id"))
                 self.closes_the_vault(lambda file: file.put(row, kind=999))
 
-    # Around the records
+    # Other tables
 
-    def test_every_column_of_a_key_slot(self):
+    def test_changed_column_of_a_key_slot_closes_the_vault(self):
         columns = ["number", "parameters", "commitment", "keyEpoch", "wrappedRootKey"]
         self.each(self.closes_the_vault, "1", "keySlot", columns)
 
-    def test_a_key_slot_of_another_name_opens_nothing(self):
+    def test_key_slot_with_another_protection_opens_nothing(self):
         def expect(attack):
             with self.attacked(attack) as client:
                 if client is None:
@@ -535,21 +535,21 @@ class Tampering(AgentFixture):
                             client.call("agent.unlock", params)
         self.each(expect, "1", "keySlot", ["protection"])
 
-    def test_no_key_slot_makes_no_new_vault(self):
+    def test_missing_key_slots_make_no_new_vault(self):
         self.closes_the_vault(lambda file: file.ask("DELETE FROM keySlot"))
 
-    def test_the_database_of_another(self):
+    def test_changed_database_id_closes_the_vault(self):
         self.each(lambda attack: self.closes_the_vault(attack, STORE_FAILED, VAULT_CLOSED), "1", "store", ["one", "databaseID"])
 
-    def test_tables_without_their_shape(self):
+    def test_changed_schema_closes_the_vault(self):
         for sql in ("DROP TABLE audit", "DROP TABLE record", "DROP TABLE keySlot", "DROP TABLE store", "DROP INDEX recordByKey", "DROP INDEX recordByKind", "DROP TABLE metadata",
                     "ALTER TABLE record RENAME COLUMN sealed TO opened", "PRAGMA user_version = 0",
                     "PRAGMA user_version = 99", "PRAGMA user_version = -1", "PRAGMA application_id = 7"):
             with self.subTest(sql=sql):
                 self.closes_the_vault(lambda file: file.ask(sql), STORE_FAILED, VAULT_CLOSED)
 
-    def test_a_row_twice(self):
-        """With another index in the place of the one that forbids it."""
+    def test_duplicate_row_is_reported(self):
+        """With another index in place of the unique one."""
         def attack(file):
             (row,) = file.rows(self.partition["alice"], GRANT)
             file.ask("DROP INDEX recordByKey")
@@ -558,7 +558,7 @@ class Tampering(AgentFixture):
         with self.attacked(attack) as client:
             self.assertEqual(self.answers(client, "alice")["token.get"], "integrity")
 
-    def test_code_in_the_schema_does_not_run(self):
+    def test_trigger_in_the_schema_does_not_run(self):
         def attack(file):
             file.ask("CREATE TABLE told (what TEXT)")
             for event in ("INSERT", "UPDATE", "DELETE"):
@@ -575,16 +575,16 @@ class Tampering(AgentFixture):
                 self.assertEqual(self.answers(client, person), self.sound[person], f"{person} has no part in it")
             return client.call("audit.verify")
 
-    def test_an_audit_log_that_nobody_touched(self):
+    def test_untouched_audit_log_is_intact(self):
         self.assertTrue(self.audit_verified(lambda file: None)["intact"])
 
-    def test_every_column_of_the_audit_log(self):
+    def test_changed_column_of_the_audit_log_is_reported(self):
         with contextlib.closing(File(self.origin.state)) as file:
             last = file.ask("SELECT max(sequence) FROM audit")[0][0]
         for row in sorted({1, last // 2, last}):
             self.each(lambda attack: self.assertFalse(self.audit_verified(attack)["intact"]), f"sequence = {row}", "audit")
 
-    def test_an_audit_log_that_was_cut_or_lengthened(self):
+    def test_shortened_or_lengthened_audit_log_is_reported(self):
         with contextlib.closing(File(self.origin.state)) as file:
             last = file.ask("SELECT max(sequence) FROM audit")[0][0]
         for sql in (f"DELETE FROM audit WHERE sequence = {last}", "DELETE FROM audit WHERE sequence = 1",
@@ -594,7 +594,7 @@ class Tampering(AgentFixture):
             with self.subTest(sql=sql):
                 self.assertFalse(self.audit_verified(lambda file: file.ask(sql))["intact"])
 
-    def test_two_audit_rows_that_changed_places(self):
+    def test_swapped_audit_rows_are_reported(self):
         def attack(file):
             file.ask("UPDATE audit SET sequence = -sequence WHERE sequence IN (2, 3)")
             file.ask("UPDATE audit SET sequence = 5 + sequence WHERE sequence < 0")
@@ -602,7 +602,7 @@ class Tampering(AgentFixture):
 
 
 class Costs(AgentFixture):
-    """The passphrase slot: what a guess costs stands beside it, and somebody may want it to cost less."""
+    """The passphrase slot: its costs are stored beside it, and an attacker may lower them."""
 
     RIGHT = "correct horse battery staple"
 
@@ -614,7 +614,7 @@ class Costs(AgentFixture):
 
     @contextlib.contextmanager
     def slot(self, *, protection: str = "passphrase"):
-        """The parameters of the slot, to be changed; then the agent is up again, and locked."""
+        """The parameters of the slot, to be changed; then the agent runs again, locked."""
         with contextlib.closing(File(self.agent.state)) as file:
             ((number, was),) = file.ask("SELECT number, parameters FROM keySlot WHERE protection = ?", protection)
             changed = bytearray(was)
@@ -634,20 +634,20 @@ class Costs(AgentFixture):
             self.assertTrue(client.call("agent.status")["locked"])
             self.refused(LOCKED, lambda: client.call("account.list"))
         self.assertIsNone(self.agent.process.poll())
-        # Nothing was allocated for the sake of a number in a file, much less sixty-four gibibytes.
+        # A number in the file must not cause an allocation, certainly not of sixty-four gibibytes.
         self.assertLess(self.resident_kb("VmHWM") - before, 160 << 10)
 
     def resident_kb(self, name):
         with open(f"/proc/{self.agent.pid}/status") as status:
             return next(int(line.split()[1]) for line in status if line.startswith(name))
 
-    def test_the_right_words_open_what_nobody_touched(self):
+    def test_right_passphrase_opens_an_untouched_slot(self):
         with self.slot():
             pass
         with self.agent.client(timeout=20) as client:
             self.assertFalse(client.call("agent.unlock", {"passphrase": self.RIGHT})["locked"])
 
-    def test_costs_lowered_and_raised(self):
+    def test_lowered_or_raised_passphrase_costs_are_refused(self):
         passes, memory = slice(16, 24), slice(24, 32)
         for part, value in ((passes, 0), (passes, 1), (passes, 2), (passes, 17), (passes, 1 << 63), (passes, 2**64 - 1),
                             (memory, 0), (memory, 1 << 13), (memory, (64 << 20) - 1), (memory, (1 << 30) + 1),
@@ -660,7 +660,7 @@ class Costs(AgentFixture):
                 with contextlib.closing(File(self.agent.state)) as file:
                     file.ask("UPDATE keySlot SET parameters = ?", was)
 
-    def test_parameters_of_another_length(self):
+    def test_key_slot_parameters_of_another_length_are_refused(self):
         for length in (0, 1, 16, 31, 33, 4096):
             with self.subTest(length=length):
                 with self.slot() as parameters:
@@ -671,7 +671,7 @@ class Costs(AgentFixture):
                 with contextlib.closing(File(self.agent.state)) as file:
                     file.ask("UPDATE keySlot SET parameters = ?", was)
 
-    def test_slots_of_two_vaults_that_changed_places(self):
+    def test_key_slot_of_another_vault_opens_nothing(self):
         other = self.scene("--protection", "passphrase")
         with other.client(timeout=20) as client:
             client.call("agent.initialize", {"protection": "passphrase", "passphrase": "something else entirely"})
@@ -685,7 +685,7 @@ class Costs(AgentFixture):
         self.refuses()
         with self.agent.client(timeout=20) as client:
             with self.assertRaises(LanyardError):
-                # The words are right for the slot; the slot is not this store's.
+                # The passphrase fits the slot, but the slot belongs to another store.
                 client.call("agent.unlock", {"passphrase": "something else entirely"})
             self.assertTrue(client.call("agent.status")["locked"])
 

@@ -1,4 +1,4 @@
-"""What protects the store: a passphrase, a key file, and what happens when either is not as it was."""
+"""The protection of the store: a passphrase or a key file, and the agent's reaction when either is wrong or missing."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ class Passphrase(AgentFixture):
         os.chmod(path, mode)
         return path
 
-    def test_it_starts_locked_and_opens_by_the_right_words_only(self):
+    def test_passphrase_vault_starts_locked_and_opens_by_the_right_passphrase(self):
         practice = self.provider()
         scene = self.scene("--protection", "passphrase")
         client = self.client(scene)
@@ -47,7 +47,7 @@ class Passphrase(AgentFixture):
         self.assertEqual(client.call("agent.status")["protection"], "passphrase")
 
     def unlock(self, client):
-        """A wrong try may be followed by a pause."""
+        """Unlocks; a wrong try before may have started a pause."""
         def tried():
             try:
                 return client.call("agent.unlock", {"passphrase": RIGHT})
@@ -57,7 +57,7 @@ class Passphrase(AgentFixture):
                 return None
         self.assertFalse(self.until(tried, "an unlock after the pause")["locked"])
 
-    def test_guessing_is_slowed_down(self):
+    def test_wrong_passphrases_are_throttled(self):
         scene = self.scene("--protection", "passphrase")
         client = self.client(scene)
         client.call("agent.initialize", {"protection": "passphrase", "passphrase": RIGHT})
@@ -70,7 +70,7 @@ class Passphrase(AgentFixture):
         self.assertGreaterEqual(pauses[-1], pauses[0])
 
     def guesses(self, scene, count):
-        """Wrong ones at once, each on a connection of its own; how long each has to wait, in milliseconds."""
+        """Concurrent wrong passphrases on separate connections; returns each pause in milliseconds."""
         pauses = []
         together = threading.Barrier(count)
 
@@ -87,7 +87,7 @@ class Passphrase(AgentFixture):
             thread.join()
         return sorted(pauses)
 
-    def test_ten_guesses_at_once_are_not_ten_free_ones(self):
+    def test_ten_concurrent_wrong_passphrases_are_throttled(self):
         scene = self.scene("--protection", "passphrase")
         client = self.client(scene)
         client.call("agent.initialize", {"protection": "passphrase", "passphrase": RIGHT})
@@ -96,7 +96,7 @@ class Passphrase(AgentFixture):
         self.assertEqual(len(pauses), 10)
         self.assertEqual([pause <= 1 for pause in pauses], [True] * 2 + [False] * 8, "two slips, and then it takes time")
 
-    def test_opening_and_locking_forgives_no_guess(self):
+    def test_unlocking_keeps_the_throttle_of_wrong_passphrases(self):
         scene = self.scene("--protection", "passphrase")
         client = self.client(scene)
         client.call("agent.initialize", {"protection": "passphrase", "passphrase": RIGHT})
@@ -107,7 +107,7 @@ class Passphrase(AgentFixture):
             self.unlock(client)
         self.assertGreater(longest, 1500, "each opening gave new free tries")
 
-    def test_a_passphrase_from_a_file(self):
+    def test_passphrase_file_opens_the_vault_at_the_start(self):
         scene = self.scene("--protection", "passphrase", "--passphrase-file", self.passphrase_file(RIGHT), start=False)
         scene.start()
         client = self.client(scene)
@@ -122,13 +122,13 @@ class Passphrase(AgentFixture):
         scene.start()
         self.assertFalse(client.call("agent.status")["locked"])
 
-    def test_a_passphrase_file_for_all_to_read_is_refused(self):
+    def test_passphrase_file_readable_by_others_is_refused(self):
         for path in (self.passphrase_file(RIGHT, 0o644), "/nonexistent/passphrase", self.passphrase_file("")):
             scene = self.scene("--protection", "passphrase", "--passphrase-file", path, start=False)
             ended = scene.run()
             self.assertEqual(ended.returncode, VAULT_CLOSED, ended.stderr)
 
-    def test_a_second_vault_is_not_made_over_the_first(self):
+    def test_second_initialize_does_not_replace_the_vault(self):
         scene = self.scene("--protection", "passphrase")
         client = self.client(scene)
         client.call("agent.initialize", {"protection": "passphrase", "passphrase": RIGHT})
@@ -148,7 +148,7 @@ class KeyFile(AgentFixture):
         import_account(client, practice, "alice", alias="alice")
         return practice, scene, client
 
-    def test_without_the_key_it_does_not_start_and_makes_no_other(self):
+    def test_missing_key_file_prevents_the_start_and_makes_no_other(self):
         _, scene, _ = self.prepared()
         scene.end()
         key = os.path.join(scene.state, "key")
@@ -158,7 +158,7 @@ class KeyFile(AgentFixture):
         os.rename(key + ".away", key)
         scene.start()
 
-    def test_another_key_does_not_open_it(self):
+    def test_key_file_of_another_store_is_refused(self):
         _, scene, _ = self.prepared()
         other = self.scene()
         for agent in (scene, other):
@@ -166,13 +166,13 @@ class KeyFile(AgentFixture):
         shutil.copy2(os.path.join(other.state, "key"), os.path.join(scene.state, "key"))
         self.assertEqual(scene.run().returncode, VAULT_CLOSED)
 
-    def test_a_key_that_others_can_read_is_refused(self):
+    def test_key_file_readable_by_others_is_refused(self):
         _, scene, _ = self.prepared()
         scene.end()
         os.chmod(os.path.join(scene.state, "key"), 0o644)
         self.assertIn(scene.run().returncode, (VAULT_CLOSED, 73))
 
-    def test_a_store_that_is_no_store_is_told(self):
+    def test_overwritten_store_prevents_the_start(self):
         _, scene, _ = self.prepared()
         scene.end()
         for name in os.listdir(scene.state):
@@ -182,7 +182,7 @@ class KeyFile(AgentFixture):
             file.write(os.urandom(4096))
         self.assertIn(scene.run().returncode, (STORE_FAILED, VAULT_CLOSED))
 
-    def test_an_old_copy_sends_no_refresh_token(self):
+    def test_old_copy_of_the_store_sends_no_refresh_token(self):
         practice, scene, client = self.prepared()
         scene.end()
         if not os.path.isdir(os.path.join(scene.environment["XDG_CONFIG_HOME"], "lanyard", "anchors")):

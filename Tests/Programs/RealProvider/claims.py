@@ -1,11 +1,11 @@
-"""What the provider says of a person; the toolkit leaves this to each project."""
+"""The claims about a person, which the toolkit leaves to each project."""
 
 from oauth2_provider.oauth2_validators import OAuth2Validator
 
 
 class Validator(OAuth2Validator):
     oidc_claim_scope = None
-    refuses_disabled = False  # the toolkit's own way: a disabled person's sign-ins live on
+    refuses_disabled = False  # the toolkit's default: a disabled person's sign-ins stay valid
 
     def get_additional_claims(self):
         return {

@@ -1,4 +1,4 @@
-"""What an administrator would do, for the tests: POST /controls/WHAT with JSON. On loopback only, and no part of OAuth."""
+"""Administrative controls for the tests: POST /controls/WHAT with JSON. On loopback only, and no part of OAuth."""
 
 import json
 
@@ -25,7 +25,7 @@ def delete(name):
 
 
 def tokens(name):
-    """How many tokens of a person are alive in the provider's own books."""
+    """The number of live tokens of a person in the provider's database."""
     return {
         "access": AccessToken.objects.filter(user__username=name).count(),
         "refresh": RefreshToken.objects.filter(user__username=name, revoked__isnull=True).count(),

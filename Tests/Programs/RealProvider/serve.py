@@ -23,7 +23,7 @@ class Handler(WSGIRequestHandler):
         return self.client_address[0]  # no name service is asked
 
     def log_message(self, *_):
-        """Requests carry codes and tokens, so that none is logged."""
+        """Logs no request, since requests carry codes and tokens."""
 
 
 def make_clients():

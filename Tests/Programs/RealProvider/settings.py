@@ -1,4 +1,4 @@
-"""Django's settings: nothing but what an OpenID provider needs."""
+"""Django's settings for an OpenID provider."""
 
 import os
 import secrets
@@ -55,7 +55,7 @@ OAUTH2_PROVIDER = {
     "REFRESH_TOKEN_REUSE_PROTECTION": True,
     "ACCESS_TOKEN_EXPIRE_SECONDS": 300,
     "REFRESH_TOKEN_EXPIRE_SECONDS": 86400,
-    # So that a test may change a setting while it runs (controls.py).
+    # A test may change a setting at run time (controls.py).
     "ALWAYS_RELOAD_OAUTHLIB_CORE": True,
     "SCOPES": {scope: scope for scope in ("openid", "profile", "email", "offline_access", "introspection")},
     "DEFAULT_SCOPES": ["openid"],

@@ -215,6 +215,6 @@ indirect enum Tree: Equatable {
 }
 
 extension NSNumber {
-  /// Foundation keeps booleans as one-byte writer_writesNumbers, and uses those for booleans only.
+  /// Foundation keeps booleans as one-byte numbers, and uses those for booleans only.
   fileprivate var isBoolean: Bool { String(cString: objCType) == "c" }
 }
