@@ -34,14 +34,14 @@ private struct Badge: StepUpMethodProving {
 @Suite struct StepUpMethodTests {
   private struct Badges {
     let agent: AgentService
-    let desk: StepUpCoordinator
+    let coordinator: StepUpCoordinator
     let account: AccountID
 
     func verify(_ number: String, by method: StepUpMethod = .badge, for duration: Milliseconds? = nil) async
       -> AgentFailure?
     {
       do throws(AgentFailure) {
-        _ = try await desk.verify(secret(number), by: method, of: account, for: duration)
+        _ = try await coordinator.verify(secret(number), by: method, of: account, for: duration)
         return nil
       } catch { return error }
     }
@@ -61,10 +61,10 @@ private struct Badge: StepUpMethodProving {
     try SimulatedWorld(seed: 1).run { world in
       let provider = try await world.provider("idp")
       let account = try #require(AccountID(try await world.signIn("alice", at: provider, alias: "work")))
-      let desk = StepUpCoordinator(vault: world.agent.agent.vault, methods: [PINMethod(), Badge()])
-      let status = try await desk.enroll(secret("4711"), by: .badge, for: account)
+      let coordinator = StepUpCoordinator(vault: world.agent.agent.vault, methods: [PINMethod(), Badge()])
+      let status = try await coordinator.enroll(secret("4711"), by: .badge, for: account)
       #expect(status.isEnrolled && status.attemptsLeft == 10)
-      try await body(world, Badges(agent: world.agent.agent, desk: desk, account: account))
+      try await body(world, Badges(agent: world.agent.agent, coordinator: coordinator, account: account))
     }
   }
 
