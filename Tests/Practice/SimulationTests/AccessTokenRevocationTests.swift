@@ -3,7 +3,7 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// Where a provider's revocation reaches one token alone, access tokens are revoked by themselves (RFC 7009 §2.1).
+/// Where the provider's revocation reaches one token only, the agent revokes access tokens separately (RFC 7009 §2.1).
 @Suite struct AccessTokenRevocationTests {
   private static func scene(_ world: SimulatedWorld, told: String) async throws -> Scene {
     var options = Scene.options
@@ -18,7 +18,7 @@ import Testing
     return await client.call("account.signOut", #"{"account":"work","mode":"\#(mode)"}"#)
   }
 
-  @Test(arguments: ["soft", "hard"]) func everyAccessTokenIsRevoked(mode: String) throws {
+  @Test(arguments: ["soft", "hard"]) func signOut_revokesEveryAccessToken(mode: String) throws {
     try scenario { world in
       let scene = try await Self.scene(world, told: "token")
       let whole = try #require(try await scene.token()["accessToken"])
@@ -32,8 +32,8 @@ import Testing
     }
   }
 
-  /// Queued without a packet, through a restart, and what has expired by itself meanwhile is not asked for.
-  @Test func offlineTheyWaitAndExpire() throws {
+  /// Queued without a request, kept over a restart; a token that expired meanwhile is not revoked.
+  @Test func offlineSignOut_queuesAccessTokensUntilTheyExpire() throws {
     try scenario { world in
       let scene = try await Self.scene(world, told: "token")
       let token = try #require(try await scene.token()["accessToken"])
@@ -48,8 +48,8 @@ import Testing
     }
   }
 
-  /// Elsewhere the refresh token takes them along, so that they are not sent.
-  @Test func whereTheFamilyEndsTheyAreNotSent() throws {
+  /// At other providers the refresh token's revocation ends the access tokens, so they are not sent.
+  @Test func signOutWithFamilyRevocation_sendsNoAccessToken() throws {
     try scenario { world in
       let scene = try await Self.scene(world, told: "family")
       _ = try await scene.token()

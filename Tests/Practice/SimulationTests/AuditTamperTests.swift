@@ -4,13 +4,13 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// The audit log changed in the file while no agent ran: `audit.verify` says where, and the agent's work goes on.
+/// The audit log is changed in the file while no agent runs: `audit.verify` reports where, and the agent works on.
 @Suite struct AuditTamperTests {
   enum Damage: String, CaseIterable {
     case edited, linkEdited, epochEdited, removedFirst, removedMiddle, removedLast, cutTail, cutAll, swapped, duplicated
     case addedPastTheEnd, olderCopy
 
-    /// What stands in the table afterwards, and where it is first not as it was written.
+    /// The rows after the damage, and the first row that differs from what was written.
     func done(to rows: [AuditRow]) -> (rows: [AuditRow], firstBroken: Int64) {
       var rows = rows
       let (middle, last) = (rows.count / 2, rows.count - 1)
@@ -44,13 +44,13 @@ import Testing
         var more = rows[last]
         more.sequence += 1
         return (rows + [more], end + 1)
-      // Older by four entries: in the table as in the file of then.
+      // A copy older by four entries, in the table as in that file.
       case .olderCopy: return (rows.dropLast(4), end - 3)
       }
     }
   }
 
-  @Test(arguments: Damage.allCases) func itIsFoundAndTheRestGoesOn(damage: Damage) throws {
+  @Test(arguments: Damage.allCases) func tamperedAuditLog_isReportedAndTheAgentWorksOn(damage: Damage) throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       for number in 1...8 { #expect(try await AuditTests.check(scene, "order.number\(number)").error == nil) }
@@ -64,7 +64,7 @@ import Testing
       }
       try await world.restart()
       #expect(try await AuditTests.firstBroken(world) == expected)
-      // Tokens and accounts go on, and so does the log.
+      // Tokens and accounts still work, and the log grows.
       #expect(scene.works(try await scene.token()))
       if damage != .addedPastTheEnd {
         #expect(try await AuditTests.check(scene).error == nil)
@@ -76,13 +76,13 @@ import Testing
       try await world.restart()
       #expect(scene.works(try await scene.token()))
       let found = try await AuditTests.firstBroken(world)
-      // What was past the end is gone: the agent wrote its own in its place.
+      // Entries past the end are gone: the agent wrote its own in their place.
       #expect(found == (damage == .addedPastTheEnd ? nil : expected))
     }
   }
 
-  /// The log's ends are a record of the vault: without it, or with another, nothing is taken for the log.
-  @Test func aListDoesNotShowWhatDoesNotOpen() throws {
+  /// The head of the log is a record of the vault: entries that do not open are not listed.
+  @Test func auditList_leavesOutEntriesThatDoNotOpen() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       #expect(try await AuditTests.check(scene).error == nil)

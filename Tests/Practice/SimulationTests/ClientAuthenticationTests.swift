@@ -4,7 +4,7 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// Every way in which a client says who it is, at every endpoint that asks.
+/// Each client authentication method, at each endpoint that needs one.
 @Suite struct ConfidentialClientTests {
   struct Way: Sendable, CustomTestStringConvertible {
     let method: ClientAuthenticationMethod
@@ -14,7 +14,7 @@ import Testing
     var testDescription: String { method.rawValue }
   }
 
-  /// A secret that is not the same encoded (RFC 6749 §2.3.1).
+  /// A secret whose form encoding differs from itself (RFC 6749 §2.3.1).
   private static let secret = "s+c/r t%:é"
 
   static let ways: [Way] = [
@@ -47,7 +47,7 @@ import Testing
     return provider
   }
 
-  @Test(arguments: ways) func theClientIsKnownWhereverItAsks(way: Way) throws {
+  @Test(arguments: ways) func clientAuthentication_worksAtEveryEndpoint(way: Way) throws {
     try scenario { world in
       let provider = try await add(way, world)
       let account = try await world.signIn("alice", at: provider, alias: "work")  // /par, /token
@@ -65,8 +65,8 @@ import Testing
     }
   }
 
-  /// What the provider does not tell, the person can.
-  @Test(arguments: ways) func thePersonCanChoose(way: Way) throws {
+  /// A configured method replaces metadata that the provider does not publish.
+  @Test(arguments: ways) func configuredAuthMethod_isUsedWithoutMetadata(way: Way) throws {
     try scenario { world in
       let method = #","tokenEndpointAuthMethod":"\#(way.method.rawValue)""#
       let provider = try await add(way, world, more: method, told: false)
@@ -76,8 +76,8 @@ import Testing
     }
   }
 
-  /// A wrong way burns the refresh token that comes with it, so there is one and no other.
-  @Test(arguments: ways.dropFirst()) func noOtherWayIsTriedAfterARefusal(way: Way) throws {
+  /// A wrong method burns the refresh token sent with it, so the agent tries one method only.
+  @Test(arguments: ways.dropFirst()) func refusedClient_isNotRetriedWithAnotherMethod(way: Way) throws {
     try scenario { world in
       let provider = try await add(way, world)
       try await world.signIn("alice", at: provider, alias: "work")
@@ -87,14 +87,14 @@ import Testing
       #expect(refused.code == 3003, "\(refused)")
       #expect(provider.idp.requestCount(to: "/token") == sent + 1)
       #expect(provider.idp.activeRefreshTokens(user: "alice").count == 1)
-      // Nothing is sent until somebody has looked at the configuration.
+      // No exchange is sent until the configuration is updated.
       _ = try await world.client().call("provider.update", #"{"provider":"idp"}"#)
       let again = try await world.client().call("token.refresh", #"{"account":"work"}"#)
       #expect(again["source"] == "refreshed", "\(again)")
     }
   }
 
-  @Test func theKeyAndTheSecretOutliveTheProcess() throws {
+  @Test func clientKeyAndSecret_surviveARestart() throws {
     try scenario { world in
       let way = try #require(Self.ways.last)
       let provider = try await add(way, world)
@@ -107,14 +107,14 @@ import Testing
     }
   }
 
-  /// The machine's clock is wrong: the assertion is for the provider's time once that is known.
-  @Test(arguments: [-7200, 7200] as [Int64]) func anAssertionIsOfTheProvidersTime(offset: Int64) throws {
+  /// With a wrong wall clock, the assertion uses the provider's time as soon as that is known.
+  @Test(arguments: [-7200, 7200] as [Int64]) func clientAssertion_usesTheProvidersTime(offset: Int64) throws {
     try scenario { world in
       let way = try #require(Self.ways.last)
       let provider = try await add(way, world)
       try await world.signIn("alice", at: provider, alias: "work")
       provider.idp.setClockOffset(milliseconds: offset * 1000)
-      // The first one is refused, and tells the time by it.
+      // The first assertion is refused, and its response carries the time.
       _ = try await world.client().call("token.refresh", #"{"account":"work"}"#)
       _ = try await world.client().call("token.refresh", #"{"account":"work"}"#)
       let begun = try await world.client().call("signIn.begin", #"{"provider":"idp","flow":"browser"}"#)

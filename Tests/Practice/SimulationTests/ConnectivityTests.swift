@@ -4,7 +4,7 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// What is known of the way to the providers, and what follows when the machine says that it may have opened.
+/// The known state of connectivity, and the reaction to a signal that it may have changed.
 @Suite struct ConnectivityTests {
   private func connectivity(_ world: SimulatedWorld) async throws -> String {
     let client = try world.client()
@@ -19,7 +19,7 @@ import Testing
     _ = await client.call("connectivity.report", #"{"online":\#(online)}"#)
   }
 
-  @Test func anExchangeThatFindsNoNetworkSaysSo() throws {
+  @Test func exchangeWithoutANetwork_reportsOffline() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       #expect(try await connectivity(world) == "online by exchange")
@@ -33,7 +33,7 @@ import Testing
   @Test(arguments: [
     Incident.notConnected(.refused), .notConnected(.timedOut), .untrusted, .lostAnswer(.reset),
   ])
-  func oneHostsTroublesAreItsOwn(incident: Incident) throws {
+  func failureOfOneHost_leavesConnectivityOnline(incident: Incident) throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       world.network.next("/token", incident)
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func aDeadNameBesideALivingProviderChangesNothing() throws {
+  @Test func unknownHostBesideAWorkingProvider_changesNoConnectivity() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       let other = try await world.provider("other")
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func whenNobodyAnswersItIsTheNetwork() throws {
+  @Test func unreachableProviders_meanOffline() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       let other = try await world.provider("other")
@@ -75,8 +75,8 @@ import Testing
     }
   }
 
-  /// A provider on this machine is a way as long as no other was heard of, and says nothing of the network otherwise.
-  @Test func aProviderOnThisMachineCountsWhileItIsTheOnlyOne() throws {
+  /// A provider on this machine counts only while no other provider was reached, and says nothing of the network.
+  @Test func localProvider_decidesConnectivityWhileItIsTheOnlyOne() throws {
     try scenario { world in
       let near = world.makeProvider("near", host: "localhost")
       let client = try world.client()
@@ -97,19 +97,19 @@ import Testing
     }
   }
 
-  @Test func aReportStandsUntilAnExchangeSaysOtherwise() throws {
+  @Test func connectivityReport_holdsUntilAnExchange() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       try await report(world, online: false)
       #expect(try await connectivity(world) == "offline by report")
-      _ = try await scene.token()  // from memory: nobody was asked
+      _ = try await scene.token()  // from the cache: no exchange
       #expect(try await connectivity(world) == "offline by report")
       _ = try await scene.token(method: "token.refresh")
       #expect(try await connectivity(world) == "online by exchange")
     }
   }
 
-  @Test func aChangeOfTheNetworkEndsWhatWasKnownOfTheOldOne() throws {
+  @Test func networkChange_resetsConnectivity() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       world.setOnline(false)
@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  @Test func aFailureThatBeganInTheOldNetworkSaysNothingOfTheNewOne() throws {
+  @Test func failureBegunInTheOldNetwork_isIgnored() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       await scene.expireUnused()
@@ -136,7 +136,7 @@ import Testing
     }
   }
 
-  @Test func aChangeOfTheNetworkEndsThePauseOfWhoFoundNoWay() throws {
+  @Test func networkChange_endsThePauseOfAnOfflineAccount() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       world.network.isOnline = false
@@ -154,7 +154,7 @@ import Testing
     }
   }
 
-  @Test func aRevocationThatFoundNoWayIsSentWhenThereMayBeOne() throws {
+  @Test func offlineRevocation_isSentAfterANetworkChange() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       let client = try world.client()
@@ -170,7 +170,7 @@ import Testing
     }
   }
 
-  @Test func aRevocationThatWasAnsweredKeepsItsTimeHoweverOftenTheNetworkChanges() throws {
+  @Test func answeredRevocation_keepsItsRetryTimeOverNetworkChanges() throws {
     try scenario { world in
       _ = try await Scene.signedIn(world)
       let client = try world.client()
@@ -185,7 +185,7 @@ import Testing
     }
   }
 
-  @Test func aDeadProcessHearsNothing() throws {
+  @Test func signalToADeadProcess_hasNoEffect() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       world.crash()

@@ -2,8 +2,8 @@ import AgentModel
 import AgentSimulation
 import Testing
 
-/// A hard sign-out while somebody reads the store: what is erased is gone for everybody, and its last trace as soon as
-/// the reader is (docs/sign-out.md, Modes).
+/// A hard sign-out while another process reads the store: the data is erased for every caller at once, and its last
+/// trace as soon as the reader is gone (docs/sign-out.md, Modes).
 @Suite struct ErasureTests {
   private func leave(_ scene: Scene) async throws -> SimulatedAnswer {
     let client = try scene.world.client()
@@ -11,7 +11,7 @@ import Testing
     return await client.call("account.signOut", #"{"account":"work","mode":"hard"}"#)
   }
 
-  @Test func aReaderHoldsTheLastTraceUpAndNoLonger() throws {
+  @Test func openReader_delaysTheErasureUntilItIsGone() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       let witness = try await Witness.at(world)
@@ -25,11 +25,11 @@ import Testing
       await world.clock.sleep(for: .seconds(600))
       #expect(witness.heard("account.erased", of: scene.account).count == 1)
       await world.clock.sleep(for: .seconds(6000))
-      #expect(witness.heard("account.erased").count == 1, "told once")
+      #expect(witness.heard("account.erased").count == 1, "reported once")
     }
   }
 
-  @Test func theNextStartFinishesIt() throws {
+  @Test func pendingErasure_isFinishedByTheNextStart() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       world.logIsHeld = true
@@ -38,7 +38,7 @@ import Testing
       world.logIsHeld = false
       try await world.restart()
       await world.clock.sleep(for: .seconds(1))
-      // Nothing is outstanding any more: the next one is erased at once, and alone.
+      // No erasure is pending any more: the next account is erased at once.
       let witness = try await Witness.at(world)
       try await world.signIn("alice", at: scene.provider, alias: "work")
       #expect(try await leave(scene)["data"] == "erased")
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func whatAReaderHeldUpIsFinishedWithTheNextErasure() throws {
+  @Test func pendingErasure_isFinishedWithTheNextErasure() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       let other = try await world.signIn("bob", at: scene.provider, alias: "home")
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func forgettingIsToldWhenItIsDone() throws {
+  @Test func forgottenAccount_isReportedAfterItsErasure() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       #expect(try await leave(scene)["data"] == "erased")

@@ -4,12 +4,12 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// A wrong answer of any kind leaves no account, no listener, no timer, no request and no file behind; and of an account
-/// that was to be signed in again, nothing changes.
+/// A wrong answer of any kind leaves no account, no listener, no timer, no request and no file behind; an account
+/// that was to be signed in again stays unchanged.
 @Suite struct FailedSignInTests {
-  @Test(arguments: Wrong.all) func nothingIsLeftBehind(wrong: Wrong) throws {
+  @Test(arguments: Wrong.all) func failedSignIn_leavesNothingBehind(wrong: Wrong) throws {
     try scenario { world in
-      // Somebody is signed in, so that there is something to damage: Bob, at the same provider.
+      // Bob is signed in at the same provider, so that there is an account to damage.
       let provider = try await world.provider("idp", options: Scene.options, more: wrong.more)
       let bob = try await world.signIn("bob", at: provider, alias: "home")
       let before = try await Traces(of: world, provider, account: bob)
@@ -17,14 +17,15 @@ import Testing
       #expect(error.code == wrong.code, "\(wrong.name): \(error)")
       #expect(error.reason == wrong.reason, "\(wrong.name): \(error)")
       try await before.areAll(in: world, provider, account: bob, wrong)
-      // What went wrong once does not stand in the way of the next.
+      // One failure does not prevent the next sign-in.
       provider.idp.clearFaults()
       try await world.signIn("alice", at: provider, alias: "work")
     }
   }
 
-  /// Whoever signs in again keeps all they had when it comes to nothing.
-  @Test(arguments: Wrong.all + Wrong.somebodyElse) func theAccountStaysAsItWas(wrong: Wrong) throws {
+  /// A failed sign-in of an existing account changes nothing of it.
+  @Test(arguments: Wrong.all + Wrong.otherIdentity)
+  func failedSignInOfAnExistingAccount_changesNothing(wrong: Wrong) throws {
     try scenario { world in
       let provider = try await world.provider("idp", options: Scene.options, more: wrong.more)
       let alice = try await world.signIn("alice", at: provider, alias: "work")
@@ -38,7 +39,7 @@ import Testing
     }
   }
 
-  /// What there is of a machine that a sign-in could leave something on.
+  /// Everything on a machine that a sign-in could change.
   struct Traces: Sendable {
     let accounts: String
     let session: String
@@ -65,11 +66,11 @@ import Testing
     ) async throws {
       let name = wrong.name
       #expect(world.browser.listening.isEmpty, "\(name)", sourceLocation: sourceLocation)
-      // What was issued for nobody is revoked soon, and then nobody asks for anything.
+      // Tokens without an account are revoked soon, and then no request follows.
       await world.clock.sleep(for: .seconds(30))
       let asked = world.network.sent.count
       await world.clock.sleep(for: .seconds(60))
-      #expect(world.network.sent.count == asked, "\(name): somebody still asks", sourceLocation: sourceLocation)
+      #expect(world.network.sent.count == asked, "\(name): a request was still sent", sourceLocation: sourceLocation)
       let after = try await Traces(of: world, provider, account: account)
       if !wrong.isUnheard {
         #expect(after.refreshTokens == refreshTokens, "\(name)", sourceLocation: sourceLocation)
@@ -81,7 +82,7 @@ import Testing
       #expect(after.accounts == accounts, "\(name)", sourceLocation: sourceLocation)
       let waiting = try await world.client().call("revocation.list").result?["revocations"]?.arrayValue
       #expect(waiting?.isEmpty == true, "\(name)", sourceLocation: sourceLocation)
-      // On the disk there is one account.
+      // The store holds one account.
       world.crash()
       let partitions = try world.tamper { try $0.partitions().filter { $0 != .vault }.count }
       #expect(partitions == 1, "\(name)", sourceLocation: sourceLocation)
@@ -89,25 +90,25 @@ import Testing
     }
   }
 
-  /// One thing that goes wrong.
+  /// One kind of failure.
   struct Wrong: Sendable, CustomTestStringConvertible {
     var name: String
     var code = 2007
     var reason: String?
     /// Members of `provider.add`.
     var more: String?
-    /// The provider issued what nobody here can have read, so nobody can revoke it.
+    /// The response with the tokens could not be read here, so they can't be revoked.
     var isUnheard = false
-    /// What the browser is sent back with.
+    /// The redirect that the browser brings back.
     var location: @Sendable (PracticeProvider, String) throws -> String = { try $0.authorize(url: $1, as: "alice") }
-    /// Before the browser comes back.
+    /// Runs before the browser comes back.
     var prepare: @Sendable (SimulatedWorld, PracticeProvider, SimulatedClient, String) async throws -> Void = {
       _, _, _, _ in
     }
 
     var testDescription: String { name }
 
-    /// A sign-in by browser that meets this; what `signIn.wait` says of it.
+    /// A browser sign-in that meets this failure; returns the answer of `signIn.wait`.
     func attempt(
       _ world: SimulatedWorld, _ provider: SimulatedProvider, _ more: String
     ) async throws -> SimulatedAnswer {
@@ -129,7 +130,7 @@ import Testing
 extension FailedSignInTests.Wrong {
   static let all = answers + endpoints + idTokens + machine
 
-  /// What the browser brings.
+  /// Failures in the redirect.
   private static let answers: [Self] = [
     changed("no state", "stateMismatch", "state=[^&]*&?", ""),
     changed("a foreign state", "stateMismatch", "state=[^&]*", "state=foreign"),
@@ -141,7 +142,7 @@ extension FailedSignInTests.Wrong {
     Self(name: "the person said no", reason: "denied", location: { try $0.denyAuthorization(url: $1) }),
   ]
 
-  /// What the provider's endpoints do.
+  /// Failures of the provider's endpoints.
   private static let endpoints: [Self] = [
     Self(name: "a refused client", code: 3003, fault: .error("invalid_client", status: 401)),
     Self(name: "a dead token endpoint", code: 3002, reason: "status503", fault: .status(503)),
@@ -159,8 +160,8 @@ extension FailedSignInTests.Wrong {
     Self(name: "no keys", reason: "invalidIdToken", fault: .status(500), at: "/jwks"),
   ]
 
-  /// Where an account was named that is Alice's at Acme.
-  static let somebodyElse: [Self] = [
+  /// Another identity than Alice at Acme, whose account was named.
+  static let otherIdentity: [Self] = [
     Self(name: "another person", reason: "identityMismatch", location: { try $0.authorize(url: $1, as: "bob") }),
     Self(
       name: "another person of the tenant", reason: "identityMismatch",
@@ -181,13 +182,13 @@ extension FailedSignInTests.Wrong {
         fault: Fault(.changeIDToken(["tid": nil]))),
     ]
 
-  /// What happens here meanwhile.
+  /// Events on this machine meanwhile.
   private static let machine: [Self] = [
     Self(name: "a full disk", code: 5001, reason: "diskFull") { world, _, _, _ in world.failCommit(1, with: .full) },
     Self(name: "a cancellation", reason: "cancelled") { _, _, client, id in
       #expect(await client.call("signIn.cancel", #"{"signIn":"\#(id)"}"#).error == nil)
     },
-    Self(name: "nobody in time", reason: "expired") { world, _, _, _ in
+    Self(name: "no visit in time", reason: "expired") { world, _, _, _ in
       await world.clock.sleep(for: .seconds(601))
     },
   ]

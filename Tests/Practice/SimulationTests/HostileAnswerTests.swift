@@ -3,7 +3,7 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// Answers that no OAuth server should give, in place of the provider's, and how the account stands afterwards.
+/// Responses that no OAuth server should send, in place of the provider's, and the account's state afterwards.
 @Suite struct HostileAnswerTests {
   static let rotations: [RefreshTokenRotation] = [.none, .grace(seconds: 30), .strict]
 
@@ -30,25 +30,25 @@ import Testing
   static let deepList = String(repeating: "[", count: 10_000)
   static let deepObject = String(repeating: #"{"a":"#, count: 10_000)
 
-  /// Nothing was issued: it is asked again after a pause, and nobody has to sign in, whatever the rotation.
+  /// No token was issued: the request is retried after a pause, and no sign-in is needed under any rotation.
   @Test(
     arguments: [
       // A captive portal, in all its forms.
       (200, html, "text/html"), (200, html, "application/json"), (200, html, nil), (511, html, "text/html"),
       (302, "", nil), (303, html, "text/html"), (307, "", nil), (308, "", nil),
-      // Servers and proxies that are confused.
+      // Failing servers and proxies.
       (200, "", nil), (200, "", "application/json"), (204, "", nil), (200, "OK", "text/plain"),
       (200, "{}", "application/json"), (200, "[]", "application/json"), (200, "null", "application/json"),
       (200, #"{"status":"maintenance"}"#, "application/json"), (200, deepList, "application/json"),
       (500, html, "text/html"), (500, "", nil), (502, html, "text/html"), (504, html, "text/html"), (599, "", nil),
       (500, #"{"error":"invalid_grant"}"#, "application/json"), (503, deepObject, "application/json"),
-      // Refusals that explain nothing: patient the first time.
+      // Unexplained refusals: retried the first time.
       (400, "", nil), (400, html, "text/html"), (403, "", nil), (404, html, "text/html"),
       (400, "{", "application/json"),
       (400, deepObject, "application/json"), (400, "\u{0}", nil), (400, #"{"error":7}"#, "application/json"),
       (200, #"{"error":"no_such_word"}"#, "application/json"),
     ] as [(Int, String, String?)])
-  func nothingWasIssued(status: Int, body: String, type: String?) throws {
+  func responseWithoutTokens_isRetriedAfterAPause(status: Int, body: String, type: String?) throws {
     try meeting(Self.answer(status, body, type)) { scene, rotation, answer in
       #expect(answer.code == 3002, "\(rotation): \(answer)")
       #expect((1...300_000).contains(answer.retryAfterMs ?? 0), "\(rotation): \(answer)")
@@ -60,14 +60,14 @@ import Testing
     }
   }
 
-  /// What may be left of a token answer: the refresh token may be spent, and the provider's rule says what then.
+  /// Possible remains of a token response: the refresh token may be spent, and the provider's rule decides.
   @Test(
     arguments: [
       #"{"access_token":"#, #"{"access_token":"at","refresh_token":"r"#, "{", deepObject,
       #"{"access_token":"at","token_type":"Bearer",}"#, #"{"access_token":"a","access_token":"b"}"#,
       "{\u{0}\"\u{0}a\u{0}c\u{0}", "\u{FEFF}{\"access", #"{"x":"\ud800","access_token":"at"}"#,
     ])
-  func theOutcomeIsUnknown(body: String) throws {
+  func unreadableTokenResponse_isAnUnknownOutcome(body: String) throws {
     try meeting(Self.answer(200, body, "application/json")) { scene, rotation, answer in
       switch rotation {
       case .none:
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func moreThanTheBoundIsNotRead() throws {
+  @Test func oversizedTokenResponse_isNotRead() throws {
     let body = #"{"access_token":""# + String(repeating: "x", count: 1 << 20) + #""}"#
     try meeting(Self.answer(200, body, "application/json")) { scene, rotation, answer in
       switch rotation {
@@ -107,14 +107,15 @@ import Testing
     }
   }
 
-  /// The successor token stands whole in an answer that can't be read: it is kept, and one more exchange with it brings
-  /// what the caller asked for.
-  @Test func aSuccessorInRuinsIsKept() throws {
+  /// The successor token is whole in an unreadable response: it is stored, and one more exchange with it answers the
+  /// caller.
+  @Test func refreshTokenInAnUnreadableResponse_isKept() throws {
     for ruin in [#","x":\#(Self.deepList)"#, #","access_to"#, #","name":"\ud800"}"#, ",}"] {
       try scenario { world in
         let scene = try await Scene.signedIn(world)
         await scene.expireUnused()
-        // The provider's answer is not altered but replaced, so the successor is the token that it still knows.
+        // The provider's response is replaced, not altered, so the successor is the token that the provider still
+        // knows.
         world.network.next(
           "/token", Self.answer(200, #"{"refresh_token":"\#(scene.firstRefreshToken)"\#(ruin)"#, "application/json"))
         #expect(scene.works(try await scene.token()), "\(ruin)")
@@ -124,13 +125,13 @@ import Testing
     }
   }
 
-  /// GitHub refuses with 200: a refusal is no success, and its words are looked up in the preset's table.
+  /// GitHub refuses with status 200: the preset's table decides.
   @Test(
     arguments: [
       ("bad_refresh_token", 2004), ("incorrect_client_credentials", 3003), ("unverified_user_email", 2005),
       ("slow_down", 3002),
     ] as [(String, Int)])
-  func refusalsWith200(error: String, code: Int) throws {
+  func refusalWithStatus200_isClassifiedByThePreset(error: String, code: Int) throws {
     try meeting(
       Self.answer(200, #"{"error":"\#(error)","error_description":"d"}"#, "application/json"),
       more: #","preset":"github","scopes":["openid","profile","email","offline_access"]"#
@@ -141,8 +142,8 @@ import Testing
     }
   }
 
-  /// Entra throttles with 400: a minute, nobody is asked meanwhile, and nothing is lost.
-  @Test func throttlingWith400() throws {
+  /// Entra throttles with status 400: the agent waits a minute, and nothing is lost.
+  @Test func throttlingWithStatus400_waitsAMinute() throws {
     let body = #"{"error":"invalid_grant","error_codes":[50196],"suberror":"bad_token"}"#
     try meeting(
       Self.answer(400, body, "application/json"), more: #","preset":"entra","tenant":{"value":"acme"}"#

@@ -4,7 +4,7 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// Rows that were damaged, moved or brought back while no agent ran: that account says so, and nobody else does.
+/// Rows that were damaged, moved or restored while no agent ran: that account reports it, and no other account does.
 @Suite struct IntegrityTests {
   /// Numbers of the sealed format.
   private static let head = RecordKind(rawValue: 1)
@@ -46,7 +46,7 @@ import Testing
     try #require(try store.record(RecordKey(partition: partition, kind: kind)))
   }
 
-  @Test(arguments: [head, keys, grant]) func aByteThatDiffers(kind: RecordKind) throws {
+  @Test(arguments: [head, keys, grant]) func changedByteInARow_isReported(kind: RecordKind) throws {
     try after { store, work, _ in
       var row = try Self.row(store, work, kind)
       row.sealed[row.sealed.count / 2] ^= 1
@@ -54,13 +54,13 @@ import Testing
     }
   }
 
-  @Test(arguments: [head, keys, grant]) func aRowThatIsMissing(kind: RecordKind) throws {
+  @Test(arguments: [head, keys, grant]) func missingRow_isReported(kind: RecordKind) throws {
     try after { store, work, _ in
       try store.commit([.delete(RecordKey(partition: work, kind: kind))])
     }
   }
 
-  @Test(arguments: [head, keys, grant]) func aRowOfAnotherAccount(kind: RecordKind) throws {
+  @Test(arguments: [head, keys, grant]) func rowOfAnotherAccount_isReported(kind: RecordKind) throws {
     try after { store, work, home in
       var row = try Self.row(store, home, kind)
       row.key = RecordKey(partition: work, kind: kind)
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func aRowOfAnotherKind() throws {
+  @Test func rowOfAnotherKind_isReported() throws {
     try after { store, work, _ in
       var row = try Self.row(store, work, Self.profile)
       row.key = RecordKey(partition: work, kind: Self.grant)
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func aRowThatWasAdded() throws {
+  @Test func addedRow_isReported() throws {
     try after { store, work, _ in
       var row = try Self.row(store, work, Self.grant)
       row.key = RecordKey(partition: work, kind: Self.grant, id: [7])
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func aGenerationThatIsNotWhatItWas() throws {
+  @Test func changedGeneration_isReported() throws {
     try after { store, work, _ in
       var row = try Self.row(store, work, Self.grant)
       row.generation += 1
@@ -92,8 +92,8 @@ import Testing
     }
   }
 
-  /// An old refresh token brought back: its row opens, but the head remembers that it was replaced.
-  @Test func aRowThatWasReplaced() throws {
+  /// An old refresh token put back: its row opens, but the head records that it was replaced.
+  @Test func oldGrantRowPutBack_isReportedAndNotSent() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       let work = try #require(try Self.partitions(world).first)
@@ -110,8 +110,8 @@ import Testing
     }
   }
 
-  /// All rows of an account as they once were, its head among them: the ledger knows that its head has gone on.
-  @Test func aWholeAccountThatWasPutBack() throws {
+  /// All old rows of an account with its head put back: the ledger knows a newer generation of the head.
+  @Test func wholeAccountPutBack_isReportedAndNotSent() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       let work = try #require(try Self.partitions(world).first)
@@ -130,12 +130,12 @@ import Testing
     }
   }
 
-  @Test func aWholeAccountThatWasTakenAway() throws {
+  @Test func wholeAccountDeleted_isReported() throws {
     try after { store, work, _ in try store.commit([.deletePartition(work)]) }
   }
 
-  /// What was erased and comes back in a copy is nobody's account.
-  @Test func anErasedAccountThatWasPutBack() throws {
+  /// Rows of an erased account that are put back belong to no account.
+  @Test func erasedAccountPutBack_isIgnored() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       let work = try #require(try Self.partitions(world).first)
@@ -155,8 +155,8 @@ import Testing
     }
   }
 
-  /// Without its profile nobody can tell whose the rows are; the others are not touched.
-  @Test func aProfileThatDoesNotOpen() throws {
+  /// Without its profile an account can't be named; the others are not affected.
+  @Test func damagedProfile_isReported() throws {
     try after { store, work, _ in
       var row = try Self.row(store, work, Self.profile)
       row.sealed[30] ^= 1
@@ -164,7 +164,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [head, keys, grant]) func aSignInReplacesWhatIsDamaged(kind: RecordKind) throws {
+  @Test(arguments: [head, keys, grant]) func signInAgain_replacesDamagedRows(kind: RecordKind) throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       let work = try #require(try Self.partitions(world).first)

@@ -3,9 +3,9 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// Servers that give no ID token and have no userinfo: who signed in is what introspection says (RFC 7662).
+/// Servers without ID tokens and userinfo: introspection identifies the person (RFC 7662).
 @Suite struct IntrospectedSignInTests {
-  /// Plain OAuth 2.0.
+  /// A provider of plain OAuth 2.0.
   private static func provider(_ world: SimulatedWorld) async throws -> SimulatedProvider {
     let provider = world.makeProvider("plain", options: Scene.options)
     for document in ["/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"] {
@@ -20,7 +20,7 @@ import Testing
     return provider
   }
 
-  @Test func introspectionSaysWhoItIs() throws {
+  @Test func introspection_identifiesThePerson() throws {
     try scenario { world in
       let provider = try await Self.provider(world)
       let alice = try await world.signIn("alice", at: provider, alias: "work")
@@ -37,7 +37,7 @@ import Testing
     Fault(.changeAnswer(["active": false])), Fault(.changeAnswer(["active": "true"])),
     Fault(.changeAnswer(["sub": .null])), Fault(.changeAnswer(["client_id": "another"])), .status(500), .status(401),
     Fault(.notJSON), Fault(.dropAfterProcessing),
-  ]) func whatProvesNobodyLeavesNothing(fault: Fault) throws {
+  ]) func introspectionWithoutASubject_leavesNoAccount(fault: Fault) throws {
     try scenario { world in
       let provider = try await Self.provider(world)
       provider.idp.enqueueFault("/introspect", fault)

@@ -22,7 +22,7 @@ import Testing
     #expect(answer.error == nil, "\(method): \(answer)")
   }
 
-  /// As `0 keyFile opened`.
+  /// Each slot as `0 keyFile opened`.
   private static func slots(_ world: SimulatedWorld) async throws -> [String] {
     let slots = try await call(world, "agent.listKeySlots").result?["slots"]?.arrayValue ?? []
     return slots.map { slot in
@@ -36,7 +36,7 @@ import Testing
     return try world.tamper { try $0.records(kind: RecordKind(rawValue: 1)) }
   }
 
-  @Test func eachOfTwoOpensItAlone() throws {
+  @Test func eachKeySlot_opensTheVaultByItself() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       try await Self.done(world, "agent.addKeySlot", "{\"protection\":\"passphrase\",\(Self.words)}")
@@ -57,9 +57,8 @@ import Testing
     }
   }
 
-  /// The holder of the passphrase was not there when the root key was rotated; each slot opens it all the same, and
-  /// again after that.
-  @Test func everySlotOutlivesTheRootKey() throws {
+  /// The root key is rotated without the passphrase; each slot still opens the vault, also after a second rotation.
+  @Test func everyKeySlot_survivesARootKeyRotation() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       try await Self.done(world, "agent.addKeySlot", "{\"protection\":\"passphrase\",\(Self.words)}")
@@ -86,8 +85,8 @@ import Testing
     }
   }
 
-  /// Data that is under the PIN alone keeps its key, for nobody has it; the PIN still opens it.
-  @Test func whatIsUnderAPINStaysThere() throws {
+  /// Data sealed under the PIN alone keeps its key, since the agent does not have it; the PIN still opens it.
+  @Test func dataUnderAPIN_survivesARootKeyRotation() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       try await Self.done(world, "stepUp.enroll", #"{"account":"work","pin":"1234"}"#)
@@ -102,8 +101,8 @@ import Testing
     }
   }
 
-  /// Whoever had a slot's key once and a copy of its row puts the row back: the vault does not know it.
-  @Test func aRemovedSlotThatIsPutBackOpensNothing() throws {
+  /// The row of a removed slot is put back from a copy: the vault does not accept it.
+  @Test func removedKeySlotPutBack_opensNothing() throws {
     try scenario { world in
       _ = try await Scene.signedIn(world)
       try await Self.done(world, "agent.addKeySlot", "{\"protection\":\"passphrase\",\(Self.words)}")
@@ -121,8 +120,8 @@ import Testing
     }
   }
 
-  /// A slot that somebody damaged, or put there, keeps nobody from the others, and makes no guess free.
-  @Test func aBadSlotLeavesTheOthersAlone() throws {
+  /// A damaged or inserted slot neither blocks the other slots nor makes a guess free.
+  @Test func damagedKeySlot_leavesTheOthersUsable() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       try await Self.done(world, "agent.addKeySlot", "{\"protection\":\"passphrase\",\(Self.words)}")
@@ -150,8 +149,8 @@ import Testing
     }
   }
 
-  /// Every column of a slot, a byte at a time: it never opens as something else.
-  @Test func aChangedSlotOpensNothing() throws {
+  /// Each column of a slot, changed one byte at a time: the slot does not open.
+  @Test func changedKeySlot_opensNothing() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       world.crash()
@@ -170,14 +169,14 @@ import Testing
     }
   }
 
-  /// A death at every operation of the disk while slots come and go: each slot that is there opens, and one is.
+  /// A death at every disk operation while slots are added and removed: each remaining slot opens, and one remains.
   @Test(arguments: [SimulatedDisk.Death.kill, .powerLoss(seed: 7)])
-  func aDeathAmidAChange(death: SimulatedDisk.Death) throws {
+  func deathDuringAKeySlotChange_leavesEverySlotUsable(death: SimulatedDisk.Death) throws {
     for (method, params) in [
       ("agent.addKeySlot", "{\"protection\":\"passphrase\",\(Self.words)}"), ("agent.removeKeySlot", #"{"slot":1}"#),
       ("agent.rotateRootKey", "{}"),
     ] {
-      // Argon2id takes its time: where it is part of the story, every third operation must do.
+      // Argon2id is slow: where it is used, every third operation must do.
       for step in stride(from: 1, to: 400, by: method == "agent.rotateRootKey" ? 1 : 3) {
         let hasDied = try SimulatedWorld(seed: UInt64(step)).run { world in
           let scene = try await Scene.signedIn(world)

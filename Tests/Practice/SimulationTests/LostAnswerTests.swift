@@ -4,10 +4,10 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// Requests whose answer never comes, and connections that are never made (docs/tokens.md, Unknown outcome): the rules
-/// one by one; the whole story, in many seeds, is in `UnknownOutcomeScenarios` and `NetworkScenarios`.
+/// Requests without an answer, and failed connections (docs/tokens.md, Unknown outcome): the rules one by one. The same
+/// in many seeds is in `UnknownOutcomeScenarios` and `NetworkScenarios`.
 @Suite struct LostAnswerTests {
-  @Test func graceReplaysOnceAndNoMore() throws {
+  @Test func lostAnswerWithinTheGrace_isReplayedOnce() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world, rotation: .grace(seconds: 120))
       await scene.expireUnused()
@@ -30,8 +30,8 @@ import Testing
     }
   }
 
-  /// The right to a replay outlives a connection that could not be made, and only so long.
-  @Test func aReplayThatFoundNoConnectionIsTriedAgainWithinTheGrace() throws {
+  /// The right to replay survives a failed connection, within the grace.
+  @Test func replayWithoutAConnection_isRetriedWithinTheGrace() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world, rotation: .grace(seconds: 120))
       await scene.expireUnused()
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func theOwnersExplicitChoiceReplaysOnceOnAStrictProvider() throws {
+  @Test func replayOnceRule_replaysOnceAtAStrictProvider() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(
         world, more: #","refresh":{"reuse":"strict","onUnknownOutcome":"replayOnce"}"#)
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func aServerThatCanNotBeTrustedIsToldAndNothingIsSpent() throws {
+  @Test func untrustedServer_isReportedAndSpendsNoToken() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       await scene.expireUnused()
@@ -67,8 +67,8 @@ import Testing
     }
   }
 
-  /// A request that a caller's own patience did not outlast goes on, and its answer is there for the next one.
-  @Test func aCallersTimeoutEndsNoExchange() throws {
+  /// A caller's timeout does not end the exchange: its answer serves the next caller.
+  @Test func callerTimeout_doesNotEndTheExchange() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       await scene.expireUnused()

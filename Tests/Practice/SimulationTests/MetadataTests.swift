@@ -4,13 +4,13 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// What a provider says of itself is read again in the background, and never needed.
+/// Provider metadata is refreshed in the background, and is not needed to serve tokens.
 @Suite struct MetadataTests {
   private let document = "/.well-known/openid-configuration"
 
   private func reads(_ world: SimulatedWorld) -> Int { world.network.count(document) }
 
-  @Test func anAgentServesWithoutTheDocuments() throws {
+  @Test func unreachableMetadata_doesNotPreventRefreshes() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       for path in [document, "/.well-known/oauth-authorization-server"] {
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func theyAreReadAtMostDailyAndOnlyWhenTheProviderIsAskedAnyway() throws {
+  @Test func metadata_isReadAtMostDailyBesideAnExchange() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       #expect(reads(world) == 1)
@@ -46,8 +46,8 @@ import Testing
     }
   }
 
-  /// The provider grew an endpoint: nobody need add it again.
-  @Test func whatIsNewIsKnownAfterwards() throws {
+  /// The provider adds an endpoint: the agent finds it without a new `provider.add`.
+  @Test func newEndpoint_isFoundByTheNextMetadataRefresh() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       scene.idp.configure { $0.pushedAuthorization = .required }
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func anEndpointThatIsGoneIsLookedIntoOnceAnHour() throws {
+  @Test func missingEndpoint_rereadsMetadataOnceAnHour() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       scene.idp.enqueueFault("/token", .status(404, "gone", count: nil))
@@ -75,7 +75,7 @@ import Testing
   @Test(arguments: [
     Fault(.changeAnswer(["issuer": "https://evil.test", "token_endpoint": "https://evil.test/token"]), count: nil),
     Fault.status(503, count: nil), Fault(.notJSON, count: nil),
-  ]) func whatCanNotBeBelievedChangesNothing(fault: Fault) throws {
+  ]) func invalidMetadata_changesNothing(fault: Fault) throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       let evil = world.makeProvider("evil")
@@ -91,9 +91,9 @@ import Testing
     }
   }
 
-  /// A document elsewhere must not send anybody to this machine, or into plain text.
+  /// A document must not direct a browser to this machine or to plain HTTP.
   @Test(arguments: ["http://127.0.0.1:8080/authorize", "http://idp.test/authorize", "javascript:alert(1)", "//x"])
-  func placesThatNoProviderMayNameAreLeftOut(address: String) throws {
+  func forbiddenEndpointAddress_isLeftOut(address: String) throws {
     try scenario { world in
       let provider = world.makeProvider("idp", options: Scene.options)
       for path in [document, "/.well-known/oauth-authorization-server"] {
@@ -108,8 +108,8 @@ import Testing
     }
   }
 
-  /// New keys at the provider: they are read anew at each sign-in, and a token that names an unknown one costs one look.
-  @Test func keysThatChangeAreFound() throws {
+  /// Keys are fetched at each sign-in; a token signed by an unknown key fetches them once more.
+  @Test func rotatedSigningKeys_areFetchedAtASignIn() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       scene.idp.rotateKeys(to: .edDSA, keepOld: false)

@@ -5,8 +5,8 @@ import LoopbackHTTP
 import PracticeProvider
 import Testing
 
-/// What providers say, and what is made of it (docs/tokens.md, Failures); more of it, in many seeds,
-/// stands in `RefusalScenarios` and `AnswerScenarios`.
+/// Provider responses and their classification (docs/tokens.md, Failures). More, in many seeds, is in
+/// `RefusalScenarios` and `AnswerScenarios`.
 @Suite struct ProviderAnswerTests {
   /// Meets `fault` at the refresh of an expired token.
   private func meeting(
@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  /// The session is as good as before, once the pause is over.
+  /// The session works again once the pause is over.
   private func recovers(_ scene: Scene, after pause: Milliseconds) async throws {
     #expect(try await scene.session()["state"] == "active")
     await scene.world.clock.sleep(for: pause)
@@ -29,19 +29,19 @@ import Testing
     #expect(scene.idp.endOfGrant(scene.grant) == nil)
   }
 
-  @Test func a429WithoutRetryAfterWaitsAMinute() throws {
+  @Test func status429WithoutRetryAfter_waitsAMinute() throws {
     try meeting(.status(429, "slow down")) { scene, answer in
       #expect(answer.code == 3002)
       let pause = try #require(answer.retryAfterMs)
       #expect((59_000...60_000).contains(pause))
       await scene.world.clock.sleep(for: .seconds(50))
       #expect(try await scene.token().code == 3002)
-      #expect(scene.refreshes.count == 1, "nobody is asked in the meantime")
+      #expect(scene.refreshes.count == 1, "no request in the meantime")
       try await self.recovers(scene, after: .seconds(11))
     }
   }
 
-  @Test(arguments: ["soon", "-5", "Tue, 32 Foo 2030"]) func retryAfterThatIsNoneIsNotHeard(text: String) throws {
+  @Test(arguments: ["soon", "-5", "Tue, 32 Foo 2030"]) func malformedRetryAfter_isIgnored(text: String) throws {
     try meeting(.status(503, "<html>", headers: [("Retry-After", text)])) { scene, answer in
       #expect(answer.code == 3002)
       #expect((1...1000).contains(answer.retryAfterMs ?? 0), "\(answer)")
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func aClientThatIsNotKnownIsAConfigurationAndNotASession() throws {
+  @Test func invalidClient_isAConfigurationErrorThatKeepsTheSession() throws {
     try meeting(.error("invalid_client", status: 401)) { scene, answer in
       #expect(answer.code == 3003, "\(answer)")
       #expect(answer.reason == "invalid_client")
@@ -60,18 +60,19 @@ import Testing
     }
   }
 
-  @Test func aScopeThatIsRefusedSpoilsNoOtherToken() throws {
+  @Test func refusedScope_leavesOtherTokensUsable() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       let refused = try await scene.token(#","scopes":["workorders:write"]"#)
       #expect(refused.code == 3003, "\(refused)")
       #expect(scene.works(try await scene.token()))
       await scene.expireUnused()
-      #expect(scene.works(try await scene.token()), "one wish that was wrong does not stop the account")
+      #expect(scene.works(try await scene.token()), "a refused scope does not stop the account")
     }
   }
 
-  @Test(arguments: ["iss", "aud", "azp", "auth_time"]) func otherClaimsMustStayToo(claim: String) throws {
+  @Test(arguments: ["iss", "aud", "azp", "auth_time"])
+  func refreshedIDTokenWithAChangedClaim_requiresASignIn(claim: String) throws {
     let other: PracticeJSON = claim == "auth_time" ? 1 : "https://elsewhere.example"
     try meeting(Fault(.changeIDToken([claim: other]))) { scene, answer in
       #expect(answer.code == 2004, "\(claim): \(answer)")
@@ -81,7 +82,7 @@ import Testing
   @Test(arguments: [
     Fault.status(400, "", headers: [], count: nil), .error("invalid_request", count: nil),
     .status(403, "<html>", headers: [], count: nil),
-  ]) func aRefusalThatExplainsNothingIsPatientTwice(refusal: Fault) throws {
+  ]) func unexplainedRefusal_isRetriedTwice(refusal: Fault) throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       await scene.expireUnused()
@@ -98,7 +99,7 @@ import Testing
     }
   }
 
-  @Test func aClockThatIsWrongChangesNoLifetime() throws {
+  @Test func wrongWallClock_changesNoTokenLifetime() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       world.clock.setWall(Timestamp(year: 2031, month: 6, day: 1))
@@ -110,7 +111,7 @@ import Testing
     }
   }
 
-  @Test func aMachineThatSleptAsksAnew() throws {
+  @Test func machineThatSlept_refreshesItsExpiredToken() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       world.clock.suspend(for: .seconds(3600))

@@ -4,7 +4,7 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// Sign-ins at providers that are told of them before the browser comes (RFC 9126).
+/// Sign-ins with pushed authorization requests (RFC 9126).
 @Suite struct PushedSignInTests {
   private static let options: PracticeOptions = {
     var options = Scene.options
@@ -12,7 +12,7 @@ import Testing
     return options
   }()
 
-  @Test func whatIsPushedNeverGoesThroughTheBrowser() throws {
+  @Test func pushedParameters_areNotInTheBrowsersURL() throws {
     try scenario { world in
       let provider = try await world.provider(
         "idp", options: Self.options, more: #","resources":["https://mail.example/"]"#)
@@ -32,7 +32,7 @@ import Testing
     Fault(.dropAfterProcessing), Fault(.hangBeforeProcessing), Fault(.endlessBody),
     Fault(.changeAnswer(["request_uri": .null])), Fault(.changeAnswer(["request_uri": "two words\n"])),
     Fault(.changeAnswer(["request_uri": 7])), Fault.status(404),
-  ]) func aPushThatFailsLeavesNothing(fault: Fault) throws {
+  ]) func failedPush_leavesNothingBehind(fault: Fault) throws {
     try scenario { world in
       let provider = try await world.provider("idp", options: Self.options)
       for flow in ["browser", "paste"] {
@@ -41,7 +41,7 @@ import Testing
         #expect(begun.code == 3002 || begun.code == 3003, "\(begun)")
         #expect(world.browser.listening.isEmpty)
       }
-      // None of them holds a place.
+      // No failed sign-in holds a place.
       for _ in 0..<16 {
         let begun = try await world.client().call("signIn.begin", #"{"provider":"idp","flow":"browser"}"#)
         #expect(begun.error == nil, "\(begun)")
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func whoGivesUpDuringThePushLeavesNothing() throws {
+  @Test func clientLeavingDuringThePush_leavesNothingBehind() throws {
     try scenario { world in
       let provider = try await world.provider("idp", options: Self.options)
       provider.idp.enqueueFault("/par", Fault(.hangBeforeProcessing))

@@ -4,12 +4,12 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// A refresh, and a fault at each operation of the disk in turn: old or new, never neither, and never a spent token.
+/// A refresh with a fault at each disk operation in turn: the old or the new token is kept, and no spent token is sent.
 @Suite struct RefreshCrashTests {
   static let rotations: [RefreshTokenRotation] = [.none, .grace(seconds: 60), .strict]
   static let deaths: [SimulatedDisk.Death] = [.kill] + (1...3).map { .powerLoss(seed: $0) }
 
-  /// What one run came to.
+  /// The result of one run.
   struct Run: Sendable {
     var reached: Bool
     var answered: SimulatedAnswer
@@ -47,12 +47,12 @@ import Testing
         #expect(afterwards.code == 2004, "\(comment): \(afterwards)")
         #expect(afterwards.reason == "outcomeUnknown", comment)
       }
-      // The family lives: no token was sent twice that may be sent once.
+      // The family is live: no token was sent twice that may be sent once.
       #expect(scene.idp.endOfGrant(scene.grant) == nil, comment)
       if case .strict = rotation {
         #expect(Set(scene.refreshes.map(\.refreshToken)).count == scene.refreshes.count, comment)
       }
-      // And the account goes on, if need be after a sign-in.
+      // The account works on, if need be after a sign-in.
       if afterwards.code == 2004 { try await world.signIn("alice", at: scene.provider, again: scene.account) }
       await scene.expireUnused()
       let later = try await scene.token()
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test(arguments: rotations, deaths)
-  func aDeathAtAnyOperationLeavesTheOldOrTheNewToken(rotation: RefreshTokenRotation, death: SimulatedDisk.Death) throws
+  func deathAtAnyOperation_leavesTheOldOrTheNewToken(rotation: RefreshTokenRotation, death: SimulatedDisk.Death) throws
   {
     var unknown = 0
     for step in 1... {
@@ -76,11 +76,11 @@ import Testing
       guard run.reached else { break }
       try #require(step < 400)
     }
-    if rotation == .strict { #expect(unknown > 0, "between sending and staging nobody can know") }
+    if rotation == .strict { #expect(unknown > 0, "between sending and staging the outcome is unknown") }
   }
 
   @Test(arguments: rotations, [SimulatedDisk.Failure.inputOutput, .full])
-  func aDiskThatFailsOnceLosesNothing(rotation: RefreshTokenRotation, failure: SimulatedDisk.Failure) throws {
+  func diskFailingOnce_losesNoToken(rotation: RefreshTokenRotation, failure: SimulatedDisk.Failure) throws {
     for step in 1... {
       let run = try Self.run(rotation, .fail(failure, once: true), step: step, heals: true)
       #expect(run.afterwards.code == nil, "\(failure) once at \(step): \(run.afterwards)")
@@ -90,7 +90,7 @@ import Testing
   }
 
   @Test(arguments: rotations, [SimulatedDisk.Failure.inputOutput, .full])
-  func aDiskThatFailsAndHealsLosesNothing(rotation: RefreshTokenRotation, failure: SimulatedDisk.Failure) throws {
+  func diskThatRecovers_losesNoToken(rotation: RefreshTokenRotation, failure: SimulatedDisk.Failure) throws {
     for step in 1... {
       let run = try Self.run(rotation, .fail(failure, once: false), step: step, heals: true)
       #expect(run.answered.code == nil || run.answered.code == 5001, "at \(step): \(run.answered)")
@@ -101,7 +101,9 @@ import Testing
   }
 
   @Test(arguments: rotations, [SimulatedDisk.Failure.inputOutput, .full])
-  func aDiskThatFailsUntilTheEndOfTheProcess(rotation: RefreshTokenRotation, failure: SimulatedDisk.Failure) throws {
+  func diskFailingUntilARestart_losesATokenOnlyUnderStrictRotation(
+    rotation: RefreshTokenRotation, failure: SimulatedDisk.Failure
+  ) throws {
     for step in 1... {
       let run = try Self.run(rotation, .fail(failure, once: false), step: step, heals: false)
       #expect(run.answered.code == nil || run.answered.code == 5001, "at \(step): \(run.answered)")

@@ -5,7 +5,7 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// Clients that register themselves (RFC 7591), and whose registrations end with them (RFC 7592).
+/// Dynamic client registration (RFC 7591), and the end of a registration (RFC 7592).
 @Suite struct RegistrationTests {
   private func provider(_ world: SimulatedWorld) -> SimulatedProvider {
     var options = Scene.options
@@ -17,7 +17,7 @@ import Testing
 
   private func deletions(_ world: SimulatedWorld) -> Int { world.network.sent.count { $0.method == "DELETE" } }
 
-  @Test func aRegistrationOutlivesTheProcessAndEndsWithTheProvider() throws {
+  @Test func registration_survivesARestartAndEndsWithTheProvider() throws {
     try scenario { world in
       let provider = provider(world)
       let added = try await world.client().call("provider.add", add)
@@ -39,8 +39,8 @@ import Testing
     }
   }
 
-  /// A provider that is away is no reason to keep what somebody removes.
-  @Test func aProviderIsRemovedAlsoWithoutANetwork() throws {
+  /// An unreachable provider does not prevent its removal.
+  @Test func offlineProvider_isRemoved() throws {
     try scenario { world in
       _ = provider(world)
       _ = try await world.client().call("provider.add", add)
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func aClientOfOnesOwnTakesItsPlace() throws {
+  @Test func configuredClientID_replacesTheRegistration() throws {
     try scenario { world in
       let provider = provider(world)
       _ = try await world.client().call("provider.add", add)
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func whatCanNotBeKeptIsTakenBack() throws {
+  @Test func registrationThatCanNotBeStored_isDeleted() throws {
     try scenario { world in
       let provider = provider(world)
       world.disk.setReadOnly(true)
@@ -80,8 +80,8 @@ import Testing
     }
   }
 
-  /// Two of one name at once: one stays, and the provider knows one client.
-  @Test func ofTwoAtOnceOneStays() throws {
+  /// Two `provider.add` of one name at once: one succeeds, and the provider keeps one client.
+  @Test func concurrentRegistrations_leaveOneClient() throws {
     try scenario { world in
       let provider = provider(world)
       let answers = await withTaskGroup(of: Int?.self) { group in

@@ -7,7 +7,7 @@ import Testing
 
 /// An old copy of the whole store is put back (docs/storage.md, Anchors).
 @Suite struct RollbackTests {
-  /// Alice is signed in, the disk is copied, `meanwhile` happens, and the copy is put back.
+  /// Alice is signed in, the disk is copied, `meanwhile` runs, and the copy is put back.
   private static func putBack(
     _ world: SimulatedWorld, after meanwhile: (Scene) async throws -> Void
   ) async throws -> Scene {
@@ -34,7 +34,7 @@ import Testing
     return await client.call(method, params)
   }
 
-  @Test func itDoesNotOpenAndSendsNothing() throws {
+  @Test func oldStoreCopy_isRefusedAndSendsNothing() throws {
     try scenario { world in
       let scene = try await Self.putBack(world, after: Self.refresh)
       let sent = scene.refreshes.count
@@ -45,8 +45,8 @@ import Testing
     }
   }
 
-  /// Opening a slot for the first time after a rotation writes to the store: not before it is known to be no old one.
-  @Test func anOldCopyOfAStoreWhoseKeyWasRotated() throws {
+  /// The first open of a slot after a rotation writes to the store, but only once the store is known not to be old.
+  @Test func oldStoreCopyFromBeforeARotation_isRefused() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       #expect(try await Self.call(world, "agent.rotateRootKey").error == nil)
@@ -57,20 +57,20 @@ import Testing
       world.crash()
       world.disk.restore(old)
       await #expect(throws: (any Error).self) { try await world.restart() }
-      await #expect(throws: (any Error).self, "it is told again, and not mended by being looked at") {
+      await #expect(throws: (any Error).self, "it is refused again, and opening changed nothing") {
         try await world.restart()
       }
       #expect(scene.idp.endOfGrant(scene.grant) == nil)
     }
   }
 
-  /// What else must not come back: an account that is signed out, a try at a PIN, a policy, a provider's settings.
+  /// Changes that an old copy must not undo: a sign-out, a try at a PIN, a policy, a provider's settings.
   @Test(arguments: [
     ("account.signOut", #"{"account":"work","mode":"soft"}"#), ("account.rename", #"{"account":"work","alias":"x"}"#),
     ("secret.put", #"{"account":"work","name":"draft","value":"words"}"#),
     ("stepUp.enroll", #"{"account":"work","pin":"1234"}"#), ("provider.update", #"{"provider":"idp","clientId":"b"}"#),
     ("agent.addKeySlot", #"{"protection":"passphrase","passphrase":"correct horse"}"#), ("agent.rotateRootKey", "{}"),
-  ]) func whatCounts(method: String, params: String) throws {
+  ]) func changesThatMatter_makeAnOlderCopyRefused(method: String, params: String) throws {
     try scenario { world in
       _ = try await Self.putBack(world) { _ in
         let answer = try await Self.call(world, method, params)
@@ -80,8 +80,9 @@ import Testing
     }
   }
 
-  /// Where no anchor knows the store, or none can be asked, it is opened: an anchor is a witness, not a key.
-  @Test(arguments: [true, false]) func withoutAWitnessItOpens(isForgotten: Bool) throws {
+  /// Without an anchor for the store, or with an unreadable one, the store is opened: an anchor is a witness, not a
+  /// key.
+  @Test(arguments: [true, false]) func storeWithoutAReadableAnchor_opens(isForgotten: Bool) throws {
     try scenario { world in
       let scene = try await Self.putBack(world, after: Self.refresh)
       if isForgotten { world.anchor.forget() } else { world.anchor.fail(.unavailable) }
@@ -90,8 +91,8 @@ import Testing
     }
   }
 
-  /// A copy of which nothing was written since is no old one.
-  @Test func aCopyThatIsUpToDateOpens() throws {
+  /// A copy with no later write is not old.
+  @Test func upToDateCopy_opens() throws {
     try scenario { world in
       let scene = try await Self.putBack(world) { scene in
         let entries = try await Self.call(world, "audit.list")
@@ -103,8 +104,8 @@ import Testing
     }
   }
 
-  /// The person says that there is no other: everybody is signed out, and no token of it goes anywhere.
-  @Test func itIsAcceptedWithoutItsTokens() throws {
+  /// The person accepts the old copy: every account is signed out, and none of its tokens is sent.
+  @Test func acceptedOldCopy_signsOutEveryAccountAndSendsNoToken() throws {
     try scenario { world in
       let scene = try await Self.putBack(world) { scene in
         try await Self.refresh(scene)
@@ -116,7 +117,7 @@ import Testing
       #expect(scene.idp.requests(to: nil).count == sent, "not even a revocation")
       #expect(try await scene.token().code == 2003)
       #expect(try await Self.call(world, "agent.status").result?["pendingRevocations"]?.integerValue == 0)
-      // From here on it is as any other store.
+      // From here on it is an ordinary store.
       try await world.restart()
       try await world.signIn("alice", at: scene.provider, again: scene.account)
       #expect(scene.works(try await scene.token()))
@@ -128,8 +129,8 @@ import Testing
     }
   }
 
-  /// A row that did not open when the copy was accepted, and is put right afterwards, brings no token back.
-  @Test func whatWasDamagedThenStaysClosed() throws {
+  /// A row that was damaged when the copy was accepted, and is repaired afterwards, brings no token back.
+  @Test func rowRepairedAfterAcceptingAnOldCopy_staysClosed() throws {
     try scenario { world in
       let scene = try await Self.putBack(world, after: Self.refresh)
       let grant = RecordKind(rawValue: 4)
@@ -149,8 +150,8 @@ import Testing
     }
   }
 
-  /// With a store that is as new as its anchor the word changes nothing.
-  @Test func aStoreThatIsNotOldKeepsItsAccounts() throws {
+  /// With an up-to-date store the option changes nothing.
+  @Test func acceptingAnUpToDateStore_keepsItsAccounts() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       try await world.restart(acceptingOldStore: true)

@@ -6,7 +6,7 @@ import Foundation
 import PracticeProvider
 import Testing
 
-/// An agent that locks itself, because the person said so.
+/// An agent that locks itself by its configured rules.
 @Suite struct SelfLockTests {
   private static func scenario(
     _ rules: LockingRules, _ body: @escaping @Sendable (SimulatedWorld, Scene, SimulatedClient) async throws -> Void
@@ -26,24 +26,24 @@ import Testing
     return await client.call("agent.status").line?.contains(#""locked":true"#) == true
   }
 
-  /// Of the events that came since.
+  /// The reasons in the events since the last call.
   private static func reasons(_ watcher: SimulatedClient) -> [String] {
     watcher.takeLines().compactMap { line in
       line.range(of: #""data":{"reason":""#).map { String(line[$0.upperBound...].prefix { $0 != "\"" }) }
     }
   }
 
-  @Test func nobodyUsesIt() throws {
+  @Test func unusedAgent_locksItself() throws {
     try Self.scenario(LockingRules(idle: .seconds(600))) { world, scene, watcher in
       for _ in 0..<5 {
         await world.clock.sleep(for: .seconds(500))
-        #expect(scene.works(try await scene.token()), "who uses it keeps it open")
+        #expect(scene.works(try await scene.token()), "use keeps it open")
       }
       await world.clock.sleep(for: .seconds(599))
       let isLocked = try await Self.isLocked(world)
       #expect(!isLocked)
       await world.clock.sleep(for: .seconds(2))
-      #expect(try await Self.isLocked(world), "asking how it stands is no use of it")
+      #expect(try await Self.isLocked(world), "a status request does not count as use")
       #expect(Self.reasons(watcher) == ["idle"])
       #expect(try await scene.token().code == 1001)
       #expect(await watcher.call("agent.unlock").error == nil)
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func sleepOfTheMachineCounts() throws {
+  @Test func sleepOfTheMachine_countsAsIdleTime() throws {
     try Self.scenario(LockingRules(idle: .seconds(600))) { world, scene, _ in
       _ = try await scene.token()
       world.sleepMachine(for: .seconds(3600))
@@ -62,20 +62,20 @@ import Testing
     }
   }
 
-  @Test(arguments: [true, false]) func theMachineWaitsWithItsSleep(isAsked: Bool) throws {
+  @Test(arguments: [true, false]) func machineSleep_waitsForTheLock(isAsked: Bool) throws {
     try Self.scenario(LockingRules(onSleep: isAsked)) { world, scene, watcher in
       world.signals.fire(.sleeps)
       await world.clock.sleep(for: .seconds(1))
       let isLocked = try await Self.isLocked(world)
       #expect(isLocked == isAsked)
-      #expect(world.signals.readiness == 1, "told when it was done")
+      #expect(world.signals.readiness == 1, "ready only after the lock")
       if isAsked {
         #expect(Self.reasons(watcher) == ["sleep"])
       }
     }
   }
 
-  @Test(arguments: [true, false]) func theScreenIsLocked(isAsked: Bool) throws {
+  @Test(arguments: [true, false]) func screenLock_locksTheAgentIfConfigured(isAsked: Bool) throws {
     try Self.scenario(LockingRules(onScreenLock: isAsked)) { world, scene, watcher in
       world.signals.fire(.screenLocked)
       await world.clock.sleep(for: .seconds(1))

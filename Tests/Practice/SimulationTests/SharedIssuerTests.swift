@@ -4,7 +4,7 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// A provider with an issuer of each tenant, behind one address (Microsoft's `…/common/v2.0`).
+/// A provider with one issuer per tenant behind a shared address (Microsoft's `…/common/v2.0`).
 @Suite struct SharedIssuerTests {
   private func provider(_ world: SimulatedWorld) -> SimulatedProvider {
     var options = Scene.options
@@ -18,7 +18,7 @@ import Testing
       #"{"name":"idp","issuer":"https://idp.test/common/v2.0","clientId":"lanyard-demo"\#(more)}"#)
   }
 
-  @Test func aTenantIsItsOwnIssuer() throws {
+  @Test func eachTenant_isItsOwnIssuer() throws {
     try scenario { world in
       let provider = provider(world)
       let added = try await add(world)
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test func elsewhereSuchADocumentIsRefused() throws {
+  @Test func sharedIssuerWithoutItsPreset_isRefused() throws {
     try scenario { world in
       _ = provider(world)
       for more in ["", #","preset":"okta""#] {
@@ -50,7 +50,7 @@ import Testing
       ["iss": "https://idp.test/globex/v2.0"], ["tid": "globex"], ["tid": nil], ["tid": "acme/../globex"],
       ["iss": "https://idp.test/common/v2.0"], ["iss": "https://idp.test/{tenantid}/v2.0", "tid": "{tenantid}"],
       ["iss": "https://idp.test/{tenantid}/v2.0", "tid": nil], ["iss": "https://else.test/acme/v2.0"],
-    ] as [[String: String?]]) func aTokenOfAnotherIssuerIsNotBelieved(claims: [String: String?]) throws
+    ] as [[String: String?]]) func idTokenOfAnotherIssuer_isNotBelieved(claims: [String: String?]) throws
   {
     try scenario { world in
       let provider = provider(world)

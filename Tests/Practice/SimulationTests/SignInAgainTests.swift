@@ -3,10 +3,10 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// The same identity lands on the same account, however it went away; another one never does.
+/// The same identity returns to its account after any kind of sign-out; another identity never does.
 @Suite struct SignInAgainTests {
   @Test(arguments: ["", "soft", "hard", "offline"], [true, false])
-  func theSameIdentityLandsOnTheSameAccount(mode: String, isNamed: Bool) throws {
+  func sameIdentity_returnsToItsAccount(mode: String, isNamed: Bool) throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       let client = try world.client()
@@ -21,8 +21,8 @@ import Testing
     }
   }
 
-  /// A person who was signed out and somebody else at the page: the account stays as signed out as it was.
-  @Test(arguments: ["soft", "hard"]) func nobodyElseComesInBySigningInAgain(mode: String) throws {
+  /// The account was signed out, and another person signs in on the page: the account stays signed out.
+  @Test(arguments: ["soft", "hard"]) func otherIdentity_doesNotTakeASignedOutAccount(mode: String) throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       let client = try world.client()
@@ -37,8 +37,8 @@ import Testing
     }
   }
 
-  /// With a PIN, what was kept opens only to who knows it, and the account is the same one.
-  @Test func aPINOutlivesASoftSignOut() throws {
+  /// With a PIN, kept data opens only with the PIN, and the account is the same one.
+  @Test func pin_survivesASoftSignOut() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       let client = try world.client()
@@ -56,12 +56,12 @@ import Testing
     }
   }
 
-  @Test func tenantsAndPeopleAreAccountsOfTheirOwn() throws {
+  @Test func tenantsAndPeople_haveSeparateAccounts() throws {
     try scenario { world in
       let provider = try await world.provider("idp", more: #","tenant":{"claim":"tid"}"#)
       let people = ["alice@acme", "alice@globex", "carol@acme", "bob@globex"]
       var accounts: Set<String> = []
-      // The same subject at two tenants is two identities, too.
+      // One subject at two tenants is two identities.
       for person in people { accounts.insert(try await world.signIn(person, at: provider)) }
       provider.idp.enqueueFault("/token", Fault(.changeIDToken(["tid": "initech"])))
       accounts.insert(try await world.signIn("alice@acme", at: provider))

@@ -4,14 +4,14 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// What changes the directory is there whole, or not at all, whatever the disk does at whichever operation.
+/// A change of the directory is stored whole or not at all, after a fault at any disk operation.
 @Suite struct TransactionCrashTests {
   static let faults: [SimulatedDisk.Fault] = [
     .die(.kill), .die(.powerLoss(seed: 1)), .die(.powerLoss(seed: 2)), .fail(.inputOutput, once: true),
     .fail(.inputOutput, once: false), .fail(.full, once: false),
   ]
 
-  /// What lists show: enough to tell one state of the directory from another.
+  /// The lists of accounts and providers: enough to compare two states of the directory.
   static func directory(_ world: SimulatedWorld) async throws -> String {
     let client = try world.client()
     defer { client.disconnect() }
@@ -24,7 +24,7 @@ import Testing
     return (shown + names.sorted()).joined(separator: "\n")
   }
 
-  /// Does `change` with the fault at operation 1, 2, 3, … and looks at the directory after a restart.
+  /// Makes `change` with the fault at operation 1, 2, 3, … and compares the directory after a restart.
   private func check(
     _ fault: SimulatedDisk.Fault, _ prepare: @escaping @Sendable (SimulatedWorld) async throws -> SimulatedProvider,
     _ change: @escaping @Sendable (SimulatedWorld, SimulatedProvider) async throws -> Bool
@@ -45,15 +45,15 @@ import Testing
         let done = try await change(world, provider)
         let reached = world.disk.operations - before >= step
         if world.isRunning, !done {
-          // It said that it failed: and so it shows itself, also to those who ask at once.
+          // A failed change is not visible, also to immediate requests.
           let shown = try await Self.directory(world)
-          #expect(shown == old || shown.isEmpty, "\(comment): told as failed, and shown as done")
+          #expect(shown == old || shown.isEmpty, "\(comment): answered as failed, and shown as done")
         }
         try await world.restart()
         let found = try await Self.directory(world)
         #expect(found == old || found == new, "\(comment): \(found)")
         if done { #expect(found == new, "\(comment): acknowledged and lost") }
-        // And it goes on: the change can be made now, or is there already.
+        // The agent works on: the change can be made now, or is there already.
         if found == old {
           #expect(try await change(world, provider), comment)
           #expect(try await Self.directory(world) == new, comment)
@@ -81,19 +81,19 @@ import Testing
     return provider
   }
 
-  @Test(arguments: faults) func aSwitch(fault: SimulatedDisk.Fault) throws {
+  @Test(arguments: faults) func switchWithADiskFault_isWholeOrAbsent(fault: SimulatedDisk.Fault) throws {
     try check(fault, Self.twoAccounts) { world, _ in
       try await Self.call(world, "account.switch", #"{"account":"home"}"#)
     }
   }
 
-  @Test(arguments: faults) func aRename(fault: SimulatedDisk.Fault) throws {
+  @Test(arguments: faults) func renameWithADiskFault_isWholeOrAbsent(fault: SimulatedDisk.Fault) throws {
     try check(fault, Self.twoAccounts) { world, _ in
       try await Self.call(world, "account.rename", #"{"account":"home","alias":"private"}"#)
     }
   }
 
-  @Test(arguments: faults) func aProviderThatIsAdded(fault: SimulatedDisk.Fault) throws {
+  @Test(arguments: faults) func providerAddWithADiskFault_isWholeOrAbsent(fault: SimulatedDisk.Fault) throws {
     try check(fault, Self.twoAccounts) { world, _ in
       let provider = world.makeProvider("second")
       return try await Self.call(
@@ -101,28 +101,29 @@ import Testing
     }
   }
 
-  @Test(arguments: faults) func aFirstSignIn(fault: SimulatedDisk.Fault) throws {
+  @Test(arguments: faults) func firstSignInWithADiskFault_isWholeOrAbsent(fault: SimulatedDisk.Fault) throws {
     try check(fault, { try await $0.provider("idp") }) { world, provider in
       let signedIn = try? await world.signIn("alice", at: provider, alias: "work")
       return signedIn != nil
     }
   }
 
-  @Test(arguments: faults) func aFurtherSignIn(fault: SimulatedDisk.Fault) throws {
+  @Test(arguments: faults) func furtherSignInWithADiskFault_isWholeOrAbsent(fault: SimulatedDisk.Fault) throws {
     try check(fault, Self.twoAccounts) { world, provider in
       let signedIn = try? await world.signIn("carol", at: provider, alias: "third")
       return signedIn != nil
     }
   }
 
-  @Test(arguments: faults, ["soft", "hard", "offline"]) func aSignOut(fault: SimulatedDisk.Fault, mode: String) throws {
+  @Test(arguments: faults, ["soft", "hard", "offline"])
+  func signOutWithADiskFault_isWholeOrAbsent(fault: SimulatedDisk.Fault, mode: String) throws {
     try check(fault, Self.twoAccounts) { world, _ in
       try await Self.call(world, "account.signOut", #"{"account":"work","mode":"\#(mode)"}"#)
     }
   }
 
-  /// Signing in again replaces a grant: the account has the old one or the new one, and either works.
-  @Test(arguments: faults) func aSignInOfTheSamePerson(fault: SimulatedDisk.Fault) throws {
+  /// Signing in again replaces a grant: the account has the old or the new one, and it works.
+  @Test(arguments: faults) func signInAgainWithADiskFault_leavesAWorkingGrant(fault: SimulatedDisk.Fault) throws {
     for step in 1... {
       let comment: Comment = "\(fault) at \(step)"
       let reached = try SimulatedWorld(seed: UInt64(step)).run { world in
@@ -143,8 +144,8 @@ import Testing
     }
   }
 
-  /// The very first start, which makes the key, the file and the vault.
-  @Test(arguments: faults) func aFirstStart(fault: SimulatedDisk.Fault) throws {
+  /// The first start creates the key, the file and the vault.
+  @Test(arguments: faults) func firstStartWithADiskFault_succeedsWhenRepeated(fault: SimulatedDisk.Fault) throws {
     for step in 1... {
       let comment: Comment = "\(fault) at \(step)"
       let world = SimulatedWorld(seed: UInt64(step))

@@ -3,9 +3,9 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// The world itself: what the scenarios stand on.
+/// The simulated world itself.
 @Suite struct WorldTests {
-  @Test func aPersonSignsInAndAsksForATokenInMemory() throws {
+  @Test func simulatedWorld_signsInAndServesAToken() throws {
     let world = SimulatedWorld(seed: 1)
     try world.run { world in
       let idp = try await world.provider("idp")
@@ -18,7 +18,7 @@ import Testing
     #expect(world.executor.strayEnqueues == 0)
   }
 
-  @Test func theSameSeedIsTheSameSchedule() throws {
+  @Test func sameSeed_givesTheSameSchedule() throws {
     func trace(_ seed: UInt64) throws -> UInt64 {
       let world = SimulatedWorld(seed: seed)
       try world.run { world in

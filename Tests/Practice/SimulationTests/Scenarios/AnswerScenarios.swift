@@ -3,18 +3,18 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// A 200 with something odd in it: what may be believed is kept, what may not attaches nothing.
+/// Responses with status 200 and an unusual member: trustworthy values are kept, others are not stored.
 @Suite(.tellsItsSeed) struct AnswerScenarios {
-  /// RFC 6749 §6: a server may issue a new refresh token, and where it does not the old one goes on.
-  @Test func noRefreshTokenInTheAnswer() async throws {
+  /// RFC 6749 §6: a server may issue a new refresh token; without one the old token stays valid.
+  @Test func answerWithoutARefreshToken_keepsTheOldToken() async throws {
     try await everySeed { world, chance in
-      // The agent is told that the provider is strict; the provider leaves the token as it is.
+      // The provider is configured as strict, and does not rotate.
       let scene = try await Scene.signedIn(
         world, rotation: .none, more: chance.coin() ? #","refresh":{"reuse":"strict"}"# : "")
       for round in 1...chance.number(2...4) {
         await scene.expireUnused()
         if chance.coin() {
-          // An empty one is none.
+          // An empty refresh token counts as none.
           scene.idp.enqueueFault("/token", Fault(.changeAnswer(["refresh_token": chance.coin() ? "" : .null])))
         }
         let answer = try await scene.token()
@@ -27,8 +27,8 @@ import Testing
     }
   }
 
-  /// The clock of who signs ID tokens is wrong; what the token says of the person is right.
-  @Test func issuedTwoHoursOff() async throws {
+  /// The clock of the signer of ID tokens is wrong; the token's claims about the person are right.
+  @Test func idTokenIssuedTwoHoursOff_isAccepted() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       await scene.expireUnused()
@@ -44,7 +44,7 @@ import Testing
       #expect(scene.refreshes.count == 1)
       #expect(witness.expiries == [])
       if chance.coin() {
-        // A sign-in is judged by the same measure.
+        // A sign-in accepts the same difference.
         scene.idp.enqueueFault(
           "/token", Fault(.changeIDToken(["iat": .integer(world.clock.trueTime.milliseconds / 1000 + off)])))
         return try await scene.signsInAgain(telling: [])
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func subjectChanged() async throws {
+  @Test func changedSubjectOnRefresh_endsTheGrant() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world, rotation: chance.one(of: CallerScenarios.rotations))
       await scene.expireUnused()
@@ -69,7 +69,7 @@ import Testing
       #expect(witness.states == ["reauthenticationRequired"])
       #expect(witness.refreshes == 0)
       if chance.coin() { try await world.restart() }
-      // Neither what came nor what it was asked with is used again; both are revoked.
+      // Neither the new token nor the one that was sent is used again; both are revoked.
       for method in ["token.get", "token.refresh"] {
         #expect(try await scene.token(method: method).code == 2004)
       }
@@ -81,13 +81,13 @@ import Testing
     }
   }
 
-  @Test func scopeNarrowed() async throws {
+  @Test func narrowedScope_isRemembered() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       let granted = try await scene.token().scopes
       await scene.expireUnused()
       let witness = try await Witness.at(world)
-      // A token that was asked with fewer scopes tells nothing of the grant.
+      // A token requested with fewer scopes says nothing about the grant.
       let fewer = try await scene.token(#","scopes":["openid"]"#)
       #expect(fewer.scopes == ["openid"])
       #expect(witness.heard("token.scopesNarrowed").isEmpty)
@@ -105,7 +105,7 @@ import Testing
         #expect(Set(told["scopes"]?.arrayValue?.compactMap(\.stringValue) ?? []) == Set(left))
         #expect(Set(told["lost"]?.arrayValue?.compactMap(\.stringValue) ?? []) == lost)
       }
-      // Nor does it take the place of the one for everything.
+      // Nor does it replace the default token.
       #expect(try await scene.token(#","scopes":["openid"]"#, method: "token.refresh").scopes == ["openid"])
       #expect(try await scene.token()["accessToken"] == answer["accessToken"])
       try await world.restart()
@@ -114,8 +114,8 @@ import Testing
     }
   }
 
-  /// New signing keys: a refresh asks for none, and a sign-in fetches them.
-  @Test func keyRotation() async throws {
+  /// New signing keys: a refresh needs none, and a sign-in fetches them.
+  @Test func rotatedSigningKeys_doNotPreventRefreshes() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world, rotation: chance.one(of: CallerScenarios.rotations))
       for _ in 0..<chance.number(1...3) {

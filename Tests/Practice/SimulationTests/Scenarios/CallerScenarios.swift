@@ -3,18 +3,18 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// Many callers and one grant: who waits, who joins, who is answered from memory.
+/// Many callers of one grant: they wait, join an exchange, or are answered from the cache.
 @Suite(.tellsItsSeed) struct CallerScenarios {
   static let rotations: [RefreshTokenRotation] = [.strict, .grace(seconds: 60), .none]
 
-  @Test func storm() async throws {
+  @Test func callersAtOnce_shareOneExchange() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world, rotation: chance.one(of: Self.rotations))
       let generation = try await scene.generation()
       await scene.expireUnused()
       let witness = try await Witness.at(world)
       let crowd = try Crowd(world, clients: chance.number(1...6))
-      // Some come at once, some while the exchange is on its way, some after it.
+      // Some come at once, some during the exchange, some after it.
       let delays = (0..<chance.number(10...50)).map { _ in
         chance.coin() ? Milliseconds.zero : chance.milliseconds(0...120)
       }
@@ -33,14 +33,14 @@ import Testing
     }
   }
 
-  /// A resource said 401 to a token that has been replaced in the meantime.
-  @Test func late401() async throws {
+  /// A resource rejects a token that has been replaced in the meantime.
+  @Test func rejectionOfAReplacedToken_makesNoExchange() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       let first = try await scene.token()
       let old = try #require(first["fingerprint"])
       let crowd = try Crowd(world, clients: 3)
-      // The forced exchange and the first of the rejections may come in any order: one exchange answers both.
+      // The forced exchange and the first rejection may come in any order: one exchange answers both.
       let forced = crowd.ask(1, "token.refresh")
       let early = crowd.ask(chance.number(0...4), "token.reject", scene.rejecting(old))
       let second = await crowd.answers(forced + early)
@@ -60,8 +60,8 @@ import Testing
     }
   }
 
-  /// Who forces an exchange waits for it; who is content with what there is does not.
-  @Test func forcedAgainstOrdinary() async throws {
+  /// A forced caller waits for the exchange; a caller satisfied with the cached token does not.
+  @Test func forcedCaller_doesNotDelayOrdinaryCallers() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       if chance.coin() { await scene.expireUnused() }
@@ -88,8 +88,8 @@ import Testing
     }
   }
 
-  /// The token that replaced a rejected one is rejected, too: another exchange would be a loop.
-  @Test func doubleRejection() async throws {
+  /// The replacement of a rejected token is rejected, too: another exchange would start a loop.
+  @Test func secondRejectionInARow_makesNoExchange() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       let first = try #require(try await scene.token()["fingerprint"])
@@ -105,7 +105,7 @@ import Testing
         answer.isExpected(2005, account: scene.account)
       }
       #expect(scene.refreshes.count == 1, "the breaker is open")
-      #expect(try await scene.token()["fingerprint"] == second, "who asks for a token has one")
+      #expect(try await scene.token()["fingerprint"] == second, "an ordinary request is served")
 
       await world.clock.sleep(for: .seconds(61))
       let third = await crowd.answers(crowd.ask(some, "token.reject", scene.rejecting(second)))
@@ -114,8 +114,8 @@ import Testing
     }
   }
 
-  /// One refresh token, several audiences: they take turns, and none of them spends it twice.
-  @Test func twoAudiencesOfOneStrictGrant() async throws {
+  /// One refresh token, several audiences: they take turns, and none spends the token twice.
+  @Test func audiencesOfOneStrictGrant_takeTurns() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       await scene.expireUnused()
@@ -151,8 +151,8 @@ import Testing
     }
   }
 
-  /// A caller who wants a token to live longer than this provider's ever do gets one, and no exchange a call.
-  @Test func leastLifetimeAboveTheLifetime() async throws {
+  /// A minimum lifetime above the provider's token lifetime is met by any fresh token, without an exchange per call.
+  @Test func minimumLifetimeAboveTheTokensLifetime_makesNoExchangePerCall() async throws {
     try await everySeed { world, chance in
       var options = Scene.options
       let lifetime = chance.number(30...600)
@@ -176,8 +176,8 @@ import Testing
     }
   }
 
-  /// The two who began an exchange go away while it is on its way: what it brings is kept all the same.
-  @Test func bothWhoBeganItCancel() async throws {
+  /// Both callers that began an exchange cancel it on its way: its result is kept all the same.
+  @Test func exchangeWhoseCallersCancelled_keepsItsResult() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world, rotation: chance.one(of: Self.rotations))
       await scene.expireUnused()

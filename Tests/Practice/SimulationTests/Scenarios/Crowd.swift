@@ -2,7 +2,7 @@ import AgentModel
 import AgentSimulation
 import Testing
 
-/// Programs that ask, each on a connection with others or on its own, and are answered just once each.
+/// Programs that send requests on shared or separate connections; each request is answered exactly once.
 final class Crowd: Sendable {
   let world: SimulatedWorld
   let clients: [SimulatedClient]
@@ -17,7 +17,7 @@ final class Crowd: Sendable {
     var id: Int
   }
 
-  /// All of them ask in this very moment.
+  /// Sends all requests at this moment.
   func ask(_ count: Int, _ method: String = "token.get", _ params: String = #"{"account":"work"}"#) -> [Request] {
     (0..<count).map { number in
       let client = clients[number % clients.count]
@@ -31,7 +31,7 @@ final class Crowd: Sendable {
     return answers
   }
 
-  /// Each asks after its own delay; all answers, in the order of the delays.
+  /// Sends each request after its delay; returns all answers, in the order of the delays.
   func answers(
     after delays: [Milliseconds], _ method: String = "token.get", _ params: String = #"{"account":"work"}"#
   ) async -> [SimulatedAnswer] {
@@ -49,7 +49,7 @@ final class Crowd: Sendable {
     }
   }
 
-  /// No request has two answers, and none is without; to be asked when all is over.
+  /// No request has two answers or none. Call it when all is over.
   func wasAnsweredOnce(_ asked: Int, sourceLocation: SourceLocation = #_sourceLocation) {
     let head = #"{"jsonrpc":"2.0","id":"#
     var answered = 0

@@ -10,8 +10,9 @@ enum Journal {
 }
 
 extension Scene {
-  /// Nobody knows whether the refresh token was spent: it is not sent again, the person is told once, whatever is
-  /// asked and however often the agent starts again, and a sign-in ends it.
+  /// Whether the refresh token was spent is unknown: it is not sent again, and the person is told once, over any
+  /// requests
+  /// and restarts; a sign-in ends it.
   func isInDoubt(sent: Int, sourceLocation: SourceLocation = #_sourceLocation) async throws {
     var told = 0
     for round in 0..<2 {
@@ -36,7 +37,7 @@ extension Scene {
     try await signsInAgain(sourceLocation: sourceLocation)
   }
 
-  /// The person signs in again: the account works, and who watches it hears of `states`.
+  /// The person signs in again: the account works, and subscribers see `states`.
   func signsInAgain(telling states: [String] = ["active"], sourceLocation: SourceLocation = #_sourceLocation)
     async throws
   {

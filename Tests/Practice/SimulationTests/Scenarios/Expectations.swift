@@ -2,9 +2,9 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// What an answer must be (docs/protocol.md, Errors).
+/// Expected answers (docs/protocol.md, Errors).
 extension SimulatedAnswer {
-  /// Of each error that the token methods give: its name, whether trying again can help, and what helps.
+  /// For each error of the token methods: its name, whether a retry can help, and the remedy.
   private static let errors: [Int: (name: String, isRetryable: Bool, remedies: [String])] = [
     1001: ("agentLocked", true, ["unlock"]),
     1004: ("requestCancelled", true, []),
@@ -19,7 +19,7 @@ extension SimulatedAnswer {
     5001: ("storeUnavailable", true, []),
   ]
 
-  /// An error of the account `account`, with all that its code says of it.
+  /// An error for `account`, with everything that its code promises.
   func isExpected(
     _ code: Int, reason: String? = nil, account: String? = nil, pause: ClosedRange<Int64>? = nil,
     sourceLocation: SourceLocation = #_sourceLocation

@@ -5,10 +5,10 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// Accounts that know nothing of each other (docs/architecture.md, Isolation).
+/// Independent accounts (docs/architecture.md, Isolation).
 @Suite(.tellsItsSeed) struct IsolationScenarios {
-  /// A's provider hangs, refuses or is gone while everybody wants B's token.
-  @Test func failureOfOneStormOfAnother() async throws {
+  /// One provider hangs, refuses or is unreachable while many callers ask for the other account's token.
+  @Test func failureOfOneProvider_doesNotDelayAnotherAccount() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       let other = try await world.provider("other", options: Scene.options)
@@ -34,7 +34,7 @@ import Testing
       let token = try #require(answers[0]["accessToken"], "\(answers[0])")
       #expect(other.idp.isActive(accessToken: token))
       #expect(world.network.sent.filter { $0.refreshToken != nil && $0.url.contains("other.test") }.count == 1)
-      // Now it is cached: no time at all, whatever happens next door.
+      // Now the token is cached: served at once, in any state of the other provider.
       let cached = world.clock.boot()
       for answer in await ofBob.answers(ofBob.ask(5, "token.get", #"{"account":"home"}"#)) {
         #expect(answer["accessToken"] == token)
@@ -59,8 +59,8 @@ import Testing
     }
   }
 
-  /// After a start everybody's grant is their own, however many there are, and nobody asks before they are asked.
-  /// Several starts of one world, each with a schedule of its own; a tenth of the accounts is used after each.
+  /// After a start each account has its own grant, and no request is sent before a caller asks. Several starts of one
+  /// world, each with its own schedule; a tenth of the accounts is used after each.
   private func restart(_ count: Int, starts: Int, _ world: SimulatedWorld, _ chance: Chance) async throws {
     var options = Scene.options
     options.users = (0..<count).map { PracticeUser(name: "person\($0)", tenant: "acme") }
@@ -83,7 +83,7 @@ import Testing
       world.crash(chance.coin() ? .kill : .powerLoss(seed: UInt64(start)))
       try await world.restart()
       await world.clock.sleep(for: chance.seconds(0...7200))
-      #expect(world.network.sent.count == sent, "nobody asked; start \(start)")
+      #expect(world.network.sent.count == sent, "no request yet; start \(start)")
 
       let crowd = try Crowd(world, clients: 4)
       let first = chance.number(0...9)
@@ -98,7 +98,7 @@ import Testing
         #expect(provider.idp.isActive(accessToken: token), comment)
         #expect(provider.idp.grant(ofToken: token) == grantOf[account], "each account has its own; start \(start)")
       }
-      // Who is asked anyway may be asked what it says of itself, too, once a day.
+      // An exchange may read the metadata again, once a day.
       #expect(
         world.network.count("/token") == exchanged + wanted.count, "one exchange an account; start \(start)")
       crowd.wasAnsweredOnce(asked.count)
@@ -115,13 +115,12 @@ import Testing
     return await client.call("token.get", #"{"account":"\#(account)"}"#)
   }
 
-  /// Twenty accounts in a thousand starts.
-  @Test func restartWithTwentyAccounts() async throws {
+  @Test func restartWithTwentyAccounts_keepsEachGrant() async throws {
     try await everySeed(40) { world, chance in try await self.restart(20, starts: 25, world, chance) }
   }
 
-  /// As many as the issue asks for, which takes seconds a world: a few starts.
-  @Test func restartWithAThousandAccounts() async throws {
+  /// A world of a thousand accounts takes seconds, so there are few starts.
+  @Test func restartWithAThousandAccounts_keepsEachGrant() async throws {
     try await everySeed(2) { world, chance in try await self.restart(1000, starts: 3, world, chance) }
   }
 }

@@ -5,11 +5,11 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// A death, or a disk that is full, between any two steps of the journal (docs/tokens.md, Journal).
+/// A death, or a full disk, between any two steps of the journal (docs/tokens.md, Journal).
 @Suite(.tellsItsSeed) struct JournalScenarios {
   static let rotations: [RefreshTokenRotation] = [.strict, .grace(seconds: 120), .none]
 
-  /// Dies at `moment` of a refresh for which several wait, and starts again after `away`.
+  /// Dies at `moment` of a refresh with several waiting callers, and starts again after `away`.
   private func killed(
     _ scene: Scene, _ chance: Chance, at moment: CommitMoment, away: Milliseconds = .zero, powerLost: Bool = false
   ) async throws {
@@ -24,7 +24,7 @@ import Testing
     try await world.restart()
   }
 
-  @Test func killBeforeSend() async throws {
+  @Test func killBeforeSending_losesNoToken() async throws {
     try await everySeed { world, chance in
       let rotation = chance.one(of: Self.rotations)
       let scene = try await Scene.signedIn(world, rotation: rotation)
@@ -33,7 +33,7 @@ import Testing
       try await self.killed(scene, chance, at: intended ? .after(Journal.intent) : .before(Journal.intent))
       #expect(scene.refreshes.isEmpty, "nothing was sent")
       if intended, rotation == .strict { return try await scene.isInDoubt(sent: 0) }
-      // Nothing was intended, or sending it once more is forgiven.
+      // Without an intent, or where one replay is allowed.
       let answer = try await scene.token()
       #expect(answer["source"] == "refreshed", "\(answer)")
       #expect(scene.refreshes.map(\.refreshToken) == [scene.firstRefreshToken])
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func killAfter200BeforeStagingStrict() async throws {
+  @Test func killBeforeStagingUnderStrictRotation_isAnUnknownOutcome() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       await scene.expireUnused()
@@ -51,11 +51,11 @@ import Testing
     }
   }
 
-  @Test func killAfter200BeforeStagingGrace() async throws {
+  @Test func killBeforeStagingUnderGrace_isReplayedInTime() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world, rotation: .grace(seconds: 120))
       await scene.expireUnused()
-      // Half of the grace is for us, the other half for the way there.
+      // The agent uses half of the grace; the other half is for the request's way.
       let isInTime = chance.coin()
       try await self.killed(
         scene, chance, at: .before(Journal.staged), away: isInTime ? chance.seconds(0...59) : chance.seconds(61...500))
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func killAfter200BeforeStagingWithoutRotation() async throws {
+  @Test func killBeforeStagingWithoutRotation_losesNoToken() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world, rotation: .none)
       await scene.expireUnused()
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func killAfterStaging() async throws {
+  @Test func killAfterStaging_losesNoToken() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world, rotation: chance.one(of: Self.rotations))
       await scene.expireUnused()
@@ -94,7 +94,7 @@ import Testing
       let crowd = try Crowd(world, clients: 2)
       let answers = await crowd.answers(crowd.ask(chance.number(1...5)))
       for answer in answers { #expect(scene.works(answer), "\(answer)") }
-      // The clock of another boot does not say how old the access token is: its refresh token is used, once.
+      // After a reboot the age of the access token is unknown: its refresh token is used, once.
       #expect(scene.refreshes.count == (powerLost ? 2 : 1))
       if powerLost, scene.idp.options.rotation != .none {
         #expect(scene.refreshes.last?.refreshToken != scene.firstRefreshToken)
@@ -103,7 +103,7 @@ import Testing
     }
   }
 
-  @Test func killAfterCommit() async throws {
+  @Test func killAfterTheCommit_losesNoToken() async throws {
     try await everySeed { world, chance in
       let rotation = chance.one(of: Self.rotations)
       let scene = try await Scene.signedIn(world, rotation: rotation)
@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  @Test func diskFullWhileStaging() async throws {
+  @Test func diskFullWhileStaging_keepsTheAnswer() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world, rotation: chance.one(of: Self.rotations))
       await scene.expireUnused()
@@ -138,7 +138,7 @@ import Testing
         try await scene.session().json["result", "refresh", "lastError", "name"]?.stringValue == "storeUnavailable")
       #expect(scene.refreshes.count == 1)
 
-      // Staged, the answer outlives the process; before that it lives in memory, and is kept as soon as there is room.
+      // A staged answer survives the process; before that it is in memory, and stored as soon as there is room.
       if commit == Journal.kept, chance.coin() {
         try await world.restart()
       } else {
@@ -146,15 +146,15 @@ import Testing
       }
       let later = try await scene.token()
       #expect(scene.works(later), "\(later)")
-      #expect(scene.refreshes.count == 1, "the answer that came was kept")
+      #expect(scene.refreshes.count == 1, "the answer was kept")
       #expect(witness.expiries == [])
       crowd.wasAnsweredOnce(asked)
       try await scene.livesOn()
     }
   }
 
-  /// A disk that is full before anything is sent: nothing is spent, and what is cached is served.
-  @Test func diskFullBeforeSend() async throws {
+  /// The disk is full before sending: no token is spent, and cached tokens are served.
+  @Test func diskFullBeforeSending_spendsNoToken() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       await scene.expireUnused()
@@ -174,8 +174,8 @@ import Testing
     }
   }
 
-  /// In the last minutes of a token, too: the exchange that can't be begun spoils nothing.
-  @Test func staleTokenFromAFullDisk() async throws {
+  /// In the last minutes of a token, too: an exchange that can't begin does no harm.
+  @Test func staleTokenOnAFullDisk_isServed() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       let token = try await scene.token()["accessToken"]

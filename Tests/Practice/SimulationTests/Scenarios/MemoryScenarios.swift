@@ -5,17 +5,17 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// What outlives a restart, a doubt and a failing disk.
+/// State that survives a restart, an unknown outcome and a failing disk.
 @Suite(.tellsItsSeed) struct MemoryScenarios {
-  /// A replay brought the answer, and the disk was full until long after the grace: the answer is kept then, and
-  /// nobody signs in.
-  @Test func theAnswerOfAReplayWaitsForTheDisk() async throws {
+  /// A replay brought the answer, and the disk was full until long after the grace: the answer is stored then, and no
+  /// sign-in is needed.
+  @Test func answerOfAReplay_waitsForTheDisk() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world, rotation: .grace(seconds: 60))
       await scene.expireUnused()
       let witness = try await Witness.at(world)
       world.network.next("/token", .lostAnswer(.reset))
-      // Intent, doubt, intent of the replay, and then its answer.
+      // Intent, unknown outcome, intent of the replay, and then its answer.
       world.failCommit(4, with: chance.one(of: [.full, .inputOutput]))
       try await scene.token().isExpected(5001, account: scene.account)
       await world.clock.sleep(for: chance.seconds(61...3000))
@@ -27,8 +27,8 @@ import Testing
     }
   }
 
-  /// A replay that found no connection was no replay: another process has the right to it, within the grace.
-  @Test func aReplayThatNeverLeftIsNotSpentByARestart() async throws {
+  /// A replay without a connection was not sent: the next process may still replay, within the grace.
+  @Test func unsentReplay_isAllowedAfterARestart() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world, rotation: .grace(seconds: 600))
       await scene.expireUnused()
@@ -49,8 +49,8 @@ import Testing
     }
   }
 
-  /// What a provider asked for stands over a restart.
-  @Test func aRestartDoesNotShortenAPause() async throws {
+  /// A provider's Retry-After holds over a restart.
+  @Test func retryAfter_survivesARestart() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       await scene.expireUnused()
@@ -74,8 +74,8 @@ import Testing
     }
   }
 
-  /// A refused grant costs the provider one request in two minutes, whatever is asked and through how many restarts.
-  @Test func aDeadGrantIsNotALoop() async throws {
+  /// A refused grant costs the provider one request in two minutes, over any requests and restarts.
+  @Test func deadGrant_isRetriedAtMostEveryTwoMinutes() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       await scene.expireUnused()
@@ -91,13 +91,13 @@ import Testing
       }
       let times = scene.refreshes.map(\.at)
       #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 >= .seconds(120) }, "\(times)")
-      #expect(witness.expiries == ["refused"], "told once")
+      #expect(witness.expiries == ["refused"], "reported once")
       try await world.restart()
       let count = scene.refreshes.count
       try await scene.token(method: "token.refresh").isExpected(2004, reason: "refused", account: scene.account)
       #expect(scene.refreshes.count == count, "a restart is no reason to ask")
 
-      // It was the provider's mistake.
+      // The provider refused by mistake.
       world.network.clearIncidents()
       await world.clock.sleep(for: .seconds(120))
       #expect(scene.works(try await scene.token(method: "token.refresh")))
@@ -105,8 +105,8 @@ import Testing
     }
   }
 
-  /// Where a provider's access tokens are kept, a restart costs no exchange.
-  @Test func keptAccessTokens() async throws {
+  /// With persisted access tokens a restart costs no exchange.
+  @Test func persistedAccessTokens_surviveARestart() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world, more: #","persistAccessTokens":true"#)
       let audience = #","scopes":["email"]"#
@@ -129,7 +129,7 @@ import Testing
       }
       #expect(scene.refreshes.count == exchanges)
 
-      // A wall clock that was set back makes nobody's token live longer than the machine has been up.
+      // A wall clock set back makes no token live longer than the machine's uptime allows.
       await scene.expireUnused()
       world.crash(.powerLoss(seed: world.seed))
       world.clock.setWall(world.clock.trueTime + .seconds(-3 * 86_400))
@@ -137,7 +137,7 @@ import Testing
       await world.clock.sleep(for: .seconds(3600))
       #expect(try await scene.token()["source"] == "refreshed")
 
-      // Signed out, they are gone.
+      // A sign-out removes them.
       let client = try world.client()
       #expect(await client.call("account.signOut", #"{"account":"work","mode":"soft"}"#).error == nil)
       try await world.restart()
@@ -145,8 +145,9 @@ import Testing
     }
   }
 
-  /// A token without an end and without a successor, as GitHub's OAuth apps give: it serves until it is rejected.
-  @Test func aTokenThatNothingComesAfter() async throws {
+  /// A token without an expiry and without a refresh token, as GitHub's OAuth apps issue: it serves until it is
+  /// rejected.
+  @Test func tokenWithoutExpiryAndRefreshToken_servesUntilRejected() async throws {
     try await everySeed(100) { world, chance in
       let provider = try await world.provider("idp", more: #","persistAccessTokens":true"#)
       provider.idp.enqueueFault(
@@ -162,7 +163,7 @@ import Testing
       let answer = await again.call("token.get", #"{"account":"work"}"#)
       #expect(answer["accessToken"] == first["accessToken"], "\(answer)")
       #expect(answer["source"] == "cache")
-      #expect(witness.expiries == [], "nobody is asked to sign in")
+      #expect(witness.expiries == [], "no sign-in is asked for")
       let rejected = await again.call(
         "token.reject", #"{"account":"work","fingerprint":"\#(first["fingerprint"] ?? "")"}"#)
       rejected.isExpected(2004, reason: "noRefreshToken", account: account)
@@ -170,8 +171,8 @@ import Testing
     }
   }
 
-  /// Others live in memory only.
-  @Test func accessTokensAreNotKeptOtherwise() async throws {
+  /// Without the option, access tokens are in memory only.
+  @Test func accessTokens_areNotPersistedByDefault() async throws {
     try await everySeed(50) { world, _ in
       let scene = try await Scene.signedIn(world)
       #expect(try await scene.token()["source"] == "cache")

@@ -4,9 +4,9 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// No way to the provider, or somebody else on it: the session is kept, and nobody is asked to sign in.
+/// No connection to the provider, or another server in its place: the session is kept, and no sign-in is asked for.
 @Suite(.tellsItsSeed) struct NetworkScenarios {
-  @Test func nameNotFound() async throws {
+  @Test func unreachableProvider_backsOffAndKeepsTheSession() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       await scene.expireUnused()
@@ -23,7 +23,7 @@ import Testing
         #expect(scene.refreshes.count <= attempt)
         sent = scene.refreshes.count
         let pause = try #require(answers.compactMap(\.retryAfterMs).max())
-        // Until then nobody is asked, whoever wants it.
+        // Until then no request is sent, for any caller.
         if pause > 20 {
           await world.clock.sleep(for: Milliseconds(pause - 10))
           try await scene.token(method: "token.refresh").isExpected(3001, account: scene.account)
@@ -38,7 +38,7 @@ import Testing
 
       world.network.clearIncidents()
       _ = try await world.client().call("connectivity.report", #"{"online":true}"#)
-      #expect(scene.works(try await scene.token()), "whoever asks next is not held back")
+      #expect(scene.works(try await scene.token()), "the next caller is not held back")
       #expect(try await scene.session()["state"] == "active")
       #expect(witness.expiries == [])
       #expect(witness.states == ["offlineStale", "active"])
@@ -46,8 +46,8 @@ import Testing
     }
   }
 
-  /// A train tunnel, a night, a weekend: cached until the token expires, told as offline, and back without a sign-in.
-  @Test func offlineExpiry() async throws {
+  /// Offline for minutes or days: cached until the token expires, then reported as offline, and back without a sign-in.
+  @Test func tokenExpiringOffline_recoversWithoutASignIn() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       let witness = try await Witness.at(world)
@@ -55,7 +55,7 @@ import Testing
       world.network.isOnline = false
       let cached = try await scene.token()
       #expect(cached["source"] == "cache")
-      // The last minutes of the token: an exchange is tried, fails, and spoils nothing.
+      // The last minutes of the token: an exchange is tried and fails without harm.
       let now = try await scene.expiry()
       await world.clock.sleep(
         until: BootInstant(milliseconds: now.milliseconds - chance.milliseconds(2000...290_000).count))
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  @Test func captivePortal() async throws {
+  @Test func captivePortal_keepsTheSession() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world, rotation: chance.one(of: CallerScenarios.rotations))
       await scene.expireUnused()
@@ -107,7 +107,7 @@ import Testing
   }
 
   private static let page = "<!doctype html><title>Guest network</title><p>Accept the terms."
-  /// A page in place of the answer, a redirect to one, and what RFC 6585 §6 gives it.
+  /// A page in place of the response, a redirect to one, and the status of RFC 6585 §6.
   private static let portals: [Incident] = [
     .intercepted(status: 200, fields: [("Content-Type", "text/html")], body: page),
     .intercepted(status: 200, fields: [("Content-Type", "application/json")], body: #"{"terms":"please accept"}"#),
@@ -117,8 +117,8 @@ import Testing
     .intercepted(status: 511, fields: [("Content-Type", "text/html")], body: page),
   ]
 
-  /// A refresh needs what was read of the provider's metadata once, and not that it can be read now.
-  @Test func metadataIsGone() async throws {
+  /// A refresh uses the metadata read before, and does not need to read it now.
+  @Test func missingMetadata_doesNotPreventARefresh() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world, rotation: chance.one(of: CallerScenarios.rotations))
       let fault = chance.one(of: [
@@ -134,7 +134,7 @@ import Testing
         let answer = try await scene.token()
         #expect(scene.works(answer), "\(answer)")
         #expect(answer["source"] == "refreshed")
-        #expect(world.clock.boot() - start < .seconds(1), "nothing was waited for")
+        #expect(world.clock.boot() - start < .seconds(1), "no wait")
         if chance.coin() { try await world.restart() }
       }
       #expect(scene.refreshes.count == 2)

@@ -13,7 +13,7 @@ import Testing
     return await client.call(method, params)
   }
 
-  /// While it is locked, every way to a token says so, at once, and nothing is sent.
+  /// While the vault is locked, every token method reports it at once, and nothing is sent.
   private func isLocked(_ scene: Scene, _ chance: Chance) async throws {
     let world = scene.world
     let (sent, start) = (world.network.sent.count, world.clock.boot())
@@ -26,7 +26,7 @@ import Testing
     crowd.wasAnsweredOnce(asked.count)
   }
 
-  @Test func vaultLockedAtStart() async throws {
+  @Test func vaultLockedAtTheStart_servesTokensAfterTheUnlock() async throws {
     try await everySeed { world, chance in
       let rotation = chance.one(of: CallerScenarios.rotations)
       let scene = try await Scene.signedIn(world, rotation: rotation)
@@ -36,7 +36,7 @@ import Testing
         world.crash(at: .after(dies))
         #expect(try await scene.token().isLost)
       }
-      // Nothing has been opened when the lock comes: what a start with a passphrase is, without its price.
+      // Nothing was opened before the lock: like a start with a passphrase, without the cost of Argon2id.
       try await world.restart()
       #expect(try await Self.call(world, "agent.lock")["locked"] == nil)
       try await self.isLocked(scene, chance)
@@ -47,14 +47,14 @@ import Testing
       #expect(witness.heard("agent.unlocked").count == 1)
       let crowd = try Crowd(world, clients: 2)
       for answer in await crowd.answers(crowd.ask(chance.number(1...5))) { #expect(scene.works(answer), "\(answer)") }
-      // What was staged before the death is gone on with; what was committed is used.
+      // A response staged before the death is resumed; a committed one is used.
       #expect(scene.refreshes.count == (dies == Journal.kept ? 2 : 1))
       try await scene.livesOn()
     }
   }
 
-  /// The same with a passphrase that must be stretched, which takes a tenth of a second each time.
-  @Test func vaultLockedAtStartByAPassphrase() async throws {
+  /// The same with a passphrase, which is stretched for a tenth of a second each time.
+  @Test func vaultUnderAPassphrase_servesTokensAfterTheUnlock() async throws {
     try await everySeed(20, protection: "passphrase") { world, chance in
       let right = #"{"passphrase":"correct horse battery staple"}"#
       let made = try await Self.call(
@@ -73,10 +73,10 @@ import Testing
     }
   }
 
-  /// Out is out at once, and whatever the provider answers late is revoked.
-  @Test func signOutDuringRefresh() async throws {
+  /// The sign-out takes effect at once, and a late answer of the provider is revoked.
+  @Test func signOutDuringARefresh_revokesTheLateAnswer() async throws {
     try await everySeed { world, chance in
-      // Where a revocation reaches that token alone, the successor that comes late must be revoked by itself.
+      // Where a revocation reaches one token only, the late successor must be revoked separately.
       var options = Scene.options
       options.revocationReach = chance.one(of: [.token, .token, .family, .grant])
       let scene = try await Scene.signedIn(world, rotation: chance.one(of: CallerScenarios.rotations), options: options)
@@ -89,7 +89,7 @@ import Testing
       let out = try await Self.call(world, "account.signOut", #"{"account":"\#(scene.account)","mode":"\#(mode)"}"#)
       #expect(out["mode"] == mode, "\(out)")
       for answer in await crowd.answers(waiting) {
-        // The token, if that came first.
+        // The token, if the answer came first.
         if answer.error != nil {
           answer.isExpected(2003, account: scene.account)
         } else {
@@ -105,24 +105,24 @@ import Testing
       #expect(try await scene.session()["state"] == "signedOut")
       #expect(witness.states == ["signedOut"])
       #expect(witness.heard("account.signedOut").count == 1)
-      // Once the answer has come; what a process that died would have been told nobody knows.
+      // Once the answer has come; the answer to a dead process is lost.
       await world.clock.sleep(for: .seconds(1))
       if chance.coin() { try await world.restart() }
-      // What was queued offline is sent when somebody says that there is a way.
+      // Revocations queued offline are sent after a report of connectivity.
       if mode == "offline" { _ = try await Self.call(world, "connectivity.report", #"{"online":true}"#) }
       await world.clock.sleep(for: .seconds(120))
-      #expect(scene.idp.activeRefreshTokens().isEmpty, "nothing that lives is left at the provider")
+      #expect(scene.idp.activeRefreshTokens().isEmpty, "no live token is left at the provider")
       #expect(scene.refreshes.count == sent)
-      #expect(witness.expiries == [], "nobody must sign in who went out")
+      #expect(witness.expiries == [], "a signed-out account asks for no sign-in")
 
       let again = try await world.signIn("alice", at: scene.provider)
       await world.clock.sleep(for: chance.seconds(0...3000))
-      #expect(scene.works(try await scene.tokenOf(again)), "no late revocation kills the new login")
+      #expect(scene.works(try await scene.tokenOf(again)), "no late revocation ends the new sign-in")
     }
   }
 
-  /// The keys are gone when the answer comes: it is there after the unlocking, and nothing was spent for nothing.
-  @Test func lockedDuringAnExchange() async throws {
+  /// The keys are gone when the answer comes: the answer is there after the unlock, and no token was wasted.
+  @Test func lockDuringAnExchange_keepsItsAnswer() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world, rotation: chance.one(of: CallerScenarios.rotations))
       await scene.expireUnused()

@@ -3,9 +3,9 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// What a provider says no with, and for how long and for whom it holds.
+/// Refusals of a provider: how long each holds, and for which callers.
 @Suite(.tellsItsSeed) struct RefusalScenarios {
-  /// A provider that names its pause, in `fault`, is left alone for `pause`, whoever asks for what.
+  /// After `fault`, which names a pause, the provider gets no request for `pause`, from any caller.
   private func waits(
     _ scene: Scene, _ chance: Chance, for pause: ClosedRange<Int64>, after fault: Fault
   ) async throws {
@@ -40,7 +40,7 @@ import Testing
 
   private static let statuses = [503, 429, 408, 425, 500, 502]
 
-  @Test func retryAfterInSeconds() async throws {
+  @Test func retryAfterInSeconds_isKept() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       await scene.expireUnused()
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func retryAfterAsDate() async throws {
+  @Test func retryAfterAsADate_isKept() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       await scene.expireUnused()
@@ -63,8 +63,8 @@ import Testing
     }
   }
 
-  /// More than an hour is an hour.
-  @Test func retryAfter5400() async throws {
+  /// A longer pause counts as one hour.
+  @Test func retryAfterOverAnHour_isCutToAnHour() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       await scene.expireUnused()
@@ -75,8 +75,8 @@ import Testing
     }
   }
 
-  /// Some say "slow down" with a 400: it is as little the person's business as a 429.
-  @Test func throttlingBy400() async throws {
+  /// Some providers throttle with status 400: this needs the person as little as 429 does.
+  @Test func throttlingWithStatus400_isRetriedLater() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(
         world, more: #","refresh":{"reuse":"strict"},"errorCodes":{"AADSTS90055":"transient","E0000047":"transient"}"#)
@@ -103,8 +103,8 @@ import Testing
     }
   }
 
-  /// One API wants a second factor: its callers are told, all others have their tokens.
-  @Test func interactionForOneAPI() async throws {
+  /// One API requires a second factor: its callers are told, all others get their tokens.
+  @Test func interactionForOneAPI_leavesOtherTokensAvailable() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       await scene.expireUnused()
@@ -141,8 +141,8 @@ import Testing
     }
   }
 
-  /// A resource, or the token endpoint, names claims that only the person can bring.
-  @Test func claimsChallenge() async throws {
+  /// A resource, or the token endpoint, names claims that need the person.
+  @Test func claimsChallenge_requiresInteraction() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       let current = try await scene.token()
@@ -181,8 +181,8 @@ import Testing
     }
   }
 
-  /// Disabled is what the provider says so; a dead token alone says nothing of the person.
-  @Test func disabledUser() async throws {
+  /// An account is disabled only if the provider says so; a dead token alone says nothing about the person.
+  @Test func disabledUser_isLockedOnlyIfTheProviderSaysSo() async throws {
     try await everySeed { world, chance in
       var options = Scene.options
       let isConfirmed = chance.coin()
@@ -207,12 +207,12 @@ import Testing
         await world.clock.sleep(for: chance.seconds(0...10))
       }
       #expect(try await scene.session()["state"] == state, "it is remembered")
-      #expect(scene.refreshes.count == 1, "who only asks costs the provider nothing more")
+      #expect(scene.refreshes.count == 1, "ordinary requests cost the provider nothing more")
       #expect(scene.idp.isActive(refreshToken: scene.firstRefreshToken), "nothing was spent")
 
       try scene.idp.setUser("alice", disabled: false)
       if chance.coin() { return try await scene.signsInAgain() }
-      // Whoever insists reaches the provider, once in two minutes.
+      // A forced refresh reaches the provider, once in two minutes.
       await world.clock.sleep(for: .seconds(121))
       let insisted = try await scene.token(method: "token.refresh")
       #expect(scene.works(insisted), "\(insisted)")
@@ -220,9 +220,9 @@ import Testing
     }
   }
 
-  /// A grant that is dead costs the provider one request in two minutes, whatever clients ask and how often the agent
-  /// starts; and the person is told once.
-  @Test func deadGrant() async throws {
+  /// A dead grant costs the provider one request in two minutes, over any requests and restarts, and the person is told
+  /// once.
+  @Test func deadGrant_costsOneRequestInTwoMinutes() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       await scene.expireUnused()

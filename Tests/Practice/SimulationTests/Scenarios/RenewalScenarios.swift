@@ -4,10 +4,10 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// What is done before anybody asks: tokens in use are renewed in time, and a crowd comes two by two.
+/// Tokens in use are renewed in time, before a caller waits, and many renewals are sent two at a time.
 @Suite(.tellsItsSeed) struct RenewalScenarios {
-  /// A program that asks each minute or so never waits for an exchange, and each token is renewed just once.
-  @Test func whoIsInUseNeverWaits() async throws {
+  /// A program that asks about once a minute never waits for an exchange, and each token is renewed once.
+  @Test func tokenInUse_isRenewedBeforeACallerWaits() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world, options: PracticeOptions())
       let witness = try await Witness.at(world)
@@ -21,7 +21,7 @@ import Testing
         generations.append(answer.result?["generation"]?.integerValue ?? 0)
       }
       #expect(generations == generations.sorted())
-      // One may be on its way in this moment.
+      // One renewal may be in flight at this moment.
       let begun = scene.refreshes.count
       await world.clock.sleep(for: .seconds(5))
       #expect((begun...scene.refreshes.count).contains(witness.refreshes))
@@ -29,7 +29,7 @@ import Testing
       let gaps = zip(scene.refreshes, scene.refreshes.dropFirst()).map { $1.at - $0.at }
       #expect(gaps.allSatisfy { $0 >= .seconds(255) && $0 < .seconds(300) }, "\(gaps)")
 
-      // Left alone, it is renewed for half an hour more, and then no longer.
+      // Unused, it is renewed for half an hour more, and then no longer.
       await world.clock.sleep(for: .seconds(3600))
       let count = scene.refreshes.count
       await world.clock.sleep(for: .seconds(7200))
@@ -38,8 +38,8 @@ import Testing
     }
   }
 
-  /// The provider is away when the token is due: it is tried again until it is back, and nobody noticed.
-  @Test func aRenewalThatFailsIsTriedAgain() async throws {
+  /// The provider is unreachable when the token is due: the renewal is retried until it succeeds, unnoticed by callers.
+  @Test func failedRenewal_isRetriedUnnoticed() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       #expect(try await scene.token()["source"] == "cache")
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  // MARK: the crowd
+  // MARK: many accounts
 
   private static func crowd(
     _ world: SimulatedWorld, _ count: Int, providers: Int = 1
@@ -84,8 +84,8 @@ import Testing
     return accounts
   }
 
-  /// The lid opens over many accounts at one issuer: two exchanges at a time, those first that somebody waits for, and
-  /// each account once.
+  /// Many accounts at one issuer after the machine wakes: two exchanges at a time, accounts with waiting callers first,
+  /// and each account once.
   private static func wake(_ world: SimulatedWorld, _ chance: Chance, accounts count: Int) async throws {
     let accounts = try await crowd(world, count)
     let idp = accounts[0].provider.idp
@@ -95,7 +95,7 @@ import Testing
       #expect(await client.call("token.get", #"{"account":"\#(account)"}"#)["source"] == "cache")
     }
     let before = world.network.sent.count
-    // Asleep until all have expired, and not so long that nobody counts as using them.
+    // Asleep until all tokens have expired, and short enough that the accounts still count as used.
     world.clock.suspend(for: .seconds(1790))
     await world.clock.sleep(for: chance.milliseconds(0...200))
     let wanted = (0..<min(count, 3)).map { _ in chance.number(0...count - 1) }
@@ -107,7 +107,7 @@ import Testing
       #expect(answer["account"] == accounts[number].account)
     }
     let sentUntilAnswered = world.network.sent.count - atAsking
-    #expect(sentUntilAnswered <= Set(wanted).count + 3, "whoever is waited for comes first")
+    #expect(sentUntilAnswered <= Set(wanted).count + 3, "accounts with waiting callers come first")
     await world.clock.sleep(for: .seconds(30))
     let exchanges = world.network.sent.dropFirst(before).compactMap(\.refreshToken)
     #expect(Set(exchanges).count == exchanges.count, "each refresh token once")
@@ -115,16 +115,16 @@ import Testing
     #expect(world.network.mostAtOnce("/token") <= 2)
   }
 
-  @Test func wakeOfManyAccountsAtOneIssuer() async throws {
+  @Test func wakeWithManyAccounts_refreshesTwoAtATime() async throws {
     try await everySeed { world, chance in try await Self.wake(world, chance, accounts: chance.number(3...8)) }
   }
 
-  @Test func wakeOfFiftyAccountsAtOneIssuer() async throws {
+  @Test func wakeWithFiftyAccounts_refreshesTwoAtATime() async throws {
     try await everySeed(30) { world, chance in try await Self.wake(world, chance, accounts: 50) }
   }
 
-  /// Many issuers: four at a time, and one that hangs holds the others up for a moment at most.
-  @Test func aCrowdAtManyIssuers() async throws {
+  /// Many issuers: four exchanges at a time, and one that hangs delays the others only briefly.
+  @Test func refreshesAtManyIssuers_areNotBlockedByAHangingOne() async throws {
     try await everySeed { world, chance in
       let accounts = try await Self.crowd(world, 6, providers: 3)
       let client = try world.client()

@@ -4,8 +4,8 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// A sign-out that dies, at every operation of the store, while something else is under way: afterwards the account is
-/// wholly in or wholly out, and its token is usable, or waits to be revoked, or is dead, one of these and never two.
+/// A sign-out that dies at every operation of the store, during another operation: afterwards the account is signed in
+/// or signed out, and its token is usable, queued for revocation, or dead: exactly one of these.
 @Suite(.tellsItsSeed) struct SignOutScenarios {
   enum Meanwhile: CaseIterable {
     case nothing, refresh, samePersonSignsIn, anotherPersonSignsIn, reconnect
@@ -13,8 +13,8 @@ import Testing
 
   static let modes = ["soft", "hard", "offline"]
 
-  /// Before and after each commit in turn, until none is left.
-  @Test(arguments: modes, Meanwhile.allCases) func everyCommit(mode: String, meanwhile: Meanwhile) throws {
+  @Test(arguments: modes, Meanwhile.allCases)
+  func signOutKilledAtEveryCommit_isWhollyDoneOrNot(mode: String, meanwhile: Meanwhile) throws {
     for number in 1... {
       var reached = false
       for moment in [CommitMoment.before(number), .after(number)] {
@@ -32,8 +32,8 @@ import Testing
     }
   }
 
-  /// Some operation of the disk, some schedule, some latencies, and the power goes, too.
-  @Test func anyOperation() async throws {
+  /// A random disk operation, schedule and latency, sometimes with a power loss.
+  @Test func signOutKilledAtAnyOperation_isWhollyDoneOrNot() async throws {
     try await everySeed { world, chance in
       let mode = chance.one(of: Self.modes)
       let meanwhile = chance.one(of: Meanwhile.allCases)
@@ -46,7 +46,7 @@ import Testing
   }
 }
 
-/// One sign-out of Alice's, what meets it, and what must be true afterwards.
+/// One sign-out of Alice, the events during it, and the checks afterwards.
 struct SignOutStory {
   let scene: Scene
   let chance: Chance
@@ -60,7 +60,7 @@ struct SignOutStory {
     _ world: SimulatedWorld, _ chance: Chance, mode: String, meanwhile: SignOutScenarios.Meanwhile
   ) async throws -> SignOutStory {
     var options = Scene.options
-    // What dies with the process after the provider made it can be reached by what came before it alone.
+    // A token issued to a dying process can be revoked only through the token before it.
     options.revocationReach = chance.one(of: [.family, .grant])
     let scene = try await Scene.signedIn(
       world, options: options,
@@ -86,16 +86,16 @@ struct SignOutStory {
     self.meanwhile = meanwhile
   }
 
-  /// Lost, if there is nobody to ask.
+  /// `.lost` if no agent runs.
   private func call(_ method: String, _ params: String = "{}") async -> SimulatedAnswer {
     guard let client = try? world.client() else { return .lost }
     defer { client.disconnect() }
     return await client.call(method, params)
   }
 
-  // MARK: what happens
+  // MARK: events
 
-  /// Signs out amid it all, with the death that `plan` planned. False if that did not come.
+  /// Signs out during the other operation, with the planned death. False if the death did not come.
   mutating func happen(_ plan: () -> Void) async throws -> Bool {
     let (world, mode) = (world, mode)
     let crowd = try Crowd(world, clients: 2)
@@ -130,9 +130,9 @@ struct SignOutStory {
     }
   }
 
-  // MARK: what is found
+  // MARK: checks
 
-  /// The account's sign-ins and sign-outs as they were written down.
+  /// The account's sign-ins and sign-outs in the audit log.
   private func history() async throws -> [String] {
     let entries = try #require(await call("audit.list", #"{"account":"work","limit":1000}"#).result?["entries"])
     return (entries.arrayValue ?? []).compactMap { $0["event"]?.stringValue }.filter {
@@ -144,7 +144,7 @@ struct SignOutStory {
     let history = try await history()
     #expect(out.isLost || out.error == nil, "\(comment): \(out)")
     #expect(await call("audit.verify").result?["intact"]?.boolValue == true, comment)
-    if !out.isLost { #expect(history.contains("account.signOut"), "\(comment): told, and not written down") }
+    if !out.isLost { #expect(history.contains("account.signOut"), "\(comment): answered, and not in the log") }
     let state = try await scene.account()["state"]
     #expect((state == "signedOut") == (history.last == "account.signOut"), "\(comment): \(history), \(state ?? "-")")
     if state == "signedOut" {
@@ -153,7 +153,7 @@ struct SignOutStory {
       try await isIn(history, comment)
     }
     try await othersAreWell(comment)
-    // Nothing is under way when the world ends.
+    // No request is in flight when the world ends.
     await world.clock.sleep(for: .seconds(2))
   }
 
@@ -165,11 +165,11 @@ struct SignOutStory {
     #expect(read.code == (mode == "hard" ? 2003 : 2008), "\(comment): \(read)")
     #expect(await call("account.get", #"{"account":"@active"}"#)["account"] != scene.account, comment)
     try await everythingIsSent(comment)
-    // A grant that the account had once and not at the end was replaced by the provider's own doing.
+    // A grant other than the account's last one was replaced by the provider.
     if history.filter({ $0 == "signIn" }).count == 1 {
-      #expect(scene.idp.endOfGrant(scene.grant) != nil, "\(comment): the token lives and nobody has it")
+      #expect(scene.idp.endOfGrant(scene.grant) != nil, "\(comment): a live token without an account")
     }
-    // The same person comes back, and no late revocation follows them.
+    // The same person signs in again, and no late revocation follows.
     let again = try await world.signIn("alice", at: scene.provider)
     #expect(again == scene.account, comment)
     let found = await call("secret.get", #"{"account":"work","name":"draft"}"#)
@@ -182,8 +182,9 @@ struct SignOutStory {
   private func isIn(_ history: [String], _ comment: Comment) async throws {
     let wasOut = history.contains("account.signOut")
     let token = try await scene.token()
-    // A refresh that died on its way is in doubt, as without any sign-out. A revocation that was sent before the sign-in
-    // ended takes that along where it ends whole grants: it is said then, and nobody is told that the token is good.
+    // An interrupted refresh has an unknown outcome, as without a sign-out. A revocation sent before the sign-in ended
+    // can
+    // end the new grant where it ends whole grants: then the agent reports it, and serves no dead token as valid.
     let isOvertaken = wasOut && scene.idp.options.revocationReach == .grant
     let mayBeDead = meanwhile == .refresh || isOvertaken
     if !mayBeDead || token.code != 2004 { #expect(scene.works(token), "\(comment): \(token)") }
@@ -204,7 +205,7 @@ struct SignOutStory {
     if token.code != 2004 { #expect(scene.works(later), "\(comment): \(later)") }
   }
 
-  /// What waits is sent without anybody asking for it, once there is a way.
+  /// Queued revocations are sent without a request, once there is a connection.
   private func everythingIsSent(_ comment: Comment) async throws {
     _ = await call("connectivity.report", #"{"online":true}"#)
     await world.clock.sleep(for: .seconds(600))

@@ -3,7 +3,7 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// What a person may do, as the provider told it last, whatever goes wrong on the way (docs/offline.md, Snapshots).
+/// The rights of a person, as the provider last reported them, under any failure (docs/offline.md, Snapshots).
 @Suite(.tellsItsSeed) struct SnapshotScenarios {
   private static let told =
     #","authorization":{"rolesClaim":"roles","entitlementsUrl":"https://idp.test/entitlements"}"#
@@ -33,10 +33,12 @@ import Testing
     return await client.call(method, #"{"account":"\#(account)"}"#)
   }
 
-  /// An administrator changes Alice's rights again and again, and the agent dies in between: each part is what some
-  /// round said and never goes back to an earlier one, the version grows just when something else is said, and Carol's
-  /// stay hers.
-  @Test func killAnywhere() async throws {
+  /// An administrator changes Alice's rights repeatedly, and the agent dies in between: each part of the snapshot is
+  /// from
+  /// some round and never goes back to an earlier one, the version grows exactly when the rights change, and Carol's
+  /// stay
+  /// unchanged.
+  @Test func killAtAnyMoment_neverMovesTheSnapshotBack() async throws {
     try await everySeed(300) { world, chance in
       let scene = try await Scene.signedIn(world, rotation: .none, more: #","refresh":{"reuse":"none"}"# + Self.told)
       let carol = try await world.signIn("carol", at: scene.provider, alias: "carol")
@@ -60,9 +62,9 @@ import Testing
         let entitlement = Int(now.entitlements.first?.dropFirst() ?? "") ?? 0
         #expect(known.role...round ~= role && known.entitlement...round ~= entitlement, "\(now) after \(last)")
         if let whole = Snapshot(answer) {
-          // The roles may be older than the round: an exchange that a death interrupted is gone on with.
+          // The roles may be older than the round: an exchange interrupted by a death is resumed.
           #expect(whole.entitlements == ["e\(round)"], "\(answer)")
-          #expect(now == whole, "what was told is what is kept")
+          #expect(now == whole, "the stored snapshot is the reported one")
         }
         #expect(now.saysTheSame(as: last) ? now.version == last.version : now.version > last.version)
         #expect(now.fetchedAt >= last.fetchedAt)
@@ -75,8 +77,8 @@ import Testing
     }
   }
 
-  /// An address that is slow, silent or broken: tokens come as ever, and the old snapshot stays with its age.
-  @Test func noTokenWaitsForIt() async throws {
+  /// A slow, silent or broken entitlements URL: tokens are served as usual, and the old snapshot stays with its age.
+  @Test func brokenEntitlementsURL_delaysNoToken() async throws {
     try await everySeed(300) { world, chance in
       let scene = try await Scene.signedIn(world, more: Self.told)
       _ = try await Self.ask(world, scene.account, "snapshot.refresh")
@@ -97,15 +99,15 @@ import Testing
       #expect(after.saysTheSame(as: before) && after.version == before.version)
       #expect(after.fetchedAt < "2030-01-01T00:00:10", "as old as what was last said of the entitlements")
       #expect(try await scene.session()["state"] == "active")
-      // When the trouble is over, the next exchange tells, if it was not asked again before.
+      // Once the URL works, the next exchange fetches the entitlements, unless they were fetched before.
       await world.clock.sleep(for: .seconds(60))
       let healed = try #require(Snapshot(try await Self.ask(world, scene.account, "snapshot.refresh")))
       #expect(healed.entitlements == ["other"] && healed.version == before.version + 1)
     }
   }
 
-  /// Many who ask for it anew share one exchange and the question after it.
-  @Test func manyShareOneQuestion() async throws {
+  /// Concurrent refreshes of the snapshot share one exchange and one fetch.
+  @Test func concurrentSnapshotRefreshes_shareOneFetch() async throws {
     try await everySeed(300) { world, chance in
       let scene = try await Scene.signedIn(world, more: Self.told)
       await world.clock.sleep(for: .seconds(60))
@@ -122,8 +124,8 @@ import Testing
     }
   }
 
-  /// Signed out while the question is on its way: nothing of the answer is kept, for whoever comes next.
-  @Test func signedOutMeanwhile() async throws {
+  /// Signed out while the fetch is on its way: none of its result is stored for a later account.
+  @Test func signOutDuringASnapshotFetch_storesNothing() async throws {
     try await everySeed(300) { world, chance in
       let scene = try await Scene.signedIn(world, more: Self.told)
       await world.clock.sleep(for: .seconds(60))
@@ -139,7 +141,7 @@ import Testing
       let changes = witness.heard("snapshot.changed").count
       for answer in await crowd.answers(asked) { #expect(answer.error == nil || answer.code == 2003, "\(answer)") }
       await world.clock.sleep(for: .seconds(30))
-      #expect(witness.heard("snapshot.changed").count == changes, "nothing is told of who went out")
+      #expect(witness.heard("snapshot.changed").count == changes, "no event for a signed-out account")
       let got = try await Self.ask(world, scene.account)
       #expect(got.code == (mode == "hard" ? 2003 : 2008), "\(got)")
       if chance.coin() { try await world.restart() }

@@ -4,13 +4,13 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// Wall clocks that jump, and servers whose clocks are off (docs/offline.md, Time).
+/// Wall clocks that jump, and servers with wrong clocks (docs/offline.md, Time).
 @Suite(.tellsItsSeed) struct TimeScenarios {
   static let day = Milliseconds.seconds(86_400)
-  /// What `Date` leaves open, and the way there and back.
+  /// The resolution of `Date`, and the round trip.
   static let precision = -1100...1100 as ClosedRange<Int64>
 
-  /// What a client sees of the clock, with the events that told of its changes.
+  /// The clock state that a client sees, with the events about its changes.
   private final class Watch: Sendable {
     let scene: Scene
     let client: SimulatedClient
@@ -22,7 +22,7 @@ import Testing
       #expect(answer.error == nil)
     }
 
-    /// Told since the last look, in order: `suspect 259200` or `trusted`.
+    /// The events since the last call, in order: `suspect 259200` or `trusted`.
     func changes() async -> [String] {
       _ = await client.call("connectivity.get")
       return client.takeLines().compactMap { line in
@@ -37,14 +37,13 @@ import Testing
       return (answer["clock"], answer.result?["serverTimeOffsetMs"]?.integerValue)
     }
 
-    /// The wall clock is set against the true time. Sometimes the kernel's word comes first, and sometimes somebody
-    /// who asks.
+    /// Sets the wall clock against the true time. Sometimes the kernel's signal comes first, sometimes a request.
     func setWall(_ error: Milliseconds, _ chance: Chance) {
       scene.world.setWall(aheadBy: error, isTold: chance.coin())
     }
   }
 
-  /// The access token lives exactly as long as the boot clock says, whatever the wall clock shows meanwhile.
+  /// The access token's lifetime follows the boot clock, under any wall clock.
   private func livesItsTime(
     _ scene: Scene, _ watch: Watch, _ chance: Chance, errors: [Milliseconds]
   ) async throws {
@@ -63,7 +62,7 @@ import Testing
     #expect(try await scene.session()["freshness"] == "fresh")
   }
 
-  @Test func clockBackThreeDaysInTheSameBoot() async throws {
+  @Test func clockSetBackInTheSameBoot_isSuspectAndChangesNoLifetime() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       let watch = try await Watch(scene)
@@ -72,7 +71,7 @@ import Testing
       #expect(try await watch.session() == ("suspect", 3 * 86_400_000 - 7000))
       let told = await watch.changes()
       #expect(told == ["suspect 259200"] || told == ["suspect 259193"], "once, when it was found out: \(told)")
-      // It stays so over an end of the agent, which tells nothing of itself.
+      // It stays suspect over a restart of the agent, which sends no event about it.
       if chance.coin() { try await world.restart() } else { watch.setWall(.zero, chance) }
       let again = try await Watch(scene)
       let isMended = world.clock.wall() == world.clock.trueTime
@@ -82,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func clockBackThreeDaysAfterAReboot() async throws {
+  @Test func clockSetBackOverAReboot_isSuspectUntilAServersDate() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       let wasOnline = try #require(try await scene.session()["lastOnlineAuthAt"])
@@ -95,7 +94,7 @@ import Testing
       let session = try await watch.session()
       #expect(session.clock == "suspect")
       #expect(session.offset == nil, "no server told the time in this boot")
-      // By the server's time it is as it was; the wall clock stays where it is, and is told as what it is.
+      // By the server's time nothing changed; the wall clock stays wrong, and its offset is reported.
       let answer = try await scene.token()
       #expect(answer["source"] == "refreshed", "\(answer)")
       let after = try await watch.session()
@@ -109,16 +108,16 @@ import Testing
     }
   }
 
-  @Test func clockForwardAYearThenMendedInTheSameBoot() async throws {
+  @Test func clockSetForwardInTheSameBoot_changesNothing() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       let watch = try await Watch(scene)
-      // A server told the time in this boot: the wall clock changes nothing, and mended it is as it was.
+      // A server's date is known in this boot: the wall clock changes nothing.
       try await self.livesItsTime(scene, watch, chance, errors: [Self.day * 365, .zero, Self.day * 366, .zero])
       #expect(try await watch.session() == ("trusted", 0))
       #expect(await watch.changes().isEmpty)
       watch.setWall(Self.day * 365, chance)
-      // A sign-in in that year, by a provider that tells the time, is a sign-in of now.
+      // A sign-in during that year, at a provider with a date, is dated now.
       let other = try await world.signIn("bob", at: scene.provider)
       watch.setWall(.zero, chance)
       let answer = try await world.client().call("session.get", #"{"account":"\#(other)"}"#)
@@ -128,7 +127,7 @@ import Testing
     }
   }
 
-  @Test func clockForwardAYearThenMendedAfterAReboot() async throws {
+  @Test func clockSetForwardAfterAReboot_isCorrectedByAServersDate() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       let generation = try await scene.generation()
@@ -138,14 +137,14 @@ import Testing
       if inTime { world.clock.setWall(world.clock.trueTime + Self.day * 365) }
       try await world.restart()
       if !inTime {
-        // Set forward while the agent runs and nobody has asked the server yet.
+        // Set forward while the agent runs, before any server's date.
         await world.clock.sleep(for: .seconds(1))
         world.setWall(aheadBy: Self.day * 365)
         await world.clock.sleep(for: .seconds(1))
       }
       #expect(try await scene.session()["clock"] == "trusted", "ahead is not under the mark")
       world.setWall(aheadBy: .zero, isTold: chance.coin())
-      // Neither the person's hand takes the mark back, nor an end of the agent, nor another boot.
+      // Neither setting the clock back, nor a restart, nor a reboot lowers the mark.
       let end = chance.number(0...2)
       if end > 0 { world.crash() }
       if end > 1 { world.clock.reboot() }
@@ -162,7 +161,7 @@ import Testing
     }
   }
 
-  @Test func serverClockOffByAnHour() async throws {
+  @Test func serverClockOffByAnHour_shiftsItsOwnAccountsOnly() async throws {
     try await everySeed { world, chance in
       let hours: Int64 = chance.coin() ? 1 : -1
       var options = Scene.options
@@ -173,13 +172,13 @@ import Testing
       #expect(session.offset.map { Self.precision.contains($0 - hours * 3_600_000) } == true, "\(session)")
       #expect(session.clock == (hours > 0 ? "suspect" : "trusted"))
       try await self.livesItsTime(scene, watch, chance, errors: [.seconds(-7), .seconds(5), .zero])
-      // Its own accounts alone have its time.
+      // Only its own accounts use its time.
       let other = try await world.provider("other")
       let bob = try await world.signIn("bob", at: other)
       let answer = try await world.client().call("session.get", #"{"account":"\#(bob)"}"#)
       #expect(answer.result?["serverTimeOffsetMs"]?.integerValue.map(Self.precision.contains) == true, "\(answer)")
       #expect(answer["clock"] == "trusted")
-      // And mended, its next answer is believed.
+      // Once corrected, its next answer is believed.
       scene.idp.setClockOffset(milliseconds: 0)
       #expect(scene.works(try await scene.token(method: "token.refresh")))
       session = try await watch.session()
@@ -189,8 +188,8 @@ import Testing
     }
   }
 
-  /// Whatever is done to the wall clock while a grant is used: no exchange more, no token less.
-  @Test func lifetimesAreUntouchedByTheWallClock() async throws {
+  /// Changes of the wall clock during use cost no exchange and no token.
+  @Test func wallClockChanges_changeNoTokenLifetime() async throws {
     try await everySeed { world, chance in
       var options = Scene.options
       options.sendsDate = chance.coin()
@@ -209,8 +208,8 @@ import Testing
     }
   }
 
-  /// A machine whose clock is wrong by anything signs in where the server tells the time.
-  @Test func signingInWithAClockThatIsWrong() async throws {
+  /// A machine with a wrong clock signs in where the server sends a date.
+  @Test func signInWithAWrongClock_worksWithAServersDate() async throws {
     try await everySeed { world, chance in
       let error = chance.one(of: [Self.day * -3000, .seconds(-7200), .seconds(7200), Self.day * 3000])
       world.setWall(aheadBy: error, isTold: chance.coin())
@@ -223,9 +222,9 @@ import Testing
     }
   }
 
-  /// Where no server tells the time, a clock that is ahead makes the ID token seem long expired: nothing is kept, and
-  /// the reason told. One that is behind does no harm.
-  @Test func signingInWithAClockThatIsWrongWhereNobodyTellsTheTime() async throws {
+  /// Without a server's date, a clock that is ahead makes the ID token look expired: the sign-in fails with the reason.
+  /// A clock that is behind does no harm.
+  @Test func signInWithAWrongClockWithoutADate_failsIfTheClockIsAhead() async throws {
     try await everySeed(100) { world, chance in
       var options = Scene.options
       options.sendsDate = false

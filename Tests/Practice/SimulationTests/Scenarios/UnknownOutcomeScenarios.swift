@@ -5,16 +5,16 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// Requests whose answer never comes, whatever became of them at the provider (docs/tokens.md, Unknown outcome).
+/// Requests whose answer never comes, however the provider handled them (docs/tokens.md, Unknown outcome).
 @Suite(.tellsItsSeed) struct UnknownOutcomeScenarios {
   /// The token is served until it expires; then the person is asked, once.
-  @Test func timeoutOnStrict() async throws {
+  @Test func timeoutUnderStrictRotation_servesTheTokenUntilItExpires() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       let lost = chance.one(of: [HTTPOutcome.LostResponse.timedOut, .reset])
       world.network.next("/token", chance.coin() ? .lostAnswer(lost) : .lostRequest(lost))
       let witness = try await Witness.at(world)
-      // In the last five minutes of the token a refresh begins by itself, as soon as somebody asks.
+      // In the last five minutes of the token, a request starts a refresh.
       await world.clock.sleep(for: .seconds(3300) + chance.seconds(1...60))
       let stale = #","minimumLifetimeSeconds":1"#
       #expect(try await scene.token(stale)["source"] == "cache")
@@ -41,7 +41,7 @@ import Testing
       try await world.restart()
       let afterwards = try await Witness.at(world)
       try await scene.token().isExpected(2004, reason: "outcomeUnknown", account: scene.account)
-      #expect(afterwards.expiries == [], "told once, in whichever life of the agent")
+      #expect(afterwards.expiries == [], "reported once, over all restarts")
       #expect(scene.refreshes.count == 1)
       #expect(scene.idp.endOfGrant(scene.grant) == nil)
 
@@ -50,7 +50,7 @@ import Testing
   }
 
   /// One replay, within half of the grace by the clock that counts sleep.
-  @Test func graceElapsedAsleep() async throws {
+  @Test func graceElapsedAsleep_isNotReplayed() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world, rotation: .grace(seconds: 120))
       await scene.expireUnused()
@@ -60,7 +60,7 @@ import Testing
       let crowd = try Crowd(world, clients: 2)
       let asked = crowd.ask(chance.number(1...4))
       await gate.reached()
-      // The lid is closed while the answer is on its way; the request has timed out by then.
+      // The machine sleeps while the answer is on its way; the request times out.
       let isInTime = chance.coin()
       world.clock.suspend(for: isInTime ? chance.seconds(31...58) : chance.seconds(61...100_000))
       let answers = await crowd.answers(asked)
@@ -82,8 +82,8 @@ import Testing
     }
   }
 
-  /// The machine was booted since: whatever its clocks say, the token was sent longer ago than the grace forgives.
-  @Test func rebootWhileUnknown() async throws {
+  /// After a reboot the time of sending is unknown, so the grace counts as over.
+  @Test func rebootDuringAnUnknownOutcome_isNotReplayed() async throws {
     try await everySeed { world, chance in
       let rotation = chance.one(of: [RefreshTokenRotation.strict, .grace(seconds: 60), .none])
       let scene = try await Scene.signedIn(world, rotation: rotation)
@@ -92,7 +92,7 @@ import Testing
         world.crash(at: .before(Journal.staged))
         #expect(try await scene.token().isLost)
       } else {
-        // Where a replay is allowed it is lost, too, or found no way out.
+        // Where a replay is allowed it is lost, too, or finds no connection.
         world.network.next("/token", .lostAnswer(.reset))
         world.network.next("/token", chance.coin() ? .lostRequest(.reset) : .notConnected(.refused))
         #expect(try await scene.token().error != nil)
@@ -101,7 +101,7 @@ import Testing
       let sent = scene.refreshes.count
       world.crash(.powerLoss(seed: UInt64(chance.number(1...1000))))
       world.clock.suspend(for: chance.seconds(31...90_000))
-      // A machine whose battery is empty may wake in the past.
+      // A machine with an empty clock battery may start in the past.
       if chance.coin() { world.clock.setWall(world.clock.wall() + (.zero - chance.seconds(0...7200))) }
       try await world.restart()
       if rotation == .none {
@@ -117,7 +117,7 @@ import Testing
     }
   }
 
-  /// An answer that is no use: nobody knows what it would have said.
+  /// An unusable response: its content is unknown.
   private func spoiled(_ effects: [Fault.Effect]) async throws {
     try await everySeed { world, chance in
       let rotation = chance.one(of: [RefreshTokenRotation.strict, .grace(seconds: 300), .none])
@@ -153,9 +153,9 @@ import Testing
     }
   }
 
-  @Test func answerLargerThanTheBound() async throws { try await spoiled([.hugeBody(bytes: (1 << 20) + 1)]) }
+  @Test func oversizedAnswer_isAnUnknownOutcome() async throws { try await spoiled([.hugeBody(bytes: (1 << 20) + 1)]) }
 
-  @Test func answerThatNeverEnds() async throws {
+  @Test func unfinishedAnswer_isAnUnknownOutcome() async throws {
     try await spoiled([
       .endlessBody, .hangBeforeProcessing, .hangAfterProcessing, .truncatedBody(bytes: 40), .dropAfterProcessing,
     ])

@@ -5,10 +5,9 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// Offline windows against clocks that are set, machines that sleep and start again, and servers that lie
-/// (docs/offline.md, Time).
+/// Offline windows against clock changes, sleep, restarts, and servers with wrong dates (docs/offline.md, Time).
 @Suite(.tellsItsSeed) struct WindowScenarios {
-  /// Of the window: shorter than what a story takes.
+  /// The length of the window: shorter than a scenario.
   private static let window: Int64 = 48 * 3600
   private static let policy = """
     {"name":"default","policy":{"name":"default","version":1,"capabilities":{\
@@ -21,16 +20,16 @@ import Testing
     var effect: String
     var reason: String
     var failed: [String]
-    /// How long it says that it holds, by the wall clock.
+    /// The validity that the decision reports, by the wall clock.
     var validFor: Milliseconds?
   }
 
-  /// What was decided at one moment.
+  /// The decisions of one moment.
   private struct Verdicts: Equatable {
     var deny, shrink, fresh: Verdict
     var clock: String
 
-    /// Without what runs on by itself.
+    /// Without the parts that change with time.
     var said: Verdicts {
       var said = self
       (said.deny.validFor, said.shrink.validFor, said.fresh.validFor) = (nil, nil, nil)
@@ -66,8 +65,8 @@ import Testing
     }
   }
 
-  /// How long the boot clock counted since the provider's last word: in this boot all of it, in those before up to the
-  /// last decision, which is when it was written down.
+  /// The boot clock's time since the provider's last answer: in this boot all of it, in earlier boots up to the last
+  /// decision, which stored it.
   private struct Counted {
     var before = Milliseconds.zero
     var since: BootInstant
@@ -76,7 +75,7 @@ import Testing
     func elapsed(_ world: SimulatedWorld) -> Milliseconds { before + (world.clock.boot() - since) }
   }
 
-  /// What is held at every moment.
+  /// The invariants at every moment.
   private static func check(_ verdicts: Verdicts, _ counted: Counted, _ world: SimulatedWorld) {
     let elapsed = counted.elapsed(world)
     let second = Milliseconds.seconds(1)
@@ -88,7 +87,7 @@ import Testing
       #expect(verdicts.shrink.reason == "offlineWindowExpired", told)
       if counted.isSameBoot { #expect(elapsed >= .seconds(window) - second, "a window became shorter: \(told)") }
     }
-    // Exactly while the clock is suspect, and for nothing else.
+    // Exactly while the clock is suspect, and for no other reason.
     #expect(verdicts.deny.failed.contains("clockSuspect") == (verdicts.clock == "suspect"), told)
     #expect(verdicts.deny.failed.filter { $0 != "clockSuspect" } == verdicts.shrink.failed, told)
     #expect(verdicts.fresh.reason == "onlineRequired", told)
@@ -100,8 +99,8 @@ import Testing
     return chance.coin() ? error : .zero - error
   }
 
-  /// Alice is offline from the beginning, and whatever can be done to the clocks is done, with deaths between.
-  @Test func noWindowIsLongerThanTheBootClockSays() async throws {
+  /// Alice is offline from the beginning, and the clocks are changed in any way, with deaths between.
+  @Test func offlineWindow_isNeverLongerThanTheBootClockCounts() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       let watch = Watch(scene)
@@ -130,7 +129,7 @@ import Testing
         }
         Self.check(try await watch.decide(), counted, world)
       }
-      // The provider's word begins a new one, and tells the time.
+      // The provider's answer begins a new window, and carries the time.
       world.setWall(aheadBy: .zero)
       world.setOnline(true)
       await world.clock.sleep(for: .seconds(1))
@@ -140,8 +139,8 @@ import Testing
     }
   }
 
-  /// Nobody asks anything for a day and a half, the machine is shut down, and starts with a clock of before.
-  @Test func whatAnEndWritesDown() async throws {
+  /// No request for a day and a half, then a shutdown, and a start with an older clock.
+  @Test func shutdown_storesTheElapsedWindow() async throws {
     try await everySeed(200) { world, chance in
       let scene = try await Scene.signedIn(world)
       let watch = Watch(scene)
@@ -167,9 +166,9 @@ import Testing
     }
   }
 
-  /// The provider's own clock is off or changes its mind: what it says counts for its own accounts, and takes nothing
-  /// from what the boot clock counted.
-  @Test func aProviderThatLiesAboutTheTime() async throws {
+  /// The provider's clock is wrong or changes: it counts for its own accounts, and shortens nothing that the boot clock
+  /// counted.
+  @Test func lyingProvider_shortensNoElapsedWindow() async throws {
     try await everySeed(500) { world, chance in
       let scene = try await Scene.signedIn(world)
       let watch = Watch(scene)
@@ -195,8 +194,8 @@ import Testing
     }
   }
 
-  /// Bob's provider lies, is dead or disables him, he signs out: nothing of it shows in what Alice may do.
-  @Test func anothersTroublesDecideNothing() async throws {
+  /// Bob's provider lies, is unreachable or disables him, and he signs out: none of it changes Alice's decisions.
+  @Test func failuresOfAnotherAccount_changeNoDecision() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
       let watch = Watch(scene)
@@ -210,7 +209,7 @@ import Testing
         _ = try await scene.token(method: "token.refresh")
         if chance.coin() { try await world.restart() }
       }
-      // In the token's lifetime, or long after it.
+      // During the token's lifetime, or long after it.
       await world.clock.sleep(for: chance.coin() ? chance.seconds(1...1500) : chance.seconds(7200...40 * 3600))
       func bobs(_ method: String, _ more: String = "") async throws {
         let client = try world.client()

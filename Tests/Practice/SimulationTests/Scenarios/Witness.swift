@@ -2,7 +2,7 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// A client that has subscribed to everything, and what it heard.
+/// A client that subscribes to every event, and the events it received.
 struct Witness: Sendable {
   private let client: SimulatedClient
 
@@ -20,10 +20,10 @@ struct Witness: Sendable {
     }.compactMap { $0["data"] }
   }
 
-  /// Why the person was asked to sign in, each time.
+  /// The reason of each request to sign in.
   var expiries: [String] { heard("session.expired").compactMap { $0["reason"]?.stringValue } }
 
-  /// The states that were told.
+  /// The states in the events.
   var states: [String] { heard("session.stateChanged").compactMap { $0["state"]?.stringValue } }
 
   var refreshes: Int { heard("token.refreshed").count }
