@@ -45,7 +45,7 @@ import Testing
     for seed in Seeds.asked(60) {
       try scenario(seed: seed) { world in
         let begun = try await Begun(world, #","alias":"work""#)
-        await world.clock.sleep(for: .seconds(Int64(seed) * 7))
+        await world.clock.sleep(for: Chance(seed: seed).seconds(7...140))
         try begun.approve()
         let ended = await begun.ended()
         #expect(ended["status"] == "completed", "seed \(seed): \(ended)")
@@ -149,7 +149,7 @@ import Testing
           world.network.next("/token", .heldBefore(gate))
           await gate.reached()
         } else {
-          await world.clock.sleep(for: Milliseconds(Int64(seed) * 997))
+          await world.clock.sleep(for: Chance(seed: seed).milliseconds(0...30_000))
         }
         #expect(world.commits <= commits + 1, "nothing of it is on the disk but perhaps the time, seed \(seed)")
         world.crash()

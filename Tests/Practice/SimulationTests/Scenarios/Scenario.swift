@@ -67,7 +67,11 @@ func scenario(
   let place = seed.flatMap { TrapReport.begin($0) }
   defer { TrapReport.end(place) }
   try Seeds.$current.withValue(seed.map(Seeds.Running.init)) {
-    try world.run(body)
+    do {
+      try world.run(body)
+    } catch  where seed != nil {
+      Issue.record(error)  // here, where `Seeds.current` is known
+    }
     #expect(world.executor.strayEnqueues == 0, "a task left the executor")
   }
 }
