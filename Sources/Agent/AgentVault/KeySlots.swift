@@ -40,7 +40,9 @@ package enum KeySlots {
 
   /// The commitment is checked first: XChaCha20-Poly1305 alone does not bind a cipher text to one key, and a wrong
   /// passphrase must be told apart from a damaged slot.
-  package static func unwrap(_ row: KeySlotRow, by holder: SealingKey, databaseID: [UInt8]) throws(Failure) -> SealingKey {
+  package static func unwrap(_ row: KeySlotRow, by holder: SealingKey, databaseID: [UInt8]) throws(Failure)
+    -> SealingKey
+  {
     guard commitment(holder, row.parameters) == row.commitment else { throw .wrongKey }
     do {
       let opened =

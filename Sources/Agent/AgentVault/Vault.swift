@@ -62,7 +62,9 @@ package final class Vault {
     return try seals.open(row, by: seals.key(of: kind, in: partition, opened))
   }
 
-  package func readAll(_ partition: PartitionID, _ kind: RecordKind) throws(VaultFailure) -> [(id: [UInt8], plain: Secret)] {
+  package func readAll(_ partition: PartitionID, _ kind: RecordKind) throws(VaultFailure) -> [(
+    id: [UInt8], plain: Secret
+  )] {
     let opened = try open(partition)
     let rows = try onStore { () throws(StoreFailure) in try store.records(in: partition, kind: kind) }
     var found: [(id: [UInt8], plain: Secret)] = []

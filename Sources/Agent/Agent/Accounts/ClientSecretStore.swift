@@ -19,7 +19,9 @@ package struct ClientSecretStore {
   /// As the schema of `secret.list` bounds it.
   package static let most = 4096
 
-  package func put(_ name: String, _ value: Secret, of selector: AccountSelector) throws(AgentFailure) -> ChangeSet<AccountID> {
+  package func put(_ name: String, _ value: Secret, of selector: AccountSelector) throws(AgentFailure) -> ChangeSet<
+    AccountID
+  > {
     let profile = try readable(selector)
     var names = try storedNames(of: profile)
     let isNew = names.insert(name).inserted

@@ -29,7 +29,9 @@ extension VaultActor {
     }
   }
 
-  func settle(epoch: UInt64, of id: AccountID, grant: GrantRecord, journal: ExchangeMachine.JournalEnd) throws(AgentFailure) {
+  func settle(epoch: UInt64, of id: AccountID, grant: GrantRecord, journal: ExchangeMachine.JournalEnd)
+    throws(AgentFailure)
+  {
     try commitIfOpen { vault throws(AgentFailure) in
       vault.journal.settle(epoch: epoch, of: id, grant: grant, journal: journal)
     }

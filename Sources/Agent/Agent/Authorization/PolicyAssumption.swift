@@ -15,7 +15,9 @@ package struct PolicyAssumption: Sendable {
   package var lastOnlineAuthAge: Milliseconds?
 
   package init(
-    online: Bool? = nil, state: AccountState? = nil, stepUp: Bool? = nil, stepUpAge: Milliseconds? = nil, clock: ClockTrust? = nil, freshness: TokenMachine.Freshness? = nil, snapshotAge: Milliseconds? = nil, lastOnlineAuthAge: Milliseconds? = nil
+    online: Bool? = nil, state: AccountState? = nil, stepUp: Bool? = nil, stepUpAge: Milliseconds? = nil,
+    clock: ClockTrust? = nil, freshness: TokenMachine.Freshness? = nil, snapshotAge: Milliseconds? = nil,
+    lastOnlineAuthAge: Milliseconds? = nil
   ) {
     self.online = online
     self.state = state

@@ -68,7 +68,9 @@ package struct RestorePlan {
   }
 
   /// `provider`: what the backup has under the account's provider name.
-  package func account(_ account: BackedUpAccount, of provider: Provider?) throws(AgentFailure) -> ChangeSet<RestoredAccount> {
+  package func account(_ account: BackedUpAccount, of provider: Provider?) throws(AgentFailure) -> ChangeSet<
+    RestoredAccount
+  > {
     var profile = account.profile
     func leaveOut(_ reason: SkippedItem.Reason, _ there: AccountID? = nil) -> ChangeSet<RestoredAccount> {
       let name = profile.alias?.text ?? profile.id.text

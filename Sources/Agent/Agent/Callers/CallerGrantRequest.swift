@@ -14,7 +14,8 @@ package struct CallerGrantRequest: Sendable {
   package var maker: EffectiveGrant?
 
   package init(
-    client: String, accounts: [AccountSelector], patterns: [MethodPattern], lifetime: Milliseconds? = nil, maker: EffectiveGrant? = nil
+    client: String, accounts: [AccountSelector], patterns: [MethodPattern], lifetime: Milliseconds? = nil,
+    maker: EffectiveGrant? = nil
   ) {
     self.client = client
     self.accounts = accounts

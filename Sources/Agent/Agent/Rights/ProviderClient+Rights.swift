@@ -29,7 +29,9 @@ extension ProviderClient {
     return (told, sentAt)
   }
 
-  package func entitlements(_ accessToken: Secret, subject: String) async throws(AgentFailure) -> (RightsUpdate, BootInstant) {
+  package func entitlements(_ accessToken: Secret, subject: String) async throws(AgentFailure) -> (
+    RightsUpdate, BootInstant
+  ) {
     guard let url = provider.configuration.authorization.entitlementsURL else {
       throw .rights(.refused("noEntitlementsUrl"))
     }

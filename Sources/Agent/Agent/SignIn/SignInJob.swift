@@ -66,7 +66,8 @@ package struct SignInJob: Sendable {
     package var loginHint: String?
 
     package init(
-      account: AccountID? = nil, alias: Alias? = nil, scopes: [String]? = nil, prompt: String? = nil, loginHint: String? = nil
+      account: AccountID? = nil, alias: Alias? = nil, scopes: [String]? = nil, prompt: String? = nil,
+      loginHint: String? = nil
     ) {
       self.account = account
       self.alias = alias

@@ -118,7 +118,9 @@ package struct SignOutStore {
 
   /// Removes the last trace of an account that is signed out. Returns the accounts that are erased now: not this one, if
   /// a reader of the store holds it up.
-  package func forget(_ selector: AccountSelector) throws(AgentFailure) -> ChangeSet<(AccountProfile, erased: [AccountID])> {
+  package func forget(_ selector: AccountSelector) throws(AgentFailure) -> ChangeSet<
+    (AccountProfile, erased: [AccountID])
+  > {
     let profile = try vault.directory.profile(selector)
     guard profile.signInStatus != .signedIn else {
       throw .invalidParameter("/account", expected: "an account that is signed out")

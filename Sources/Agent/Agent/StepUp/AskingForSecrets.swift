@@ -74,7 +74,8 @@ extension PromptQuestion {
     description: "Choose a passphrase for the backup. Without it nobody can read the file, you neither.",
     label: "New passphrase:", isNew: true)
 
-  package static let backupPassphrase = PromptQuestion(description: "The passphrase of the backup.", label: "Passphrase:")
+  package static let backupPassphrase = PromptQuestion(
+    description: "The passphrase of the backup.", label: "Passphrase:")
 
   package static func pin(of profile: AccountProfile) -> PromptQuestion {
     PromptQuestion(description: "Confirm that it is you: the PIN of \(profile.shown).", label: "PIN:")
@@ -91,7 +92,8 @@ extension PromptQuestion {
     description: "Choose a passphrase that opens the Lanyard vault. Nobody can find it again for you.",
     label: "New passphrase:", isNew: true)
 
-  package static let passphrase = PromptQuestion(description: "The passphrase of the Lanyard vault.", label: "Passphrase:")
+  package static let passphrase = PromptQuestion(
+    description: "The passphrase of the Lanyard vault.", label: "Passphrase:")
 }
 
 extension AccountProfile {

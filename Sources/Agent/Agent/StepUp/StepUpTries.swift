@@ -21,7 +21,9 @@ package struct StepUpTries {
   package let vault: OpenVault
 
   /// Refuses without counting what would be refused anyway: before a person is asked.
-  package func requireTriable(_ selector: AccountSelector, by method: StepUpMethod) throws(AgentFailure) -> AccountProfile {
+  package func requireTriable(_ selector: AccountSelector, by method: StepUpMethod) throws(AgentFailure)
+    -> AccountProfile
+  {
     let profile = try vault.directory.signedIn(selector)
     let record = try enrolled(method, of: profile)
     guard !record.isDestroyed else { throw .stepUp(.destroyed, profile.id, method) }

@@ -83,7 +83,9 @@ package actor VaultActor {
     try unlocked().directory.profile(selector)
   }
 
-  package func provider(named name: String) throws(AgentFailure) -> Provider { try unlocked().providers.provider(named: name) }
+  package func provider(named name: String) throws(AgentFailure) -> Provider {
+    try unlocked().providers.provider(named: name)
+  }
 
   private func commit<Result>(
     _ changes: ChangeSet<Result>, to vault: OpenVault
@@ -124,7 +126,9 @@ package actor VaultActor {
   }
 
   /// Makes the vault under a passphrase. Once: an existing vault is never made again.
-  package func initialize(passphrase: Secret) throws(AgentFailure) { try enter(opening.initialize(passphrase: passphrase)) }
+  package func initialize(passphrase: Secret) throws(AgentFailure) {
+    try enter(opening.initialize(passphrase: passphrase))
+  }
 
   /// Unlocks by a passphrase; the wrong one changes nothing, and after a few of them the next has to wait.
   package func unlock(passphrase: Secret) throws(AgentFailure) {

@@ -59,7 +59,9 @@ package struct VaultDirectory {
 
 extension VaultDirectory {
   /// Oldest first, as lists show them.
-  package var sortedProfiles: [AccountProfile] { profiles.values.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) } }
+  package var sortedProfiles: [AccountProfile] {
+    profiles.values.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
+  }
 
   var sortedProviders: [Provider] { providers.values.sorted { $0.configuration.name < $1.configuration.name } }
 
