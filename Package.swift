@@ -11,8 +11,8 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// Modules are optimised in a debug build too: most of the test run is simulation, which is seven times faster for it.
-/// Programs and tests are not, since that would double the build. Nothing is checked less: preconditions and overflow
+/// Modules are optimised in a debug build too, since most of the test run is simulation. Programs and tests are not, since
+/// that would lengthen the build by more than it saves. Nothing is checked less: preconditions and overflow
 /// traps stay, and no code uses `assert`. (In `-c release`, `-enable-testing` crashes the optimiser of Swift 6.3.1.)
 /// `LANYARD_UNOPTIMIZED=1 swift build` builds for a debugger.
 let isOptimized = Context.environment["LANYARD_UNOPTIMIZED"] == nil
