@@ -119,7 +119,8 @@ let practice: [Target] = [
   module(
     "AgentSimulation", in: "Practice",
     [
-      "Agent", "AgentServing", "AgentModel", "AgentPorts", "JSONRPC", "LoopbackHTTP", "PracticeProvider", "SQLiteStore", "Secrets",
+      "Agent", "AgentServing", "AgentModel", "AgentPorts", "JSONRPC", "LoopbackHTTP", "PracticeProvider", "SQLiteStore",
+      "Secrets",
       "StorageFaults", "TokenSignatures",
     ]
   ),  // seeded executor, virtual clocks, fault plans over the real store
@@ -137,7 +138,8 @@ let programs: [Target] = [
   program(
     "lanyard-agent",
     [
-      "Agent", "AgentServing", "AgentModel", "AgentPorts", "CHeap", "CPlatform", "DBus", "HTTPAdapter", "KeyProviders", "SQLiteStore",
+      "Agent", "AgentServing", "AgentModel", "AgentPorts", "CHeap", "CPlatform", "DBus", "HTTPAdapter", "KeyProviders",
+      "SQLiteStore",
       "Secrets", "SystemAdapters", "TokenSignatures", "UnixTransport",
     ]
   ),  // wiring only
@@ -165,7 +167,8 @@ let checks: [Target] = [
   tests(
     "AgentTests", in: "Agent",
     [
-      "Agent", "AgentServing", "AgentVault", "AgentCore", "AgentModel", "AgentPorts", "AgentProtocol", "AgentSimulation", "JSONRPC",
+      "Agent", "AgentServing", "AgentVault", "AgentCore", "AgentModel", "AgentPorts", "AgentProtocol",
+      "AgentSimulation", "JSONRPC",
       "PracticeProvider", "SQLiteStore", "SchemaKit", "Secrets", "StorageFaults", "TokenSignatures",
     ]
   ),
@@ -182,7 +185,8 @@ let checks: [Target] = [
   tests(
     "TransportTests", in: "Adapters",
     [
-      "Agent", "AgentServing", "AgentModel", "AgentPorts", "AgentProtocol", "CPlatform", "JSONRPC", "KeyProviders", "Secrets",
+      "Agent", "AgentServing", "AgentModel", "AgentPorts", "AgentProtocol", "CPlatform", "JSONRPC", "KeyProviders",
+      "Secrets",
       "SQLiteStore", "SystemAdapters", "UnixTransport",
     ]
   ),
