@@ -2,7 +2,6 @@ internal import Agent
 internal import AgentModel
 public import AgentPorts
 internal import AgentProtocol
-internal import AgentVault
 internal import JSONRPC
 
 /// `lanyard-agent --check`: the findings as `agent.diagnose` gives them, one line of JSON.

@@ -2,7 +2,6 @@ public import Agent
 internal import AgentModel
 public import AgentPorts
 internal import AgentProtocol
-internal import AgentVault
 public import JSONRPC
 public import Secrets
 internal import Synchronization

@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentVault
 internal import Secrets
 
 /// What `ExchangeMachine` asks for at once.

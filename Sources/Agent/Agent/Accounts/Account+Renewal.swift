@@ -1,7 +1,6 @@
 internal import AgentCore
 package import AgentModel
 internal import AgentPorts
-internal import AgentVault
 
 /// Tokens that are in use are renewed before anybody has to wait for it (docs/tokens.md, Health and freshness): one
 /// look ahead an account, and none for an account that nobody uses.

@@ -1,5 +1,4 @@
 package import AgentModel
-internal import AgentVault
 internal import Synchronization
 
 /// The actors of the accounts that somebody asked for since the start; each begins to exist when it is asked for.

@@ -1,7 +1,6 @@
 package import AgentCore
 internal import AgentModel
 package import AgentPorts
-internal import AgentVault
 internal import Synchronization
 
 /// Where exchanges stand in line before anything of them is written or sent (docs/tokens.md, Reconnect).

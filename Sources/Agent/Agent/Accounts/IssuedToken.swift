@@ -1,7 +1,6 @@
 package import AgentCore
 package import AgentModel
 package import AgentPorts
-internal import AgentVault
 internal import Secrets
 
 /// An access token in memory.

@@ -1,6 +1,5 @@
 internal import AgentCore
 package import AgentModel
-internal import AgentVault
 
 /// The last exchange of an account that failed, as `session.get` tells it.
 package struct LastFailure: Hashable, Sendable {

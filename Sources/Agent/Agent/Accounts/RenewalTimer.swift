@@ -1,6 +1,5 @@
 internal import AgentModel
 internal import AgentPorts
-internal import AgentVault
 internal import Synchronization
 
 /// Calls `Account.look` of each account at the moment that it planned: one `Alarm` for all, since ten thousand sleeping

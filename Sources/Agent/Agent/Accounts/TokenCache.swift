@@ -1,6 +1,5 @@
 package import AgentCore
 package import AgentModel
-internal import AgentVault
 internal import Synchronization
 
 /// What the reading thread may know without asking an actor: who is called what, and whose token is fresh.

@@ -1,7 +1,6 @@
 package import AgentCore
 package import AgentModel
 internal import AgentPorts
-internal import AgentVault
 
 /// The machine's words in the words of the contract.
 extension TokenMachine {

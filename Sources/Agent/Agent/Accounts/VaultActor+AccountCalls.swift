@@ -1,6 +1,5 @@
 package import AgentCore
 package import AgentModel
-internal import AgentVault
 package import Secrets
 
 /// What an account's actor asks of the vault.

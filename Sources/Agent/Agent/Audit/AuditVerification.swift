@@ -1,6 +1,5 @@
 package import AgentCore
 internal import AgentModel
-internal import AgentVault
 
 /// How the audit log stands.
 package struct AuditVerification: Sendable {

@@ -1,4 +1,3 @@
-internal import AgentVault
 internal import Synchronization
 
 /// Writes down what was decided before it is answered (docs/storage.md, Audit).

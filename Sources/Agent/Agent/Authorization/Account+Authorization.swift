@@ -1,7 +1,6 @@
 package import AgentCore
 package import AgentModel
 internal import AgentPorts
-internal import AgentVault
 
 /// What a decision about an account is made from, all at one moment.
 struct AccountFacts: Sendable {

@@ -1,6 +1,5 @@
 package import AgentCore
 package import AgentModel
-internal import AgentVault
 
 /// What `policy.explain` assumes instead of what is known; nil keeps what is known.
 package struct PolicyAssumption: Sendable {

@@ -1,6 +1,5 @@
 package import AgentCore
 package import AgentModel
-internal import AgentVault
 internal import Synchronization
 
 /// The policies as they are read, for whoever decides: no decision waits for the store. Filled while the vault is open.

@@ -1,7 +1,6 @@
 package import AgentCore
 package import AgentModel
 package import AgentPorts
-internal import AgentVault
 internal import JSONRPC
 
 /// Answers what an account may do (docs/offline.md, Decisions).

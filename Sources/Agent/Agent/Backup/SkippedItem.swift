@@ -1,5 +1,4 @@
 package import AgentModel
-internal import AgentVault
 
 /// Something that a backup or a restore left out, and why.
 package struct SkippedItem: Hashable, Sendable {

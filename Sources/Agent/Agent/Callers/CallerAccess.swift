@@ -1,7 +1,6 @@
 internal import AgentCore
 package import AgentModel
 internal import AgentPorts
-internal import AgentVault
 
 /// What a connection may do now (docs/callers.md, Grants). Every request goes by here before its handler runs, and its
 /// answer goes by here again.

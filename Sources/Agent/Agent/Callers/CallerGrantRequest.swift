@@ -1,6 +1,5 @@
 package import AgentCore
 package import AgentModel
-internal import AgentVault
 
 /// What a person, or a limited caller, wants a grant to cover.
 package struct CallerGrantRequest: Sendable {

@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 package import AgentPorts
-internal import AgentVault
 package import Secrets
 internal import Synchronization
 

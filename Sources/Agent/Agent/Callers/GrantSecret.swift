@@ -1,6 +1,5 @@
 internal import AgentModel
 public import AgentPorts
-internal import AgentVault
 public import Secrets
 
 /// What opens a grant: 32 random bytes as base64url, so that it fits a line, a file and a variable.

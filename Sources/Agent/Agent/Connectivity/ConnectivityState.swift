@@ -1,8 +1,6 @@
 package import AgentCore
 internal import AgentModel
 package import AgentPorts
-internal import AgentProtocol
-internal import AgentVault
 internal import Synchronization
 
 /// What is known of the way to the providers: told by clients, by requests to providers and by the machine, never

@@ -1,5 +1,4 @@
 internal import AgentModel
-internal import AgentVault
 
 /// Whether the providers answer: only where somebody asks for it, since each of them sees that it was asked.
 extension AgentService {

@@ -1,5 +1,4 @@
 package import AgentModel
-internal import AgentVault
 
 /// One result of a diagnosis.
 package struct Finding: Hashable, Sendable {

@@ -1,5 +1,4 @@
 internal import AgentModel
-internal import AgentVault
 
 /// What a look at the agent found, in the words of the contract.
 package struct Findings: Sendable {

@@ -1,6 +1,5 @@
 package import AgentCore
 package import AgentModel
-internal import AgentVault
 
 /// Something that happened to an account or to the agent. Subscribers are told of it in the words of the contract.
 package enum AgentEvent: Sendable {

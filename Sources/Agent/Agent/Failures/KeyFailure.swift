@@ -1,5 +1,4 @@
 package import AgentModel
-internal import AgentVault
 
 /// Why a passphrase opens nothing. Nothing was changed.
 package enum PassphraseFailure: Sendable {

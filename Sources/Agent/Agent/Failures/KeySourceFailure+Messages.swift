@@ -1,5 +1,4 @@
 package import AgentPorts
-internal import AgentVault
 
 /// What a key that is not to be had means to the person: each place where keys are has its own way out.
 extension KeySourceFailure {

@@ -1,5 +1,4 @@
 package import AgentModel
-internal import AgentVault
 
 /// What is wrong with a provider, or with how it is configured. Nothing was changed.
 package enum ProviderFailure: Sendable {

@@ -1,6 +1,5 @@
 package import AgentCore
 package import AgentPorts
-internal import AgentVault
 
 /// Why a sign-in brought no account. Nothing of it was kept.
 package enum SignInFailure: Sendable {

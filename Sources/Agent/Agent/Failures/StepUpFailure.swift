@@ -1,5 +1,4 @@
 package import AgentModel
-internal import AgentVault
 
 /// Why a step-up is not valid now.
 package enum StepUpFailure: Sendable {

@@ -1,5 +1,4 @@
 internal import AgentPorts
-internal import AgentVault
 
 extension VaultActor {
   /// Has the sources unlock the keys that only the person can open, and waits for them; outside of the actor, which

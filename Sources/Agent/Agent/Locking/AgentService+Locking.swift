@@ -1,5 +1,4 @@
 internal import AgentPorts
-internal import AgentVault
 
 extension AgentService {
   /// Forgets every key and everything that was opened with one; who waits for it is told. What is on its way at a

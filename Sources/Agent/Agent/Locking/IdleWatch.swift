@@ -1,7 +1,6 @@
 internal import AgentCore
 package import AgentModel
 package import AgentPorts
-internal import AgentVault
 internal import Synchronization
 
 /// Sees who uses the vault, and has it locked when nobody does. Does nothing, and costs nothing, where no person asked

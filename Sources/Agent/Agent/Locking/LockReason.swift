@@ -1,4 +1,3 @@
-internal import AgentVault
 
 /// Why the vault is locked; the word of the event and of the audit log.
 package enum LockReason: String, Sendable {

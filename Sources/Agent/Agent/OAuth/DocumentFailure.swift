@@ -1,6 +1,5 @@
 internal import AgentModel
 internal import AgentPorts
-internal import AgentVault
 
 /// Why a document of the provider could not be read.
 package enum DocumentFailure: Error, Sendable {

@@ -1,4 +1,3 @@
-internal import AgentVault
 internal import Secrets
 
 /// Finds the refresh token in an answer that can't be read as a whole: a name that is no UTF-8, a neighbour nested

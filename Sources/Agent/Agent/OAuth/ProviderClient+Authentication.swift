@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 package import AgentPorts
-internal import AgentVault
 internal import Secrets
 
 /// How the client says who it is, at every endpoint that asks (RFC 6749 §2.3, RFC 7523).

@@ -1,7 +1,6 @@
 package import AgentCore
 package import AgentModel
 internal import AgentPorts
-internal import AgentVault
 package import Secrets
 
 /// The device flow's two requests (RFC 8628).

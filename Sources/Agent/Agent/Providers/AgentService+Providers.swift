@@ -1,5 +1,4 @@
 internal import AgentModel
-internal import AgentVault
 
 /// What a provider is asked while it is being configured.
 extension AgentService {

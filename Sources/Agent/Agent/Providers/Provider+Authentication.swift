@@ -1,7 +1,6 @@
 internal import AgentCore
 package import AgentModel
 package import AgentPorts
-internal import AgentVault
 
 /// Which way the client says who it is.
 extension Provider {

@@ -1,6 +1,5 @@
 internal import AgentCore
 internal import AgentModel
-internal import AgentVault
 
 /// Whose tokens and answers are believed.
 extension Provider {

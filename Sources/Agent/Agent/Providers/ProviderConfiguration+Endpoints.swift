@@ -1,5 +1,4 @@
 package import AgentModel
-internal import AgentVault
 
 extension ProviderConfiguration {
   /// True if a sign-in needs no discovery.

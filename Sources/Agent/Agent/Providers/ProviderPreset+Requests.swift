@@ -1,6 +1,5 @@
 package import AgentCore
 package import AgentModel
-internal import AgentVault
 
 /// Presets in `provider.add` and `provider.update`: what was said explicitly wins.
 extension ProviderPreset {

@@ -1,7 +1,6 @@
 package import AgentCore
 package import AgentModel
 internal import AgentPorts
-internal import AgentVault
 internal import Secrets
 
 /// What the person may do, as the provider told it last (docs/offline.md, Snapshots).

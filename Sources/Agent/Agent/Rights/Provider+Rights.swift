@@ -1,6 +1,5 @@
 package import AgentCore
 package import AgentModel
-internal import AgentVault
 internal import Secrets
 
 /// Where this provider tells what a person may do.

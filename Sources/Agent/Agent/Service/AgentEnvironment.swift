@@ -1,5 +1,4 @@
 public import AgentPorts
-internal import AgentVault
 
 /// What the agent is given from outside: every effect it has goes through one of these.
 public struct AgentEnvironment: Sendable {

@@ -1,6 +1,4 @@
 internal import AgentPorts
-internal import AgentProtocol
-internal import AgentVault
 
 extension AgentService {
   /// Another root key for the vault. Ends when everything is under it; a caller that goes away does not stop it.

@@ -1,7 +1,5 @@
 package import AgentModel
 package import AgentPorts
-internal import AgentProtocol
-internal import AgentVault
 internal import JSONRPC
 package import Secrets
 internal import Synchronization

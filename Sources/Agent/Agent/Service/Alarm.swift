@@ -1,6 +1,5 @@
 internal import AgentModel
 internal import AgentPorts
-internal import AgentVault
 internal import Synchronization
 
 /// Sleeps until the earliest moment that was set, then has its owner look what is due.

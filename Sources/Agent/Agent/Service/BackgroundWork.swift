@@ -1,4 +1,3 @@
-internal import AgentVault
 internal import Synchronization
 
 /// Work that belongs to the agent and not to whoever asked for it: exchanges, sign-ins, requests being served.

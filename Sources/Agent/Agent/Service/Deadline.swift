@@ -1,6 +1,5 @@
 internal import AgentModel
 package import AgentPorts
-internal import AgentVault
 
 /// Runs `body` for at most the seconds that a request allows; nil if they ran out, after `body` was cancelled and has
 /// returned. What an account does goes on: only the caller stops waiting.

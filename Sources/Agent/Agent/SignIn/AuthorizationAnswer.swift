@@ -1,6 +1,5 @@
 internal import AgentModel
 internal import AgentPorts
-internal import AgentVault
 internal import Secrets
 
 /// What came back from the provider's page (RFC 6749 §4.1.2, RFC 9207), judged before anything is done with it.

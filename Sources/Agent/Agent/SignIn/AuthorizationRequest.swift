@@ -1,6 +1,5 @@
 package import AgentModel
 package import AgentPorts
-internal import AgentVault
 internal import Secrets
 
 /// What a browser is sent to the provider with, and what its answer is held against.

@@ -1,6 +1,5 @@
 internal import AgentCore
 internal import AgentModel
-internal import AgentVault
 internal import JSONRPC
 internal import Secrets
 

@@ -1,7 +1,6 @@
 package import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentVault
 package import JSONRPC
 package import Secrets
 

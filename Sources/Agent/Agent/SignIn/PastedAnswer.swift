@@ -1,5 +1,4 @@
 internal import AgentModel
-internal import AgentVault
 internal import Secrets
 
 /// What a person copied from the browser: the whole address, its end, or the code that a page showed.

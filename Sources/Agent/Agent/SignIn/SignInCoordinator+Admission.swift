@@ -1,7 +1,6 @@
 package import AgentCore
 package import AgentModel
 internal import AgentPorts
-internal import AgentVault
 package import Secrets
 
 /// From the token endpoint's answer to an account that is on the disk, whichever way the person came.

@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentVault
 internal import Secrets
 
 /// The device flow (RFC 8628): the person agrees anywhere, and the agent asks until they have.

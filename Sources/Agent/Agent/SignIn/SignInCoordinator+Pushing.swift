@@ -1,6 +1,5 @@
 internal import AgentCore
 internal import AgentModel
-internal import AgentVault
 
 /// Sign-ins at providers that are told of them before the browser comes (RFC 9126).
 extension SignInCoordinator {

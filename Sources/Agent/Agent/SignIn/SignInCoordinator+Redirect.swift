@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentVault
 package import Secrets
 
 /// The authorization code flow: the browser comes back by itself, or a person brings what it was sent back with.

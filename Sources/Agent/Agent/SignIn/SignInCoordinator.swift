@@ -1,7 +1,6 @@
 package import AgentCore
 package import AgentModel
 package import AgentPorts
-internal import AgentVault
 internal import Secrets
 
 /// Sign-ins in progress. A failure of any kind leaves no account, no listener and no file behind.

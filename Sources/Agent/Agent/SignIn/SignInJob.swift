@@ -1,7 +1,6 @@
 package import AgentCore
 package import AgentModel
 package import AgentPorts
-internal import AgentVault
 internal import Secrets
 
 /// A sign-in that a person is at: it holds no account's lock, and ends by itself.

@@ -1,6 +1,5 @@
 internal import AgentModel
 internal import AgentPorts
-internal import AgentVault
 
 /// The page that the browser ends on. It loads nothing, runs nothing, and looks right on a phone and on a desktop.
 enum SignInPage {

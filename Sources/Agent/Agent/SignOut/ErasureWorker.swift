@@ -1,6 +1,5 @@
 internal import AgentModel
 internal import AgentPorts
-internal import AgentVault
 
 /// Finishes what an open reader of the store prevented: when it is gone, at the latest at the next start.
 package actor ErasureWorker {

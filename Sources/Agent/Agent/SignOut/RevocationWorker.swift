@@ -1,7 +1,6 @@
 package import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentVault
 internal import Secrets
 
 /// Revokes what is in the outbox: at once where there is a way, later and by itself where there is none.

@@ -1,7 +1,6 @@
 package import AgentCore
 package import AgentModel
 internal import AgentPorts
-internal import AgentVault
 internal import Secrets
 
 /// Performs what `SignOutMachine` decides (docs/sign-out.md, Order).

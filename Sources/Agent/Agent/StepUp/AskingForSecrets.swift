@@ -1,6 +1,5 @@
 package import AgentModel
 package import AgentPorts
-internal import AgentVault
 package import Secrets
 
 extension AgentService {

@@ -1,7 +1,6 @@
 internal import AgentCore
 package import AgentModel
 package import AgentPorts
-internal import AgentVault
 internal import Synchronization
 
 /// The step-ups that are valid now, with the one timer that ends them: nothing wakes while there is none.

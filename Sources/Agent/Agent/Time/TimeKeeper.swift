@@ -1,7 +1,6 @@
 package import AgentCore
 package import AgentModel
 package import AgentPorts
-internal import AgentVault
 internal import Synchronization
 
 /// Trusted time for everybody in the agent, over the machine's clocks. Known while the vault is open.

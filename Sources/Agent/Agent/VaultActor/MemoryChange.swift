@@ -1,6 +1,5 @@
 package import AgentCore
 package import AgentModel
-internal import AgentVault
 
 /// What memory says differently once a transaction is durable: `VaultDirectory`, and the tables that other threads read.
 package enum MemoryChange {

@@ -1,6 +1,5 @@
 package import AgentCore
 package import AgentPorts
-internal import AgentVault
 
 /// What `agent.status` tells of the vault, also of a locked one.
 package struct VaultStatus: Sendable {

@@ -1,7 +1,6 @@
 internal import Agent
 internal import AgentPorts
 internal import AgentProtocol
-internal import AgentVault
 internal import JSONRPC
 internal import Synchronization
 

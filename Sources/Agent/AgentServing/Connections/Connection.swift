@@ -2,7 +2,6 @@ internal import Agent
 public import AgentModel
 public import AgentPorts
 internal import AgentProtocol
-internal import AgentVault
 internal import JSONRPC
 internal import Secrets
 internal import Synchronization

@@ -1,5 +1,4 @@
 internal import Agent
-internal import AgentVault
 internal import Synchronization
 
 /// Lets later requests of a connection wait for one that must be answered first (a method's `ordering` in the schema).

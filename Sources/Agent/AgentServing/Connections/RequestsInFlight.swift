@@ -1,5 +1,4 @@
 internal import Agent
-internal import AgentVault
 internal import Synchronization
 
 /// The requests of one connection that have no answer yet, by the bytes of their ids.

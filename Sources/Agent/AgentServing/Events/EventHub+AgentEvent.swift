@@ -2,7 +2,6 @@ internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
-internal import AgentVault
 
 /// The agent's events in the words of the contract.
 extension EventHub: EventPublishing {

@@ -1,6 +1,5 @@
 internal import Agent
 internal import AgentProtocol
-internal import AgentVault
 
 enum AccountForgetHandler: MethodHandler {
   typealias Method = AccountForget

@@ -1,6 +1,5 @@
 internal import Agent
 internal import AgentProtocol
-internal import AgentVault
 
 enum AccountRenameHandler: MethodHandler {
   typealias Method = AccountRename

@@ -2,7 +2,6 @@ internal import Agent
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
-internal import AgentVault
 
 /// Says which account a program should use, and why (docs/protocol.md, Account selector): what was named wins, then the
 /// directory, then the issuer, then the active one.

@@ -2,7 +2,6 @@ internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
-internal import AgentVault
 
 enum EventSubscribeHandler: OrderedMethodHandler {
   typealias Method = EventSubscribe

@@ -1,7 +1,6 @@
 internal import Agent
 internal import AgentCore
 internal import AgentProtocol
-internal import AgentVault
 
 /// Those that stand; a limited caller sees what its own grant made.
 enum GrantListHandler: MethodHandler {

@@ -2,7 +2,6 @@ internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
-internal import AgentVault
 
 /// Adds a provider after asking it what it is: a wrong issuer is told now, and not at the first sign-in.
 enum ProviderAddHandler: MethodHandler {

@@ -1,7 +1,6 @@
 internal import Agent
 internal import AgentModel
 internal import AgentProtocol
-internal import AgentVault
 
 enum ProviderGetHandler: MethodHandler {
   typealias Method = ProviderGet

@@ -2,7 +2,6 @@ internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
-internal import AgentVault
 
 /// Changes what is given and keeps the rest; another issuer is asked what it is first.
 enum ProviderUpdateHandler: MethodHandler {

@@ -1,6 +1,5 @@
 internal import Agent
 internal import AgentProtocol
-internal import AgentVault
 
 /// Tries one entry, or all, now; answers what is left.
 enum RevocationRetryHandler: MethodHandler {

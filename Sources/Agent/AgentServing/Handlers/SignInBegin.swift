@@ -3,7 +3,6 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
-internal import AgentVault
 
 enum SignInBeginHandler: MethodHandler {
   typealias Method = SignInBegin

@@ -1,6 +1,5 @@
 internal import Agent
 internal import AgentProtocol
-internal import AgentVault
 
 enum StepUpStatusHandler: MethodHandler {
   typealias Method = StepUpStatus

@@ -2,7 +2,6 @@ internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
-internal import AgentVault
 
 /// A fresh standard token is answered on the reading thread (`Connection`); everything else comes here.
 enum TokenGetHandler: MethodHandler {

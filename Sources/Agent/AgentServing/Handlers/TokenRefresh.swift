@@ -1,7 +1,6 @@
 internal import Agent
 internal import AgentCore
 internal import AgentProtocol
-internal import AgentVault
 
 enum TokenRefreshHandler: MethodHandler {
   typealias Method = TokenRefresh

@@ -2,7 +2,6 @@ internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
-internal import AgentVault
 
 /// A resource refused a token: the current one is the answer if that was an older one, else one exchange is forced.
 enum TokenRejectHandler: MethodHandler {

@@ -3,7 +3,6 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
-internal import AgentVault
 
 /// What a caller sees of the agent's accounts: all of them, or those that its grant covers. For methods that answer with
 /// more than one account, or are told of one by another name than `account`.

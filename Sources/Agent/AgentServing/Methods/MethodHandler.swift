@@ -1,7 +1,6 @@
 internal import Agent
 internal import AgentModel
 internal import AgentProtocol
-internal import AgentVault
 internal import JSONRPC
 
 /// What a handler knows of the request beside its parameters.

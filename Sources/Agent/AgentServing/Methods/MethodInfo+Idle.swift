@@ -1,6 +1,5 @@
 internal import Agent
 internal import AgentProtocol
-internal import AgentVault
 
 extension MethodInfo {
   /// What tells of the agent alone is asked by panels and scripts all the time, and keeps no vault open.

@@ -1,7 +1,6 @@
 internal import Agent
 internal import AgentModel
 internal import AgentProtocol
-internal import AgentVault
 
 /// What `provider.add` and `provider.update` may set beside issuer and client; nil keeps what is there.
 struct ProviderChanges {

@@ -2,7 +2,6 @@ internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
-internal import AgentVault
 internal import JSONRPC
 
 // The engine's words are those of the contract; a test holds one against the other.

@@ -2,7 +2,6 @@ internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
-internal import AgentVault
 
 // The agent's enums in the words of the contract. Both sides have the same raw values; `WireEnumTests` holds them
 // against each other, so that no case of the agent is without its word.
