@@ -3,10 +3,11 @@ package import AgentPorts
 internal import JSONRPC
 package import Secrets
 
-/// What makes a store a backup: a mark that anybody can read, one key slot of its own kind, and what it says of itself.
+/// What makes a store a backup: a mark that is readable without a key, one key slot of its own kind, and a
+/// `BackupManifest`.
 ///
 /// Its root key is its own, and so are all keys below: the passphrase of a backup opens that file and nothing else, and
-/// whatever happens to the live store's keys, the file stays what it is.
+/// a change of the live store's keys does not affect the file.
 package enum BackupFormat {
   /// Raised when an agent of before could not read it any more.
   package static let version: UInt8 = 1
@@ -71,7 +72,7 @@ package enum BackupFormat {
   }
 }
 
-/// What a backup says of itself.
+/// The record that a backup keeps of itself: when it was made.
 package struct BackupManifest: Sendable {
   package var createdAt: Timestamp
 

@@ -6,7 +6,7 @@ extension RecordKind {
   package static let head = RecordKind(rawValue: 1)
   /// The token key and the data key of one incarnation of an account, wrapped.
   static let accountKeys = RecordKind(rawValue: 2)
-  /// Who an account is, for lists and look-ups.
+  /// The identity of an account, for lists and look-ups.
   package static let profile = RecordKind(rawValue: 3)
   /// The refresh token and the grant's health.
   package static let grant = RecordKind(rawValue: 4)

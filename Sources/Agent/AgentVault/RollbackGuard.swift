@@ -2,8 +2,8 @@ package import AgentPorts
 
 /// Tells the anchor outside the store how far the store has come, and asks it at the start.
 ///
-/// Told after the commit: a death in between leaves a store that is ahead of its anchor, which is no copy of old. An
-/// anchor that can't be written stops nothing; it is told by what looks after the agent's health.
+/// `Vault` tells the anchor after the commit: a crash in between leaves a store that is ahead of its anchor, which is
+/// no old copy. An anchor that can't be written stops nothing; `agent.diagnose` reports it.
 package final class RollbackGuard {
   private let anchor: (any RollbackAnchor)?
   /// The anchor did not take the last count.

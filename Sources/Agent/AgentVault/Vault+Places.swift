@@ -1,6 +1,6 @@
 package import AgentModel
 
-/// Where the records are that are looked up by a name.
+/// The places of the records that the vault looks up by a name.
 extension Vault {
   package func place(of provider: ProviderName) throws(VaultFailure) -> [UInt8] { try index("provider", provider.text) }
 

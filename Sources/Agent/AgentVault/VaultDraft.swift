@@ -2,7 +2,7 @@ internal import AgentCore
 internal import AgentPorts
 internal import Secrets
 
-/// What a list of changes comes to, before it is committed: the rows, and the vault's memory once they are durable.
+/// The rows of a list of changes before the commit, and the vault's memory once they are durable.
 struct VaultDraft {
   private let vault: Vault
   private let seals: RecordSeals

@@ -1,7 +1,7 @@
 internal import AgentPorts
 package import Secrets
 
-/// What is derived from one root key (docs/storage.md, Key hierarchy).
+/// The keys that are derived from one root key (docs/storage.md, Key hierarchy).
 package struct VaultKeys {
   package let root: SealingKey
   package let epoch: UInt32

@@ -48,7 +48,7 @@ package struct AccessToken: Sendable {
     sentAtTime = now + (sentAt - clock.boot())
   }
 
-  /// When it was sent, on this boot's clock. After a reboot at least this boot's time has passed, whatever is known.
+  /// When the provider sent it, on this boot's clock. After a reboot at least this boot's time has passed.
   func sentAt(on clock: any AgentClock, now: Timestamp) -> BootInstant {
     guard bootID != clock.bootID else { return sentAt }
     let boot = clock.boot()

@@ -2,12 +2,12 @@ internal import AgentCore
 package import AgentModel
 internal import AgentPorts
 
-/// Tokens that are in use are renewed before anybody has to wait for it (docs/tokens.md, Health and freshness): one
-/// look ahead an account, and none for an account that nobody uses.
+/// Renews tokens in use before a caller has to wait for it (docs/tokens.md, Health and freshness): one planned look for
+/// each account, and none for an account that no caller uses.
 extension Account {
   /// A look that comes this much later than planned comes after the machine slept.
   static let overslept = Milliseconds.seconds(5)
-  /// After a wake or a reconnect everybody would come at once.
+  /// After a wake or a reconnect all accounts would renew at once.
   static let herdSpread = Milliseconds.seconds(3)
 
   /// Plans the next look, unless an earlier one is planned already.
@@ -35,7 +35,7 @@ extension Account {
     watchRenewal()
   }
 
-  /// The way to the provider may be open again: what is in use and due comes soon, whoever asks comes at once.
+  /// The provider may be reachable again: renews what is in use and due soon, and lets the next caller through at once.
   func reconnected() {
     noticeReachability()
     retryRights()

@@ -20,7 +20,7 @@ package struct AccountDependencies: Sendable {
   package let environment: AgentEnvironment
   /// Sends an entry of the outbox, in its own time.
   package let revoke: @Sendable (OutboxEntry) -> Void
-  /// Tries what is still to be revoked of a person's at a provider, or of everybody's, within a few seconds.
+  /// Tries the outstanding revocations of one person at a provider, or of all persons, within a few seconds.
   let drain: @Sendable (ProviderName, Identity?) async -> Void
 
   package func client(of provider: Provider) -> ProviderClient {
@@ -29,7 +29,7 @@ package struct AccountDependencies: Sendable {
   }
 }
 
-/// One account's grant: the machine decides, this actor performs.
+/// Performs what `TokenMachine` and `ExchangeMachine` decide for the grant of one account.
 ///
 /// Nothing here waits for another account, and a caller that goes away cancels no exchange. The exchange itself is
 /// in `Account+Exchange.swift`, what is done without being asked in `Account+Renewal.swift`.
@@ -90,7 +90,7 @@ package actor Account {
 
   // MARK: what callers ask
 
-  /// Answers from memory, or after the one exchange that all who ask share.
+  /// Answers from memory, or after the one exchange that all callers share.
   package func token(_ key: TokenKey, _ demand: TokenMachine.Demand) async throws(AgentFailure) -> TokenAnswer {
     try await load()
     let key = standardized(key)
@@ -98,7 +98,7 @@ package actor Account {
     let waiter = waiterIDs
     let result: Result<TokenAnswer, AgentFailure> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        // A cancellation that came first found nobody to tell, so it is looked for here.
+        // A cancellation before this point found no entry in `waiting`, so look for it here.
         guard !Task.isCancelled else { return continuation.resume(returning: .failure(AgentFailure.cancelled)) }
         noticeReachability()
         waiting[waiter] = Waiting(key: key, caller: continuation)
@@ -113,7 +113,7 @@ package actor Account {
     return try result.get()
   }
 
-  /// A resource refused the token with this fingerprint: whichever audience it was for.
+  /// Replaces the token with this fingerprint, which a resource refused, for any audience.
   package func replacement(of fingerprint: String) async throws(AgentFailure) -> TokenAnswer {
     try await load()
     let key = loaded?.machine.key(ofFingerprint: fingerprint) ?? .standard
@@ -182,7 +182,7 @@ package actor Account {
       stateSince: profile.stateSince, idTokenIdentity: idToken.flatMap(IDTokenIdentity.read), rights: rights)
     dependencies.tokenCache.setState(.active, of: id)
     publish()
-    // Who waited for the old grant gets the new one's token.
+    // A caller that waited for the old grant gets the new one's token.
     for waiter in waiting.keys.sorted() {
       guard let key = waiting[waiter]?.key else { continue }
       perform(
@@ -211,7 +211,7 @@ package actor Account {
     perform(loaded?.machine.reconfigured(rule: rule) ?? [])
   }
 
-  /// Tells everybody who waits; exchanges go on.
+  /// Resumes every waiter with `error`; exchanges go on.
   func refuseWaiters(_ error: AgentFailure) {
     for waiter in waiting.keys.sorted() {
       loaded?.machine.waiterLeft(waiter)
@@ -284,7 +284,7 @@ package actor Account {
       switch effect {
       case .exchange(let attempt):
         exchanges.attemptBegan(attempt)
-        // When the agent ends nothing is begun any more, and whoever would wait for it is told.
+        // At shutdown `BackgroundWork` starts nothing any more: refuse the waiters instead.
         if !dependencies.background.start({ await self.exchange(attempt) }) { refuseWaiters(.shuttingDown) }
       case .answer(let waiter, let serial, let source):
         guard let token = tokens[serial], let issuer = loaded?.profile.identity.issuer else {

@@ -1,7 +1,7 @@
 package import AgentModel
 internal import Synchronization
 
-/// The actors of the accounts that somebody asked for since the start; each begins to exist when it is asked for.
+/// The `Account` actors in use; `AccountDirectory` makes each one when a caller first asks for its account.
 package final class AccountDirectory: Sendable {
   private let dependencies: AccountDependencies
   private let actors = Mutex<[AccountID: Account]>([:])
@@ -64,7 +64,7 @@ package final class AccountDirectory: Sendable {
     dependencies.renewals.clear()
   }
 
-  /// The agent ends: whoever waits is told, exchanges in flight go on to their end.
+  /// Refuses the waiters of every account with `.shuttingDown`; exchanges in flight run to their end.
   func tellShuttingDown() async {
     for account in actors.withLock({ $0.values.sorted { $0.id < $1.id } }) {
       await account.refuseWaiters(.shuttingDown)

@@ -5,8 +5,8 @@ internal import AgentVault
 internal import JSONRPC
 package import Secrets
 
-/// Who an account is: what lists show and look-ups need. Kept apart from its tokens, so that it stays readable when
-/// they are gone or sealed.
+/// The identity of an account: what lists show and look-ups need. Kept apart from its tokens, so that it stays readable
+/// when they are gone or sealed.
 package struct AccountProfile: Sendable, Hashable {
   package enum SignInStatus: String, Sendable { case signedIn, signedOutSoft, signedOutHard }
 

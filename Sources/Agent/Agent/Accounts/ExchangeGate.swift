@@ -3,8 +3,8 @@ internal import AgentModel
 package import AgentPorts
 internal import Synchronization
 
-/// Where exchanges stand in line before anything of them is written or sent (docs/tokens.md, Reconnect).
-/// The queue decides; this wakes whoever may go.
+/// The queue in which exchanges wait before they write or send anything (docs/tokens.md, Reconnect). `ExchangeQueue`
+/// decides the order; `ExchangeGate` resumes the exchanges that may go.
 package final class ExchangeGate: Sendable {
   package typealias Ticket = ExchangeQueue.Ticket
 
@@ -48,7 +48,7 @@ package final class ExchangeGate: Sendable {
     }
   }
 
-  /// Somebody waits for it now.
+  /// A caller now waits for the exchange with this ticket.
   package func want(_ ticket: Ticket) { state.withLock { $0.queue.want(ticket) } }
 
   func leave(_ ticket: Ticket) {
@@ -56,7 +56,7 @@ package final class ExchangeGate: Sendable {
     planLook()
   }
 
-  /// The agent ends: who stands in line goes home, with nothing sent.
+  /// The agent ends: resumes every exchange in the queue with a refusal, so that it sends nothing.
   func close() {
     let waiting = state.withLock { state in
       state.isClosed = true

@@ -3,8 +3,8 @@ package import AgentModel
 internal import AgentVault
 package import JSONRPC
 
-/// What a grant's machine remembers, as its record has it: a pause by the wall clock and its length, since an instant
-/// of the boot clock means nothing after a reboot.
+/// What `TokenMachine` remembers of a grant, as its record stores it: a pause by the wall clock and its length, since
+/// an instant of the boot clock means nothing after a reboot.
 package struct GrantMemory: Sendable, Equatable {
   var health: TokenMachine.Health
   var interactions: [TokenKey: String?] = [:]
@@ -13,7 +13,7 @@ package struct GrantMemory: Sendable, Equatable {
   package struct Patience: Sendable, Equatable {
     package var until: Timestamp
     package var length: Milliseconds
-    /// Nil: nobody could explain the refusal, which had this status.
+    /// Nil if the provider's refusal had no reason that the agent knows; `status` is its HTTP status.
     package var reason: String?
     package var status: Int
     package var failures: Int

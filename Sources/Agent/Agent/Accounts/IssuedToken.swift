@@ -31,7 +31,7 @@ package struct SessionFacts: Sendable {
   package var profile: AccountProfile
   package var time: ProviderTime
   package var state: AccountState
-  /// When that state began; nil if nobody knows any more.
+  /// When `state` began; nil if the agent no longer knows.
   package var since: Timestamp?
   package var remedies: [Remedy]
   package var freshness: TokenMachine.Freshness
@@ -49,9 +49,9 @@ package struct SessionFacts: Sendable {
   package var generation: UInt64
 }
 
-/// Names a token without telling it: what a client sends back to `token.reject`, what the journal keeps.
+/// Identifies a token without revealing it: a client sends it back to `token.reject`, and the journal keeps it.
 enum Fingerprint {
-  /// 96 bits: nobody can find a token by it, and two tokens of one account never share it.
+  /// 96 bits of SHA-256: the token can't be found from them, and two tokens of one account never share them.
   static func of(_ secret: Secret) -> String {
     secret.withBytes { Base64URL.encode(sha256($0).prefix(12)) }
   }

@@ -5,7 +5,7 @@ package import JSONRPC
 internal import Secrets
 internal import Synchronization
 
-/// A fresh access token as the reading thread answers it: the account's actor publishes it, nobody hops to the actor.
+/// A fresh access token that the reading thread answers without a hop to the actor: `Account` publishes it.
 ///
 /// The answer is kept as the two halves of a JSON object around `expiresInSeconds`, the only member that changes
 /// with time. The first half holds the token, so they lie in guarded memory; in one piece, since with ten thousand

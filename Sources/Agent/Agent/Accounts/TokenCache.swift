@@ -2,7 +2,7 @@ package import AgentCore
 package import AgentModel
 internal import Synchronization
 
-/// What the reading thread may know without asking an actor: who is called what, and whose token is fresh.
+/// What the reading thread may know without asking an actor: the names of the accounts, and their fresh tokens.
 ///
 /// Written by `VaultActor` and the accounts, in the order of their commits; every entry is immutable.
 package final class TokenCache: Sendable {
@@ -62,7 +62,7 @@ package final class TokenCache: Sendable {
     }
   }
 
-  /// False while the vault is locked: nobody is known here then.
+  /// False while the vault is locked: the cache then knows no account.
   package var isOpen: Bool { state.withLock { $0.unlockGeneration != nil } }
 
   package func state(of account: AccountID) -> AccountState? { state.withLock { $0.states[account] } }

@@ -2,7 +2,7 @@ package import AgentCore
 package import AgentModel
 internal import AgentPorts
 
-/// The machine's words in the words of the contract.
+/// Translates the states of `TokenMachine` to the words of the contract.
 extension TokenMachine {
   package func state(at now: BootInstant) -> AccountState {
     switch health {

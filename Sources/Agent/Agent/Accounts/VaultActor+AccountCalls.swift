@@ -2,7 +2,7 @@ package import AgentCore
 package import AgentModel
 package import Secrets
 
-/// What an account's actor asks of the vault.
+/// The calls of `Account` to the vault.
 extension VaultActor {
   package func open(
     _ id: AccountID

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Writes down what was decided before it is answered (docs/storage.md, Audit).
+/// Commits the audit entries of decisions before the agent answers them (docs/storage.md, Audit).
 ///
 /// Decisions that come while a commit is under way share the next one: as many as ask at once cost one write to the
 /// disk, and each waits for its own.
@@ -57,7 +57,8 @@ package final class AuditWriter: Sendable {
     }
   }
 
-  /// Nobody writes: who has come meanwhile is told, too, and the last look into the queue lets the next one try.
+  /// Refuses all waiting entries, also those that arrive meanwhile. The last `next()` clears `isWriting`, so that the
+  /// next caller of `record` tries again.
   private func refuse(_ error: AgentFailure) {
     while let group = next() {
       for waiting in group { waiting.caller.resume(returning: .failure(error)) }

@@ -2,7 +2,7 @@ package import AgentCore
 package import AgentModel
 internal import AgentPorts
 
-/// What a decision about an account is made from, all at one moment.
+/// The facts about an account that a decision is made from, all of one moment.
 struct AccountFacts: Sendable {
   var account: AccountID
   var provider: ProviderName
@@ -11,7 +11,7 @@ struct AccountFacts: Sendable {
 }
 
 extension Account {
-  /// Everything is in memory once the account was asked for; nobody is asked, and nothing is begun.
+  /// The facts for a decision, from memory once the account is loaded: asks no provider and begins no exchange.
   func authorizationFacts() async throws(AgentFailure) -> AccountFacts {
     try await load()
     noticeReachability()

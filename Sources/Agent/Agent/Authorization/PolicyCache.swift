@@ -2,7 +2,8 @@ package import AgentCore
 package import AgentModel
 internal import Synchronization
 
-/// The policies as they are read, for whoever decides: no decision waits for the store. Filled while the vault is open.
+/// The policies in memory, so that no decision of `PolicyDecisionPoint` waits for the store. Filled while the vault is
+/// open.
 package final class PolicyCache: Sendable {
   /// The policy of providers that name none, if there is one of this name.
   static let defaultName = "default"

@@ -3,7 +3,7 @@ package import AgentModel
 package import AgentPorts
 internal import JSONRPC
 
-/// Answers what an account may do (docs/offline.md, Decisions).
+/// Decides what an account may do (docs/offline.md, Decisions).
 package struct PolicyDecisionPoint: Sendable {
   package let accounts: AccountDirectory
   let shelf: PolicyCache
@@ -20,7 +20,7 @@ package struct PolicyDecisionPoint: Sendable {
     let decisions = capabilities.map { capability in
       recorded(PolicyEngine.decide(capability, context: context, facts: found.facts, under: policy), found)
     }
-    // Nobody acts on a decision that is not written down.
+    // Commit the audit entries before the answer, so that no client acts on an unrecorded decision.
     try await audit.record(decisions.map(entry))
     return (found.account, decisions)
   }
@@ -105,7 +105,7 @@ extension PolicyFacts {
     if let age = assumption.lastOnlineAuthAge { confirmationAge = age }
   }
 
-  /// By whichever method is asked for; nil: none.
+  /// For every `StepUpMethod`; nil assumes no step-up.
   private mutating func assumeStepUp(_ age: Milliseconds?) {
     stepUpAges = age.map { age in Dictionary(uniqueKeysWithValues: StepUpMethod.allCases.map { ($0, age) }) } ?? [:]
     stepUpsLeft = [:]

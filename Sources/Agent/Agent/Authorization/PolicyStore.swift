@@ -97,7 +97,7 @@ extension Vault {
     try readEach(.policy).compactMap { _, plain in plain.flatMap { StoredPolicy($0) } }
   }
 
-  /// The documents for those who decide: nil stands for one that can't be read, under the name that providers use.
+  /// The documents for `PolicyCache`: nil stands for an unreadable document, under the name that providers use.
   func documents(named names: Set<String>) throws(VaultFailure) -> [String: PolicyDocument?] {
     var documents: [String: PolicyDocument?] = [:]
     var unreadable: Set<[UInt8]> = []

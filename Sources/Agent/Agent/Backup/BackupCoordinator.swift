@@ -4,8 +4,8 @@ package import AgentPorts
 internal import AgentVault
 package import Secrets
 
-/// Makes backups and takes them in, one at a time and away from `VaultActor`: a passphrase costs a second, ten thousand
-/// accounts some more, and nobody else waits for it.
+/// Makes and restores backups, one at a time and outside `VaultActor`: a passphrase costs a second and ten thousand
+/// accounts some more, and other callers do not wait for it.
 package actor BackupCoordinator {
   private let vault: VaultActor
   private let accounts: AccountDirectory
@@ -37,7 +37,8 @@ package actor BackupCoordinator {
     package var createdAt: Timestamp
   }
 
-  /// The file gets its name when it is whole; whatever cuts this off, there is nothing under it before.
+  /// Writes a backup to `path`. The file gets that name when it is complete: an interrupted backup leaves nothing
+  /// there.
   package func backUp(
     to path: String, by passphrase: Secret, includesRefreshTokens: Bool
   ) async throws(AgentFailure) -> Written {

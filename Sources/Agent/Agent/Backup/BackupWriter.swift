@@ -5,8 +5,8 @@ internal import AgentVault
 internal import JSONRPC
 internal import Secrets
 
-/// Writes what is to be kept of a vault into another one: who there is, what was configured, and what programs keep. No
-/// token, no journal, nothing that is still to be done, and nothing of this machine's time.
+/// Writes the durable part of one vault into another: accounts, configuration, and what programs keep. No access token,
+/// no journal, no outstanding work, and nothing of this machine's time.
 struct BackupWriter {
   private let source: Vault
   private let target: Vault
@@ -29,7 +29,7 @@ struct BackupWriter {
   mutating func write(_ manifest: BackupManifest) throws(VaultFailure) {
     var changes: [VaultChange] = [.put(.vault, .backup, manifest.record)]
     for (_, plain) in try source.readEach(.provider) {
-      // One that was damaged keeps nobody from saving the others.
+      // Skip a damaged provider, so that the others are still saved.
       guard let plain, let provider = Provider(plain) else {
         skipped.append(SkippedItem(kind: .provider, name: "a provider", reason: .damaged))
         continue
@@ -79,7 +79,8 @@ struct BackupWriter {
     return changes
   }
 
-  /// Only if asked for, and only a token that nobody is just sending: its outcome decides whether it still lives.
+  /// Copies the grant only if `includesRefreshTokens`, and only if no exchange is sending its token: the outcome
+  /// decides whether that token still lives.
   private mutating func grant(of profile: AccountProfile) throws(VaultFailure) -> [VaultChange] {
     guard includesRefreshTokens, profile.signInStatus == .signedIn,
       let plain = try source.read(profile.partition, .grant)
@@ -96,8 +97,8 @@ struct BackupWriter {
     return changes
   }
 
-  /// What a PIN protects goes as it is sealed, with the PIN, and opens by it alone: also whoever has the backup's
-  /// passphrase needs it.
+  /// Copies data under a PIN as it is sealed, with the PIN's record: only the PIN opens it, also for a person who has
+  /// the backup's passphrase.
   private func data(of profile: AccountProfile, _ kept: inout AccountProfile) throws(VaultFailure) -> [VaultChange] {
     let partition = profile.partition
     if let plain = try source.read(partition, .stepUp) {
@@ -111,7 +112,7 @@ struct BackupWriter {
       }
     }
     kept.hasStepUp = false
-    // Under a PIN that is destroyed: nobody can open it any more.
+    // Data under a destroyed PIN can't be opened any more.
     guard try !source.isDataLocked(partition) else { return [] }
     var changes: [VaultChange] = []
     for (_, plain) in try source.readAll(partition, .clientSecret) {
@@ -126,8 +127,8 @@ struct BackupWriter {
 }
 
 extension AccountProfile {
-  /// As after a soft sign-out, unless its grant comes along. Neither brings the provider's last confirmation: nobody
-  /// knows what happened since.
+  /// As after a soft sign-out, unless the grant comes along. `lastOnlineAuthAt` is dropped in both cases: the backup
+  /// can't know what happened at the provider since.
   fileprivate func backedUp(withGrant: Bool) -> AccountProfile {
     var copy = self
     copy.lastOnlineAuthAt = nil

@@ -8,21 +8,21 @@ extension OpenVault {
   package var restore: RestorePlan { RestorePlan(vault: self) }
 }
 
-/// What of a backup's configuration had no place yet.
+/// The part of a backup's configuration that was not in the vault yet.
 package struct RestoredConfiguration: Sendable {
   package var providers: [Provider] = []
   package var policies: [StoredPolicy] = []
   package var skipped: [SkippedItem] = []
 }
 
-/// What became of one account.
+/// The result of restoring one account.
 package struct RestoredAccount: Sendable {
   /// Nil if it was left out.
   package var profile: AccountProfile?
   package var skipped: [SkippedItem] = []
 }
 
-/// Taking in what a backup has. Nothing that is there is changed: what has its place already is named and left out.
+/// Restores a backup without changing what is in the vault: an item that exists already is named and left out.
 ///
 /// Providers and policies come first, in one transaction, then each account in one of its own. A crash leaves what was
 /// taken in so far, all of it whole; restoring again passes that over and does the rest.
@@ -43,7 +43,7 @@ package struct RestorePlan {
     }
     let known = try vault.policies.all()
     for policy in policies {
-      // Whatever its version: which of two is right is not for a backup to say.
+      // Of any version: a backup can't say which of the two is right.
       if known.contains(where: { $0.name == policy.name }) {
         restored.skipped.append(SkippedItem(kind: .policy, name: policy.name, reason: .alreadyThere))
       } else if known.count + restored.policies.count >= PolicyStore.most {

@@ -2,21 +2,21 @@ internal import AgentCore
 package import AgentModel
 internal import AgentPorts
 
-/// What a connection may do now (docs/callers.md, Grants). Every request goes by here before its handler runs, and its
-/// answer goes by here again.
+/// What a connection may do now (docs/callers.md, Grants). `CallerAccess` checks every request before its handler runs,
+/// and filters every answer.
 ///
-/// - C2: a connection's standing only ever gets narrower, but for the first grant where everybody must bring one. What
-///   was refused stays refused until it closes.
+/// - C2: the access of a connection only ever gets narrower, except by its first grant where every connection must
+///   bring one. A refused connection stays refused until it closes.
 package enum CallerAccess: Sendable {
-  /// A program of the person's own that nobody limited.
+  /// A program of the person's own, without a grant that limits it.
   case trusted
   case limited(EffectiveGrant)
-  /// Nothing but what gives nothing out: everybody must bring a grant, and this one has not yet.
+  /// Only methods that disclose nothing: every connection must bring a grant, and this one has not yet.
   case unknown
   /// Nothing at all. A restriction that failed never falls back to no restriction.
   case refused
 
-  /// False for who may do nothing at all, or not yet.
+  /// False for a connection that may do nothing at all, or not yet.
   package var isServed: Bool {
     switch self {
     case .trusted, .limited: true
@@ -47,7 +47,7 @@ extension EffectiveGrant {
       guard permission.accounts.contains(id) else { throw .caller(.notCovered) }
       return id
     }
-    // Names are sealed now, so that nobody can say whose this one is.
+    // While the vault is locked the names are sealed, so that no selector can be resolved.
     guard tokenCache.isOpen else { throw .locked }
     let meant = tokenCache.accounts(selector: selector).filter(permission.accounts.contains)
     guard let account = meant.first else { throw .caller(.notCovered) }

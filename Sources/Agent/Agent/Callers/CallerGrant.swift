@@ -5,13 +5,13 @@ internal import AgentVault
 internal import JSONRPC
 package import Secrets
 
-/// What the person lets a program do: its methods, its accounts, and until when (docs/callers.md, Grants). The secret
-/// that opens it is known to that program alone; kept is its hash.
+/// What the person lets a program do: its methods, its accounts, and until when (docs/callers.md, Grants). Only that
+/// program knows the secret that opens the grant; the agent keeps its hash.
 package struct CallerGrant: Sendable {
   package var id: [UInt8]
   /// SHA-256 of the secret. It has 256 random bits, so that nothing slower is needed.
   package var hash: [UInt8]
-  /// As whoever made the grant calls the program.
+  /// The program's name, chosen by the caller that made the grant.
   package var client: String
   package var accounts: [AccountID]
   package var patterns: [MethodPattern]

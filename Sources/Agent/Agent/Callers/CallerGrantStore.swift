@@ -9,7 +9,7 @@ extension OpenVault {
   package var callerGrants: CallerGrantStore { CallerGrantStore(vault: self) }
 }
 
-/// The callers' grants on the disk.
+/// The callers' grants in the store.
 package struct CallerGrantStore {
   package let vault: OpenVault
 

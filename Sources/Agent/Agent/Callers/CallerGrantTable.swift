@@ -4,7 +4,7 @@ package import AgentPorts
 package import Secrets
 internal import Synchronization
 
-/// The grants as they stand, for the reading thread, and who uses them. Filled while the vault is open.
+/// The grants in memory for the reading thread, and the connections that use them. Filled while the vault is open.
 package final class CallerGrantTable: Sendable {
   fileprivate struct User {
     var limits: EffectiveGrant
@@ -12,7 +12,7 @@ package final class CallerGrantTable: Sendable {
     var end: @Sendable () -> Void
   }
   fileprivate struct State {
-    /// Nil while the vault is locked: who uses a grant keeps what it covers, a new one can't be judged.
+    /// Nil while the vault is locked: a connection keeps what its grant covers, and a new grant can't be judged.
     var grants: [String: CallerGrant]?
     /// By their connections.
     var users: [UInt64: User] = [:]
@@ -38,7 +38,7 @@ package final class CallerGrantTable: Sendable {
     ownerHash = owner.map { CallerGrant.hash(of: $0) }
   }
 
-  /// Everybody must bring a grant.
+  /// Every connection must bring a grant.
   package var isStrict: Bool { ownerHash != nil }
 
   // MARK: the vault
@@ -52,7 +52,7 @@ package final class CallerGrantTable: Sendable {
 
   package func put(_ grant: CallerGrant) { state.withLock { $0.grants?[grant.name] = grant } }
 
-  /// They are revoked: whoever uses one has none from now on.
+  /// Removes revoked grants: a connection that uses one of them has none from now on.
   package func remove(_ names: Set<String>) {
     state.withLock { state in
       for name in names { state.grants?[name] = nil }
@@ -74,14 +74,14 @@ package final class CallerGrantTable: Sendable {
     }
     let hash = CallerGrant.hash(of: secret)
     if let ownerHash, equalInConstantTime(hash, ownerHash) {
-      // The person's own programs may do everything; who is limited already stays so.
+      // The person's own programs may do everything; a connection that is limited already stays so.
       if case .unknown = access { return .trusted }
       return access
     }
     let limits = try state.withLock { (state) throws(AgentFailure) -> EffectiveGrant in
       guard let grants = state.grants else { throw .locked }
       var found: CallerGrant?
-      // All of them, whichever it is: how long this takes tells nothing.
+      // Compare with all grants, also after a match: the duration then reveals nothing.
       for grant in grants.values where equalInConstantTime(hash, grant.hash) { found = grant }
       guard let found, var limits = state.limits(of: found, left, at: clock.boot()) else {
         throw .caller(.grantRefused)

@@ -8,7 +8,7 @@ package final class EffectiveGrant: Sendable {
   package let permission: Permission
   /// Those that it brought: what it makes is theirs.
   package let grants: [String]
-  /// Those, and whatever made them: when one of these ends, this ends.
+  /// `grants` and the grants that made them: when one of these ends, this `EffectiveGrant` ends.
   package let line: Set<String>
   /// When the first of them ends by itself.
   package let until: BootInstant?

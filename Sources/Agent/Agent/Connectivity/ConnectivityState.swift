@@ -3,21 +3,21 @@ internal import AgentModel
 package import AgentPorts
 internal import Synchronization
 
-/// What is known of the way to the providers: told by clients, by requests to providers and by the machine, never
+/// Whether the providers can be reached, as reported by clients, by requests to providers and by the machine, and never
 /// guessed.
 ///
-/// Of each provider's host the last word counts: an answer, or that there is no way to it at all (its name is not
-/// found, or nothing is routed there). `online` while anybody's last word is an answer; `offline` when everybody's is
-/// that there is no way. So a provider whose name is dead changes nothing while another answers, however often each is
-/// asked, and the state does not swing between the two.
+/// For each provider's host the last report counts: the host answered, or there is no way to it (its name is not found,
+/// or there is no route). The state is `online` while the last report of any host is an answer, and `offline` when
+/// there is no way to all of them. So a provider whose name is dead changes nothing while another answers, however
+/// often the agent asks each, and the state does not swing between the two.
 ///
-/// A host that refuses, is silent or can't be trusted says nothing: that is its own affair, or a captive portal's. One
-/// on a loopback address needs no network: its answer counts only while nothing is heard of any other, since then it is
-/// the way to the providers that there are.
+/// A host that refuses, is silent or can't be trusted reports nothing: the cause is the host itself, or a captive
+/// portal. A host on a loopback address needs no network: its answer counts only while no other host has reported,
+/// since then it is the only way to a provider.
 ///
-/// When a client reports, or the machine's network changes, the words that were heard before count no longer. A client's
-/// report then stands until a host's next word or the next change; a change leaves `online` as it is, and makes of
-/// `offline` that nothing is known, until somebody was asked.
+/// When a client reports, or the machine's network changes, earlier reports of hosts count no longer. A client's report
+/// then stands until the next report of a host or the next change; a change leaves `online` as it is, and turns
+/// `offline` into unknown until a host has reported.
 package final class ConnectivityState: Sendable {
   /// A word begun before a report or a change of the network is about the network of before.
   typealias Era = UInt64
@@ -49,8 +49,8 @@ package final class ConnectivityState: Sendable {
     state = Mutex(State(told: Connectivity(state: .unknown, since: clock.wall(), basis: .none)))
   }
 
-  /// How often a closed way may have opened: what an account was told under an earlier count no longer holds it back.
-  /// Known at once to whoever asks next, before the accounts have heard of it.
+  /// Counts the occasions at which providers may have become reachable again: a pause that an account began under an
+  /// earlier count no longer holds. The next caller sees it before the accounts are told.
   var reachabilityGeneration: UInt64 { generationCount.load(ordering: .acquiring) }
   package func connectivityMayHaveReturned() { generationCount.add(1, ordering: .releasing) }
 

@@ -24,7 +24,7 @@ extension AgentService {
       if let broken = audit.firstBroken {
         more.problem(
           "auditLog", "The audit log is not as the agent wrote it, from entry \(broken) on.",
-          "Something else than the agent changed the store: ask whoever administers this machine. Accounts and tokens are not touched."
+          "Something other than the agent changed the store: ask the administrator of this machine. Accounts and tokens are not touched."
         )
       } else {
         more.sound("auditLog", "The audit log is as the agent wrote it.")
@@ -61,7 +61,7 @@ extension AgentService {
     return findings
   }
 
-  /// For a look without serving anybody: opens the vault as far as that needs no person, and never makes one. The
+  /// Diagnoses the vault without serving clients: opens it as far as that needs no person, and never makes one. The
   /// findings as `agent.diagnose` gives them, one line of JSON; `isOpen` is false if a start would fail.
   package func checkFindings(protection: String) async -> (findings: [Finding], isOpen: Bool) {
     var findings: [Finding] = []

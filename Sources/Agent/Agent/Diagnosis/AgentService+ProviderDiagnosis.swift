@@ -1,6 +1,6 @@
 internal import AgentModel
 
-/// Whether the providers answer: only where somebody asks for it, since each of them sees that it was asked.
+/// Asks the providers whether they answer, only on a caller's request: each provider sees that it was asked.
 extension AgentService {
   /// A provider that hangs must not hold up the others; more than a few at once would look like an attack from here.
   private static let askedAtOnce = 4
@@ -37,7 +37,7 @@ extension AgentService {
     switch error.kind {
     case .offline: "Connect to the network. Meanwhile what is cached is served."
     case .untrustedServer:
-      "Do not sign in there before whoever administers it has explained this: somebody may stand in between."
+      "Do not sign in there before the provider's administrator has explained this: an attacker may intercept the connection."
     default: "Try again later; if it stays so, ask whoever administers the provider."
     }
   }

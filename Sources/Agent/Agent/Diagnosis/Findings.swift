@@ -1,6 +1,6 @@
 internal import AgentModel
 
-/// What a look at the agent found, in the words of the contract.
+/// The findings of one diagnosis, in the words of the contract.
 package struct Findings: Sendable {
   package private(set) var list: [Finding] = []
 

@@ -7,7 +7,7 @@ extension OpenVault {
   package var diagnosis: VaultDiagnosis { VaultDiagnosis(vault: self) }
 }
 
-/// What the vault can tell of what it stands on. Each call looks at a piece, so that other callers hardly wait.
+/// Diagnoses the open vault. Each call checks one part, so that other callers hardly wait.
 package struct VaultDiagnosis {
   package let vault: OpenVault
 
@@ -36,7 +36,7 @@ package struct VaultDiagnosis {
     if vault.records.witness.isBehind {
       findings.problem(
         "anchor",
-        "The anchor outside the store can't be written. An old copy that somebody puts back would not be noticed.",
+        "The anchor outside the store can't be written. The agent would not notice an old copy of the store.",
         "Make room and make sure that ~/.config/lanyard is yours, with mode 0700.")
     } else if vault.records.witness.isThere {
       findings.sound("anchor", "An old copy of the store would be noticed.")
@@ -102,7 +102,7 @@ package struct VaultDiagnosis {
     case .locked:
       findings.notice(
         "session", of: profile, "The provider says that this account is disabled.",
-        "Ask whoever administers the provider.")
+        "Ask the administrator of the provider.")
     default: break
     }
     return findings

@@ -3,7 +3,7 @@ internal import AgentModel
 internal import AgentPorts
 internal import AgentVault
 
-/// What a person reads of a failure: what happened, what was kept, what to do. Input is never echoed.
+/// The message of a failure to a person: what happened, what was kept, what to do. It never echoes input.
 extension AgentFailure {
   package var message: String {
     switch self {

@@ -2,7 +2,7 @@ internal import AgentPorts
 internal import AgentVault
 internal import Secrets
 
-/// What is asked of a slot that has just given the root key.
+/// Checks a key slot that has just given the root key, and renews its wrapping.
 struct KeySlotAdmission {
   let store: any Store
   let records: Vault

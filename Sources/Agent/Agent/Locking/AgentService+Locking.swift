@@ -1,8 +1,8 @@
 internal import AgentPorts
 
 extension AgentService {
-  /// Forgets every key and everything that was opened with one; who waits for it is told. What is on its way at a
-  /// provider comes to its end, and finds its place at the next unlocking.
+  /// Forgets every key and everything that was opened with one, and refuses the callers that wait for it. A request in
+  /// flight at a provider runs to its end; the next unlocking places its answer.
   package func lock(because reason: LockReason) async {
     // To its end, also if the caller goes away.
     do throws(AgentFailure) {

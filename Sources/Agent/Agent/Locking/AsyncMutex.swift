@@ -1,4 +1,3 @@
-
 /// Opens and closes the vault, one at a time and each to its end: an opening amid a closing would meet accounts that
 /// still give up what they had.
 actor AsyncMutex {

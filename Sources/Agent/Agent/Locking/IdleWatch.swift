@@ -3,8 +3,8 @@ package import AgentModel
 package import AgentPorts
 internal import Synchronization
 
-/// Sees who uses the vault, and has it locked when nobody does. Does nothing, and costs nothing, where no person asked
-/// for that.
+/// Locks the vault when no request has used it for the configured time. Does nothing, and costs nothing, unless the
+/// person configured one.
 package final class IdleWatch: Sendable {
   private let isOn: Bool
   private let machine: Mutex<IdleLock?>

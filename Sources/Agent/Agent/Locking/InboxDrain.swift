@@ -4,7 +4,7 @@ internal import AgentPorts
 internal import AgentVault
 internal import Secrets
 
-/// What came while the vault was locked: durable then, attributed when it is opened.
+/// Moves the records that arrived while the vault was locked to their accounts, when it is opened.
 struct InboxDrain {
   let vault: OpenVault
 

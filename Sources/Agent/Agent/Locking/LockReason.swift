@@ -1,9 +1,8 @@
-
 /// Why the vault is locked; the word of the event and of the audit log.
 package enum LockReason: String, Sendable {
-  /// Somebody asked for it.
+  /// A client called `agent.lock`.
   case request
-  /// Nobody used it for as long as the person said.
+  /// No request used the vault for the time that the person configured.
   case idle
   /// The machine is about to sleep.
   case sleep

@@ -1,6 +1,6 @@
 public import AgentModel
 
-/// When the vault is locked without anybody asking for it. By itself never: background programs would stop.
+/// When the agent locks the vault without a request. By default never: background programs would stop.
 public struct LockingRules: Hashable, Sendable {
   /// No request used the vault for this long.
   public var idle: Milliseconds?

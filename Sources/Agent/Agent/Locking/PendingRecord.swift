@@ -4,7 +4,7 @@ internal import AgentVault
 internal import JSONRPC
 package import Secrets
 
-/// What work that was on its way leaves for the next unlocking.
+/// A record that work in flight leaves in the inbox of a locked vault, for the next unlocking.
 package enum PendingRecord: Sendable {
   /// A provider's answer to a refresh, as it came.
   case answer(StagedAnswer, of: AccountID)

@@ -4,7 +4,7 @@ internal import AgentVault
 internal import JSONRPC
 internal import Secrets
 
-/// What a client signs to say who it is (RFC 7523 §3, OpenID Connect Core §9).
+/// The assertion that a client signs to authenticate itself (RFC 7523 §3, OpenID Connect Core §9).
 struct ClientAssertion {
   static let type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
   /// It is used at once. Servers take up to five minutes; what is left over is for clocks.

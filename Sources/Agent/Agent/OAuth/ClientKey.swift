@@ -4,7 +4,7 @@ internal import AgentVault
 internal import JSONRPC
 internal import Secrets
 
-/// The private key by which a client says who it is, as the person gave it: PEM, or a JWK (RFC 7517).
+/// The private key by which a client authenticates itself, as the person gave it: PEM, or a JWK (RFC 7517).
 struct ClientKey: Sendable {
   var material: PrivateKey
   /// The JWK's, by which the provider finds the public half (RFC 7515 §4.1.4). PEM has none.
@@ -45,7 +45,7 @@ struct ClientKey: Sendable {
     switch (node["kty"]?.string, node["crv"]?.string) {
     case ("RSA"?, _):
       guard let modulus = node["n"]?.number, let exponent = node["e"]?.number else { return nil }
-      // The factors may be missing (§6.3.2), but without them nobody can tell whether the halves belong together.
+      // A JWK may omit the factors (§6.3.2), but without them the agent can't tell whether the halves belong together.
       let names = ["d", "p", "q", "dp", "dq", "qi"] as [StaticString]
       let numbers = names.compactMap { node[$0]?.secretNumber }
       guard numbers.count == names.count else { return nil }

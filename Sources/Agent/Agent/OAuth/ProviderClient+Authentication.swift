@@ -3,7 +3,7 @@ internal import AgentModel
 package import AgentPorts
 internal import Secrets
 
-/// How the client says who it is, at every endpoint that asks (RFC 6749 §2.3, RFC 7523).
+/// Authenticates the client at every endpoint that asks for it (RFC 6749 §2.3, RFC 7523).
 extension ProviderClient {
   /// One way a provider, and no other one after a refusal: a wrong secret may burn the refresh token that came with it.
   /// Nil if the client's key can't sign, so that nothing is sent.

@@ -5,8 +5,8 @@ internal import AgentVault
 internal import JSONRPC
 internal import Secrets
 
-/// Pushed authorization requests (RFC 9126): what is asked for goes to the provider itself, and the browser carries
-/// nothing but a name for it.
+/// Pushed authorization requests (RFC 9126): the agent sends the parameters to the provider itself, and the browser
+/// carries only a reference to them.
 extension ProviderClient {
   package enum PushAnswer: Sendable {
     case pushed(requestURI: String)
@@ -46,7 +46,7 @@ extension ProviderClient {
     let refusal = TokenEndpointRefusal(response, now: environment.clock.wall())
     if refusal.error == nil, [404, 405, 410, 501].contains(refusal.status) { return .notThere }
     switch meaning(of: refusal) {
-    // Nobody has signed in yet: what sounds like the end of a session is about the request.
+    // No person has signed in yet: an error that would end a session is about the request here.
     case .reauthenticate, .locked, .interaction, .unexplained: return .refused(error: refusal.error)
     case let failure: return .failed(failure)
     }

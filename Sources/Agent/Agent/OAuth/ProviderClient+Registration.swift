@@ -28,7 +28,7 @@ extension ProviderClient {
     }
   }
 
-  /// Once and best effort: a client that nobody uses any more harms nobody.
+  /// Deregisters the dynamic client once. A failure is ignored: an unused registration is harmless.
   func unregister(_ registration: ClientRegistration) async {
     guard let url = registration.managementURL, let token = registration.accessToken else { return }
     _ = await send(request("DELETE", url, fields: [.bearer(token)], body: nil))

@@ -11,10 +11,10 @@ package struct ProviderClient: Sendable {
   package let environment: AgentEnvironment
   /// Hears the provider's time.
   package let time: TimeKeeper
-  /// Who hears what the outcomes say of the network. Nil where the address was typed a moment ago: a slip of the
-  /// fingers says nothing of it.
+  /// Learns from the outcomes whether the network is there. Nil where the person typed the address a moment ago: a slip
+  /// of the fingers says nothing of the network.
   package var connectivity: ConnectivityState?
-  /// Who reads again what the provider says of itself. Nil while that is what is being read.
+  /// Reads the provider's documents again when they are old. Nil while the agent is reading them.
   package var metadata: MetadataRefresher?
 
   private var clock: any AgentClock { environment.clock }
@@ -54,7 +54,7 @@ package struct ProviderClient: Sendable {
     return judge(await exchange(form))
   }
 
-  /// One request to the token endpoint, with who the client is.
+  /// Sends one request to the token endpoint, with the client's authentication.
   package func exchange(_ form: consuming FormBody) async -> HTTPOutcome {
     guard let endpoint = provider.endpoints.token else { return .notConnected(.invalidURL) }
     var form = form

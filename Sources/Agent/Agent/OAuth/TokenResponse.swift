@@ -50,7 +50,7 @@ package struct TokenResponse: Sendable {
       refreshToken: refreshToken, refreshTokenExpiresIn: nil, scope: nil, idToken: nil)
   }
 
-  /// Members that must not stand twice: of two tokens nobody knows which one is meant (RFC 8259 §4).
+  /// Members that must not occur twice: the agent could not tell which of two tokens is meant (RFC 8259 §4).
   private static let secretMembers = ["access_token", "refresh_token", "id_token", "token_type"]
 
   private init(

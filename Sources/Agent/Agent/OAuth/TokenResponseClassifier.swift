@@ -3,13 +3,14 @@ internal import AgentVault
 internal import JSONRPC
 internal import Secrets
 
-/// Whose words an answer of the token endpoint is, before it is kept or judged.
+/// Decides whether an answer of the token endpoint is the provider's own, before the agent keeps or judges it.
 ///
-/// A refresh token is spent where new ones were issued, so a 2xx asks: is this what is left of tokens? What holds some is
-/// kept; what is broken off where they would stand may have held some, and the outcome is unknown (I4). But a page, a
-/// JSON value without tokens, or nothing at all is a whole answer in which nothing was issued: somebody else spoke, a
-/// portal or a proxy, or the server was confused, as with any 5xx, and the token is as good as before. (That the HTTP
-/// message is whole is known: one that was cut off never comes here, RFC 9112 §8.)
+/// A provider spends a refresh token when it issues new tokens, so for a 2xx the question is whether it holds tokens,
+/// or what is left of them. An answer that holds some is kept. One that breaks off where they would stand may have held
+/// some, and the outcome is unknown (I4). But a page, a JSON value without tokens, or an empty body is a complete
+/// answer that issued nothing: a portal or a proxy sent it, or the server was confused, as with any 5xx, and the
+/// refresh token is as good as before. (The HTTP message is known to be complete: one that was cut off never comes
+/// here, RFC 9112 §8.)
 enum TokenResponseClassifier {
   package enum Kind: Equatable {
     case tokens, refusal, damaged, foreign

@@ -1,6 +1,6 @@
 internal import AgentModel
 
-/// What a provider is asked while it is being configured.
+/// The requests to a provider while it is being configured.
 extension AgentService {
   package func discover(_ provider: inout Provider) async throws(AgentFailure) {
     let metadata = try await client(of: provider).discoverOrExplain()

@@ -6,7 +6,7 @@ package import Secrets
 
 /// What the agent was given when it registered itself (RFC 7591 §3.2.1).
 package struct ClientRegistration: Sendable {
-  /// Where the registration is managed, and by what (RFC 7592); nil where a server lets nobody do that.
+  /// The address and the token that manage the registration (RFC 7592); nil where the server offers no management.
   var managementURL: String?
   package var accessToken: Secret?
 }

@@ -3,7 +3,7 @@ internal import AgentPorts
 internal import Secrets
 internal import Synchronization
 
-/// Keeps what providers say of themselves from growing old.
+/// Reads the documents of providers again before they grow old.
 ///
 /// Nothing waits for it: documents are read in the background, when a provider was asked something anyway and what is
 /// known of it is older than a day, or when an endpoint turned out to be gone. No timer wakes the agent for it, and the
@@ -11,8 +11,8 @@ internal import Synchronization
 package final class MetadataRefresher: Sendable {
   /// Servers change their endpoints rarely, and announce it.
   static let freshFor = Milliseconds.seconds(86_400)
-  /// Between two looks, whatever is wrong with a provider: neither a server that is down nor one that answers 404 on
-  /// purpose has us ask without end.
+  /// Minimum interval between two discovery attempts, also after a failure: neither a server that is down nor one that
+  /// answers 404 on purpose makes the agent ask without end.
   static let pause = Milliseconds.seconds(3600)
 
   private let vault: VaultActor
@@ -81,7 +81,7 @@ extension DocumentFailure {
     }
   }
 
-  /// Nobody answered, so nobody knows what the document says.
+  /// The provider did not answer, so that the content of its document is unknown.
   var isInconclusive: Bool {
     switch self {
     case .offline, .untrusted: true

@@ -2,7 +2,7 @@ internal import AgentCore
 package import AgentModel
 package import AgentPorts
 
-/// Which way the client says who it is.
+/// Chooses the client's authentication method.
 extension Provider {
   /// What the person chose; else the best that the provider takes and the client has something for; else what every
   /// server must take (RFC 6749 §2.3.1).
@@ -15,8 +15,8 @@ extension Provider {
     return possible.first { taken.contains($0.rawValue) } ?? possible.first ?? .publicClient
   }
 
-  /// The issuer, since an endpoint can be named by somebody else; the token endpoint where no document was believed to
-  /// be the issuer's, and where a provider takes nothing else (RFC 7523 §3).
+  /// The issuer, since a third party can name an endpoint; the token endpoint where the agent accepted no document as
+  /// the issuer's, and where a provider takes nothing else (RFC 7523 §3).
   func assertionAudience(at endpoint: String) -> String {
     switch preset?.assertionAudience {
     case .endpoint?: endpoint

@@ -1,7 +1,7 @@
 internal import AgentCore
 internal import AgentModel
 
-/// Whose tokens and answers are believed.
+/// Decides which issuers the agent accepts in documents, answers and ID tokens of a provider.
 extension Provider {
   private var pattern: IssuerPattern? { preset?.issuerPattern(at: configuration.issuer) }
 

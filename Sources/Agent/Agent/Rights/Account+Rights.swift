@@ -39,18 +39,19 @@ extension Account {
     }
   }
 
-  /// An exchange, whose tokens tell, and then whoever else is to be asked. Of a grant that can't be exchanged, only the
-  /// others.
+  /// Runs an exchange, whose tokens tell the rights, and then asks userinfo and the entitlements' address. For a grant
+  /// that can't be exchanged it asks only the latter two.
   package func refreshSnapshot() async throws(AgentFailure) {
     try await load()
     guard let start = loaded else { throw .locked }
     let asked = question.begun
     if start.grant.refreshToken != nil || start.machine.health != .ok {
-      // One that a death interrupted is gone on with first: what it brings was told before anybody asked.
+      // First finish an exchange that a crash interrupted: its answer is older than this request.
       if exchanges.heldAnswer != nil { _ = try? await token(.standard, .usable(minimumLifetime: .zero)) }
       _ = try await token(.standard, .forced)
     } else {
-      // Nothing can be exchanged for it, so that only they can tell anew who are asked with the token that there is.
+      // The grant can't be exchanged: only userinfo and the entitlements' address can answer anew, with the current
+      // token.
       _ = try await token(.standard, .usable(minimumLifetime: .zero))
       let provider = try await dependencies.vault.provider(named: start.profile.provider.text)
       guard provider.tellsBesideTokens else { throw .token(.reauthenticate(reason: "noRefreshToken"), id) }
@@ -72,7 +73,7 @@ extension Account {
       })
   }
 
-  /// Whoever waits is told; the question that is on its way comes to its end.
+  /// Resumes the waiters with `error`; the question in flight runs to its end.
   func refuseQuestion(_ error: AgentFailure) {
     let waiting = question.waiting
     question.waiting = []
@@ -114,7 +115,7 @@ extension Account {
     for one in waiting where one.after < question.begun { one.caller.resume(returning: failure) }
   }
 
-  /// Asks whoever tells rights beside the tokens. Both are asked, whatever the first one says.
+  /// Asks userinfo and the entitlements' address for the rights, the second also if the first fails.
   private func ask() async -> AgentFailure? {
     guard let start = loaded else { return .locked }
     let provider: Provider

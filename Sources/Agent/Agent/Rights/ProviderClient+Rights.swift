@@ -8,7 +8,7 @@ package import Secrets
 /// Asks where a provider tells rights beside its tokens: userinfo (OpenID Connect Core §5.3) and the entitlements'
 /// address. One GET each with the access token, no redirects, so that the token goes nowhere else.
 extension ProviderClient {
-  /// Somebody waits for it, or nobody does: long enough for a slow directory.
+  /// Long enough for a slow directory, whether or not a caller waits.
   private static let rightsTimeout = Milliseconds.seconds(10)
   /// The 1024 names of a snapshot, each as long as it may be.
   private static let rightsBytes = 1 << 20
@@ -66,7 +66,7 @@ extension ProviderClient {
     }
   }
 
-  /// A redirect is somebody else on the way; other refusals are for an administrator to look at.
+  /// A redirect comes from an intermediary, such as a portal; other refusals are for an administrator to look at.
   private func refusal(_ response: HTTPResponse) -> AgentFailure {
     let reason = "status\(response.status)"
     switch response.status {

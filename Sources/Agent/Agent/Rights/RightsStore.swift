@@ -8,7 +8,7 @@ extension OpenVault {
   package var rights: RightsStore { RightsStore(vault: self) }
 }
 
-/// What an account's rights are after an answer.
+/// The change of an account's rights by an answer.
 package struct RightsChange: Sendable {
   package var rights: RightsMemory
   /// The snapshot says something else than before.

@@ -1,6 +1,6 @@
 public import AgentPorts
 
-/// What the agent is given from outside: every effect it has goes through one of these.
+/// The agent's only access to the outside: every effect it has goes through one of these.
 public struct AgentEnvironment: Sendable {
   public var clock: any AgentClock
   public var entropy: any Entropy

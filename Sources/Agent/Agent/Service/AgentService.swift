@@ -36,8 +36,8 @@ package final class AgentService: Sendable {
 
   private let shuttingDown = Atomic(false)
 
-  /// `ownerGrant`: everybody must bring a grant, and this is the person's own, which covers everything and is never
-  /// written down here. Nil: programs of the agent's own user are trusted.
+  /// `ownerGrant`: every connection must bring a grant, and this is the person's own, which covers everything and is
+  /// never stored here. Nil: programs of the agent's own user are trusted.
   ///
   /// `onShutDown` is called once, when `agent.shutdown` has been answered or `shutDown()` was called: the transport
   /// ends then.
@@ -154,7 +154,7 @@ package final class AgentService: Sendable {
 
   package var isShuttingDown: Bool { shuttingDown.load(ordering: .relaxed) }
 
-  /// No new work; those who wait are told, exchanges in flight go on to their end, so that no answer is lost.
+  /// Accepts no new work and refuses the waiters; exchanges in flight run to their end, so that no answer is lost.
   package func shutDown() {
     guard !shuttingDown.exchange(true, ordering: .relaxed) else { return }
     environment.signals.stop()
@@ -180,7 +180,8 @@ package final class AgentService: Sendable {
     }
   }
 
-  /// A client or the machine says so: nobody need ask for what waited for a way.
+  /// A client or the machine reports a network: retries the work that waited for one, without a new request from a
+  /// caller.
   package func connectivityMayHaveReturned() {
     connectivity.connectivityMayHaveReturned()
     accounts.reconnected()

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Work that belongs to the agent and not to whoever asked for it: exchanges, sign-ins, requests being served.
+/// Work that belongs to the agent and not to the caller that asked for it: exchanges, sign-ins, requests being served.
 ///
 /// All of it runs in task groups under `run()`, so that it is structured, stays on a simulation's executor, and ends
 /// when the agent ends. A caller that goes away cancels none of it.
@@ -22,7 +22,7 @@ package final class BackgroundWork: Sendable {
     if case .terminated = add.yield(work) { false } else { true }
   }
 
-  /// Does work that must come to its end also if the caller goes away: its result goes to whoever still waits.
+  /// Runs `work` to its end also if the caller goes away: a caller that still waits gets the result.
   package func finish<Success: Sendable>(
     _ work: @escaping @Sendable () async throws(AgentFailure) -> Success
   ) async throws(AgentFailure) -> Success {

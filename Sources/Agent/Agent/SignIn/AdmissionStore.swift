@@ -8,7 +8,7 @@ extension OpenVault {
   var admissions: AdmissionStore { AdmissionStore(vault: self) }
 }
 
-/// What a completed sign-in brings into the vault.
+/// The records that a completed sign-in adds to the vault.
 struct Admission: Sendable {
   var identity: Identity
   var provider: ProviderName

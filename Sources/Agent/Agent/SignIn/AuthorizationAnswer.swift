@@ -2,7 +2,7 @@ internal import AgentModel
 internal import AgentPorts
 internal import Secrets
 
-/// What came back from the provider's page (RFC 6749 §4.1.2, RFC 9207), judged before anything is done with it.
+/// The answer of the provider's page (RFC 6749 §4.1.2, RFC 9207), judged before the agent acts on it.
 enum AuthorizationAnswer {
   /// It belongs to this sign-in, and the provider agreed.
   case code(Secret)

@@ -2,13 +2,13 @@ package import AgentModel
 package import AgentPorts
 internal import Secrets
 
-/// What a browser is sent to the provider with, and what its answer is held against.
+/// The request with which the browser goes to the provider, and the values that its answer is compared with.
 package struct AuthorizationRequest: Sendable {
   /// RFC 6749 §10.12, single use.
   package let state: String
   /// OpenID Connect Core §3.1.2.1, single use.
   let nonce: String
-  /// RFC 7636: proves at the token endpoint that who redeems the code is who asked for it.
+  /// RFC 7636: proves at the token endpoint that the client that redeems the code is the one that asked for it.
   let verifier: Secret
   let redirectURI: String
 
@@ -38,9 +38,9 @@ package struct AuthorizationRequest: Sendable {
 }
 
 extension ProviderConfiguration.Redirect {
-  /// Where a browser is sent that may run on another machine: nobody listens there, and the person brings the address
-  /// back. Without a port of its own one that hardly anybody uses (RFC 6335 §6), another one each time, so that nobody
-  /// on that machine can wait for it.
+  /// The redirect URI for a browser that may run on another machine: the agent does not listen there, and the person
+  /// brings the address back. Without a port of its own it draws a dynamic port (RFC 6335 §6), another one each time,
+  /// so that no program on that machine can wait for it.
   func unattendedURI(_ entropy: any Entropy) -> String {
     let drawn = entropy.bytes(2).reduce(0) { $0 << 8 | UInt16($1) }
     let port = port ?? 49_152 + drawn % 16_384

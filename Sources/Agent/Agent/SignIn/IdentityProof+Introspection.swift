@@ -12,7 +12,7 @@ extension IdentityProof {
     let found: Found
     do {
       found = try await client.introspect(accessToken, at: endpoint) { node -> Found? in
-        // A token that is not active, or of another client, proves nobody.
+        // An inactive token, or one of another client, proves no identity.
         guard node["active"]?.bool == true, node["client_id"]?.string ?? clientID == clientID,
           let subject = node["sub"]?.string
         else { return nil }

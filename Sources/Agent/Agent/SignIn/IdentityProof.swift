@@ -4,7 +4,7 @@ internal import AgentPorts
 package import JSONRPC
 package import Secrets
 
-/// Finds out who signed in, and believes only what is signed or came from the provider itself.
+/// Identifies the person who signed in, and accepts only what is signed or came from the provider itself.
 struct IdentityProof {
   let client: ProviderClient
   let now: Timestamp
@@ -13,7 +13,7 @@ struct IdentityProof {
     var identity: Identity
     var displayName: String?
     var email: String?
-    /// What userinfo said of the roles, where it was asked who this is; nil if it was not.
+    /// The roles in the answer of userinfo, if the agent asked it for the identity; nil if it did not.
     var roles: Set<String>?
   }
 

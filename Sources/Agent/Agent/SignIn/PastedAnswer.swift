@@ -5,7 +5,7 @@ internal import Secrets
 ///
 /// An address carries the state, which is checked. A code alone carries none: that it belongs to this sign-in is then
 /// proved by PKCE at the token endpoint (RFC 7636 §1: a code that another client asked for has another challenge) and
-/// by the nonce in the ID token, so that a code somebody else made a person paste signs nobody in.
+/// by the nonce in the ID token, so that a code that an attacker made a person paste completes no sign-in.
 enum PastedAnswer: Equatable {
   case query(String)
   case code(String)

@@ -3,7 +3,7 @@ package import AgentModel
 internal import AgentPorts
 package import Secrets
 
-/// From the token endpoint's answer to an account that is on the disk, whichever way the person came.
+/// Turns the token endpoint's answer into a durable account, for every flow.
 extension SignInCoordinator {
   /// A token endpoint's answer to a sign-in, and what was asked for.
   package struct IssuedAnswer: Sendable {
@@ -16,7 +16,7 @@ extension SignInCoordinator {
     package var alias: Alias?
     /// The token that an import came with: it is still the one where the provider does not rotate.
     var imported: Secret?
-    /// The sign-in that asked; nil for an import, which nobody can give up.
+    /// The sign-in that asked; nil for an import, which no caller can cancel.
     var job: String?
 
     package init(_ body: Secret, _ sentAt: BootInstant, of job: SignInJob, nonce: IDTokenPolicy.Nonce) {
@@ -33,7 +33,7 @@ extension SignInCoordinator {
   // MARK: import
 
   /// Takes over a refresh token from elsewhere: it is used at once, so that the agent owns its lineage. If that fails,
-  /// nothing is kept. Whatever can stand in the way is looked for first, since the token may be good only once.
+  /// nothing is kept. The agent looks for every obstacle first, since the token may be good only once.
   package func takeOver(
     _ refreshToken: Secret, provider name: String, alias: Alias?
   ) async throws(AgentFailure) -> Admitted {
@@ -52,7 +52,7 @@ extension SignInCoordinator {
 
   // MARK: admission
 
-  /// An account of the answer, or nothing: what was issued and belongs to nobody is revoked.
+  /// Makes an account of the answer. If that fails, the tokens that were issued belong to no account and are revoked.
   package func admit(_ answer: IssuedAnswer, _ client: ProviderClient) async throws(AgentFailure) -> Admitted {
     var person: IdentityProof.Person?
     do throws(AgentFailure) {
@@ -106,7 +106,7 @@ extension SignInCoordinator {
     return admitted
   }
 
-  /// Why nobody wants the answer any more; nil if they do.
+  /// Why the sign-in no longer wants the answer; nil if it still does.
   private func ended(_ id: String?) -> AgentFailure? {
     guard let id else { return nil }
     switch jobs[id]?.status {
@@ -116,8 +116,8 @@ extension SignInCoordinator {
     }
   }
 
-  /// A refresh token that was issued and no account may have: it goes to the outbox, so that it does not live on with
-  /// nobody to own it. True if one was issued.
+  /// Puts a refresh token that was issued and that no account may have into the outbox, so that it does not live on
+  /// without an owner. True if one was issued.
   private func disown(_ answer: IssuedAnswer, at provider: Provider, of identity: Identity?) async -> Bool {
     guard let token = TokenResponse(body: answer.body)?.refreshToken else { return false }
     // Where the provider does not rotate, it is the person's own still.

@@ -36,7 +36,8 @@ extension SignInCoordinator {
     dependencies.background.start { await self.drainBeforeIssue(job) }
   }
 
-  /// The question is the agent's work: it comes to its end, also if it brings tokens that nobody wants any more.
+  /// Asks the provider as work of the agent: it runs to its end, also if it brings tokens that no sign-in wants any
+  /// more.
   package func ask(_ id: String) {
     guard let job = jobs[id], case .device(let device, let polling, _) = job.way else { return }
     jobs[id]?.way = .device(device, polling, asksAt: nil)

@@ -5,9 +5,10 @@ internal import AgentModel
 extension SignInCoordinator {
   /// The parameters that the browser carries instead; nil at a provider that is not told before.
   ///
-  /// Who offers it is told so, also where it is not required: what goes by the browser can be read and changed there. So
-  /// a push that fails ends the sign-in, or whoever can disturb it could choose the weaker way. Only an endpoint that the
-  /// provider itself says is not there, and does not require, counts as not offered.
+  /// The agent pushes to every provider that offers it, also where it is not required: parameters in the browser can be
+  /// read and changed there. A push that fails ends the sign-in, since otherwise an attacker that disturbs it could
+  /// choose the weaker way. Only an endpoint that the provider itself says is not there, and does not require, counts
+  /// as not offered.
   package func push(
     _ parameters: [(String, String)], to provider: Provider
   ) async throws(AgentFailure) -> [(String, String)]? {

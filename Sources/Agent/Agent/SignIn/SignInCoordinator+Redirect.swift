@@ -56,7 +56,7 @@ extension SignInCoordinator {
       } catch {
         failure = error.told
       }
-    // The listener is good for one answer, whoever sent it.
+    // The listener takes one answer, from any sender.
     case .refused(let error), .foreign(let error): failure = error
     }
     finish(id, .failed(failure))
@@ -104,7 +104,7 @@ extension SignInCoordinator {
         // Nothing was redeemed: the code is as good as before.
         jobs[id]?.isAnswered = false
         throw error.told
-      // Without a state nobody knows whose code it was: perhaps it was mistyped.
+      // Without a state the agent can't tell which sign-in the code is of: perhaps the person mistyped it.
       case .exchange(.reauthenticate) where !hasState, .exchange(.unexplained) where !hasState:
         throw tryAgain(id, error.told)
       case .exchange, .admission: throw over(id, error.told)

@@ -210,14 +210,14 @@ package actor SignInCoordinator {
     finish(id, .failed(.signIn(.cancelled)))
   }
 
-  /// The agent ends: nobody waits any longer.
+  /// The agent ends: fails every sign-in with `.shuttingDown`.
   func closeAll() {
     isOver = true
     for id in jobs.keys { finish(id, .failed(.shuttingDown)) }
   }
 
-  /// No account could be made now: the person begins again after the unlocking. A provider's answer that is on its way
-  /// is nobody's, and is revoked then.
+  /// Fails every sign-in with `.locked`: no account could be made now, and the person begins again after the unlocking.
+  /// A provider's answer in flight then has no account, and its token is revoked.
   func vaultWasLocked() {
     for id in jobs.keys.sorted() { finish(id, .failed(.locked)) }
     // Each one has its provider with it, and that its secret.

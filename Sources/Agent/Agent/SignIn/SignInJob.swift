@@ -3,7 +3,7 @@ package import AgentModel
 package import AgentPorts
 internal import Secrets
 
-/// A sign-in that a person is at: it holds no account's lock, and ends by itself.
+/// A sign-in in progress: it holds no account's lock, and ends by itself.
 package struct SignInJob: Sendable {
   package enum Status: Sendable {
     case pending
@@ -15,7 +15,7 @@ package struct SignInJob: Sendable {
   package enum Way: Sendable {
     /// The browser brings it to our listener, or a person brings it by hand.
     case browser(AuthorizationRequest, any RedirectListener)
-    /// A person brings it; nobody listens.
+    /// A person brings the answer; the agent opens no listener.
     case paste(AuthorizationRequest)
     /// The agent asks for it; nil while it does.
     case device(DeviceAuthorization, DevicePolling, asksAt: BootInstant?)
@@ -32,7 +32,7 @@ package struct SignInJob: Sendable {
   package var status = Status.pending
   /// An answer was taken and is being redeemed; a second one is not.
   package var isAnswered = false
-  /// How often a person may bring an answer that is none. A typing error or two are normal; who guesses gets nowhere.
+  /// How many malformed answers a person may bring. A typing error or two are normal; guessing gets nowhere.
   var answersLeft = Self.answersAtMost
   var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
 
@@ -57,7 +57,7 @@ package struct SignInJob: Sendable {
 
   /// What the person asked for.
   package struct Wishes: Sendable {
-    /// The account that is signed in again: nobody else may come back.
+    /// The account that is signed in again: the sign-in fails for any other identity.
     package var account: AccountID?
     package var alias: Alias?
     package var scopes: [String]?

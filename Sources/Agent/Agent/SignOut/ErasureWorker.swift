@@ -1,7 +1,8 @@
 internal import AgentModel
 internal import AgentPorts
 
-/// Finishes what an open reader of the store prevented: when it is gone, at the latest at the next start.
+/// Finishes an erasure that an open reader of the store prevented: when that reader is gone, at the latest at the next
+/// start.
 package actor ErasureWorker {
   private let dependencies: AccountDependencies
   private let alarm: Alarm

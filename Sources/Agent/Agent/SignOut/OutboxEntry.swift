@@ -14,7 +14,7 @@ package struct OutboxEntry: Sendable {
   /// Whose it is: where a revocation ends all that this person gave us, it must not come after a new sign-in.
   package var identity: Identity?
   package var createdAt: Timestamp
-  /// When nobody need try any more.
+  /// After this the agent need not try any more.
   package var expiresAt: Timestamp
   package var attempts: Int
   package var nextAttemptAt: Timestamp

@@ -8,7 +8,7 @@ package actor RevocationWorker {
   private let dependencies: AccountDependencies
   /// Entries that are being sent now: one request each at a time.
   private var inFlight: Set<[UInt8]> = []
-  /// Who waits for the end of such a request.
+  /// The callers that wait for the end of such a request.
   private var waiting: [[UInt8]: [CheckedContinuation<Void, Never>]] = [:]
   /// By entry: when its next attempt is due. Only ids, no tokens: the vault may be locked meanwhile.
   private var attempts: [[UInt8]: Attempt] = [:]
@@ -29,8 +29,8 @@ package actor RevocationWorker {
   package enum Resumption {
     /// After a start or an unlock: what is due is tried.
     case due
-    /// The way may be open again: so is what was never answered. Who was answered was asked for patience (503, 401),
-    /// and a network that comes and goes is no reason to have less.
+    /// The provider may be reachable again: tries the entries that it never answered. A provider that answered asked
+    /// for patience (503, 401), and a network that comes and goes is no reason to have less.
     case unreached
   }
 
@@ -39,7 +39,7 @@ package actor RevocationWorker {
     guard let entries = try? await outbox() else { return }
     for entry in entries {
       let wasUnreached = entry.lastError.map { $0 == Self.word(.none) } ?? true
-      // What was never tried was put aside by somebody without a network: a start is the next occasion.
+      // An entry that was never tried was written without a network: a start is the next occasion.
       let isUntried = resumption == .due && entry.attempts == 0
       if entry.nextAttemptAt <= now(for: entry) || isUntried || resumption == .unreached && wasUnreached {
         dependencies.background.start { _ = await self.send(entry) }
@@ -49,8 +49,8 @@ package actor RevocationWorker {
     }
   }
 
-  /// When somebody signs in: what is to be revoked of this person's at this provider is tried now, so that it does not
-  /// come after the new login. `identity` nil: nobody knows yet who comes.
+  /// At a sign-in: tries the outstanding revocations of this person at this provider now, so that they do not come
+  /// after the new login. `identity` is nil while the agent does not know yet who signs in.
   func drain(_ provider: ProviderName, of identity: Identity?) async {
     guard let all = try? await outbox() else { return }
     let entries = all.filter { $0.provider == provider && (identity == nil || $0.identity == identity) }

@@ -111,7 +111,7 @@ package struct SignOutStore {
       )
     }
     profile.hasStepUp = false
-    // A new incarnation remembers who it was; the keys of the old one go with its rows.
+    // A new incarnation keeps the account's identity; the keys of the old one go with its rows.
     profile.partition = PartitionID(bytes: vault.entropy.bytes(PartitionID.byteCount))!
     return (profile, ([.destroy(old), .put(profile.partition, .profile, profile.record)], .account(before.id)))
   }

@@ -3,8 +3,8 @@ internal import AgentPorts
 internal import AgentVault
 internal import Secrets
 
-/// A PIN: its key is Argon2id of it, peppered by the vault. Whoever has the store can't try a PIN without the vault's
-/// keys, and pays for Argon2id with each try that they have them.
+/// A PIN: its key is Argon2id of it, peppered by the vault. An attacker with a copy of the store can't try a PIN
+/// without the vault's keys, and with them pays for Argon2id at each try.
 struct PINMethod: StepUpMethodProving {
   let method = StepUpMethod.pin
 
@@ -15,7 +15,7 @@ struct PINMethod: StepUpMethodProving {
   }
 
   func judge(_ given: Secret, kept: [UInt8], pepper: SealingKey) async -> StepUpProof {
-    // What this agent did not write, or at a cost outside the bounds, is judged by nobody.
+    // A record that this agent did not write, or with a cost outside the bounds, is not judged.
     guard let parameters = PassphraseParameters(bytes: kept), let key = key(of: given, parameters, pepper) else {
       return .unavailable
     }

@@ -5,8 +5,8 @@ internal import AgentVault
 internal import JSONRPC
 package import Secrets
 
-/// What is durable of how an account's person proves to be there. What is destroyed leaves its count behind, so that
-/// nobody sets a new one in its place before the person has signed in again.
+/// The durable part of an account's proof of presence. A destroyed proof leaves its count behind, so that a person
+/// can't set a new one in its place before signing in again.
 package struct StepUpRecord: Sendable {
   package var method: StepUpMethod
   package var attempts: StepUpAttempts
@@ -58,7 +58,7 @@ package struct StepUpRecord: Sendable {
   }
 }
 
-/// How a proof is known to be right, with the account's data key under it.
+/// How the agent verifies a proof, with the account's data key under it.
 package struct StepUpLock: Sendable {
   /// The method's own.
   package var kept: [UInt8]
@@ -68,7 +68,7 @@ package struct StepUpLock: Sendable {
   package var place: [UInt8]?
 }
 
-/// Where a proof belongs, and what it is peppered with: enough to judge it away from the vault.
+/// The place of a proof and its pepper: enough to judge it outside `VaultActor`.
 package struct StepUpPlace: Sendable {
   package var method: StepUpMethod
   var partition: [UInt8]
@@ -82,7 +82,7 @@ package struct StepUpPlace: Sendable {
 
   func isRight(_ key: SealingKey, for lock: StepUpLock) -> Bool {
     let commitment = commitment(to: key)
-    // Both are keyed digests of which nobody can choose a prefix; all the same no byte is told by the time it takes.
+    // Both are keyed digests, of which an attacker can't choose a prefix; compare in constant time all the same.
     return commitment.count == lock.commitment.count
       && zip(commitment, lock.commitment).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
   }

@@ -32,7 +32,7 @@ package struct StepUpStore {
       attemptsLeft: record?.attempts.left ?? StepUpAttempts.maximum)
   }
 
-  /// Since a soft sign-out, and until the proof is given. What can't be read is told to those who want to read it.
+  /// True from a soft sign-out until the proof is given. If the record can't be read, the caller that reads it is told.
   package func isDataUnderPIN(_ id: AccountID) -> Bool {
     guard let profile = vault.directory.profiles[id] else { return false }
     return (try? isDataLocked(of: profile)) ?? false

@@ -65,7 +65,7 @@ package final class StepUps: Sendable {
     }
   }
 
-  /// The agent ends, and nobody listens any more.
+  /// The agent ends: forgets every step-up without telling a client.
   package func end() { moments.withLock { $0 = ActiveStepUps() } }
 
   private func expire() -> BootInstant? {

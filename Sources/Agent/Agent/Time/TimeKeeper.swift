@@ -3,7 +3,7 @@ package import AgentModel
 package import AgentPorts
 internal import Synchronization
 
-/// Trusted time for everybody in the agent, over the machine's clocks. Known while the vault is open.
+/// Trusted time for the whole agent, over the machine's clocks. Known while the vault is open.
 ///
 /// It is looked at when something happens, and never by a timer: at each exchange, question for a session, unlocking,
 /// and when the kernel says that the wall clock was set.
@@ -42,7 +42,7 @@ package final class TimeKeeper: Sendable {
 
   func close() { state.withLock { $0.time = nil } }
 
-  /// To be durable with whatever is being committed; nil while the vault is locked.
+  /// The record to commit together with any other change; nil while the vault is locked.
   func record() -> TrustedTime.Record? { state.withLock { $0.time?.record(at: machine) } }
 
   package func forget(_ provider: ProviderName) { state.withLock { $0.time?.forget(provider) } }
@@ -74,7 +74,7 @@ package final class TimeKeeper: Sendable {
   private func reading(for provider: ProviderName, at machine: MachineTime) -> ProviderTime {
     let (reading, hasJumped) = state.withLock { state in
       let hasJumped = tell(&state, at: machine)
-      // Nobody asks while the vault is locked, but for work that began before: the wall clock will do for it.
+      // While the vault is locked only work that began before asks: the wall clock will do for it.
       let reading = state.time?.reading(for: provider, at: machine)
       return (
         reading ?? ProviderTime(now: machine.wall, clock: .trusted, behind: .zero, serverTimeOffset: nil), hasJumped

@@ -56,7 +56,7 @@ extension ChangeSet<Void> {
   static var unchanged: ChangeSet { .unchanged(()) }
 }
 
-/// What an erasure leaves no trace of.
+/// The things that an erasure removes without a trace.
 package enum Erasure {
   case account(AccountID)
   /// Values of an account that stays, or a token.

@@ -1,7 +1,7 @@
 package import AgentCore
 package import AgentModel
 
-/// What memory says differently once a transaction is durable: `VaultDirectory`, and the tables that other threads read.
+/// A change of memory after a transaction is durable: of `VaultDirectory`, and of the tables that other threads read.
 package enum MemoryChange {
   case account(AccountProfile)
   case accountForgotten(AccountID)

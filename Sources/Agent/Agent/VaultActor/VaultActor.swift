@@ -149,7 +149,8 @@ package actor VaultActor {
     dependencies.tables.open(vault)
   }
 
-  /// Writes down who opened or made the vault, before the request is answered. If that fails the vault is locked again.
+  /// Records in the audit log which client opened or made the vault, before the agent answers. If that fails the vault
+  /// is locked again.
   func noteOpening(_ event: AuditEntry.Event) throws(AgentFailure) {
     do throws(AgentFailure) {
       try commit { (vault) throws(AgentFailure) in ChangeSet([vault.audited(event)]) }

@@ -3,8 +3,8 @@ internal import AgentPorts
 package import AgentVault
 internal import JSONRPC
 
-/// What questions are answered from without opening a record: the accounts and the providers, read when the vault was
-/// opened and kept in step with each commit.
+/// The accounts and the providers in memory, so that look-ups open no record: read when the vault is opened, and kept
+/// in step with each commit.
 package struct VaultDirectory {
   package private(set) var profiles: [AccountID: AccountProfile] = [:]
   /// Partitions whose profile does not open: their accounts answer `integrity`, the others go on.

@@ -4,7 +4,7 @@ package import AgentPorts
 package import AgentVault
 package import Secrets
 
-/// What opening a vault can come to.
+/// The outcomes of opening a vault.
 package enum OpenOutcome: Sendable, Equatable { case open, needsInitialising, needsPassphrase }
 
 /// Opens the vault by one of its key slots, or makes it. `VaultActor` enters what it returns.

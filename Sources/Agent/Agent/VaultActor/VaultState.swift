@@ -8,7 +8,7 @@ enum VaultState {
   case open(OpenVault)
 }
 
-/// What stays of a vault while it is locked.
+/// The part of a vault that stays in memory while it is locked.
 struct LockedVault {
   /// Nil before the first opening, and after a commit of which it is unknown whether it landed: which inbox is the
   /// current one is known at the next opening, and late answers stay in memory until then.

@@ -6,10 +6,10 @@ internal import JSONRPC
 internal import Secrets
 internal import Synchronization
 
-/// One client, whatever the transport: bytes in, lines out.
+/// One client over any transport: bytes in, lines out.
 ///
-/// The transport's reading thread calls `received`, `endOfInput` and `lineTimedOut`, one at a time. A fresh token is
-/// answered right there from the token board; everything else becomes work of the agent.
+/// The transport's reading thread calls `received`, `endOfInput` and `lineTimedOut`, one at a time. It answers a fresh
+/// token itself, from `TokenCache`; every other request becomes work of the agent.
 public final class Connection: Conversation, @unchecked Sendable {
   // `framer`, `tape` and `scratch` belong to the reading thread; the rest is immutable or locks itself.
   private var framer = LineFramer(limit: Limits.bodyLineBytes)
@@ -31,7 +31,7 @@ public final class Connection: Conversation, @unchecked Sendable {
   private let gate = OrderingGate()
   private let server: AgentServer
   private let known: Mutex<CallerAccess>
-  /// Nobody limits it: one look instead of a lock.
+  /// True while no grant limits the client: one atomic load instead of a lock.
   private let isTrusted: Atomic<Bool>
 
   init(id: UInt64, output: any ConnectionOutput, server: AgentServer) {
@@ -71,8 +71,8 @@ public final class Connection: Conversation, @unchecked Sendable {
     }
   }
 
-  /// The client says a grant's secret: from now on it may do what the grant covers, and nothing else. Whatever keeps it
-  /// from being taken refuses the connection: whoever asked to be limited is never served without a limit.
+  /// Limits the connection to the grant with this secret. Any failure refuses the connection: a client that asked to be
+  /// limited is never served without a limit.
   func present(_ secret: Secret) throws(AgentFailure) {
     do throws(AgentFailure) {
       let new = try agent.callerGrants.open(secret, on: id, from: access) { [weak self] in self?.refuseAll() }
@@ -149,7 +149,7 @@ public final class Connection: Conversation, @unchecked Sendable {
     if requests.isEmpty { output.closeAfterFlush() }
   }
 
-  /// The client is gone: nobody waits for its requests any more.
+  /// The client is gone: cancels its requests and ends its subscriptions.
   public func ended() {
     end.withLock { $0 = .gone }
     requests.cancelAll()
@@ -275,7 +275,7 @@ public final class Connection: Conversation, @unchecked Sendable {
   }
 
   private func serve(_ prepared: PreparedCall, _ name: String, _ id: [UInt8]?, _ slot: AnswerSlot?) {
-    // Who is served nothing does not keep the vault open either.
+    // A client that is served nothing does not keep the vault open either.
     let usesVault = access.isServed && server.methods[name]?.info.usesVault == true
     if usesVault { agent.idle.began() }
     switch prepared {
@@ -350,7 +350,7 @@ public final class Connection: Conversation, @unchecked Sendable {
 
   // MARK: the fast way
 
-  /// Answers a `token.get` of a fresh standard token on the spot. Whatever is not just that goes the ordinary way,
+  /// Answers a `token.get` of a fresh standard token on the reading thread. Every other request goes the ordinary way,
   /// which judges it in full.
   private func answeredFromBoard(_ root: JSONNode) -> Bool {
     guard case .request(let id?, let method, let params?) = Envelope(root), method.isText("token.get"),

@@ -7,7 +7,8 @@ internal import AgentVault
 internal import JSONRPC
 internal import Synchronization
 
-/// Hands out events in one order, with a sequence that lets a client that was away go on or know that it missed some.
+/// Publishes events in one order, with a sequence by which a client that was away resumes, or learns that it missed
+/// some.
 final class EventHub: Sendable {
   /// How many events a client may have missed and still get: some minutes of a busy agent, and under 1 MiB.
   static let ringCapacity = 1024
@@ -22,7 +23,7 @@ final class EventHub: Sendable {
     var about: AccountID?
     /// The members after `subscription`, as JSON.
     var body: WireBytes
-    /// For whoever may not know of `mentions`: the same without it.
+    /// `discreet` is the same body without `mentions`, for a subscriber that may not know of that account.
     var mentions: AccountID?
     var discreet: WireBytes?
 

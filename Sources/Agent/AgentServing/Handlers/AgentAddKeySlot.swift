@@ -21,7 +21,7 @@ enum AgentAddKeySlotHandler: MethodHandler {
       let slot = try await vault.commit { vault throws(AgentFailure) in try vault.keySlots.add(protection) }
       return AgentAddKeySlot.Result(slot: slot, protection: params.protection)
     }
-    // Nobody is asked for the passphrase of a vault that is closed.
+    // Require an open vault before the person is asked for a passphrase.
     try await vault.requireOpen()
     let passphrase: Secret
     switch (params.passphrase, params.prompt) {

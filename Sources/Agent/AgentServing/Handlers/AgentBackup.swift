@@ -6,7 +6,7 @@ enum AgentBackupHandler: MethodHandler {
 
   static func handle(_ params: AgentBackup.Params, _ call: Call) async throws(AgentFailure) -> AgentBackup.Result {
     let agent = call.agent
-    // Nobody is asked for a passphrase in vain.
+    // Require an open vault before the person is asked for a passphrase.
     try await agent.vault.requireOpen()
     let passphrase = try await agent.backupPassphrase(
       params.passphrase, asks: params.prompt != nil, .newBackupPassphrase)

@@ -5,7 +5,7 @@ enum AgentHelloHandler: OrderedMethodHandler {
   typealias Method = AgentHello
 
   static func handle(_ params: AgentHello.Params, _ call: Call) throws(AgentFailure) -> AgentHello.Result {
-    // First: whatever else is wrong with this hello, who asked to be limited is.
+    // First: a client that asks to be limited is limited, also if the rest of this hello is wrong.
     if let grant = params.grant { try call.connection.present(grant) }
     if let wanted = params.`protocol`, wanted != AgentContract.protocolVersion {
       throw .unsupportedProtocol(supported: AgentContract.protocolVersion)

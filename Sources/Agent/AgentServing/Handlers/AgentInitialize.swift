@@ -21,7 +21,7 @@ enum AgentInitializeHandler: MethodHandler {
         await call.agent.vault.unlockKeys(for: protection)
       }
       try await call.agent.unlock(.agentInitialize) { (vault) async throws(AgentFailure) in
-        // Once, whatever protects it: opening one that is there is `agent.unlock`.
+        // Once, under any protection: `agent.unlock` opens a vault that exists.
         guard try await !vault.status().isInitialized else {
           throw .invalidParameter("", expected: "a vault that is not made yet")
         }

@@ -9,7 +9,7 @@ enum AgentUnlockHandler: MethodHandler {
     if await agent.vault.isOpen { return AgentUnlock.Result(locked: false) }
     var passphrase = params.passphrase
     if passphrase == nil, params.prompt != nil { passphrase = try await agent.typedPassphrase() }
-    // Whoever holds a key may have to be asked for it, which takes as long as a person does.
+    // A key source may have to ask the person for its key, which takes as long as a person does.
     if passphrase == nil { await agent.vault.unlockKeys() }
     let given = passphrase
     try await agent.unlock(.agentUnlock) { (vault) async throws(AgentFailure) in

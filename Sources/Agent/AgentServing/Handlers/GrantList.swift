@@ -2,7 +2,7 @@ internal import Agent
 internal import AgentCore
 internal import AgentProtocol
 
-/// Those that stand; a limited caller sees what its own grant made.
+/// Lists the valid grants; a limited caller sees those that its own grant made.
 enum GrantListHandler: MethodHandler {
   typealias Method = GrantList
 

@@ -33,7 +33,7 @@ enum ProviderAddHandler: MethodHandler {
       do throws(AgentFailure) {
         try await call.agent.discover(&provider)
       } catch {
-        // Who forgot it hears that first.
+        // Tell a caller that forgot the client id so first.
         guard params.clientId == nil, case .provider(.document(let failure)) = error, failure.leavesRegistrationUnknown
         else { throw error }
         throw .provider(.clientIDMissing(.document(failure)))

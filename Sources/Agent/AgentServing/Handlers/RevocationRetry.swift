@@ -1,7 +1,7 @@
 internal import Agent
 internal import AgentProtocol
 
-/// Tries one entry, or all, now; answers what is left.
+/// Tries one outbox entry, or all, now; answers with the entries that are left.
 enum RevocationRetryHandler: MethodHandler {
   typealias Method = RevocationRetry
 

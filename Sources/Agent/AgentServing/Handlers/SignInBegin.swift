@@ -10,10 +10,10 @@ enum SignInBeginHandler: MethodHandler {
   static func handle(_ params: SignInBegin.Params, _ call: Call) async throws(AgentFailure) -> SignInBegin.Result {
     var wishes = SignInJob.Wishes(alias: params.alias, scopes: params.scopes, prompt: params.prompt)
     if params.prompt != nil, params.flow == .device {
-      // RFC 8628 has no such parameter. Whoever asks for a new login must not believe that there was one.
+      // RFC 8628 has no such parameter. A client that asks for a new login must not believe that there was one.
       throw .invalidParameter("/prompt", expected: "no prompt with the flow device, which has none")
     }
-    // Nobody new is let in by a caller that is limited to some accounts.
+    // A caller that is limited to some accounts can't add another one.
     guard params.account != nil || call.limits == nil else { throw .caller(.notCovered) }
     if let selector = params.account {
       let profile = try await call.agent.vault.profile(call.pinned(selector))

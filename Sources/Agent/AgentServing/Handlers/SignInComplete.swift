@@ -17,7 +17,7 @@ enum SignInCompleteHandler: MethodHandler {
 }
 
 extension WireSignInProgress {
-  /// A sign-in that failed is an error of whoever asks about it.
+  /// Throws the failure of a sign-in to the caller that asks about it.
   init(_ id: String, _ status: SignInJob.Status) throws(AgentFailure) {
     switch status {
     case .pending: self.init(signIn: id, status: .pending)

@@ -4,7 +4,7 @@ internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
 
-/// Every request goes by here before its handler runs, and its answer goes by here again.
+/// Checks every request before its handler runs, and filters every answer.
 extension CallerAccess {
   /// Lets a request in; the account that it is about is nil for methods that name none, and for callers that nothing
   /// limits. What is judged here is what is served: the handler gets the id, and not the word that led to it.

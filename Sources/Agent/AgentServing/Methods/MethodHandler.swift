@@ -39,7 +39,7 @@ enum PreparedCall: Sendable {
   case concurrent(@Sendable (Call) async throws(RPCError) -> any WireWritable, isBarrier: Bool)
 }
 
-/// A method of this agent: how its params are read and who serves it.
+/// A method of this agent: how its params are read, and its handler.
 struct ServedMethod: Sendable {
   let info: MethodInfo
   let prepare: @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall

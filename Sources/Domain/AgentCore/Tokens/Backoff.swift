@@ -24,8 +24,8 @@ public enum LeadTime {
   }
 }
 
-/// When a token that is in use is renewed before anybody has to wait for it: somewhere in the first half of the time in
-/// which it is stale, so that many accounts, and many machines, do not come at once.
+/// When a token in use is renewed before a caller has to wait for it: somewhere in the first half of the time in which
+/// it is stale, so that many accounts, and many machines, do not come at once.
 public enum RenewalTime {
   /// A provider is never asked faster than this without being asked for, however short its tokens live.
   public static let fastest = Milliseconds.seconds(60)

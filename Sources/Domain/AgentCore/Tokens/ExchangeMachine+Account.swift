@@ -1,6 +1,6 @@
 public import AgentModel
 
-/// What happens to the account.
+/// The events of the account.
 extension ExchangeMachine {
   /// The account is in memory. What the journal says comes with `recover`.
   public mutating func loaded(epoch: UInt64) { grant = Grant(epoch: epoch) }

@@ -1,6 +1,6 @@
 internal import AgentModel
 
-/// What runs report, and what they do next.
+/// The reports of runs, and their next steps.
 extension ExchangeMachine {
   /// What an earlier run left comes before a new request; it needs no place in the queue.
   mutating func takeUp(_ run: RunID) -> [Effect] {

@@ -1,7 +1,7 @@
 public import AgentModel
 
-/// Whose exchange may go, and who stands in line: at most two an issuer and four in all, and whoever is waited for
-/// comes first (docs/tokens.md, Reconnect). A pure value; tickets are the caller's.
+/// Admits exchanges, at most two an issuer and four in all; an exchange that a caller waits for comes first
+/// (docs/tokens.md, Reconnect). A pure value; tickets are the caller's.
 ///
 /// A provider that hangs must not stop the others: an exchange that takes longer than `patience` no longer counts
 /// against the four, and still counts against its issuer's two.
@@ -31,13 +31,13 @@ public struct ExchangeQueue: Sendable {
 
   public var isEmpty: Bool { running.isEmpty && line.isEmpty }
 
-  /// Takes a place in line. The result, as of all that follow, are those who may go now, in their order.
+  /// Takes a place in line. The result, as of all methods that follow, is the tickets that may go now, in their order.
   public mutating func enter(_ ticket: Ticket, issuer: String, isWanted: Bool, at now: BootInstant) -> [Ticket] {
     line.append(Waiting(ticket: ticket, issuer: issuer, isWanted: isWanted))
     return admit(at: now)
   }
 
-  /// Somebody waits for it now: it goes before those that nobody waits for.
+  /// A caller now waits for this ticket: it goes before the tickets that no caller waits for.
   public mutating func want(_ ticket: Ticket) {
     if let place = line.firstIndex(where: { $0.ticket == ticket }) { line[place].isWanted = true }
   }
@@ -52,7 +52,7 @@ public struct ExchangeQueue: Sendable {
   /// Time has passed.
   public mutating func look(at now: BootInstant) -> [Ticket] { admit(at: now) }
 
-  /// When somebody in line may go though nobody leaves; nil if time alone helps nobody.
+  /// When time alone admits another ticket, without an exchange that ends; nil if it admits none.
   public func nextLook(at now: BootInstant) -> BootInstant? {
     guard line.contains(where: { hasRoom(at: $0.issuer) }) else { return nil }
     return running.values.map { $0.since + Self.patience }.filter { now < $0 }.min()

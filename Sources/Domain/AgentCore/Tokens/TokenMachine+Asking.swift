@@ -1,6 +1,6 @@
 public import AgentModel
 
-/// What callers ask, and what is done before they ask.
+/// The requests of callers, and the renewals before a caller asks.
 extension TokenMachine {
   /// A caller wants a token.
   public mutating func wanted(
@@ -11,7 +11,7 @@ extension TokenMachine {
     let cached = cache[key].flatMap { now < $0.expiresAt ? $0 : nil }
     switch (demand, cached) {
     case (.usable(let minimum), let token?) where token.serves(minimum, at: now):
-      // Stale: answer from memory, and begin one exchange that nobody waits for. One that failed is told as `staleOk`.
+      // Stale: answer from memory, and begin one exchange without a waiter. One that failed is told as `staleOk`.
       guard now >= token.refreshAt, exchange == nil else { return [.answer(id, serial: token.serial, .cache)] }
       guard refusal(for: key, nil, at: now) == nil else { return [.answer(id, serial: token.serial, .staleOk)] }
       return [.answer(id, serial: token.serial, .cache)] + begin(key, at: now)
@@ -41,12 +41,12 @@ extension TokenMachine {
 
   // MARK: renewal of what is in use
 
-  /// Somebody was answered from memory without coming here.
+  /// A caller was answered from memory without coming here.
   public mutating func used(_ key: TokenKey, at now: BootInstant) {
     lastWanted[key] = max(now, lastWanted[key] ?? now)
   }
 
-  /// When to look again whether a token is to be renewed before anybody has to wait for it; nil if there is nothing to
+  /// When to look again whether a token is to be renewed before a caller has to wait for it; nil if there is nothing to
   /// renew. The token may have fallen out of use by then, which is seen then.
   public func nextRenewal(at now: BootInstant) -> BootInstant? {
     guard exchange == nil else { return nil }
@@ -66,7 +66,7 @@ extension TokenMachine {
     let inOrder = due.sorted { ($0.1, cache[$0.0]!.serial) < ($1.1, cache[$1.0]!.serial) }
     for (key, _) in inOrder {
       if let used = lastWanted[key], now < used + Self.lately { return begin(key, at: now) }
-      cache[key]?.renewAt = nil  // left alone until somebody asks
+      cache[key]?.renewAt = nil  // left alone until a caller asks
     }
     return []
   }

@@ -1,6 +1,6 @@
 public import AgentModel
 
-/// What happens to the grant from outside.
+/// Changes of the grant from outside.
 extension TokenMachine {
   /// An access token that is known without an exchange: from a sign-in, or kept from before a restart.
   public mutating func adopt(_ token: TokenFacts, for key: TokenKey) -> [Effect] {
@@ -14,7 +14,7 @@ extension TokenMachine {
   /// An access token of before a restart, which says nothing of how the grant stands.
   public mutating func restore(_ token: TokenFacts, for key: TokenKey) { cache[key] = token }
 
-  /// The person signed out: nothing is answered from memory any more, and everybody who waits is told.
+  /// The person signed out: nothing is answered from memory any more, and every waiter is told.
   public mutating func signedOut() -> [Effect] {
     exchange = nil
     cache = [:]
@@ -36,7 +36,7 @@ extension TokenMachine {
     }
   }
 
-  /// The way to the provider may be open again: whoever asks next is not held back by what was. The account counts as
-  /// offline until somebody has asked.
+  /// The provider may be reachable again: the pause no longer holds the next caller back. The account counts as offline
+  /// until the next request to the provider.
   public mutating func reconnected() { if isOffline { pause?.until = BootInstant(milliseconds: 0) } }
 }

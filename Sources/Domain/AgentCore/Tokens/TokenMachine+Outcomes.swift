@@ -1,6 +1,6 @@
 public import AgentModel
 
-/// What exchanges come to.
+/// The outcomes of exchanges.
 extension TokenMachine {
   /// The request is about to leave; it may have stood in line since it began. False if it must not be sent any more,
   /// since a provider forgives a second use only for a while.
@@ -108,7 +108,7 @@ extension TokenMachine {
     return effects + beginNext(at: now)
   }
 
-  /// The answer came and could not be kept yet: nothing is in doubt any more, whatever becomes of this attempt.
+  /// The answer came and could not be kept yet: nothing is in doubt any more, also if this attempt fails.
   public mutating func answerIsHeld(attempt number: UInt64) -> [Effect] {
     guard exchange?.number == number else { return [] }  // I3
     exchange?.isReplay = false
@@ -119,7 +119,7 @@ extension TokenMachine {
   // MARK: after a restart
 
   /// The agent ended between sending a refresh token and keeping the answer. `sentAt` is nil if the machine was booted
-  /// since: then nobody knows how long ago it was.
+  /// since: the elapsed time is then unknown.
   public mutating func recoveredWithoutAnswer(
     sentAt: BootInstant?, wasReplay: Bool, at now: BootInstant
   ) -> [Effect] {
@@ -156,7 +156,7 @@ extension TokenMachine {
     rejectedRequests[key] = RejectedRequest(pause: Pause(until: now + pause, refusal: failure), times: times)
   }
 
-  /// Never nothing: who can't be understood is not asked again at once.
+  /// Never zero: a provider whose answers can't be understood is not asked again at once.
   private static func patience(_ failures: Int, _ jitter: Double) -> Milliseconds {
     max(Backoff.shortest, Backoff.pause(failures: failures, jitter: jitter))
   }

@@ -1,17 +1,17 @@
 public import AgentModel
 
-/// What stands against an exchange, and how one begins.
+/// The conditions that prevent an exchange, and how one begins.
 extension TokenMachine {
   /// A new token that is rejected within this time opens a breaker for its audience (docs/tokens.md, Health and
   /// freshness).
   public static let breakerWindow = Milliseconds.seconds(60)
 
-  /// I5: whoever forces an exchange of a grant that the provider refused reaches it no more often than this. A real
-  /// server's `invalid_grant` may be its mistake, so the token is marked and not deleted (docs/tokens.md, Failures).
+  /// I5: forced exchanges of a grant that the provider refused reach it no more often than this. A real server's
+  /// `invalid_grant` may be its mistake, so the token is marked and not deleted (docs/tokens.md, Failures).
   public static let recheckWhenForced = Milliseconds.seconds(120)
 
-  /// An account that was disabled, or a client that was misconfigured, may be mended where nobody tells us: who only
-  /// asks for a token finds out after this time.
+  /// An account that was disabled, or a client that was misconfigured, may be mended without a word to the agent: a
+  /// caller that only asks for a token finds out after this time.
   public static let recheckWhenAsked = Milliseconds.seconds(900)
 
   public static let outcomeUnknown = "outcomeUnknown"
@@ -19,7 +19,8 @@ extension TokenMachine {
   /// The reasons for which the refresh token is still there and may be tried again.
   static let revocableReasons: Set<String> = ["refused", unexplainedRefusal]
 
-  /// What stands against an exchange for this key now; nil if nothing does. Without a demand: for nobody in particular.
+  /// The refusal of an exchange for this key now; nil if nothing prevents one. Without a demand: for no caller in
+  /// particular.
   func refusal(for key: TokenKey, _ demand: Demand?, at now: BootInstant) -> Refusal? {
     switch health {
     case .signedOut: return .signedOut
@@ -64,7 +65,7 @@ extension TokenMachine {
   }
 
   /// May the refresh token of the lost request be sent once more? `grace(n)` forgives it for n seconds, and half of
-  /// them leaves room for the way there; `replayOnce` is the explicit choice of who configured the provider.
+  /// them leaves room for the way there; `replayOnce` is the explicit choice in the provider's configuration.
   func mayReplay(at now: BootInstant) -> Bool { lost?.replayIsSpent == false && isForgiven(at: now) }
 
   func isForgiven(at now: BootInstant) -> Bool {
@@ -95,7 +96,7 @@ extension TokenMachine {
   mutating func beginNext(at now: BootInstant) -> [Effect] {
     var effects: [Effect] = []
     while exchange == nil, let first = waiters.first {
-      // Whoever of them may reach the provider takes the others along.
+      // A waiter that may reach the provider takes the other waiters for its key along.
       let mayForce = waiters.contains { $0.key == first.key && $0.demand == .forced }
       if let refusal = refusal(for: first.key, mayForce ? .forced : first.demand, at: now) {
         effects += refuseWaiters(for: first.key, refusal, at: now)
@@ -106,14 +107,14 @@ extension TokenMachine {
     return effects
   }
 
-  /// I2: who is taken from the list here is answered, and nobody else is.
+  /// I2: the caller answers exactly the waiters that this removes.
   mutating func takeWaiters(for key: TokenKey? = nil) -> [Waiter] {
     let taken = waiters.filter { key == nil || $0.key == key }
     waiters.removeAll { key == nil || $0.key == key }
     return taken
   }
 
-  /// A failure spoils nothing that still works: who asked for a usable token gets the one that has not expired.
+  /// A failure spoils nothing that still works: a waiter for a usable token gets the one that has not expired.
   mutating func refuseWaiters(for key: TokenKey, _ refusal: Refusal, at now: BootInstant) -> [Effect] {
     let token = cache[key].flatMap { now < $0.expiresAt ? $0 : nil }
     return takeWaiters(for: key).map { waiter in

@@ -46,7 +46,7 @@ extension TokenMachine {
   /// What a caller asks for.
   public enum Demand: Hashable, Sendable {
     case usable(minimumLifetime: Milliseconds)
-    /// An exchange, whatever is cached; callers of one generation share it.
+    /// An exchange, also if a token is cached; callers of one generation share it.
     case forced
     /// An exchange, if the cached token is still the rejected one.
     case replacing(fingerprint: String)

@@ -2,11 +2,11 @@ public import AgentModel
 
 /// The life of one grant, as a value: what is wanted, what is known, what to do next. It performs nothing.
 ///
-/// - I1: at most one exchange a grant is in flight, whatever scopes or audiences are asked.
+/// - I1: at most one exchange a grant is in flight, over all scopes and audiences.
 /// - I2: a waiter is answered exactly once.
 /// - I3: an answer to an attempt that is not the current one changes nothing.
 /// - I4: a refresh token whose use has an unknown outcome is not sent again but by the provider's rule.
-/// - I5: a grant that the provider refuses costs it at most one request in `recheckWhenForced`, whoever asks.
+/// - I5: a grant that the provider refuses costs it at most one request in `recheckWhenForced`, over all callers.
 ///
 /// What callers ask is in `TokenMachine+Asking.swift`, what exchanges come to in `TokenMachine+Outcomes.swift`, what
 /// happens from outside in `TokenMachine+Changes.swift`, and what stands against an exchange in
@@ -35,7 +35,7 @@ public struct TokenMachine: Sendable {
     var heardAt: BootInstant?
   }
 
-  /// A wish that the provider does not grant, or answers so that nobody understands it.
+  /// A request that the provider refuses, or answers with an error that the agent does not know.
   struct RejectedRequest: Hashable {
     var pause: Pause
     var times = 1
@@ -97,8 +97,8 @@ public struct TokenMachine: Sendable {
   public var nextAttemptAt: BootInstant? { pause?.until }
   public var lastFailure: ExchangeFailure? { pause?.refusal }
   public var isOffline: Bool { if case .offline? = pause?.refusal { true } else { false } }
-  /// The provider's last answer is missing: it was not reached, could not answer, or said what nobody knows. What it
-  /// accepts now, nobody can tell either.
+  /// The provider's last answer is missing: it was not reached, could not answer, or sent an error that the agent does
+  /// not know. What it accepts now is unknown, too.
   public var lacksAnswer: Bool {
     switch pause?.refusal {
     case .offline?, .untrustedServer?, .transient?, .unexplained?, .unknownOutcome?: true
@@ -110,7 +110,7 @@ public struct TokenMachine: Sendable {
   public var liveSerials: Set<UInt64> { Set(cache.values.map(\.serial)) }
   /// The audiences that have a token, with it.
   public var tokens: [TokenKey: TokenFacts] { cache }
-  /// Somebody waits for the exchange in flight, or for the next.
+  /// A caller waits for the exchange in flight, or for the next.
   public var isWanted: Bool { !waiters.isEmpty }
 
   /// Whose token this is or was; nil if it is none of the last.
