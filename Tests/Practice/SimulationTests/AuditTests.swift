@@ -5,7 +5,7 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// The audit log beside kills, full disks and callers at once: who was answered stands in it, exactly once.
+/// The audit log under kills, full disks and concurrent callers: each answered decision is logged exactly once.
 @Suite(.tellsItsSeed) struct AuditTests {
   static let storeUnavailable = 5001
 
@@ -32,7 +32,7 @@ import Testing
     return found
   }
 
-  /// Nil if the log is whole; else where it is not.
+  /// The first broken entry; nil if the log is intact.
   static func firstBroken(_ world: SimulatedWorld) async throws -> Int64? {
     let client = try world.client()
     defer { client.disconnect() }
@@ -46,7 +46,7 @@ import Testing
     entries.compactMap { $0["facts"]?["decisionId"]?.stringValue }
   }
 
-  /// Decisions, renames, switches and a sign-out at once; the answers of the decisions, and all answers.
+  /// Decisions, renames, switches and a sign-out at once. Returns the answers of each.
   private static func everythingAtOnce(
     _ scene: Scene, _ decisions: Int
   ) async throws -> (decided: [SimulatedAnswer], renamed: [SimulatedAnswer], out: SimulatedAnswer) {
@@ -67,7 +67,7 @@ import Testing
     return (decided, renamed, await clients[3].answer(to: out))
   }
 
-  @Test(arguments: Seeds.asked(130)) func whoeverWasAnsweredIsInTheLog(seed: UInt64) throws {
+  @Test(arguments: Seeds.asked(130)) func answeredDecision_isInTheAuditLogExactlyOnce(seed: UInt64) throws {
     try scenario(seed: seed) { world in
       let scene = try await Scene.signedIn(world)
       let number = Int(seed / 4 % 5) + 1
@@ -97,7 +97,7 @@ import Testing
       #expect((done...done + renamed.filter(\.isLost).count).contains(count("account.rename")), "seed \(seed)")
       let signedOut = out.result != nil ? 1...1 : out.isLost ? 0...1 : 0...0
       #expect(signedOut.contains(count("account.signOut")), "seed \(seed): \(out)")
-      // Told and done are one: the account is what the log says of it.
+      // The account's state agrees with the log.
       let state = try await scene.session()["state"]
       #expect((state == "signedOut") == (count("account.signOut") == 1), "seed \(seed)")
       #expect(try await Self.firstBroken(world) == nil, "seed \(seed)")
@@ -105,8 +105,8 @@ import Testing
     }
   }
 
-  /// What can't be written down is not answered, and nothing of it stays.
-  @Test func aFullDiskDecidesNothing() throws {
+  /// A decision that can't be logged is not answered, and leaves no trace.
+  @Test func decisionOnAFullDisk_isRefused() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       let before = try await Self.entries(world).count
@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  @Test func decisionsAtOnceShareCommits() throws {
+  @Test func concurrentDecisions_shareCommits() throws {
     for seed in Seeds.asked(30) {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
@@ -142,8 +142,8 @@ import Testing
     }
   }
 
-  /// Everything that names a person or opens a door, through everything that is written down.
-  @Test func nothingOfThePersonAndNoSecretIsInTheLog() throws {
+  /// Canaries for every secret and personal detail, through every operation that is logged.
+  @Test func auditLog_holdsNoSecretAndNoPersonalDetail() throws {
     try scenario { world in
       let secret = "canary-client-secret"
       let scene = try await Scene.signedIn(world)

@@ -5,14 +5,14 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// Everything at once, at random: what must hold always, holds whatever happens in whatever order.
+/// Everything at once, at random: the invariants hold in any order of events.
 ///
 /// Three accounts at two strict providers; programs that ask, force, cancel and go away; people who switch, lock, sign
 /// out and in; networks, disks and processes that fail. Each seed is another history.
 @Suite(.tellsItsSeed) struct ChaosTests {
   static let users = ["alice", "bob", "carol"]
 
-  @Test func whateverHappensNoTokenIsSpentTwice() async throws {
+  @Test func randomHistories_spendNoTokenTwice() async throws {
     try await everySeed { world, _ in try await History(world: world, seed: world.seed).run() }
   }
 
@@ -88,7 +88,7 @@ import Testing
       check(providers)
     }
 
-    /// Some callers of one account, of which some lose patience.
+    /// Some callers of one account, of which some cancel.
     private func ask(_ client: SimulatedClient, _ user: String) async throws {
       let requests = (0..<number(1...6)).map { _ in
         client.send("token.get", #"{"account":"\#(user)","timeoutSeconds":\#(number(1...60))}"#)
@@ -102,7 +102,7 @@ import Testing
       }
     }
 
-    /// No strict provider ever saw a token twice: it would have ended the family.
+    /// No strict provider saw a token twice: that would have ended the family.
     private func check(_ providers: [SimulatedProvider]) {
       for provider in providers {
         let refused = provider.idp.requests(to: "/token").filter { $0.error == "invalid_grant" && !$0.metFault }
@@ -110,7 +110,7 @@ import Testing
       }
     }
 
-    /// The weather clears up: every account can be used, at worst after a sign-in, and the same goes for the next start.
+    /// The incidents end: every account works, at worst after a sign-in, and so it does after the next start.
     private func calm(_ providers: [SimulatedProvider]) async throws {
       world.network.clearIncidents()
       world.disk.setCapacity(nil)

@@ -3,11 +3,11 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// People who act during an exchange: sign in again, end the agent. Callers are in `CallerScenarios`.
+/// A person signs in again, or ends the agent, during an exchange. Callers are in `CallerScenarios`.
 @Suite(.tellsItsSeed) struct ConcurrencyTests {
   static let seeds = Seeds.asked(130)
 
-  @Test func aNewSignInIsNotOverwrittenByALateAnswer() throws {
+  @Test func lateAnswer_doesNotOverwriteANewSignIn() throws {
     for seed in Self.seeds {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
@@ -26,7 +26,7 @@ import Testing
         await world.clock.sleep(for: .seconds(1))
         #expect(try await scene.token()["fingerprint"] == before["fingerprint"], "seed \(seed)")
 
-        // The grant on the disk is the new one, too.
+        // The stored grant is the new one, too.
         try await world.restart()
         let after = try await scene.token()
         #expect(scene.works(after), "seed \(seed): \(after)")
@@ -34,15 +34,15 @@ import Testing
         let grant = try #require(scene.idp.grant(ofToken: spent))
         #expect(grant != scene.grant, "seed \(seed)")
         #expect(scene.idp.endOfGrant(grant) == nil, "seed \(seed)")
-        // The token that came too late is nobody's: it was revoked.
+        // The token that came too late belongs to no account: it was revoked.
         #expect(scene.idp.endOfGrant(scene.grant) == "revoked", "seed \(seed)")
       }
     }
   }
 
-  /// Where a revocation reaches all that this person gave to this client, a token that came too late must not take
-  /// the new login with it.
-  @Test func aLateAnswersRevocationDoesNotKillTheNewLogin() throws {
+  /// Where a revocation reaches all grants of this person to this client, revoking a token that came too late must not
+  /// end the new sign-in.
+  @Test func revocationOfALateAnswer_doesNotEndTheNewSignIn() throws {
     for seed in Self.seeds {
       try scenario(seed: seed) { world in
         var options = Scene.options
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func anAgentThatEndsKeepsTheAnswerThatIsOnItsWay() throws {
+  @Test func shutdownDuringAnExchange_keepsItsAnswer() throws {
     for seed in Self.seeds {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)

@@ -28,8 +28,8 @@ import Testing
     return answer["effect"] == "deny" ? answer["reason"] ?? "?" : answer["effect"] ?? "lost"
   }
 
-  /// Never anything between: a policy that is no longer in memory is not one that knows nothing.
-  @Test func lockedWhileItDecides() throws {
+  /// Each answer is a decision or `agentLocked`: a policy that is not in memory must not deny as an unknown one.
+  @Test func lockDuringDecisions_answersEachOrReportsLocked() throws {
     for seed in Seeds.asked(200) {
       try scenario(seed: seed) { world in
         let scene = try await Self.signedIn(world)
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func shutDownWhileItDecides() throws {
+  @Test func shutdownDuringDecisions_answersEachOrEndsIt() throws {
     for seed in Seeds.asked(200) {
       try scenario(seed: seed) { world in
         let scene = try await Self.signedIn(world)
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["soft", "hard", "offline"]) func signedOutAndForgotten(mode: String) throws {
+  @Test(arguments: ["soft", "hard", "offline"]) func signedOutAccount_isDeniedUntilForgotten(mode: String) throws {
     try scenario { world in
       let scene = try await Self.signedIn(world)
       let client = try world.client()
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test func aDamagedAccountDecidesNothingAndTheOtherDoes() throws {
+  @Test func damagedAccount_isRefusedAndOthersDecided() throws {
     try scenario { world in
       let scene = try await Self.signedIn(world)
       world.crash()
@@ -104,11 +104,11 @@ import Testing
     }
   }
 
-  /// The provider cannot answer, and its last token lives: it stands behind nothing now, and the window runs.
+  /// The provider can't answer while its last token is valid: the account is not online, and the offline window runs.
   @Test(arguments: [
     Incident.notConnected(.refused), .untrusted, .lostAnswer(.reset), .notConnected(.nameNotFound),
   ])
-  func aProviderThatIsDeadIsNotOnline(incident: Incident) throws {
+  func deadProvider_isNotOnline(incident: Incident) throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       let other = try await world.provider("other")
@@ -131,11 +131,11 @@ import Testing
       #expect(try await scene.token()["accessToken"] != nil, "the token serves on")
       #expect(await words() == ["onlineRequired", "allowed"])
       if case .notConnected(.nameNotFound) = incident {
-        // A way may have opened, and nobody has found one yet.
+        // The network may be back, and no exchange has shown it yet.
         world.signals.fire(.clockChanged)
         #expect(await words() == ["onlineRequired", "allowed"])
       }
-      // Its next word mends it: a token, or the sign-in where a strict server may have spent the grant.
+      // The provider's next answer ends it: a token, or a sign-in where a strict server may have spent the grant.
       world.network.clearIncidents()
       await world.clock.sleep(for: .seconds(400))
       if case .lostAnswer = incident {
@@ -147,8 +147,8 @@ import Testing
     }
   }
 
-  /// The way to the roles is broken since the sign-in: nobody knows that it is not the role that is forbidden.
-  @Test func rolesThatNobodyToldYet() throws {
+  /// The roles could not be fetched since the sign-in: the forbidden role may be among them.
+  @Test func unknownRoles_areDeniedWhereARoleIsForbidden() throws {
     try scenario { world in
       world.network.next("/userinfo", .notConnected(.refused), host: "idp.test", times: nil)
       let scene = try await Scene.signedIn(world, more: #","authorization":{"rolesClaim":"staff"}"#)

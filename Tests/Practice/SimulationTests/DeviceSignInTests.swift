@@ -4,9 +4,9 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// Signing in by device code: the agent asks, and whatever ends the asking leaves nothing behind.
+/// Signing in by device code: the agent polls, and any end of the polling leaves nothing behind.
 @Suite(.tellsItsSeed) struct DeviceSignInTests {
-  /// A device sign-in that was begun.
+  /// A device sign-in in progress.
   struct Begun: Sendable {
     let world: SimulatedWorld
     let provider: SimulatedProvider
@@ -27,7 +27,7 @@ import Testing
 
     func approve(as user: String = "alice") throws { try provider.idp.approveDevice(userCode: code, as: user) }
 
-    /// No account, no listener, no token that lives, and nobody who asks any more.
+    /// No account, no listener, no live token, and no further polling.
     func leftNothing(sourceLocation: SourceLocation = #_sourceLocation) async throws {
       let client = try world.client()
       let accounts = await client.call("account.list").result?["accounts"]?.arrayValue
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func thePersonAgreesAndTheAgentComesToKnow() throws {
+  @Test func approvedDeviceSignIn_completes() throws {
     for seed in Seeds.asked(60) {
       try scenario(seed: seed) { world in
         let begun = try await Begun(world, #","alias":"work""#)
@@ -59,8 +59,8 @@ import Testing
     }
   }
 
-  /// A server with a shorter patience than it says.
-  @Test func whoIsToldToSlowDownDoes() throws {
+  /// The server's interval is longer than it announced.
+  @Test func slowDown_lengthensThePollingInterval() throws {
     try scenario { world in
       let provider = try await world.provider("idp")
       provider.idp.enqueueFault("/token", .status(400, #"{"error":"slow_down"}"#))
@@ -76,14 +76,14 @@ import Testing
     }
   }
 
-  @Test func anHourWithoutANetworkAndStillInTime() throws {
+  @Test func deviceSignInAfterAnHourOffline_completesInTime() throws {
     try scenario { world in
       var options = PracticeOptions()
       options.deviceCodeLifetimeSeconds = 3600
       let begun = try await Begun(world, provider: try await world.provider("idp", options: options))
       world.network.isOnline = false
       await world.clock.sleep(for: .seconds(3000))
-      #expect(world.network.count("/token") < 110, "it asks less while nobody hears it")
+      #expect(world.network.count("/token") < 110, "it polls less while it is offline")
       try begun.approve()
       world.network.isOnline = true
       let back = world.clock.boot()
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func whatEndsItLeavesNothing() throws {
+  @Test func endedDeviceSignIn_leavesNothingBehind() throws {
     for (reason, code, prepare) in Self.ends {
       try scenario { world in
         let begun = try await Begun(world)
@@ -136,12 +136,12 @@ import Testing
     ),
   ]
 
-  /// The process ends while it asks: the next one knows of nothing.
-  @Test func aKillWhileItAsksLeavesNothing() throws {
+  /// The process dies while polling: the next process does not know the sign-in.
+  @Test func killDuringDevicePolling_leavesNothingBehind() throws {
     for seed in Seeds.asked(100) {
       try scenario(seed: seed) { world in
         let provider = try await world.provider("idp")
-        _ = try await Begun(world, provider: provider)  // the provider has been looked at
+        _ = try await Begun(world, provider: provider)  // reads the provider's metadata
         let commits = world.commits
         let begun = try await Begun(world, provider: provider)
         if seed % 3 == 0 {
@@ -153,7 +153,7 @@ import Testing
         }
         #expect(world.commits <= commits + 1, "nothing of it is on the disk but perhaps the time, seed \(seed)")
         world.crash()
-        await world.clock.sleep(for: .seconds(60))  // what was on its way has arrived
+        await world.clock.sleep(for: .seconds(60))  // pending requests have arrived
         try begun.approve()
         try await world.restart()
         let unknown = try await world.client().call("signIn.wait", #"{"signIn":"\#(begun.id)"}"#)
@@ -163,8 +163,8 @@ import Testing
     }
   }
 
-  /// The tokens are on their way when the person gives up: they come to nobody, and do not live on.
-  @Test func aCancellationWhileTheTokensComeRevokesThem() throws {
+  /// The sign-in is cancelled while its tokens are on their way: they are revoked.
+  @Test func cancelledDeviceSignIn_revokesLateTokens() throws {
     for seed in Seeds.asked(100) {
       try scenario(seed: seed) { world in
         let begun = try await Begun(world)
@@ -181,7 +181,7 @@ import Testing
     }
   }
 
-  @Test func aVaultThatIsLockedMeanwhileTakesNobodyIn() throws {
+  @Test func lockDuringADeviceSignIn_endsIt() throws {
     try scenario { world in
       let begun = try await Begun(world)
       #expect(await begun.client.call("agent.lock").error == nil)
@@ -192,7 +192,7 @@ import Testing
     }
   }
 
-  @Test func theAgentEndsWhileItAsks() throws {
+  @Test func shutdownDuringADeviceSignIn_endsItAtOnce() throws {
     try scenario { world in
       let begun = try await Begun(world)
       await world.clock.sleep(for: .seconds(7))
@@ -201,12 +201,12 @@ import Testing
       #expect(await begun.client.call("agent.shutdown").error == nil)
       #expect(await begun.client.answer(to: waiting).code == 1002)
       while world.isRunning { await world.clock.sleep(for: Milliseconds(10)) }
-      #expect(world.clock.boot() - before < .seconds(1), "nobody waits for the person any more")
+      #expect(world.clock.boot() - before < .seconds(1), "no task waits for the person any more")
     }
   }
 
-  /// Each has a code of its own, and each ends by itself.
-  @Test func twoForOneAccountAreToldApart() throws {
+  /// Each sign-in has its own code, and ends separately.
+  @Test func deviceSignInsOfOneAccount_endSeparately() throws {
     for seed in Seeds.asked(30) {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
@@ -224,8 +224,8 @@ import Testing
     }
   }
 
-  /// A program that begins and gives up in a loop costs no memory that stays.
-  @Test func nothingSleepsForWhatWasGivenUp() throws {
+  /// A program that begins and cancels in a loop leaves no sleeping task.
+  @Test func cancelledSignIns_leaveNoSleepingTask() throws {
     try scenario { world in
       _ = try await world.provider("idp")
       let client = try world.client()
@@ -241,8 +241,8 @@ import Testing
     }
   }
 
-  /// All flows share the places, however many come at once.
-  @Test func sixteenAtATime() throws {
+  /// All flows share one limit, also when they begin at once.
+  @Test func signInsOverTheLimitOfSixteen_areRefused() throws {
     for seed in Seeds.asked(30) {
       try scenario(seed: seed) { world in
         _ = try await world.provider("idp")

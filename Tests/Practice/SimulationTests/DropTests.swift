@@ -5,13 +5,13 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// What comes to a locked agent is on the disk, and nothing of it in memory: the process may die before anybody unlocks.
-@Suite(.tellsItsSeed) struct DropTests {
+/// An answer that comes to a locked agent is sealed into the inbox on the disk: the process may die before the unlock.
+@Suite(.tellsItsSeed) struct LockedInboxTests {
   static let seeds = Seeds.asked(60)
-  static let drops = PartitionID(bytes: Array("lanyard drops 01".utf8))!
+  static let inboxPartition = PartitionID(bytes: Array("lanyard inboxPartition 01".utf8))!
   static let drop = RecordKind(rawValue: 28)
 
-  /// An agent that was locked while the provider answered, and has the answer.
+  /// An agent that was locked while the provider answered, and that has stored the answer in the inbox.
   private static func answeredWhileLocked(_ world: SimulatedWorld, status: Int? = nil) async throws -> Scene {
     let scene = try await Scene.signedIn(world)
     await scene.expireUnused()
@@ -34,10 +34,10 @@ import Testing
   }
 
   private static func rows(_ world: SimulatedWorld) throws -> [SealedRecord] {
-    try world.tamper { try $0.records(in: drops) }
+    try world.tamper { try $0.records(in: inboxPartition) }
   }
 
-  /// The account works now and after a restart, nothing was sent twice, and its family lives.
+  /// The account works now and after a restart, no token was sent twice, and its family is live.
   private static func expectSound(_ scene: Scene, refreshes: Int = 1) async throws {
     let answer = try await scene.token()
     #expect(scene.works(answer), "\(answer)")
@@ -52,14 +52,14 @@ import Testing
   }
 
   @Test(arguments: [SimulatedDisk.Death.kill, .powerLoss(seed: 3)])
-  func anAnswerOutlivesTheProcess(death: SimulatedDisk.Death) throws {
+  func pendingRecord_survivesTheProcess(death: SimulatedDisk.Death) throws {
     for seed in Self.seeds {
       try scenario(seed: seed) { world in
         let scene = try await Self.answeredWhileLocked(world)
         world.crash(death)
         #expect(try Self.rows(world).count == 1)
         try await world.restart()
-        // No power, no access token that could be trusted: another exchange with the token that came.
+        // After a power loss no access token can be trusted: one more exchange with the new refresh token.
         try await Self.expectSound(scene, refreshes: death == .kill ? 1 : 2)
         world.crash()
         #expect(try Self.rows(world).isEmpty)
@@ -67,8 +67,8 @@ import Testing
     }
   }
 
-  /// The unlocking is one transaction: at whichever operation of the disk it ends, the next one finds everything.
-  @Test(arguments: 1...24) func aDeathWhileItIsTakenInLosesNothing(operation: Int) throws {
+  /// Draining the inbox is one transaction: after a death at any disk operation the next unlock finds everything.
+  @Test(arguments: 1...24) func deathWhileDrainingTheInbox_losesNoRecord(operation: Int) throws {
     try scenario(seed: UInt64(operation)) { world in
       let scene = try await Self.answeredWhileLocked(world)
       let client = try world.client()
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  @Test func aDiskThatFailsAtTheUnlockingKeepsItLocked() throws {
+  @Test func diskFailureAtTheUnlock_keepsTheVaultLocked() throws {
     try scenario { world in
       let scene = try await Self.answeredWhileLocked(world)
       let client = try world.client()
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func aDiskThatFailsWhenTheAnswerComesKeepsItInMemory() throws {
+  @Test func diskFailureWithALockedVault_keepsTheAnswerInMemory() throws {
     for seed in Self.seeds {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
@@ -114,8 +114,8 @@ import Testing
     }
   }
 
-  /// The other way round: the disk failed first, and the answer was in memory alone when the lock came.
-  @Test func whatTheDiskDidNotTakeIsDroppedWhenTheLockComes() throws {
+  /// The disk failed before the lock, and the answer was only in memory when the lock came.
+  @Test func answerOnlyInMemory_isWrittenToTheInboxAtTheLock() throws {
     for seed in Self.seeds {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
@@ -137,7 +137,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [503, 500, 429]) func aRefusalThatCameToALockedAgentIsNoDoubtAfterItsDeath(status: Int) throws {
+  @Test(arguments: [503, 500, 429]) func refusalWhileLocked_isNoUnknownOutcomeAfterADeath(status: Int) throws {
     try scenario { world in
       let scene = try await Self.answeredWhileLocked(world, status: status)
       world.crash()
@@ -146,7 +146,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["soft", "hard", "offline"]) func aSignOutBeforeTheLockStands(mode: String) throws {
+  @Test(arguments: ["soft", "hard", "offline"]) func signOutBeforeTheLock_holdsAfterALateAnswer(mode: String) throws {
     for seed in Self.seeds {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
@@ -174,7 +174,7 @@ import Testing
     }
   }
 
-  @Test func aSignOutAfterTheUnlockingRevokesWhatCame() throws {
+  @Test func signOutAfterTheUnlock_revokesThePendingRecord() throws {
     for seed in Self.seeds {
       try scenario(seed: seed) { world in
         let scene = try await Self.answeredWhileLocked(world)
@@ -188,8 +188,8 @@ import Testing
     }
   }
 
-  /// A code that was redeemed while the lock came: no account, and the token does not live on.
-  @Test func aSignInThatTheLockOvertookLeavesNoToken() throws {
+  /// A code was redeemed while the lock came: no account is made, and the token is revoked.
+  @Test func signInOvertakenByTheLock_leavesNoLiveToken() throws {
     for seed in Self.seeds {
       try scenario(seed: seed) { world in
         let provider = try await world.provider("idp", options: Scene.options)
@@ -219,8 +219,8 @@ import Testing
   }
 }
 
-/// Somebody who can write into the store's file.
-@Suite(.tellsItsSeed) struct ForgedDropTests {
+/// Rows forged by a writer of the store's file.
+@Suite(.tellsItsSeed) struct ForgedInboxTests {
   private static func scene(_ world: SimulatedWorld) async throws -> (Scene, [SealedRecord]) {
     let scene = try await Scene.signedIn(world)
     await scene.expireUnused()
@@ -233,7 +233,7 @@ import Testing
     gate.open()
     await world.clock.sleep(for: .seconds(1))
     world.crash()
-    return (scene, try world.tamper { try $0.records(in: DropTests.drops) })
+    return (scene, try world.tamper { try $0.records(in: LockedInboxTests.inboxPartition) })
   }
 
   private static func put(_ rows: [SealedRecord], _ world: SimulatedWorld) throws {
@@ -250,8 +250,8 @@ import Testing
     #expect(scene.idp.requestCount(to: "/revoke") == 0)
   }
 
-  /// It has the very token that lives: taken for one that came too late, it would be revoked.
-  @Test func aDropThatWasTakenInDoesNotComeTwice() throws {
+  /// The record holds the live token: treated as a late answer, it would be revoked.
+  @Test func drainedRecordPutBack_isNotAppliedAgain() throws {
     try scenario { world in
       let (scene, rows) = try await Self.scene(world)
       #expect(rows.count == 1)
@@ -261,11 +261,13 @@ import Testing
       try await world.restart()
       try await Self.expectSound(scene)
       world.crash()
-      #expect(try world.tamper { try $0.records(in: DropTests.drops) }.isEmpty, "what does not open is no use")
+      #expect(
+        try world.tamper { try $0.records(in: LockedInboxTests.inboxPartition) }.isEmpty,
+        "a record that does not open is removed")
     }
   }
 
-  @Test func copiesUnderOtherNamesAndNumbersDoNotOpen() throws {
+  @Test func copiedPendingRecordUnderAnotherID_doesNotOpen() throws {
     try scenario { world in
       let (scene, rows) = try await Self.scene(world)
       var forged: [SealedRecord] = []
@@ -286,8 +288,8 @@ import Testing
     }
   }
 
-  /// A drop that is gone is an answer that was lost: in doubt, and nothing is sent twice.
-  @Test func aDropThatWasTakenAwayIsADoubt() throws {
+  /// A deleted pending record is a lost answer: the outcome is unknown, and no token is sent twice.
+  @Test func deletedPendingRecord_isAnUnknownOutcome() throws {
     try scenario { world in
       let (scene, rows) = try await Self.scene(world)
       try world.tamper { try $0.commit(rows.map { .delete($0.key) }) }

@@ -5,13 +5,13 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// What people bring by hand: the address of a browser that is elsewhere, and refresh tokens of other programs.
-@Suite(.tellsItsSeed) struct HandedOverTests {
+/// Sign-ins completed by hand: the redirect of a browser elsewhere, and refresh tokens of other programs.
+@Suite(.tellsItsSeed) struct PastedSignInTests {
   private func complete(_ client: SimulatedClient, _ id: String?, _ text: String) async -> SimulatedAnswer {
     await client.call("signIn.complete", #"{"signIn":"\#(id ?? "")","redirectUrl":"\#(text)"}"#)
   }
 
-  @Test func nobodyListensForAPaste() throws {
+  @Test func pasteSignIn_opensNoListener() throws {
     try scenario { world in
       let provider = try await world.provider("idp")
       let client = try world.client()
@@ -23,14 +23,14 @@ import Testing
     }
   }
 
-  @Test func byHandTheListenerGoesToo() throws {
+  @Test func pastedRedirect_closesTheListener() throws {
     for seed in Seeds.asked(60) {
       try scenario(seed: seed) { world in
         let provider = try await world.provider("idp")
         let client = try world.client()
         let begun = await client.call("signIn.begin", #"{"provider":"idp","flow":"browser"}"#)
         let address = try provider.idp.authorize(url: try #require(begun["authorizationUrl"]), as: "alice")
-        // Both at once: the browser comes back after all.
+        // Both at once: the browser comes back too.
         async let page = world.browser.visit(address)
         let brought = await complete(client, begun["signIn"], address)
         #expect(brought["status"] == "completed", "seed \(seed): \(brought)")
@@ -41,8 +41,8 @@ import Testing
     }
   }
 
-  /// Whoever brought it goes away: what the provider has issued is not lost.
-  @Test func whoLeavesAfterwardsIsSignedIn() throws {
+  /// The client disconnects after pasting: the issued tokens are not lost.
+  @Test func clientLeavingAfterThePaste_isStillSignedIn() throws {
     try scenario { world in
       let provider = try await world.provider("idp")
       let client = try world.client()
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func twoForOneAccountAreToldApartByTheirState() throws {
+  @Test func pasteSignInsOfOneAccount_areDistinguishedByState() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       let client = try world.client()
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func theNameThatIsKnownIsHinted() throws {
+  @Test func signInAgain_sendsTheLoginHint() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       let begun = try await world.client().call(
@@ -96,8 +96,8 @@ import Testing
     try await world.client().call("signIn.import", #"{"provider":"idp","refreshToken":"\#(token)"\#(more)}"#)
   }
 
-  /// What can be known to stand in the way is known before the token is spent.
-  @Test func aTokenIsNotSpentForNothing() throws {
+  /// Conflicts that can be known are found before the token is spent.
+  @Test func importThatMustFail_spendsNoToken() throws {
     try scenario { world in
       let provider = try await world.provider("idp")
       let other = try await world.provider("other")
@@ -113,8 +113,8 @@ import Testing
     }
   }
 
-  /// What could not be known: the successor of a token that is spent has no account, so it is revoked.
-  @Test(arguments: [true, false]) func aSuccessorWithoutAnAccountIsRevoked(isOnline: Bool) throws {
+  /// A conflict that could not be known: the successor has no account, so it is revoked.
+  @Test(arguments: [true, false]) func failedImport_revokesTheSuccessor(isOnline: Bool) throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       let token = try #require(try scene.idp.signIn(user: "bob").refreshToken)
@@ -133,8 +133,8 @@ import Testing
     }
   }
 
-  /// Where nothing rotates the token is the person's own still, and good.
-  @Test func aTokenThatDoesNotRotateStaysTheirs() throws {
+  /// Without rotation the imported token stays the person's own, and valid.
+  @Test func failedImportWithoutRotation_keepsTheToken() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world, rotation: .none)
       let token = try #require(try scene.idp.signIn(user: "bob").refreshToken)
@@ -145,8 +145,8 @@ import Testing
     }
   }
 
-  /// A revocation that ends all that a person granted would sign out the account that they have.
-  @Test func whereGrantsEndAsAWholeNobodyIsSignedOutByIt() throws {
+  /// A revocation of the whole grant would sign out the account that the person already has.
+  @Test func failedSignInWithGrantRevocation_signsOutNoAccount() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world, more: #","refresh":{"reuse":"strict"},"revocationScope":"grant""#)
       try await world.signIn("bob", at: scene.provider, alias: "home")

@@ -4,12 +4,12 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// Locks at any moment, amid refreshes, sign-outs, unlockings and deaths. The network loses nothing here, so that
-/// whatever is lost was lost by us: no account may ever have to be signed in again.
+/// Locks at any moment, amid refreshes, sign-outs, unlocks and deaths. The network loses nothing here, so no account
+/// may ever need a new sign-in.
 @Suite(.tellsItsSeed) struct LockChaosTests {
   static let users = ["alice", "bob"]
 
-  @Test func noLockLosesOrRevivesAToken() async throws {
+  @Test func randomLocks_loseAndReviveNoToken() async throws {
     try await everySeed { world, _ in try await History(world: world, seed: world.seed).run() }
   }
 
@@ -46,11 +46,11 @@ import Testing
         let mode = ["soft", "hard", "offline"][Int(number(0...2))]
         let asked = client.send("account.signOut", #"{"account":"\#(user)","mode":"\#(mode)"}"#)
         await world.clock.sleep(for: Milliseconds(number(0...300)))
-        // Whoever is signed in and signs in again leaves the token of before to its provider.
+        // A sign-in over a signed-in account leaves the old token with the provider.
         let isOut = await client.answer(to: asked).error == nil
         if isOut, number(0...1) == 0 { _ = try? await world.signIn(user, at: provider) }
       default:
-        // What is on its way ends first: a death in the middle of it is another story. Nothing of it is in memory.
+        // Pending exchanges end first: a death during one is another test. None of them is in memory only.
         await pause(client, "agent.lock")
         await world.clock.sleep(for: .seconds(20))
         world.crash(number(0...1) == 0 ? .kill : .powerLoss(seed: UInt64(number(1...99))))
@@ -61,7 +61,7 @@ import Testing
       #expect(refused.isEmpty, "seed \(seed): a spent or dead token was sent: \(refused)")
     }
 
-    /// Called, and sometimes not waited for.
+    /// Calls `method`, and sometimes does not wait for the answer.
     private func pause(_ client: SimulatedClient, _ method: String) async {
       let asked = client.send(method)
       if number(0...3) == 0 { return await world.clock.sleep(for: Milliseconds(number(0...50))) }
@@ -72,7 +72,7 @@ import Testing
       let client = try world.client()
       await world.clock.sleep(for: .seconds(20))
       #expect(await client.call("agent.unlock").error == nil, "seed \(seed)")
-      // As long as an offline sign-out waits for its network, at the most.
+      // At most as long as an offline sign-out waits for the network.
       await world.clock.sleep(for: .seconds(7 * 3600))
       var signedIn = 0
       for user in LockChaosTests.users {

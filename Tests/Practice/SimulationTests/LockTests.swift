@@ -3,7 +3,7 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// A vault that is locked while a provider answers: what was spent must not be lost with the keys.
+/// A vault that is locked while a provider answers: a spent token must not be lost with the keys.
 @Suite(.tellsItsSeed) struct LockTests {
   static let seeds = Seeds.asked(100)
 
@@ -14,7 +14,7 @@ import Testing
     #expect(answer.error == nil, "\(answer)")
   }
 
-  @Test func anAnswerThatComesToALockedAgentIsThereAfterTheUnlocking() throws {
+  @Test func answerToALockedAgent_isThereAfterTheUnlock() throws {
     for seed in Self.seeds {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func anExchangeThatOutlastsTheLockIsJoinedAfterIt() throws {
+  @Test func exchangeThatOutlastsTheLock_isJoinedAfterTheUnlock() throws {
     for seed in Self.seeds {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func aRefusalThatComesToALockedAgentIsNoDoubt() throws {
+  @Test func refusalToALockedAgent_isNoUnknownOutcome() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       await scene.expireUnused()
@@ -85,8 +85,8 @@ import Testing
     }
   }
 
-  /// An answer that is older than what the disk has must not be staged over it.
-  @Test func aLateAnswerIsNotStagedOverANewerGrant() throws {
+  /// An answer older than the stored grant must not be staged over it.
+  @Test func lateAnswer_isNotStagedOverANewerGrant() throws {
     for seed in Self.seeds {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world, rotation: .grace(seconds: 300))
@@ -115,9 +115,9 @@ import Testing
     }
   }
 
-  /// Locking and unlocking at any moment of a refresh.
+  /// Locks and unlocks at any moment of a refresh.
   @Test(arguments: [RefreshTokenRotation.strict, .grace(seconds: 120), .none])
-  func noMomentOfLockingLosesTheToken(rotation: RefreshTokenRotation) throws {
+  func lockAtAnyMomentOfARefresh_losesNoToken(rotation: RefreshTokenRotation) throws {
     for seed in Seeds.asked(250) {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world, rotation: rotation)
@@ -143,9 +143,9 @@ import Testing
   }
 }
 
-/// The rarest of meetings: a sign-in overtakes an exchange, and its late answer comes to a locked agent.
+/// A sign-in overtakes an exchange, and the late answer comes to a locked agent.
 @Suite(.tellsItsSeed) struct OvertakenAnswerTests {
-  @Test func itIsRevokedAndTheNewGrantGoesOn() throws {
+  @Test func overtakenAnswerToALockedAgent_isRevokedAndTheNewGrantWorks() throws {
     for seed in Seeds.asked(300) {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
@@ -155,7 +155,7 @@ import Testing
         let forced = client.send("token.refresh", #"{"account":"work"}"#)
         await world.clock.sleep(for: .seconds(1))
         try await world.signIn("alice", at: scene.provider, again: scene.account)
-        #expect(await client.answer(to: forced).error == nil, "whoever waited gets the new grant's token")
+        #expect(await client.answer(to: forced).error == nil, "the waiting caller gets the new grant's token")
         #expect(await client.call("agent.lock").error == nil)
         gate.open()
         await world.clock.sleep(for: .seconds(1))
@@ -172,9 +172,9 @@ import Testing
   }
 }
 
-/// Whoever waits for something else than a token when the lock comes.
+/// Requests other than for tokens that wait when the lock comes.
 @Suite(.tellsItsSeed) struct WaitingAtTheLockTests {
-  @Test func whoWaitsForASnapshotIsTold() throws {
+  @Test func snapshotRequestAtTheLock_isAnsweredAsLocked() throws {
     try scenario { world in
       let more = #","refresh":{"reuse":"strict"},"authorization":{"entitlementsUrl":"https://idp.test/entitlements"}"#
       let scene = try await Scene.signedIn(world, more: more)
@@ -193,8 +193,8 @@ import Testing
     }
   }
 
-  /// It is sent again after the unlocking, and told once.
-  @Test func aRevocationThatIsConfirmedToALockedAgentIsToldOnce() throws {
+  /// The revocation is sent again after the unlock, and reported once.
+  @Test func revocationConfirmedWhileLocked_isReportedOnce() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       let client = try world.client()

@@ -4,9 +4,9 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// Signing in, again and under a name, and everything that a browser can bring back.
+/// Signing in, signing in again under an alias, and every redirect that a browser can bring back.
 @Suite(.tellsItsSeed) struct SignInTests {
-  @Test func theSamePersonSignsInAgainUnderTheSameName() throws {
+  @Test func samePersonUnderTheSameAlias_keepsTheAccount() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       #expect(try await world.signIn("alice", at: scene.provider, alias: "work") == scene.account)
@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  @Test func anotherPersonDoesNotTakeTheName() throws {
+  @Test func anotherPerson_doesNotTakeTheAlias() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       await #expect(throws: SceneFailed.self) { try await world.signIn("bob", at: scene.provider, alias: "work") }
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func anotherSubjectThanTheNamedAccountIsRefused() throws {
+  @Test func anotherSubjectThanTheNamedAccount_isRefused() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       let client = try world.client()
@@ -48,8 +48,8 @@ import Testing
     }
   }
 
-  /// The state, the code and the listener are good for one answer.
-  @Test func anAnswerIsTakenOnce() throws {
+  /// State, code and listener serve one answer.
+  @Test func redirect_isAcceptedOnce() throws {
     try scenario { world in
       let provider = try await world.provider("idp")
       let client = try world.client()
@@ -61,14 +61,14 @@ import Testing
       }
       #expect(pages.filter { $0 == 200 }.count == 1)
       #expect(world.network.count("/token") == 1, "a code is redeemed once")
-      #expect(world.browser.listening.isEmpty, "nobody listens any more")
+      #expect(world.browser.listening.isEmpty, "no listener is left")
       #expect(await world.browser.visit(location) == nil)
       let ended = await client.call("signIn.wait", #"{"signIn":"\#(begun["signIn"] ?? "")"}"#)
       #expect(ended["status"] == "completed")
     }
   }
 
-  @Test func aForgedAnswerEndsNothingGood() throws {
+  @Test func forgedRedirect_doesNotEndTheSignIn() throws {
     try scenario { world in
       let provider = try await world.provider("idp")
       let client = try world.client()
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  @Test func nobodyCame() throws {
+  @Test func signInWithoutAVisit_timesOut() throws {
     try scenario { world in
       _ = try await world.provider("idp")
       let client = try world.client()
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test(arguments: ["browser", "device", "paste"]) func thePageOpensWhereThatIsAskedFor(flow: String) throws {
+  @Test(arguments: ["browser", "device", "paste"]) func browser_opensOnlyWhenRequested(flow: String) throws {
     try scenario { world in
       _ = try await world.provider("idp")
       let client = try world.client()
@@ -112,8 +112,8 @@ import Testing
     }
   }
 
-  /// The first answer of the browser decides; a cancellation that comes during the redeeming leaves no account.
-  @Test func aCancellationDuringTheRedeemingLeavesNothing() throws {
+  /// The first redirect decides; a cancellation while the code is redeemed leaves no account.
+  @Test func cancellationDuringTheCodeExchange_leavesNothing() throws {
     for seed in Seeds.asked(100) {
       try scenario(seed: seed) { world in
         let provider = try await world.provider("idp")
@@ -134,7 +134,7 @@ import Testing
     }
   }
 
-  @Test(arguments: IDTokenFlaw.all) func anIDTokenThatCanNotBeBelievedLeavesNothing(flaw: IDTokenFlaw) throws {
+  @Test(arguments: IDTokenFlaw.all) func unbelievableIDToken_leavesNoAccount(flaw: IDTokenFlaw) throws {
     try scenario { world in
       let provider = try await world.provider("idp")
       provider.idp.enqueueFault("/token", Fault(.changeIDToken(flaw.claims, signature: flaw.signature)))

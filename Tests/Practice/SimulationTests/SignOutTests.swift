@@ -5,7 +5,7 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// Signing out, and what becomes of the token (docs/sign-out.md, Modes).
+/// Signing out, and the end of the token (docs/sign-out.md, Modes).
 @Suite(.tellsItsSeed) struct SignOutTests {
   static let modes = ["soft", "hard", "offline"]
 
@@ -21,9 +21,9 @@ import Testing
     return await client.call("revocation.list").result?["revocations"]?.arrayValue?.count ?? -1
   }
 
-  /// Whatever the disk does: still signed in with a token that works, or signed out with a token that dies.
+  /// After any disk fault the account is signed in with a working token, or signed out with a token that dies.
   @Test(arguments: modes, [SimulatedDisk.Death.kill, .powerLoss(seed: 1), .powerLoss(seed: 2)])
-  func aDeathAtAnyOperationLeavesNoLivingTokenBehind(mode: String, death: SimulatedDisk.Death) throws {
+  func signOutKilledAtAnyOperation_leavesNoLiveTokenBehind(mode: String, death: SimulatedDisk.Death) throws {
     for step in 1... {
       let comment: Comment = "\(mode), \(death) at \(step)"
       let reached = try SimulatedWorld(seed: UInt64(step)).run { world in
@@ -34,7 +34,7 @@ import Testing
         let reached = world.disk.operations - before >= step
         try await world.restart()
         let token = try await scene.token()
-        if answer.error == nil, !answer.isLost { #expect(token.code == 2003, "\(comment): told, and not done") }
+        if answer.error == nil, !answer.isLost { #expect(token.code == 2003, "\(comment): answered, and not done") }
         if token.code == 2003 {
           // Revoked at once, or by the outbox of the next start.
           await world.clock.sleep(for: .seconds(120))
@@ -44,7 +44,7 @@ import Testing
           #expect(scene.works(token), "\(comment): \(token)")
           await scene.expireUnused()
           let later = try await scene.token()
-          // A revocation that was sent before its transaction was durable would show here.
+          // A revocation sent before its transaction was durable would show here.
           #expect(scene.works(later), "\(comment): \(later)")
         }
         return reached
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test(arguments: modes) func aLateAnswerOfARefreshGoesToTheOutbox(mode: String) throws {
+  @Test(arguments: modes) func lateAnswerAfterASignOut_isRevokedByTheOutbox(mode: String) throws {
     for seed in Seeds.asked(100) {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
@@ -76,8 +76,8 @@ import Testing
     }
   }
 
-  /// The answer of a refresh came while the disk failed, and stays in memory: it has the only token that lives.
-  @Test(arguments: modes) func anAnswerThatCouldNotBeKeptIsRevokedToo(mode: String) throws {
+  /// The answer of a refresh came while the disk failed, and is in memory: it holds the only live token.
+  @Test(arguments: modes) func unstoredAnswer_isRevokedAtASignOut(mode: String) throws {
     try scenario { world in
       var options = Scene.options
       options.revocationReach = .token
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func offlineTouchesNoNetworkUntilItIsThere() throws {
+  @Test func offlineSignOut_sendsNothingUntilOnline() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       world.network.isOnline = false
@@ -113,8 +113,8 @@ import Testing
     }
   }
 
-  /// No way for a late revocation to kill a new login, whatever a revocation reaches at this provider.
-  @Test(arguments: [RevocationReach.token, .family, .grant]) func aNewLoginOutlivesTheOldOnesRevocation(
+  /// A late revocation ends no new sign-in, under any revocation reach of the provider.
+  @Test(arguments: [RevocationReach.token, .family, .grant]) func newSignIn_survivesTheOldRevocation(
     reach: RevocationReach
   ) throws {
     for seed in Seeds.asked(60) {
@@ -145,8 +145,8 @@ import Testing
     }
   }
 
-  /// A revocation that ends whole grants is on its way when the same person comes back: the new grant comes after it.
-  @Test func aNewLoginWaitsForTheRevocationThatIsOnItsWay() throws {
+  /// A revocation of the whole grant is in flight when the same person signs in again: the new grant comes after it.
+  @Test func newSignIn_waitsForARevocationInFlight() throws {
     for seed in Seeds.asked(60) {
       try scenario(seed: seed) { world in
         var options = Scene.options
@@ -171,7 +171,7 @@ import Testing
     }
   }
 
-  @Test func aSupersededRevocationIsToldAsAbandoned() throws {
+  @Test func supersededRevocation_isReportedAsAbandoned() throws {
     try scenario { world in
       var options = Scene.options
       options.revocationReach = .grant
@@ -183,14 +183,14 @@ import Testing
       _ = try await Self.signOut(scene, "soft")
       let start = world.clock.boot()
       try await world.signIn("alice", at: scene.provider, alias: "work")
-      #expect(world.clock.boot() - start < .seconds(6), "a person waits")
+      #expect(world.clock.boot() - start < .seconds(6), "the person must not wait longer")
       #expect(watcher.events.map { $0["type"]?.stringValue } == ["revocation.abandoned"])
       #expect(watcher.events.first?["data", "reason"]?.stringValue == "superseded")
     }
   }
 
-  /// Other people's revocations are not this person's to wait for.
-  @Test func aSignInDrainsWhatIsPendingOfThatPersonOnly() throws {
+  /// A sign-in does not wait for other people's revocations.
+  @Test func signIn_drainsRevocationsOfThatPersonOnly() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       try await world.signIn("bob", at: scene.provider, alias: "home")
@@ -205,7 +205,7 @@ import Testing
     }
   }
 
-  @Test func aRevocationThatWasGivenUpOnItsWayDoesNotComeBack() throws {
+  @Test func abandonedRevocationInFlight_isNotQueuedAgain() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       _ = try await Self.signOut(scene, "offline")
@@ -227,7 +227,7 @@ import Testing
     }
   }
 
-  @Test func anUnavailableProviderIsAskedAgainAndTold() throws {
+  @Test func revocationAtAnUnavailableProvider_isRetriedAndReported() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       let watcher = try world.client()
@@ -240,8 +240,8 @@ import Testing
     }
   }
 
-  /// Two real servers refuse public clients so: it is never reported as revoked.
-  @Test func a401IsNeverReportedAsRevoked() throws {
+  /// Two real servers refuse public clients with 401: it is never reported as revoked.
+  @Test func status401AtTheRevocation_isNeverReportedAsRevoked() throws {
     try scenario { world in
       var options = Scene.options
       options.publicClientsMayRevoke = false

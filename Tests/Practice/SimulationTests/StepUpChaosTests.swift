@@ -5,19 +5,19 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// Guesses, the owner, whoever ends things, disks that are full and deaths, all at once: each seed is another history.
+/// Guesses, the owner, interruptions, full disks and deaths, all at once: each seed is another history.
 @Suite(.tellsItsSeed) struct StepUpChaosTests {
   enum Act: CaseIterable {
     case right, wrong, guess, clear, enroll, unenroll, lock, signOut, fullDisk, wrongClock, death
   }
 
-  /// How many tries are spent for certain, and how many may be: whoever got no answer does not know.
+  /// The number of tries that are certainly spent, and the number that may be: a lost answer leaves it open.
   struct Spent {
     var least: Int64 = 0
     var most: Int64 = 0
   }
 
-  @Test func noTryIsWonWhateverHappensAtOnce() async throws {
+  @Test func randomHistories_giveNoTryBack() async throws {
     // Each try takes as long as a PIN's key derivation.
     try await everySeed(40) { world, _ in
       let seed = world.seed
@@ -35,10 +35,10 @@ import Testing
         let left = try await Self.settle(scene, &spent)
         #expect(
           spent.least...spent.most ~= 10 - left, "seed \(seed), round \(round): \(left) left after \(acts), \(spent)")
-        // Certain again.
+        // The counts are certain again.
         (spent.least, spent.most) = (10 - left, 10 - left)
         guard left > 4 else { break }
-        // No pause is left over, and no step-up either.
+        // No pause and no step-up is left.
         await world.clock.sleep(for: .seconds(600))
       }
     }
@@ -77,18 +77,18 @@ import Testing
       case (.wrong, 4003), (.guess, 4003):
         spent.least += 1
         spent.most += 1
-      // Not judged, and not counted: throttled, or no PIN there.
+      // Not judged, and not counted: throttled, or no PIN.
       case (.right, 4004), (.wrong, 4004), (.guess, 4004), (.right, 6003), (.wrong, 6003), (.guess, 6003): break
-      // Lost, or overtaken by what ended it: counted, perhaps.
+      // Lost or interrupted: possibly counted.
       case (.right, _), (.wrong, _), (.guess, _): spent.most += 1
-      // A PIN that was set anew, or may have been, has all its tries.
+      // A new PIN, or possibly a new one, has all its tries.
       case (.enroll, nil), (.unenroll, nil), (.enroll, 5001), (.unenroll, 5001): spent.least = 0
       default: break
       }
     }
   }
 
-  /// Everything is quiet: the agent runs, the account is signed in, and has its PIN. How many tries are left.
+  /// Brings everything to rest: the agent runs, the account is signed in, and has its PIN. Returns the tries left.
   @discardableResult private static func settle(_ scene: Scene, _ spent: inout Spent) async throws -> Int64 {
     let world = scene.world
     if !world.isRunning { try await world.restart() }
@@ -96,7 +96,7 @@ import Testing
     let client = try world.client()
     defer { client.disconnect() }
     _ = await client.call("agent.unlock")
-    // Whatever failure of the disk is still planned meets this.
+    // A disk failure that is still planned happens here.
     for _ in 0..<8 {
       _ = await client.call(
         "policy.set", #"{"name":"p","policy":{"name":"p","version":1,"capabilities":{"c":{"kind":"read"}}}}"#)

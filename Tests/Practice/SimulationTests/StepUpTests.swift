@@ -5,7 +5,7 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// What a kill, a full disk and callers at once make of a PIN: never one guess more.
+/// A PIN under kills, full disks and concurrent callers: no guess is gained.
 @Suite(.tellsItsSeed) struct StepUpTests {
   static let dataLocked = 2008, failed = 4003, throttled = 4004, storeUnavailable = 5001
 
@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(arguments: ["0000", "2468"], [CommitMoment.before(1), .after(1), .before(2), .after(2)])
-  func aDeathBetweenTheCountAndItsJudgementGivesNoTryBack(pin: String, moment: CommitMoment) throws {
+  func deathBetweenCountingAndJudging_givesNoTryBack(pin: String, moment: CommitMoment) throws {
     try scenario { world in
       let scene = try await Self.withPIN(world)
       world.crash(at: moment)
@@ -41,16 +41,16 @@ import Testing
       switch moment {
       case .before(1): #expect(answer.isLost && left == 10)
       case .after(1): #expect(answer.isLost && left == 9, "what was counted stays counted")
-      // The second one writes down what came of it, and takes a right one's try back.
+      // The second commit stores the result, and returns a right PIN's try.
       default: #expect(answer.isLost && left == (pin == "2468" && moment == .after(2) ? 10 : 9))
       }
-      // In memory alone: no step-up outlives the process.
+      // In memory only: no step-up survives the process.
       #expect(try await Self.call(scene, "stepUp.status")["validUntil"] == nil)
     }
   }
 
   /// A try that can't be counted is not judged.
-  @Test func aDiskThatIsFullTriesNothing() throws {
+  @Test func pinOnAFullDisk_isNotTried() throws {
     try scenario { world in
       let scene = try await Self.withPIN(world)
       for pin in ["0000", "2468"] {
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func guessesAtOnceShareNoCount() throws {
+  @Test func concurrentGuesses_areCountedSeparately() throws {
     for seed in Seeds.asked(20) {
       try scenario(seed: seed) { world in
         let scene = try await Self.withPIN(world)
@@ -81,9 +81,9 @@ import Testing
     }
   }
 
-  /// A sign-out or a lock while a PIN is judged: no step-up is left behind.
-  @Test(arguments: ["account.signOut", "agent.lock"]) func whatEndsAStepUpEndsTheOneThatIsComing(method: String) throws
-  {
+  /// A sign-out or a lock while a PIN is judged leaves no step-up behind.
+  @Test(arguments: ["account.signOut", "agent.lock"])
+  func signOutOrLockDuringVerification_leavesNoStepUp(method: String) throws {
     for seed in Seeds.asked(40) {
       try scenario(seed: seed) { world in
         let scene = try await Self.withPIN(world)
@@ -100,9 +100,9 @@ import Testing
     }
   }
 
-  /// At whichever operation the disk dies in a soft sign-out: the data is there for whoever signs in and says the PIN.
-  @Test func aDeathInASoftSignOutLosesNoData() throws {
-    // Each costs three PINs; every second operation meets each write from one side or the other.
+  /// After a disk death at any operation of a soft sign-out, the data opens after a sign-in with the PIN.
+  @Test func deathInASoftSignOut_losesNoData() throws {
+    // Each step costs three PINs; every second operation covers each write from one side or the other.
     for step in stride(from: 1, to: .max, by: 2) {
       let reached = try SimulatedWorld(seed: UInt64(step)).run { world in
         let scene = try await Self.withPIN(world)

@@ -4,7 +4,7 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// One account, `work`, of Alice's, and a client that asks for its tokens.
+/// One account of Alice's, `work`, and requests for its tokens.
 struct Scene: Sendable {
   let world: SimulatedWorld
   let provider: SimulatedProvider
@@ -15,9 +15,10 @@ struct Scene: Sendable {
 
   var idp: PracticeProvider { provider.idp }
 
-  /// Access tokens live an hour and are refreshed in its last five minutes: an account that nobody uses is left alone
-  /// by then, so that an exchange is only ever what a scenario asked for. Signatures that cost little and access tokens
-  /// that have none, since there are many thousands of them.
+  /// Access tokens live an hour and are renewed in its last five minutes. An unused account is not renewed then, so
+  /// that
+  /// each exchange is one that the scenario asked for. Signatures are cheap and access tokens unsigned, since scenarios
+  /// make many thousands of them.
   static let options: PracticeOptions = {
     var options = PracticeOptions()
     options.accessTokenLifetimeSeconds = 3600
@@ -38,14 +39,14 @@ struct Scene: Sendable {
       firstRefreshToken: token)
   }
 
-  /// Time passes, nobody asks for anything, and the access token has expired at the end of it.
+  /// Time passes without a request until the access token has expired.
   func expireUnused() async {
-    // A token that was used in the last half hour is refreshed by itself, so it takes longer than its lifetime.
+    // A token used in the last half hour is renewed, so this takes longer than its lifetime.
     let lifetime = Milliseconds.seconds(Int64(idp.options.accessTokenLifetimeSeconds))
     await world.clock.sleep(for: max(.seconds(40 * 60), lifetime + .seconds(1)))
   }
 
-  /// `token.get` on a connection of its own.
+  /// `token.get` on a new connection.
   func token(_ more: String = "", method: String = "token.get") async throws -> SimulatedAnswer {
     let client = try world.client()
     defer { client.disconnect() }
@@ -58,7 +59,6 @@ struct Scene: Sendable {
     return await client.call("account.get", #"{"account":"\#(account)"}"#)
   }
 
-  /// `token.get` for another account.
   func tokenOf(_ account: String) async throws -> SimulatedAnswer {
     let client = try world.client()
     defer { client.disconnect() }
@@ -71,14 +71,13 @@ struct Scene: Sendable {
     return await client.call("session.get", #"{"account":"\#(account)"}"#)
   }
 
-  /// When the cached token expires.
   func expiry() async throws -> BootInstant {
     let seconds = try #require(
       try await token(#","minimumLifetimeSeconds":0"#).result?["expiresInSeconds"]?.integerValue)
     return world.clock.boot() + .seconds(seconds + 1)
   }
 
-  /// How many exchanges of this grant were kept.
+  /// The number of stored exchanges of this grant.
   func generation() async throws -> Int64 {
     try #require(try await session().result?["generation"]?.integerValue)
   }
@@ -88,8 +87,8 @@ struct Scene: Sendable {
     #"{"account":"\#(account)","fingerprint":"\#(fingerprint)"\#(more)}"#
   }
 
-  /// The trouble is over and nobody signed in: the account works, in this process or in the next, and the family
-  /// of its refresh tokens lives, so none of them was ever sent that had been spent.
+  /// After the incident, without a sign-in: the account works, in this process or in the next, and the family of its
+  /// refresh tokens is live, so no spent token was ever sent.
   func livesOn(sourceLocation: SourceLocation = #_sourceLocation) async throws {
     if world.seed % 2 == 0 { try await world.restart() } else { await expireUnused() }
     let answer = try await token()
@@ -98,10 +97,10 @@ struct Scene: Sendable {
     #expect(idp.endOfGrant(grant) == nil, sourceLocation: sourceLocation)
   }
 
-  /// Refreshes that left this machine.
+  /// Refresh requests that left this machine.
   var refreshes: [SimulatedNetwork.Sent] { world.network.sent.filter { $0.refreshToken != nil } }
 
-  /// The access token of an answer works at the provider.
+  /// Whether the access token of an answer is valid at the provider.
   func works(_ answer: SimulatedAnswer) -> Bool {
     answer["accessToken"].map { idp.isActive(accessToken: $0) } ?? false
   }
