@@ -9,7 +9,7 @@ package import Secrets
 /// Its root key is its own, and so are all keys below: the passphrase of a backup opens that file and nothing else, and
 /// a change of the live store's keys does not affect the file.
 package enum BackupFormat {
-  /// Raised when an agent of before could not read it any more.
+  /// Raise it when earlier agents can't read the format any more.
   package static let version: UInt8 = 1
   private static let mark = "backup"
   /// Bound into the slot's seal: a live store can't be passed off as a backup, nor a backup as a live store.
@@ -37,7 +37,7 @@ package enum BackupFormat {
     return Vault(store: store, root: root, epoch: 1)
   }
 
-  /// What can be told before any work is done with the passphrase: what the file asks for may be an attack.
+  /// Checks the key slot before any work is done with the passphrase: its parameters may be an attack.
   package static func slot(of store: any Store) throws(Failure) -> (KeySlotRow, PassphraseParameters) {
     guard let found = try onStore({ () throws(StoreFailure) in try store.metadata(mark) }) else { throw .notABackup }
     guard found.count == 1 else { throw .damaged }

@@ -63,7 +63,7 @@ struct KeptRecord: Sendable {
 }
 
 extension Vault {
-  /// What a backup must carry of a partition whose data a PIN protects.
+  /// The records that a backup must carry of a partition whose data a PIN protects.
   package func keptRecords(of partition: PartitionID) throws(VaultFailure) -> [(id: [UInt8], plain: Secret)] {
     // Restored, and the PIN was not given since.
     var kept = try readAll(partition, .keptData)

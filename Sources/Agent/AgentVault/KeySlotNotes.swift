@@ -3,12 +3,12 @@ package import AgentPorts
 internal import JSONRPC
 package import Secrets
 
-/// What the vault itself knows of its key slots, sealed: since when each is there, how to reach its holder, and what its
-/// row looks like. A row that was restored or inserted from outside is not one of them.
+/// The vault's own sealed notes on its key slots: since when each exists, how to reach its holder, and what its row
+/// looks like. A row that was restored or inserted from outside has no note.
 package struct KeySlotNotes {
   package struct Note {
     package var createdAt: Timestamp
-    /// What another root key is put in for this slot's holder (`KeySlots.rewrap`).
+    /// Encrypts another root key for this slot's holder (`KeySlots.rewrap`).
     package var boxKey: [UInt8]
     package var digest: [UInt8]
   }
@@ -19,7 +19,7 @@ package struct KeySlotNotes {
 
   package subscript(number: Int) -> Note? { notes[number] }
 
-  /// Of the slot that `row` is from now on.
+  /// Notes the slot whose row is `row` from now on.
   package mutating func note(_ row: KeySlotRow, holder: SealingKey, at now: Timestamp) {
     notes[row.number] = Note(
       createdAt: notes[row.number]?.createdAt ?? now, boxKey: KeySlots.boxKey(of: holder).publicKey,

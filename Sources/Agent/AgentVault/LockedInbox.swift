@@ -27,12 +27,12 @@ extension Vault {
   package var inbox: LockedInbox { LockedInbox(vault: self) }
 }
 
-/// What came while the vault was locked (docs/storage.md, Locking): sealed by a `LockedInboxWriter`, found when the vault
-/// is opened.
+/// The records that arrived while the vault was locked (docs/storage.md, Locking): sealed by a `LockedInboxWriter`,
+/// read when the vault is opened.
 ///
-/// Its rows stand in a partition without a head: none can be written while the vault is locked. What keeps an old row
-/// from coming twice is the number of the inbox, which is in the vault's own head: each opening that finds something goes
-/// on with the next inbox, and what was for the one before does not open any more.
+/// Its rows are in a partition without a head: none can be written while the vault is locked. The number of the inbox,
+/// which is in the vault's own head, keeps an old row from coming twice: each opening that finds records goes on with
+/// the next inbox, and records for the one before do not open any more.
 package struct LockedInbox {
   package let vault: Vault
 

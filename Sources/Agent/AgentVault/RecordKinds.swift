@@ -1,6 +1,6 @@
 package import AgentPorts
 
-/// What the vault keeps. The numbers are part of the sealed format.
+/// The kinds of records in the vault. The numbers are part of the sealed format.
 extension RecordKind {
   /// Names the records of its partition and their generations.
   package static let head = RecordKind(rawValue: 1)
@@ -21,10 +21,9 @@ extension RecordKind {
   /// A value that a client program keeps with the account, and the names of all of them.
   package static let clientSecret = RecordKind(rawValue: 9)
   package static let clientSecretNames = RecordKind(rawValue: 10)
-  /// What the person may do, as the provider told it last.
+  /// The snapshot of what the person may do, as the provider told it last.
   package static let snapshot = RecordKind(rawValue: 12)
-  /// What a PIN is checked against, how often it may still be tried, and the data key under it (docs/offline.md,
-  /// Step-up).
+  /// The PIN's verifier, the tries that are left, and the data key under the PIN (docs/offline.md, Step-up).
   package static let stepUp = RecordKind(rawValue: 11)
   /// A configured provider, its secret and what it says of itself.
   package static let provider = RecordKind(rawValue: 16)
@@ -32,17 +31,17 @@ extension RecordKind {
   package static let activeAccount = RecordKind(rawValue: 17)
   /// Tokens that must still be revoked.
   package static let outbox = RecordKind(rawValue: 18)
-  /// What was erased and may still stand in the log.
+  /// Erasures whose data may still be in the log.
   package static let erasure = RecordKind(rawValue: 20)
   /// A policy document, as it was written.
   package static let policy = RecordKind(rawValue: 21)
-  /// What the person lets a program do (docs/callers.md, Grants); its secret is not there.
+  /// A caller's grant (docs/callers.md, Grants), without its secret.
   package static let callerGrant = RecordKind(rawValue: 27)
-  /// Where the audit log begins and ends.
+  /// The beginning and the end of the audit log.
   static let auditChain = RecordKind(rawValue: 22)
-  /// What a PIN was stretched with, where the root key that it came from is no more.
+  /// The pepper of PINs that were set under a root key that is no more.
   package static let pepper = RecordKind(rawValue: 23)
-  /// What look-ups are keyed by, where the root key that it came from is no more.
+  /// The index key of look-ups that were made under a root key that is no more.
   static let indexKey = RecordKind(rawValue: 24)
   /// How many changes there were that an old copy must not undo (`VaultLedger`).
   package static let sequence = RecordKind(rawValue: 25)
@@ -50,16 +49,16 @@ extension RecordKind {
   static let logKeys = RecordKind(rawValue: 26)
   /// The generations of some partitions' heads (`VaultLedger`).
   package static let mark = RecordKind(rawValue: 30)
-  /// What is known of the key slots (`KeySlotNotes`).
+  /// The vault's notes on its key slots (`KeySlotNotes`).
   package static let keySlotNotes = RecordKind(rawValue: 31)
-  /// What came while the vault was locked, in a partition of its own; and which box is the current one.
+  /// The inbox of the locked vault, in a partition of its own, and the number of the current one.
   package static let drop = RecordKind(rawValue: 28)
   static let dropBox = RecordKind(rawValue: 32)
   /// A value that a PIN kept when it was backed up, as another store sealed it (`KeptRecord`).
   package static let keptData = RecordKind(rawValue: 29)
-  /// What a backup says of itself.
+  /// A backup's manifest (`BackupManifest`).
   package static let backup = RecordKind(rawValue: 33)
-  /// What time it was last (docs/offline.md, Time): the sealed high-water mark.
+  /// The last known time (docs/offline.md, Time): the sealed high-water mark.
   package static let trustedTime = RecordKind(rawValue: 19)
 
   /// Whether an old copy of the store must not bring back what this record was.
@@ -83,7 +82,7 @@ extension RecordKind {
       .logKeys, .mark, .keySlotNotes, .dropBox, .backup:
       .vault
     case .outbox: .outbox
-    // What a person's programs keep: with a PIN, a soft sign-out leaves this key under it alone.
+    // Secrets of a person's programs: with a PIN, a soft sign-out leaves this key under it alone.
     case .clientSecret, .clientSecretNames: .data
     default: .token
     }

@@ -8,7 +8,7 @@ struct RecordSeals {
   private static let schema: UInt16 = 1
 
   let databaseID: [UInt8]
-  /// What is sealed from now on is sealed under these.
+  /// The keys that seal new records.
   let keys: VaultKeys
   /// While a rotation of the root key is under way: the keys of what it has not reached yet.
   let previousKeys: VaultKeys?

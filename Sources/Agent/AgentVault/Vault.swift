@@ -154,7 +154,7 @@ package final class Vault {
     }
   }
 
-  /// What opens a copy of this store, under the same keys and away from this vault's actor.
+  /// Opens a copy of this store, under the same keys and outside `VaultActor`.
   package var opensCopies: @Sendable (any Store) -> Vault {
     let (root, epoch, previous) = (keys.root, keys.epoch, seals.previousKeys)
     return { Vault(store: $0, root: root, epoch: epoch, previous: previous) }

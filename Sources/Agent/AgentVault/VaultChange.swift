@@ -14,7 +14,7 @@ package enum VaultChange: Sendable {
   case unlockData(PartitionID, SealingKey)
   /// Replaces a data key that is lost: what it sealed goes.
   case renewData(PartitionID)
-  /// Brings a partition under the root key of now, if it is under the one before.
+  /// Seals a partition under the current root key, if it is under the previous one.
   case reseal(PartitionID)
 
   package var auditEntry: Secret? { if case .audit(let entry) = self { entry } else { nil } }

@@ -112,8 +112,8 @@ struct VaultDraft {
 
   // MARK: partitions
 
-  /// The state of a partition as the draft has it. A new one gets its keys in the same transaction, and one that is
-  /// still under the root key of before is sealed again whole: no partition is ever under two of them.
+  /// The state of a partition in the draft. A new one gets its keys in the same transaction, and one that is still
+  /// under the previous root key is sealed again whole: no partition is ever under two root keys.
   private mutating func state(of partition: PartitionID) throws(VaultFailure) -> Vault.Partition {
     if let known = touched[partition] { return known }
     var state = try vault.open(partition)
@@ -138,8 +138,8 @@ struct VaultDraft {
           plain, RecordKey(partition: partition, kind: kind, id: id), generation: generation, by: key)))
   }
 
-  /// Every record of a partition under the keys of now, and the account's own keys made new: a holder of the old root
-  /// key had those too. The data key stays where a wrapping of it hangs on the person's PIN.
+  /// Seals every record of a partition under the current keys, and renews the account's own keys: a holder of the old
+  /// root key had those too. The data key stays where a wrapping of it hangs on the person's PIN.
   private mutating func reseal(
     _ partition: PartitionID, _ old: Vault.Partition
   ) throws(VaultFailure) -> Vault.Partition {

@@ -14,7 +14,7 @@ package struct AccessToken: Sendable {
   package var lifetime: Milliseconds
   /// Before its end: from when on it is stale.
   var lead: Milliseconds
-  /// Of the grant, when it was issued.
+  /// The grant's generation when the token was issued.
   package var generation: UInt64
   /// When the request for it left: its life is counted from then (docs/tokens.md, Health and freshness).
   var sentAt: BootInstant
@@ -39,7 +39,8 @@ package struct AccessToken: Sendable {
     tokenType = response.tokenType
     scopes = response.scope ?? key.scopes ?? grant.scopes
     lifetime = response.expiresIn ?? (isLast ? Self.lifetimeUntilRejected : Self.assumedLifetime)
-    // What can't be refreshed is never stale; and a refresh token that ends before it has to be used before that.
+    // A token that can't be refreshed is never stale; a refresh token that ends before the access token has to be used
+    // before its end.
     let end = min(lifetime, response.refreshTokenExpiresIn ?? lifetime)
     lead = isLast ? .zero : lifetime - end + LeadTime.of(lifetime: end, refreshIn: response.refreshIn)
     generation = grant.generation
@@ -48,7 +49,7 @@ package struct AccessToken: Sendable {
     sentAtTime = now + (sentAt - clock.boot())
   }
 
-  /// When the provider sent it, on this boot's clock. After a reboot at least this boot's time has passed.
+  /// When the request for it left, on this boot's clock. After a reboot at least this boot's time has passed.
   func sentAt(on clock: any AgentClock, now: Timestamp) -> BootInstant {
     guard bootID != clock.bootID else { return sentAt }
     let boot = clock.boot()

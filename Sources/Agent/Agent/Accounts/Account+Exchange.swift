@@ -10,7 +10,7 @@ internal import Secrets
 /// The machine names an answer by its request. Its bytes stay in `answers`, in guarded memory, until they are no longer
 /// needed.
 extension Account {
-  /// What a run works with between its steps.
+  /// The data that a run carries between its steps.
   struct RunData {
     var provider: Provider?
     var refreshToken: Secret?
@@ -18,9 +18,9 @@ extension Account {
     var renewed: RenewedGrant?
     /// The token that the run brought.
     var token: IssuedToken?
-    /// What the token machine asks for once the new token is published.
+    /// The effects of `TokenMachine` to perform once the new token is published.
     var effects: [TokenMachine.Effect] = []
-    /// Of the pause after a failure: the same for the journal and for memory.
+    /// The jitter of the pause after a failure: the same for the journal and for memory.
     var jitter: Double?
   }
 
@@ -31,7 +31,7 @@ extension Account {
     var accessToken: AccessToken?
     /// Scopes that the answer took away.
     var lostScopes: [String]?
-    /// As the commit left it.
+    /// The profile as the commit left it.
     var profile: AccountProfile?
     var rights: RightsChange?
   }
@@ -246,7 +246,7 @@ extension Account {
 
   // MARK: no token
 
-  /// What the failure means is committed before the callers are told: after a crash the same failure is known.
+  /// Commits what the failure means before the callers are told: after a crash the agent knows the same failure.
   private func settle(
     _ intent: ExchangeIntent, _ failure: ExchangeFailure, _ attempt: UInt64, _ journal: ExchangeMachine.JournalEnd,
     _ data: inout RunData

@@ -3,9 +3,9 @@ internal import AgentModel
 internal import AgentPorts
 internal import Secrets
 
-/// What `ExchangeMachine` asks for at once.
+/// Performs the effects of `ExchangeMachine`, at once.
 extension Account {
-  /// Effects of what happens to the account, which need nothing of a run.
+  /// Performs the effects of an event of the account, which need no data of a run.
   func perform(_ effects: [ExchangeMachine.Effect]) {
     var data = RunData()
     perform(effects, &data)

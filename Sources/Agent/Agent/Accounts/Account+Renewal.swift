@@ -50,7 +50,7 @@ extension Account {
     loaded?.machine.reconnected()
   }
 
-  /// What was answered on the reading thread was use, too.
+  /// Counts the answers of the reading thread as use, too.
   func noteUse() {
     if let used = published?.lastUsed { loaded?.machine.used(.standard, at: used) }
   }

@@ -4,7 +4,7 @@ package import AgentPorts
 internal import AgentVault
 package import Secrets
 
-/// What an account's actor needs of the agent around it.
+/// The parts of the agent that `Account` uses.
 package struct AccountDependencies: Sendable {
   package let vault: VaultActor
   package let background: BackgroundWork
@@ -44,13 +44,13 @@ package actor Account {
   package var answers: [[UInt8]: Secret] = [:]
   /// Counts what replaces the grant from outside, so that a slow load shows itself as out of date.
   var replacements = 0
-  /// When it is looked next whether a token is to be renewed.
+  /// When `Account` looks next whether a token is to be renewed.
   var nextLook: BootInstant?
-  /// Up to which opening of the way the machine has heard.
+  /// The `reachabilityGeneration` that the machine was told last.
   var noticedReachability: UInt64 = 0
-  /// What is asked of the person's rights beside exchanges.
+  /// The requests for the person's rights beside exchanges.
   var question = RightsFetch()
-  /// What the reading thread answers with.
+  /// The token that the reading thread answers with.
   var published: PublishedToken?
   private var tokens: [UInt64: IssuedToken] = [:]
   private var serials: UInt64 = 0
@@ -73,11 +73,11 @@ package actor Account {
     /// When it began, on the provider's timeline.
     var stateSince: Timestamp?
     var lastFailure: LastFailure?
-    /// What the store said when it last failed.
+    /// The last failure of the store.
     var storeError: AgentFailure?
-    /// What the ID token of the sign-in said, and every later one must say again.
+    /// The identity in the ID token of the sign-in, which every later ID token must repeat.
     var idTokenIdentity: IDTokenIdentity?
-    /// What the snapshot is read off.
+    /// The memory that the rights snapshot is read from.
     package var rights: RightsMemory?
   }
 
@@ -254,7 +254,7 @@ package actor Account {
     }
   }
 
-  /// What was kept over the restart is answered with again; of a grant in doubt or refused, too, until it expires.
+  /// Restores the tokens kept over the restart; of a grant in doubt or refused, too, until they expire.
   private func restore(_ kept: AccessTokens?) {
     for token in kept?.all ?? [] {
       if let issued = take(token) { loaded?.machine.restore(issued.facts, for: token.key) }
@@ -349,7 +349,7 @@ package actor Account {
     return issued
   }
 
-  /// What may be kept over a restart once this token has come.
+  /// The access tokens to keep over a restart once `fresh` has come.
   func keepsake(with fresh: AccessToken?) -> AccessTokens {
     let now = clock.boot()
     let live = loaded?.machine.liveSerials ?? []

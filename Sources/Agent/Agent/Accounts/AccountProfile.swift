@@ -11,7 +11,7 @@ package struct AccountProfile: Sendable, Hashable {
   package enum SignInStatus: String, Sendable { case signedIn, signedOutSoft, signedOutHard }
 
   package var id: AccountID
-  /// Where this incarnation's records are; a new incarnation gets new keys.
+  /// The partition of this incarnation's records; a new incarnation gets new keys.
   var partition: PartitionID
   package var identity: Identity
   package var provider: ProviderName
@@ -21,7 +21,7 @@ package struct AccountProfile: Sendable, Hashable {
   package var signInStatus: SignInStatus
   /// A proof of presence is enrolled, which keeps the data sealed after a soft sign-out (docs/sign-out.md, Modes).
   var hasStepUp = false
-  /// As the grant was last known: lists need no grant to be opened.
+  /// The last known health of the grant: lists need no grant to be opened.
   var health: TokenMachine.Health
   var needsInteraction: Bool
   /// When the state that lists tell began, on the provider's timeline; nil of an account that never changed it since
@@ -103,7 +103,7 @@ package struct AccountProfile: Sendable, Hashable {
 }
 
 extension AccountProfile {
-  /// What lists tell of the account before its grant is opened.
+  /// Copies the facts that lists show before the account's grant is opened.
   mutating func remember(_ memory: GrantMemory) {
     health = memory.health
     needsInteraction = !memory.interactions.isEmpty
@@ -114,7 +114,7 @@ extension AccountProfile {
     if restingState != previous || stateSince == nil { stateSince = now }
   }
 
-  /// What keeps the account's data sealed while it is signed out. Nil where it was erased.
+  /// The protection of the account's data while it is signed out. Nil where the data was erased.
   package var dataProtection: DataProtection? {
     guard signInStatus != .signedOutHard else { return nil }
     return hasStepUp ? .pin : .vault

@@ -7,7 +7,7 @@ extension OpenVault {
   package var accounts: AccountStore { AccountStore(vault: self) }
 }
 
-/// What a person changes of the directory: names, and the active account.
+/// The person's changes of the directory: names, and the active account.
 package struct AccountStore {
   package let vault: OpenVault
 

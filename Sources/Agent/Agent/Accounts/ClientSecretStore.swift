@@ -8,15 +8,15 @@ extension OpenVault {
   package var secrets: ClientSecretStore { ClientSecretStore(vault: self) }
 }
 
-/// What client programs keep with an account: sealed under its data key, kept by a soft sign-out and unreadable then,
-/// gone with a hard one (docs/sign-out.md, Modes).
+/// The secrets that client programs store with an account: sealed under its data key, kept by a soft sign-out and
+/// unreadable then, deleted by a hard one (docs/sign-out.md, Modes).
 ///
-/// The names stand in one record of their own, so that listing them opens no value; a value's row is found by a keyed
-/// digest, so that the file tells neither names nor which of them is which.
+/// The names are in one record of their own, so that listing them opens no value; the row of a value is found by a
+/// keyed digest, so that the file reveals neither the names nor which row belongs to which name.
 package struct ClientSecretStore {
   package let vault: OpenVault
 
-  /// As the schema of `secret.list` bounds it.
+  /// The bound in the schema of `secret.list`.
   package static let most = 4096
 
   package func put(_ name: String, _ value: Secret, of selector: AccountSelector) throws(AgentFailure) -> ChangeSet<

@@ -8,7 +8,7 @@ extension OpenVault {
   var journal: ExchangeJournal { ExchangeJournal(vault: self) }
 }
 
-/// What the vault keeps of an account's grant.
+/// An account's grant as the vault stores it.
 package struct LoadedGrant: Sendable {
   package var grant: GrantRecord
   var intent: ExchangeIntent?
@@ -17,7 +17,7 @@ package struct LoadedGrant: Sendable {
   package var tokens: AccessTokens?
   package var rights: RightsMemory?
 
-  /// What the journal says of the last request.
+  /// The journal's entry about the last request.
   var journal: ExchangeMachine.JournalEntry {
     staged.map { .answer($0.intent) } ?? intent.map { .intent($0) } ?? .empty
   }
@@ -29,7 +29,7 @@ package struct StagedAnswer: Sendable {
   package var body: Secret
 }
 
-/// Where an answer is once it is durable.
+/// The place of an answer once it is durable.
 enum Kept: Sendable {
   case staged
   /// The vault is locked: the answer waits for the unlocking.
@@ -70,7 +70,7 @@ struct ExchangeJournal {
   func begin(_ intent: ExchangeIntent, of id: AccountID) throws(AgentFailure) -> ChangeSet<Bool> {
     guard let profile = vault.directory.current(id, epoch: intent.epoch) else { return .unchanged(false) }
     try vault.withRecords(of: id) { (records) throws(VaultFailure) in try records.checkWritable() }
-    // An answer of before does not belong to this request.
+    // A staged answer to an earlier request does not belong to this one.
     return ChangeSet(
       [.put(profile.partition, .intent, intent.record), .delete(profile.partition, .staged)], of: id, result: true)
   }
@@ -138,7 +138,7 @@ struct ExchangeJournal {
       ? .put(profile.partition, .accessTokens, tokens.record) : .delete(profile.partition, .accessTokens)
   }
 
-  /// What lists tell of the grant, and the audit log's entry if the account's durable state changes.
+  /// Updates the facts about the grant that lists show, and adds an audit entry if the account's durable state changes.
   private func note(_ memory: GrantMemory, in profile: inout AccountProfile) -> [VaultChange] {
     let before = profile.restingState
     profile.remember(memory)

@@ -13,7 +13,7 @@ package struct GrantMemory: Sendable, Equatable {
   package struct Patience: Sendable, Equatable {
     package var until: Timestamp
     package var length: Milliseconds
-    /// Nil if the provider's refusal had no reason that the agent knows; `status` is its HTTP status.
+    /// Nil after a refusal that the agent can't explain (`.unexplained`); `status` is its HTTP status.
     package var reason: String?
     package var status: Int
     package var failures: Int

@@ -16,7 +16,7 @@ package struct IssuedToken: Sendable {
   package func expiresAt(on clock: any AgentClock) -> Timestamp { clock.wall() + (facts.expiresAt - clock.boot()) }
 }
 
-/// What a caller of `token.get` is told.
+/// The answer to `token.get`.
 package struct TokenAnswer: Sendable {
   package var token: IssuedToken
   package var account: AccountID
@@ -26,7 +26,7 @@ package struct TokenAnswer: Sendable {
   package var expiresInSeconds: Int64
 }
 
-/// What `session.get` tells. Instants are those of the wall clock, which is the one that clients compare them with.
+/// The answer to `session.get`. Instants are those of the wall clock, which clients compare them with.
 package struct SessionFacts: Sendable {
   package var profile: AccountProfile
   package var time: ProviderTime

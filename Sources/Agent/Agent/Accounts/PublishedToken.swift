@@ -54,7 +54,7 @@ package final class PublishedToken: Sendable {
     return used == 0 ? nil : BootInstant(milliseconds: used)
   }
 
-  /// For the board, which keeps the token as long as it keeps this.
+  /// For `TokenCache`, which keeps the token as long as it keeps this.
   var shown: Shown {
     halves.withBytes { halves in
       Shown(
@@ -64,10 +64,10 @@ package final class PublishedToken: Sendable {
     }
   }
 
-  /// What an answer needs of the token, to stand beside its key: to count references to an object that is one of ten
-  /// thousand takes as long as all the rest of the look-up.
+  /// The part of a token that `TokenCache` stores beside its key: to count references to one of ten thousand objects
+  /// takes as long as all the rest of the look-up.
   package struct Shown: @unchecked Sendable {
-    // Points into the token's guarded memory: used under the lock of the board only, which owns the token.
+    // Points into the token's guarded memory: used only under the lock of `TokenCache`, which owns the token.
     package let lifetime: Milliseconds
     let refreshAt: BootInstant
     package let expiresAt: BootInstant

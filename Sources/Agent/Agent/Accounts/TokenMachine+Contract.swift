@@ -16,7 +16,7 @@ extension TokenMachine {
     return isOffline ? .offlineStale : .active
   }
 
-  /// What would make the session whole, in the order in which to try it.
+  /// The steps that repair the session, in the order in which to try them.
   package func remedies(for state: AccountState) -> [Remedy] {
     switch state {
     case .offlineStale: return [.connect]

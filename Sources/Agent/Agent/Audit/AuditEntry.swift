@@ -3,7 +3,7 @@ internal import AgentVault
 package import JSONRPC
 internal import Secrets
 
-/// One line of the audit log. It names accounts by their ids and no person; `Fact` lists what may stand in it.
+/// One line of the audit log. It names accounts by their ids and no person; `Fact` lists its possible facts.
 package struct AuditEntry: Sendable {
   /// What happened: a method of the contract, or an event.
   package enum Event: String, Sendable {
@@ -81,7 +81,7 @@ package struct AuditEntry: Sendable {
   /// `ok`, the name of an error, or the effect of a decision.
   package var outcome = "ok"
   package var account: AccountID?
-  /// As the client named itself; it is not verified.
+  /// The client's own name for itself; the agent does not verify it.
   package var client: String?
   package var facts: [Fact] = []
 

@@ -19,7 +19,7 @@ extension VaultDependencies {
 extension OpenVault {
   package var audit: AuditLog { AuditLog(vault: self) }
 
-  /// What an operation does and its entry are one transaction.
+  /// Commits an operation and its audit entry in one transaction.
   func audited(
     _ event: AuditEntry.Event, outcome: String = "ok", account: AccountID? = nil, _ facts: AuditEntry.Fact...
   ) -> VaultChange {
@@ -37,7 +37,7 @@ package struct AuditLog {
     ChangeSet(entries.map { .audit($0.record) } + vault.trustedTime.changes)
   }
 
-  /// Whose entries are asked for. An account that was forgotten still has some: its id is enough.
+  /// The account whose entries are asked for. A forgotten account still has some: its id is enough.
   package func account(_ selector: AccountSelector?) throws(AgentFailure) -> AccountID? {
     switch selector {
     case nil: return nil

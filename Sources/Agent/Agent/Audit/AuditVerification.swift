@@ -24,7 +24,7 @@ package struct AuditVerification: Sendable {
       }
       walk.finish()
       let (now, isLonger) = try await Self.chain(of: vault)
-      // What is missing may have gone meanwhile because the log was full: then it is walked again.
+      // Entries may be missing because a full log dropped them meanwhile: then walk it again.
       guard walk.isIntact || now.first == chain.first else { continue }
       self.chain = chain
       checked = walk.checked

@@ -1,7 +1,7 @@
 package import AgentCore
 package import AgentModel
 
-/// What `policy.explain` assumes instead of what is known; nil keeps what is known.
+/// The facts that `policy.explain` assumes instead of the known ones; nil keeps the known fact.
 package struct PolicyAssumption: Sendable {
   package var online: Bool?
   package var state: AccountState?

@@ -11,7 +11,7 @@ package final class PolicyCache: Sendable {
   private struct State {
     /// Nil stands for one whose document can't be read any more.
     var documents: [String: PolicyDocument?] = [:]
-    /// What each provider names.
+    /// The name of the policy that each provider configures.
     var names: [ProviderName: String] = [:]
   }
   private let state = Mutex(State())

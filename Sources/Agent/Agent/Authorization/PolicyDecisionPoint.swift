@@ -37,7 +37,7 @@ package struct PolicyDecisionPoint: Sendable {
       ])
   }
 
-  /// What would be said then, without any effect.
+  /// The decision under the given assumptions, without any effect.
   package func explain(
     _ selector: AccountSelector, _ capability: String, at instant: Timestamp?, assuming assumption: PolicyAssumption?
   ) async throws(AgentFailure) -> RecordedDecision {

@@ -91,7 +91,7 @@ package struct PolicyStore {
 }
 
 extension Vault {
-  /// Those that open. One that does not is no policy any more: what stood under it is denied, and setting it
+  /// The readable policies. A damaged record is no policy any more: its name denies everything, and setting the policy
   /// again replaces it.
   package func policies() throws(VaultFailure) -> [StoredPolicy] {
     try readEach(.policy).compactMap { _, plain in plain.flatMap { StoredPolicy($0) } }

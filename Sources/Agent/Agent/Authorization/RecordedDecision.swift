@@ -3,7 +3,7 @@ package import AgentModel
 
 /// A decision as it is answered and written down: the engine's, with its id, its account and its time.
 package struct RecordedDecision: Sendable {
-  /// What the time of a decision rests on.
+  /// The clock that a decision's time comes from.
   package enum TimeBasis: String, CaseIterable, Sendable { case server, boot, wall }
 
   /// `dec_` and 26 characters of base 32.

@@ -5,7 +5,7 @@ internal import AgentVault
 internal import JSONRPC
 package import Secrets
 
-/// One account as a backup has it, on its way into the live vault.
+/// One account of a backup, to be restored into the live vault.
 package struct BackedUpAccount: Sendable {
   /// Its partition is the backup's.
   package var profile: AccountProfile

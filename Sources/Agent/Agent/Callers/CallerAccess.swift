@@ -41,7 +41,8 @@ package enum CallerAccess: Sendable {
 }
 
 extension EffectiveGrant {
-  /// The covered account that a selector means. One that is not covered and one that is not there are the same.
+  /// The covered account that a selector means. An account that is not covered and one that does not exist give the
+  /// same error.
   package func account(_ selector: AccountSelector, _ tokenCache: TokenCache) throws(AgentFailure) -> AccountID {
     if case .id(let id) = selector {
       guard permission.accounts.contains(id) else { throw .caller(.notCovered) }

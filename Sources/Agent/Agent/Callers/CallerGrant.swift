@@ -22,7 +22,7 @@ package struct CallerGrant: Sendable {
   var makers: [String]
 
   static let idBytes = 10
-  /// As the schema of `grant.list` bounds it.
+  /// The bound in the schema of `grant.list`.
   package static let most = 1024
 
   /// The id of the wire.
@@ -30,14 +30,14 @@ package struct CallerGrant: Sendable {
 
   package var expiresAt: Timestamp? { lifetime.map { createdAt.time + $0 } }
 
-  /// What it covers by itself, of the methods that this agent knows.
+  /// The permission of this grant alone, among the methods that this agent knows.
   package func permission(among methods: [GrantableMethod]) -> Permission {
     Permission(
       patterns: patterns, accounts: Set(accounts),
       among: methods.map { (name: $0.name, mustBeNamed: $0.mustBeNamed) })
   }
 
-  /// What is kept of a secret. The words before it keep this hash from meaning anything elsewhere.
+  /// The stored hash of a secret. A prefix keeps it from being valid anywhere else.
   package static func hash(of secret: Secret) -> [UInt8] {
     var message = SecretBuilder(capacity: 512)
     "lanyard grant 1\0".utf8.withContiguousStorageIfAvailable { message.append(UnsafeRawBufferPointer($0)) }

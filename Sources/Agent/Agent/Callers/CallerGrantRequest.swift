@@ -1,7 +1,7 @@
 package import AgentCore
 package import AgentModel
 
-/// What a person, or a limited caller, wants a grant to cover.
+/// The coverage of a new grant, as a person or a limited caller asks for it.
 package struct CallerGrantRequest: Sendable {
   /// The name of the program that gets the grant.
   package var client: String

@@ -51,7 +51,7 @@ package struct CallerGrantStore {
     return wanted ?? left
   }
 
-  /// Those in force, oldest first; for a limited caller, what its own grants made.
+  /// The grants in force, oldest first; for a limited caller, those that its own grants made.
   package func grants(madeBy maker: EffectiveGrant?) -> [CallerGrant] { table.current(madeBy: maker?.grants) }
 
   /// Ends a grant and all that it made: durable when it is committed, and connections that use them have none any more.
@@ -74,7 +74,7 @@ package struct CallerGrantStore {
 }
 
 extension Vault {
-  /// One that is damaged opens nothing, and what it made opens nothing; the others are not touched.
+  /// A damaged grant opens nothing, nor do the grants that it made; the others are not affected.
   package func callerGrants() throws(VaultFailure) -> [CallerGrant] {
     try readEach(.callerGrant).compactMap { id, plain in plain.flatMap { CallerGrant($0, id: id) } }
   }

@@ -14,7 +14,7 @@ package final class CallerGrantTable: Sendable {
   fileprivate struct State {
     /// Nil while the vault is locked: a connection keeps what its grant covers, and a new grant can't be judged.
     var grants: [String: CallerGrant]?
-    /// By their connections.
+    /// The connections that use a grant, by their ids.
     var users: [UInt64: User] = [:]
     /// The methods that patterns are held against.
     let methods: [GrantableMethod]
@@ -24,7 +24,7 @@ package final class CallerGrantTable: Sendable {
   private let clock: any AgentClock
   private let time: TimeKeeper
   private let alarm: Alarm
-  /// Of the secret that the person's own programs find beside the store; nil if the agent trusts them anyway.
+  /// The hash of the secret that the person's own programs find beside the store; nil if the agent trusts them anyway.
   private let ownerHash: [UInt8]?
 
   package init(
@@ -87,7 +87,7 @@ package final class CallerGrantTable: Sendable {
         throw .caller(.grantRefused)
       }
       if case .limited(let before) = access {
-        // Said again it changes nothing, however often.
+        // A grant that the connection has already changes nothing.
         if before.grants.contains(found.name) { return before }
         limits = EffectiveGrant(before, and: limits)
       }
@@ -107,7 +107,7 @@ package final class CallerGrantTable: Sendable {
 
   // MARK: questions
 
-  /// Those that stand, oldest first; of `makers`, if any are given, only what they made.
+  /// The grants in force, oldest first; with `makers`, only those that they made.
   package func current(madeBy makers: [String]? = nil) -> [CallerGrant] {
     state.withLock { state in
       let names = makers.map { Set(state.descendants(of: $0)) }
@@ -120,7 +120,7 @@ package final class CallerGrantTable: Sendable {
   /// A grant and all that it made, and what those made.
   func family(of name: String) -> Set<String> { state.withLock { Set([name] + $0.descendants(of: [name])) } }
 
-  /// Those that will never open again.
+  /// The grants that will never open again.
   package var over: [CallerGrant] {
     state.withLock { state in
       (state.grants ?? [:]).values.filter { state.limits(of: $0, left, at: clock.boot()) == nil }
@@ -172,7 +172,7 @@ extension CallerGrantTable.State {
     return line
   }
 
-  /// What a grant covers within all that made it; nil if one of them is gone or has no time left.
+  /// The coverage of a grant within all grants that made it; nil if one of them is gone or has no time left.
   fileprivate func limits(
     of grant: CallerGrant, _ left: (CallerGrant) -> Milliseconds?, at now: BootInstant
   ) -> EffectiveGrant? {

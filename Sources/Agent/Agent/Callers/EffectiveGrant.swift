@@ -6,16 +6,16 @@ internal import Synchronization
 /// The grants that a connection brought, and what all of them together cover.
 package final class EffectiveGrant: Sendable {
   package let permission: Permission
-  /// Those that it brought: what it makes is theirs.
+  /// The names of the grants that the connection brought; they own the grants that it makes.
   package let grants: [String]
   /// `grants` and the grants that made them: when one of these ends, this `EffectiveGrant` ends.
   package let line: Set<String>
   /// When the first of them ends by itself.
   package let until: BootInstant?
-  /// What stood before another grant was brought: requests of then may still be served.
+  /// The access before another grant was brought: requests begun under it may still be served.
   private let before: EffectiveGrant?
   private let isOver = Atomic(false)
-  /// Whose tokens it gets, for the reading thread.
+  /// The accounts whose tokens the connection gets, for the reading thread.
   private let tokensOf: Set<AccountID>
 
   private static func tokens(_ permission: Permission) -> Set<AccountID> {
@@ -31,7 +31,7 @@ package final class EffectiveGrant: Sendable {
     tokensOf = Self.tokens(permission)
   }
 
-  /// What both cover, until the first of both ends.
+  /// The coverage that both share, until the first of both ends.
   package init(_ before: EffectiveGrant, and other: EffectiveGrant) {
     permission = before.permission.narrowed(by: other.permission)
     grants = before.grants + other.grants.filter { !before.grants.contains($0) }

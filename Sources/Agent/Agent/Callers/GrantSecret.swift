@@ -2,7 +2,7 @@ internal import AgentModel
 public import AgentPorts
 public import Secrets
 
-/// What opens a grant: 32 random bytes as base64url, so that it fits a line, a file and a variable.
+/// The secret of a grant: 32 random bytes as base64url, so that it fits a line, a file and a variable.
 public enum GrantSecret {
   private static let byteCount = 32
 

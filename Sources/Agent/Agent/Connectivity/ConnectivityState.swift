@@ -19,15 +19,15 @@ internal import Synchronization
 /// then stands until the next report of a host or the next change; a change leaves `online` as it is, and turns
 /// `offline` into unknown until a host has reported.
 package final class ConnectivityState: Sendable {
-  /// A word begun before a report or a change of the network is about the network of before.
+  /// Counts client reports and network changes: a failed request of an earlier era says nothing of the network now.
   typealias Era = UInt64
 
   private struct State {
     var told: Connectivity
-    /// By host, whether it answered. As many as providers are configured.
+    /// By host, whether it answered. As many hosts as providers are configured.
     var words: [String: Bool] = [:]
     var era: Era = 0
-    /// By provider, for its own accounts alone: of each host that it was asked at, whether the last word was an answer.
+    /// By provider, for its own accounts alone: whether each host that the agent asked for it answered last.
     var ways: [ProviderName: [String: Bool]] = [:]
     /// What a client reported since, for providers that said nothing yet.
     var report: Bool?
@@ -107,7 +107,7 @@ package final class ConnectivityState: Sendable {
   func networkChanged() {
     change(basis: .interface) { state in
       state.forget()
-      // What was open stays so; of what was closed, nothing is known.
+      // Keep the hosts that answered; of those that did not, nothing is known any more.
       state.ways = state.ways.mapValues { $0.filter(\.value) }
       if state.report == false { state.report = nil }
       return state.told.state == .offline ? .unknown : nil

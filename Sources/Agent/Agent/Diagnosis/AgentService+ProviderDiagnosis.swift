@@ -5,9 +5,9 @@ extension AgentService {
   /// A provider that hangs must not hold up the others; more than a few at once would look like an attack from here.
   private static let askedAtOnce = 4
 
-  /// By their public documents, as before a sign-in. Nothing that they say is kept.
+  /// Reads the providers' public documents, as before a sign-in, and keeps nothing of them.
   package func diagnoseProviders() async -> [Finding] {
-    // Those without documents are asked at a sign-in and not before.
+    // Providers without documents are asked at a sign-in and not before.
     let all = try? await vault.read { vault throws(AgentFailure) in vault.directory.sortedProviders }
     let asked = (all ?? []).filter { !$0.configuration.knowsItsEndpoints }
     return await withTaskGroup(of: (Int, Findings).self) { group in

@@ -31,6 +31,6 @@ package struct Findings: Sendable {
 }
 
 extension AccountProfile {
-  /// As a command can name it.
+  /// The account's name in a command.
   package var name: String { alias?.text ?? id.text }
 }

@@ -71,7 +71,7 @@ package struct VaultDiagnosis {
     )
   }
 
-  /// One account: its records, and what the provider wants of its person.
+  /// Checks one account: its records, and what its provider needs from the person.
   package func account(_ id: AccountID) -> Findings {
     var findings = Findings()
     guard let profile = vault.directory.profiles[id] else { return findings }
@@ -108,7 +108,7 @@ package struct VaultDiagnosis {
     return findings
   }
 
-  /// What waits to be done, and what the time is.
+  /// Checks the outstanding work, and the time.
   package func work() -> Findings {
     var findings = Findings()
     clock(&findings)
@@ -150,12 +150,12 @@ package struct VaultDiagnosis {
     }
   }
 
-  /// By then a provider was out of reach in every way, or refuses.
+  /// A revocation older than this was refused, or its provider is out of reach in every way.
   private static let oldRevocation = Milliseconds.seconds(24 * 60 * 60)
 }
 
 extension Findings {
-  /// What could not be looked at, as its error says.
+  /// Adds a check that could not be made, with its error.
   package mutating func add(_ error: AgentFailure, _ check: String) {
     switch error {
     case .rolledBack:
@@ -186,7 +186,7 @@ extension Findings {
     }
   }
 
-  /// What protects the store, and against what it does not.
+  /// Names the key that protects the store, and what it does not protect against.
   package mutating func describe(_ protection: KeyProtection) {
     switch protection {
     case .keyFile:

@@ -74,12 +74,12 @@ package enum MissingThing: Hashable, Sendable {
   case stepUp(StepUpMethod)
 }
 
-/// What a signed-out account was wanted for.
+/// The use for which a caller wanted a signed-out account.
 package enum SignedOutUse: Sendable {
   case use, signOut, activation, erasedData
 }
 
-/// What a caller may not do.
+/// Why a caller may not do what it asked for.
 package enum CallerFailure: Hashable, Sendable {
   /// The grant does not cover this method or account, or there is no such account: the same for each.
   case notCovered
@@ -90,7 +90,7 @@ package enum CallerFailure: Hashable, Sendable {
 }
 
 extension AgentFailure {
-  /// What is wrong is the key, and not the store: another slot may open the vault.
+  /// True if the key is wrong, and not the store: another slot may open the vault.
   var concernsKey: Bool {
     switch self {
     case .passphrase(.wrong), .passphrase(.noSlot), .key, .keyGone, .keySlot(.damaged), .keySlot(.costsOutOfBounds),

@@ -16,7 +16,7 @@ package enum PassphraseFailure: Sendable {
 /// Why a question to the person has no answer.
 package enum PromptFailure: Hashable, Sendable { case cancelled, timedOut, unavailable }
 
-/// What is wrong with a key slot, or with a change of the slots.
+/// Why a key slot is not usable, or a change of the slots is refused.
 package enum KeySlotFailure: Sendable {
   /// The slot does not open by its own key.
   case damaged

@@ -1,6 +1,6 @@
 package import AgentPorts
 
-/// What a key that is not to be had means to the person: each place where keys are has its own way out.
+/// The messages to a person about a missing key: each place that keeps keys has its own remedy.
 extension KeySourceFailure {
   package func message(of protection: String) -> String {
     let place = KeyPlace(protection)

@@ -1,6 +1,6 @@
 package import AgentModel
 
-/// What is wrong with a provider, or with how it is configured. Nothing was changed.
+/// Why a provider, or its configuration, is not usable. Nothing was changed.
 package enum ProviderFailure: Sendable {
   case notFound
   /// The provider's record does not open; its accounts wait for it.

@@ -86,7 +86,7 @@ package struct KeySlotStore {
     let rows = try rows()
     guard let row = rows.first(where: { $0.number == number }) else { throw .notFound(.keySlot) }
     var notes = try notes()
-    // One that the vault does not know opens nothing: it may go, and does not count.
+    // A slot that the vault does not know opens nothing: it may go, and does not count.
     guard !notes.knows(row) || rows.count(where: notes.knows) > 1 else { throw .keySlot(.last) }
     notes.remove(number)
     let source = vault.dependencies.keySources.first { $0.protection == row.protection }
@@ -139,7 +139,7 @@ package struct KeySlotStore {
     (try? rows())?.allSatisfy { $0.keyEpoch == vault.records.keys.epoch } == true
   }
 
-  /// One partition more; nil when none is left, and the old root key is gone.
+  /// Rotates one more partition; nil when none is left, and the old root key is gone.
   func rotateNext(after last: PartitionID?) throws(AgentFailure) -> PartitionID? {
     try vault.withRecords { (records) throws(VaultFailure) in
       let rotation = records.rotation

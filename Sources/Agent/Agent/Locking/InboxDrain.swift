@@ -10,11 +10,11 @@ struct InboxDrain {
 
   init(_ vault: OpenVault) { self.vault = vault }
 
-  /// Each record to its place, in one transaction.
+  /// Moves each record to its place, in one transaction.
   ///
-  /// An answer belongs to the journal's request or to none: its nonce says which, and of two with the same one the
-  /// second is a copy. What belongs to no request of now came to an account that was signed out, or in again: its token
-  /// is revoked. A record that does not open was not left by this agent, or is of an earlier inbox.
+  /// An answer belongs to the journal's request with the same nonce, or to none; of two answers with the same nonce the
+  /// second is a copy. An answer without a current request came to an account that was signed out, or in again: its
+  /// token is revoked. A record that does not open was not left by this agent, or is of an earlier inbox.
   func drain() throws(AgentFailure) -> ChangeSet<Void> {
     let number = vault.inboxNumber
     let found = try vault.withRecords { (records) throws(VaultFailure) in try records.inbox.records(in: number) }
@@ -47,7 +47,7 @@ struct InboxDrain {
     }
   }
 
-  /// Where the journal says that this very request was sent and not answered.
+  /// The partition whose journal says that this very request was sent and not answered.
   private func partition(awaiting intent: ExchangeIntent, of id: AccountID) -> PartitionID? {
     guard !intent.nonce.isEmpty, let profile = vault.directory.current(id, epoch: intent.epoch),
       let plain = try? vault.records.read(profile.partition, .intent), ExchangeIntent(plain)?.nonce == intent.nonce

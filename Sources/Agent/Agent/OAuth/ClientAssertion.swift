@@ -7,7 +7,7 @@ internal import Secrets
 /// The assertion that a client signs to authenticate itself (RFC 7523 §3, OpenID Connect Core §9).
 struct ClientAssertion {
   static let type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
-  /// It is used at once. Servers take up to five minutes; what is left over is for clocks.
+  /// The client sends it at once. Servers allow up to five minutes; the rest is for clocks that differ.
   static let lifetime = Milliseconds.seconds(60)
 
   var clientID: String

@@ -52,6 +52,6 @@ extension ProviderClient {
     }
   }
 
-  /// It goes into an address.
+  /// The browser's address contains it.
   private static let longestRequestURI = 2048
 }

@@ -118,7 +118,7 @@ package struct ProviderClient: Sendable {
     return try self.read(await send(request("GET", url, fields: fields, body: nil)), read)
   }
 
-  /// What the provider says of a token of this client (RFC 7662).
+  /// The provider's answer about a token of this client (RFC 7662).
   func introspect<Result>(
     _ token: Secret, at endpoint: String, _ read: (JSONNode) -> Result?
   ) async throws(DocumentFailure) -> Result {

@@ -81,7 +81,7 @@ extension DocumentFailure {
     }
   }
 
-  /// The provider did not answer, so that the content of its document is unknown.
+  /// The provider gave no answer about its document, so that its content is unknown.
   var isInconclusive: Bool {
     switch self {
     case .offline, .untrusted: true

@@ -10,7 +10,7 @@ extension Provider {
     equalCodePoints(issuer, configuration.issuer) || pattern?.covers(issuer) == true
   }
 
-  /// What an ID token of this tenant must name; nil if it must name a tenant and does not.
+  /// The issuer that an ID token of this tenant must name; nil if it must name a tenant and does not.
   package func issuer(ofTenant tenant: String?) -> String? {
     guard let pattern else { return configuration.issuer }
     // Some addresses are one tenant's after all, and say so.

@@ -25,7 +25,7 @@ package struct Provider: Sendable {
 
   package mutating func forgetMetadata() { (metadata, metadataReadAt) = (nil, nil) }
 
-  /// What was configured, completed by what was discovered.
+  /// The configured endpoints, completed by the discovered ones.
   package var endpoints: ServerMetadata.Endpoints {
     guard let metadata else { return configuration.endpoints }
     return configuration.endpoints.merged(over: metadata.endpoints)

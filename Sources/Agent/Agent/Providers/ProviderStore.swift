@@ -19,7 +19,7 @@ package struct ProviderStore {
     throw try isDamaged(name) ? .provider(.damaged(nil)) : .providerNotFound
   }
 
-  /// One that the caller sees; another one is as none.
+  /// The provider, if the caller may see it; another one counts as missing.
   package func provider(_ name: ProviderName, within grant: EffectiveGrant?) throws(AgentFailure) -> Provider {
     if let grant, !vault.directory.profiles.values.contains(where: { $0.provider == name && grant.covers($0.id) }) {
       throw .providerNotFound
@@ -27,7 +27,7 @@ package struct ProviderStore {
     return try provider(named: name.text)
   }
 
-  /// Those that the caller's accounts belong to; all of them where nothing limits it.
+  /// The providers of the caller's accounts; all of them where nothing limits it.
   package func sorted(within grant: EffectiveGrant?) -> [Provider] {
     let all = vault.directory.sortedProviders
     guard let grant else { return all }
@@ -70,7 +70,7 @@ package struct ProviderStore {
     return try saving(provider, vault.audited(.providerUpdate, .provider(provider.configuration.name)))
   }
 
-  /// What a provider said of itself since, if it is still there.
+  /// Stores the metadata that a provider sent, if the provider is still configured.
   func remember(_ metadata: ServerMetadata, of asked: ProviderConfiguration) throws(AgentFailure) -> ChangeSet<Void> {
     // Another issuer may have the name by now.
     guard var provider = vault.directory.providers[asked.name], provider.configuration.issuer == asked.issuer else {

@@ -3,18 +3,18 @@ package import AgentModel
 internal import AgentPorts
 internal import Secrets
 
-/// What the person may do, as the provider told it last (docs/offline.md, Snapshots).
+/// Keeps the snapshot of what the person may do, as the provider told it last (docs/offline.md, Snapshots).
 ///
-/// Tokens tell it with the exchange that brings them. What stands elsewhere, at userinfo or at the entitlements'
-/// address, is asked for afterwards, in the background: no token waits for it, and no refresh fails by it. One question
-/// at a time; until it is answered the old snapshot stays, with its age.
+/// The tokens of an exchange bring a part of it. `Account` asks for the rest afterwards, at userinfo or at the
+/// entitlements' address, in the background: no token waits for it, and no refresh fails by it. One question at a time;
+/// until it is answered the old snapshot stays, with its age.
 extension Account {
   struct RightsFetch {
     var isAsking = false
     /// An exchange came meanwhile: it is asked once more.
     var isDue = false
     var begun: UInt64 = 0
-    /// What the last one came to; nil is good.
+    /// The number of the last question and its failure; nil means success.
     var last: (number: UInt64, failure: AgentFailure?) = (0, nil)
     var waiting: [(after: UInt64, caller: CheckedContinuation<AgentFailure?, Never>)] = []
     /// Since the last exchange.

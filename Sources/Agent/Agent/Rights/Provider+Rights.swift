@@ -2,7 +2,7 @@ package import AgentCore
 package import AgentModel
 internal import Secrets
 
-/// Where this provider tells what a person may do.
+/// Reads the person's rights in a provider's answers.
 extension Provider {
   var rightsRule: RightsRule {
     RightsRule(
@@ -10,7 +10,7 @@ extension Provider {
       hasEntitlementsURL: configuration.authorization.entitlementsURL != nil)
   }
 
-  /// What the answer to an exchange tells. An access token for one audience speaks of that audience alone.
+  /// The rights in the answer to an exchange. An access token for one audience speaks of that audience alone.
   package func rights(
     in response: TokenResponse, for key: TokenKey, scopes: ScopeSet, source: AuthorizationSnapshot.Source
   ) -> RightsUpdate {

@@ -44,7 +44,7 @@ package struct RightsStore {
     }
   }
 
-  /// What was fetched beside an exchange. Throws if the account has gone on: then nothing is kept.
+  /// Stores the rights that were fetched beside an exchange. Throws if the account has gone on: then nothing is kept.
   package func keep(
     _ told: RightsUpdate, sentAt: BootInstant, epoch: UInt64, of id: AccountID
   ) throws(AgentFailure) -> ChangeSet<RightsChange?> {

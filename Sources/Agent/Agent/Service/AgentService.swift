@@ -140,7 +140,7 @@ package final class AgentService: Sendable {
     await vault.closeStore()
   }
 
-  /// What was left when the agent ended, or the vault was locked.
+  /// Resumes the work that was left when the agent ended, or the vault was locked.
   func resumeWork() {
     background.start { [revocations] in await revocations.resume(.due) }
     background.start { [erasures] in await erasures.resume() }
@@ -188,8 +188,8 @@ package final class AgentService: Sendable {
     background.start { [revocations] in await revocations.resume(.unreached) }
   }
 
-  /// The wall clock was set, or the machine slept: what slept through its time is due, and the network of before may
-  /// be another one now.
+  /// The wall clock was set, or the machine slept: timers that should have fired are due, and the network may be
+  /// another one now.
   func clockMayHaveChanged() {
     time.clockMayHaveChanged()
     callerGrants.endWhoHasNone()

@@ -18,7 +18,7 @@ struct Admission: Sendable {
   var grant: GrantRecord
   var idToken: Secret?
   var tokens: AccessTokens
-  /// What the answers say of the person's rights.
+  /// The person's rights in the answers.
   var told: RightsUpdate
   /// When the request left whose answer this is.
   var sentAt: BootInstant

@@ -4,7 +4,7 @@ internal import AgentVault
 internal import JSONRPC
 package import Secrets
 
-/// What the device authorization endpoint answers (RFC 8628 §3.2).
+/// The answer of the device authorization endpoint (RFC 8628 §3.2).
 package struct DeviceAuthorization: Sendable {
   let deviceCode: Secret
   package let userCode: String

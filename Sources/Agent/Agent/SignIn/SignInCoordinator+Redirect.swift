@@ -5,7 +5,7 @@ package import Secrets
 
 /// The authorization code flow: the browser comes back by itself, or a person brings what it was sent back with.
 extension SignInCoordinator {
-  /// Where the browser goes, and how its answer will come.
+  /// The browser's destination, and the way its answer comes back.
   func redirection(
     _ id: String, _ flow: SignInFlow, to provider: Provider, scopes: [String], wishes: SignInJob.Wishes
   ) async throws(AgentFailure) -> (SignInJob.Way, url: String) {
@@ -131,7 +131,7 @@ extension SignInCoordinator {
   enum RedemptionFailure: Error {
     /// The token endpoint gave nothing.
     case exchange(ExchangeFailure)
-    /// It did, and no account could be made of it.
+    /// The exchange succeeded, and no account could be made of it.
     case admission(AgentFailure)
 
     var told: AgentFailure {

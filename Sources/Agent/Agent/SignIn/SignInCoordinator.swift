@@ -39,12 +39,12 @@ package actor SignInCoordinator {
     package var page: Page
     package var expiresAt: Timestamp
 
-    /// What the person is shown.
+    /// The page that the person sees.
     package enum Page: Sendable {
       case authorization(url: String)
       case device(DeviceAuthorization)
 
-      /// What a browser opens.
+      /// The address that a browser opens.
       package var url: String {
         switch self {
         case .authorization(let url): url

@@ -19,7 +19,7 @@ package struct SignInJob: Sendable {
     case paste(AuthorizationRequest)
     /// The agent asks for it; nil while it does.
     case device(DeviceAuthorization, DevicePolling, asksAt: BootInstant?)
-    /// It has ended: what it was to be proved by is wiped.
+    /// The sign-in has ended: the secrets that prove its answer are wiped.
     case over
   }
 
@@ -55,7 +55,7 @@ package struct SignInJob: Sendable {
     }
   }
 
-  /// What the person asked for.
+  /// The person's choices for the sign-in.
   package struct Wishes: Sendable {
     /// The account that is signed in again: the sign-in fails for any other identity.
     package var account: AccountID?

@@ -8,8 +8,9 @@ extension OpenVault {
   package var erasures: ErasureStore { ErasureStore(vault: self) }
 }
 
-/// What was erased is gone from the tables at once, and from the log when that could be emptied: a reader that is in the
-/// middle of it prevents that (docs/sign-out.md, Order). What is outstanding is durable with the erasure.
+/// Erasures on the disk: erased rows are gone from the tables at once, and from the log when that can be emptied, which
+/// a reader in the middle of it prevents (docs/sign-out.md, Order). An outstanding erasure is durable with the erasure
+/// itself.
 package struct ErasureStore {
   package let vault: OpenVault
 

@@ -11,7 +11,7 @@ package struct OutboxEntry: Sendable {
   package var provider: ProviderName
   package var issuer: String
   package var accountLabel: String
-  /// Whose it is: where a revocation ends all that this person gave us, it must not come after a new sign-in.
+  /// The person whose token it is: where a revocation ends all that this person granted, it must not come after a new sign-in.
   package var identity: Identity?
   package var createdAt: Timestamp
   /// After this the agent need not try any more.

@@ -32,12 +32,12 @@ package struct RevocationOutboxStore {
     }
   }
 
-  /// Whose token it is; nil if no account has that identity.
+  /// The account of the token; nil if no account has that identity.
   package func account(of entry: OutboxEntry) -> AccountID? {
     entry.identity.flatMap { vault.directory.profile(of: $0, at: entry.provider)?.id }
   }
 
-  /// What a new sign-in of this person takes out of the outbox: revocations that would end it, too.
+  /// The entries that a new sign-in of this person removes from the outbox: revocations that would end it, too.
   func superseded(by identity: Identity, at provider: ProviderName) throws(AgentFailure) -> [OutboxEntry] {
     guard vault.directory.providers[provider]?.configuration.revocationScope == .grant else { return [] }
     return try entries().filter { $0.provider == provider && $0.identity == identity }

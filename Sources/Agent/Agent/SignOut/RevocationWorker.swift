@@ -205,7 +205,7 @@ package actor RevocationWorker {
     try await dependencies.vault.read { vault throws(AgentFailure) in try vault.outbox.entries() }
   }
 
-  /// Whose token it is, for events; nil while the vault is locked.
+  /// The account of the token, for events; nil while the vault is locked.
   private func account(of entry: OutboxEntry) async -> AccountID? {
     (try? await dependencies.vault.read { vault throws(AgentFailure) in vault.outbox.account(of: entry) }) ?? nil
   }

@@ -27,7 +27,7 @@ package struct SignedOut: Sendable {
 package struct SignOutStore {
   package let vault: OpenVault
 
-  /// What an account has only while it is signed in.
+  /// The records that an account has only while it is signed in.
   static let tokenRecords = [RecordKind.grant, .intent, .staged, .idToken, .accessTokens]
 
   /// `accessTokens` are those in memory, with their remaining lifetimes.
@@ -35,7 +35,7 @@ package struct SignOutStore {
     _ id: AccountID, _ mode: SignOutMode, accessTokens: [(token: Secret, lives: Milliseconds)] = []
   ) throws(AgentFailure) -> ChangeSet<SignedOut> {
     let before = try vault.directory.profile(.id(id))
-    // What a soft sign-out kept can still be erased; anything else was done already.
+    // A hard sign-out can still erase what a soft one kept; anything else was done already.
     guard before.signInStatus == .signedIn || (before.signInStatus == .signedOutSoft && mode == .hard) else {
       throw .signedOut(id, during: .signOut)
     }
@@ -60,7 +60,7 @@ package struct SignOutStore {
     }
   }
 
-  /// What has to be revoked: the refresh token, and access tokens that its revocation does not reach.
+  /// The tokens to revoke: the refresh token, and access tokens that its revocation does not reach.
   private func outboxEntries(
     of profile: AccountProfile, _ loaded: LoadedGrant?, _ accessTokens: [(token: Secret, lives: Milliseconds)],
     _ mode: SignOutMode

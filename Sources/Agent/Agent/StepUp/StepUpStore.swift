@@ -46,7 +46,7 @@ package struct StepUpStore {
 
   // MARK: setting and removing
 
-  /// Where a new proof would belong, if one may be set now.
+  /// The place of a new proof, if one may be set now.
   package func placeForNew(_ method: StepUpMethod, of id: AccountID) throws(AgentFailure) -> StepUpPlace {
     let profile = try vault.directory.signedIn(.id(id))
     try requireChangeable(try record(of: profile), of: profile)
@@ -78,7 +78,7 @@ package struct StepUpStore {
       result: Self.status(of: profile, record))
   }
 
-  /// One that is destroyed stays so until the person has signed in again; there is nothing to remove.
+  /// A destroyed proof stays so until the person has signed in again; there is nothing to remove.
   package func unenroll(_ id: AccountID) throws(AgentFailure) -> ChangeSet<StepUpState> {
     var profile = try vault.directory.signedIn(.id(id))
     let record = try record(of: profile)
@@ -94,7 +94,7 @@ package struct StepUpStore {
       result: Self.status(of: profile, nil))
   }
 
-  /// Ends the step-up of now. Ended before it is written down: a disk that fails must not keep it valid.
+  /// Ends the current step-up. It ends before the audit entry is written: a disk that fails must not keep it valid.
   package func clear(_ selector: AccountSelector) throws(AgentFailure) -> ChangeSet<StepUpState> {
     let status = try status(selector)
     guard vault.tables.stepUps.isValid(status.account) else { return .unchanged(status) }
@@ -102,7 +102,7 @@ package struct StepUpStore {
     return ChangeSet([vault.audited(.stepUpClear, account: status.account)], of: status.account, result: status)
   }
 
-  /// A person who can't give the proof of now can't put another in its place, nor take it away.
+  /// A person who can't give the current proof can't replace or remove it.
   private func requireChangeable(_ record: StepUpRecord?, of profile: AccountProfile) throws(AgentFailure) {
     guard let record else { return }
     guard !record.isDestroyed else { throw .stepUp(.destroyed, profile.id, record.method) }

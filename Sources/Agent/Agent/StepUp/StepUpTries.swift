@@ -34,7 +34,7 @@ package struct StepUpTries {
     return profile
   }
 
-  /// What came of counting a try, once it is durable.
+  /// The result of counting a try, once it is durable.
   package typealias Counted = Result<StepUpTry, AgentFailure>
 
   /// Counts a try. The failure that it may end in is durable too: the last proof is destroyed.
@@ -122,7 +122,7 @@ package struct StepUpTries {
     return profile
   }
 
-  /// What is set, and by this method.
+  /// The record of a proof that is set, and by this method.
   private func enrolled(_ method: StepUpMethod, of profile: AccountProfile) throws(AgentFailure) -> StepUpRecord {
     guard let record = try vault.stepUp.record(of: profile), record.method == method else {
       throw .notFound(.stepUp(method), profile.id)

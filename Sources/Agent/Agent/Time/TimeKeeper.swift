@@ -11,7 +11,7 @@ package final class TimeKeeper: Sendable {
   private struct State {
     /// Nil while the vault is locked: names of providers are sealed.
     var time: TrustedTime?
-    /// What subscribers were told last.
+    /// The trust that subscribers were told last.
     var told = ClockTrust.trusted
   }
   private let state = Mutex(State())

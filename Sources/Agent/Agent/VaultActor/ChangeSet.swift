@@ -2,17 +2,17 @@ package import AgentModel
 package import AgentPorts
 package import AgentVault
 
-/// What an operation changes: planned against an `OpenVault` by a feature's type, committed by `VaultActor` as one
+/// The changes of one operation: planned against an `OpenVault` by a feature's type, committed by `VaultActor` as one
 /// durable transaction. Planning is synchronous, so that no await parts a check from its write.
 package struct ChangeSet<Result> {
   var records: [VaultChange]
   /// Changes of rows that are no records, in the same transaction.
   var writes: [StoreWrite]
-  /// What `OpenVault` and the published tables say once the transaction is durable.
+  /// The changes of `OpenVault` and the published tables once the transaction is durable.
   var memory: [MemoryChange]
   /// The account that a failure of the commit names.
   package var account: AccountID?
-  /// What no trace may be left of: noted in the transaction, wiped from the log after it.
+  /// The erasure of this change: noted in the transaction, wiped from the log after it.
   var erases: Erasure?
   /// A sign-out, an erasure or a new PIN: a backup that is being written must not keep what was before.
   var isWithdrawal: Bool

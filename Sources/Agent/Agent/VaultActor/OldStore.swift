@@ -15,7 +15,8 @@ struct OldStore {
   /// One transaction, after which the store is newer than what the anchor knew.
   func disarm(above anchored: UInt64) throws(VaultFailure) {
     var changes: [VaultChange] = []
-    // What does not open now must not open later, when it has been mended: its account says `integrity`, for good.
+    // A record that does not open now must not open later, when it has been mended: its account says `integrity`, for
+    // good.
     var others = Set(try records.ledger().partitions)
     for profile in try profiles() {
       do throws(VaultFailure) {
@@ -32,7 +33,7 @@ struct OldStore {
       dependencies.audited(.agentAcceptOldStore),
     ]
     try records.pass(anchored, closing: others)
-    // What came while the vault was locked is as old as the rest.
+    // The inbox of the locked vault is as old as the rest.
     try records.apply(changes, with: [.deletePartition(.drops)])
   }
 

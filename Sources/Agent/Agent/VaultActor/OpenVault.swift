@@ -2,11 +2,11 @@ internal import AgentModel
 package import AgentPorts
 package import AgentVault
 
-/// What the vault's own operations need from outside.
+/// The outside parts that the vault's own operations use.
 package struct VaultDependencies: Sendable {
   package let clock: any AgentClock
   package let entropy: any Entropy
-  /// What opens a slot without a person, the one that was chosen at the start first.
+  /// The key sources that open a slot without a person, the one chosen at the start first.
   let keySources: [any KeySource]
   let tables: PublishedTables
 }
@@ -40,7 +40,7 @@ package final class OpenVault {
   var tables: PublishedTables { dependencies.tables }
   package var time: TimeKeeper { dependencies.tables.time }
 
-  /// What takes in a late answer while the vault is locked.
+  /// Takes in a late answer while the vault is locked.
   var inbox: LockedInboxWriter { records.inbox.writer(of: inboxNumber) }
 
   /// Reads or commits sealed records. A failure names `account`.

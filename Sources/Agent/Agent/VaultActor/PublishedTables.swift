@@ -1,8 +1,8 @@
 internal import AgentModel
 internal import AgentVault
 
-/// What an open vault publishes to readers that must not wait for its actor. Filled at the opening, changed after each
-/// commit, emptied at the locking.
+/// The tables that an open vault publishes to readers that must not wait for `VaultActor`. Filled at the opening,
+/// changed after each commit, emptied at the locking.
 struct PublishedTables: Sendable {
   let tokenCache: TokenCache
   let stepUps: StepUps

@@ -191,36 +191,36 @@ package actor VaultActor {
   }
 
   /// A transaction of its own, for the rare moments when the time's mark moved and nothing else did. If it can't be
-  /// written, the mark of before stands, which is what a restart would find.
+  /// written, the previous mark stands, which is what a restart would find.
   func rememberTime() {
     _ = try? commitIfOpen { (vault) throws(AgentFailure) in ChangeSet(vault.trustedTime.changes) }
   }
 
   // MARK: another root key
 
-  /// From the answer on everything new is sealed under another root key; what is there follows (`rotateNext`). A
-  /// rotation that is under way goes on. Returns the epoch of the new key.
+  /// Begins to seal new records under another root key, once it has answered; the existing ones follow (`rotateNext`).
+  /// A rotation that is under way goes on. Returns the epoch of the new key.
   func beginRotation() throws(AgentFailure) -> UInt32 {
     let vault = try unlocked()
     guard let rotation = try vault.keySlots.rewrapped() else { return vault.records.keys.epoch }
     do throws(AgentFailure) {
       try vault.keySlots.begin(rotation)
     } catch {
-      // It may have landed all the same: the store may be under a key now that this vault does not have.
+      // The commit may have succeeded all the same: the store may be under a key now that this vault does not have.
       if !vault.keySlots.wrapKnownRootKey { lock(isCertain: false) }
       throw error
     }
     return rotation.keys.epoch
   }
 
-  /// One partition more; nil when none is left, and the old root key is gone.
+  /// Rotates one more partition; nil when none is left, and the old root key is gone.
   func rotateNext(after last: PartitionID?) throws(AgentFailure) -> PartitionID? {
     try unlocked().keySlots.rotateNext(after: last)
   }
 
   // MARK: locked or not
 
-  /// What `agent.status` tells, also of a locked vault. `grant` limits it to the accounts that it covers.
+  /// The answer to `agent.status`, also for a locked vault. `grant` limits it to the accounts that it covers.
   package func status(within grant: EffectiveGrant? = nil) throws(AgentFailure) -> VaultStatus {
     let slots = try opening.slots()
     return try VaultStatus(vault, slots: slots, keySources: dependencies.keySources, within: grant)
@@ -243,7 +243,7 @@ package actor VaultActor {
   /// The database's own check of itself.
   func integrityProblems() throws(StoreFailure) -> [String] { try store.integrityProblems() }
 
-  /// What a backup must not outrun.
+  /// The counters that must not change while a backup is made.
   var backupMoment: BackupMoment {
     BackupMoment(unlockGeneration: opening.unlockGeneration, withdrawalCount: withdrawalCount)
   }

@@ -54,7 +54,7 @@ struct VaultOpening {
     return try openUnattended(slots, wanted: wanted).map { .open($0) } ?? .needsPassphrase
   }
 
-  /// As at the start; nil if that takes a person.
+  /// Opens as at the start; nil if that takes a person.
   mutating func openAgain() throws(AgentFailure) -> OpenVault? {
     let slots = try slots()
     let wanted = dependencies.keySources.first?.protection

@@ -1,7 +1,7 @@
 package import AgentCore
 package import AgentPorts
 
-/// What `agent.status` tells of the vault, also of a locked one.
+/// The vault's part of `agent.status`, also while it is locked.
 package struct VaultStatus: Sendable {
   package var isLocked: Bool
   package var isInitialized: Bool

@@ -4,7 +4,7 @@ internal import AgentProtocol
 internal import JSONRPC
 internal import Synchronization
 
-/// Where the answer to one request goes: a line of its own, its place in a batch, or nowhere.
+/// The destination of the answer to one request: a line of its own, its place in a batch, or nowhere.
 enum AnswerSlot: Sendable {
   case line(any ConnectionOutput)
   case batch(BatchAnswers, index: Int)

@@ -42,7 +42,7 @@ public final class Connection: Conversation, @unchecked Sendable {
     isTrusted = Atomic(!server.agent.callerGrants.isStrict)
   }
 
-  /// As the client named itself in `agent.hello`; before that as its program is called, if the transport can tell.
+  /// The client's name from `agent.hello`; before that the name of its program, if the transport can tell.
   var clientName: String? {
     get {
       introduced.withLock { name in
@@ -57,7 +57,7 @@ public final class Connection: Conversation, @unchecked Sendable {
 
   // MARK: what it may do
 
-  /// What it may do now.
+  /// The client's current access.
   var access: CallerAccess { isTrusted.load(ordering: .acquiring) ? .trusted : known.withLock { $0 } }
 
   /// False if it is refused already, which it stays: a grant that opens while another one is refused changes nothing.
@@ -386,8 +386,8 @@ public final class Connection: Conversation, @unchecked Sendable {
     return true
   }
 
-  /// An id is read as it is. For an alias there is more to look up, and most programs ask for one account: whose it is
-  /// is kept until anything on the board changes.
+  /// Finds the account of a selector. An id is read directly. An alias takes a look-up, and most programs ask for one
+  /// account, so its result is kept until `TokenCache` changes.
   private func account(_ selector: UnsafeRawBufferPointer) -> AccountID? {
     if let account = AccountID(utf8: selector) { return account }
     let version = agent.tokenCache.version

@@ -82,7 +82,7 @@ extension AgentFailure {
     }
   }
 
-  /// What to try, in this order.
+  /// The remedies to try, in this order.
   fileprivate var wireRemedies: [WireRemedy] {
     switch self {
     case .locked: [.unlock]

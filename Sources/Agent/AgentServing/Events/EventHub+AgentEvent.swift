@@ -12,7 +12,7 @@ extension EventHub: EventPublishing {
     case .accountSwitched(let active, let previous):
       let event = AccountSwitchedEvent(active: active, previous: previous)
       guard let previous, previous != account else { return send(event, account, about) }
-      // A caller whose grant does not cover the account of before is not told of it.
+      // A caller whose grant does not cover the previous account is not told of it.
       send(
         event, account, about, mentions: previous, otherwise: AccountSwitchedEvent(active: active, previous: nil))
     case .accountRenamed(let alias, let previous):

@@ -19,7 +19,7 @@ final class EventHub: Sendable {
     var sequence: Int64
     var type: EventType
     var account: AccountID?
-    /// Whose it is, also where its members do not say so.
+    /// The account of the event, also where its members do not say so.
     var about: AccountID?
     /// The members after `subscription`, as JSON.
     var body: WireBytes
@@ -38,7 +38,7 @@ final class EventHub: Sendable {
     var output: any ConnectionOutput
     var types: Set<EventType>?
     var accounts: Set<AccountID>?
-    /// What a limited caller may know of; nil if nothing limits it.
+    /// The accounts that a limited caller may know of; nil if nothing limits it.
     var covered: Set<AccountID>?
     /// Events before this one were given or are not wanted.
     var cursor: Int64

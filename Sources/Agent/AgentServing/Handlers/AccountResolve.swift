@@ -29,7 +29,7 @@ enum AccountResolveHandler: MethodHandler {
         (vault.directory.sortedProfiles, vault.directory.active)
       }
       let matching = profiles.filter(call.sees).filter { $0.identity.issuer == issuer && $0.signInStatus == .signedIn }
-      // Of several at one issuer the active one is meant.
+      // The active account wins over others at the same issuer.
       if let one = matching.first(where: { $0.id == active }) {
         return AccountResolve.Result(account: one.id, because: .issuer)
       }

@@ -40,7 +40,7 @@ enum SignInBeginHandler: MethodHandler {
 }
 
 extension AccountProfile {
-  /// What the provider's page may fill in (OpenID Connect Core §3.1.2.1). A name that is one word is what many
-  /// providers let people sign in by; "Alice Archer" is not.
+  /// The hint that the provider's page may fill in (OpenID Connect Core §3.1.2.1). Many providers let people sign in by
+  /// a name of one word; "Alice Archer" is not one.
   fileprivate var loginHint: String? { email ?? displayName.flatMap { $0.contains(" ") ? nil : $0 } }
 }

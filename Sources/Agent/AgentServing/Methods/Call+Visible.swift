@@ -4,8 +4,8 @@ internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
 
-/// What a caller sees of the agent's accounts: all of them, or those that its grant covers. For methods that answer with
-/// more than one account, or are told of one by another name than `account`.
+/// The accounts that a caller sees: all of them, or those that its grant covers. For methods that answer with more than
+/// one account, or take one under another name than `account`.
 extension Call {
   var now: BootInstant { agent.environment.clock.boot() }
 

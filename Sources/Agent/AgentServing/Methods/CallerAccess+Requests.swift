@@ -26,7 +26,7 @@ extension CallerAccess {
     }
   }
 
-  /// What the caller is told of a failure: nothing of an account that is not its own, not even that there is one.
+  /// The error that the caller gets: nothing of an account that is not its own, not even that the account exists.
   func told(_ error: RPCError, at now: BootInstant) -> RPCError {
     guard case .limited(let limits) = self else { return error }
     let notCovered = RPCError(AgentFailure.caller(.notCovered))

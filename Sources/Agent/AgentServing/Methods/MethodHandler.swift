@@ -3,11 +3,11 @@ internal import AgentModel
 internal import AgentProtocol
 internal import JSONRPC
 
-/// What a handler knows of the request beside its parameters.
+/// The facts about a request beside its parameters.
 struct Call: Sendable {
   let server: AgentServer
   let connection: Connection
-  /// What the caller might do when the request was begun.
+  /// The caller's access when the request began.
   let access: CallerAccess
 
   var agent: AgentService { server.agent }

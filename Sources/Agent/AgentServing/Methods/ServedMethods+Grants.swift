@@ -2,6 +2,6 @@ internal import Agent
 internal import AgentProtocol
 
 extension ServedMethods {
-  /// What patterns of grants are held against.
+  /// The methods that patterns of grants are matched with.
   static let grantable = MethodTable.all.map { GrantableMethod(name: $0.name, mustBeNamed: $0.underGrant == .agent) }
 }

@@ -2,7 +2,7 @@ internal import Agent
 internal import AgentModel
 internal import AgentProtocol
 
-/// What `provider.add` and `provider.update` may set beside issuer and client; nil keeps what is there.
+/// The members of `provider.add` and `provider.update` beside issuer and client; nil keeps the current value.
 struct ProviderChanges {
   var scopes: [String]?
   var resources: [String]?

@@ -5,7 +5,7 @@ internal import AgentProtocol
 
 /// From the agent's values to those of the wire.
 extension AgentService {
-  /// As the account's actor sees it, or as it was when the grant was last open.
+  /// The state in `Account`, or the last one known from when the grant was open.
   func state(of profile: AccountProfile) -> AccountState {
     tokenCache.state(of: profile.id) ?? profile.restingState
   }

@@ -1,12 +1,13 @@
 public import AgentModel
 
-/// What is durable before a refresh token leaves this machine (docs/tokens.md, Journal). It holds no secret.
+/// The request that is durable before a refresh token leaves this machine (docs/tokens.md, Journal). It holds no
+/// secret.
 public struct ExchangeIntent: Sendable, Hashable {
   public var attempt: UInt64
-  /// Of the account; a sign-in or sign-out begins the next one.
+  /// The account's epoch; a sign-in or sign-out begins the next one.
   public var epoch: UInt64
   public var generation: UInt64
-  /// Of the refresh token that is about to be sent.
+  /// The fingerprint of the refresh token that is about to be sent.
   public var fingerprint: String
   public var wall: Timestamp
   public var bootID: String

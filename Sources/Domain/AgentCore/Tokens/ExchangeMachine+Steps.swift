@@ -2,7 +2,7 @@ internal import AgentModel
 
 /// The reports of runs, and their next steps.
 extension ExchangeMachine {
-  /// What an earlier run left comes before a new request; it needs no place in the queue.
+  /// Finishes what an earlier run left before a new request; it needs no place in the queue.
   mutating func takeUp(_ run: RunID) -> [Effect] {
     guard let grant else { return go(run, to: .end) }
     switch leftover {
@@ -136,7 +136,7 @@ extension ExchangeMachine {
     return go(run, to: .end)
   }
 
-  /// What became of the answer that was held when the vault was locked. One that the inbox can't take stays.
+  /// The result of dropping the held answer when the vault was locked. An answer that the inbox can't take stays.
   public mutating func dropped(_ run: RunID, _ staging: Staging) -> [Effect] {
     guard case .drop(let answer)? = step(of: run) else { return [] }
     switch staging {

@@ -4,7 +4,7 @@ extension ExchangeMachine {
   /// Names a run: its place in the queue. No two runs of one agent share it.
   public typealias RunID = ExchangeQueue.Ticket
 
-  /// What a run does now. The shell performs it and reports what came of it.
+  /// The current step of a run. The shell performs it and reports the result.
   public enum Step: Hashable, Sendable {
     /// Revoke an answer that was held for an earlier sign-in; the run goes on after it.
     case revokeHeld(ExchangeIntent)
@@ -38,7 +38,7 @@ extension ExchangeMachine {
     case end
   }
 
-  /// What the shell does at once. None of it waits.
+  /// An effect that the shell performs at once, without waiting.
   public enum Effect: Hashable, Sendable {
     /// Start a run for this attempt.
     case start(TokenMachine.Attempt)
@@ -70,7 +70,7 @@ extension ExchangeMachine {
     case watchRenewal
   }
 
-  /// What the token machine is told.
+  /// A report to the token machine.
   public enum Report: Hashable, Sendable {
     /// The answer is held in memory.
     case held(attempt: UInt64)
@@ -85,15 +85,15 @@ extension ExchangeMachine {
     case lostRequest(sentAt: BootInstant?, wasReplay: Bool)
   }
 
-  /// What a run found out before it writes an intent.
+  /// The findings of a run before it writes an intent.
   public enum Preparation: Hashable, Sendable {
     case ready(ExchangeIntent)
-    /// It stood in the queue until the provider no longer forgives a second use.
+    /// The run waited in the queue until the provider no longer forgives a second use.
     case graceElapsed
     case noRefreshToken
   }
 
-  /// What became of an intent.
+  /// The result of writing an intent.
   public enum Beginning: Hashable, Sendable {
     case durable
     /// The account is in another epoch.
@@ -101,13 +101,13 @@ extension ExchangeMachine {
     case storeFailed
   }
 
-  /// What became of a request.
+  /// The result of sending a request.
   public enum Reply: Hashable, Sendable {
     case answered(sentAt: BootInstant)
     case failed(ExchangeFailure)
   }
 
-  /// Where an answer is.
+  /// The result of staging an answer.
   public enum Staging: Hashable, Sendable {
     case staged
     /// In the inbox of the locked vault.
@@ -117,7 +117,7 @@ extension ExchangeMachine {
     case storeFailed
   }
 
-  /// What an answer says.
+  /// The judgement of an answer.
   public enum Judgement: Hashable, Sendable {
     case usable
     case unreadable
@@ -126,7 +126,7 @@ extension ExchangeMachine {
     case anotherPerson(reason: String)
   }
 
-  /// What became of a new grant.
+  /// The result of committing a new grant.
   public enum Commitment: Hashable, Sendable {
     case durable
     case overtaken
@@ -134,14 +134,14 @@ extension ExchangeMachine {
     case storeFailed
   }
 
-  /// What the journal holds of an exchange that brought no token.
+  /// The journal's entry after an exchange that brought no token.
   public enum JournalEnd: Hashable, Sendable {
     case done
     /// This request was sent and its answer lost.
     case inDoubt(ExchangeIntent)
   }
 
-  /// What the journal holds when an account is loaded.
+  /// The journal's entry when an account is loaded.
   public enum JournalEntry: Hashable, Sendable {
     case empty
     /// A request that was about to be sent.

@@ -29,13 +29,13 @@ public struct ExchangeMachine: Hashable, Sendable {
     var isInQueue = false
   }
 
-  /// What a run left for the next one.
+  /// The work that a run left for the next one.
   public enum Leftover: Hashable, Sendable {
     case nothing
     /// An answer that is not committed: the disk failed, or the agent ended. Its bytes stay in guarded memory.
     case answer(ExchangeIntent)
-    /// What a request came to while the vault was locked, so that the journal could not be told. Without a failure:
-    /// nothing was sent.
+    /// The result of a request that ended while the vault was locked, so that the journal does not have it yet. Without
+    /// a failure: nothing was sent.
     case outcome(ExchangeIntent, ExchangeFailure?)
   }
 
@@ -51,7 +51,7 @@ public struct ExchangeMachine: Hashable, Sendable {
 
   // MARK: what the shell asks
 
-  /// What this run does now; nil if it has ended.
+  /// The run's current step; nil if it has ended.
   public func step(of run: RunID) -> Step? { runs[run]?.step }
 
   /// The nonces of all answers whose bytes are still needed; the shell wipes the others.

@@ -11,7 +11,7 @@ extension TokenMachine {
     return setHealth(.ok)
   }
 
-  /// An access token of before a restart, which says nothing of how the grant stands.
+  /// Restores an access token from before a restart, which says nothing of the grant's health.
   public mutating func restore(_ token: TokenFacts, for key: TokenKey) { cache[key] = token }
 
   /// The person signed out: nothing is answered from memory any more, and every waiter is told.

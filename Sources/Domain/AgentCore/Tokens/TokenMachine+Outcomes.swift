@@ -46,7 +46,7 @@ extension TokenMachine {
     case .reauthenticate(let reason): effects += stand(.reauthenticate(reason: reason), at: now)
     case .locked: effects += stand(.locked, at: now)
     case .misconfigured(let error) where attempt.key != .standard && Self.concernsTheWish(error):
-      // One program's wish for a scope that is not granted must not stop the account for all the others.
+      // A refused scope of one program must not stop the account for all the others.
       refuseWish(attempt.key, failure, for: Self.wishPause, at: now)
     case .misconfigured(let error): effects += stand(.misconfigured(error), at: now)
     case .interaction(let claims):

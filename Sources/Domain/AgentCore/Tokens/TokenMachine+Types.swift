@@ -3,7 +3,7 @@ public import AgentModel
 extension TokenMachine {
   public typealias WaiterID = UInt64
 
-  /// What survives a restart of how the grant stands.
+  /// The grant's health, as far as it survives a restart.
   public enum Health: Hashable, Sendable {
     case ok
     /// A request was sent and its answer lost; on a strict provider the token may be spent.
@@ -14,7 +14,7 @@ extension TokenMachine {
     case signedOut
   }
 
-  /// What the machine must know of an issued access token; its bytes stay with the shell, under `serial`.
+  /// The facts about an issued access token; its bytes stay with the shell, under `serial`.
   public struct TokenFacts: Hashable, Sendable {
     public var serial: UInt64
     public var lifetime: Milliseconds
@@ -43,7 +43,7 @@ extension TokenMachine {
     }
   }
 
-  /// What a caller asks for.
+  /// A caller's demand on the token.
   public enum Demand: Hashable, Sendable {
     case usable(minimumLifetime: Milliseconds)
     /// An exchange, also if a token is cached; callers of one generation share it.
@@ -79,9 +79,9 @@ extension TokenMachine {
     case exchange(Attempt)
     case answer(WaiterID, serial: UInt64, Source)
     case refuse(WaiterID, Refusal)
-    /// What is remembered changed and must be durable.
+    /// The memory changed and must be durable.
     case persistHealth
-    /// What a person should be told, once: sign in again.
+    /// Tell the person once: sign in again.
     case sessionExpired(reason: String)
     case stateChanged
   }

@@ -48,7 +48,7 @@ public struct TokenMachine: Sendable {
   var unexplained = 0
   var pause: Pause?
   var interactions: [TokenKey: Interaction] = [:]
-  /// What the provider does not grant, by what was asked.
+  /// The requests that the provider does not grant, by their resource and scopes.
   var rejectedRequests: [TokenKey: RejectedRequest] = [:]
   var cache: [TokenKey: TokenFacts] = [:]
   var waiters: [Waiter] = []
@@ -59,7 +59,7 @@ public struct TokenMachine: Sendable {
   var emptyExchanges = 0
   /// When the token of this key was made because the one before was rejected.
   var replacements: [TokenKey: BootInstant] = [:]
-  /// Whose the tokens were that others have replaced, the newest last.
+  /// The keys of the tokens that others have replaced, the newest last.
   var retired: [(fingerprint: String, key: TokenKey)] = []
   /// When each audience was last asked for.
   var lastWanted: [TokenKey: BootInstant] = [:]
@@ -113,7 +113,7 @@ public struct TokenMachine: Sendable {
   /// A caller waits for the exchange in flight, or for the next.
   public var isWanted: Bool { !waiters.isEmpty }
 
-  /// Whose token this is or was; nil if it is none of the last.
+  /// The key of the token with this fingerprint; nil if it is none of the last.
   public func key(ofFingerprint fingerprint: String) -> TokenKey? {
     cache.first { $0.value.fingerprint == fingerprint }?.key
       ?? retired.last { $0.fingerprint == fingerprint }?.key

@@ -1,6 +1,6 @@
 public import AgentModel
 
-/// What a grant's machine remembers over a restart (docs/tokens.md, Health and freshness).
+/// The facts that `TokenMachine` remembers over a restart (docs/tokens.md, Health and freshness).
 public struct TokenMemory: Hashable, Sendable {
   public var health: TokenMachine.Health
   /// The audiences for which the provider wants the person, with the claims that it asked for.
