@@ -95,7 +95,7 @@ let adapters: [Target] = [
   module("Threads", in: "Adapters", ["CPlatform"]),  // starts every thread, and has each wipe its stack
   module("TokenSignatures", in: "Adapters", ["AgentModel", "AgentPorts", "CVerify", "Secrets"]),  // by OpenSSL
   module(
-    "UnixTransport", in: "Adapters", ["AgentCore", "AgentModel", "AgentPorts", "CPlatform", "JSONRPC"]
+    "UnixTransport", in: "Adapters", ["AgentCore", "AgentModel", "AgentPorts", "CPlatform", "JSONRPC", "Threads"]
   ),  // socket, stdio
 ]
 

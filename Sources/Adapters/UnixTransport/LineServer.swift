@@ -4,6 +4,7 @@ internal import CPlatform
 internal import Glibc
 internal import JSONRPC
 internal import Synchronization
+internal import Threads
 
 /// The reading thread: sleeps until a client sends, and reads once each time.
 ///
@@ -105,6 +106,9 @@ public final class LineServer: Sendable {
     var readiness = Readiness()
     /// Wiped after each read: it may hold a secret.
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: LineServer.chunk, alignment: 16)
+    /// A line of this round may have left a secret on the stack, for example in the registers that the dynamic linker
+    /// saves when a function is called for the first time.
+    var wipesStack = false
 
     init(listener: Int32, signals: Int32, server: LineServer) {
       self.server = server
@@ -173,6 +177,10 @@ public final class LineServer: Sendable {
         if someAreDone { closeDone() }
         // Last, so that a client that has just ended makes room for one that waits
         if connectionWaits, stopsAt == nil, acceptsAt == nil { acceptOne() }
+        if wipesStack {
+          wipeStack(.agent)
+          wipesStack = false
+        }
       }
     }
 
@@ -204,6 +212,7 @@ public final class LineServer: Sendable {
       if count > 0 {
         client.conversation.received(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count]))
         explicit_bzero(buffer.baseAddress!, count)
+        wipesStack = wipesStack || client.conversation.mayHaveLeftSecretsOnStack
         noteDeadline(of: place)
       } else if count == 0 {
         endInput(place)

@@ -24,6 +24,9 @@ extension ConnectionOutput {
 public protocol Conversation: AnyObject, Sendable {
   /// Takes bytes from the client, in chunks of any size. The caller wipes its buffer afterwards.
   func received(_ chunk: UnsafeRawBufferPointer)
+  /// The last chunk was more than answers from memory: calls that have returned may have left a secret on the stack of
+  /// the reading thread, which wipes it then.
+  var mayHaveLeftSecretsOnStack: Bool { get }
   /// The client closed its side. Its requests are answered, then the output is closed.
   func endOfInput()
   /// When an incomplete line times out; nil if no line has begun.
@@ -34,6 +37,10 @@ public protocol Conversation: AnyObject, Sendable {
   func drained()
   /// The connection is closed.
   func ended()
+}
+
+extension Conversation {
+  public var mayHaveLeftSecretsOnStack: Bool { true }
 }
 
 /// Accepts connections from a transport.

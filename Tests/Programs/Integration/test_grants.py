@@ -181,7 +181,7 @@ class StrictTests(Callers):
         os.chmod(self.file, 0o644)
         done = self.lanyard("token", "alice")
         self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertIn("0600", done.stderr)
+        self.assertIn("chmod 600", done.stderr)
 
     def test_program_with_its_own_grant_uses_only_that(self):
         place = os.path.join(self.agent.directory, "ci-grant")

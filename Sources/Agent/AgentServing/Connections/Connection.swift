@@ -16,6 +16,8 @@ public final class Connection: Conversation, @unchecked Sendable {
   private var tape = JSONTape()
   private var scratch = JSONWriter(capacity: 4096)
   private var lineBegan: BootInstant?
+  /// A line of the last chunk took another way than an answer from `TokenCache`.
+  public private(set) var mayHaveLeftSecretsOnStack = false
   private var found: Found?
   /// Read once for all the lines of a chunk.
   private var chunkTime: BootInstant?
@@ -101,6 +103,7 @@ public final class Connection: Conversation, @unchecked Sendable {
 
   /// Bytes from the client, in any chunks. The caller wipes its buffer afterwards.
   public func received(_ chunk: UnsafeRawBufferPointer) {
+    mayHaveLeftSecretsOnStack = false
     chunkTime = nil
     let outcome = framer.push(chunk) { line in
       lineBegan = nil
@@ -112,6 +115,7 @@ public final class Connection: Conversation, @unchecked Sendable {
     case .wantsMore: break
     }
     guard framer.waiting > 0 else { return lineBegan = nil }
+    mayHaveLeftSecretsOnStack = true
     if lineBegan == nil { lineBegan = chunkTime ?? agent.environment.clock.boot() }
     // A `\r` before the newline that comes is no part of the line.
     let length = framer.withWaiting { $0.last == 0x0D ? $0.count - 1 : $0.count }
@@ -180,6 +184,7 @@ public final class Connection: Conversation, @unchecked Sendable {
     do {
       try JSONScanner.scan(line, onto: &tape)
     } catch {
+      mayHaveLeftSecretsOnStack = true
       if line.count > Limits.lineBytes { return false }
       if Self.isBlank(line) { return true }
       refuse(Self.parseError)
@@ -187,9 +192,11 @@ public final class Connection: Conversation, @unchecked Sendable {
     }
     return tape.withRoot(of: line) { root in
       if line.count > Limits.lineBytes, !mayBeLong(root) { return false }
+      if root.kind != .array, answeredFromBoard(root) { return true }
+      mayHaveLeftSecretsOnStack = true
       if root.kind == .array {
         takeBatch(root)
-      } else if !answeredFromBoard(root) {
+      } else {
         takeRequest(root, slot: .line(output))
       }
       return true
