@@ -8,7 +8,7 @@ import Testing
 /// An answer that comes to a locked agent is sealed into the inbox on the disk: the process may die before the unlock.
 @Suite(.tellsItsSeed) struct LockedInboxTests {
   static let seeds = Seeds.asked(60)
-  static let inboxPartition = PartitionID(bytes: Array("lanyard inboxPartition 01".utf8))!
+  static let inboxPartition = PartitionID(bytes: Array("lanyard drops 01".utf8))!
   static let drop = RecordKind(rawValue: 28)
 
   /// An agent that was locked while the provider answered, and that has stored the answer in the inbox.
