@@ -121,8 +121,9 @@ packages: ## Install the Debian packages that a build needs and that are missing
 packages-tests: ## Install those that the tests and the bench need besides.
 	@.ci/packages build tests keyring
 
+# A module may import only what Package.swift lists for it: by itself SwiftPM takes what another target has built.
 build-tests: packages-tests ## Build all programs and the tests.
-	$(SWIFT) build $(SWIFT_FLAGS) --build-tests
+	$(SWIFT) build $(SWIFT_FLAGS) --explicit-target-dependency-import-check error --build-tests
 
 release: packages ## Build the programs as they are installed.
 	@for program in $(PROGRAMS); do \
