@@ -3,8 +3,8 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
 
-// The agent's enums in the words of the contract. Both sides have the same raw values; `WireEnumTests` holds them
-// against each other, so that no case of the agent is without its word.
+// The agent's enums in the words of the contract. Both sides have the same raw values: a case of the agent without its
+// word would trap here.
 
 extension WireAccountState {
   init(_ state: AccountState) { self = Self(rawValue: state.rawValue)! }
