@@ -18,7 +18,7 @@ extension RPCError {
 }
 
 extension ErrorCode {
-  fileprivate init(_ kind: FailureKind) {
+  init(_ kind: FailureKind) {
     switch kind {
     case .agentLocked: self = .agentLocked
     case .shuttingDown: self = .shuttingDown

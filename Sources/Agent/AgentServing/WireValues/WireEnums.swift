@@ -4,7 +4,7 @@ internal import AgentModel
 internal import AgentProtocol
 
 // The agent's enums in the words of the contract. Both sides have the same raw values: a case of the agent without its
-// word would trap here.
+// word would trap here (`WireEnumTests`).
 
 extension WireAccountState {
   init(_ state: AccountState) { self = Self(rawValue: state.rawValue)! }
