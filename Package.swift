@@ -65,15 +65,20 @@ let wire: [Target] = [
 /// The agent: actors and handlers over ports.
 let agent: [Target] = [
   module("AgentPorts", in: "Agent", ["AgentModel", "JSONRPC", "Secrets"]),  // what the agent needs from outside
+  module("SecretJSON", in: "Agent", ["AgentModel", "JSONRPC", "Secrets"]),  // JSON whose secrets stay in guarded memory
   module(
-    "AgentVault", in: "Agent", ["AgentCore", "AgentModel", "AgentPorts", "JSONRPC", "Secrets"]
+    "AgentVault", in: "Agent", ["AgentCore", "AgentModel", "AgentPorts", "JSONRPC", "SecretJSON", "Secrets"]
   ),  // sealed records, key slots, ledger, rotation, locked inbox, backup format; fails with VaultFailure only
   module(
-    "Agent", in: "Agent", ["AgentCore", "AgentModel", "AgentPorts", "AgentVault", "JSONRPC", "Secrets"]
+    "AgentOAuth", in: "Agent", ["AgentCore", "AgentModel", "AgentPorts", "JSONRPC", "SecretJSON", "Secrets"]
+  ),  // provider client, metadata, responses, identity proof, client authentication; a typed failure each
+  module(
+    "Agent", in: "Agent",
+    ["AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentVault", "JSONRPC", "SecretJSON", "Secrets"]
   ),  // accounts, exchange, sign-in, sign-out, step-up, policies, caller grants
   module(
     "AgentServing", in: "Agent",
-    ["Agent", "AgentCore", "AgentModel", "AgentPorts", "AgentProtocol", "AgentVault", "JSONRPC", "Secrets"]
+    ["Agent", "AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentProtocol", "AgentVault", "JSONRPC", "Secrets"]
   ),  // connections, method table, handlers; translates failures and values to the contract
 ]
 
@@ -165,10 +170,17 @@ let checks: [Target] = [
   tests(
     "SchemaTests", in: "Protocol", ["AgentCore", "AgentModel", "AgentProtocol", "JSONRPC", "SchemaKit", "Secrets"]),
   tests(
+    "AgentOAuthTests", in: "Agent",
+    [
+      "AgentOAuth", "AgentCore", "AgentModel", "AgentPorts", "AgentSimulation", "PracticeProvider", "Secrets",
+      "TokenSignatures",
+    ]
+  ),
+  tests(
     "AgentTests", in: "Agent",
     [
-      "Agent", "AgentServing", "AgentVault", "AgentCore", "AgentModel", "AgentPorts", "AgentProtocol",
-      "AgentSimulation", "JSONRPC",
+      "Agent", "AgentServing", "AgentVault", "AgentOAuth", "AgentCore", "AgentModel", "AgentPorts", "AgentProtocol",
+      "AgentSimulation", "JSONRPC", "SecretJSON",
       "PracticeProvider", "SQLiteStore", "SchemaKit", "Secrets", "StorageFaults", "TokenSignatures",
     ]
   ),

@@ -1,6 +1,7 @@
 package import AgentModel
 package import AgentPorts
 internal import JSONRPC
+internal import SecretJSON
 package import Secrets
 
 /// What makes a store a backup: a mark that is readable without a key, one key slot of its own kind, and a
@@ -76,12 +77,12 @@ package enum BackupFormat {
 package struct BackupManifest: Sendable {
   package var createdAt: Timestamp
 
-  package var record: Secret { RecordCoding.write { $0.member("createdAt", createdAt.milliseconds) } }
+  package var record: Secret { SecretJSON.write { $0.member("createdAt", createdAt.milliseconds) } }
 
   package init(createdAt: Timestamp) { self.createdAt = createdAt }
 
   package init?(_ plain: Secret) {
-    guard let createdAt = RecordCoding.read(plain, { $0["createdAt"]?.timestamp }) else { return nil }
+    guard let createdAt = SecretJSON.read(plain, { $0["createdAt"]?.timestamp }) else { return nil }
     self.createdAt = createdAt
   }
 }

@@ -1,6 +1,7 @@
 internal import AgentModel
 package import AgentPorts
 internal import JSONRPC
+internal import SecretJSON
 package import Secrets
 
 /// A record under an account's data key, as another store sealed it.
@@ -13,7 +14,7 @@ struct KeptRecord: Sendable {
 
   /// Below the account's own keys once more.
   var sealable: Secret {
-    RecordCoding.write { writer in
+    SecretJSON.write { writer in
       writer.member("database", Base64URL.encode(databaseID))
       writer.member("partition", Base64URL.encode(record.key.partition.bytes))
       writer.member("kind", Int64(record.key.kind.rawValue))
@@ -31,7 +32,7 @@ struct KeptRecord: Sendable {
   }
 
   init?(_ plain: Secret) {
-    let read = RecordCoding.read(plain) { node -> KeptRecord? in
+    let read = SecretJSON.read(plain) { node -> KeptRecord? in
       func bytes(_ name: StaticString) -> [UInt8]? { node[name]?.string.flatMap { Base64URL.decode($0) } }
       guard let database = bytes("database"), let partition = bytes("partition").flatMap({ PartitionID(bytes: $0) }),
         let kind = node["kind"]?.integer.flatMap({ UInt16(exactly: $0) }), let id = bytes("id"),
@@ -85,7 +86,7 @@ extension Vault {
       changes.append(.delete(partition, .keptData, id: id))
       switch kept.record.key.kind {
       case .clientSecret:
-        guard let name = RecordCoding.read(opened, { $0["name"]?.string }) else { throw .integrity }
+        guard let name = SecretJSON.read(opened, { $0["name"]?.string }) else { throw .integrity }
         changes.append(.put(partition, .clientSecret, id: try place(ofSecret: name), opened))
       case .clientSecretNames: changes.append(.put(partition, .clientSecretNames, opened))
       default: throw .integrity

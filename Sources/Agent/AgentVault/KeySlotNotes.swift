@@ -1,6 +1,7 @@
 package import AgentModel
 package import AgentPorts
 internal import JSONRPC
+internal import SecretJSON
 package import Secrets
 
 /// The vault's own sealed notes on its key slots: since when each exists, how to reach its holder, and what its row
@@ -50,7 +51,7 @@ package struct KeySlotNotes {
   }
 
   package var record: Secret {
-    RecordCoding.write { writer in
+    SecretJSON.write { writer in
       writer.key("slots")
       writer.beginArray()
       for (number, note) in notes.sorted(by: { $0.key < $1.key }) {
@@ -66,7 +67,7 @@ package struct KeySlotNotes {
   }
 
   package init?(_ plain: Secret) {
-    let read = RecordCoding.read(plain) { node -> [Int: Note]? in
+    let read = SecretJSON.read(plain) { node -> [Int: Note]? in
       var notes: [Int: Note] = [:]
       for entry in node["slots"]?.elements.map({ $0 }) ?? [] {
         guard let number = entry["slot"]?.integer, let createdAt = entry["createdAt"]?.timestamp,

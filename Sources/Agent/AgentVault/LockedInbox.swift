@@ -1,5 +1,6 @@
 package import AgentPorts
 internal import JSONRPC
+internal import SecretJSON
 package import Secrets
 
 extension PartitionID {
@@ -41,7 +42,7 @@ package struct LockedInbox {
   /// Which inbox is the current one.
   package func number() throws(VaultFailure) -> UInt64 {
     guard let plain = try vault.read(.vault, .dropBox) else { return 0 }
-    guard let number = RecordCoding.read(plain, { $0["number"]?.integer }) else { throw .integrity }
+    guard let number = SecretJSON.read(plain, { $0["number"]?.integer }) else { throw .integrity }
     return UInt64(clamping: number)
   }
 
@@ -63,7 +64,7 @@ package struct LockedInbox {
 
   /// The transaction in which pending records find their places begins the next inbox and removes them.
   package static func beginning(after number: UInt64) -> VaultChange {
-    .put(.vault, .dropBox, RecordCoding.write { $0.member("number", Int64(clamping: number + 1)) })
+    .put(.vault, .dropBox, SecretJSON.write { $0.member("number", Int64(clamping: number + 1)) })
   }
 
   package static func emptying(_ name: [UInt8]) -> StoreWrite {

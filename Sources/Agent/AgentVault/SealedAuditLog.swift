@@ -2,6 +2,7 @@ package import AgentCore
 internal import AgentModel
 package import AgentPorts
 internal import JSONRPC
+internal import SecretJSON
 package import Secrets
 
 extension Vault {
@@ -119,7 +120,7 @@ package struct SealedAuditLog {
 
 extension AuditChain {
   package var record: Secret {
-    RecordCoding.write { writer in
+    SecretJSON.write { writer in
       writer.member("first", first)
       writer.member("before", Base64URL.encode(before))
       writer.member("last", last)
@@ -128,7 +129,7 @@ extension AuditChain {
   }
 
   package init?(_ plain: Secret) {
-    let read = RecordCoding.read(plain) { node -> AuditChain? in
+    let read = SecretJSON.read(plain) { node -> AuditChain? in
       func link(_ name: StaticString) -> [UInt8]? {
         node[name]?.plainText.flatMap { Base64URL.decode($0) }.flatMap { $0.count == Self.linkBytes ? $0 : nil }
       }

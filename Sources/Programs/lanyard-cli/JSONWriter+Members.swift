@@ -1,13 +1,6 @@
 import JSONRPC
 
 extension JSONWriter {
-  /// Writes a member of an object, or nothing for nil.
-  mutating func member(_ name: StaticString, _ value: String?) {
-    guard let value else { return }
-    key(name)
-    string(value)
-  }
-
   mutating func member(_ name: StaticString, _ value: Int?) {
     guard let value else { return }
     key(name)
@@ -20,12 +13,8 @@ extension JSONWriter {
   }
 
   /// Writes an array of strings, or nothing for an empty one.
-  mutating func member(_ name: StaticString, _ values: [String]) {
-    guard !values.isEmpty else { return }
-    key(name)
-    beginArray()
-    for value in values { string(value) }
-    endArray()
+  mutating func member(_ name: StaticString, ifAny values: [String]) {
+    if !values.isEmpty { member(name, values) }
   }
 
   /// Writes JSON text as a value, or nothing for nil.

@@ -1,8 +1,9 @@
 internal import AgentCore
 package import AgentModel
+package import AgentOAuth
 package import AgentPorts
-internal import AgentVault
 internal import JSONRPC
+internal import SecretJSON
 package import Secrets
 
 /// An access token as it was issued, with all that its answers say of it.
@@ -63,7 +64,7 @@ package struct AccessTokens: Sendable {
   package var all: [AccessToken]
 
   var record: Secret {
-    RecordCoding.write { writer in
+    SecretJSON.write { writer in
       writer.key("tokens")
       writer.beginArray()
       for token in all { token.write(to: &writer) }
@@ -79,7 +80,7 @@ package struct AccessTokens: Sendable {
   }
 
   package init?(_ plain: Secret) {
-    let read = RecordCoding.read(plain) { node in
+    let read = SecretJSON.read(plain) { node in
       node["tokens"].map { tokens in AccessTokens(tokens.elements.compactMap { AccessToken($0) }) }
     }
     guard let read else { return nil }

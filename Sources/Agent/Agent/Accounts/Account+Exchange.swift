@@ -1,5 +1,6 @@
 package import AgentCore
 internal import AgentModel
+internal import AgentOAuth
 internal import AgentPorts
 internal import AgentVault
 internal import Secrets

@@ -1,5 +1,6 @@
 package import AgentCore
 package import AgentModel
+package import AgentOAuth
 package import AgentPorts
 internal import AgentVault
 package import Secrets
@@ -24,8 +25,10 @@ package struct AccountDependencies: Sendable {
   let drain: @Sendable (ProviderName, Identity?) async -> Void
 
   package func client(of provider: Provider) -> ProviderClient {
-    ProviderClient(
-      provider: provider, environment: environment, time: time, connectivity: connectivity, metadata: metadata)
+    var dependencies = ProviderClient.Dependencies(environment, time: time)
+    dependencies.http = ObservedHTTPExchange(
+      base: environment.http, provider: provider, connectivity: connectivity, metadata: metadata)
+    return ProviderClient(provider: provider, dependencies: dependencies)
   }
 }
 

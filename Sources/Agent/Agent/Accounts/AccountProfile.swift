@@ -3,6 +3,7 @@ package import AgentModel
 package import AgentPorts
 internal import AgentVault
 internal import JSONRPC
+internal import SecretJSON
 package import Secrets
 
 /// The identity of an account: what lists show and look-ups need. Kept apart from its tokens, so that it stays readable
@@ -34,7 +35,7 @@ package struct AccountProfile: Sendable, Hashable {
   package var lastOnlineAuthAt: TrustedInstant?
 
   var record: Secret {
-    RecordCoding.write { writer in
+    SecretJSON.write { writer in
       writer.member("id", id.text)
       writer.member("issuer", identity.issuer)
       writer.member("tenant", identity.tenant)
@@ -72,7 +73,7 @@ package struct AccountProfile: Sendable, Hashable {
   }
 
   package init?(_ plain: Secret, partition: PartitionID) {
-    let read = RecordCoding.read(plain) { node -> AccountProfile? in
+    let read = SecretJSON.read(plain) { node -> AccountProfile? in
       guard let id = node["id"]?.string.flatMap({ AccountID($0) }), let issuer = node["issuer"]?.string,
         let subject = node["subject"]?.string, let provider = node["provider"]?.string.flatMap({ ProviderName($0) }),
         let signInStatus = node["standing"]?.string.flatMap({ SignInStatus(rawValue: $0) }),

@@ -2,6 +2,7 @@ package import AgentModel
 internal import AgentPorts
 internal import AgentVault
 internal import JSONRPC
+internal import SecretJSON
 
 extension OpenVault {
   package var accounts: AccountStore { AccountStore(vault: self) }
@@ -40,6 +41,6 @@ package struct AccountStore {
   }
 
   static func activeRecord(_ id: AccountID) -> VaultChange {
-    .put(.vault, .activeAccount, RecordCoding.write { $0.member("account", id.text) })
+    .put(.vault, .activeAccount, SecretJSON.write { $0.member("account", id.text) })
   }
 }

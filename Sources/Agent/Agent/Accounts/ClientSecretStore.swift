@@ -2,6 +2,7 @@ package import AgentModel
 internal import AgentPorts
 internal import AgentVault
 internal import JSONRPC
+internal import SecretJSON
 package import Secrets
 
 extension OpenVault {
@@ -39,7 +40,7 @@ package struct ClientSecretStore {
       guard let plain = try records.read(profile.partition, .clientSecret, id: records.place(ofSecret: name)) else {
         return nil
       }
-      guard let value = RecordCoding.read(plain, { $0["name"]?.string == name ? $0["value"]?.secret : nil }) else {
+      guard let value = SecretJSON.read(plain, { $0["name"]?.string == name ? $0["value"]?.secret : nil }) else {
         throw .integrity
       }
       return value
@@ -81,7 +82,7 @@ package struct ClientSecretStore {
   private func storedNames(of profile: AccountProfile) throws(AgentFailure) -> Set<String> {
     try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in
       guard let plain = try records.read(profile.partition, .clientSecretNames) else { return [] }
-      guard let names = RecordCoding.read(plain, { $0["names"]?.strings }) else { throw .integrity }
+      guard let names = SecretJSON.read(plain, { $0["names"]?.strings }) else { throw .integrity }
       return Set(names)
     }
   }
@@ -91,13 +92,13 @@ package struct ClientSecretStore {
   }
 
   private static func record(_ name: String, _ value: Secret) -> Secret {
-    RecordCoding.write { writer in
+    SecretJSON.write { writer in
       writer.member("name", name)
       writer.member("value", value)
     }
   }
 
   private static func record(_ names: Set<String>) -> Secret {
-    RecordCoding.write { $0.member("names", names.sorted()) }
+    SecretJSON.write { $0.member("names", names.sorted()) }
   }
 }

@@ -1,12 +1,12 @@
 package import AgentCore
 internal import AgentModel
-internal import AgentVault
 internal import JSONRPC
+internal import SecretJSON
 package import Secrets
 
 extension ExchangeIntent {
   var record: Secret {
-    RecordCoding.write { writer in
+    SecretJSON.write { writer in
       writer.member("attempt", Int64(attempt))
       writer.member("epoch", Int64(epoch))
       writer.member("generation", Int64(generation))
@@ -22,7 +22,7 @@ extension ExchangeIntent {
   }
 
   package init?(_ plain: Secret) {
-    let read = RecordCoding.read(plain) { node -> ExchangeIntent? in
+    let read = SecretJSON.read(plain) { node -> ExchangeIntent? in
       guard let attempt = node["attempt"]?.integer, let epoch = node["epoch"]?.integer,
         let generation = node["generation"]?.integer, let fingerprint = node["fingerprint"]?.string,
         let wall = node["wall"]?.timestamp, let bootID = node["bootID"]?.string, let boot = node["boot"]?.integer

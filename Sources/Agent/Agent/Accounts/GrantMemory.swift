@@ -1,7 +1,7 @@
 package import AgentCore
 package import AgentModel
-internal import AgentVault
 package import JSONRPC
+internal import SecretJSON
 
 /// What `TokenMachine` remembers of a grant, as its record stores it: a pause by the wall clock and its length, since
 /// an instant of the boot clock means nothing after a reboot.

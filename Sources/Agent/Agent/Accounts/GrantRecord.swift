@@ -1,7 +1,7 @@
 internal import AgentCore
 package import AgentModel
-internal import AgentVault
 internal import JSONRPC
+internal import SecretJSON
 package import Secrets
 
 /// The durable part of a grant: the refresh token and what is known of it.
@@ -19,7 +19,7 @@ package struct GrantRecord: Sendable {
   package var refreshTokenExpiresAt: Timestamp?
 
   var record: Secret {
-    RecordCoding.write { writer in
+    SecretJSON.write { writer in
       writer.member("refreshToken", refreshToken)
       writer.member("generation", Int64(generation))
       memory.write(to: &writer)
@@ -40,7 +40,7 @@ package struct GrantRecord: Sendable {
   }
 
   package init?(_ plain: Secret) {
-    let read = RecordCoding.read(plain) { node -> GrantRecord? in
+    let read = SecretJSON.read(plain) { node -> GrantRecord? in
       guard let generation = node["generation"]?.integer, let memory = GrantMemory(node) else { return nil }
       var grant = GrantRecord(
         refreshToken: node["refreshToken"]?.secret, generation: UInt64(clamping: generation), memory: memory,

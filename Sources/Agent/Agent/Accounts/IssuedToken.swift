@@ -1,5 +1,6 @@
 package import AgentCore
 package import AgentModel
+internal import AgentOAuth
 package import AgentPorts
 internal import Secrets
 

@@ -1,6 +1,6 @@
+internal import SecretJSON
 internal import AgentCore
 package import AgentModel
-internal import AgentVault
 package import JSONRPC
 internal import Secrets
 internal import Synchronization

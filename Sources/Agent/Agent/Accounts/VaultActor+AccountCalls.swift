@@ -1,5 +1,6 @@
 package import AgentCore
 package import AgentModel
+package import AgentOAuth
 package import Secrets
 
 /// The calls of `Account` to the vault.

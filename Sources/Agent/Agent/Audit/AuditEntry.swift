@@ -1,6 +1,6 @@
 package import AgentModel
-internal import AgentVault
 package import JSONRPC
+internal import SecretJSON
 internal import Secrets
 
 /// One line of the audit log. It names accounts by their ids and no person; `Fact` lists its possible facts.
@@ -86,7 +86,7 @@ package struct AuditEntry: Sendable {
   package var facts: [Fact] = []
 
   var record: Secret {
-    RecordCoding.write { writer in
+    SecretJSON.write { writer in
       writer.member("at", at.milliseconds)
       writer.member("event", event.rawValue)
       writer.member("outcome", outcome)

@@ -1,6 +1,6 @@
 package import AgentModel
-internal import AgentVault
 package import JSONRPC
+internal import SecretJSON
 package import Secrets
 
 /// An entry of the audit log, as it is read again. Its facts are the JSON that was written.
@@ -16,7 +16,7 @@ package struct RecordedAuditEntry: Sendable {
 
   /// Nil if the record is not one that the agent wrote.
   package init?(_ plain: Secret, sequence: Int64) {
-    let read = RecordCoding.read(plain) { node -> RecordedAuditEntry? in
+    let read = SecretJSON.read(plain) { node -> RecordedAuditEntry? in
       guard let at = node["at"]?.timestamp, let event = node["event"]?.string, let outcome = node["outcome"]?.string
       else { return nil }
       return RecordedAuditEntry(

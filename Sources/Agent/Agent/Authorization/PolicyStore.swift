@@ -3,6 +3,7 @@ internal import AgentModel
 internal import AgentPorts
 package import AgentVault
 package import JSONRPC
+internal import SecretJSON
 package import Secrets
 
 /// A policy as it is kept: the document as it was written.
@@ -12,7 +13,7 @@ package struct StoredPolicy: Sendable {
   package var document: RawJSON
 
   var record: Secret {
-    RecordCoding.write { writer in
+    SecretJSON.write { writer in
       writer.member("name", name)
       writer.member("version", version)
       writer.key("document")
@@ -27,7 +28,7 @@ package struct StoredPolicy: Sendable {
   }
 
   package init?(_ plain: Secret) {
-    let read = RecordCoding.read(plain) { node -> (String, Int64, RawJSON)? in
+    let read = SecretJSON.read(plain) { node -> (String, Int64, RawJSON)? in
       guard let name = node["name"]?.string, let version = node["version"]?.integer, let document = node["document"]
       else { return nil }
       return (name, version, RawJSON(document))

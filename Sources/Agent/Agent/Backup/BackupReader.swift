@@ -1,8 +1,10 @@
 package import AgentCore
 internal import AgentModel
+internal import AgentOAuth
 internal import AgentPorts
 internal import AgentVault
 internal import JSONRPC
+internal import SecretJSON
 package import Secrets
 
 /// One account of a backup, to be restored into the live vault.
@@ -82,7 +84,7 @@ struct BackupReader {
       account.stepUp = (record, pepper)
     }
     for (_, plain) in try vault.readAll(partition, .clientSecret) {
-      guard let name = RecordCoding.read(plain, { $0["name"]?.string }) else { throw .integrity }
+      guard let name = SecretJSON.read(plain, { $0["name"]?.string }) else { throw .integrity }
       account.secrets.append((name, plain))
     }
     if account.grant == nil, profile.signInStatus == .signedIn { profile.signInStatus = .signedOutSoft }

@@ -1,8 +1,10 @@
 internal import AgentCore
 internal import AgentModel
+internal import AgentOAuth
 internal import AgentPorts
 internal import AgentVault
 internal import JSONRPC
+internal import SecretJSON
 internal import Secrets
 
 /// Writes the durable part of one vault into another: accounts, configuration, and what programs keep. No access token,
@@ -116,7 +118,7 @@ struct BackupWriter {
     guard try !source.isDataLocked(partition) else { return [] }
     var changes: [VaultChange] = []
     for (_, plain) in try source.readAll(partition, .clientSecret) {
-      guard let name = RecordCoding.read(plain, { $0["name"]?.string }) else { throw .integrity }
+      guard let name = SecretJSON.read(plain, { $0["name"]?.string }) else { throw .integrity }
       changes.append(.put(partition, .clientSecret, id: try target.place(ofSecret: name), plain))
     }
     if let names = try source.read(partition, .clientSecretNames) {

@@ -1,8 +1,8 @@
 package import AgentCore
 package import AgentModel
 internal import AgentPorts
-internal import AgentVault
 internal import JSONRPC
+internal import SecretJSON
 package import Secrets
 
 /// What the person lets a program do: its methods, its accounts, and until when (docs/callers.md, Grants). Only that
@@ -46,7 +46,7 @@ package struct CallerGrant: Sendable {
   }
 
   var record: Secret {
-    RecordCoding.write { writer in
+    SecretJSON.write { writer in
       writer.member("hash", Base64URL.encode(hash))
       writer.member("client", client)
       writer.member("accounts", accounts.map(\.text))
@@ -73,7 +73,7 @@ package struct CallerGrant: Sendable {
   }
 
   package init?(_ plain: Secret, id: [UInt8]) {
-    let read = RecordCoding.read(plain) { node -> CallerGrant? in
+    let read = SecretJSON.read(plain) { node -> CallerGrant? in
       guard let hash = node["hash"]?.string.flatMap({ Base64URL.decode($0) }), hash.count == 32,
         let client = node["client"]?.string, let accounts = node["accounts"]?.strings,
         let methods = node["methods"]?.strings, let createdAt = node["createdAt"]?.timestamp,

@@ -1,6 +1,5 @@
 package import AgentCore
 package import AgentModel
-internal import AgentVault
 internal import Synchronization
 
 /// The grants that a connection brought, and what all of them together cover.

@@ -1,4 +1,5 @@
 internal import AgentModel
+internal import AgentOAuth
 
 /// Asks the providers whether they answer, only on a caller's request: each provider sees that it was asked.
 extension AgentService {

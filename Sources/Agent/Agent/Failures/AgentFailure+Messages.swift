@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentModel
+internal import AgentOAuth
 internal import AgentPorts
 internal import AgentVault
 
@@ -136,25 +137,25 @@ extension SignInFailure {
     switch self {
     case .expired: "The person did not sign in in time. Begin again; nothing was changed."
     case .cancelled: "The sign-in was cancelled. Nothing was changed."
-    case .denied: "The sign-in was denied at the provider. Nothing was changed."
+    case .denied, .answer(.denied): "The sign-in was denied at the provider. Nothing was changed."
     case .otherPerson:
       "Another person signed in than the one whose account was named. Nothing of that account was changed."
-    case .tenantMissing: "The provider named no tenant where one was expected. Nothing was kept."
-    case .unreadableAnswer: "The provider's answer could not be read. Nothing was kept; begin again."
-    case .answerWithoutCode: "The provider's answer has no code. Nothing was kept; begin again."
+    case .identity(.tenantMissing): "The provider named no tenant where one was expected. Nothing was kept."
+    case .answer(.unreadable): "The provider's answer could not be read. Nothing was kept; begin again."
+    case .answer(.withoutCode): "The provider's answer has no code. Nothing was kept; begin again."
     case .pastedNoAnswer:
       "This is neither the address to which the browser was sent back, nor the code in it. Nothing was kept."
-    case .stateMismatch:
+    case .answer(.stateMismatch):
       "The answer does not belong to this sign-in. Nothing was kept; if you did not start it, another person did."
-    case .issuerMismatch: "The answer is from another provider than the one asked. Nothing was kept."
-    case .providerError: "The provider refused the sign-in. Nothing was kept."
-    case .idTokenMissing: "The provider sent no ID token. Nothing was kept."
-    case .idTokenInvalid(let failure):
+    case .answer(.issuerMismatch): "The answer is from another provider than the one asked. Nothing was kept."
+    case .answer(.refused): "The provider refused the sign-in. Nothing was kept."
+    case .identity(.idTokenMissing): "The provider sent no ID token. Nothing was kept."
+    case .identity(.idTokenInvalid(let failure)):
       "The provider's ID token can't be believed (\(failure.rawValue)). Nothing was kept."
-    case .subjectMissing, .identityNotTold: "The provider did not say who signed in. Nothing was kept."
-    case .identityUnavailable: "The provider says nowhere who signed in. Nothing was kept."
+    case .identity(.subjectMissing), .identity(.notNamed): "The provider did not say who signed in. Nothing was kept."
+    case .identity(.noEndpoint): "The provider says nowhere who signed in. Nothing was kept."
     case .notATokenResponse: "The provider's answer is no token response. Nothing was kept."
-    case .accessTokenMissing: "The provider sent no access token. Nothing was kept."
+    case .identity(.accessTokenMissing): "The provider sent no access token. Nothing was kept."
     case .deviceFlowUnsupported:
       "This provider offers no sign-in by device code. Sign in by browser or paste, or give its deviceAuthorization endpoint by `provider.update`."
     case .invalidDeviceAnswer: "The provider's answer names no code and no page for it. Nothing was kept."
@@ -248,9 +249,12 @@ extension ProviderFailure {
       "Accounts still belong to this provider. Sign them out and forget them first; nothing was changed."
     case .document(let failure), .clientIDMissing(.document(let failure)): failure.message
     case .clientIDMissing(.notOffered): "This provider registers no programs by itself. " + Self.byHand
-    case .unsuitableRegistration: "The provider registered a client that this agent can't be. " + Self.byHand
-    case .registrationRefused: "The provider does not let this agent register itself. " + Self.byHand
-    case .registrationUnavailable: "The provider could not answer now. Nothing was changed; try again later."
+    case .registration(.offline): DocumentFailure.offline.message
+    case .registration(.untrusted): DocumentFailure.untrusted.message
+    case .registration(.unsuitable): "The provider registered a client that this agent can't be. " + Self.byHand
+    case .registration(.refused): "The provider does not let this agent register itself. " + Self.byHand
+    case .registration(.answerLost), .registration(.unavailable):
+      "The provider could not answer now. Nothing was changed; try again later."
     case .noAuthorizationEndpoint: "This provider has no authorization endpoint."
     case .noSignInEndpoints:
       "This provider has no authorization or token endpoint. Give them by `provider.update`."

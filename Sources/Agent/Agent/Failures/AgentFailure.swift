@@ -1,5 +1,6 @@
 package import AgentCore
 package import AgentModel
+package import AgentOAuth
 package import AgentPorts
 package import AgentVault
 
@@ -171,7 +172,7 @@ extension AgentFailure {
     case .overloaded(_, let pause), .token(.offline(let pause), _), .token(.unavailable(let pause), _): pause
     case .vault(.store, _), .backup(.store), .token(.store, _): .seconds(5)
     case .backup(.overtaken): .seconds(1)
-    case .rights(.unavailable(_, let pause), _), .provider(.registrationUnavailable(let pause)),
+    case .rights(.unavailable(_, let pause), _), .provider(.registration(.unavailable(let pause))),
       .signIn(.exchange(.transient(_, let pause))):
       pause
     case .passphrase(.wrong(let pause)), .backup(.wrongPassphrase(let pause)), .stepUp(.throttled(let pause, _), _, _):

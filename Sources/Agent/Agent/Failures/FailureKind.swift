@@ -1,5 +1,6 @@
 package import AgentCore
 internal import AgentModel
+internal import AgentOAuth
 internal import AgentPorts
 internal import AgentVault
 
@@ -131,11 +132,12 @@ extension ProviderFailure {
     case .notFound: .providerNotFound
     case .damaged: .integrity
     case .inUse, .clientIDMissing: .invalidParams
-    case .document(.offline): .offline
-    case .document(.untrusted): .untrustedServer
+    case .document(.offline), .registration(.offline): .offline
+    case .document(.untrusted), .registration(.untrusted): .untrustedServer
     case .document(let failure): failure.isTemporary ? .providerUnavailable : .providerMisconfigured
-    case .registrationUnavailable: .providerUnavailable
-    case .unsuitableRegistration, .registrationRefused, .noAuthorizationEndpoint, .noSignInEndpoints, .noPushEndpoint,
+    case .registration(.answerLost), .registration(.unavailable): .providerUnavailable
+    case .registration(.unsuitable), .registration(.refused), .noAuthorizationEndpoint, .noSignInEndpoints,
+      .noPushEndpoint,
       .pushEndpointGone, .pushRefused, .redirectNotLoopback:
       .providerMisconfigured
     }

@@ -1,4 +1,5 @@
 package import AgentModel
+package import AgentOAuth
 
 /// Why a provider, or its configuration, is not usable. Nothing was changed.
 package enum ProviderFailure: Sendable {
@@ -10,11 +11,7 @@ package enum ProviderFailure: Sendable {
   case document(DocumentFailure)
   /// There is no client id, and no way to get one now.
   case clientIDMissing(RegistrationGap)
-  /// The provider registered a client that this agent can't be.
-  case unsuitableRegistration
-  /// The provider does not register this agent; its error, where the standards have it.
-  case registrationRefused(error: String?)
-  case registrationUnavailable(retryAfter: Milliseconds?)
+  case registration(RegistrationFailure)
   case noAuthorizationEndpoint
   case noSignInEndpoints
   /// The provider requires pushed authorization requests (RFC 9126) and does not say where.
@@ -32,16 +29,6 @@ package enum RegistrationGap: Sendable {
   case document(DocumentFailure)
   /// The provider offers no registration.
   case notOffered
-}
-
-/// Why what a provider tells of a person's rights could not be had. The last snapshot is kept.
-package enum RightsFailure: Sendable {
-  /// No access token to ask with.
-  case noAccessToken
-  case untrusted
-  case offline(String)
-  case unavailable(String, retryAfter: Milliseconds? = nil)
-  case refused(String)
 }
 
 extension AgentFailure {

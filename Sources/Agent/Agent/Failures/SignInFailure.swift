@@ -1,4 +1,5 @@
 package import AgentCore
+package import AgentOAuth
 package import AgentPorts
 
 /// Why a sign-in brought no account. Nothing of it was kept.
@@ -6,33 +7,17 @@ package enum SignInFailure: Sendable {
   /// The person did not sign in in time.
   case expired
   case cancelled
-  /// The person, or the provider for them, said no.
+  /// The person, or the provider for them, said no to the device code.
   case denied
   /// Another person signed in than the account's.
   case otherPerson
-  /// The provider named no tenant, and the configuration expects one.
-  case tenantMissing
-  /// The provider's answer can't be read as a query.
-  case unreadableAnswer
-  /// The provider's answer has neither a code nor an error.
-  case answerWithoutCode
+  /// The answer of the authorization endpoint brings no code.
+  case answer(AuthorizationFailure)
   /// What the person pasted is neither an address nor a code.
   case pastedNoAnswer
-  /// The answer's `state` is not the sign-in's.
-  case stateMismatch
-  /// The answer's `iss` is not the provider's (RFC 9207).
-  case issuerMismatch
-  /// An error of the authorization endpoint, one that the standards have or `other`.
-  case providerError(String)
-  case idTokenMissing
-  case idTokenInvalid(IDTokenFailure)
-  case subjectMissing
-  /// The provider tells nowhere who signed in.
-  case identityUnavailable
-  /// Userinfo or introspection did not tell who signed in.
-  case identityNotTold
+  /// The tokens do not prove who signed in.
+  case identity(IdentityFailure)
   case notATokenResponse
-  case accessTokenMissing
   case deviceFlowUnsupported
   case invalidDeviceAnswer
   /// The provider no longer knows the device code.

@@ -1,7 +1,7 @@
 package import AgentCore
 package import AgentModel
-internal import AgentVault
 internal import JSONRPC
+internal import SecretJSON
 package import Secrets
 
 /// A record that work in flight leaves in the inbox of a locked vault, for the next unlocking.
@@ -27,7 +27,7 @@ package enum PendingRecord: Sendable {
   private enum Word: String { case answer, unspent, overtaken, unclaimed }
 
   var record: Secret {
-    RecordCoding.write { writer in
+    SecretJSON.write { writer in
       switch self {
       case .answer(let answer, let account):
         writer.member("what", Word.answer.rawValue)
@@ -52,7 +52,7 @@ package enum PendingRecord: Sendable {
   }
 
   package init?(_ plain: Secret) {
-    let read = RecordCoding.read(plain) { node -> PendingRecord? in
+    let read = SecretJSON.read(plain) { node -> PendingRecord? in
       let account = node["account"]?.string.flatMap { AccountID($0) }
       let intent = node["intent"]?.secret.flatMap { ExchangeIntent($0) }
       switch (node["what"]?.string.flatMap { Word(rawValue: $0) }, account, intent) {

@@ -1,4 +1,5 @@
 internal import AgentModel
+package import AgentOAuth
 
 /// The requests to a provider while it is being configured.
 extension AgentService {
@@ -12,7 +13,12 @@ extension AgentService {
     guard let endpoint = provider.endpoints.registration else {
       throw .provider(.clientIDMissing(.notOffered))
     }
-    let answer = try await client(of: provider).register(at: endpoint)
+    let answer: ClientRegistration.Answer
+    do throws(RegistrationFailure) {
+      answer = try await client(of: provider).register(at: endpoint)
+    } catch {
+      throw .provider(.registration(error))
+    }
     provider.configuration.clientID = answer.clientID
     provider.configuration.tokenEndpointAuthMethod = answer.method
     provider.clientSecret = answer.clientSecret

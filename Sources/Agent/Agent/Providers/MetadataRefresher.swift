@@ -1,4 +1,5 @@
 internal import AgentModel
+internal import AgentOAuth
 internal import AgentPorts
 internal import Secrets
 internal import Synchronization
@@ -58,7 +59,7 @@ package final class MetadataRefresher: Sendable {
   private func look(_ provider: Provider) async {
     // An answer that came to a locked agent is no reason to ask: nothing could be remembered.
     guard await vault.isOpen else { return }
-    let client = ProviderClient(provider: provider, environment: environment, time: time)
+    let client = ProviderClient(provider: provider, dependencies: .init(environment, time: time))
     do throws(DocumentFailure) {
       let metadata = try await client.discover(wholly: true)
       _ = try? await vault.commit { vault throws(AgentFailure) in
@@ -78,15 +79,6 @@ extension DocumentFailure {
     case .untrusted: "untrusted"
     case .unavailable: "unavailable"
     case .malformed: "malformed"
-    }
-  }
-
-  /// The provider gave no answer about its document, so that its content is unknown.
-  var isInconclusive: Bool {
-    switch self {
-    case .offline, .untrusted: true
-    case .unavailable(let status): status == 0 || status == 429 || status >= 500
-    case .malformed: false
     }
   }
 }

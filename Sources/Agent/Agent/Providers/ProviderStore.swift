@@ -1,4 +1,5 @@
 package import AgentModel
+package import AgentOAuth
 internal import AgentPorts
 internal import AgentVault
 internal import Secrets

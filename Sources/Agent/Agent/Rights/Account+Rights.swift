@@ -1,5 +1,6 @@
 package import AgentCore
 package import AgentModel
+internal import AgentOAuth
 internal import AgentPorts
 internal import Secrets
 
@@ -132,12 +133,12 @@ extension Account {
     let subject = start.profile.identity.subject
     var failure: AgentFailure?
     if asksUserInfo {
-      failure = await hear(start.profile.epoch) { () async throws(AgentFailure) in
+      failure = await hear(start.profile.epoch) { () async throws(RightsFailure) in
         try await client.userInfoRights(token, subject: subject)
       }
     }
     if asksEntitlements {
-      let second = await hear(start.profile.epoch) { () async throws(AgentFailure) in
+      let second = await hear(start.profile.epoch) { () async throws(RightsFailure) in
         try await client.entitlements(token, subject: subject)
       }
       failure = failure ?? second
@@ -146,10 +147,16 @@ extension Account {
   }
 
   private func hear(
-    _ epoch: UInt64, _ question: () async throws(AgentFailure) -> (RightsUpdate, BootInstant)
+    _ epoch: UInt64, _ question: () async throws(RightsFailure) -> (RightsUpdate, BootInstant)
   ) async -> AgentFailure? {
     do throws(AgentFailure) {
-      let (told, sentAt) = try await question()
+      let told: RightsUpdate
+      let sentAt: BootInstant
+      do throws(RightsFailure) {
+        (told, sentAt) = try await question()
+      } catch {
+        throw .rights(error)
+      }
       let heard = try await dependencies.vault.commit { [id] vault throws(AgentFailure) in
         try vault.rights.keep(told, sentAt: sentAt, epoch: epoch, of: id)
       }

@@ -1,14 +1,14 @@
 package import AgentCore
 internal import AgentModel
-internal import AgentVault
 internal import JSONRPC
+internal import SecretJSON
 package import Secrets
 
 /// The snapshot as it is kept: under the account's data key, so that a soft sign-out leaves it sealed, and a hard one
 /// takes it along (docs/sign-out.md, Modes).
 extension RightsMemory {
   var record: Secret {
-    RecordCoding.write { writer in
+    SecretJSON.write { writer in
       writer.member("version", Int64(clamping: version))
       writer.member("revision", Int64(clamping: revision))
       writer.member("source", source.rawValue)
@@ -20,7 +20,7 @@ extension RightsMemory {
   }
 
   package init?(_ plain: Secret) {
-    let read = RecordCoding.read(plain) { node -> RightsMemory? in
+    let read = SecretJSON.read(plain) { node -> RightsMemory? in
       guard let version = node["version"]?.integer, let revision = node["revision"]?.integer,
         let source = node["source"]?.string.flatMap({ AuthorizationSnapshot.Source(rawValue: $0) }),
         let (scopes, scopesToldAt) = node["scopes"]?.part

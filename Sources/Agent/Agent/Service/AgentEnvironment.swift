@@ -1,3 +1,4 @@
+internal import AgentOAuth
 public import AgentPorts
 
 /// The agent's only access to the outside: every effect it has goes through one of these.
@@ -37,5 +38,13 @@ public struct AgentEnvironment: Sendable {
     self.signals = signals
     self.backups = backups
     self.log = log
+  }
+}
+
+extension ProviderClient.Dependencies {
+  init(_ environment: AgentEnvironment, time: TimeKeeper) {
+    self.init(
+      http: environment.http, clock: environment.clock, entropy: environment.entropy, keys: environment.keys,
+      signatures: environment.signatures, time: time)
   }
 }

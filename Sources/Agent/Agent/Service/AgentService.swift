@@ -1,4 +1,5 @@
 package import AgentModel
+package import AgentOAuth
 package import AgentPorts
 internal import JSONRPC
 package import Secrets
@@ -200,7 +201,7 @@ package final class AgentService: Sendable {
   /// For a provider that is being configured: its address was typed a moment ago, so that a request that finds no way
   /// says nothing of the network.
   package func client(of provider: Provider) -> ProviderClient {
-    ProviderClient(provider: provider, environment: environment, time: time)
+    ProviderClient(provider: provider, dependencies: .init(environment, time: time))
   }
 }
 

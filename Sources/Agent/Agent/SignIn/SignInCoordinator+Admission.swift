@@ -1,5 +1,6 @@
 package import AgentCore
 package import AgentModel
+package import AgentOAuth
 internal import AgentPorts
 package import Secrets
 
@@ -76,7 +77,12 @@ extension SignInCoordinator {
     // The answer told the time before its ID token is judged by it: a machine whose clock is hours off signs in all the
     // same. Of a provider that sends no `Date`, and never did, the wall clock is all there is.
     let now = dependencies.time.now(for: configuration.name)
-    let person = try await IdentityProof(client: client, now: now).identify(response, nonce: answer.nonce)
+    let person: IdentityProof.Person
+    do throws(IdentityFailure) {
+      person = try await IdentityProof(client: client, now: now).identify(response, nonce: answer.nonce)
+    } catch {
+      throw .signIn(.identity(error))
+    }
     found = person
     if configuration.revocationScope != .grant { await dependencies.drain(configuration.name, person.identity) }
     // The last await before the disk is behind us.

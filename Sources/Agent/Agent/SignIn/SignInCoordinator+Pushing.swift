@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentModel
+package import AgentOAuth
 
 /// Sign-ins at providers that are told of them before the browser comes (RFC 9126).
 extension SignInCoordinator {

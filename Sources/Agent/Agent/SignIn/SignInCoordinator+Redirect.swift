@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentModel
+internal import AgentOAuth
 internal import AgentPorts
 package import Secrets
 
@@ -30,7 +31,8 @@ extension SignInCoordinator {
         throw AgentFailure(error)
       }
     }
-    let parameters = request.parameters(of: provider.configuration, scopes: scopes, wishes: wishes)
+    let parameters = request.parameters(
+      of: provider.configuration, scopes: scopes, prompt: wishes.prompt, loginHint: wishes.loginHint)
     do throws(AgentFailure) {
       guard let pushed = try await push(parameters, to: provider) else { return (way, endpoint.adding(parameters)) }
       return (way, endpoint.adding(pushed))
@@ -57,7 +59,7 @@ extension SignInCoordinator {
         failure = error.told
       }
     // The listener takes one answer, from any sender.
-    case .refused(let error), .foreign(let error): failure = error
+    case .refused(let reason), .foreign(let reason): failure = .signIn(.answer(reason))
     }
     finish(id, .failed(failure))
     return SignInPage.failed(failure, provider: job.provider.configuration.name.text)
@@ -82,10 +84,8 @@ extension SignInCoordinator {
       hasState = true
       switch AuthorizationAnswer(query: query, to: request, of: job.provider) {
       case .code(let found): code = found
-      case .foreign(let error): throw tryAgain(id, error)
-      case .refused(let error):
-        finish(id, .failed(error))
-        throw error
+      case .foreign(let failure): throw tryAgain(id, .signIn(.answer(failure)))
+      case .refused(let failure): throw over(id, .signIn(.answer(failure)))
       }
     case .code(let found)?: (code, hasState) = (Secret(text: found), false)
     case nil:

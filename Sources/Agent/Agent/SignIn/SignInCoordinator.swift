@@ -1,5 +1,6 @@
 package import AgentCore
 package import AgentModel
+package import AgentOAuth
 package import AgentPorts
 internal import Secrets
 

@@ -1,4 +1,5 @@
 internal import AgentModel
+internal import AgentOAuth
 internal import AgentPorts
 
 /// The page that the browser ends on. It loads nothing, runs nothing, and looks right on a phone and on a desktop.

@@ -2,6 +2,7 @@ package import AgentModel
 internal import AgentPorts
 internal import AgentVault
 internal import JSONRPC
+internal import SecretJSON
 internal import Secrets
 
 extension OpenVault {
@@ -24,7 +25,7 @@ package struct ErasureStore {
   }
 
   static func note(_ id: AccountID?, _ entropy: any Entropy) -> VaultChange {
-    .put(.vault, .erasure, id: entropy.bytes(16), RecordCoding.write { $0.member("account", id?.text) })
+    .put(.vault, .erasure, id: entropy.bytes(16), SecretJSON.write { $0.member("account", id?.text) })
   }
 
   /// Empties the log, if no reader prevents it. Returns the accounts whose last trace is gone with it.
@@ -37,7 +38,7 @@ package struct ErasureStore {
     return ChangeSet(
       pending.map { .delete(.vault, .erasure, id: $0.id) },
       result: pending.compactMap { entry in
-        RecordCoding.read(entry.plain) { $0["account"]?.string.flatMap { AccountID($0) } }
+        SecretJSON.read(entry.plain) { $0["account"]?.string.flatMap { AccountID($0) } }
       })
   }
 

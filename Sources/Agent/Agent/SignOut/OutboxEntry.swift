@@ -1,13 +1,15 @@
 package import AgentModel
-internal import AgentVault
+package import AgentOAuth
 internal import JSONRPC
+internal import SecretJSON
 package import Secrets
 
 /// A token that must still be revoked, with all that this takes: its account and provider may be gone by then.
 package struct OutboxEntry: Sendable {
   package var id: [UInt8]
   package var token: Secret
-  package var kind = Kind.refreshToken
+  /// A refresh token takes its access tokens along, unless the provider's revocation reaches one token alone.
+  package var kind = TokenTypeHint.refreshToken
   package var provider: ProviderName
   package var issuer: String
   package var accountLabel: String
@@ -21,15 +23,11 @@ package struct OutboxEntry: Sendable {
   package var lastError: String?
   package var lastErrorAt: Timestamp?
 
-  /// RFC 7009 §2.1, `token_type_hint`. A refresh token takes its access tokens along, but where the provider's
-  /// revocation reaches one token alone.
-  package enum Kind: String, Sendable { case refreshToken = "refresh_token", accessToken = "access_token" }
-
   /// The id of the wire.
   package var name: String { "rev_" + Base32.encode(id) }
 
   var record: Secret {
-    RecordCoding.write { writer in
+    SecretJSON.write { writer in
       writer.member("token", token)
       writer.member("kind", kind.rawValue)
       writer.member("provider", provider.text)
@@ -63,7 +61,7 @@ package struct OutboxEntry: Sendable {
   }
 
   package init?(_ plain: Secret, id: [UInt8]) {
-    let read = RecordCoding.read(plain) { node -> OutboxEntry? in
+    let read = SecretJSON.read(plain) { node -> OutboxEntry? in
       guard let token = node["token"]?.secret, let provider = node["provider"]?.string.flatMap({ ProviderName($0) }),
         let issuer = node["issuer"]?.string, let label = node["accountLabel"]?.string,
         let createdAt = node["createdAt"]?.timestamp, let expiresAt = node["expiresAt"]?.timestamp
@@ -72,7 +70,7 @@ package struct OutboxEntry: Sendable {
         id: id, token: token, provider: provider, issuer: issuer, accountLabel: label,
         identity: node["subject"]?.string.map { Identity(issuer: issuer, tenant: node["tenant"]?.string, subject: $0) },
         now: createdAt, expiresAt: expiresAt)
-      entry.kind = node["kind"]?.string.flatMap { Kind(rawValue: $0) } ?? .refreshToken
+      entry.kind = node["kind"]?.string.flatMap { TokenTypeHint(rawValue: $0) } ?? .refreshToken
       entry.attempts = Int(node["attempts"]?.integer ?? 0)
       entry.nextAttemptAt = node["nextAttemptAt"]?.timestamp ?? createdAt
       entry.lastError = node["lastError"]?.string

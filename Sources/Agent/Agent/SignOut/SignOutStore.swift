@@ -1,5 +1,6 @@
 package import AgentCore
 package import AgentModel
+package import AgentOAuth
 internal import AgentPorts
 internal import AgentVault
 package import Secrets

@@ -1,8 +1,8 @@
 package import AgentCore
 package import AgentModel
 package import AgentPorts
-internal import AgentVault
 internal import JSONRPC
+internal import SecretJSON
 package import Secrets
 
 /// The durable part of an account's proof of presence. A destroyed proof leaves its count behind, so that a person
@@ -17,7 +17,7 @@ package struct StepUpRecord: Sendable {
   var isDestroyed: Bool { lock == nil || attempts.left == 0 }
 
   var sealable: Secret {
-    RecordCoding.write { writer in
+    SecretJSON.write { writer in
       writer.member("method", method.rawValue)
       writer.member("spent", Int64(attempts.spent))
       writer.member("inARow", Int64(attempts.inARow))
@@ -38,7 +38,7 @@ package struct StepUpRecord: Sendable {
   }
 
   package init?(_ plain: Secret) {
-    let read = RecordCoding.read(plain) { node -> StepUpRecord? in
+    let read = SecretJSON.read(plain) { node -> StepUpRecord? in
       guard let method = node["method"]?.string, let spent = node["spent"]?.integer,
         let inARow = node["inARow"]?.integer,
         let lastAt = node["lastAt"]?.integer, let lastBootID = node["lastBootID"]?.string

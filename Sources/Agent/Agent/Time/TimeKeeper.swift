@@ -1,5 +1,6 @@
 package import AgentCore
 package import AgentModel
+internal import AgentOAuth
 package import AgentPorts
 internal import Synchronization
 
@@ -7,7 +8,7 @@ internal import Synchronization
 ///
 /// It is looked at when something happens, and never by a timer: at each exchange, question for a session, unlocking,
 /// and when the kernel says that the wall clock was set.
-package final class TimeKeeper: Sendable {
+package final class TimeKeeper: ProviderClock {
   private struct State {
     /// Nil while the vault is locked: names of providers are sealed.
     var time: TrustedTime?

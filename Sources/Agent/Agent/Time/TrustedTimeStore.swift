@@ -3,6 +3,7 @@ internal import AgentModel
 internal import AgentPorts
 internal import AgentVault
 internal import JSONRPC
+internal import SecretJSON
 package import Secrets
 
 extension OpenVault {
@@ -27,7 +28,7 @@ struct TrustedTimeStore {
 
 extension TrustedTime.Record {
   var sealable: Secret {
-    RecordCoding.write { writer in
+    SecretJSON.write { writer in
       writer.member("bootID", bootID)
       writer.member("boot", boot.milliseconds)
       writer.member("lived", lived.count)
@@ -47,7 +48,7 @@ extension TrustedTime.Record {
   }
 
   package init?(_ plain: Secret) {
-    let read = RecordCoding.read(plain) { node -> TrustedTime.Record? in
+    let read = SecretJSON.read(plain) { node -> TrustedTime.Record? in
       guard let bootID = node["bootID"]?.string, let boot = node["boot"]?.integer, let lived = node["lived"]?.integer,
         let lines = node["lines"]?.elements
       else { return nil }

@@ -1,5 +1,6 @@
 package import AgentCore
 package import AgentModel
+package import AgentOAuth
 
 /// A change of memory after a transaction is durable: of `VaultDirectory`, and of the tables that other threads read.
 package enum MemoryChange {

@@ -1,4 +1,5 @@
 internal import AgentModel
+internal import AgentOAuth
 package import AgentPorts
 package import AgentVault
 

@@ -1,4 +1,5 @@
 internal import AgentModel
+internal import AgentOAuth
 internal import AgentVault
 
 /// The tables that an open vault publishes to readers that must not wait for `VaultActor`. Filled at the opening,

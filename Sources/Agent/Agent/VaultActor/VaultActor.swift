@@ -1,5 +1,6 @@
 internal import AgentCore
 package import AgentModel
+package import AgentOAuth
 package import AgentPorts
 internal import AgentVault
 package import Secrets

@@ -1,7 +1,9 @@
 package import AgentModel
+package import AgentOAuth
 internal import AgentPorts
 package import AgentVault
 internal import JSONRPC
+internal import SecretJSON
 
 /// The accounts and the providers in memory, so that look-ups open no record: read when the vault is opened, and kept
 /// in step with each commit.
@@ -34,7 +36,7 @@ package struct VaultDirectory {
     self.profiles = profiles
     damagedPartitions = damaged
     active = try records.read(.vault, .activeAccount)
-      .flatMap { RecordCoding.read($0) { $0["account"]?.string.flatMap { AccountID($0) } } }
+      .flatMap { SecretJSON.read($0) { $0["account"]?.string.flatMap { AccountID($0) } } }
       .flatMap { profiles[$0] == nil ? nil : $0 }
   }
 

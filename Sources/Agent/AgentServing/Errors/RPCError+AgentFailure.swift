@@ -1,6 +1,7 @@
 internal import Agent
 internal import AgentCore
 internal import AgentModel
+internal import AgentOAuth
 internal import AgentPorts
 internal import AgentProtocol
 internal import AgentVault
@@ -67,7 +68,7 @@ extension AgentFailure {
       reason
     case .signIn(let failure): failure.wireReason
     case .stepUp(let failure, _, let method): failure.wireReason(method.noun)
-    case .provider(.unsuitableRegistration), .provider(.registrationRefused): "registrationRefused"
+    case .provider(.registration(.unsuitable)), .provider(.registration(.refused)): "registrationRefused"
     case .provider(.document(let failure)) where kind == .providerMisconfigured: failure.wireReason
     case .passphrase(.prompt(let failure)): failure.wireReason
     case .passphrase(.badLength): "notAPassphrase"
@@ -92,7 +93,7 @@ extension AgentFailure {
     case .token(let refusal, _): refusal.wireRemedies
     case .rights(.untrusted, _), .rights(.refused, _): [.administrator]
     case .rights(.offline, _): [.connect]
-    case .signIn(.exchange(.offline)), .provider(.document(.offline)): [.connect]
+    case .signIn(.exchange(.offline)), .provider(.document(.offline)), .provider(.registration(.offline)): [.connect]
     case .signIn(.answerRejected(let failure, _)), .signIn(.importedTokenSpent(let failure)): failure.wireRemedies
     case .stepUp(.wrong, _, _), .stepUp(.required, _, _): [.stepUp]
     case .stepUp(.destroyed, _, _): [.reauthenticate]
@@ -115,8 +116,8 @@ extension AgentFailure {
     case .accountAmbiguous(let candidates): [("candidates", .texts(candidates.map(\.text)))]
     case .token(.interaction(let claims?), _): [("claims", .text(claims))]
     case .token(.misconfigured(let error), _), .signIn(.exchange(.misconfigured(let error))),
-      .signIn(.providerError(let error)), .provider(.pushRefused(let error)),
-      .provider(.registrationRefused(let error?)):
+      .signIn(.answer(.refused(let error))), .provider(.pushRefused(let error)),
+      .provider(.registration(.refused(let error?))):
       [("providerError", .text(error))]
     case .signIn(.answerRejected(let failure, let left)):
       failure.wireDetails + [("attemptsLeft", .number(Int64(left)))]
@@ -176,15 +177,15 @@ extension SignInFailure {
     switch self {
     case .expired: "expired"
     case .cancelled: "cancelled"
-    case .denied: "denied"
-    case .otherPerson, .tenantMissing: "identityMismatch"
-    case .unreadableAnswer, .answerWithoutCode, .pastedNoAnswer: "malformedAnswer"
-    case .stateMismatch: "stateMismatch"
-    case .issuerMismatch: "issuerMismatch"
-    case .providerError: "providerError"
-    case .idTokenMissing, .idTokenInvalid, .subjectMissing: "invalidIdToken"
-    case .identityUnavailable, .identityNotTold: "noIdentity"
-    case .notATokenResponse, .accessTokenMissing: "invalidTokenResponse"
+    case .denied, .answer(.denied): "denied"
+    case .otherPerson, .identity(.tenantMissing): "identityMismatch"
+    case .answer(.unreadable), .answer(.withoutCode), .pastedNoAnswer: "malformedAnswer"
+    case .answer(.stateMismatch): "stateMismatch"
+    case .answer(.issuerMismatch): "issuerMismatch"
+    case .answer(.refused): "providerError"
+    case .identity(.idTokenMissing), .identity(.idTokenInvalid), .identity(.subjectMissing): "invalidIdToken"
+    case .identity(.noEndpoint), .identity(.notNamed): "noIdentity"
+    case .notATokenResponse, .identity(.accessTokenMissing): "invalidTokenResponse"
     case .deviceFlowUnsupported: "flowUnsupported"
     case .invalidDeviceAnswer: "invalidDeviceAnswer"
     case .portBusy: "portBusy"

@@ -2,8 +2,8 @@ internal import Agent
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
-internal import AgentVault
 internal import JSONRPC
+internal import SecretJSON
 
 /// An error of the contract (docs/protocol.md, Errors). It carries no input and no secret: its words are ours.
 struct RPCError: Error, Sendable {

@@ -3,8 +3,8 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
-internal import AgentVault
 internal import JSONRPC
+internal import SecretJSON
 internal import Synchronization
 
 /// Publishes events in one order, with a sequence by which a client that was away resumes, or learns that it missed

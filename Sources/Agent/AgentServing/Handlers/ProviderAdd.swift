@@ -1,6 +1,7 @@
 internal import Agent
 internal import AgentCore
 internal import AgentModel
+internal import AgentOAuth
 internal import AgentProtocol
 
 /// Adds a provider after asking it what it is: a wrong issuer is told now, and not at the first sign-in.
@@ -28,7 +29,8 @@ enum ProviderAddHandler: MethodHandler {
     if let preset { configuration.complete(from: preset, tenantClaim: params.authorization?.tenantClaim) }
     var provider = Provider(
       configuration: configuration, clientSecret: params.clientSecret, clientKey: params.clientKey)
-    try provider.authenticate(by: ClientAuthMethod(params.tokenEndpointAuthMethod), signer: call.agent.environment.keys)
+    try provider.chooseAuthentication(
+      ClientAuthMethod(params.tokenEndpointAuthMethod), signer: call.agent.environment.keys)
     if !configuration.knowsItsEndpoints {
       do throws(AgentFailure) {
         try await call.agent.discover(&provider)

@@ -1,5 +1,6 @@
 internal import Agent
 internal import AgentModel
+internal import AgentOAuth
 internal import AgentProtocol
 
 enum ProviderGetHandler: MethodHandler {

@@ -1,4 +1,5 @@
 internal import Agent
+internal import AgentOAuth
 internal import AgentProtocol
 
 enum ProviderListHandler: MethodHandler {

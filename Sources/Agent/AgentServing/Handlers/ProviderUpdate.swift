@@ -1,6 +1,7 @@
 internal import Agent
 internal import AgentCore
 internal import AgentModel
+internal import AgentOAuth
 internal import AgentProtocol
 
 /// Changes what is given and keeps the rest; another issuer is asked what it is first.
@@ -26,7 +27,8 @@ enum ProviderUpdateHandler: MethodHandler {
         policy: params.policy))
     provider.clientSecret = params.clientSecret ?? provider.clientSecret
     provider.clientKey = params.clientKey ?? provider.clientKey
-    try provider.authenticate(by: ClientAuthMethod(params.tokenEndpointAuthMethod), signer: call.agent.environment.keys)
+    try provider.chooseAuthentication(
+      ClientAuthMethod(params.tokenEndpointAuthMethod), signer: call.agent.environment.keys)
     let issuerChanged = provider.configuration.issuer != before.issuer
     if params.clientId != nil {
       provider.registration = nil

@@ -1,3 +1,4 @@
+internal import AgentOAuth
 internal import Agent
 internal import AgentCore
 internal import AgentModel

@@ -2,6 +2,7 @@ internal import Agent
 internal import AgentModel
 internal import AgentProtocol
 internal import JSONRPC
+internal import SecretJSON
 
 /// The facts about a request beside its parameters.
 struct Call: Sendable {

@@ -1,5 +1,6 @@
 internal import Agent
 internal import AgentModel
+internal import AgentOAuth
 internal import AgentProtocol
 
 /// The members of `provider.add` and `provider.update` beside issuer and client; nil keeps the current value.

@@ -1,6 +1,7 @@
 internal import Agent
 internal import AgentCore
 internal import AgentModel
+internal import AgentOAuth
 internal import AgentProtocol
 
 /// From the agent's values to those of the wire.

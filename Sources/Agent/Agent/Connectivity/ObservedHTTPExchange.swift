@@ -1,0 +1,18 @@
+internal import AgentModel
+internal import AgentOAuth
+internal import AgentPorts
+
+/// Sends the requests to one provider. Each outcome is reported to `ConnectivityState`, and each status to
+/// `MetadataRefresher`.
+struct ObservedHTTPExchange: HTTPExchange {
+  let base: any HTTPExchange
+  let provider: Provider
+  let connectivity: ConnectivityState
+  let metadata: MetadataRefresher
+
+  func send(_ request: HTTPRequest) async -> HTTPOutcome {
+    let outcome = await connectivity.witness(request, to: provider.configuration.name, over: base)
+    if case .response(let response) = outcome { metadata.heard(response.status, of: provider) }
+    return outcome
+  }
+}

@@ -1,0 +1,61 @@
+internal import AgentModel
+internal import AgentPorts
+package import Secrets
+
+/// The answer of the provider's page (RFC 6749 §4.1.2, RFC 9207), judged before the agent acts on it.
+package enum AuthorizationAnswer {
+  /// It belongs to this sign-in, and the provider agreed.
+  case code(Secret)
+  /// It belongs to this sign-in, which is over.
+  case refused(AuthorizationFailure)
+  /// It is no answer to this sign-in: the right one may still come.
+  case foreign(AuthorizationFailure)
+
+  package init(query: String, to request: AuthorizationRequest, of provider: Provider) {
+    guard let answer = HTTPQuery(query), answer.duplicates.isEmpty else {
+      self = .foreign(.unreadable)
+      return
+    }
+    guard let state = answer["state"], Self.same(state, request.state) else {
+      self = .foreign(.stateMismatch)
+      return
+    }
+    let (code, error) = (answer["code"] ?? "", answer["error"])
+    guard !code.isEmpty || error != nil else {
+      // Our own address, before it went anywhere, has our state too.
+      self = .foreign(.withoutCode)
+      return
+    }
+    // RFC 9207 §2.4: with several providers, an answer must say whom it is from, or one could pass for another.
+    let issuer = answer["iss"]
+    let mustTell = provider.metadata?.authorizationResponseIssuer == true
+    if issuer != nil || mustTell {
+      guard let issuer, provider.isItself(issuer) else {
+        self = .refused(.issuerMismatch)
+        return
+      }
+    }
+    self = error.map { .refused(Self.meaning(of: $0)) } ?? .code(Secret(text: code))
+  }
+
+  private static func meaning(of error: String) -> AuthorizationFailure {
+    guard error != "access_denied" else {
+      return .denied
+    }
+    return .refused(error: known(error))
+  }
+
+  /// In constant time: the state is what an attacker must guess.
+  private static func same(_ a: String, _ b: String) -> Bool { Secret(text: a).equals(Secret(text: b)) }
+
+  /// An error's name if the standards have it (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6); input is not echoed.
+  package static func known(_ error: String) -> String {
+    let names = [
+      "invalid_request", "unauthorized_client", "unsupported_response_type", "invalid_scope", "server_error",
+      "temporarily_unavailable", "interaction_required", "login_required", "account_selection_required",
+      "consent_required", "invalid_request_uri", "invalid_request_object", "request_not_supported",
+      "request_uri_not_supported", "registration_not_supported", "invalid_target",
+    ]
+    return names.contains(error) ? error : "other"
+  }
+}

@@ -1,0 +1,49 @@
+package import AgentModel
+package import AgentPorts
+package import Secrets
+
+/// The request with which the browser goes to the provider, and the values that its answer is compared with.
+package struct AuthorizationRequest: Sendable {
+  /// RFC 6749 §10.12, single use.
+  package let state: String
+  /// OpenID Connect Core §3.1.2.1, single use.
+  package let nonce: String
+  /// RFC 7636: proves at the token endpoint that the client that redeems the code is the one that asked for it.
+  package let verifier: Secret
+  package let redirectURI: String
+
+  package init(redirectURI: String, entropy: any Entropy) {
+    self.redirectURI = redirectURI
+    state = Base64URL.encode(entropy.bytes(24))
+    nonce = Base64URL.encode(entropy.bytes(24))
+    verifier = Secret(text: Base64URL.encode(entropy.bytes(32)))
+  }
+
+  /// What is asked for (RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect Core §3.1.2.1), in the URL that the browser opens
+  /// or pushed to the provider before.
+  package func parameters(
+    of provider: ProviderConfiguration, scopes: [String], prompt: String?, loginHint: String?
+  ) -> [(String, String)] {
+    let challenge = verifier.withBytes { Base64URL.encode(sha256($0)) }
+    var items = [
+      ("response_type", "code"), ("client_id", provider.clientID), ("redirect_uri", redirectURI),
+      ("scope", scopes.joined(separator: " ")), ("state", state), ("nonce", nonce), ("code_challenge", challenge),
+      ("code_challenge_method", "S256"),
+    ]
+    if let prompt { items.append(("prompt", prompt)) }
+    if let loginHint { items.append(("login_hint", loginHint)) }
+    for resource in provider.resources { items.append(("resource", resource)) }  // RFC 8707 §2.1
+    return items
+  }
+}
+
+extension ProviderConfiguration.Redirect {
+  /// The redirect URI for a browser that may run on another machine: the agent does not listen there, and the person
+  /// brings the address back. Without a port of its own it draws a dynamic port (RFC 6335 §6), another one each time,
+  /// so that no program on that machine can wait for it.
+  package func unattendedURI(_ entropy: any Entropy) -> String {
+    let drawn = entropy.bytes(2).reduce(0) { $0 << 8 | UInt16($1) }
+    let port = port ?? 49_152 + drawn % 16_384
+    return "http://\(host.contains(":") ? "[\(host)]" : host):\(port)\(path)"
+  }
+}

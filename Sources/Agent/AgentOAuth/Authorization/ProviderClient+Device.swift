@@ -1,0 +1,59 @@
+package import AgentCore
+package import AgentModel
+internal import AgentPorts
+package import Secrets
+
+/// The device flow's two requests (RFC 8628).
+extension ProviderClient {
+  package enum DeviceBeginning: Sendable {
+    case begun(DeviceAuthorization, sentAt: BootInstant)
+    /// 200, and nothing that a person could follow.
+    case unreadable
+    case failed(ExchangeFailure)
+  }
+
+  /// RFC 8628 §3.1.
+  package func authorizeDevice(at endpoint: String, scopes: [String]) async -> DeviceBeginning {
+    var form = FormBody()
+    guard let fields = authenticate(&form, at: endpoint, naming: true) else { return .failed(.unsigned) }
+    if !scopes.isEmpty { form.append("scope", scopes.joined(separator: " ")) }
+    for resource in provider.configuration.resources { form.append("resource", resource) }  // RFC 8707 §2.1
+    switch await send(request("POST", endpoint, fields: fields, body: form.finish())) {
+    case .response(let response) where response.status == 200:
+      hearTime(response)
+      if let begun = DeviceAuthorization(body: response.body) { return .begun(begun, sentAt: response.sentAt) }
+      // `error` with 200, as GitHub answers.
+      let refusal = TokenEndpointRefusal(response, now: clock.wall())
+      return refusal.error == nil ? .unreadable : .failed(meaning(of: refusal))
+    case .response(let response):
+      return .failed(meaning(of: TokenEndpointRefusal(response, now: clock.wall())))
+    case .notConnected(let failure): return .failed(.offline(failure.rawValue))
+    case .untrusted: return .failed(.untrustedServer)
+    // Nothing was given that could be lost: the provider forgets the code by itself.
+    case .unknown: return .failed(.transient("noAnswer", retryAfter: nil))
+    }
+  }
+
+  package enum DeviceAnswer: Sendable {
+    case answered(body: Secret, sentAt: BootInstant)
+    case told(DevicePolling.Answer)
+  }
+
+  /// Asks once whether the person has agreed (RFC 8628 §3.4).
+  package func ask(about deviceCode: Secret) async -> DeviceAnswer {
+    var form = FormBody()
+    form.append("grant_type", "urn:ietf:params:oauth:grant-type:device_code")
+    form.append("device_code", deviceCode)
+    let outcome = await exchange(form)
+    if case .response(let response) = outcome, TokenResponseClassifier.sort(response) == .refusal,
+      let error = TokenEndpointRefusal(response, now: clock.wall()).error,
+      let answer = DevicePolling.Answer(error: error)
+    {
+      return .told(answer)
+    }
+    switch judge(outcome) {
+    case .answered(let body, let sentAt): return .answered(body: body, sentAt: sentAt)
+    case .failed(let failure): return .told(.failed(failure))
+    }
+  }
+}

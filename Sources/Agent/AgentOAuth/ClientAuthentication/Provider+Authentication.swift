@@ -1,0 +1,50 @@
+internal import AgentCore
+package import AgentModel
+package import AgentPorts
+
+/// Chooses the client's authentication method.
+extension Provider {
+  /// What the person chose; else the best that the provider takes and the client has something for; else what every
+  /// server must take (RFC 6749 §2.3.1).
+  var authenticationMethod: ClientAuthMethod {
+    if let chosen = configuration.tokenEndpointAuthMethod { return chosen }
+    let taken = tokenEndpointAuthMethods
+    let possible: [ClientAuthMethod] =
+      (clientKey == nil ? [] : [.privateKeyJWT])
+      + (clientSecret == nil ? [] : [.clientSecretBasic, .clientSecretPost])
+    return possible.first { taken.contains($0.rawValue) } ?? possible.first ?? .publicClient
+  }
+
+  /// The issuer, since a third party can name an endpoint; the token endpoint where the agent accepted no document as
+  /// the issuer's, and where a provider takes nothing else (RFC 7523 §3).
+  func assertionAudience(at endpoint: String) -> String {
+    switch preset?.assertionAudience {
+    case .endpoint?: endpoint
+    case .tokenEndpoint?: endpoints.token ?? endpoint
+    case nil: metadata == nil ? endpoints.token ?? endpoint : configuration.issuer
+    }
+  }
+
+  /// Takes the choice, or says what is missing for it.
+  package mutating func authenticate(
+    by chosen: ClientAuthMethod?, signer: any ClientKeySigner
+  ) throws(ClientAuthenticationFailure) {
+    if let clientKey {
+      guard let key = ClientKey(clientKey), let own = signer.algorithm(of: key.material),
+        signer.sign([], by: key.material, algorithm: key.algorithm ?? own) != nil
+      else {
+        throw .keyUnusable
+      }
+    }
+    configuration.tokenEndpointAuthMethod = chosen ?? configuration.tokenEndpointAuthMethod
+    switch configuration.tokenEndpointAuthMethod {
+    case .clientSecretBasic?, .clientSecretPost?:
+      guard clientSecret == nil else { return }
+      throw .secretMissing
+    case .privateKeyJWT?:
+      guard clientKey == nil else { return }
+      throw .keyMissing
+    case .publicClient?, nil: return
+    }
+  }
+}

@@ -1,0 +1,43 @@
+internal import AgentCore
+internal import AgentModel
+package import AgentPorts
+internal import Secrets
+
+/// Authenticates the client at every endpoint that asks for it (RFC 6749 §2.3, RFC 7523).
+extension ProviderClient {
+  /// One way a provider, and no other one after a refusal: a wrong secret may burn the refresh token that came with it.
+  /// Nil if the client's key can't sign, so that nothing is sent.
+  ///
+  /// `naming` puts the client's id in the body where the header has it too: RFC 9126 §2.1 wants it there, and so do some
+  /// servers at RFC 8628 §3.1.
+  package func authenticate(_ form: inout FormBody, at endpoint: String, naming: Bool = false) -> [HTTPField]? {
+    let clientID = provider.configuration.clientID
+    var fields = [HTTPField("Content-Type", FormBody.mediaType), HTTPField("Accept", "application/json")]
+    let (method, secret) = (provider.authenticationMethod, provider.clientSecret)
+    if naming || method != .clientSecretBasic { form.append("client_id", clientID) }
+    switch method {
+    case .publicClient: break
+    case .clientSecretBasic: if let secret { fields.append(.basic(clientID: clientID, clientSecret: secret)) }
+    case .clientSecretPost: if let secret { form.append("client_secret", secret) }
+    case .privateKeyJWT:
+      guard let assertion = assertion(for: endpoint) else { return nil }
+      form.append("client_assertion_type", ClientAssertion.type)
+      form.append("client_assertion", assertion)
+    }
+    return fields
+  }
+
+  private func assertion(for endpoint: String) -> Secret? {
+    guard let key = provider.clientKey.flatMap({ ClientKey($0) }) else { return nil }
+    let configuration = provider.configuration
+    return ClientAssertion(
+      clientID: configuration.clientID, audience: provider.assertionAudience(at: endpoint),
+      id: Base64URL.encode(dependencies.entropy.bytes(18)), now: dependencies.time.now(for: configuration.name)
+    ).signed(by: key, with: dependencies.keys)
+  }
+}
+
+extension ExchangeFailure {
+  /// The client's key was good when it was given, and can't sign now: OpenSSL is gone.
+  static let unsigned = misconfigured("clientKey")
+}

@@ -1,0 +1,162 @@
+package import AgentCore
+package import AgentModel
+internal import AgentPorts
+package import JSONRPC
+internal import SecretJSON
+package import Secrets
+
+/// Identifies the person who signed in, and accepts only what is signed or came from the provider itself.
+package struct IdentityProof {
+  let client: ProviderClient
+  let now: Timestamp
+
+  package init(client: ProviderClient, now: Timestamp) {
+    self.client = client
+    self.now = now
+  }
+
+  package struct Person: Sendable {
+    package var identity: Identity
+    package var displayName: String?
+    package var email: String?
+    /// The roles in the answer of userinfo, if the agent asked it for the identity; nil if it did not.
+    package var roles: Set<String>?
+  }
+
+  package func identify(_ response: TokenResponse, nonce: IDTokenPolicy.Nonce) async throws(IdentityFailure) -> Person {
+    if let idToken = response.idToken {
+      return try await fromIDToken(idToken, beside: response.accessToken, nonce: nonce)
+    }
+    if case .required = nonce, client.provider.configuration.scopes.contains("openid") {
+      throw .idTokenMissing
+    }
+    guard let accessToken = response.accessToken else {
+      throw .accessTokenMissing
+    }
+    if client.provider.endpoints.userinfo == nil, let endpoint = client.provider.endpoints.introspection {
+      return try await fromIntrospection(accessToken, at: endpoint)
+    }
+    return try await fromUserInfo(accessToken)
+  }
+
+  // MARK: ID token (OpenID Connect Core §3.1.3.7)
+
+  private func fromIDToken(
+    _ token: Secret, beside accessToken: Secret?, nonce: IDTokenPolicy.Nonce
+  ) async throws(IdentityFailure) -> Person {
+    let configuration = client.provider.configuration
+    let claims: IDTokenClaims
+    do throws(IDTokenFailure) {
+      let parsed = try token.withBytes { (bytes) throws(IDTokenFailure) in try CompactJWT(parsing: bytes) }
+      try await verify(parsed)
+      claims = try IDTokenClaims(parsed, names: claimNames)
+      guard let issuer = client.provider.issuer(ofTenant: claims.tenantID) else { throw .issuerMismatch }
+      let verdict = IDTokenPolicy.check(
+        claims, issuer: issuer, clientID: configuration.clientID, nonce: nonce, now: now)
+      if let failure = verdict.failures.first { throw failure }
+      try requireFit(of: accessToken, to: claims.accessTokenHash, parsed.algorithm)
+    } catch {
+      throw .idTokenInvalid(error)
+    }
+    return try person(
+      issuer: claims.issuer, subject: claims.subject, tenant: claims.tenant,
+      name: claims.name ?? claims.preferredUsername, email: claims.email)
+  }
+
+  /// The access token is the one that the ID token came with (OpenID Connect Core §3.1.3.8), where it says so.
+  private func requireFit(
+    of accessToken: Secret?, to hash: String?, _ algorithm: SignatureAlgorithm
+  ) throws(IDTokenFailure) {
+    guard let hash, let accessToken else { return }
+    let half = accessToken.withBytes { client.signatures.halfHash($0, algorithm: algorithm) }
+    guard half.map({ Base64URL.encode($0) }) == hash else { throw .accessTokenMismatch }
+  }
+
+  var claimNames: ClaimNames {
+    let configuration = client.provider.configuration
+    var tenant = configuration.authorization.tenantClaim
+    if case .claim(let name)? = configuration.tenant { tenant = name }
+    return ClaimNames(tenant: tenant)
+  }
+
+  private func verify(_ token: CompactJWT) async throws(IDTokenFailure) {
+    guard let url = client.provider.endpoints.jwks else { throw .keyNotFound }
+    // Read anew for each sign-in, which is as rare as a key change: nothing to go stale.
+    let keys: JWKSet
+    do {
+      keys = try await client.document(url) { node in
+        try? JWKSet(parsing: node.raw)
+      }
+    } catch {
+      throw .keySetMalformed
+    }
+    let candidates = try keys.candidates(for: token)
+    guard
+      candidates.contains(where: {
+        client.signatures.isValid(token.signature, over: token.signedBytes, by: $0, algorithm: token.algorithm)
+      })
+    else { throw .signatureInvalid }
+  }
+
+  // MARK: userinfo, for servers without ID tokens
+
+  private func fromUserInfo(_ accessToken: Secret) async throws(IdentityFailure) -> Person {
+    guard let url = client.provider.endpoints.userinfo else {
+      throw .noEndpoint
+    }
+    let names = claimNames
+    let rolesClaim = client.provider.configuration.authorization.rolesClaim
+    typealias Found = (String?, String?, String?, String?, RightsClaims)
+    do {
+      let found = try await client.document(url, bearer: accessToken) { node -> Found? in
+        (
+          node["sub"]?.string ?? node["id"]?.string ?? node["id"]?.integer.map(String.init),
+          names.tenant.flatMap { node.text(ofMember: $0) },
+          node["name"]?.string ?? node["login"]?.string, node["email"]?.string,
+          RightsClaims(node, rolesClaim: rolesClaim)
+        )
+      }
+      var known = try person(issuer: nil, subject: found.0, tenant: found.1, name: found.2, email: found.3)
+      if rolesClaim != nil { known.roles = found.4.roles ?? [] }
+      return known
+    } catch let failure as IdentityFailure {
+      throw failure
+    } catch {
+      throw .notNamed
+    }
+  }
+
+  func person(
+    issuer: String?, subject: String?, tenant: String?, name: String?, email: String?
+  ) throws(IdentityFailure) -> Person {
+    guard let subject, (1...IDTokenPolicy.maximumSubjectBytes).contains(subject.utf8.count) else {
+      throw .subjectMissing
+    }
+    let configuration = client.provider.configuration
+    var known = tenant
+    if case .value(let value)? = configuration.tenant { known = value }
+    if case .claim? = configuration.tenant, known == nil {
+      throw .tenantMissing
+    }
+    // Names are for show: cut rather than refused.
+    return Person(
+      identity: Identity(issuer: issuer ?? configuration.issuer, tenant: known, subject: subject),
+      displayName: name.map { String($0.prefix(128)) }, email: email.flatMap { $0.utf8.count <= 320 ? $0 : nil })
+  }
+}
+
+extension IDTokenIdentity {
+  /// What an ID token of the token endpoint says of its subject; nil if it can't be read. It came from the endpoint
+  /// itself, over TLS, so the claims are compared without another look at the signature (OpenID Connect Core §3.1.3.7,
+  /// 6).
+  package static func read(_ token: Secret) -> IDTokenIdentity? {
+    token.withBytes { bytes in
+      (try? CompactJWT(parsing: bytes)).flatMap { try? IDTokenClaims($0) }.flatMap { IDTokenIdentity($0) }
+    }
+  }
+}
+
+extension JSONNode {
+  /// The text of a member whose name is configured.
+  package func text(ofMember name: String) -> String? { members.first { $0.key.string == name }?.value.string }
+}

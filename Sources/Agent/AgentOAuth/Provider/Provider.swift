@@ -1,0 +1,164 @@
+package import AgentCore
+package import AgentModel
+internal import JSONRPC
+internal import SecretJSON
+package import Secrets
+
+/// A configured provider with its secret, and what it last said of itself: kept so that the agent starts and serves
+/// without a network.
+package struct Provider: Sendable {
+  package var configuration: ProviderConfiguration
+  package var clientSecret: Secret?
+  /// As the person gave it.
+  package var clientKey: Secret?
+  /// The client is one that the agent registered itself.
+  package var registration: ClientRegistration?
+  /// Nil until a discovery succeeded, or for ever where all endpoints were given.
+  package var metadata: ServerMetadata?
+  /// By the provider's time.
+  package private(set) var metadataReadAt: Timestamp?
+
+  package mutating func learn(_ metadata: ServerMetadata, at moment: Timestamp) {
+    self.metadata = metadata
+    metadataReadAt = moment
+  }
+
+  package mutating func forgetMetadata() { (metadata, metadataReadAt) = (nil, nil) }
+
+  /// The configured endpoints, completed by the discovered ones.
+  package var endpoints: ServerMetadata.Endpoints {
+    guard let metadata else { return configuration.endpoints }
+    return configuration.endpoints.merged(over: metadata.endpoints)
+  }
+
+  package var preset: ProviderPreset? { configuration.preset.flatMap(ProviderPreset.named) }
+
+  /// The authentication methods that the provider's metadata or its preset names; empty if neither names one.
+  var tokenEndpointAuthMethods: [String] {
+    if let told = metadata?.tokenEndpointAuthMethods, !told.isEmpty { return told }
+    return preset?.tokenEndpointAuthMethods ?? []
+  }
+
+  package var record: Secret {
+    SecretJSON.write { writer in
+      let it = configuration
+      writer.member("name", it.name.text)
+      writer.member("issuer", it.issuer)
+      writer.member("clientId", it.clientID)
+      writer.member("clientSecret", clientSecret)
+      writer.member("clientKey", clientKey)
+      writer.member("tokenEndpointAuthMethod", it.tokenEndpointAuthMethod?.rawValue)
+      writer.member("scopes", it.scopes)
+      writer.member("resources", it.resources)
+      writer.key("endpoints")
+      it.endpoints.write(to: &writer)
+      writer.member("redirectHost", it.redirect.host)
+      writer.member("redirectPort", it.redirect.port.map(Int64.init))
+      writer.member("redirectPath", it.redirect.path)
+      writer.member("reuse", it.refresh.reuse.rawValue)
+      writer.member("graceSeconds", it.refresh.graceSeconds)
+      writer.member("onUnknownOutcome", it.refresh.onUnknownOutcome.rawValue)
+      writer.key("errorCodes")
+      writer.beginObject()
+      for (code, meaning) in it.errorCodes.sorted(by: { $0.key < $1.key }) {
+        writer.key(code)
+        writer.string(meaning.rawValue)
+      }
+      writer.endObject()
+      switch it.tenant {
+      case .claim(let claim)?: writer.member("tenantClaim", claim)
+      case .value(let value)?: writer.member("tenantValue", value)
+      case nil: break
+      }
+      writer.member("rolesClaim", it.authorization.rolesClaim)
+      writer.member("authorizationTenantClaim", it.authorization.tenantClaim)
+      writer.member("entitlementsUrl", it.authorization.entitlementsURL)
+      writer.member("revocationScope", it.revocationScope.rawValue)
+      writer.member("postLogoutRedirectUri", it.postLogoutRedirectURI)
+      writer.key("persistAccessTokens")
+      writer.bool(it.persistAccessTokens)
+      writer.member("allowedOrigins", it.allowedOrigins)
+      writer.key("pins")
+      writer.beginObject()
+      for (host, pins) in it.pins.sorted(by: { $0.key < $1.key }) {
+        writer.key(host)
+        writer.beginArray()
+        for pin in pins { writer.string(pin) }
+        writer.endArray()
+      }
+      writer.endObject()
+      writer.member("policy", it.policy)
+      writer.member("preset", it.preset)
+      if let registration {
+        writer.key("registered")
+        writer.bool(true)
+        writer.member("registrationUri", registration.managementURL)
+        writer.member("registrationToken", registration.accessToken)
+      }
+      if let metadata {
+        writer.key("metadata")
+        metadata.write(to: &writer)
+        writer.member("metadataReadAt", metadataReadAt?.milliseconds)
+      }
+    }
+  }
+
+  package init(
+    configuration: ProviderConfiguration, clientSecret: Secret? = nil, clientKey: Secret? = nil,
+    metadata: ServerMetadata? = nil
+  ) {
+    self.configuration = configuration
+    self.clientSecret = clientSecret
+    self.clientKey = clientKey
+    self.metadata = metadata
+  }
+
+  package init?(_ plain: Secret) {
+    let read = SecretJSON.read(plain) { node -> Provider? in
+      guard let name = node["name"]?.string.flatMap({ ProviderName($0) }), let issuer = node["issuer"]?.string,
+        let clientID = node["clientId"]?.string
+      else { return nil }
+      var it = ProviderConfiguration(name: name, issuer: issuer, clientID: clientID)
+      it.scopes = node["scopes"]?.strings ?? []
+      it.resources = node["resources"]?.strings ?? []
+      it.endpoints = node["endpoints"].map(ServerMetadata.Endpoints.init) ?? .init()
+      it.redirect.host = node["redirectHost"]?.string ?? it.redirect.host
+      it.redirect.port = node["redirectPort"]?.integer.flatMap { UInt16(exactly: $0) }
+      it.redirect.path = node["redirectPath"]?.string ?? it.redirect.path
+      it.refresh.reuse = node["reuse"]?.string.flatMap { .init(rawValue: $0) } ?? .strict
+      it.refresh.graceSeconds = node["graceSeconds"]?.integer ?? 0
+      it.refresh.onUnknownOutcome = node["onUnknownOutcome"]?.string.flatMap { .init(rawValue: $0) } ?? .reauthenticate
+      for (code, meaning) in node.members(of: "errorCodes") {
+        guard let code = code.string, let meaning = meaning.string.flatMap({ FailureClass(rawValue: $0) }) else {
+          continue
+        }
+        it.errorCodes[code] = meaning
+      }
+      it.tenant = node["tenantClaim"]?.string.map { .claim($0) } ?? node["tenantValue"]?.string.map { .value($0) }
+      it.authorization.rolesClaim = node["rolesClaim"]?.string
+      it.authorization.tenantClaim = node["authorizationTenantClaim"]?.string
+      it.authorization.entitlementsURL = node["entitlementsUrl"]?.string
+      it.revocationScope = node["revocationScope"]?.string.flatMap { .init(rawValue: $0) } ?? .family
+      it.postLogoutRedirectURI = node["postLogoutRedirectUri"]?.string
+      it.persistAccessTokens = node["persistAccessTokens"]?.bool ?? false
+      it.allowedOrigins = node["allowedOrigins"]?.strings ?? []
+      for (host, pins) in node.members(of: "pins") {
+        if let host = host.string, let pins = pins.strings { it.pins[host] = pins }
+      }
+      it.policy = node["policy"]?.string
+      it.preset = node["preset"]?.string
+      it.tokenEndpointAuthMethod = node["tokenEndpointAuthMethod"]?.string.flatMap { .init(rawValue: $0) }
+      var provider = Provider(
+        configuration: it, clientSecret: node["clientSecret"]?.secret, clientKey: node["clientKey"]?.secret,
+        metadata: node["metadata"].flatMap { ServerMetadata($0) })
+      if node["registered"]?.bool == true {
+        provider.registration = ClientRegistration(
+          managementURL: node["registrationUri"]?.string, accessToken: node["registrationToken"]?.secret)
+      }
+      provider.metadataReadAt = node["metadataReadAt"]?.timestamp
+      return provider
+    }
+    guard let read else { return nil }
+    self = read
+  }
+}

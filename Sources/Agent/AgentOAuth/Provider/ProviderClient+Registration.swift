@@ -1,0 +1,66 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import JSONRPC
+internal import SecretJSON
+internal import Secrets
+
+/// The agent registers itself where that is offered (RFC 7591), and takes its registration back (RFC 7592).
+extension ProviderClient {
+  /// A public, native client that listens on loopback (RFC 8252): nothing is asked for that needs an administrator.
+  package func register(at endpoint: String) async throws(RegistrationFailure) -> ClientRegistration.Answer {
+    let fields = [HTTPField("Content-Type", "application/json"), HTTPField("Accept", "application/json")]
+    switch await send(request("POST", endpoint, fields: fields, body: registrationRequest)) {
+    case .response(let response) where (200...299).contains(response.status):
+      if let answer = ClientRegistration.Answer(body: response.body) { return answer }
+      throw .unsuitable
+    case .response(let response):
+      let refusal = TokenEndpointRefusal(response, now: clock.wall())
+      if refusal.status == 429 || refusal.status >= 500 {
+        throw .unavailable(retryAfter: refusal.retryAfter.map { min($0, FailureClassifier.longestPause) })
+      }
+      let error = refusal.error.flatMap { Self.errors.contains($0) ? $0 : nil }
+      throw .refused(error: error)
+    case .notConnected: throw .offline
+    case .untrusted: throw .untrusted
+    case .unknown: throw .answerLost
+    }
+  }
+
+  /// Deregisters the dynamic client once. A failure is ignored: an unused registration is harmless.
+  package func unregister(_ registration: ClientRegistration) async {
+    guard let url = registration.managementURL, let token = registration.accessToken else { return }
+    _ = await send(request("DELETE", url, fields: [.bearer(token)], body: nil))
+  }
+
+  /// RFC 7591 §3.2.2, RFC 6750 §3.1.
+  private static let errors = [
+    "invalid_redirect_uri", "invalid_client_metadata", "invalid_software_statement", "unapproved_software_statement",
+    "invalid_token", "invalid_request", "insufficient_scope", "access_denied",
+  ]
+
+  /// RFC 7591 §2.
+  private var registrationRequest: Secret {
+    let configuration = provider.configuration
+    var grantTypes = ["authorization_code", "refresh_token"]
+    if provider.endpoints.deviceAuthorization != nil {
+      grantTypes.append("urn:ietf:params:oauth:grant-type:device_code")
+    }
+    return SecretJSON.write { writer in
+      writer.member("client_name", "Lanyard")
+      writer.member("application_type", "native")  // OpenID Connect Registration §2
+      writer.member("redirect_uris", [configuration.redirect.registeredURI])
+      writer.member("token_endpoint_auth_method", "none")
+      writer.member("grant_types", grantTypes)
+      writer.member("response_types", ["code"])
+      writer.member("scope", configuration.scopes.joined(separator: " "))
+    }
+  }
+}
+
+extension ProviderConfiguration.Redirect {
+  /// Without a port where any will do: RFC 8252 §7.3 has the server pass over it.
+  fileprivate var registeredURI: String {
+    "http://\(host.contains(":") ? "[\(host)]" : host)\(port.map { ":\($0)" } ?? "")\(path)"
+  }
+}

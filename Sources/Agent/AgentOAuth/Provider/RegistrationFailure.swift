@@ -1,0 +1,13 @@
+package import AgentModel
+
+/// Why the agent could not register itself as a client (RFC 7591). Nothing was changed.
+package enum RegistrationFailure: Error, Sendable {
+  case offline, untrusted
+  /// The answer was lost.
+  case answerLost
+  /// The provider registered a client that this agent can't be.
+  case unsuitable
+  /// The provider does not register this agent; its error, where the standards have it.
+  case refused(error: String?)
+  case unavailable(retryAfter: Milliseconds?)
+}

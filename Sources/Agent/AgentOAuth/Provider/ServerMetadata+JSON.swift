@@ -1,0 +1,97 @@
+package import AgentModel
+package import JSONRPC
+internal import SecretJSON
+
+/// Discovery documents (OpenID Connect Discovery 1.0 §3, RFC 8414 §2), and the same members in our own records.
+extension ServerMetadata {
+  package init?(_ node: JSONNode) {
+    guard let issuer = node["issuer"]?.string else { return nil }
+    self.init(issuer: issuer)
+    endpoints = Endpoints(node).reachable(from: issuer)
+    authorizationResponseIssuer = node["authorization_response_iss_parameter_supported"]?.bool ?? false
+    requiresPushedAuthorization = node["require_pushed_authorization_requests"]?.bool ?? false
+    tokenEndpointAuthMethods = node["token_endpoint_auth_methods_supported"]?.strings ?? []
+    codeChallengeMethods = node["code_challenge_methods_supported"]?.strings ?? []
+  }
+
+  package func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("issuer", issuer)
+    endpoints.writeMembers(to: &writer)
+    writer.key("authorization_response_iss_parameter_supported")
+    writer.bool(authorizationResponseIssuer)
+    writer.key("require_pushed_authorization_requests")
+    writer.bool(requiresPushedAuthorization)
+    writer.member("token_endpoint_auth_methods_supported", tokenEndpointAuthMethods)
+    writer.member("code_challenge_methods_supported", codeChallengeMethods)
+    writer.endObject()
+  }
+
+  /// Joins the OpenID and the RFC 8414 document: real servers list some endpoints only in the second.
+  func joined(with other: ServerMetadata?) -> ServerMetadata {
+    guard let other, other.issuer == issuer else { return self }
+    var joined = self
+    joined.endpoints = endpoints.merged(over: other.endpoints)
+    joined.authorizationResponseIssuer = authorizationResponseIssuer || other.authorizationResponseIssuer
+    joined.requiresPushedAuthorization = requiresPushedAuthorization || other.requiresPushedAuthorization
+    if tokenEndpointAuthMethods.isEmpty { joined.tokenEndpointAuthMethods = other.tokenEndpointAuthMethods }
+    if codeChallengeMethods.isEmpty { joined.codeChallengeMethods = other.codeChallengeMethods }
+    return joined
+  }
+}
+
+extension ServerMetadata.Endpoints {
+  /// Without those that no issuer may name: plain text, but from loopback to loopback. Some end up in a browser, and a
+  /// server elsewhere has no business with what listens on this machine.
+  fileprivate func reachable(from issuer: String) -> Self {
+    let isLocal = HTTPURL(issuer)?.isLoopback == true
+    func isGood(_ text: String) -> Bool {
+      HTTPURL(text).map { $0.isLoopback ? isLocal : $0.scheme == .https } ?? false
+    }
+    var reachable = self
+    for place in Self.all {
+      if let text = self[keyPath: place], !isGood(text) { reachable[keyPath: place] = nil }
+    }
+    return reachable
+  }
+
+  private static var all: [WritableKeyPath<Self, String?>] {
+    [
+      \.authorization, \.token, \.jwks, \.userinfo, \.revocation, \.introspection, \.deviceAuthorization,
+      \.endSession, \.registration, \.pushedAuthorizationRequest,
+    ]
+  }
+
+  package init(_ node: JSONNode) {
+    self.init()
+    authorization = node["authorization_endpoint"]?.string
+    token = node["token_endpoint"]?.string
+    jwks = node["jwks_uri"]?.string
+    userinfo = node["userinfo_endpoint"]?.string
+    revocation = node["revocation_endpoint"]?.string
+    introspection = node["introspection_endpoint"]?.string
+    deviceAuthorization = node["device_authorization_endpoint"]?.string
+    endSession = node["end_session_endpoint"]?.string
+    registration = node["registration_endpoint"]?.string
+    pushedAuthorizationRequest = node["pushed_authorization_request_endpoint"]?.string
+  }
+
+  package func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writeMembers(to: &writer)
+    writer.endObject()
+  }
+
+  func writeMembers(to writer: inout JSONWriter) {
+    writer.member("authorization_endpoint", authorization)
+    writer.member("token_endpoint", token)
+    writer.member("jwks_uri", jwks)
+    writer.member("userinfo_endpoint", userinfo)
+    writer.member("revocation_endpoint", revocation)
+    writer.member("introspection_endpoint", introspection)
+    writer.member("device_authorization_endpoint", deviceAuthorization)
+    writer.member("end_session_endpoint", endSession)
+    writer.member("registration_endpoint", registration)
+    writer.member("pushed_authorization_request_endpoint", pushedAuthorizationRequest)
+  }
+}

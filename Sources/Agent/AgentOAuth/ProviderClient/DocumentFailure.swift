@@ -1,0 +1,38 @@
+internal import AgentPorts
+
+/// Why a document of the provider could not be read.
+package enum DocumentFailure: Error, Sendable {
+  case offline, untrusted, unavailable(status: Int), malformed
+
+  /// Another try may find the document. Status 0: the answer was lost.
+  package var isTemporary: Bool {
+    switch self {
+    case .offline: true
+    case .unavailable(let status): status == 0 || status == 429 || status >= 500
+    case .untrusted, .malformed: false
+    }
+  }
+
+  /// The provider answered that there is no document which discovery could read.
+  package var isNoDocument: Bool {
+    switch self {
+    case .unavailable: !isTemporary
+    case .malformed: true
+    case .offline, .untrusted: false
+    }
+  }
+
+  /// The provider gave no answer about its document, so that its content is unknown.
+  var isInconclusive: Bool {
+    switch self {
+    case .offline, .untrusted: true
+    case .unavailable: isTemporary
+    case .malformed: false
+    }
+  }
+
+  /// Whether the provider offers registration is not known.
+  package var leavesRegistrationUnknown: Bool {
+    if case .offline = self { true } else { isNoDocument }
+  }
+}

@@ -1,0 +1,206 @@
+package import AgentCore
+package import AgentModel
+package import AgentPorts
+package import JSONRPC
+internal import SecretJSON
+package import Secrets
+
+/// Speaks to one provider: every request leaves once, on a connection of its own.
+package struct ProviderClient: Sendable {
+  package let provider: Provider
+  let dependencies: Dependencies
+
+  /// The ports that a client uses.
+  package struct Dependencies: Sendable {
+    package var http: any HTTPExchange
+    package var clock: any AgentClock
+    package var entropy: any Entropy
+    package var keys: any ClientKeySigner
+    package var signatures: any SignatureVerifier
+    package var time: any ProviderClock
+
+    package init(
+      http: any HTTPExchange, clock: any AgentClock, entropy: any Entropy, keys: any ClientKeySigner,
+      signatures: any SignatureVerifier, time: any ProviderClock
+    ) {
+      self.http = http
+      self.clock = clock
+      self.entropy = entropy
+      self.keys = keys
+      self.signatures = signatures
+      self.time = time
+    }
+  }
+
+  package init(provider: Provider, dependencies: Dependencies) {
+    self.provider = provider
+    self.dependencies = dependencies
+  }
+
+  var clock: any AgentClock { dependencies.clock }
+  var signatures: any SignatureVerifier { dependencies.signatures }
+
+  /// The answer of a token endpoint, before anything in it is judged.
+  package enum TokenAnswer: Sendable {
+    /// 200 with tokens in it: raw, to be staged first.
+    case answered(body: Secret, sentAt: BootInstant)
+    case failed(ExchangeFailure)
+  }
+
+  // MARK: token endpoint
+
+  package func refresh(_ refreshToken: Secret, key: TokenKey) async -> TokenAnswer {
+    var form = FormBody()
+    form.append("grant_type", "refresh_token")
+    form.append("refresh_token", refreshToken)
+    if let scopes = key.scopes { form.append("scope", scopes.spaceDelimited) }
+    if let resource = key.resource { form.append("resource", resource) }  // RFC 8707 §2.2
+    return await token(form)
+  }
+
+  /// RFC 6749 §4.1.3 with PKCE (RFC 7636 §4.5).
+  package func exchange(code: Secret, redirectURI: String, verifier: Secret) async -> TokenAnswer {
+    var form = FormBody()
+    form.append("grant_type", "authorization_code")
+    form.append("code", code)
+    form.append("redirect_uri", redirectURI)
+    form.append("code_verifier", verifier)
+    for resource in provider.configuration.resources { form.append("resource", resource) }
+    return await token(form)
+  }
+
+  private func token(_ form: consuming FormBody) async -> TokenAnswer {
+    guard provider.endpoints.token != nil else { return .failed(.misconfigured("noTokenEndpoint")) }
+    return judge(await exchange(form))
+  }
+
+  /// Sends one request to the token endpoint, with the client's authentication.
+  package func exchange(_ form: consuming FormBody) async -> HTTPOutcome {
+    guard let endpoint = provider.endpoints.token else { return .notConnected(.invalidURL) }
+    var form = form
+    guard let fields = authenticate(&form, at: endpoint) else { return .notConnected(.other) }
+    let outcome = await send(request("POST", endpoint, fields: fields, body: form.finish()))
+    if case .response(let response) = outcome { hearTime(response) }
+    return outcome
+  }
+
+  func hearTime(_ response: HTTPResponse) {
+    dependencies.time.answered(
+      by: provider.configuration.name, date: response.field("Date"), sentAt: response.sentAt,
+      receivedAt: response.receivedAt)
+  }
+
+  func judge(_ outcome: HTTPOutcome) -> TokenAnswer {
+    switch outcome {
+    case .response(let response):
+      switch TokenResponseClassifier.sort(response) {
+      case .tokens: return .answered(body: response.body, sentAt: response.sentAt)
+      case .refusal: return .failed(meaning(of: TokenEndpointRefusal(response, now: clock.wall())))
+      case .damaged: return .failed(.unknownOutcome("unreadableAnswer"))
+      case .foreign:
+        let pause = TokenEndpointRefusal(response, now: clock.wall()).retryAfter
+        let bounded = pause.map { min($0, FailureClassifier.longestPause) }
+        return .failed(.transient("notAnOAuthAnswer", retryAfter: bounded))
+      }
+    case .notConnected(let failure): return .failed(.offline(failure.rawValue))
+    case .untrusted: return .failed(.untrustedServer)
+    case .unknown(let lost): return .failed(.unknownOutcome(lost.rawValue))
+    }
+  }
+
+  package func meaning(of refusal: TokenEndpointRefusal) -> ExchangeFailure {
+    FailureClassifier.classify(
+      refusal, codes: provider.configuration.errorCodes, table: provider.preset?.failures)
+  }
+
+  // MARK: revocation (RFC 7009)
+
+  package func revoke(_ token: Secret, _ kind: TokenTypeHint) async -> RevocationOutbox.Answer {
+    guard let endpoint = provider.endpoints.revocation else { return .none }
+    var form = FormBody()
+    form.append("token", token)
+    form.append("token_type_hint", kind.rawValue)
+    guard let fields = authenticate(&form, at: endpoint),
+      case .response(let response) = await send(request("POST", endpoint, fields: fields, body: form.finish()))
+    else { return .none }
+    let refusal = TokenEndpointRefusal(response, now: clock.wall())
+    return .response(status: response.status, error: refusal.error, retryAfter: refusal.retryAfter)
+  }
+
+  // MARK: documents
+
+  /// Reads a public JSON document.
+  package func document<Result>(
+    _ url: String, bearer: Secret? = nil, _ read: (JSONNode) -> Result?
+  ) async throws(DocumentFailure) -> Result {
+    var fields = [HTTPField("Accept", "application/json")]
+    if let bearer { fields.append(.bearer(bearer)) }
+    return try self.read(await send(request("GET", url, fields: fields, body: nil)), read)
+  }
+
+  /// The provider's answer about a token of this client (RFC 7662).
+  func introspect<Result>(
+    _ token: Secret, at endpoint: String, _ read: (JSONNode) -> Result?
+  ) async throws(DocumentFailure) -> Result {
+    var form = FormBody()
+    form.append("token", token)
+    form.append("token_type_hint", TokenTypeHint.accessToken.rawValue)
+    guard let fields = authenticate(&form, at: endpoint) else { throw .malformed }
+    return try self.read(await send(request("POST", endpoint, fields: fields, body: form.finish())), read)
+  }
+
+  private func read<Result>(
+    _ outcome: HTTPOutcome, _ read: (JSONNode) -> Result?
+  ) throws(DocumentFailure) -> Result {
+    switch outcome {
+    case .response(let response) where response.status == 200:
+      guard let result = SecretJSON.read(response.body, read) else { throw .malformed }
+      return result
+    case .response(let response): throw .unavailable(status: response.status)
+    case .untrusted: throw .untrusted
+    case .notConnected: throw .offline
+    case .unknown: throw .unavailable(status: 0)
+    }
+  }
+
+  /// Discovery, both documents joined; the issuer must be just the one that was configured (RFC 8414 §3.3), but for
+  /// what a preset knows (`IssuerPattern`).
+  ///
+  /// `wholly`: a document that might be there and can't be had now counts as no answer, since what only it tells would
+  /// be missing.
+  package func discover(wholly: Bool = false) async throws(DocumentFailure) -> ServerMetadata {
+    let issuer = provider.configuration.issuer
+    let read: (JSONNode) -> ServerMetadata? = { node in
+      ServerMetadata(node).flatMap { provider.isItself($0.issuer) ? $0 : nil }
+    }
+    let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
+    var second: ServerMetadata?
+    if let url = HTTPURL(issuer) {
+      // RFC 8414 §3.1 puts the well-known part between host and path.
+      let path = url.path == "/" ? "" : url.path.hasSuffix("/") ? String(url.path.dropLast()) : url.path
+      do {
+        second = try await document(url.origin + "/.well-known/oauth-authorization-server" + path, read)
+      } catch {
+        if wholly, error.isInconclusive { throw error }
+      }
+    }
+    do {
+      return try await document(base + "/.well-known/openid-configuration", read).joined(with: second)
+    } catch {
+      // One that is there and names another issuer is a reason to change nothing of what was known.
+      let isDoubtful = if case .malformed = error { true } else { error.isInconclusive }
+      guard let second, !(wholly && isDoubtful) else { throw error }
+      return second
+    }
+  }
+
+  package func send(_ request: HTTPRequest) async -> HTTPOutcome {
+    await dependencies.http.send(request)
+  }
+
+  package func request(_ method: String, _ url: String, fields: [HTTPField], body: Secret?) -> HTTPRequest {
+    let host = HTTPURL(url)?.host ?? ""
+    return HTTPRequest(
+      method: method, url: url, fields: fields, body: body, pins: provider.configuration.pins[host] ?? [])
+  }
+}

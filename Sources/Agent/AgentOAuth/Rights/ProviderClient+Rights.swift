@@ -1,0 +1,80 @@
+package import AgentCore
+package import AgentModel
+internal import AgentPorts
+internal import JSONRPC
+internal import SecretJSON
+package import Secrets
+
+/// Asks where a provider tells rights beside its tokens: userinfo (OpenID Connect Core §5.3) and the entitlements'
+/// address. One GET each with the access token, no redirects, so that the token goes nowhere else.
+extension ProviderClient {
+  /// Long enough for a slow directory, whether or not a caller waits.
+  private static let rightsTimeout = Milliseconds.seconds(10)
+  /// The 1024 names of a snapshot, each as long as it may be.
+  private static let rightsBytes = 1 << 20
+
+  /// Of this person, or nothing: userinfo whose subject is another must not be used (§5.3.2).
+  package func userInfoRights(_ accessToken: Secret, subject: String) async throws(RightsFailure) -> (
+    RightsUpdate, BootInstant
+  ) {
+    guard let url = provider.endpoints.userinfo else { throw .refused("noUserInfo") }
+    let rule = provider.rightsRule
+    let (answer, sentAt) = try await rightsDocument(url, accessToken)
+    let told = SecretJSON.read(answer) { node -> RightsUpdate? in
+      guard node.kind == .object, !node.hasDuplicateKeys, node["sub"].map({ $0.string == subject }) ?? true else {
+        return nil
+      }
+      return rule.rightsUpdate(userInfo: RightsClaims(node, rolesClaim: rule.rolesClaim), source: .refresh)
+    }
+    guard let told else { throw .refused("userInfoMalformed") }
+    return (told, sentAt)
+  }
+
+  package func entitlements(_ accessToken: Secret, subject: String) async throws(RightsFailure) -> (
+    RightsUpdate, BootInstant
+  ) {
+    guard let url = provider.configuration.authorization.entitlementsURL else {
+      throw .refused("noEntitlementsUrl")
+    }
+    let (answer, sentAt) = try await rightsDocument(url, accessToken)
+    guard let document = SecretJSON.read(answer, { EntitlementsDocument($0) }),
+      document.subject == nil || document.subject == subject
+    else { throw .refused("entitlementsMalformed") }
+    return (provider.rightsRule.rightsUpdate(document), sentAt)
+  }
+
+  /// The body of a 200 that is JSON.
+  private func rightsDocument(_ url: String, _ accessToken: Secret) async throws(RightsFailure) -> (Secret, BootInstant)
+  {
+    guard let parsed = HTTPURL(url), parsed.scheme == .https || parsed.isLoopback else {
+      throw .refused("invalidURL")
+    }
+    var request = request(
+      "GET", url, fields: [HTTPField("Accept", "application/json"), .bearer(accessToken)], body: nil)
+    request.timeout = Self.rightsTimeout
+    request.maximumResponseBytes = Self.rightsBytes
+    switch await send(request) {
+    case .response(let response) where response.status == 200:
+      let body = response.body.withoutByteOrderMark
+      // A page for people comes of a captive portal, or of a proxy in trouble.
+      guard SecretJSON.read(body, { $0.kind }) != nil else { throw .unavailable("notJSON") }
+      return (body, response.sentAt)
+    case .response(let response): throw refusal(response)
+    case .notConnected(let failure): throw .offline(failure.rawValue)
+    case .untrusted: throw .untrusted
+    case .unknown(.tooLarge): throw .refused("tooLarge")
+    case .unknown(let lost): throw .unavailable(lost.rawValue)
+    }
+  }
+
+  /// A redirect comes from an intermediary, such as a portal; other refusals are for an administrator to look at.
+  private func refusal(_ response: HTTPResponse) -> RightsFailure {
+    let reason = "status\(response.status)"
+    switch response.status {
+    case 408, 425, 429, 300..<400, 500...:
+      let pause = TokenEndpointRefusal(response, now: clock.wall()).retryAfter
+      return .unavailable(reason, retryAfter: pause.map { min($0, FailureClassifier.longestPause) })
+    default: return .refused(reason)
+    }
+  }
+}

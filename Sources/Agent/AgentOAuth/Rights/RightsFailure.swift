@@ -1,0 +1,11 @@
+package import AgentModel
+
+/// Why the provider's answer about a person's rights could not be had. The last snapshot is kept.
+package enum RightsFailure: Error, Sendable {
+  /// No access token to ask with.
+  case noAccessToken
+  case untrusted
+  case offline(String)
+  case unavailable(String, retryAfter: Milliseconds? = nil)
+  case refused(String)
+}

@@ -1,0 +1,158 @@
+package import AgentCore
+package import AgentModel
+package import AgentPorts
+internal import JSONRPC
+internal import SecretJSON
+package import Secrets
+
+/// A successful answer of the token endpoint (RFC 6749 §5.1), its secrets in guarded memory.
+package struct TokenResponse: Sendable {
+  /// Nil if there is none that this agent can use; a refresh token beside it is good all the same.
+  package var accessToken: Secret?
+  /// There was one, though perhaps of a type that this agent must not use (RFC 6749 §7.1).
+  var issuedAccessToken: Bool
+  package var tokenType: String
+  /// Nil if the provider did not say.
+  package var expiresIn: Milliseconds?
+  package var refreshIn: Milliseconds?
+  package var refreshToken: Secret?
+  package var refreshTokenExpiresIn: Milliseconds?
+  /// Nil if the scope is as it was asked for.
+  package var scope: ScopeSet?
+  package var idToken: Secret?
+
+  /// True if the provider issued something, usable or not.
+  var hasTokens: Bool { issuedAccessToken || refreshToken != nil }
+
+  /// Nil if the body is no JSON object, and no refresh token can be found in it either.
+  package init?(body: Secret) {
+    let body = body.withoutByteOrderMark
+    let read = SecretJSON.read(body) { node -> TokenResponse? in
+      guard node.kind == .object, !node.namesTwice(Self.secretMembers) else { return nil }
+      let tokenType = Self.tokenType(node["token_type"])
+      let accessToken = node["access_token"]?.nonemptySecret
+      return TokenResponse(
+        accessToken: tokenType == nil ? nil : accessToken.flatMap { $0.fitsAHeader ? $0 : nil },
+        issuedAccessToken: accessToken != nil,
+        tokenType: tokenType ?? "",
+        expiresIn: node["expires_in"]?.lifetime,
+        refreshIn: node["refresh_in"]?.lifetime, refreshToken: node["refresh_token"]?.nonemptySecret,
+        refreshTokenExpiresIn: (node["refresh_token_expires_in"] ?? node["refresh_expires_in"])?.lifetime,
+        scope: node["scope"]?.scopes, idToken: node["id_token"]?.nonemptySecret)
+    }
+    if let read {
+      self = read
+      return
+    }
+    guard let refreshToken = LenientTokenReader.refreshToken(in: body) else { return nil }
+    self.init(
+      accessToken: nil, issuedAccessToken: false, tokenType: "", expiresIn: nil, refreshIn: nil,
+      refreshToken: refreshToken, refreshTokenExpiresIn: nil, scope: nil, idToken: nil)
+  }
+
+  /// Members that must not occur twice: the agent could not tell which of two tokens is meant (RFC 8259 §4).
+  private static let secretMembers = ["access_token", "refresh_token", "id_token", "token_type"]
+
+  private init(
+    accessToken: Secret?, issuedAccessToken: Bool, tokenType: String, expiresIn: Milliseconds?,
+    refreshIn: Milliseconds?, refreshToken: Secret?,
+    refreshTokenExpiresIn: Milliseconds?, scope: ScopeSet?, idToken: Secret?
+  ) {
+    self.accessToken = accessToken
+    self.issuedAccessToken = issuedAccessToken
+    self.tokenType = tokenType
+    self.expiresIn = expiresIn
+    self.refreshIn = refreshIn
+    self.refreshToken = refreshToken
+    self.refreshTokenExpiresIn = refreshTokenExpiresIn
+    self.scope = scope
+    self.idToken = idToken
+  }
+
+  /// The type is compared without case (RFC 6749 §5.1); a client that does not know it must not use the token (§7.1).
+  /// Where it was forgotten, nothing else can be meant.
+  private static func tokenType(_ node: JSONNode?) -> String? {
+    guard let node, node.kind != .null else { return "Bearer" }
+    return node.string?.lowercased() == "bearer" ? "Bearer" : nil
+  }
+}
+
+extension Secret {
+  /// RFC 8259 §8.1: a parser may pass over a byte order mark; some servers write one.
+  var withoutByteOrderMark: Secret {
+    withBytes { bytes -> Secret? in
+      guard bytes.starts(with: [0xEF, 0xBB, 0xBF]) else { return nil }
+      return Secret(copying: UnsafeRawBufferPointer(rebasing: bytes[3...]))
+    } ?? self
+  }
+}
+
+extension Secret {
+  /// RFC 6749 Appendix A.12: printable ASCII. Anything else could not be sent, or would be another header.
+  fileprivate var fitsAHeader: Bool { withBytes { $0.allSatisfy { (0x20...0x7E).contains($0) } } }
+}
+
+extension JSONNode {
+  fileprivate var nonemptySecret: Secret? { secret.flatMap { $0.count > 0 ? $0 : nil } }
+
+  fileprivate func namesTwice(_ names: [String]) -> Bool {
+    guard hasDuplicateKeys else { return false }
+    let keys = members.compactMap(\.key.string)
+    return names.contains { name in keys.count { $0 == name } > 1 }
+  }
+
+  /// Seconds as a number or, as some providers write them, as a string of digits; bounded by ten years. One that is
+  /// negative is no lifetime.
+  fileprivate var lifetime: Milliseconds? {
+    let number = integer.map(Double.init) ?? double ?? string.flatMap { Double($0) }
+    guard let number, number.isFinite || number == .infinity, number >= 0 else { return nil }
+    return .seconds(Int64(min(number, 315_360_000)))
+  }
+
+  /// Space-delimited (RFC 6749 §3.3) or, as some providers write them, a list.
+  fileprivate var scopes: ScopeSet? {
+    if let string { return ScopeSet(spaceDelimited: string) }
+    guard let strings, strings.count == elements.count(where: { _ in true }) else { return nil }
+    return ScopeSet(spaceDelimited: strings.joined(separator: " "))
+  }
+}
+
+extension TokenEndpointRefusal {
+  private static let longestClaims = 16 * 1024
+  private static let mostCodes = 16
+
+  /// Reads an error answer (RFC 6749 §5.2, RFC 9457) as far as it is one.
+  package init(_ response: HTTPResponse, now: Timestamp) {
+    self.init(status: response.status)
+    retryAfter = response.field("Retry-After").flatMap { field in
+      // RFC 9110 §10.2.3. A number that fits nowhere is still a number.
+      if !field.isEmpty, field.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+        return .seconds(min(Int64(field) ?? .max, 1 << 31))
+      }
+      return Timestamp(httpDate: field, now: now).map { max(.zero, $0 - now) }
+    }
+    let read: TokenEndpointRefusal? = SecretJSON.read(response.body.withoutByteOrderMark) { node in
+      var refusal = self
+      refusal.error = node["error"]?.word
+      refusal.suberror = (node["suberror"] ?? node["error_subtype"])?.word
+      refusal.description = node["error_description"]?.word
+      refusal.claims = node["claims"]?.text(upTo: Self.longestClaims)
+      // What stands first decides where the person configured two of them.
+      let lists = (node["error_codes"].map { Array($0.elements) } ?? []).prefix(Self.mostCodes)
+      let singles = [node["code"], node["errorCode"], node["error_code"], node["type"]].compactMap { $0 }
+      refusal.codes = (lists + singles).compactMap { $0.word ?? $0.integer.map(String.init) }
+      return refusal
+    }
+    if let read { self = read }
+  }
+}
+
+extension JSONNode {
+  /// Longer ones decide nothing and are not kept.
+  fileprivate var word: String? { text(upTo: 256) }
+
+  fileprivate func text(upTo bytes: Int) -> String? {
+    guard kind == .string, textCapacity <= bytes else { return nil }
+    return string
+  }
+}

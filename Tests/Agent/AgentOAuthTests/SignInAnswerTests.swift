@@ -1,0 +1,113 @@
+import AgentModel
+import Secrets
+import Testing
+
+@testable import AgentOAuth
+
+/// Pasted redirect answers, and responses of device authorization endpoints.
+@Suite struct SignInAnswerTests {
+  @Test(
+    arguments: [
+      // The whole address, with the text that may surround it.
+      ("http://127.0.0.1:8765/callback?code=c&state=s", .query("code=c&state=s")),
+      ("  http://127.0.0.1/callback?code=c&state=s \r\n", .query("code=c&state=s")),
+      ("<http://127.0.0.1/callback?code=c&state=s>", .query("code=c&state=s")),
+      ("\"http://[::1]:1/cb?error=access_denied&state=s\"", .query("error=access_denied&state=s")),
+      ("http://127.0.0.1/callback?code=c&state=s#_=_", .query("code=c&state=s")),
+      // The end of the address.
+      ("127.0.0.1:8765/callback?code=c&state=s", .query("code=c&state=s")),
+      ("/callback?code=c&state=s", .query("code=c&state=s")), ("?code=c&state=s", .query("code=c&state=s")),
+      ("code=c&state=s", .query("code=c&state=s")), ("state=s&code=c", .query("state=s&code=c")),
+      ("iss=https://idp.example&code=c", .query("iss=https://idp.example&code=c")),
+      ("http://127.0.0.1/callback?", .query("")),
+      // Only the code, as a page shows it and as an address carries it.
+      ("SplxlOBeZQQYbYS6WxSbIA", .code("SplxlOBeZQQYbYS6WxSbIA")), ("4/0AbC-d_e", .code("4/0AbC-d_e")),
+      ("4%2F0AbC-d_e", .code("4/0AbC-d_e")), ("M.C507_BL2.2.U.x-y==", .code("M.C507_BL2.2.U.x-y==")),
+      ("a+b", .code("a+b")), ("100%", .code("100%")), ("code", .code("code")),
+      // None of these.
+      ("", nil), ("   ", nil), ("http://127.0.0.1/callback", nil), ("https://idp.example/#code=c&state=s", nil),
+      ("this is not it", nil), ("c\u{1B}[2J", nil), ("c\u{0}d", nil), ("ç", nil), ("a%20b", nil),
+    ] as [(String, PastedAnswer?)])
+  func pastedText_isParsedAsAnAnswer(text: String, answer: PastedAnswer?) {
+    #expect(PastedAnswer(Secret(text: text)) == answer)
+  }
+
+  private func read(_ members: String) -> DeviceAuthorization? { DeviceAuthorization(body: Secret(text: members)) }
+
+  @Test func standardDeviceResponse_isParsed() throws {
+    // RFC 8628 §3.2.
+    let device = try #require(
+      read(
+        """
+        {"device_code":"GmRhmhcxhwAzkoEqiMEg_DnyEysNkuNhszIySk9eS","user_code":"WDJB-MJHT",
+        "verification_uri":"https://example.com/device","verification_uri_complete":
+        "https://example.com/device?user_code=WDJB-MJHT","expires_in":1800,"interval":5}
+        """))
+    #expect(device.userCode == "WDJB-MJHT")
+    #expect(device.verificationURI == "https://example.com/device")
+    #expect(device.verificationURIComplete == "https://example.com/device?user_code=WDJB-MJHT")
+    #expect(device.lifetime == .seconds(1800))
+    #expect(device.interval == .seconds(5))
+  }
+
+  @Test func missingDeviceResponseMembers_haveDefaults() throws {
+    let device = try #require(
+      read(#"{"device_code":"d","user_code":"u","verification_url":"https://example.com/device"}"#))
+    #expect(device.verificationURIComplete == nil)
+    #expect(device.lifetime == .seconds(600))
+    #expect(device.interval == .seconds(5))
+  }
+
+  @Test(
+    arguments: [
+      (#""expires_in":"899","interval":"7""#, 899, 7), (#""expires_in":86400,"interval":0"#, 3600, 1),
+      (#""expires_in":1,"interval":-5"#, 1, 1),
+      (#""expires_in":9007199254740991,"interval":9007199254740991"#, 3600, 3600),
+    ] as [(String, Int64, Int64)])
+  func deviceLifetimeAndInterval_areBounded(members: String, lifetime: Int64, interval: Int64) throws {
+    let device = try #require(
+      read(#"{"device_code":"d","user_code":"u","verification_uri":"https://example.com/",\#(members)}"#))
+    #expect(device.lifetime == .seconds(lifetime))
+    #expect(device.interval == .seconds(interval))
+  }
+
+  @Test(
+    arguments: [
+      "https://example.com/device", "http://127.0.0.1:8080/device", "http://localhost/device",
+      "https://a.example/#/device",
+    ])
+  func webVerificationURI_isAccepted(address: String) throws {
+    let device = try #require(
+      read(#"{"device_code":"d","user_code":"u","verification_uri":"\#(address)","expires_in":600}"#))
+    #expect(device.verificationURI == address)
+  }
+
+  @Test(
+    arguments: [
+      "http://example.com/device", "file:///etc/passwd", "javascript:alert(1)", "example.com/device", "", "-x",
+      "https://user@example.com/", "https://example.com/\\u001b[2J", "https://example.com/ x",
+      "https://example.com/#\\u0000",
+    ])
+  func verificationURIThatIsNoWebPage_isRefused(address: String) throws {
+    #expect(read(#"{"device_code":"d","user_code":"u","verification_uri":"\#(address)","expires_in":600}"#) == nil)
+    // The address with the code is a convenience: it is dropped.
+    let device = try #require(
+      read(
+        #"{"device_code":"d","user_code":"u","verification_uri":"https://a.example/","#
+          + #""verification_uri_complete":"\#(address)"}"#))
+    #expect(device.verificationURIComplete == nil)
+  }
+
+  @Test(
+    arguments: [
+      "", "[]", "null", "{}", #"{"device_code":"d","user_code":"u"}"#,
+      #"{"device_code":"","user_code":"u","verification_uri":"https://a.example/"}"#,
+      #"{"user_code":"u","verification_uri":"https://a.example/"}"#,
+      #"{"device_code":"d","user_code":"","verification_uri":"https://a.example/"}"#,
+      #"{"device_code":"d","user_code":"\u001b[2J","verification_uri":"https://a.example/"}"#,
+      #"{"device_code":7,"user_code":"u","verification_uri":"https://a.example/"}"#,
+      #"{"device_code":"d","user_code":"u","verification_uri":"https://a.example/","expires_in":0}"#,
+      #"{"device_code":"d","user_code":"u","verification_uri":"https://a.example/","expires_in":-1}"#,
+    ])
+  func deviceResponseWithoutTheRequiredMembers_isRefused(body: String) { #expect(read(body) == nil) }
+}

@@ -1,0 +1,128 @@
+import AgentCore
+import AgentModel
+import AgentPorts
+import Secrets
+import Testing
+
+@testable import AgentOAuth
+
+/// The origin of a token endpoint's response, and the members read from a refusal.
+@Suite struct TokenAnswerTests {
+  private func response(_ status: Int, _ body: [UInt8], fields: [(name: String, value: String)] = []) -> HTTPResponse {
+    let sent = BootInstant(milliseconds: 0)
+    return HTTPResponse(status: status, fields: fields, body: .of(body), sentAt: sent, receivedAt: sent)
+  }
+
+  static let deep = String(repeating: #"{"a":"#, count: 10_000)
+
+  @Test(
+    arguments: [
+      (200, #"{"access_token":"at","token_type":"Bearer"}"#, .tokens), (201, #"{"refresh_token":"rt"}"#, .tokens),
+      (200, #"{"access_token":"at","token_type":"mac"}"#, .tokens),
+      // A token beside an error: the token must not be lost.
+      (200, #"{"error":"odd","refresh_token":"rt"}"#, .tokens),
+      (200, #"{"error":"odd","error":"odd","refresh_token":"rt""#, .tokens),
+      // The provider refuses.
+      (200, #"{"error":"bad_refresh_token"}"#, .refusal), (200, #"{"error":"x","access_token":""}"#, .refusal),
+      (400, #"{"error":"invalid_grant"}"#, .refusal), (400, "", .refusal), (500, "<html>", .refusal),
+      (302, "", .refusal), (511, "<html>", .refusal), (400, #"{"access_token":"at"}"#, .refusal), (100, "", .refusal),
+      // Another server answers, or the server fails: no token was issued.
+      (200, "<!doctype html>", .foreign), (200, "", .foreign), (204, "", .foreign), (200, " \n", .foreign),
+      (200, "OK", .foreign), (200, "{}", .foreign), (200, "[]", .foreign), (200, "null", .foreign),
+      (200, #"{"terms":"please accept"}"#, .foreign), (200, #"{"error":{"code":503}}"#, .foreign),
+      (200, #"{"access_token":null,"refresh_token":""}"#, .foreign),
+      (200, "access_token=at&token_type=bearer", .foreign),
+      (200, String(repeating: "[", count: 10_000), .foreign),
+      // Possible remains of tokens.
+      (200, "{", .damaged), (200, " {\"access_to", .damaged),
+      (200, #"{"access_token":"at","refresh_token":"r"#, .damaged),
+      (200, #"{"access_token":"at","token_type":"Bearer",}"#, .damaged), (200, deep, .damaged),
+      (200, "{\"x\":\"\u{0}\"}", .damaged), (200, #"{"access_token":"a","access_token":"b"}"#, .damaged),
+      (200, "\u{FEFF}{", .damaged), (200, "\u{0}{", .damaged),
+    ] as [(Int, String, TokenResponseClassifier.Kind)])
+  func tokenEndpointResponse_isClassified(status: Int, body: String, kind: TokenResponseClassifier.Kind) {
+    #expect(TokenResponseClassifier.sort(response(status, Array(body.utf8))) == kind)
+  }
+
+  @Test(arguments: [true, false]) func utf16Response_isClassifiedAsDamagedTokens(hasMark: Bool) {
+    let text = #"{"access_token":"at"}"#.utf16
+    let little = text.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+    let big = text.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+    #expect(TokenResponseClassifier.sort(response(200, (hasMark ? [0xFF, 0xFE] : []) + little)) == .damaged)
+    #expect(TokenResponseClassifier.sort(response(200, (hasMark ? [0xFE, 0xFF] : []) + big)) == .damaged)
+  }
+
+  // MARK: refusals
+
+  static let now = Timestamp(httpDate: "Tue, 01 Jan 2030 00:00:00 GMT", now: Timestamp(milliseconds: 0))!
+
+  private func refusal(_ body: String, retryAfter: String? = nil) -> TokenEndpointRefusal {
+    let fields = retryAfter.map { [("Retry-After", $0)] } ?? []
+    return TokenEndpointRefusal(response(400, Array(body.utf8), fields: fields), now: Self.now)
+  }
+
+  @Test func refusalMembersOfEveryProvider_areRead() {
+    // Microsoft's.
+    #expect(
+      refusal(
+        #"{"error":"invalid_grant","error_description":"d","error_codes":[50076,"50079"],"suberror":"basic_action","#
+          + #""claims":"{}"}"#)
+        == TokenEndpointRefusal(
+          status: 400, error: "invalid_grant", suberror: "basic_action", codes: ["50076", "50079"], description: "d",
+          claims: "{}"))
+    // Google's.
+    #expect(refusal(#"{"error":"invalid_grant","error_subtype":"invalid_rapt"}"#).suberror == "invalid_rapt")
+    #expect(refusal(#"{"error_code":"rate_limit_exceeded"}"#).codes == ["rate_limit_exceeded"])
+    // Okta's.
+    #expect(refusal(#"{"errorCode":"E0000047","errorSummary":"s"}"#).codes == ["E0000047"])
+    // RFC 9457.
+    #expect(
+      refusal(#"{"type":"https://idp.example/disabled","title":"t","status":400,"code":"user-disabled"}"#).codes
+        == ["user-disabled", "https://idp.example/disabled"])
+    #expect(refusal(#"{"code":50057}"#).codes == ["50057"])
+  }
+
+  /// Members of an unexpected type are ignored and spoil no other member.
+  @Test(arguments: [
+    #""suberror":7"#, #""error_codes":7"#, #""error_codes":[null,{},[]]"#, #""claims":{"a":1}"#, #""code":{}"#,
+    #""error_description":["x"]"#, #""x":1,"x":2"#, #""type":null"#,
+  ])
+  func malformedRefusalMember_isIgnored(member: String) {
+    #expect(
+      refusal(#"{"error":"invalid_grant",\#(member)}"#) == TokenEndpointRefusal(status: 400, error: "invalid_grant"))
+  }
+
+  @Test(arguments: [
+    "", "<html>", "{", "[]", "null", #"{"error":7}"#, #"{"error":{"code":1}}"#, #"["error"]"#, deep, "\u{0}",
+    #"{"error":"\#(String(repeating: "x", count: 257))"}"#,
+  ])
+  func responseThatIsNoOAuthError_hasOnlyItsStatus(body: String) {
+    #expect(refusal(body) == TokenEndpointRefusal(status: 400))
+  }
+
+  /// The stored refusal is bounded, and its deciding members stay.
+  @Test func longRefusalMembers_areDropped() {
+    let long = String(repeating: "x", count: 20_000)
+    let codes = (0..<100).map(String.init).joined(separator: ",")
+    let read = refusal(
+      #"{"error":"invalid_grant","suberror":"\#(long)","claims":"\#(long)","error_description":"\#(long)","#
+        + #""error_codes":[\#(codes)],"code":"\#(long)"}"#)
+    #expect(
+      read == TokenEndpointRefusal(status: 400, error: "invalid_grant", codes: (0..<16).map(String.init)))
+  }
+
+  @Test(
+    arguments: [
+      ("120", 120), ("0", 0), ("5400", 5400), ("99999999999999999999999", 1 << 31),
+      ("Tue, 01 Jan 2030 00:01:30 GMT", 90), ("Mon, 31 Dec 2029 23:00:00 GMT", 0),
+      ("-5", nil), ("1.5", nil), ("soon", nil), ("", nil), ("+5", nil), ("0x10", nil), ("Tue, 32 Foo 2030", nil),
+    ] as [(String, Int64?)])
+  func retryAfterHeader_isReadAndBounded(text: String, seconds: Int64?) {
+    let refusal = refusal("{}", retryAfter: text)
+    #expect(refusal.retryAfter == seconds.map { .seconds($0) })
+    let failure = FailureClassifier.classify(
+      TokenEndpointRefusal(status: 503, retryAfter: refusal.retryAfter))
+    #expect(
+      failure == .transient("status503", retryAfter: seconds.map { .seconds(min($0, 3600)) }))
+  }
+}

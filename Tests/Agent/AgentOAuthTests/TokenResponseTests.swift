@@ -1,0 +1,155 @@
+import AgentModel
+import Secrets
+import Testing
+
+@testable import AgentOAuth
+
+/// Token responses as servers write them: a malformed member spoils no other.
+@Suite struct TokenResponseTests {
+  /// `members` beside the two tokens and the type.
+  private func answer(_ members: String) throws -> TokenResponse {
+    try #require(TokenResponse(#"{"access_token":"at","refresh_token":"rt","token_type":"Bearer"\#(members)}"#))
+  }
+
+  @Test(
+    arguments: [
+      ("300", 300), (#""300""#, 300), ("299.9", 299), (#""299.9""#, 299), ("3e2", 300), ("0", 0), (#""0""#, 0),
+      ("1e308", 315_360_000), ("9007199254740993", 315_360_000), (#""99999999999999999999999""#, 315_360_000),
+      // A value that is no lifetime is ignored.
+      ("-1", nil), (#""-1""#, nil), ("null", nil), (#""soon""#, nil), (#""""#, nil), ("true", nil), ("[300]", nil),
+      (#"{"s":300}"#, nil), (#""nan""#, nil),
+    ] as [(String, Int64?)])
+  func tokenResponseLifetimes_areRead(text: String, seconds: Int64?) throws {
+    for name in ["expires_in", "refresh_in", "refresh_token_expires_in", "refresh_expires_in"] {
+      let answer = try answer(#","\#(name)":\#(text)"#)
+      let read =
+        switch name {
+        case "expires_in": answer.expiresIn
+        case "refresh_in": answer.refreshIn
+        default: answer.refreshTokenExpiresIn
+        }
+      #expect(read == seconds.map { .seconds($0) }, "\(name)")
+      #expect(answer.accessToken?.text == "at")
+      #expect(answer.refreshToken?.text == "rt")
+    }
+  }
+
+  @Test(
+    arguments: [
+      (#""a b""#, "a b"), (#"["a","b"]"#, "a b"), (#""""#, ""), ("[]", ""), ("null", nil), ("7", nil),
+      (#"["a",7]"#, nil),
+      (#"{"a":true}"#, nil),
+    ] as [(String, String?)])
+  func tokenResponseScope_isRead(text: String, expected: String?) throws {
+    let answer = try answer(#","scope":\#(text)"#)
+    #expect(answer.scope == expected.map(ScopeSet.init(spaceDelimited:)))
+    #expect(answer.refreshToken?.text == "rt")
+  }
+
+  /// RFC 6749 §7.1: an unknown token type must not be used; the refresh token beside it is kept.
+  @Test(
+    arguments: [
+      (#","token_type":"Bearer""#, true), (#","token_type":"bearer""#, true), (#","token_type":"BEARER""#, true),
+      ("", true), (#","token_type":null"#, true),
+      (#","token_type":"""#, false), (#","token_type":"mac""#, false), (#","token_type":"DPoP""#, false),
+      (#","token_type":"N_A""#, false), (#","token_type":"bearer ""#, false), (#","token_type":7"#, false),
+      (#","token_type":["Bearer"]"#, false),
+    ])
+  func accessTokenOfAnUnknownType_isNotUsedAndTheRefreshTokenKept(member: String, isUsable: Bool) throws {
+    let answer = try #require(TokenResponse(#"{"access_token":"at","refresh_token":"rt"\#(member)}"#))
+    #expect(answer.accessToken?.text == (isUsable ? "at" : nil))
+    #expect(answer.tokenType == (isUsable ? "Bearer" : ""))
+    #expect(answer.issuedAccessToken)
+    #expect(answer.refreshToken?.text == "rt")
+  }
+
+  /// The access token goes into a header.
+  @Test(arguments: [#"a\r\nX-Evil: 1"#, #"a\u0000"#, "é", #""#, #"a\u007f"#])
+  func accessTokenUnfitForAHeader_isNotUsed(
+    text: String
+  )
+    throws
+  {
+    let answer = try #require(TokenResponse(#"{"access_token":"\#(text)","refresh_token":"rt","token_type":"Bearer"}"#))
+    #expect(answer.accessToken == nil)
+    #expect(answer.refreshToken?.text == "rt")
+  }
+
+  @Test(arguments: ["", #","refresh_token":null"#, #","refresh_token":"""#, #","refresh_token":7"#])
+  func missingRefreshToken_isNil(member: String) throws {
+    let answer = try #require(TokenResponse(#"{"access_token":"at","token_type":"Bearer"\#(member)}"#))
+    #expect(answer.refreshToken == nil)
+    #expect(answer.accessToken?.text == "at")
+  }
+
+  /// A byte order mark, white space, and duplicate members outside those that are read.
+  @Test(arguments: [
+    "\u{FEFF}" + #"{"access_token":"at","refresh_token":"rt","token_type":"Bearer"}"#,
+    "\r\n\t " + #"{ "access_token" : "at", "refresh_token" : "rt", "token_type" : "Bearer" } "# + "\n",
+    #"{"access_token":"at","refresh_token":"rt","token_type":"Bearer","x":1,"x":2,"y":{"z":1,"z":2}}"#,
+    #"{"\u0061ccess_token":"a\u0074","refresh_token":"\u0072t","token_type":"Bearer"}"#,
+  ])
+  func tokenResponseWithHarmlessOddities_isReadWhole(body: String) throws {
+    let answer = try #require(TokenResponse(body))
+    #expect(answer.accessToken?.text == "at")
+    #expect(answer.refreshToken?.text == "rt")
+  }
+
+  /// From an unreadable response only the successor token is taken, if it occurs exactly once and whole.
+  @Test(
+    arguments: [
+      (#"{"access_token":"at","refresh_token":"rt","token_type":"Bea"#, "rt"),
+      (#"{"access_token":"at","refresh_token":"rt""#, "rt"),
+      (#"{"access_token":"at","refresh_token":"rt","#, "rt"),
+      (#"{"access_token":"at","refresh_token":"rt",}"#, "rt"),
+      (#"{"refresh_token":"rt","x":\#(String(repeating: "[", count: 10_000))"#, "rt"),
+      (
+        #"{"x":\#(String(repeating: #"{"a":"#, count: 10_000))1\#(String(repeating: "}", count: 10_000)),"refresh_token":"rt"}"#,
+        "rt"
+      ),
+      (#"{"name":"\ud800","refresh_token":"rt"}"#, "rt"), ("{\"name\":\"a\u{0}b\",\"refresh_token\":\"rt\"}", "rt"),
+      (#"{"access_token":"a","access_token":"b","refresh_token":"rt"}"#, "rt"),
+      (#"{"refresh_token":"rt","refresh_token":"rt"}"#, "rt"),
+      (#"{"a":"}]\",\"refresh_token\":\"no\"","b":[{"refresh_token":"no"}],"refresh_token":"rt","#, "rt"),
+      // Cut off inside the token, two different tokens, a token inside another member, a token with an escape.
+      (#"{"access_token":"at","refresh_token":"r"#, nil), (#"{"access_token":"at","refresh_tok"#, nil),
+      (#"{"refresh_token":"a","refresh_token":"b"}"#, nil), (#"{"x":{"refresh_token":"rt"},"#, nil),
+      (#"{"refresh_token":"r\u0074","#, nil), (#"{"refresh_token":"","#, nil), (#"{"refresh_token":7,"#, nil),
+      (#"["refresh_token":"rt"]"#, nil), ("", nil), ("<html>", nil), ("{", nil), (#"{"refresh_token""#, nil),
+      (#"{"refresh_token":"rt\"#, nil), ("null", nil), ("[]", nil), (#""refresh_token""#, nil),
+    ] as [(String, String?)])
+  func unreadableTokenResponse_yieldsOnlyItsRefreshToken(body: String, refreshToken: String?) {
+    let answer = TokenResponse(body)
+    #expect(answer?.refreshToken?.text == refreshToken)
+    #expect((answer == nil) == (refreshToken == nil))
+    #expect(answer?.accessToken == nil)
+    #expect(answer?.idToken == nil)
+  }
+
+  @Test func responseWithInvalidUTF8_yieldsItsRefreshToken() {
+    let body = Array(#"{"name":""#.utf8) + [0xFF, 0xC0] + Array(#"","refresh_token":"rt"}"#.utf8)
+    #expect(TokenResponse(body: .of(body))?.refreshToken?.text == "rt")
+  }
+
+  /// Cut off at any byte, the reader neither fails nor invents a token.
+  @Test func tokenResponseCutAnywhere_yieldsOnlyAWholeRefreshToken() {
+    let whole =
+      #"{"access_token":"at","x":[{"y":"\""}],"refresh_token":"rt","expires_in":300,"token_type":"Bearer"}"#
+    let upToTheToken =
+      whole.utf8.count - #","expires_in":300,"token_type":"Bearer"}"#.utf8.count
+    for count in 0..<whole.utf8.count {
+      let answer = TokenResponse(body: .of(Array(whole.utf8.prefix(count))))
+      #expect(answer?.refreshToken?.text == (count >= upToTheToken ? "rt" : nil), "\(count)")
+      #expect(answer?.accessToken == nil)
+    }
+  }
+}
+
+extension TokenResponse {
+  fileprivate init?(_ text: String) { self.init(body: .of(Array(text.utf8))) }
+}
+
+extension Secret {
+  static func of(_ bytes: [UInt8]) -> Secret { bytes.withUnsafeBytes { Secret(SecretBytes(copying: $0)) } }
+  fileprivate var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }
+}
