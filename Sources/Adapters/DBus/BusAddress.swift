@@ -7,8 +7,8 @@ public struct BusAddress: Sendable, Equatable {
   /// Nil unless every transport is a unix socket: a network transport can be overheard, and `unixexec:` starts
   /// programs.
   public init?(_ text: String) {
-    let ways = text.split(separator: ";")
-    guard !ways.isEmpty, ways.allSatisfy({ $0.hasPrefix("unix:") }) else { return nil }
+    let addresses = text.split(separator: ";")
+    guard !addresses.isEmpty, addresses.allSatisfy({ $0.hasPrefix("unix:") }) else { return nil }
     self.text = text
   }
 

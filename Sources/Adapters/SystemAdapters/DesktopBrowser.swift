@@ -4,7 +4,7 @@ internal import Glibc
 internal import Threads
 
 /// Opens URLs by `xdg-open`, with an environment that holds only what a desktop needs.
-public struct DesktopBrowser: URLOpening {
+public struct DesktopBrowser: BrowserOpener {
   private static let passedOn = [
     "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "HOME", "LANG", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_CURRENT_DESKTOP",
     "XDG_RUNTIME_DIR", "XDG_SESSION_TYPE",

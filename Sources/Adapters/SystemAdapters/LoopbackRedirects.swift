@@ -4,7 +4,7 @@ internal import LoopbackHTTP
 internal import Synchronization
 
 /// Receives the redirect of a sign-in on a loopback socket. It takes one request on its path and stops listening.
-public struct LoopbackRedirects: RedirectListening {
+public struct LoopbackRedirects: RedirectListenerFactory {
   private let executor: any TaskExecutor
 
   /// - Parameter executor: runs `onRequest`, like all tasks of the agent.

@@ -130,7 +130,7 @@ public struct ServerMetadata: Hashable, Sendable {
     public init() {}
 
     /// These endpoints, with missing ones taken from `other`: configured endpoints override discovered ones.
-    public func merged(over other: Endpoints) -> Endpoints {
+    public func completed(from other: Endpoints) -> Endpoints {
       var merged = self
       merged.authorization = authorization ?? other.authorization
       merged.token = token ?? other.token

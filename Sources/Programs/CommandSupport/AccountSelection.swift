@@ -46,7 +46,7 @@ extension AccountSelection.Reason {
   }
 
   /// For people.
-  public var words: String {
+  public var text: String {
     switch self {
     case .argument: "named on the command line"
     case .environment: "LANYARD_ACCOUNT"

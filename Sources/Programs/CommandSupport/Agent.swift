@@ -29,7 +29,7 @@ public enum Agent {
       case ENOENT, ECONNREFUSED, ENOTDIR: return nil
       default:
         throw CommandFailure(
-          .noAgent, name: "noAgent", "The agent's socket \(path) can't be reached: \(SystemError.words(-socket)).")
+          .noAgent, name: "noAgent", "The agent's socket \(path) can't be reached: \(SystemError.message(-socket)).")
       }
     }
     // Check before the first request: another user may have bound this path to read requests and forge answers.

@@ -7,7 +7,7 @@ public struct AgentCheck: Sendable {
   /// Its stdout: the findings as JSON, or nothing if it failed.
   public var found: [UInt8]
   /// Its stderr.
-  public var words: String
+  public var errorOutput: String
 
   /// Enough for ten thousand accounts with a finding each.
   private static let mostBytes = 16 << 20
@@ -37,10 +37,10 @@ public struct AgentCheck: Sendable {
     guard result == 0 else { return nil }
     // Read stdout first: stderr is a line or two and fits into its pipe.
     let found = read(out[0])
-    let words = String(decoding: read(err[0]), as: UTF8.self)
+    let errorOutput = String(decoding: read(err[0]), as: UTF8.self)
     var status: Int32 = 0
     while waitpid(child, &status, 0) < 0, errno == EINTR {}
-    return AgentCheck(exitCode: status & 0x7F == 0 ? (status >> 8) & 0xFF : -1, found: found, words: words)
+    return AgentCheck(exitCode: status & 0x7F == 0 ? (status >> 8) & 0xFF : -1, found: found, errorOutput: errorOutput)
   }
 
   /// Both pipes are close-on-exec.

@@ -22,7 +22,7 @@ enum AgentExit {
     }
   }
 
-  var words: String {
+  var message: String {
     switch self {
     case .usage:
       "The agent did not understand its options (exit 64). Its version differs from this program's."

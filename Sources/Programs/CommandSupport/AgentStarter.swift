@@ -48,11 +48,11 @@ struct AgentStarter {
   private func openLock() throws(CommandFailure) -> Int32 {
     let directory = AgentPaths.directory(of: socket)
     if mkdir(directory, 0o700) != 0, errno != EEXIST {
-      throw failure("The directory \(directory) for its socket can't be created: \(SystemError.words(errno)).")
+      throw failure("The directory \(directory) for its socket can't be created: \(SystemError.message(errno)).")
     }
     let lock = open("\(directory)/start.lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard lock >= 0 else {
-      throw failure("The directory \(directory) for its socket can't be written: \(SystemError.words(errno)).")
+      throw failure("The directory \(directory) for its socket can't be written: \(SystemError.message(errno)).")
     }
     return lock
   }
@@ -70,7 +70,7 @@ struct AgentStarter {
         lanyard_start_detached(program, arguments, environment, log.descriptor, -1)
       }
     }
-    guard result == 0 else { throw failure("\(program) can't be run: \(SystemError.words(-result)).") }
+    guard result == 0 else { throw failure("\(program) can't be run: \(SystemError.message(-result)).") }
   }
 
   /// Connects to the new agent, or to one that another command started. Nil if a second launch may succeed.
@@ -81,7 +81,7 @@ struct AgentStarter {
       case .alreadyRunning? where Self.seconds - began < Self.handoverSeconds:
         usleep(Self.handoverPauseMicroseconds)
         return try Agent.connection(to: socket)
-      case let exit?: throw failure(exit.words, hints: exit.hints + log.hints)
+      case let exit?: throw failure(exit.message, hints: exit.hints + log.hints)
       case nil: break
       }
       guard !timeIsOver else {

@@ -26,8 +26,8 @@ enum ErrorMessages {
     var hints = facts(data, problem)
     if name == "notFound", data?["kind"]?.string == "pin" { hints.append("`lanyard step-up --enroll` sets one.") }
     let remedies = data?["remedies"]?.elements.compactMap(\.string) ?? []
-    for words in [byName(name, account: account)] + remedies.map({ byRemedy($0, account: account) }) {
-      if let words, !hints.contains(words) { hints.append(words) }
+    for hint in [byName(name, account: account)] + remedies.map({ byRemedy($0, account: account) }) {
+      if let hint, !hints.contains(hint) { hints.append(hint) }
     }
     if let wait = data?["retryAfterMs"]?.integer, wait > 0 {
       hints.append("Worth another try in \((wait + 999) / 1000) s.")

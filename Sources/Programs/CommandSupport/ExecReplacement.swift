@@ -14,7 +14,7 @@ public enum ExecReplacement {
     var pointers = arguments.map { strdup($0) } + [nil]
     signal(SIGPIPE, SIG_DFL)  // an ignored signal stays ignored through `execv`
     execv(path, &pointers)
-    Output.warning("\(path) can't be run: \(SystemError.words(errno)).")
+    Output.warning("\(path) can't be run: \(SystemError.message(errno)).")
     exit(ExitStatus.other.rawValue)
   }
 }

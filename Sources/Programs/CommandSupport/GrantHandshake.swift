@@ -15,7 +15,7 @@ enum GrantHandshake {
     if let path = Environment.value("LANYARD_GRANT_FILE") {
       guard let secret = try grant(in: path, flags: 0) else {
         throw .usage(
-          "LANYARD_GRANT_FILE names \(path), which can't be read: \(SystemError.words(errno)).")
+          "LANYARD_GRANT_FILE names \(path), which can't be read: \(SystemError.message(errno)).")
       }
       try hello(secret, on: &connection)
       return true

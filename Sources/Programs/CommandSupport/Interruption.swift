@@ -10,7 +10,7 @@ public struct Interruption: Sendable {
   public init() throws(CommandFailure) {
     descriptor = lanyard_signalfd()
     guard descriptor >= 0 else {
-      throw CommandFailure(.other, name: "system", "Signals can't be read: \(SystemError.words(-descriptor)).")
+      throw CommandFailure(.other, name: "system", "Signals can't be read: \(SystemError.message(-descriptor)).")
     }
   }
 

@@ -45,7 +45,7 @@ public enum Output {
     let count = secret.copyText(into: memory)
     memory[count] = UInt8(ascii: "\n")
     guard write(UnsafeRawBufferPointer(rebasing: memory[...count]), to: descriptor ?? STDOUT_FILENO) else {
-      throw CommandFailure(.other, name: "output", "The answer could not be written: \(SystemError.words(errno)).")
+      throw CommandFailure(.other, name: "output", "The answer could not be written: \(SystemError.message(errno)).")
     }
   }
 

@@ -61,8 +61,8 @@ public struct ParameterProblem: Sendable {
 
   /// `graceSeconds` as "grace seconds".
   private static func spelledOut(_ name: Substring) -> String {
-    name.reduce(into: "") { words, letter in
-      if letter.isUppercase { words += " \(letter.lowercased())" } else { words.append(letter) }
+    name.reduce(into: "") { text, letter in
+      if letter.isUppercase { text += " \(letter.lowercased())" } else { text.append(letter) }
     }
   }
 }

@@ -74,6 +74,6 @@ extension SecretInput {
 
   private static func unable(_ error: Int32) -> CommandFailure {
     CommandFailure(
-      .other, name: "system", "The command for the passphrase can't be started: \(SystemError.words(error)).")
+      .other, name: "system", "The command for the passphrase can't be started: \(SystemError.message(error)).")
   }
 }

@@ -53,7 +53,7 @@ public struct SecretInput: ~Copyable {
   public static func contents(of path: String) throws(CommandFailure) -> SecretInput {
     guard path != "-" else { return try read(STDIN_FILENO, of: "stdin") }
     let file = open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { throw .usage("\(path) can't be read: \(SystemError.words(errno)).") }
+    guard file >= 0 else { throw .usage("\(path) can't be read: \(SystemError.message(errno)).") }
     defer { close(file) }
     return try read(file, of: path)
   }
@@ -71,10 +71,10 @@ public struct SecretInput: ~Copyable {
   public static func privateLine(of path: String, question: String) throws(CommandFailure) -> SecretInput {
     guard path != "-" else { return try line(of: path, question: question) }
     let file = open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { throw .usage("\(path) can't be read: \(SystemError.words(errno)).") }
+    guard file >= 0 else { throw .usage("\(path) can't be read: \(SystemError.message(errno)).") }
     defer { close(file) }
     var status = stat()
-    guard fstat(file, &status) == 0 else { throw .usage("\(path) can't be read: \(SystemError.words(errno)).") }
+    guard fstat(file, &status) == 0 else { throw .usage("\(path) can't be read: \(SystemError.message(errno)).") }
     guard status.st_mode & S_IFMT != S_IFREG || status.st_mode & 0o077 == 0 else {
       throw .usage("Others can read \(path). Nothing was changed.", hints: ["Change its mode: `chmod 600 \(path)`."])
     }
@@ -104,7 +104,7 @@ public struct SecretInput: ~Copyable {
     let interruption = try Interruption()
     let own = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     // A process without a controlling terminal may still have one at stdin.
-    let (source, words) = own < 0 ? (STDIN_FILENO, STDERR_FILENO) : (own, own)
+    let (source, output) = own < 0 ? (STDIN_FILENO, STDERR_FILENO) : (own, own)
     var before = termios()
     let isTerminal = tcgetattr(source, &before) == 0
     if isTerminal {
@@ -113,11 +113,11 @@ public struct SecretInput: ~Copyable {
       silent.c_lflag &= ~tcflag_t(ECHO | ICANON)
       tcsetattr(source, TCSAFLUSH, &silent)
     }
-    Output.write(question, to: words)
+    Output.write(question, to: output)
     defer {
       if isTerminal {
         tcsetattr(source, TCSAFLUSH, &before)
-        Output.write("\n", to: words)
+        Output.write("\n", to: output)
       }
       if own >= 0 { close(own) }
       interruption.end()
@@ -165,7 +165,7 @@ public struct SecretInput: ~Copyable {
     while input.count < input.memory.count {
       let read = Glibc.read(descriptor, input.memory.baseAddress! + input.count, input.memory.count - input.count)
       if read < 0, errno == EINTR { continue }
-      guard read >= 0 else { throw .usage("\(name) can't be read: \(SystemError.words(errno)).") }
+      guard read >= 0 else { throw .usage("\(name) can't be read: \(SystemError.message(errno)).") }
       guard read > 0 else { return input }
       input.count += read
     }

@@ -2,5 +2,5 @@ internal import Glibc
 
 /// Messages for values of `errno`.
 public enum SystemError {
-  public static func words(_ number: Int32) -> String { String(cString: strerror(number)) }
+  public static func message(_ number: Int32) -> String { String(cString: strerror(number)) }
 }

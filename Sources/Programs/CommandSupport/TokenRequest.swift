@@ -69,7 +69,7 @@ public struct TokenRequest: Sendable {
 
   private static func write(_ bytes: UnsafeRawBufferPointer) throws(CommandFailure) {
     guard Output.write(bytes, to: STDOUT_FILENO) else {
-      throw CommandFailure(.other, name: "output", "The answer could not be written: \(SystemError.words(errno)).")
+      throw CommandFailure(.other, name: "output", "The answer could not be written: \(SystemError.message(errno)).")
     }
   }
 }

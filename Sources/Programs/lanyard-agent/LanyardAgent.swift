@@ -163,7 +163,7 @@ struct LanyardAgent {
     do throws(PrivateDirectory.Failure) {
       return try PrivateDirectory(path: path)
     } catch {
-      end(.cannotCreate, says: "lanyard-agent: the state directory \(path) \(error.words).\n")
+      end(.cannotCreate, says: "lanyard-agent: the state directory \(path) \(error.message).\n")
     }
   }
 

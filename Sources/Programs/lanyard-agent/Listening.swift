@@ -24,7 +24,7 @@ enum Listening {
     do throws(PrivateDirectory.Failure) {
       _ = try PrivateDirectory(path: slash == path.startIndex ? "/" : String(path[..<slash]))
     } catch {
-      throw .unsafe("The socket's directory \(error.words).")
+      throw .unsafe("The socket's directory \(error.message).")
     }
     return (try bind(path), path)
   }
@@ -56,7 +56,7 @@ enum Listening {
 }
 
 extension PrivateDirectory.Failure {
-  var words: String {
+  var message: String {
     switch self {
     case .cannotCreate(let error): "can't be created: \(String(cString: strerror(error)))"
     case .notADirectory: "is not a directory"

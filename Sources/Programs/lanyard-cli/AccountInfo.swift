@@ -58,16 +58,16 @@ struct AccountInfo {
 
   /// All accounts, in the agent's order.
   static func all(_ agent: consuming AgentConnection) throws(CommandFailure) -> [AccountInfo] {
-    try all(over: &agent)
+    try all(via: &agent)
   }
 
-  static func all(over agent: inout AgentConnection) throws(CommandFailure) -> [AccountInfo] {
+  static func all(via agent: inout AgentConnection) throws(CommandFailure) -> [AccountInfo] {
     try agent.call("account.list") { result in
       result["accounts"].map { $0.elements.map { AccountInfo($0) } } ?? []
     }
   }
 
-  static func named(_ selector: String, over agent: inout AgentConnection) throws(CommandFailure) -> AccountInfo {
+  static func named(_ selector: String, via agent: inout AgentConnection) throws(CommandFailure) -> AccountInfo {
     try agent.call("account.get", params: { $0.member("account", selector) }, result: { AccountInfo($0) })
   }
 }

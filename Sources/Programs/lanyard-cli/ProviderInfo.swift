@@ -22,10 +22,10 @@ struct ProviderInfo {
   }
 
   static func all(_ agent: consuming AgentConnection) throws(CommandFailure) -> [ProviderInfo] {
-    try all(over: &agent)
+    try all(via: &agent)
   }
 
-  static func all(over agent: inout AgentConnection) throws(CommandFailure) -> [ProviderInfo] {
+  static func all(via agent: inout AgentConnection) throws(CommandFailure) -> [ProviderInfo] {
     try agent.call("provider.list") { result in
       result["providers"].map { $0.elements.map { ProviderInfo($0) } } ?? []
     }

@@ -83,7 +83,7 @@ struct NoSignatures: SignatureVerifier {
 }
 
 /// A redirect listener that no browser reaches, which is enough for a pending sign-in.
-struct NoRedirects: RedirectListening {
+struct NoRedirects: RedirectListenerFactory {
   struct Listener: RedirectListener {
     let redirectURI = "http://127.0.0.1:1/callback"
     func stop() {}

@@ -17,7 +17,7 @@ extension StepUpMethod {
 private func secret(_ text: String) -> Secret { Secret(text: text) }
 
 /// A badge with a number: `judge` reports another badge as wrong, and an unreadable one as unavailable.
-private struct Badge: StepUpMethodProving {
+private struct Badge: StepUpProver {
   let method = StepUpMethod.badge
 
   func enroll(_ given: Secret, pepper: SealingKey) async -> StepUpEnrolment? {
@@ -64,10 +64,10 @@ private struct Badge: StepUpMethodProving {
     try SimulatedWorld(seed: 1).run { world in
       let provider = try await world.provider("idp")
       let account = try #require(AccountID(try await world.signIn("alice", at: provider, alias: "work")))
-      let coordinator = StepUpCoordinator(vault: world.agent.agent.vault, methods: [PINMethod(), Badge()])
+      let coordinator = StepUpCoordinator(vault: world.server.agent.vault, methods: [PINMethod(), Badge()])
       let status = try await coordinator.enroll(secret("4711"), by: .badge, for: account)
       #expect(status.isEnrolled && status.attemptsLeft == 10)
-      try await body(world, Badges(agent: world.agent.agent, coordinator: coordinator, account: account))
+      try await body(world, Badges(agent: world.server.agent, coordinator: coordinator, account: account))
     }
   }
 

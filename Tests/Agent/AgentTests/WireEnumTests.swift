@@ -8,30 +8,30 @@ import Testing
 
 /// `WireEnums.swift` converts by raw value and traps where the other side lacks a case.
 @Suite struct WireEnumTests {
-  private static func words<Value: RawRepresentable & CaseIterable>(_ type: Value.Type) -> Set<String>
+  private static func rawValues<Value: RawRepresentable & CaseIterable>(_ type: Value.Type) -> Set<String>
   where Value.RawValue == String { Set(type.allCases.map(\.rawValue)) }
 
   @Test func everyCaseOfTheAgent_hasItsWordOnTheWire() {
-    #expect(Self.words(AccountState.self).isSubset(of: Self.words(WireAccountState.self)))
-    #expect(Self.words(RefreshPhase.self).isSubset(of: Self.words(WireRefreshPhase.self)))
-    #expect(Self.words(DataProtection.self).isSubset(of: Self.words(WireDataProtection.self)))
-    #expect(Self.words(DataDisposition.self).isSubset(of: Self.words(WireDataDisposition.self)))
-    #expect(Self.words(RevocationOutcome.self).isSubset(of: Self.words(WireRevocationOutcome.self)))
-    #expect(Self.words(Connectivity.State.self).isSubset(of: Self.words(WireConnectivityState.self)))
-    #expect(Self.words(Connectivity.Basis.self).isSubset(of: Self.words(WireConnectivityBasis.self)))
-    #expect(Self.words(RecordedDecision.TimeBasis.self).isSubset(of: Self.words(WireDecisionBasis.self)))
-    #expect(Self.words(Finding.Severity.self).isSubset(of: Self.words(WireSeverity.self)))
-    #expect(Self.words(SkippedItem.Kind.self).isSubset(of: Self.words(WireSkippedKind.self)))
-    #expect(Self.words(SkippedItem.Reason.self).isSubset(of: Self.words(WireSkippedReason.self)))
-    #expect(Self.words(Remedy.self).isSubset(of: Self.words(WireRemedy.self)))
+    #expect(Self.rawValues(AccountState.self).isSubset(of: Self.rawValues(WireAccountState.self)))
+    #expect(Self.rawValues(RefreshPhase.self).isSubset(of: Self.rawValues(WireRefreshPhase.self)))
+    #expect(Self.rawValues(DataProtection.self).isSubset(of: Self.rawValues(WireDataProtection.self)))
+    #expect(Self.rawValues(DataDisposition.self).isSubset(of: Self.rawValues(WireDataDisposition.self)))
+    #expect(Self.rawValues(RevocationOutcome.self).isSubset(of: Self.rawValues(WireRevocationOutcome.self)))
+    #expect(Self.rawValues(Connectivity.State.self).isSubset(of: Self.rawValues(WireConnectivityState.self)))
+    #expect(Self.rawValues(Connectivity.Basis.self).isSubset(of: Self.rawValues(WireConnectivityBasis.self)))
+    #expect(Self.rawValues(RecordedDecision.TimeBasis.self).isSubset(of: Self.rawValues(WireDecisionBasis.self)))
+    #expect(Self.rawValues(Finding.Severity.self).isSubset(of: Self.rawValues(WireSeverity.self)))
+    #expect(Self.rawValues(SkippedItem.Kind.self).isSubset(of: Self.rawValues(WireSkippedKind.self)))
+    #expect(Self.rawValues(SkippedItem.Reason.self).isSubset(of: Self.rawValues(WireSkippedReason.self)))
+    #expect(Self.rawValues(Remedy.self).isSubset(of: Self.rawValues(WireRemedy.self)))
   }
 
   /// A client may send any word of the contract: the agent must know each of them.
   @Test func everyWordThatAClientMaySend_hasItsCaseInTheAgent() {
-    #expect(Self.words(KeyProtection.self) == Self.words(WireProtection.self))
-    #expect(Self.words(SignOutMode.self) == Self.words(WireSignOutMode.self))
-    #expect(Self.words(SignInFlow.self) == Self.words(WireSignInFlow.self))
-    #expect(Self.words(WireAccountState.self).isSubset(of: Self.words(AccountState.self)))
+    #expect(Self.rawValues(KeyProtection.self) == Self.rawValues(WireProtection.self))
+    #expect(Self.rawValues(SignOutMode.self) == Self.rawValues(WireSignOutMode.self))
+    #expect(Self.rawValues(SignInFlow.self) == Self.rawValues(WireSignInFlow.self))
+    #expect(Self.rawValues(WireAccountState.self).isSubset(of: Self.rawValues(AccountState.self)))
   }
 
   @Test func everyKindOfFailure_isTheNameOfItsErrorCode() {

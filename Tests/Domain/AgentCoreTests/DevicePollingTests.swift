@@ -50,7 +50,7 @@ import Testing
   func finalAnswer_endsThePolling(answer: DevicePolling.Answer, end: DevicePolling.End) {
     var polling = DevicePolling(interval: .seconds(5))
     #expect(polling.next(after: .pending) == .ask(after: .seconds(5)))
-    #expect(polling.next(after: answer) == .over(end))
+    #expect(polling.next(after: answer) == .ended(end))
   }
 
   @Test func unknownCodeAfterALostAnswer_isReportedAsAnswerLost() {
@@ -58,12 +58,12 @@ import Testing
     var polling = DevicePolling(interval: .seconds(5))
     #expect(polling.next(after: lost) == .ask(after: .seconds(10)))
     #expect(polling.next(after: .failed(.offline("refused"))) == .ask(after: .seconds(20)))
-    #expect(polling.next(after: .unknownCode) == .over(.answerLost))
+    #expect(polling.next(after: .unknownCode) == .ended(.answerLost))
 
     var fortunate = DevicePolling(interval: .seconds(5))
     #expect(fortunate.next(after: lost) == .ask(after: .seconds(10)))
     #expect(fortunate.next(after: .pending) == .ask(after: .seconds(5)), "it was not the one with the tokens")
-    #expect(fortunate.next(after: .unknownCode) == .over(.unknownCode))
+    #expect(fortunate.next(after: .unknownCode) == .ended(.unknownCode))
   }
 
   @Test(

@@ -6,7 +6,7 @@ import Testing
 
 /// Each client authentication method, at each endpoint that needs one.
 @Suite struct ConfidentialClientTests {
-  struct Way: Sendable, CustomTestStringConvertible {
+  struct Setup: Sendable, CustomTestStringConvertible {
     let method: ClientAuthenticationMethod
     var client: PracticeClient
     /// Members of `provider.add`.
@@ -17,39 +17,39 @@ import Testing
   /// A secret whose form encoding differs from itself (RFC 6749 §2.3.1).
   private static let secret = "s+c/r t%:é"
 
-  static let ways: [Way] = [
-    Way(method: .none, client: PracticeClient(id: "way"), members: ""),
-    Way(
+  static let setups: [Setup] = [
+    Setup(method: .none, client: PracticeClient(id: "way"), members: ""),
+    Setup(
       method: .basic, client: PracticeClient(id: "way", secret: secret, authenticationMethods: [.basic]),
       members: #","clientSecret":"\#(secret)""#),
-    Way(
+    Setup(
       method: .post, client: PracticeClient(id: "way", secret: secret, authenticationMethods: [.post]),
       members: #","clientSecret":"\#(secret)""#),
-    Way(
+    Setup(
       method: .privateKeyJWT,
       client: PracticeClient(
         id: "way", publicKey: [PracticeClient].builtIn.first { $0.id == "keyed" }?.publicKey),
       members: #","clientKey":"\#(PracticeClient.practiceOnlyKey.replacing("\n", with: "\\n"))""#),
   ]
 
-  private func add(_ way: Way, _ world: SimulatedWorld, more: String = "", told: Bool = true) async throws
+  private func add(_ setup: Setup, _ world: SimulatedWorld, more: String = "", told: Bool = true) async throws
     -> SimulatedProvider
   {
     var options = Scene.options
-    options.clients = [way.client]
+    options.clients = [setup.client]
     options.pushedAuthorization = .required
     options.wrongSecretBurnsRefreshToken = true
-    if told { options.toldAuthenticationMethods = [way.method] }
+    if told { options.toldAuthenticationMethods = [setup.method] }
     let provider = world.makeProvider("idp", options: options)
     let added = try await world.client().call(
-      "provider.add", #"{"name":"idp","issuer":"\#(provider.idp.issuer)","clientId":"way"\#(way.members)\#(more)}"#)
+      "provider.add", #"{"name":"idp","issuer":"\#(provider.idp.issuer)","clientId":"way"\#(setup.members)\#(more)}"#)
     #expect(added.error == nil, "\(added)")
     return provider
   }
 
-  @Test(arguments: ways) func clientAuthentication_worksAtEveryEndpoint(way: Way) throws {
+  @Test(arguments: setups) func clientAuthentication_worksAtEveryEndpoint(setup: Setup) throws {
     try scenario { world in
-      let provider = try await add(way, world)
+      let provider = try await add(setup, world)
       let account = try await world.signIn("alice", at: provider, alias: "work")  // /par, /token
       let client = try world.client()
       let refreshed = await client.call("token.refresh", #"{"account":"work"}"#)
@@ -66,20 +66,20 @@ import Testing
   }
 
   /// A configured method replaces metadata that the provider does not publish.
-  @Test(arguments: ways) func configuredAuthMethod_isUsedWithoutMetadata(way: Way) throws {
+  @Test(arguments: setups) func configuredAuthMethod_isUsedWithoutMetadata(setup: Setup) throws {
     try scenario { world in
-      let method = #","tokenEndpointAuthMethod":"\#(way.method.rawValue)""#
-      let provider = try await add(way, world, more: method, told: false)
+      let method = #","tokenEndpointAuthMethod":"\#(setup.method.rawValue)""#
+      let provider = try await add(setup, world, more: method, told: false)
       try await world.signIn("alice", at: provider, alias: "work")
       let shown = try await world.client().call("provider.get", #"{"provider":"idp"}"#)
-      #expect(shown.json["result", "provider", "tokenEndpointAuthMethod"]?.stringValue == way.method.rawValue)
+      #expect(shown.json["result", "provider", "tokenEndpointAuthMethod"]?.stringValue == setup.method.rawValue)
     }
   }
 
   /// A wrong method burns the refresh token sent with it, so the agent tries one method only.
-  @Test(arguments: ways.dropFirst()) func refusedClient_isNotRetriedWithAnotherMethod(way: Way) throws {
+  @Test(arguments: setups.dropFirst()) func refusedClient_isNotRetriedWithAnotherMethod(setup: Setup) throws {
     try scenario { world in
-      let provider = try await add(way, world)
+      let provider = try await add(setup, world)
       try await world.signIn("alice", at: provider, alias: "work")
       provider.idp.enqueueFault("/token", .error("invalid_client", status: 401))
       let sent = provider.idp.requestCount(to: "/token")
@@ -96,8 +96,8 @@ import Testing
 
   @Test func clientKeyAndSecret_surviveARestart() throws {
     try scenario { world in
-      let way = try #require(Self.ways.last)
-      let provider = try await add(way, world)
+      let setup = try #require(Self.setups.last)
+      let provider = try await add(setup, world)
       try await world.signIn("alice", at: provider, alias: "work")
       try await world.restart()
       let refreshed = try await world.client().call("token.refresh", #"{"account":"work"}"#)
@@ -110,8 +110,8 @@ import Testing
   /// With a wrong wall clock, the assertion uses the provider's time as soon as that is known.
   @Test(arguments: [-7200, 7200] as [Int64]) func clientAssertion_usesTheProvidersTime(offset: Int64) throws {
     try scenario { world in
-      let way = try #require(Self.ways.last)
-      let provider = try await add(way, world)
+      let setup = try #require(Self.setups.last)
+      let provider = try await add(setup, world)
       try await world.signIn("alice", at: provider, alias: "work")
       provider.idp.setClockOffset(milliseconds: offset * 1000)
       // The first assertion is refused, and its response carries the time.

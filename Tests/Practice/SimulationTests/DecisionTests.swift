@@ -119,21 +119,21 @@ import Testing
         #"{"name":"default","policy":{"name":"default","version":1,"capabilities":{"#
           + #""fresh":{"kind":"write","token":"fresh"},"read":{"kind":"read","offlineWindowSeconds":600}}}}"#)
       #expect(set.error == nil, "\(set)")
-      func words() async -> [String] {
+      func reasons() async -> [String] {
         let answer = await client.call(
           "authorization.checkMany", #"{"account":"\#(scene.account)","capabilities":["fresh","read"]}"#)
         return answer.result?["decisions"]?.arrayValue?.compactMap { $0["reason"]?.stringValue } ?? []
       }
-      #expect(await words() == ["allowed", "allowed"])
+      #expect(await reasons() == ["allowed", "allowed"])
       world.network.next("/token", incident, host: "idp.test", times: nil)
       _ = try await scene.token(method: "token.refresh")
       #expect(await client.call("token.refresh", #"{"account":"home"}"#).error == nil)
       #expect(try await scene.token()["accessToken"] != nil, "the token serves on")
-      #expect(await words() == ["onlineRequired", "allowed"])
+      #expect(await reasons() == ["onlineRequired", "allowed"])
       if case .notConnected(.nameNotFound) = incident {
         // The network may be back, and no exchange has shown it yet.
         world.signals.fire(.clockChanged)
-        #expect(await words() == ["onlineRequired", "allowed"])
+        #expect(await reasons() == ["onlineRequired", "allowed"])
       }
       // The provider's next answer ends it: a token, or a sign-in where a strict server may have spent the grant.
       world.network.clearIncidents()
@@ -143,7 +143,7 @@ import Testing
       } else {
         #expect(scene.works(try await scene.token(method: "token.refresh")))
       }
-      #expect(await words() == ["allowed", "allowed"])
+      #expect(await reasons() == ["allowed", "allowed"])
     }
   }
 

@@ -20,12 +20,12 @@ import Testing
       #expect(answer["data"] == "erasurePending", "\(answer)")
       try await scene.token().isExpected(2003, account: scene.account)
       await world.clock.sleep(for: .seconds(600))
-      #expect(witness.heard("account.erased").isEmpty)
+      #expect(witness.received("account.erased").isEmpty)
       world.logIsHeld = false
       await world.clock.sleep(for: .seconds(600))
-      #expect(witness.heard("account.erased", of: scene.account).count == 1)
+      #expect(witness.received("account.erased", of: scene.account).count == 1)
       await world.clock.sleep(for: .seconds(6000))
-      #expect(witness.heard("account.erased").count == 1, "reported once")
+      #expect(witness.received("account.erased").count == 1, "reported once")
     }
   }
 
@@ -42,7 +42,7 @@ import Testing
       let witness = try await Witness.at(world)
       try await world.signIn("alice", at: scene.provider, alias: "work")
       #expect(try await leave(scene)["data"] == "erased")
-      #expect(witness.heard("account.erased").count == 1)
+      #expect(witness.received("account.erased").count == 1)
     }
   }
 
@@ -56,8 +56,8 @@ import Testing
       world.logIsHeld = false
       let client = try world.client()
       #expect(await client.call("account.signOut", #"{"account":"home","mode":"hard"}"#)["data"] == "erased")
-      #expect(witness.heard("account.erased", of: scene.account).count == 1)
-      #expect(witness.heard("account.erased", of: other).count == 1)
+      #expect(witness.received("account.erased", of: scene.account).count == 1)
+      #expect(witness.received("account.erased", of: other).count == 1)
     }
   }
 
@@ -70,10 +70,10 @@ import Testing
       let client = try world.client()
       #expect(await client.call("account.forget", #"{"account":"\#(scene.account)"}"#).error == nil)
       await world.clock.sleep(for: .seconds(100))
-      #expect(witness.heard("account.erased").isEmpty)
+      #expect(witness.received("account.erased").isEmpty)
       world.logIsHeld = false
       await world.clock.sleep(for: .seconds(600))
-      #expect(witness.heard("account.erased", of: scene.account).count == 1)
+      #expect(witness.received("account.erased", of: scene.account).count == 1)
     }
   }
 }

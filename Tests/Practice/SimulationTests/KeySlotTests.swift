@@ -7,7 +7,7 @@ import Testing
 
 /// Several ways to the root key, and another root key (docs/storage.md, Key slots).
 @Suite struct KeySlotTests {
-  private static let words = #""passphrase":"correct horse""#
+  private static let passphraseMember = #""passphrase":"correct horse""#
 
   private static func call(
     _ world: SimulatedWorld, _ method: String, _ params: String = "{}"
@@ -39,11 +39,11 @@ import Testing
   @Test func eachKeySlot_opensTheVaultByItself() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
-      try await Self.done(world, "agent.addKeySlot", "{\"protection\":\"passphrase\",\(Self.words)}")
+      try await Self.done(world, "agent.addKeySlot", "{\"protection\":\"passphrase\",\(Self.passphraseMember)}")
       #expect(try await Self.slots(world) == ["0 keyFile opened", "1 passphrase"])
       try await Self.done(world, "agent.lock")
       #expect(try await Self.call(world, "agent.unlock", #"{"passphrase":"wrong horse"}"#).code == 1008)
-      try await Self.done(world, "agent.unlock", "{\(Self.words)}")
+      try await Self.done(world, "agent.unlock", "{\(Self.passphraseMember)}")
       #expect(try await Self.slots(world) == ["0 keyFile", "1 passphrase opened"])
       #expect(scene.works(try await scene.token()))
       try await Self.done(world, "agent.removeKeySlot", #"{"slot":0}"#)
@@ -52,7 +52,7 @@ import Testing
       try await world.restart()
       #expect(try await scene.token().code == 1001)
       #expect(try await Self.call(world, "agent.listKeySlots").code == 1001)
-      try await Self.done(world, "agent.unlock", "{\(Self.words)}")
+      try await Self.done(world, "agent.unlock", "{\(Self.passphraseMember)}")
       #expect(scene.works(try await scene.token()))
     }
   }
@@ -61,7 +61,7 @@ import Testing
   @Test func everyKeySlot_survivesARootKeyRotation() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
-      try await Self.done(world, "agent.addKeySlot", "{\"protection\":\"passphrase\",\(Self.words)}")
+      try await Self.done(world, "agent.addKeySlot", "{\"protection\":\"passphrase\",\(Self.passphraseMember)}")
       try await Self.done(world, "stepUp.enroll", #"{"account":"work","pin":"1234"}"#)
       try await Self.done(world, "secret.put", #"{"account":"work","name":"draft","value":"words"}"#)
       for epoch: Int64 in 2...3 {
@@ -72,7 +72,7 @@ import Testing
           let answer = try await scene.token()
           #expect(scene.works(answer), "\(answer)")
           try await Self.done(world, "agent.lock")
-          try await Self.done(world, "agent.unlock", "{\(Self.words)}")
+          try await Self.done(world, "agent.unlock", "{\(Self.passphraseMember)}")
         }
         #expect(try await Self.call(world, "secret.get", #"{"account":"work","name":"draft"}"#)["value"] == "words")
         try await Self.done(world, "stepUp.verify", #"{"account":"work","pin":"1234"}"#)
@@ -105,7 +105,7 @@ import Testing
   @Test func removedKeySlotPutBack_opensNothing() throws {
     try scenario { world in
       _ = try await Scene.signedIn(world)
-      try await Self.done(world, "agent.addKeySlot", "{\"protection\":\"passphrase\",\(Self.words)}")
+      try await Self.done(world, "agent.addKeySlot", "{\"protection\":\"passphrase\",\(Self.passphraseMember)}")
       world.crash()
       let old = try world.tamper { try $0.keySlots() }
       try await world.restart()
@@ -114,7 +114,7 @@ import Testing
       try world.tamper { try $0.commit([.putKeySlot(old[1])]) }
       try await world.restart()
       try await Self.done(world, "agent.lock")
-      #expect(try await Self.call(world, "agent.unlock", "{\(Self.words)}").code == 5002)
+      #expect(try await Self.call(world, "agent.unlock", "{\(Self.passphraseMember)}").code == 5002)
       #expect(try await Self.call(world, "account.list").code == 1001)
       try await Self.done(world, "agent.unlock")
     }
@@ -124,7 +124,7 @@ import Testing
   @Test func damagedKeySlot_leavesTheOthersUsable() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
-      try await Self.done(world, "agent.addKeySlot", "{\"protection\":\"passphrase\",\(Self.words)}")
+      try await Self.done(world, "agent.addKeySlot", "{\"protection\":\"passphrase\",\(Self.passphraseMember)}")
       world.crash()
       let slots = try world.tamper { try $0.keySlots() }
       let bogus = slots[1].with {
@@ -139,10 +139,10 @@ import Testing
       for _ in 1...3 {
         #expect(try await Self.call(world, "agent.unlock", #"{"passphrase":"wrong horse"}"#).code == 1008)
       }
-      let slowed = try await Self.call(world, "agent.unlock", "{\(Self.words)}")
+      let slowed = try await Self.call(world, "agent.unlock", "{\(Self.passphraseMember)}")
       #expect(slowed.code == 1008 && (slowed.retryAfterMs ?? 0) > 100, "\(slowed)")
       await world.clock.sleep(for: .seconds(70))
-      try await Self.done(world, "agent.unlock", "{\(Self.words)}")
+      try await Self.done(world, "agent.unlock", "{\(Self.passphraseMember)}")
       #expect(scene.works(try await scene.token()))
       for slot in [0, 2] { try await Self.done(world, "agent.removeKeySlot", "{\"slot\":\(slot)}") }
       #expect(try await Self.call(world, "agent.removeKeySlot", #"{"slot":1}"#).code == -32602)
@@ -173,7 +173,8 @@ import Testing
   @Test(arguments: [SimulatedDisk.Death.kill, .powerLoss(seed: 7)])
   func deathDuringAKeySlotChange_leavesEverySlotUsable(death: SimulatedDisk.Death) throws {
     for (method, params) in [
-      ("agent.addKeySlot", "{\"protection\":\"passphrase\",\(Self.words)}"), ("agent.removeKeySlot", #"{"slot":1}"#),
+      ("agent.addKeySlot", "{\"protection\":\"passphrase\",\(Self.passphraseMember)}"),
+      ("agent.removeKeySlot", #"{"slot":1}"#),
       ("agent.rotateRootKey", "{}"),
     ] {
       // Argon2id is slow: where it is used, every third operation must do.
@@ -182,7 +183,7 @@ import Testing
           let scene = try await Scene.signedIn(world)
           try await world.signIn("bob", at: scene.provider, alias: "home")
           if method == "agent.removeKeySlot" {
-            try await Self.done(world, "agent.addKeySlot", "{\"protection\":\"passphrase\",\(Self.words)}")
+            try await Self.done(world, "agent.addKeySlot", "{\"protection\":\"passphrase\",\(Self.passphraseMember)}")
           }
           world.failDisk(.die(death), at: step)
           let answer = try await Self.call(world, method, params)
@@ -198,7 +199,7 @@ import Testing
           #expect(scene.works(try await scene.tokenOf("home")), "\(method) \(step)")
           if slots.count == 2, step % 4 == 0 {
             try await Self.done(world, "agent.lock")
-            try await Self.done(world, "agent.unlock", "{\(Self.words)}")
+            try await Self.done(world, "agent.unlock", "{\(Self.passphraseMember)}")
             #expect(scene.works(try await scene.token()), "\(method) \(step)")
           }
           world.crash()

@@ -264,7 +264,7 @@ extension Account {
   }
 
   /// Callers that wait are told what the store said.
-  private func noteStoreError(_ error: AgentFailure) { loaded?.storeError = error.told(for: id) }
+  private func noteStoreError(_ error: AgentFailure) { loaded?.storeError = error.attributed(to: id) }
 
   // MARK: revocation
 

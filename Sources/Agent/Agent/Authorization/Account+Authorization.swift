@@ -21,7 +21,7 @@ extension Account {
     let age = profile.lastOnlineAuthAt.map { dependencies.time.elapsed(since: $0, by: profile.provider) }
     let time = dependencies.time.reading(for: profile.provider)
     let stepUps = dependencies.stepUps.known(id)
-    let isOnline = dependencies.connectivity.isWayOpen(to: profile.provider) && !machine.lacksAnswer
+    let isOnline = dependencies.connectivity.isReachable(profile.provider) && !machine.lacksAnswer
     var facts = PolicyFacts(
       state: PolicyFacts.State(rawValue: machine.state(at: now).rawValue) ?? .signedOut, isOnline: isOnline,
       confirmationAge: age, token: token(at: now),

@@ -6,7 +6,7 @@ internal import JSONRPC
 /// Decides what an account may do (docs/offline.md, Decisions).
 package struct PolicyDecisionPoint: Sendable {
   package let accounts: AccountDirectory
-  let shelf: PolicyCache
+  let policyCache: PolicyCache
   package let audit: AuditWriter
   package let clock: any AgentClock
   package let entropy: any Entropy
@@ -16,7 +16,7 @@ package struct PolicyDecisionPoint: Sendable {
     _ selector: AccountSelector, _ capabilities: [String], context: PolicyContext = PolicyContext()
   ) async throws(AgentFailure) -> (AccountID, [RecordedDecision]) {
     let found = try await accounts.actor(selector).authorizationFacts()
-    let policy = shelf.policy(of: found.provider)
+    let policy = policyCache.policy(of: found.provider)
     let decisions = capabilities.map { capability in
       recorded(PolicyEngine.decide(capability, context: context, facts: found.facts, under: policy), found)
     }
@@ -47,7 +47,7 @@ package struct PolicyDecisionPoint: Sendable {
     if let assumption { found.facts.assume(assumption) }
     found.time.now = (found.time.now + later).writable
     if let clock = assumption?.clock { found.time.clock = clock }
-    let policy = shelf.policy(of: found.provider)
+    let policy = policyCache.policy(of: found.provider)
     return recorded(PolicyEngine.decide(capability, facts: found.facts, under: policy), found, later: later)
   }
 

@@ -32,16 +32,16 @@ package struct CallerGrantStore {
     if let maker = wanted.maker, !grant.permission(among: table.methods).isWithin(maker.permission) {
       throw .caller(.notCovered)
     }
-    let over = table.over
+    let ended = table.ended
     let stored = try vault.withRecords { (records) throws(VaultFailure) in try records.callerGrants() }
-    guard stored.count - over.count < CallerGrant.most else { throw .overloaded("grants") }
+    guard stored.count - ended.count < CallerGrant.most else { throw .overloaded("grants") }
     let changes: [VaultChange] = [
       .put(.vault, .callerGrant, id: grant.id, grant.record),
       vault.audited(.grantCreate, .grant(grant.name), .grantee(grant.client)),
     ]
     return ChangeSet(
-      over.map { .delete(.vault, .callerGrant, id: $0.id) } + changes + vault.trustedTime.changes,
-      memory: [.callerGrantsEnded(Set(over.map(\.name))), .callerGrant(grant)], result: (grant, secret))
+      ended.map { .delete(.vault, .callerGrant, id: $0.id) } + changes + vault.trustedTime.changes,
+      memory: [.callerGrantsEnded(Set(ended.map(\.name))), .callerGrant(grant)], result: (grant, secret))
   }
 
   private func lifetime(_ wanted: Milliseconds?, within limits: EffectiveGrant?) throws(AgentFailure) -> Milliseconds? {
@@ -61,7 +61,7 @@ package struct CallerGrantStore {
   package func revoke(_ name: String, by caller: EffectiveGrant?) throws(AgentFailure) -> ChangeSet<Void> {
     guard grants(madeBy: caller).contains(where: { $0.name == name }) else { throw .notFound(.callerGrant) }
     let family = table.family(of: name)
-    let ended = (table.current() + table.over).filter { family.contains($0.name) }
+    let ended = (table.current() + table.ended).filter { family.contains($0.name) }
     return ChangeSet(
       ended.flatMap { grant in
         [

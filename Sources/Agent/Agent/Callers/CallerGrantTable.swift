@@ -45,7 +45,7 @@ package final class CallerGrantTable: Sendable {
 
   package func fill(_ grants: [CallerGrant]) {
     state.withLock { $0.grants = Dictionary(grants.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first }) }
-    endWhoHasNone()
+    endConnectionsWithoutGrant()
   }
 
   func close() { state.withLock { $0.grants = nil } }
@@ -57,7 +57,7 @@ package final class CallerGrantTable: Sendable {
     state.withLock { state in
       for name in names { state.grants?[name] = nil }
     }
-    endWhoHasNone()
+    endConnectionsWithoutGrant()
   }
 
   // MARK: opening
@@ -121,7 +121,7 @@ package final class CallerGrantTable: Sendable {
   func family(of name: String) -> Set<String> { state.withLock { Set([name] + $0.descendants(of: [name])) } }
 
   /// The grants that will never open again.
-  package var over: [CallerGrant] {
+  package var ended: [CallerGrant] {
     state.withLock { state in
       (state.grants ?? [:]).values.filter { state.limits(of: $0, left, at: clock.boot()) == nil }
     }
@@ -133,7 +133,7 @@ package final class CallerGrantTable: Sendable {
   private func watch() {
     guard let next = nextEnd() else { return }
     alarm.set(next) { [self] in
-      endWhoHasNone()
+      endConnectionsWithoutGrant()
       return nextEnd()
     }
   }
@@ -143,18 +143,18 @@ package final class CallerGrantTable: Sendable {
   }
 
   /// Ends the connections whose grants are gone, or have no time left: also when the wall clock was set forward.
-  func endWhoHasNone() {
+  func endConnectionsWithoutGrant() {
     let now = clock.boot()
-    let over = state.withLock { state -> [User] in
-      let over = state.users.filter { _, user in
+    let ended = state.withLock { state -> [User] in
+      let ended = state.users.filter { _, user in
         guard user.limits.areOpen(at: now) else { return true }
         guard let grants = state.grants else { return false }
         return !user.limits.line.allSatisfy { grants[$0].map { left($0).map { $0 > .zero } ?? true } ?? false }
       }
-      for connection in over.keys { state.users[connection] = nil }
-      return over.sorted { $0.key < $1.key }.map(\.value)
+      for connection in ended.keys { state.users[connection] = nil }
+      return ended.sorted { $0.key < $1.key }.map(\.value)
     }
-    for user in over {
+    for user in ended {
       user.limits.end()
       user.end()
     }

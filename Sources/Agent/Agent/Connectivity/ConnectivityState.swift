@@ -23,17 +23,17 @@ package final class ConnectivityState: Sendable {
   typealias Era = UInt64
 
   private struct State {
-    var told: Connectivity
+    var current: Connectivity
     /// By host, whether it answered. As many hosts as providers are configured.
-    var words: [String: Bool] = [:]
+    var answeredByHost: [String: Bool] = [:]
     var era: Era = 0
     /// By provider, for its own accounts alone: whether each host that the agent asked for it answered last.
-    var ways: [ProviderName: [String: Bool]] = [:]
+    var hostsByProvider: [ProviderName: [String: Bool]] = [:]
     /// What a client reported since, for providers that said nothing yet.
     var report: Bool?
 
     mutating func forget() {
-      words = [:]
+      answeredByHost = [:]
       era += 1
     }
   }
@@ -46,7 +46,7 @@ package final class ConnectivityState: Sendable {
   package init(events: any EventPublishing, clock: any AgentClock) {
     self.events = events
     self.clock = clock
-    state = Mutex(State(told: Connectivity(state: .unknown, since: clock.wall(), basis: .none)))
+    state = Mutex(State(current: Connectivity(state: .unknown, since: clock.wall(), basis: .none)))
   }
 
   /// Counts the occasions at which providers may have become reachable again: a pause that an account began under an
@@ -54,42 +54,42 @@ package final class ConnectivityState: Sendable {
   var reachabilityGeneration: UInt64 { generationCount.load(ordering: .acquiring) }
   package func connectivityMayHaveReturned() { generationCount.add(1, ordering: .releasing) }
 
-  package var current: Connectivity { state.withLock { $0.told } }
+  package var current: Connectivity { state.withLock { $0.current } }
 
   /// Whether a provider can be reached, as far as is known, for decisions about its accounts: by its own last words, and
   /// else by a client's report. That another provider answers says nothing of this one.
-  func isWayOpen(to provider: ProviderName) -> Bool {
+  func isReachable(_ provider: ProviderName) -> Bool {
     state.withLock { state in
-      guard let words = state.ways[provider], !words.isEmpty else { return state.report ?? false }
-      return words.values.contains(true)
+      guard let hosts = state.hostsByProvider[provider], !hosts.isEmpty else { return state.report ?? false }
+      return hosts.values.contains(true)
     }
   }
 
   /// Sends a request to a provider, and hears what its outcome says of the network.
-  func witness(
-    _ request: HTTPRequest, to provider: ProviderName, over http: any HTTPExchange
+  func send(
+    _ request: HTTPRequest, to provider: ProviderName, through http: any HTTPExchange
   ) async -> HTTPOutcome {
     let era = state.withLock { $0.era }
     let outcome = await http.send(request)
-    if let url = HTTPURL(request.url), let answered = outcome.saysThatThereIsAWay {
+    if let url = HTTPURL(request.url), let answered = outcome.showsReachability {
       state.withLock { state in
-        if answered || era == state.era { state.ways[provider, default: [:]][url.host] = answered }
+        if answered || era == state.era { state.hostsByProvider[provider, default: [:]][url.host] = answered }
       }
-      if url.isLoopback { heardNearby(answered) } else { heard(answered, from: url.host, era) }
+      if url.isLoopback { recordLoopback(answered) } else { record(answered, from: url.host, era) }
     }
     return outcome
   }
 
-  private func heardNearby(_ answered: Bool) {
-    change(basis: .exchange) { state in answered && state.words.isEmpty ? .online : nil }
+  private func recordLoopback(_ answered: Bool) {
+    change(basis: .exchange) { state in answered && state.answeredByHost.isEmpty ? .online : nil }
   }
 
-  private func heard(_ answered: Bool, from host: String, _ era: Era) {
+  private func record(_ answered: Bool, from host: String, _ era: Era) {
     change(basis: .exchange) { state in
       // An answer is proof whenever it was asked for.
       guard answered || era == state.era else { return nil }
-      state.words[host] = answered
-      return state.words.values.contains(true) ? .online : .offline
+      state.answeredByHost[host] = answered
+      return state.answeredByHost.values.contains(true) ? .online : .offline
     }
   }
 
@@ -97,7 +97,7 @@ package final class ConnectivityState: Sendable {
   package func reported(isOnline: Bool) {
     change(basis: .report) { state in
       state.forget()
-      state.ways = [:]
+      state.hostsByProvider = [:]
       state.report = isOnline
       return isOnline ? .online : .offline
     }
@@ -108,9 +108,9 @@ package final class ConnectivityState: Sendable {
     change(basis: .interface) { state in
       state.forget()
       // Keep the hosts that answered; of those that did not, nothing is known any more.
-      state.ways = state.ways.mapValues { $0.filter(\.value) }
+      state.hostsByProvider = state.hostsByProvider.mapValues { $0.filter(\.value) }
       if state.report == false { state.report = nil }
-      return state.told.state == .offline ? .unknown : nil
+      return state.current.state == .offline ? .unknown : nil
     }
   }
 
@@ -118,10 +118,10 @@ package final class ConnectivityState: Sendable {
   private func change(basis: Connectivity.Basis, _ decide: (inout State) -> Connectivity.State?) {
     let now = clock.wall()
     let changed = state.withLock { state -> (from: Connectivity.State, to: Connectivity)? in
-      let previous = state.told.state
+      let previous = state.current.state
       guard let new = decide(&state), new != previous else { return nil }
-      state.told = Connectivity(state: new, since: now, basis: basis)
-      return (previous, state.told)
+      state.current = Connectivity(state: new, since: now, basis: basis)
+      return (previous, state.current)
     }
     guard let changed else { return }
     events.publish(.connectivityChanged(changed.to, previous: changed.from))
@@ -130,7 +130,7 @@ package final class ConnectivityState: Sendable {
 
 extension HTTPOutcome {
   /// Nil: nothing can be told from it.
-  fileprivate var saysThatThereIsAWay: Bool? {
+  fileprivate var showsReachability: Bool? {
     switch self {
     case .response: true
     case .notConnected(.nameNotFound), .notConnected(.unreachable): false

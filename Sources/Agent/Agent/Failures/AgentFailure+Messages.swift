@@ -303,7 +303,7 @@ extension BackupFailure {
     case .wrongPassphrase: "This passphrase does not open the backup. Nothing was changed; try again."
     case .noMemory: "There was not enough memory to make a key from the passphrase."
     case .store(let failure), .file(.store(let failure)):
-      "This could not be done: \(failure.words). No half file is left, and nothing was lost."
+      "This could not be done: \(failure.cause). No half file is left, and nothing was lost."
     case .overtaken:
       "While the backup was written an account was signed out or erased, or a PIN was set. No backup was kept; make it again."
     }
@@ -312,10 +312,10 @@ extension BackupFailure {
 
 extension StoreFailure {
   fileprivate var message: String {
-    "The store can't be used now: \(words). Nothing was lost; what is cached is still served."
+    "The store can't be used now: \(cause). Nothing was lost; what is cached is still served."
   }
 
-  fileprivate var words: String {
+  fileprivate var cause: String {
     switch self {
     case .full: "the disk is full"
     case .readOnly: "it can only be read"

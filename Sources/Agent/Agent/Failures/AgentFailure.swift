@@ -157,7 +157,7 @@ extension AgentFailure {
   }
 
   /// The same failure, told for an account, where it names none yet.
-  package func told(for id: AccountID) -> AgentFailure {
+  package func attributed(to id: AccountID) -> AgentFailure {
     switch self {
     case .vault(let failure, nil): .vault(failure, id)
     case .rights(let failure, nil): .rights(failure, id)

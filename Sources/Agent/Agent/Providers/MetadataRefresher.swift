@@ -30,7 +30,7 @@ package final class MetadataRefresher: Sendable {
   }
 
   /// The provider answered something, by this status. Cheap: to be told of every answer.
-  func heard(_ status: Int, of provider: Provider) {
+  func recordStatus(_ status: Int, of provider: Provider) {
     guard provider.metadata != nil else { return }  // all that is known was given by hand
     guard Self.isGone(status) || !isFresh(provider), mayLook(provider.configuration.name) else { return }
     background.start { await self.look(provider) }

@@ -22,7 +22,7 @@ extension ProviderPreset {
 extension ProviderConfiguration {
   /// The endpoints and the tenant's claim that nothing was said of.
   package mutating func complete(from preset: ProviderPreset, tenantClaim: String?) {
-    endpoints = endpoints.merged(over: preset.endpoints(at: issuer))
+    endpoints = endpoints.completed(from: preset.endpoints(at: issuer))
     if tenantClaim == nil {
       authorization.tenantClaim = preset.tenantClaim
     } else if tenant == preset.tenant {

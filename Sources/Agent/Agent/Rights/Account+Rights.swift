@@ -59,7 +59,7 @@ extension Account {
     }
     let ended = await dependencies.background.race { await self.nextRights(after: asked) }
     guard let ended else { throw Task.isCancelled ? .cancelled : .shuttingDown }
-    if let failure = ended.failure { throw failure.told(for: id) }
+    if let failure = ended.failure { throw failure.attributed(to: id) }
   }
 
   private struct Ended: Sendable { var failure: AgentFailure? }

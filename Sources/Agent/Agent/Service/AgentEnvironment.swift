@@ -8,21 +8,22 @@ public struct AgentEnvironment: Sendable {
   public var http: any HTTPExchange
   public var signatures: any SignatureVerifier
   public var keys: any ClientKeySigner
-  public var redirects: any RedirectListening
+  public var redirects: any RedirectListenerFactory
   public var directories: any DirectoryAccounts
-  public var browser: any URLOpening
+  public var browser: any BrowserOpener
   public var prompter: any Prompter
   /// Beside the PIN, which the agent judges itself.
-  public var stepUpMethods: [any StepUpMethodProving]
+  public var stepUpMethods: [any StepUpProver]
   public var signals: any SystemSignals
   public var backups: any BackupFiles
   public var log: any AgentLog
 
   public init(
     clock: any AgentClock, entropy: any Entropy, http: any HTTPExchange, signatures: any SignatureVerifier,
-    keys: any ClientKeySigner = NoClientKeys(), redirects: any RedirectListening, directories: any DirectoryAccounts,
-    browser: any URLOpening = NoBrowser(), prompter: any Prompter = NoPrompter(),
-    stepUpMethods: [any StepUpMethodProving] = [], signals: any SystemSignals = NoSystemSignals(),
+    keys: any ClientKeySigner = NoClientKeys(), redirects: any RedirectListenerFactory,
+    directories: any DirectoryAccounts,
+    browser: any BrowserOpener = NoBrowser(), prompter: any Prompter = NoPrompter(),
+    stepUpMethods: [any StepUpProver] = [], signals: any SystemSignals = NoSystemSignals(),
     backups: any BackupFiles = NoBackupFiles(), log: any AgentLog
   ) {
     self.clock = clock

@@ -150,7 +150,8 @@ package final class AgentService: Sendable {
 
   package var decisions: PolicyDecisionPoint {
     PolicyDecisionPoint(
-      accounts: accounts, shelf: policyCache, audit: audit, clock: environment.clock, entropy: environment.entropy)
+      accounts: accounts, policyCache: policyCache, audit: audit, clock: environment.clock, entropy: environment.entropy
+    )
   }
 
   package var isShuttingDown: Bool { shuttingDown.load(ordering: .relaxed) }
@@ -193,7 +194,7 @@ package final class AgentService: Sendable {
   /// another one now.
   func clockMayHaveChanged() {
     time.clockMayHaveChanged()
-    callerGrants.endWhoHasNone()
+    callerGrants.endConnectionsWithoutGrant()
     accounts.clockChanged()
     connectivityMayHaveReturned()
   }

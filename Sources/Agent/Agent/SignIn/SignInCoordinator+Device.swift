@@ -63,7 +63,7 @@ extension SignInCoordinator {
       case .ask(let pause):
         jobs[id]?.way = .device(device, polling, asksAt: clock.boot() + pause)
         watch()
-      case .over(let end): finish(id, .failed(AgentFailure(end)))
+      case .ended(let end): finish(id, .failed(AgentFailure(end)))
       }
     }
   }

@@ -45,7 +45,7 @@ extension SignInCoordinator {
   /// Judges the browser's answer, redeems the code, and says in a page what came of it.
   private func redirected(_ id: String, _ query: String) async -> RedirectPage {
     guard let job = jobs[id], job.isPending, !job.isAnswered, let request = job.request else {
-      return SignInPage.over()
+      return SignInPage.ended()
     }
     jobs[id]?.isAnswered = true
     let failure: AgentFailure
@@ -107,12 +107,12 @@ extension SignInCoordinator {
       // Without a state the agent can't tell which sign-in the code is of: perhaps the person mistyped it.
       case .exchange(.reauthenticate) where !hasState, .exchange(.unexplained) where !hasState:
         throw tryAgain(id, error.told)
-      case .exchange, .admission: throw over(id, error.told)
+      case .exchange, .admission: throw fail(id, error.told)
       }
     }
   }
 
-  private func over(_ id: String, _ error: AgentFailure) -> AgentFailure {
+  private func fail(_ id: String, _ error: AgentFailure) -> AgentFailure {
     finish(id, .failed(error))
     return error
   }
@@ -122,7 +122,7 @@ extension SignInCoordinator {
     jobs[id]?.isAnswered = false
     let left = (jobs[id]?.answersLeft ?? 1) - 1
     jobs[id]?.answersLeft = left
-    guard left > 0, jobs[id]?.isPending == true else { return over(id, error) }
+    guard left > 0, jobs[id]?.isPending == true else { return fail(id, error) }
     return .signIn(.answerRejected(error, attemptsLeft: left))
   }
 

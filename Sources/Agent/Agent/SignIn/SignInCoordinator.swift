@@ -229,7 +229,7 @@ package actor SignInCoordinator {
     guard jobs[id]?.isPending == true else { return }
     jobs[id]?.status = status
     if case .browser(_, let listener)? = jobs[id]?.way { listener.stop() }
-    jobs[id]?.way = .over
+    jobs[id]?.way = .ended
     let waiters = jobs[id]?.waiters ?? [:]
     jobs[id]?.waiters = [:]
     for waiter in waiters.values { waiter.resume() }

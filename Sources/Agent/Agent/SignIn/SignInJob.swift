@@ -21,7 +21,7 @@ package struct SignInJob: Sendable {
     /// The agent asks for it; nil while it does.
     case device(DeviceAuthorization, DevicePolling, asksAt: BootInstant?)
     /// The sign-in has ended: the secrets that prove its answer are wiped.
-    case over
+    case ended
   }
 
   package let id: String
@@ -52,7 +52,7 @@ package struct SignInJob: Sendable {
   package var request: AuthorizationRequest? {
     switch way {
     case .browser(let request, _), .paste(let request): request
-    case .device, .over: nil
+    case .device, .ended: nil
     }
   }
 

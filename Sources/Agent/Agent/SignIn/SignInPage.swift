@@ -23,7 +23,7 @@ enum SignInPage {
   }
 
   /// The hyphen does not break: on a phone the line would end in it.
-  static func over() -> RedirectPage {
+  static func ended() -> RedirectPage {
     page(
       410, title: "This sign\u{2011}in is over", sign: "!", tone: "bad", rows: [],
       closing: "It was answered, cancelled or took too long. Begin a new one; you can close this page.")

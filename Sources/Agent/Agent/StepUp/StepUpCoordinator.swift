@@ -7,12 +7,12 @@ package import Secrets
 /// judged by one count. `VaultActor` serves callers that want a token meanwhile.
 package actor StepUpCoordinator {
   private let vault: VaultActor
-  private let methods: [StepUpMethod: any StepUpMethodProving]
+  private let methods: [StepUpMethod: any StepUpProver]
   private var isBusy = false
   private var waiting: [CheckedContinuation<Void, Never>] = []
 
   /// Each method once.
-  package init(vault: VaultActor, methods: [any StepUpMethodProving]) {
+  package init(vault: VaultActor, methods: [any StepUpProver]) {
     self.vault = vault
     self.methods = Dictionary(uniqueKeysWithValues: methods.map { ($0.method, $0) })
   }

@@ -13,7 +13,7 @@ package final class TimeKeeper: ProviderClock {
     /// Nil while the vault is locked: names of providers are sealed.
     var time: TrustedTime?
     /// The trust that subscribers were told last.
-    var told = ClockTrust.trusted
+    var published = ClockTrust.trusted
   }
   private let state = Mutex(State())
   private let clock: any AgentClock
@@ -123,8 +123,8 @@ package final class TimeKeeper: ProviderClock {
     guard let hasJumped = state.time?.advance(to: machine) else { return false }
     let behind = state.time?.behind(at: machine)
     let clock: ClockTrust = behind == nil ? .trusted : .suspect
-    if clock != state.told {
-      state.told = clock
+    if clock != state.published {
+      state.published = clock
       events.publish(
         .clockSuspect(clock, behind: behind))
     }

@@ -28,7 +28,7 @@ package struct Provider: Sendable {
   /// The configured endpoints, completed by the discovered ones.
   package var endpoints: ServerMetadata.Endpoints {
     guard let metadata else { return configuration.endpoints }
-    return configuration.endpoints.merged(over: metadata.endpoints)
+    return configuration.endpoints.completed(from: metadata.endpoints)
   }
 
   package var preset: ProviderPreset? { configuration.preset.flatMap(ProviderPreset.named) }

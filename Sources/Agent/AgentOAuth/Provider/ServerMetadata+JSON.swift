@@ -31,7 +31,7 @@ extension ServerMetadata {
   func joined(with other: ServerMetadata?) -> ServerMetadata {
     guard let other, other.issuer == issuer else { return self }
     var joined = self
-    joined.endpoints = endpoints.merged(over: other.endpoints)
+    joined.endpoints = endpoints.completed(from: other.endpoints)
     joined.authorizationResponseIssuer = authorizationResponseIssuer || other.authorizationResponseIssuer
     joined.requiresPushedAuthorization = requiresPushedAuthorization || other.requiresPushedAuthorization
     if tokenEndpointAuthMethods.isEmpty { joined.tokenEndpointAuthMethods = other.tokenEndpointAuthMethods }

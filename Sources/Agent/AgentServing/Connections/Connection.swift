@@ -193,7 +193,7 @@ public final class Connection: Conversation, @unchecked Sendable {
     }
     return tape.withRoot(of: line) { root in
       if line.count > Limits.lineBytes, !mayBeLong(root) { return false }
-      if root.kind != .array, answeredFromBoard(root) { return true }
+      if root.kind != .array, answeredFromCache(root) { return true }
       mayHaveLeftSecretsOnStack = true
       if root.kind == .array {
         takeBatch(root)
@@ -360,7 +360,7 @@ public final class Connection: Conversation, @unchecked Sendable {
 
   /// Answers a `token.get` of a fresh standard token on the reading thread. Every other request goes the ordinary way,
   /// which judges it in full.
-  private func answeredFromBoard(_ root: JSONNode) -> Bool {
+  private func answeredFromCache(_ root: JSONNode) -> Bool {
     guard case .request(let id?, let method, let params?) = Envelope(root), method.isText("token.get"),
       params.kind == .object, !agent.isShuttingDown, !gate.isHeld, !requests.contains(id)
     else { return false }

@@ -27,18 +27,18 @@ extension CallerAccess {
   }
 
   /// The error that the caller gets: nothing of an account that is not its own, not even that the account exists.
-  func told(_ error: RPCError, at now: BootInstant) -> RPCError {
+  func redacted(_ error: RPCError, at now: BootInstant) -> RPCError {
     guard case .limited(let limits) = self else { return error }
     let notCovered = RPCError(AgentFailure.caller(.notCovered))
     guard limits.areOpen(at: now) else { return RPCError(AgentFailure.caller(.grantRefused)) }
     if error.code == .accountNotFound { return notCovered }
     if let account = error.account, !covers(account) { return notCovered }
-    var told = error
-    told.details = error.details.compactMap { name, value in
+    var redacted = error
+    redacted.details = error.details.compactMap { name, value in
       guard case .texts(let texts) = value else { return (name, value) }
       let known = texts.filter { AccountID($0).map(covers) ?? true }
       return known.isEmpty && !texts.isEmpty ? nil : (name, .texts(known))
     }
-    return error.code == .accountAmbiguous && told.details.isEmpty ? notCovered : told
+    return error.code == .accountAmbiguous && redacted.details.isEmpty ? notCovered : redacted
   }
 }

@@ -68,7 +68,7 @@ struct ServedMethod: Sendable {
         do throws(AgentFailure) {
           return try Handler.handle(params, call)
         } catch {
-          throw call.access.told(RPCError(error), at: call.now)
+          throw call.access.redacted(RPCError(error), at: call.now)
         }
       }
       let answered: @Sendable (any WireWritable, Call) -> Void = { result, call in
@@ -109,7 +109,7 @@ struct ServedMethod: Sendable {
       try call.requireOpen()
       return result
     } catch {
-      throw call.access.told(RPCError(error), at: call.now)
+      throw call.access.redacted(RPCError(error), at: call.now)
     }
   }
 

@@ -68,10 +68,10 @@ public struct RightsMemory: Hashable, Sendable {
     if update.confirmsGrant || update.scopes != nil {
       scopes = Part(update.scopes ?? scopes.value, toldAt: instant ?? scopes.toldAt)
     }
-    roles = Self.part(update.roles, at: instant, over: roles, oldest: scopes.toldAt)
+    roles = Self.part(update.roles, at: instant, replacing: roles, oldest: scopes.toldAt)
     rolesAreOwed = update.roles == nil && (update.confirmsGrant || rolesAreOwed)
     if update.namesNoEntitlements { entitlements = nil }
-    entitlements = Self.part(update.entitlements, at: instant, over: entitlements, oldest: scopes.toldAt)
+    entitlements = Self.part(update.entitlements, at: instant, replacing: entitlements, oldest: scopes.toldAt)
     source = update.source
     revision += 1
     let now = snapshot
@@ -82,7 +82,7 @@ public struct RightsMemory: Hashable, Sendable {
 
   /// The part after a report; `known` if the report leaves it out.
   private static func part(
-    _ reported: Set<String>?, at instant: TrustedInstant?, over known: Part<Set<String>>?, oldest: TrustedInstant
+    _ reported: Set<String>?, at instant: TrustedInstant?, replacing known: Part<Set<String>>?, oldest: TrustedInstant
   ) -> Part<Set<String>>? {
     guard let reported else { return known }
     return Part(reported, toldAt: instant ?? known?.toldAt ?? oldest)

@@ -52,7 +52,7 @@ public struct DevicePolling: Hashable, Sendable {
   /// How the polling continues.
   public enum Verdict: Hashable, Sendable {
     case ask(after: Milliseconds)
-    case over(End)
+    case ended(End)
   }
 
   /// Why the polling ended.
@@ -72,9 +72,9 @@ public struct DevicePolling: Hashable, Sendable {
       forgetFailures()
       interval = interval + Self.slowDown
       return .ask(after: interval)
-    case .denied: return .over(.denied)
-    case .expired: return .over(.expired)
-    case .unknownCode: return .over(lostAResponse ? .answerLost : .unknownCode)
+    case .denied: return .ended(.denied)
+    case .expired: return .ended(.expired)
+    case .unknownCode: return .ended(lostAResponse ? .answerLost : .unknownCode)
     case .failed(let failure): return next(afterFailure: failure)
     }
   }
@@ -94,7 +94,7 @@ public struct DevicePolling: Hashable, Sendable {
       unexplained += 1
       return .ask(after: pause)
     case .untrustedServer, .unexplained, .reauthenticate, .locked, .interaction, .misconfigured, .store:
-      return .over(.failed(failure))
+      return .ended(.failed(failure))
     }
   }
 

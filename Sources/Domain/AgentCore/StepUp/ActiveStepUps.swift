@@ -32,13 +32,13 @@ public struct ActiveStepUps: Hashable, Sendable {
 
   /// Removes expired step-ups. Returns the accounts that have none left, in order.
   public mutating func expire(at now: BootInstant) -> [AccountID] {
-    var over: [AccountID] = []
+    var ended: [AccountID] = []
     for id in moments.keys.sorted() {
       let valid = valid(id, at: now)
       moments[id] = valid.isEmpty ? nil : Dictionary(uniqueKeysWithValues: valid.map { ($0.method, $0) })
-      if valid.isEmpty { over.append(id) }
+      if valid.isEmpty { ended.append(id) }
     }
-    return over
+    return ended
   }
 
   /// When the account's last valid step-up ends; nil if it has none.

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Replaces loopback listeners and the person's browser: an address is open while the agent listens on it, and takes
 /// one redirect.
-public final class SimulatedBrowser: RedirectListening, URLOpening {
+public final class SimulatedBrowser: RedirectListenerFactory, BrowserOpener {
   private struct State {
     var opened: [String] = []
     var open: [String: @Sendable (String) async -> RedirectPage] = [:]

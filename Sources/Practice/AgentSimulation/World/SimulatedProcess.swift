@@ -9,7 +9,7 @@ internal import TokenSignatures
 
 /// One process of the agent on the world's disk.
 final class SimulatedProcess: Sendable {
-  let agent: AgentServer
+  let server: AgentServer
   let life = ProcessLife()
 
   init(number: UInt64, world: SimulatedWorld) throws {
@@ -25,26 +25,26 @@ final class SimulatedProcess: Sendable {
       redirects: world.browser, directories: world.directories, browser: world.browser,
       signals: ProcessSignals(signals: world.signals, process: number),
       backups: StoreBackups(beside: "store", vfs: world.disk.vfsName), log: world.log)
-    agent = AgentServer(
+    server = AgentServer(
       store: store, keySource: world.protection == "keyFile" ? world.keys : nil, anchor: world.anchor,
       environment: environment, version: "1.0.0-simulated", ownerGrant: world.ownerGrant.map { Secret(text: $0) },
       locking: world.locking, onShutDown: world.onShutDown)
-    let (browser, agent) = (world.browser, agent)
+    let (browser, server) = (world.browser, server)
     life.atEnd {
       browser.closeAll()
       // The tasks of the dead process end over dead ports.
-      agent.shutDown()
+      server.shutDown()
     }
   }
 
   func open(protection: String, acceptingOldStore: Bool = false) async throws {
-    _ = try await agent.open(protection: protection, acceptingOldStore: acceptingOldStore)
+    _ = try await server.open(protection: protection, acceptingOldStore: acceptingOldStore)
   }
 
   func run(on executor: SeededExecutor) {
-    let (agent, life) = (agent, life)
+    let (server, life) = (server, life)
     Task(executorPreference: executor) {
-      await agent.run()
+      await server.run()
       life.end()
     }
   }

@@ -16,7 +16,7 @@ extension SimulatedWorld {
   /// A new client of the running agent.
   public func client() throws -> SimulatedClient {
     let process = process
-    guard process.life.isAlive, let client = SimulatedClient(host: process.agent, life: process.life) else {
+    guard process.life.isAlive, let client = SimulatedClient(host: process.server, life: process.life) else {
       throw SceneFailed(description: "seed \(seed): the agent takes no client")
     }
     if let ownerGrant {

@@ -163,7 +163,7 @@ public final class SimulatedWorld: Sendable {
   public var isRunning: Bool { state.withLock { $0.process?.life.isAlive ?? false } }
 
   /// The running agent, for state that no method returns. Traps if none runs.
-  public var agent: AgentServer { process.agent }
+  public var server: AgentServer { process.server }
 
   var process: SimulatedProcess {
     guard let process = state.withLock({ $0.process }) else { preconditionFailure("no agent was started") }

@@ -132,7 +132,7 @@ extension Player {
         guard old.isClosed || old.wire.hasEnded else { throw Unreadable("\(name) is open already") }
         old.close()
       }
-      judge.opened(name)
+      validator.opened(name)
       guard let endpoint = try running().endpoint else { throw Unreadable("no agent runs") }
       wires[name] = Client(try endpoint.open { try wait($0, until: $1) })
     }
@@ -142,7 +142,7 @@ extension Player {
     let client = try client(name)
     client.close()
     // On a pipe the writer learns that the reader is gone only when it writes.
-    let mustEnd = transport != .stdio || !judge.isWaiting(on: name)
+    let mustEnd = transport != .stdio || !validator.isWaiting(on: name)
     try wait("the agent to see that a client is gone") {
       guard let counts = client.wire.tap?.counts else { return true }
       return counts.isOver || (counts.hasSeenEnd && !mustEnd)

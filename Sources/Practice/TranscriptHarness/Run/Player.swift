@@ -34,7 +34,7 @@ public final class Player {
   var wires: [String: Client] = [:]
   /// New texts by line, in update mode; nil otherwise.
   var edits: Edits?
-  var judge: ContractJudge
+  var validator: ContractValidator
   let wakeSignal = WakeSignal()
   /// Lines that wait to be sent together.
   private var held: [(connection: String, bytes: [UInt8])] = []
@@ -62,7 +62,7 @@ public final class Player {
   ) throws {
     self.transcript = transcript
     self.chunking = chunking
-    judge = ContractJudge(contract: contract)
+    validator = ContractValidator(contract: contract)
     self.transport = transport
     self.seed = seed
     edits = updating ? Edits() : nil
@@ -129,7 +129,7 @@ public final class Player {
     // Lines after the last expectation are unexpected; between two sends they may answer the first.
     if index == 0 || !transcript.steps[index - 1].action.isSend { try nothingUnasked() }
     let client = try client(connection)
-    judge.sent(bytes, on: connection)
+    validator.sent(bytes, on: connection)
     guard chunking == .coalesced else {
       for chunk in pieces(bytes) {
         client.wire.send(chunk)
@@ -263,7 +263,7 @@ public final class Player {
   private func judged(_ line: [UInt8], on connection: String) throws -> JSONValue {
     let text = String(decoding: line, as: UTF8.self)
     guard let value = try? JSONValue(parsing: line) else { throw Unreadable("the agent sent no JSON: \(text)") }
-    let problems = judge.received(value, on: connection)
+    let problems = validator.received(value, on: connection)
     guard problems.isEmpty else {
       throw Unreadable(
         "the agent broke its contract: \(problems.map(\.description).joined(separator: "; "))\n  in \(text)")

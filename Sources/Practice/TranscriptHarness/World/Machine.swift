@@ -59,7 +59,7 @@ final class Machine {
       let world = world
       try world.drive { try await world.restart() }
     }
-    let host = TappedHost(world.agent, onChange: { [wakeSignal] in wakeSignal.raise() })
+    let host = TappedHost(world.server, onChange: { [wakeSignal] in wakeSignal.raise() })
     endpoint = AgentEndpoint(transport, host: host, clock: world.clock, wakeSignal: wakeSignal)
   }
 
@@ -73,7 +73,7 @@ final class Machine {
     if killed {
       world.crash()
     } else if world.isRunning {
-      world.agent.shutDown()
+      world.server.shutDown()
       try waiting("the agent to end") { !world.isRunning }
     }
     try endpoint?.end(waiting: waiting)

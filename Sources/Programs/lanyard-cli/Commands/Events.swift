@@ -20,7 +20,7 @@ struct Events: ParsableCommand {
   func run() throws {
     let interruption = try Interruption()
     var agent = try common.connect()
-    let names = common.json ? [:] : Self.names(over: &agent)
+    let names = common.json ? [:] : Self.names(via: &agent)
     let id = try agent.send("event.subscribe") { writer in
       writer.member("types", type)
       writer.member("accounts", common.account.map { [$0] } ?? [])
@@ -36,8 +36,8 @@ struct Events: ParsableCommand {
   }
 
   /// Labels by account id; empty if the caller may not list accounts.
-  private static func names(over agent: inout AgentConnection) -> [String: String] {
-    let accounts = (try? AccountInfo.all(over: &agent)) ?? []
+  private static func names(via agent: inout AgentConnection) -> [String: String] {
+    let accounts = (try? AccountInfo.all(via: &agent)) ?? []
     return Dictionary(accounts.map { ($0.id, $0.label) }, uniquingKeysWith: { first, _ in first })
   }
 
@@ -45,13 +45,13 @@ struct Events: ParsableCommand {
     guard !common.json else { return Output.answer(json: event.raw) }
     let type = event["type"]?.string ?? ""
     let at = event["at"]?.string.flatMap { Moment($0) }?.clock ?? "--:--:--"
-    var words = ["\(Style.faint(at))  \(Style.bold(Text.shown(type)))"]
-    if let account = event["account"]?.string { words.append(Text.shown(names[account] ?? account)) }
+    var parts = ["\(Style.faint(at))  \(Style.bold(Text.shown(type)))"]
+    if let account = event["account"]?.string { parts.append(Text.shown(names[account] ?? account)) }
     if let data = event["data"] {
-      words += data.members.map { key, value in
+      parts += data.members.map { key, value in
         Text.shown("\(key.string ?? "")=\(value.string ?? value.text)")
       }
     }
-    Output.answer(words.joined(separator: "  "))
+    Output.answer(parts.joined(separator: "  "))
   }
 }

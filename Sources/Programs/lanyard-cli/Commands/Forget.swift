@@ -28,7 +28,7 @@ struct Forget: ParsableCommand {
       let params = { (writer: inout JSONWriter) in writer.member("account", selection.selector) }
       return try agent.call("account.forget", params: params, result: { Output.answer(json: $0.raw) })
     }
-    let account = try AccountInfo.named(selection.selector, over: &agent)
+    let account = try AccountInfo.named(selection.selector, via: &agent)
     guard account.state == "signedOut" else {
       throw CommandFailure(
         .usage, name: "signedIn", "\(account.label) (\(account.person)) is signed in. Nothing was changed.",

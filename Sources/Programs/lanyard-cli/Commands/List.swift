@@ -15,7 +15,7 @@ struct List: ParsableCommand {
       try agent.call("account.list") { Output.answer(json: $0.raw) }
       return
     }
-    let accounts = try AccountInfo.all(over: &agent)
+    let accounts = try AccountInfo.all(via: &agent)
     guard !accounts.isEmpty else {
       return Output.note("There is no account yet. `lanyard login` adds one.")
     }

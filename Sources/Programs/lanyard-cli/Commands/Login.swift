@@ -65,33 +65,33 @@ struct Login: ParsableCommand {
 
   func run() throws {
     var agent = try common.connect()
-    let provider = try chosenProvider(over: &agent)
+    let provider = try chosenProvider(via: &agent)
     let id: String
     if isImport {
       id = try ImportedToken(provider: provider, alias: alias, file: file).handOver(to: &agent)
     } else {
-      id = try signIn(at: provider, over: &agent)
+      id = try signIn(at: provider, via: &agent)
     }
-    let account = try AccountInfo.named(id, over: &agent)
+    let account = try AccountInfo.named(id, via: &agent)
     guard !common.json else { return Output.answer(account.json) }
     let tenant = account.tenant.map { ", tenant \($0)" } ?? ""
     Output.answer(
       Text.shown("Signed in: \(account.person) at \(account.provider)\(tenant), account \(account.label)."))
   }
 
-  private func signIn(at provider: String, over agent: inout AgentConnection) throws(CommandFailure) -> String {
+  private func signIn(at provider: String, via agent: inout AgentConnection) throws(CommandFailure) -> String {
     let job = SignIn.SignInRequest(
       provider: provider, flow: device ? .device : paste ? .paste : .browser,
       opensBrowser: !noBrowser, isForPrograms: common.json,
       scopes: scope.flatMap { $0.split(separator: " ").map(String.init) },
       account: common.account, alias: alias)
-    return try SignIn(request: job).run(over: &agent)
+    return try SignIn(request: job).run(via: &agent)
   }
 
-  private func chosenProvider(over agent: inout AgentConnection) throws(CommandFailure) -> String {
+  private func chosenProvider(via agent: inout AgentConnection) throws(CommandFailure) -> String {
     if let provider { return provider }
-    if let account = common.account { return try AccountInfo.named(account, over: &agent).provider }
-    let providers = try ProviderInfo.all(over: &agent)
+    if let account = common.account { return try AccountInfo.named(account, via: &agent).provider }
+    let providers = try ProviderInfo.all(via: &agent)
     switch providers.count {
     case 1: return providers[0].name
     case 0:

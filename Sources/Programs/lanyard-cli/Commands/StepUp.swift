@@ -71,18 +71,18 @@ struct StepUp: ParsableCommand {
     let selector = try AccountSelection.choose(argument: account, option: common.account).selector
     var agent = try common.connect()
     switch action {
-    case nil: try verify(selector, over: &agent)
-    case .status: try show("stepUp.status", of: selector, over: &agent)
-    case .clear: try show("stepUp.clear", of: selector, over: &agent)
+    case nil: try verify(selector, via: &agent)
+    case .status: try show("stepUp.status", of: selector, via: &agent)
+    case .clear: try show("stepUp.clear", of: selector, via: &agent)
     case .remove:
-      try confirm(selector, over: &agent)
-      try show("stepUp.unenroll", of: selector, over: &agent)
-    case .enroll: try enroll(selector, over: &agent)
+      try confirm(selector, via: &agent)
+      try show("stepUp.unenroll", of: selector, via: &agent)
+    case .enroll: try enroll(selector, via: &agent)
     }
   }
 
-  private func verify(_ selector: String, over agent: inout AgentConnection) throws(CommandFailure) {
-    try requirePIN(selector, over: &agent)
+  private func verify(_ selector: String, via agent: inout AgentConnection) throws(CommandFailure) {
+    try requirePIN(selector, via: &agent)
     let pin = try self.pin(asking: "PIN (not shown): ")
     let answer = try agent.call("stepUp.verify") { writer in
       writer.member("account", selector)
@@ -103,7 +103,7 @@ struct StepUp: ParsableCommand {
   }
 
   /// Checks that a PIN exists before a person is asked for it. A script gets the agent's error instead.
-  private func requirePIN(_ selector: String, over agent: inout AgentConnection) throws(CommandFailure) {
+  private func requirePIN(_ selector: String, via agent: inout AgentConnection) throws(CommandFailure) {
     guard Terminal.canAsk, !pinentry else { return }
     let isThere = try agent.call("stepUp.status", params: { $0.member("account", selector) }) { status in
       status["enrolled"]?.bool == true || status["attemptsLeft"]?.integer == 0
@@ -113,15 +113,15 @@ struct StepUp: ParsableCommand {
       .other, name: "notFound", "This account has no PIN.", hints: ["`lanyard step-up --enroll` sets one."])
   }
 
-  private func enroll(_ selector: String, over agent: inout AgentConnection) throws(CommandFailure) {
-    try confirm(selector, over: &agent)
+  private func enroll(_ selector: String, via agent: inout AgentConnection) throws(CommandFailure) {
+    try confirm(selector, via: &agent)
     let pin = try self.pin(asking: "A new PIN (not shown): ")
     if !pinentry, Terminal.canAsk { try pin?.confirm() }
-    try send(pin, to: "stepUp.enroll", of: selector, over: &agent)
+    try send(pin, to: "stepUp.enroll", of: selector, via: &agent)
   }
 
   /// Asks for the present PIN, if one is set and not yet confirmed.
-  private func confirm(_ selector: String, over agent: inout AgentConnection) throws(CommandFailure) {
+  private func confirm(_ selector: String, via agent: inout AgentConnection) throws(CommandFailure) {
     let mustConfirm = try agent.call("stepUp.status", params: { $0.member("account", selector) }) { status in
       status["enrolled"]?.bool == true && status["validUntil"] == nil
     }
@@ -135,7 +135,7 @@ struct StepUp: ParsableCommand {
   }
 
   private func send(
-    _ pin: consuming SecretInput?, to method: String, of selector: String, over agent: inout AgentConnection
+    _ pin: consuming SecretInput?, to method: String, of selector: String, via agent: inout AgentConnection
   ) throws(CommandFailure) {
     try agent.call(method) { writer in
       writer.member("account", selector)
@@ -145,7 +145,7 @@ struct StepUp: ParsableCommand {
     }
   }
 
-  private func show(_ method: String, of selector: String, over agent: inout AgentConnection) throws(CommandFailure) {
+  private func show(_ method: String, of selector: String, via agent: inout AgentConnection) throws(CommandFailure) {
     try agent.call(method, params: { $0.member("account", selector) }, result: { show($0) })
   }
 

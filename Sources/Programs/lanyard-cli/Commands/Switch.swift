@@ -22,7 +22,7 @@ struct Switch: ParsableCommand {
     if account != nil || common.account != nil {
       target = try AccountSelection.choose(argument: account, option: common.account).selector
     } else {
-      target = try choose(among: AccountInfo.all(over: &agent))
+      target = try choose(among: AccountInfo.all(via: &agent))
     }
     if common.json {
       try agent.call(
@@ -30,9 +30,9 @@ struct Switch: ParsableCommand {
       return
     }
     try agent.perform("account.switch", params: { $0.member("account", target) })
-    let account = try AccountInfo.named("@active", over: &agent)
+    let account = try AccountInfo.named("@active", via: &agent)
     Output.answer("Active account: \(Text.shown("\(account.label) (\(account.person))")).")
-    try warnIfOverruled(account, over: &agent)
+    try warnIfOverruled(account, via: &agent)
   }
 
   private func choose(among all: [AccountInfo]) throws(CommandFailure) -> String {
@@ -61,12 +61,12 @@ struct Switch: ParsableCommand {
   }
 
   /// Warns if `LANYARD_ACCOUNT` or a `.lanyard` file selects another account here.
-  private func warnIfOverruled(_ active: AccountInfo, over agent: inout AgentConnection) throws {
+  private func warnIfOverruled(_ active: AccountInfo, via agent: inout AgentConnection) throws {
     let here = try AccountSelection.choose(argument: nil)
     if case .active = here.reason { return }
-    let selected = try? AccountInfo.named(here.selector, over: &agent)
+    let selected = try? AccountInfo.named(here.selector, via: &agent)
     guard selected?.id != active.id else { return }
     Output.warning(
-      "Here \(Text.shown(selected?.label ?? here.selector)) is still used, because of \(here.reason.words).")
+      "Here \(Text.shown(selected?.label ?? here.selector)) is still used, because of \(here.reason.text).")
   }
 }

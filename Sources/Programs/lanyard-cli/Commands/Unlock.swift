@@ -52,20 +52,20 @@ struct Unlock: ParsableCommand {
   func run() throws {
     var agent = try common.connect()
     let status = try agent.call("agent.status") { AgentInfo($0) }
-    guard status.isLocked || !status.isInitialized else { return try unlock(over: &agent) }
-    if isPrompted { return try unlock(over: &agent) }
+    guard status.isLocked || !status.isInitialized else { return try unlock(via: &agent) }
+    if isPrompted { return try unlock(via: &agent) }
     if !isGiven, status.protection != "passphrase" {
       do throws(CommandFailure) {
-        return try unlock(over: &agent)
+        return try unlock(via: &agent)
       } catch {
         // No key slot that works without a person opened the vault; a passphrase slot exists.
         guard error.name == "invalidParams", status.isInitialized else { throw error }
       }
     }
-    guard status.isInitialized else { return try initialize(over: &agent) }
+    guard status.isInitialized else { return try initialize(via: &agent) }
     for attempt in 1... {
       do throws(CommandFailure) {
-        return try unlock(passphrase(asking: "Passphrase (not shown): "), over: &agent)
+        return try unlock(passphrase(asking: "Passphrase (not shown): "), via: &agent)
       } catch {
         guard error.name == "unlockFailed", !isGiven, Terminal.canAsk, attempt < Self.attempts else {
           throw error
@@ -80,13 +80,13 @@ struct Unlock: ParsableCommand {
     return try .privateLine(of: passphraseFile ?? "-", question: question)
   }
 
-  private func unlock(over agent: inout AgentConnection) throws(CommandFailure) {
+  private func unlock(via agent: inout AgentConnection) throws(CommandFailure) {
     try agent.call("agent.unlock", params: { $0.member("prompt", isPrompted ? Prompt.pinentry.rawValue : nil) }) {
       Lock.show($0, json: common.json)
     }
   }
 
-  private func unlock(_ passphrase: consuming SecretInput, over agent: inout AgentConnection) throws(CommandFailure) {
+  private func unlock(_ passphrase: consuming SecretInput, via agent: inout AgentConnection) throws(CommandFailure) {
     try agent.call("agent.unlock") { writer in
       writer.key("passphrase")
       passphrase.withBytes { writer.string(utf8: $0) }
@@ -96,7 +96,7 @@ struct Unlock: ParsableCommand {
   }
 
   /// Creates the vault with a new passphrase, which a person types twice.
-  private func initialize(over agent: inout AgentConnection) throws(CommandFailure) {
+  private func initialize(via agent: inout AgentConnection) throws(CommandFailure) {
     let first = try passphrase(asking: "A new passphrase for the vault (not shown): ")
     if !isGiven, Terminal.canAsk { try first.confirm() }
     try agent.call("agent.initialize") { writer in

@@ -3,14 +3,14 @@ import JSONRPC
 
 /// A list of names with values, aligned in two columns.
 struct Facts {
-  private var rows: [(name: String, words: String)] = []
+  private var rows: [(name: String, value: String)] = []
 
   /// Adds a line; nil adds none. The words may hold style codes, so the caller makes them safe with `Text.shown`.
-  mutating func add(_ name: String, styled words: String?) {
-    if let words { rows.append((Text.shown(name), words)) }
+  mutating func add(_ name: String, styled value: String?) {
+    if let value { rows.append((Text.shown(name), value)) }
   }
 
-  mutating func add(_ name: String, _ words: String?) { add(name, styled: words.map(Text.shown)) }
+  mutating func add(_ name: String, _ value: String?) { add(name, styled: value.map(Text.shown)) }
 
   /// Adds an empty line.
   mutating func gap() { rows.append(("", "")) }
@@ -24,16 +24,16 @@ struct Facts {
     let room = Terminal.showsAnswers ? max(20, Terminal.columns - indent - width) : Int.max
     return rows.flatMap { row -> [String] in
       guard !row.name.isEmpty else { return [""] }
-      let words = Self.folded(row.words, within: room)
-      let first = margin + Style.faint(row.name) + String(repeating: " ", count: width - row.name.count) + words[0]
-      return [first] + words.dropFirst().map { String(repeating: " ", count: indent + width) + $0 }
+      let folded = Self.folded(row.value, within: room)
+      let first = margin + Style.faint(row.name) + String(repeating: " ", count: width - row.name.count) + folded[0]
+      return [first] + folded.dropFirst().map { String(repeating: " ", count: indent + width) + $0 }
     }
   }
 
   /// Breaks `words` between words; never empty.
-  private static func folded(_ words: String, within room: Int) -> [String] {
+  private static func folded(_ value: String, within room: Int) -> [String] {
     var lines: [(text: String, count: Int)] = []
-    for word in words.split(separator: " ", omittingEmptySubsequences: false) {
+    for word in value.split(separator: " ", omittingEmptySubsequences: false) {
       let count = seen(word)
       if let last = lines.last, last.count + 1 + count <= room {
         lines[lines.count - 1] = (last.text + " " + word, last.count + 1 + count)
@@ -59,11 +59,11 @@ struct Facts {
 
 extension JSONNode {
   /// The value for a person: strings without quotes, arrays with commas, yes and no.
-  var words: String {
+  var displayText: String {
     switch kind {
     case .string: string ?? ""
-    case .array: elements.map(\.words).joined(separator: ", ")
-    case .object: members.map { "\($0.string ?? ""): \($1.words)" }.joined(separator: ", ")
+    case .array: elements.map(\.displayText).joined(separator: ", ")
+    case .object: members.map { "\($0.string ?? ""): \($1.displayText)" }.joined(separator: ", ")
     case .true: "yes"
     case .false: "no"
     default: text

@@ -3,12 +3,12 @@ import Glibc
 extension Moment {
   /// A duration in one whole unit: "45 seconds", "5 minutes", "49 hours", "7 days".
   static func spelledOut(_ seconds: Int) -> String {
-    func words(_ count: Int, _ unit: String) -> String { "\(count) \(unit)\(count == 1 ? "" : "s")" }
+    func counted(_ count: Int, _ unit: String) -> String { "\(count) \(unit)\(count == 1 ? "" : "s")" }
     return switch seconds {
-    case ..<120: words(max(0, seconds), "second")
-    case ..<7200: words(seconds / 60, "minute")
-    case ..<259_200: words(seconds / 3600, "hour")
-    default: words(seconds / 86_400, "day")
+    case ..<120: counted(max(0, seconds), "second")
+    case ..<7200: counted(seconds / 60, "minute")
+    case ..<259_200: counted(seconds / 3600, "hour")
+    default: counted(seconds / 86_400, "day")
     }
   }
 

@@ -9,11 +9,11 @@ struct StatusLine {
   /// The interval between updates in milliseconds; -1 without a terminal.
   var rhythm: Int32 { isLive ? 1_000 : -1 }
 
-  mutating func show(_ words: String) {
+  mutating func show(_ text: String) {
     if isLive {
-      Output.write("\r\u{1B}[K" + words.prefix(Terminal.columns - 1), to: STDERR_FILENO)
+      Output.write("\r\u{1B}[K" + text.prefix(Terminal.columns - 1), to: STDERR_FILENO)
     } else if !isShown {
-      Output.note(words)
+      Output.note(text)
     }
     isShown = true
   }

@@ -19,8 +19,8 @@ struct DeviceInstructions {
 
   /// Without a terminal: plain lines, for a log.
   private var plain: String {
-    let words = "On any device, open\n\n  \(page)\n\nand enter the code  \(code)\n"
-    return pageWithCode.map { words + "\nOr open this, and compare the code:\n\n  \($0)\n" } ?? words
+    let text = "On any device, open\n\n  \(page)\n\nand enter the code  \(code)\n"
+    return pageWithCode.map { text + "\nOr open this, and compare the code:\n\n  \($0)\n" } ?? text
   }
 
   // MARK: At a terminal
@@ -31,16 +31,16 @@ struct DeviceInstructions {
     let picture = QRCode(pageWithCode ?? page).flatMap { Terminal.columns >= $0.columns ? $0 : nil }
     let large = LargeText.lines(code, columns: Terminal.columns - 4)
     let room = Terminal.lines - 1  // the line below that counts down
-    let full = words(picture: picture, large: large)
+    let full = lines(picture: picture, large: large)
     guard full.count > room else { return full.joined(separator: "\n") }
     let line = "Scan this, or open \(page) and enter the code "
     if let picture, picture.lines + (line.count + code.count - 1) / Terminal.columns + 1 <= room {
       return line + bold(code) + "\n" + drawn(picture)
     }
-    return words(picture: nil, large: large).joined(separator: "\n")
+    return lines(picture: nil, large: large).joined(separator: "\n")
   }
 
-  private func words(picture: QRCode?, large: [String]?) -> [String] {
+  private func lines(picture: QRCode?, large: [String]?) -> [String] {
     var lines: [String] = []
     if let picture {
       lines = [pageWithCode == nil ? "Scan this" : "Scan this, and compare the code:", ""]

@@ -26,7 +26,7 @@ struct ImportedToken {
         return account
       }
     } catch {
-      let known = (try? ProviderInfo.all(over: &agent).map(\.name)) ?? []
+      let known = (try? ProviderInfo.all(via: &agent).map(\.name)) ?? []
       throw error.explaining(provider: provider, known: known)
     }
   }

@@ -7,23 +7,23 @@ struct PastedAddress {
 
   /// Passes the progress of the sign-in to `result`. Asks again after a wrong address, but only at a terminal.
   func complete<Result>(
-    over agent: inout AgentConnection, _ result: (JSONNode) throws(CommandFailure) -> Result
+    via agent: inout AgentConnection, _ result: (JSONNode) throws(CommandFailure) -> Result
   ) throws(CommandFailure) -> Result {
-    guard Terminal.canType else { return try send(try SecretInput.line(of: "-", question: ""), over: &agent, result) }
+    guard Terminal.canType else { return try send(try SecretInput.line(of: "-", question: ""), via: &agent, result) }
     while true {
       let address = try SecretInput.ask("Paste it here (it is not shown): ")
       guard !address.isEmpty else { continue }
       do throws(CommandFailure) {
-        return try send(address, over: &agent, result)
+        return try send(address, via: &agent, result)
       } catch {
         // The sign-in is still open: the person can paste again.
         guard error.attemptsLeft != nil || error.status == .providerUnreachable else { throw error }
-        Output.note("\(Text.shown(error.message))\(words(error.attemptsLeft))\n")
+        Output.note("\(Text.shown(error.message))\(attemptsNote(error.attemptsLeft))\n")
       }
     }
   }
 
-  private func words(_ attemptsLeft: Int64?) -> String {
+  private func attemptsNote(_ attemptsLeft: Int64?) -> String {
     switch attemptsLeft {
     case nil: ""
     case 1?: " One more try."
@@ -32,7 +32,7 @@ struct PastedAddress {
   }
 
   private func send<Result>(
-    _ address: borrowing SecretInput, over agent: inout AgentConnection,
+    _ address: borrowing SecretInput, via agent: inout AgentConnection,
     _ result: (JSONNode) throws(CommandFailure) -> Result
   ) throws(CommandFailure) -> Result {
     try agent.call("signIn.complete") { writer in

@@ -27,26 +27,26 @@ struct SignIn {
   let request: SignInRequest
 
   /// Signs in; returns the id of the account. Cancels the sign-in if it is interrupted.
-  func run(over agent: inout AgentConnection) throws(CommandFailure) -> String {
+  func run(via agent: inout AgentConnection) throws(CommandFailure) -> String {
     let begun: BegunSignIn
     do throws(CommandFailure) {
-      begun = try begin(over: &agent)
+      begun = try begin(via: &agent)
     } catch {
-      let known = (try? ProviderInfo.all(over: &agent).map(\.name)) ?? []
+      let known = (try? ProviderInfo.all(via: &agent).map(\.name)) ?? []
       throw error.explaining(provider: request.provider, known: known)
     }
     begun.show(request)
     do throws(CommandFailure) {
-      if request.flow == .paste { return try complete(begun, over: &agent) }
-      return try wait(begun, over: &agent)
+      if request.flow == .paste { return try complete(begun, via: &agent) }
+      return try wait(begun, via: &agent)
     } catch {
       // The person has stopped, so cancel the sign-in. Cancelling one that has ended has no effect.
-      if error.status == .interrupted || request.flow == .paste { cancel(begun, over: &agent) }
+      if error.status == .interrupted || request.flow == .paste { cancel(begun, via: &agent) }
       throw error
     }
   }
 
-  private func begin(over agent: inout AgentConnection) throws(CommandFailure) -> BegunSignIn {
+  private func begin(via agent: inout AgentConnection) throws(CommandFailure) -> BegunSignIn {
     try agent.call("signIn.begin") { writer in
       writer.member("provider", request.provider)
       writer.member("flow", request.flow.rawValue)
@@ -58,15 +58,15 @@ struct SignIn {
     }
   }
 
-  private func wait(_ begun: BegunSignIn, over agent: inout AgentConnection) throws(CommandFailure) -> String {
+  private func wait(_ begun: BegunSignIn, via agent: inout AgentConnection) throws(CommandFailure) -> String {
     let interruption = try Interruption()
     var line = StatusLine()
     defer { line.clear() }
-    var call = try sendWait(begun, over: &agent)
+    var call = try sendWait(begun, via: &agent)
     while true {
-      switch try progress(of: call, over: &agent) {
+      switch try progress(of: call, via: &agent) {
       case .completed(let account)?: return account
-      case .pending?: call = try sendWait(begun, over: &agent)
+      case .pending?: call = try sendWait(begun, via: &agent)
       case nil: break
       }
       if !request.isForPrograms { line.show(begun.waitingWords) }
@@ -92,14 +92,14 @@ struct SignIn {
     }
   }
 
-  private func sendWait(_ begun: BegunSignIn, over agent: inout AgentConnection) throws(CommandFailure) -> Int64 {
+  private func sendWait(_ begun: BegunSignIn, via agent: inout AgentConnection) throws(CommandFailure) -> Int64 {
     try agent.send("signIn.wait") { writer in
       writer.member("signIn", begun.id)
       writer.member("timeoutSeconds", Self.waitSeconds)
     }
   }
 
-  private func progress(of call: Int64, over agent: inout AgentConnection) throws(CommandFailure) -> Progress? {
+  private func progress(of call: Int64, via agent: inout AgentConnection) throws(CommandFailure) -> Progress? {
     do throws(CommandFailure) {
       return try agent.answer(to: call) { (result) throws(CommandFailure) in try Progress(result) }
     } catch {
@@ -109,16 +109,16 @@ struct SignIn {
     }
   }
 
-  private func complete(_ begun: BegunSignIn, over agent: inout AgentConnection) throws(CommandFailure) -> String {
-    let progress = try PastedAddress(signIn: begun.id).complete(over: &agent) { (result) throws(CommandFailure) in
+  private func complete(_ begun: BegunSignIn, via agent: inout AgentConnection) throws(CommandFailure) -> String {
+    let progress = try PastedAddress(signIn: begun.id).complete(via: &agent) { (result) throws(CommandFailure) in
       try Progress(result)
     }
     if case .completed(let account) = progress { return account }
-    return try wait(begun, over: &agent)
+    return try wait(begun, via: &agent)
   }
 
   /// Cancels the sign-in; gives up after two seconds. A sign-in that is not cancelled expires.
-  private func cancel(_ begun: BegunSignIn, over agent: inout AgentConnection) {
+  private func cancel(_ begun: BegunSignIn, via agent: inout AgentConnection) {
     let call = try? agent.send("signIn.cancel") { $0.member("signIn", begun.id) }
     guard let call else { return }
     for _ in 0..<20 {

@@ -97,18 +97,19 @@ struct Document {
   private func diagram(_ axis: (Look) -> String, from first: String) -> [String] {
     let left = Set(leadsFromEverywhere(axis).map(\.input))
     let moves = steps.filter { axis($0.from) != axis($0.to) && !left.contains($0.input) }
-    let ways = moves.map { Way(from: axis($0.from), to: axis($0.to)) }.withoutRepetition
+    let arrows = moves.map { Arrow(from: axis($0.from), to: axis($0.to)) }.withoutRepetition
     return ["[*] --> \(first)"]
-      + ways.map { way in
-        let inputs = moves.filter { axis($0.from) == way.from && axis($0.to) == way.to }.map(\.input).withoutRepetition
+      + arrows.map { arrow in
+        let inputs = moves.filter { axis($0.from) == arrow.from && axis($0.to) == arrow.to }.map(\.input)
+          .withoutRepetition
         let told = inputs.map { input in
-          (input, Labels.variants(of: input, from: way.from, to: way.to, in: steps, by: axis))
+          (input, Labels.variants(of: input, from: arrow.from, to: arrow.to, in: steps, by: axis))
         }
-        return "\(way.from) --> \(way.to) : \(Labels.label(told))"
+        return "\(arrow.from) --> \(arrow.to) : \(Labels.label(told))"
       }
   }
 
-  private struct Way: Hashable {
+  private struct Arrow: Hashable {
     var from: String
     var to: String
   }
@@ -141,12 +142,13 @@ struct Document {
   private func transitions(_ group: Input.Group) -> String {
     let inputs = steps.map(\.input).filter { $0.group == group }.withoutRepetition
     let rows = inputs.flatMap { input -> [[String]] in
-      let ways = steps.filter { $0.input == input }.map { Way(from: $0.from.phase, to: $0.to.phase) }.withoutRepetition
-      let told = ways.map { way -> (from: String, rest: [String]) in
-        let of = steps.filter { $0.input == input && $0.from.phase == way.from && $0.to.phase == way.to }
-        let variants = Labels.variants(of: input, from: way.from, to: way.to, in: steps) { $0.phase }
-        let to = way.from == way.to ? "stays" : "`\(way.to)`"
-        return (way.from, [to + (variants.isEmpty ? "" : " [\(variants)]"), Labels.joined(of.map(\.effects))])
+      let arrows = steps.filter { $0.input == input }.map { Arrow(from: $0.from.phase, to: $0.to.phase) }
+        .withoutRepetition
+      let told = arrows.map { arrow -> (from: String, rest: [String]) in
+        let of = steps.filter { $0.input == input && $0.from.phase == arrow.from && $0.to.phase == arrow.to }
+        let variants = Labels.variants(of: input, from: arrow.from, to: arrow.to, in: steps) { $0.phase }
+        let to = arrow.from == arrow.to ? "stays" : "`\(arrow.to)`"
+        return (arrow.from, [to + (variants.isEmpty ? "" : " [\(variants)]"), Labels.joined(of.map(\.effects))])
       }
       let rests = told.map(\.rest).withoutRepetition
       return rests.map { rest in

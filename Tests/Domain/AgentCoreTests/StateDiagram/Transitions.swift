@@ -22,14 +22,14 @@ struct Transitions {
 
   /// The lines of a `stateDiagram-v2`. `outside` is drawn as the point at which the machine's life begins and ends.
   func diagram(outside: String) -> [String] {
-    let ways = all.filter { $0.from != $0.to }.map { Way(from: $0.from, to: $0.to) }.withoutRepetition
-    return ways.map { way in
-      let inputs = all.filter { $0.from == way.from && $0.to == way.to }.map(\.input).withoutRepetition
+    let arrows = all.filter { $0.from != $0.to }.map { Arrow(from: $0.from, to: $0.to) }.withoutRepetition
+    return arrows.map { arrow in
+      let inputs = all.filter { $0.from == arrow.from && $0.to == arrow.to }.map(\.input).withoutRepetition
       let texts = inputs.map { input in
-        let variants = variants(of: input, way)
+        let variants = variants(of: input, arrow)
         return input + (variants.isEmpty ? "" : " [\(variants)]")
       }
-      let (from, to) = (way.from == outside ? "[*]" : way.from, way.to == outside ? "[*]" : way.to)
+      let (from, to) = (arrow.from == outside ? "[*]" : arrow.from, arrow.to == outside ? "[*]" : arrow.to)
       return "\(from) --> \(to) : \(broken(texts))"
     }
   }
@@ -40,14 +40,14 @@ struct Transitions {
   /// `| in | what | leads to | then |`, by state.
   var table: String {
     let inOrder = states.flatMap { state in all.filter { $0.from == state } }
-    let keys = inOrder.map { Row(way: Way(from: $0.from, to: $0.to), input: $0.input) }.withoutRepetition
+    let keys = inOrder.map { Row(arrow: Arrow(from: $0.from, to: $0.to), input: $0.input) }.withoutRepetition
     let rows = keys.compactMap { key -> [String]? in
-      let cases = all.filter { $0.from == key.way.from && $0.to == key.way.to && $0.input == key.input }
+      let cases = all.filter { $0.from == key.arrow.from && $0.to == key.arrow.to && $0.input == key.input }
       let then = Labels.joined(cases.map(\.effects))
-      let variants = variants(of: key.input, key.way)
-      if key.way.from == key.way.to, then.isEmpty { return nil }
-      let to = key.way.from == key.way.to ? "stays" : "`\(key.way.to)`"
-      return ["`\(key.way.from)`", key.input + (variants.isEmpty ? "" : " [\(variants)]"), to, then]
+      let variants = variants(of: key.input, key.arrow)
+      if key.arrow.from == key.arrow.to, then.isEmpty { return nil }
+      let to = key.arrow.from == key.arrow.to ? "stays" : "`\(key.arrow.to)`"
+      return ["`\(key.arrow.from)`", key.input + (variants.isEmpty ? "" : " [\(variants)]"), to, then]
     }
     return Self.table(["in", "what", "leads to", "then"], rows)
   }
@@ -57,9 +57,9 @@ struct Transitions {
   }
 
   /// In which variants this input leads this way; empty if in all that have it.
-  private func variants(of input: String, _ way: Way) -> String {
-    let leaving = all.filter { $0.from == way.from && $0.input == input }
-    let going = leaving.filter { $0.to == way.to }.map(\.variant).withoutRepetition
+  private func variants(of input: String, _ arrow: Arrow) -> String {
+    let leaving = all.filter { $0.from == arrow.from && $0.input == input }
+    let going = leaving.filter { $0.to == arrow.to }.map(\.variant).withoutRepetition
     let rest = Set(leaving.map(\.variant)).subtracting(going)
     if rest.isEmpty { return "" }
     if rest == [Self.usual], going.count > 1 { return "otherwise" }
@@ -71,13 +71,13 @@ struct Transitions {
       .joined(separator: ",<br/>")
   }
 
-  private struct Way: Hashable {
+  private struct Arrow: Hashable {
     var from: String
     var to: String
   }
 
   private struct Row: Hashable {
-    var way: Way
+    var arrow: Arrow
     var input: String
   }
 }

@@ -49,7 +49,7 @@ import Testing
     #expect(moments.ages(Self.alice, at: Self.at(20)) == [.pin: .seconds(20), badge: .seconds(10)])
     #expect(moments.earliest == Self.at(70))
     #expect(moments.validUntil(Self.alice, at: Self.at(20)) == Self.at(600))
-    let over = [moments.expire(at: Self.at(70)), moments.expire(at: Self.at(600))]
-    #expect(over == [[], [Self.alice]], "the person is told when nothing counts any more")
+    let ended = [moments.expire(at: Self.at(70)), moments.expire(at: Self.at(600))]
+    #expect(ended == [[], [Self.alice]], "the person is told when nothing counts any more")
   }
 }

@@ -90,7 +90,7 @@ import Testing
       // A token requested with fewer scopes says nothing about the grant.
       let fewer = try await scene.token(#","scopes":["openid"]"#)
       #expect(fewer.scopes == ["openid"])
-      #expect(witness.heard("token.scopesNarrowed").isEmpty)
+      #expect(witness.received("token.scopesNarrowed").isEmpty)
       #expect(try await scene.session().scopes == granted)
 
       let left = granted.sorted().filter { $0 == "openid" || chance.coin() }
@@ -99,7 +99,7 @@ import Testing
       let answer = try await scene.token()
       #expect(scene.works(answer), "\(answer)")
       #expect(answer.scopes == Set(left))
-      let told = witness.heard("token.scopesNarrowed")
+      let told = witness.received("token.scopesNarrowed")
       #expect(told.count == (lost.isEmpty ? 0 : 1))
       if let told = told.first {
         #expect(Set(told["scopes"]?.arrayValue?.compactMap(\.stringValue) ?? []) == Set(left))

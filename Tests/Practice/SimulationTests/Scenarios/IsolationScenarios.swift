@@ -52,9 +52,9 @@ import Testing
         #expect((answer["account"] ?? answer.json["error", "data", "account"]?.stringValue) == scene.account)
       }
       ofAlice.wasAnsweredOnce(hanging.count)
-      #expect(witness.heard("session.stateChanged", of: bob).isEmpty)
-      #expect(witness.heard("session.expired", of: bob).isEmpty)
-      #expect(witness.heard("token.refreshed", of: bob).count == 1)
+      #expect(witness.received("session.stateChanged", of: bob).isEmpty)
+      #expect(witness.received("session.expired", of: bob).isEmpty)
+      #expect(witness.received("token.refreshed", of: bob).count == 1)
       #expect(scene.idp.endOfGrant(scene.grant) == nil)
     }
   }

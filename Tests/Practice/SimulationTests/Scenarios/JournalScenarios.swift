@@ -32,7 +32,7 @@ import Testing
       let intended = chance.coin()
       try await self.killed(scene, chance, at: intended ? .after(Journal.intent) : .before(Journal.intent))
       #expect(scene.refreshes.isEmpty, "nothing was sent")
-      if intended, rotation == .strict { return try await scene.isInDoubt(sent: 0) }
+      if intended, rotation == .strict { return try await scene.expectUnknownOutcome(sent: 0) }
       // Without an intent, or where one replay is allowed.
       let answer = try await scene.token()
       #expect(answer["source"] == "refreshed", "\(answer)")
@@ -47,7 +47,7 @@ import Testing
       await scene.expireUnused()
       try await self.killed(
         scene, chance, at: .before(Journal.staged), away: chance.seconds(0...100), powerLost: chance.coin())
-      try await scene.isInDoubt(sent: 1)
+      try await scene.expectUnknownOutcome(sent: 1)
     }
   }
 
@@ -59,7 +59,7 @@ import Testing
       let isInTime = chance.coin()
       try await self.killed(
         scene, chance, at: .before(Journal.staged), away: isInTime ? chance.seconds(0...59) : chance.seconds(61...500))
-      guard isInTime else { return try await scene.isInDoubt(sent: 1) }
+      guard isInTime else { return try await scene.expectUnknownOutcome(sent: 1) }
       let crowd = try Crowd(world, clients: 2)
       let answers = await crowd.answers(crowd.ask(chance.number(1...5)))
       for answer in answers { #expect(scene.works(answer), "\(answer)") }

@@ -44,7 +44,7 @@ import Testing
       try await self.isLocked(scene, chance)
       let witness = try await Witness.at(world)
       #expect(try await Self.call(world, "agent.unlock").error == nil)
-      #expect(witness.heard("agent.unlocked").count == 1)
+      #expect(witness.received("agent.unlocked").count == 1)
       let crowd = try Crowd(world, clients: 2)
       for answer in await crowd.answers(crowd.ask(chance.number(1...5))) { #expect(scene.works(answer), "\(answer)") }
       // A response staged before the death is resumed; a committed one is used.
@@ -104,7 +104,7 @@ import Testing
       }
       #expect(try await scene.session()["state"] == "signedOut")
       #expect(witness.states == ["signedOut"])
-      #expect(witness.heard("account.signedOut").count == 1)
+      #expect(witness.received("account.signedOut").count == 1)
       // Once the answer has come; the answer to a dead process is lost.
       await world.clock.sleep(for: .seconds(1))
       if chance.coin() { try await world.restart() }

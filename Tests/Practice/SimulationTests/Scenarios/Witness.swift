@@ -14,17 +14,17 @@ struct Witness: Sendable {
   }
 
   /// The `data` of each event of one type, oldest first.
-  func heard(_ type: String, of account: String? = nil) -> [PracticeJSON] {
+  func received(_ type: String, of account: String? = nil) -> [PracticeJSON] {
     client.events.filter {
       $0["type"]?.stringValue == type && (account == nil || $0["account"]?.stringValue == account)
     }.compactMap { $0["data"] }
   }
 
   /// The reason of each request to sign in.
-  var expiries: [String] { heard("session.expired").compactMap { $0["reason"]?.stringValue } }
+  var expiries: [String] { received("session.expired").compactMap { $0["reason"]?.stringValue } }
 
   /// The states in the events.
-  var states: [String] { heard("session.stateChanged").compactMap { $0["state"]?.stringValue } }
+  var states: [String] { received("session.stateChanged").compactMap { $0["state"]?.stringValue } }
 
-  var refreshes: Int { heard("token.refreshed").count }
+  var refreshes: Int { received("token.refreshed").count }
 }

@@ -45,27 +45,27 @@ struct AuditCommand: ParsableCommand {
 
   func run() throws {
     var agent = try common.connect()
-    if verify { return try check(over: &agent) }
-    let entries = try AuditPages(account: common.account, after: after, limit: limit).read(over: &agent)
+    if verify { return try check(via: &agent) }
+    let entries = try AuditPages(account: common.account, after: after, limit: limit).read(via: &agent)
     if common.json { return Output.answer(AuditPages.json(entries)) }
     if entries.isEmpty { return Output.note("No entry.") }
-    let labels = try labels(over: &agent)
+    let labels = try labels(via: &agent)
     var table = Table(["NUMBER", "WHEN", "ACCOUNT", "WHAT", "ASKED BY"])
     for entry in entries {
       table.add([
         .init(String(entry.sequence), .faint), .init(entry.when), .init(entry.account.map { labels[$0] ?? $0 } ?? "-"),
-        .init(entry.words, entry.style), .init(entry.client ?? "-"),
+        .init(entry.sentence, entry.style), .init(entry.client ?? "-"),
       ])
     }
     table.print()
   }
 
   /// Labels by account id. A forgotten account has none.
-  private func labels(over agent: inout AgentConnection) throws(CommandFailure) -> [String: String] {
-    Dictionary(try AccountInfo.all(over: &agent).map { ($0.id, $0.label) }, uniquingKeysWith: { first, _ in first })
+  private func labels(via agent: inout AgentConnection) throws(CommandFailure) -> [String: String] {
+    Dictionary(try AccountInfo.all(via: &agent).map { ($0.id, $0.label) }, uniquingKeysWith: { first, _ in first })
   }
 
-  private func check(over agent: inout AgentConnection) throws {
+  private func check(via agent: inout AgentConnection) throws {
     let isIntact = try agent.call("audit.verify") { result in
       let isIntact = result["intact"]?.bool ?? false
       if common.json {

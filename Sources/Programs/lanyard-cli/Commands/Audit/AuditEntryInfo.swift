@@ -7,7 +7,7 @@ struct AuditEntryInfo {
   let client: String?
   let when: String
   /// Event and outcome as a sentence.
-  let words: String
+  let sentence: String
   let style: Style?
   /// The agent's JSON, for `--json`.
   let json: String
@@ -19,7 +19,7 @@ struct AuditEntryInfo {
     when = node["at"]?.string.flatMap { Moment($0) }?.dateAndTime ?? "-"
     let event = node["event"]?.string ?? "-"
     let outcome = node["outcome"]?.string ?? "-"
-    words = AuditMessages.sentence(event, outcome: outcome, node["facts"])
+    sentence = AuditMessages.sentence(event, outcome: outcome, node["facts"])
     style =
       switch outcome {
       case "ok", "allow": nil

@@ -4,11 +4,11 @@ import JSONRPC
 enum AuditMessages {
   static func sentence(_ event: String, outcome: String, _ facts: JSONNode?) -> String {
     if event == "authorization.check" { return decision(outcome, facts) }
-    let words = done(event, facts) ?? known(event, facts)
-    return outcome == "ok" ? words : "\(words): \(outcome)"
+    let text = done(event, facts) ?? known(event, facts)
+    return outcome == "ok" ? text : "\(text): \(outcome)"
   }
 
-  private static func fact(_ facts: JSONNode?, _ name: StaticString) -> String? { facts?[name]?.words }
+  private static func fact(_ facts: JSONNode?, _ name: StaticString) -> String? { facts?[name]?.displayText }
 
   private static func decision(_ outcome: String, _ facts: JSONNode?) -> String {
     let capability = fact(facts, "capability") ?? "something"
@@ -58,7 +58,7 @@ enum AuditMessages {
   }
 
   private static func slot(_ facts: JSONNode?) -> String {
-    let protection = fact(facts, "protection").map { Protection(name: $0)?.words ?? $0 } ?? "unknown"
+    let protection = fact(facts, "protection").map { Protection(name: $0)?.displayName ?? $0 } ?? "unknown"
     return "key slot \(fact(facts, "slot") ?? "?") (\(protection))"
   }
 
@@ -83,7 +83,7 @@ enum AuditMessages {
 
   /// An event that only a newer agent knows: its name and its facts.
   private static func known(_ event: String, _ facts: JSONNode?) -> String {
-    guard let facts, !facts.words.isEmpty else { return event }
-    return "\(event) (\(facts.words))"
+    guard let facts, !facts.displayText.isEmpty else { return event }
+    return "\(event) (\(facts.displayText))"
   }
 }

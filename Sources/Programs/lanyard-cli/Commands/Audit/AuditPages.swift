@@ -10,7 +10,7 @@ struct AuditPages {
   let after: Int?
   let limit: Int
 
-  func read(over agent: inout AgentConnection) throws(CommandFailure) -> [AuditEntryInfo] {
+  func read(via agent: inout AgentConnection) throws(CommandFailure) -> [AuditEntryInfo] {
     var found: [AuditEntryInfo] = []
     var position = after
     repeat {

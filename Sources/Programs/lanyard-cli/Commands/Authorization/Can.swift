@@ -47,7 +47,7 @@ struct Can: ParsableCommand {
         writer.member("sensitivity", sensitivity.rawValue)
         writer.endObject()
       }, result: { DecisionInfo($0) })
-    try decision.tell(json: common.json, over: &agent)
+    try decision.tell(json: common.json, via: &agent)
     try OtherAnswer.end(with: decision.status)
   }
 }

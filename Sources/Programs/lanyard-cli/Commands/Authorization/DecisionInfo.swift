@@ -5,7 +5,7 @@ import JSONRPC
 struct DecisionInfo {
   struct Failure {
     let reason: String
-    let words: String
+    let message: String
   }
 
   let effect: String
@@ -28,7 +28,7 @@ struct DecisionInfo {
     reason = node["reason"]?.string ?? ""
     failures = (node["failed"].map { Array($0.elements) } ?? []).map { failure in
       let reason = failure["reason"]?.string ?? ""
-      return Failure(reason: reason, words: ReasonMessages.sentence(reason, ReasonFacts(failure["facts"])))
+      return Failure(reason: reason, message: ReasonMessages.sentence(reason, ReasonFacts(failure["facts"])))
     }
     obligations = node["obligations"]?.elements.compactMap(\.string) ?? []
     remedies = node["remedies"]?.elements.compactMap(\.string) ?? []
@@ -41,9 +41,9 @@ struct DecisionInfo {
   }
 
   /// Prints the decision: as JSON, or as text.
-  func tell(json isJSON: Bool, over agent: inout AgentConnection) throws(CommandFailure) {
+  func tell(json isJSON: Bool, via agent: inout AgentConnection) throws(CommandFailure) {
     if isJSON { return Output.answer(json) }
-    let named = try AccountInfo.named(account, over: &agent)
+    let named = try AccountInfo.named(account, via: &agent)
     for line in lines(for: named.label) { Output.answer(line) }
   }
 
@@ -82,11 +82,11 @@ struct DecisionInfo {
       let isOfPolicy = hasNoPolicy && failure.reason == "unknownCapability"
       facts.add(
         number == 0 ? "Why" : " ",
-        isOfPolicy ? "There is no policy for this account, and without one nothing is allowed." : failure.words)
+        isOfPolicy ? "There is no policy for this account, and without one nothing is allowed." : failure.message)
     }
     if let validUntil { facts.add("Until", "\(validUntil.local) (\(validUntil.relative)), if nothing changes before") }
     if !obligations.isEmpty { facts.add("Do", obligations.joined(separator: ", ")) }
-    for (number, words) in help(for: label).enumerated() { facts.add(number == 0 ? "Help" : " ", words) }
+    for (number, remedy) in help(for: label).enumerated() { facts.add(number == 0 ? "Help" : " ", remedy) }
     if clockIsSuspect, reason != "clockSuspect" {
       facts.add("Clock", "This machine's clock went backwards, so time limits end early.")
     }

@@ -4,27 +4,27 @@ import JSONRPC
 /// The facts of a failed check: the numbers and names that the agent compared.
 struct ReasonFacts {
   private let numbers: [String: Int]
-  private let words: [String: [String]]
+  private let names: [String: [String]]
 
   init(_ facts: JSONNode?) {
     var numbers: [String: Int] = [:]
-    var words: [String: [String]] = [:]
+    var names: [String: [String]] = [:]
     for (key, value) in facts?.members.map({ ($0.key, $0.value) }) ?? [] {
       guard let name = key.string else { continue }
       switch value.kind {
       case .number: numbers[name] = value.integer.map { Int($0) }
-      case .string: words[name] = value.string.map { [$0] }
-      case .array: words[name] = value.elements.compactMap { $0.string }
+      case .string: names[name] = value.string.map { [$0] }
+      case .array: names[name] = value.elements.compactMap { $0.string }
       default: break
       }
     }
     self.numbers = numbers
-    self.words = words
+    self.names = names
   }
 
   func span(_ name: String) -> String? { numbers[name].map(Moment.spelledOut) }
   func list(_ name: String) -> String? {
-    words[name].flatMap { $0.isEmpty ? nil : $0.joined(separator: ", ") }
+    names[name].flatMap { $0.isEmpty ? nil : $0.joined(separator: ", ") }
   }
 }
 

@@ -49,11 +49,11 @@ struct Backup: ParsableCommand {
       passphrase.withBytes { writer.string(utf8: $0) }
       writer.member("includeRefreshTokens", withRefreshTokens)
     }
-    try LongWork("Writing the backup").wait(for: id, over: &agent) { result in
+    try LongWork("Writing the backup").wait(for: id, via: &agent) { result in
       if common.json { return Output.answer(json: result.raw) }
       let counted = [
-        Counted.words(result["accounts"]?.integer, "account"), Counted.words(result["providers"]?.integer, "provider"),
-        Counted.words(result["policies"]?.integer, "policy", "policies"),
+        Counted.text(result["accounts"]?.integer, "account"), Counted.text(result["providers"]?.integer, "provider"),
+        Counted.text(result["policies"]?.integer, "policy", "policies"),
       ]
       Output.answer("\(Text.shown(path)): \(counted.joined(separator: ", ")).")
       SkippedItems.tell(result["skipped"])

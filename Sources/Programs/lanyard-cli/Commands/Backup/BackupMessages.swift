@@ -19,7 +19,7 @@ enum BackupPath {
 
 /// `3 accounts`, `1 policy`.
 enum Counted {
-  static func words(_ count: Int64?, _ one: String, _ several: String? = nil) -> String {
+  static func text(_ count: Int64?, _ one: String, _ several: String? = nil) -> String {
     let count = count ?? 0
     return "\(count) \(count == 1 ? one : several ?? one + "s")"
   }
@@ -57,13 +57,13 @@ enum SkippedItems {
 
 /// Waits for a slow method and shows a status line. Ctrl-C ends the wait; the agent finishes the work.
 struct LongWork {
-  private let words: String
+  private let message: String
   private static let pauseMilliseconds: Int32 = 250
 
-  init(_ words: String) { self.words = words }
+  init(_ message: String) { self.message = message }
 
   func wait(
-    for id: Int64, over agent: inout AgentConnection,
+    for id: Int64, via agent: inout AgentConnection,
     _ result: (JSONNode) throws(CommandFailure) -> Void
   ) throws(CommandFailure) {
     var line = StatusLine()
@@ -80,7 +80,7 @@ struct LongWork {
       if answered != nil { return }
       // The status line appears after the first pause, so quick work prints none.
       if Terminal.showsNotes, waits > 0 {
-        line.show("\(words)\(String(repeating: ".", count: Int(waits) % 4))")
+        line.show("\(message)\(String(repeating: ".", count: Int(waits) % 4))")
       }
       switch try agent.wait(interruption: interruption, milliseconds: Self.pauseMilliseconds) {
       case .interrupted: throw Interruption.failure

@@ -35,7 +35,7 @@ struct Restore: ParsableCommand {
       writer.key("passphrase")
       passphrase.withBytes { writer.string(utf8: $0) }
     }
-    try LongWork("Reading the backup").wait(for: id, over: &agent) { result in
+    try LongWork("Reading the backup").wait(for: id, via: &agent) { result in
       if common.json { return Output.answer(json: result.raw) }
       show(result)
     }
@@ -56,8 +56,8 @@ struct Restore: ParsableCommand {
       return Output.answer("Everything in the backup\(when) is here already. Nothing was changed.")
     }
     let counted = [
-      Counted.words(Int64(accounts.count), "account"), Counted.words(Int64(providers), "provider"),
-      Counted.words(Int64(policies), "policy", "policies"),
+      Counted.text(Int64(accounts.count), "account"), Counted.text(Int64(providers), "provider"),
+      Counted.text(Int64(policies), "policy", "policies"),
     ]
     Output.answer("Restored from the backup\(when): \(counted.joined(separator: ", ")).")
     for account in accounts {

@@ -57,13 +57,13 @@ enum AgentFindings {
       return findings
     }
     if let found = read(check.found) { return findings + found }
-    let words = check.words.split(separator: "\n").last.map(String.init) ?? "It ended with \(check.exitCode)."
+    let lastLine = check.errorOutput.split(separator: "\n").last.map(String.init) ?? "It ended with \(check.exitCode)."
     switch check.exitCode {
     case 75:
       return [
         Finding(
           .problem, "agent", subject: socket,
-          "An agent holds this state directory and listens at another socket. \(words)",
+          "An agent holds this state directory and listens at another socket. \(lastLine)",
           remedies: ["Set LANYARD_SOCKET to the socket of that agent, or end that agent first."])
       ]
     case 64:
@@ -75,7 +75,7 @@ enum AgentFindings {
     default:
       findings.append(
         Finding(
-          .problem, "agent", "The agent can't start. \(words)",
+          .problem, "agent", "The agent can't start. \(lastLine)",
           remedies: check.exitCode == 73 ? ["`chmod 700` its directories, or choose others of yours."] : []))
     }
     return findings

@@ -67,12 +67,12 @@ struct Doctor: ParsableCommand {
       return writer.withBytes { Output.answer(json: $0) }
     }
     for finding in findings { finding.show() }
-    let noticed = notices == 0 ? "" : ", \(Counted.words(Int64(notices), "notice"))"
+    let noticed = notices == 0 ? "" : ", \(Counted.text(Int64(notices), "notice"))"
     Output.answer("")
     Output.answer(
       problems == 0
         ? Style.good("All is well") + "\(noticed)."
-        : Style.bad(Counted.words(Int64(problems), "problem")) + "\(noticed).")
+        : Style.bad(Counted.text(Int64(problems), "problem")) + "\(noticed).")
   }
 
   private func count(_ severity: Finding.Severity, _ findings: [Finding]) -> Int {

@@ -60,8 +60,8 @@ struct Finding {
   /// Prints the message and, below it, the remedies.
   func show() {
     let subject = subject.map { "\($0): " } ?? ""
-    let words = severity.rawValue.padded(to: 9) + Text.shown(subject + CommandWords.translated(message))
-    Output.answer(severity.style(String(words.prefix(9))) + words.dropFirst(9))
+    let line = severity.rawValue.padded(to: 9) + Text.shown(subject + CommandWords.translated(message))
+    Output.answer(severity.style(String(line.prefix(9))) + line.dropFirst(9))
     for remedy in remedies {
       Output.answer("           " + Style.faint("- ") + Text.shown(CommandWords.translated(remedy)))
     }

@@ -20,7 +20,7 @@ struct GrantList: ParsableCommand {
         let end = grant["expiresAt"]?.string.flatMap { Moment($0) }
         table.add([
           .init(grant["grant"]?.string ?? "-"), .init(grant["client"]?.string ?? "-"),
-          .init(Self.words(grant["methods"]) { $0 }), .init(Self.words(grant["accounts"]) { names[$0] ?? $0 }),
+          .init(Self.joined(grant["methods"]) { $0 }), .init(Self.joined(grant["accounts"]) { names[$0] ?? $0 }),
           .init(end?.relative ?? "never"),
         ])
       }
@@ -28,7 +28,7 @@ struct GrantList: ParsableCommand {
     }
   }
 
-  private static func words(_ list: JSONNode?, _ word: (String) -> String) -> String {
+  private static func joined(_ list: JSONNode?, _ word: (String) -> String) -> String {
     (list?.elements.compactMap(\.string) ?? []).map(word).joined(separator: ", ")
   }
 

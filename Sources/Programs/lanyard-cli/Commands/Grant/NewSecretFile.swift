@@ -11,7 +11,7 @@ struct NewSecretFile {
     self.path = path
     descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
-      throw .usage("\(path) can't be created: \(SystemError.words(errno)). No grant was created.")
+      throw .usage("\(path) can't be created: \(SystemError.message(errno)). No grant was created.")
     }
   }
 
@@ -19,7 +19,7 @@ struct NewSecretFile {
   func finish() throws(CommandFailure) {
     guard fsync(descriptor) == 0 else {
       throw CommandFailure(
-        .other, name: "output", "The secret could not be written to \(path): \(SystemError.words(errno)).",
+        .other, name: "output", "The secret could not be written to \(path): \(SystemError.message(errno)).",
         hints: ["`lanyard grant list` shows the grant; revoke it and make another."])
     }
     close(descriptor)

@@ -43,7 +43,7 @@ enum Protection: String, CaseIterable, ExpressibleByArgument {
   }
 
   /// The key of the slot, for a person.
-  var words: String {
+  var displayName: String {
     switch self {
     case .passphrase: "a passphrase"
     case .keyFile: "the key file beside the store"

@@ -23,7 +23,7 @@ struct KeyList: ParsableCommand {
       let since = slot["createdAt"]?.string.flatMap { Moment($0) }
       table.add([
         .init(slot["slot"]?.integer.map { String($0) } ?? "-"),
-        .init(Protection(name: protection)?.words ?? protection), .init(since?.relative ?? "-"),
+        .init(Protection(name: protection)?.displayName ?? protection), .init(since?.relative ?? "-"),
         slot["opened"]?.bool == true ? .init("opened the vault this time") : "",
       ])
     }

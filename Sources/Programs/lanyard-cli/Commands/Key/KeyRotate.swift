@@ -16,7 +16,7 @@ struct KeyRotate: ParsableCommand {
   func run() throws {
     var agent = try common.connect()
     let id = try agent.send("agent.rotateRootKey") { _ in }
-    try LongWork("Sealing everything under a new root key").wait(for: id, over: &agent) { result in
+    try LongWork("Sealing everything under a new root key").wait(for: id, via: &agent) { result in
       if common.json { return Output.answer(json: result.raw) }
       let epoch = result["keyEpoch"]?.integer.map { String($0) } ?? "-"
       Output.answer("Everything is sealed under a new root key (key epoch \(epoch)).")

@@ -57,9 +57,9 @@ struct Logout: ParsableCommand {
 
   func run() throws {
     var agent = try common.connect()
-    guard !all else { return try signOutOfAll(over: &agent) }
+    guard !all else { return try signOutOfAll(via: &agent) }
     let selection = try AccountSelection.choose(argument: account, option: common.account)
-    let outcome = try signOut(selection.selector, over: &agent)
+    let outcome = try signOut(selection.selector, via: &agent)
     if common.json {
       Output.answer(outcome.json)
     } else {
@@ -68,9 +68,9 @@ struct Logout: ParsableCommand {
     endSession(outcome, mayAsk: true)
   }
 
-  func signOut(_ selector: String, over agent: inout AgentConnection) throws(CommandFailure) -> SignOutOutcome {
+  func signOut(_ selector: String, via agent: inout AgentConnection) throws(CommandFailure) -> SignOutOutcome {
     // A person sees the account's name; `--json` needs only the answer.
-    let account = common.json ? nil : try AccountInfo.named(selector, over: &agent)
+    let account = common.json ? nil : try AccountInfo.named(selector, via: &agent)
     return try agent.call("account.signOut") { writer in
       writer.member("account", account?.id ?? selector)
       writer.member("mode", mode.rawValue)

@@ -4,8 +4,8 @@ import JSONRPC
 /// `lanyard logout --all`
 extension Logout {
   /// Signs out of every account, also after a failure. Prints each failure in its place.
-  func signOutOfAll(over agent: inout AgentConnection) throws(CommandFailure) {
-    let accounts = try AccountInfo.all(over: &agent).filter { $0.state != "signedOut" }
+  func signOutOfAll(via agent: inout AgentConnection) throws(CommandFailure) {
+    let accounts = try AccountInfo.all(via: &agent).filter { $0.state != "signedOut" }
     guard !accounts.isEmpty else {
       if common.json { Output.answer("[]") } else { Output.note("No account is signed in.") }
       return
@@ -15,7 +15,7 @@ extension Logout {
     var failures: [CommandFailure] = []
     for account in accounts {
       do throws(CommandFailure) {
-        let outcome = try signOut(account.id, over: &agent)
+        let outcome = try signOut(account.id, via: &agent)
         told.append(outcome.json)
         if !common.json { outcome.show() }
         endSession(outcome, mayAsk: false)

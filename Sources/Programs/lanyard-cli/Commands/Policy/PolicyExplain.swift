@@ -52,7 +52,7 @@ struct PolicyExplain: ParsableCommand {
         if stepUp { writer.member("stepUp", true) }
         writer.endObject()
       }, result: { DecisionInfo($0) })
-    try decision.tell(json: common.json, over: &agent)
+    try decision.tell(json: common.json, via: &agent)
     try OtherAnswer.end(with: decision.status)
   }
 }

@@ -36,10 +36,10 @@ extension CompletionKind {
 enum PolicyName {
   static func all(mayStart: Bool) throws(CommandFailure) -> [String] {
     var agent = try Agent.connect(mayStart: mayStart)
-    return try all(over: &agent)
+    return try all(via: &agent)
   }
 
-  static func all(over agent: inout AgentConnection) throws(CommandFailure) -> [String] {
+  static func all(via agent: inout AgentConnection) throws(CommandFailure) -> [String] {
     try agent.call("policy.list") { result in
       result["policies"].map { $0.elements.compactMap { $0["name"]?.string } } ?? []
     }

@@ -59,13 +59,13 @@ struct PolicySet: ParsableCommand {
           writer.member("policy", name)
         }, result: { _ in })
     }
-    try tellIfUnused(name, over: &agent)
+    try tellIfUnused(name, via: &agent)
   }
 
   /// Notes that no provider names the policy, so that it has no effect.
-  private func tellIfUnused(_ name: String, over agent: inout AgentConnection) throws(CommandFailure) {
+  private func tellIfUnused(_ name: String, via agent: inout AgentConnection) throws(CommandFailure) {
     guard provider.isEmpty, name != Self.standardName, !common.json else { return }
-    guard try !ProviderInfo.all(over: &agent).contains(where: { $0.policy == name }) else { return }
+    guard try !ProviderInfo.all(via: &agent).contains(where: { $0.policy == name }) else { return }
     Output.note(
       Text.shown("No provider names this policy yet, so it has no effect. Set it again with `--provider NAME`.")
     )

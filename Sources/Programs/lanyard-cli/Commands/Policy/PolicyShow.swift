@@ -16,7 +16,7 @@ struct PolicyShow: ParsableCommand {
 
   func run() throws {
     var agent = try common.connect()
-    let name = try name ?? nameHere(over: &agent)
+    let name = try name ?? nameHere(via: &agent)
     try agent.call("policy.get", params: { $0.member("name", name) }) { result in
       if common.json { return Output.answer(json: result.raw) }
       Output.answer(LaidOutJSON.text(result["policy"] ?? result))
@@ -24,11 +24,11 @@ struct PolicyShow: ParsableCommand {
   }
 
   /// The policy of the selected account; without `--account`, the only policy.
-  private func nameHere(over agent: inout AgentConnection) throws(CommandFailure) -> String {
-    let known = try PolicyName.all(over: &agent)
+  private func nameHere(via agent: inout AgentConnection) throws(CommandFailure) -> String {
+    let known = try PolicyName.all(via: &agent)
     if known.count == 1, common.account == nil { return known[0] }
     let selection = try AccountSelection.choose(argument: nil, option: common.account)
-    let provider = try AccountInfo.named(selection.selector, over: &agent).provider
+    let provider = try AccountInfo.named(selection.selector, via: &agent).provider
     let named = try agent.call("provider.get", params: { $0.member("provider", provider) }) { result in
       (result["provider"] ?? result)["policy"]?.string
     }

@@ -131,7 +131,7 @@ struct ProviderAdd: ParsableCommand {
     let further = try ParameterFile(from)
     var agent = try common.connect()
     do throws(CommandFailure) {
-      try add(secret, key, further, redirect, over: &agent)
+      try add(secret, key, further, redirect, via: &agent)
     } catch {
       throw explained(error)
     }
@@ -139,7 +139,7 @@ struct ProviderAdd: ParsableCommand {
 
   private func add(
     _ secret: borrowing SecretInput, _ key: borrowing SecretInput, _ further: borrowing ParameterFile,
-    _ redirect: RedirectAddress?, over agent: inout AgentConnection
+    _ redirect: RedirectAddress?, via agent: inout AgentConnection
   ) throws(CommandFailure) {
     try agent.call("provider.add") { writer in
       writer.member("name", name ?? preset)

@@ -14,7 +14,7 @@ struct ProviderList: ParsableCommand {
       try agent.call("provider.list") { Output.answer(json: $0.raw) }
       return
     }
-    let providers = try ProviderInfo.all(over: &agent)
+    let providers = try ProviderInfo.all(via: &agent)
     guard !providers.isEmpty else {
       return Output.note("No provider is configured. `lanyard provider add NAME --issuer URL --client-id ID` adds one.")
     }

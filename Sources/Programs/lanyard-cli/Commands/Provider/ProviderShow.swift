@@ -18,7 +18,7 @@ struct ProviderShow: ParsableCommand {
       if common.json { return Output.answer(json: result.raw) }
       var facts = Facts()
       for (key, value) in (result["provider"] ?? result).members {
-        facts.add(key.string ?? "", value.words)
+        facts.add(key.string ?? "", value.displayText)
       }
       facts.print()
     }

@@ -16,16 +16,16 @@ struct Status: ParsableCommand {
   func run() throws {
     if watch { return try StatusWatch(status: self).run() }
     var agent = try common.connect()
-    show(try report(over: &agent))
+    show(try report(via: &agent))
   }
 
   /// The state now. An account that does not exist becomes `problem` of the report.
-  func report(over agent: inout AgentConnection) throws(CommandFailure) -> StatusReport {
+  func report(via agent: inout AgentConnection) throws(CommandFailure) -> StatusReport {
     var report = StatusReport(agent: try agent.call("agent.status") { AgentInfo($0) })
     let selection = try AccountSelection.choose(argument: nil, option: common.account)
     report.selection = selection
     do throws(CommandFailure) {
-      let account = try AccountInfo.named(selection.selector, over: &agent)
+      let account = try AccountInfo.named(selection.selector, via: &agent)
       report.account = account
       report.session = try agent.call(
         "session.get", params: { $0.member("account", account.id) }, result: { SessionInfo($0) })

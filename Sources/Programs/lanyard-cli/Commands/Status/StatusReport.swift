@@ -24,10 +24,10 @@ struct StatusReport {
   }
 
   private var vault: String {
-    let words =
+    let state =
       !agent.isInitialized
       ? Style.notice("not made yet") : agent.isLocked ? Style.bad("locked") : Style.good("unlocked")
-    return "\(words), \(Text.shown(agent.protectionWords))"
+    return "\(state), \(Text.shown(agent.protectionWords))"
   }
 
   private var accounts: String {

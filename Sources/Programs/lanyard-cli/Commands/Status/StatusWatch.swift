@@ -13,7 +13,7 @@ struct StatusWatch {
     try events.perform("event.subscribe")
     var shown = 0
     while true {
-      shown = show(try status.report(over: &agent), over: shown)
+      shown = show(try status.report(via: &agent), replacing: shown)
       // Changes that arrive together make one report.
       while try !drain(&events) {
         if try events.wait(interruption: interruption, milliseconds: -1) == .interrupted { throw Interruption.failure }
@@ -29,7 +29,7 @@ struct StatusWatch {
   }
 
   /// Returns the number of lines that the next report replaces.
-  private func show(_ report: StatusReport, over lines: Int) -> Int {
+  private func show(_ report: StatusReport, replacing lines: Int) -> Int {
     guard !status.common.json else {
       status.show(report)
       return 0

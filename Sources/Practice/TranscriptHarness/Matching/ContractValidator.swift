@@ -4,7 +4,7 @@ internal import SchemaKit
 
 /// Checks every line of a conversation against `Schemas/`: params of accepted requests, results, errors with their
 /// data, and events.
-struct ContractJudge {
+struct ContractValidator {
   let contract: Contract
   /// Methods of unanswered requests, by connection and the id as written.
   private var waiting: [String: [String: [Asked]]] = [:]
@@ -68,7 +68,7 @@ struct ContractJudge {
     // With two equal ids in a batch, or a duplicate `id`, the request is ambiguous: the first one counts.
     var asked: Asked?
     if waiting[connection]?[id.compact]?.isEmpty == false { asked = waiting[connection]?[id.compact]?.removeFirst() }
-    if let error = line["error"] { return problems + judge(error, of: asked) }
+    if let error = line["error"] { return problems + validate(error, of: asked) }
     guard let asked, let method = contract.method(asked.method), let result = line["result"] else {
       return problems + [Problem("", "answers nothing that was asked")]
     }
@@ -97,7 +97,7 @@ struct ContractJudge {
   /// Errors that are valid for every method (JSON-RPC 2.0 §5.1).
   private static let ofTheEnvelope: Set = ["parseError", "invalidRequest", "methodNotFound"]
 
-  private func judge(_ error: JSONValue, of asked: Asked?) -> [Problem] {
+  private func validate(_ error: JSONValue, of asked: Asked?) -> [Problem] {
     guard let code = error["code"]?.integer, let kind = contract.errors.first(where: { $0.code == code }) else {
       return [Problem("/error/code", "is not in errors.json")]
     }

@@ -1,15 +1,15 @@
 import SchemaKit
 import Testing
 
-/// `LineJudge` checks each line of the agent against the request it answers.
-struct LineJudgeTests {
+/// `LineValidator` checks each line of the agent against the request it answers.
+struct LineValidatorTests {
   private static let lock = #"{"jsonrpc":"2.0","id":1,"method":"agent.lock"}"#
   private static let get = #"{"jsonrpc":"2.0","id":"a","method":"token.get","params":{"account":"work"}}"#
 
   private func problems(_ sent: [String], _ received: String) -> [String] {
-    var judge = LineJudge(RepositoryFixture.contract)
-    for line in sent { judge.sent([UInt8](line.utf8)) }
-    return judge.received([UInt8](received.utf8)).map(\.pointer)
+    var validator = LineValidator(RepositoryFixture.contract)
+    for line in sent { validator.sent([UInt8](line.utf8)) }
+    return validator.received([UInt8](received.utf8)).map(\.pointer)
   }
 
   @Test(
@@ -52,11 +52,11 @@ struct LineJudgeTests {
   }
 
   @Test func secondAnswerToOneRequest_isAProblem() {
-    var judge = LineJudge(RepositoryFixture.contract)
-    judge.sent([UInt8](Self.lock.utf8))
+    var validator = LineValidator(RepositoryFixture.contract)
+    validator.sent([UInt8](Self.lock.utf8))
     let answer = [UInt8](#"{"jsonrpc":"2.0","id":1,"result":{"locked":true}}"#.utf8)
-    #expect(judge.received(answer).isEmpty)
-    #expect(judge.received(answer).map(\.pointer) == ["/id"])
+    #expect(validator.received(answer).isEmpty)
+    #expect(validator.received(answer).map(\.pointer) == ["/id"])
   }
 
   @Test func batchMembers_areCheckedSeparately() {

@@ -9,7 +9,7 @@ public import Secrets
 ///
 /// To add a method: implement this protocol and register it in `AgentEnvironment`; add its word to `StepUpMethod` and
 /// to the policy schema; add a member for its input to `stepUp.enroll` and `stepUp.verify`.
-public protocol StepUpMethodProving: Sendable {
+public protocol StepUpProver: Sendable {
   /// The method's name in policies, events and records.
   var method: StepUpMethod { get }
 

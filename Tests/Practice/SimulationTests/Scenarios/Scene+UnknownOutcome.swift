@@ -13,7 +13,7 @@ extension Scene {
   /// Whether the refresh token was spent is unknown: it is not sent again, and the person is told once, over any
   /// requests
   /// and restarts; a sign-in ends it.
-  func isInDoubt(sent: Int, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+  func expectUnknownOutcome(sent: Int, sourceLocation: SourceLocation = #_sourceLocation) async throws {
     var told = 0
     for round in 0..<2 {
       let witness = try await Witness.at(world)

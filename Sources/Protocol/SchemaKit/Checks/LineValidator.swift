@@ -2,7 +2,7 @@
 ///
 /// It remembers requests, so that a response is checked as the result of its method. A response without a request is a
 /// problem, and so is a result for params that the contract refuses.
-public struct LineJudge {
+public struct LineValidator {
   private struct Asked {
     var method: String
     var params: JSONValue
@@ -33,14 +33,14 @@ public struct LineJudge {
   /// Checks a line of the agent; empty if the contract allows it.
   public mutating func received(_ line: [UInt8]) -> [Problem] {
     guard let value = try? JSONValue(parsing: line) else { return [Problem("", "is not JSON")] }
-    guard let elements = value.elements else { return judge(value) }
+    guard let elements = value.elements else { return validate(value) }
     if elements.isEmpty { return [Problem("", "an answer to a batch is never empty")] }
     return elements.enumerated().flatMap { index, element in
-      judge(element).map { Problem("/\(index)" + $0.pointer, $0.text) }
+      validate(element).map { Problem("/\(index)" + $0.pointer, $0.text) }
     }
   }
 
-  private mutating func judge(_ value: JSONValue) -> [Problem] {
+  private mutating func validate(_ value: JSONValue) -> [Problem] {
     guard let members = value.members else { return [Problem("", "expected object")] }
     var problems: [Problem] = []
     if value["jsonrpc"] != "2.0" { problems.append(Problem("/jsonrpc", "expected \"2.0\"")) }
@@ -56,14 +56,14 @@ public struct LineJudge {
     guard let id = value["id"] else { return problems + [Problem("/id", "is missing")] }
     let asked = asked.removeValue(forKey: id.compact)
     switch (value["result"], value["error"]) {
-    case (let result?, nil): problems += judge(result: result, asked)
-    case (nil, let error?): problems += judge(error: error, asked, id: id)
+    case (let result?, nil): problems += validate(result: result, asked)
+    case (nil, let error?): problems += validate(error: error, asked, id: id)
     default: problems.append(Problem("", "expected either result or error"))
     }
     return problems
   }
 
-  private func judge(result: JSONValue, _ asked: Asked?) -> [Problem] {
+  private func validate(result: JSONValue, _ asked: Asked?) -> [Problem] {
     guard let asked else { return [Problem("/id", "no open request has this id")] }
     guard let method = contract.method(asked.method) else { return [Problem("", "\(asked.method) is no method")] }
     let wrongParams =
@@ -72,7 +72,7 @@ public struct LineJudge {
       + contract.validate(result, against: method.result).map { Problem("/result" + $0.pointer, $0.text) }
   }
 
-  private func judge(error: JSONValue, _ asked: Asked?, id: JSONValue) -> [Problem] {
+  private func validate(error: JSONValue, _ asked: Asked?, id: JSONValue) -> [Problem] {
     if asked == nil, id != .null { return [Problem("/id", "no open request has this id")] }
     return contract.problems(inError: error, of: asked?.method)
   }
