@@ -7,7 +7,7 @@ internal import Threads
 /// The thread that runs every transfer. It starts with the first transfer and ends `lingerMilliseconds` after the last,
 /// so that an idle agent keeps neither the thread nor libcurl's memory, and never wakes.
 final class CurlLoop: Sendable {
-  /// How long the thread waits for the next transfer: a sign-in makes several in a row.
+  /// The time that the thread waits for another transfer: a sign-in makes several in a row.
   static let lingerMilliseconds: Int32 = 2_000
   /// libcurl's own timers wake the thread earlier when one is due.
   private static let longestWaitMilliseconds: Int32 = 60_000

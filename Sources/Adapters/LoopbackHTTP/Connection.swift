@@ -4,9 +4,9 @@ import Glibc
 struct Connection: ~Copyable {
   /// A browser and a local client send at once; a slower peer would hold a thread.
   static let requestMilliseconds: Int64 = 10_000
-  /// How long a peer may leave its response unread.
+  /// The longest time that a peer may leave its response unread.
   static let writeMilliseconds: Int64 = 10_000
-  /// How long to wait for the peer to close after the response, so that the kernel's RST does not overtake it.
+  /// The time to wait for the peer's close after the response, so that the kernel's RST does not overtake it.
   static let lingerMilliseconds: Int64 = 1_000
 
   let descriptor: Descriptor

@@ -1,4 +1,4 @@
-/// What a handler wants done with its connection: a response, or one way in which responses go wrong.
+/// A handler's reply: a response, or one of the ways in which a response can fail.
 ///
 /// These are values, so that a simulation can perform the same reply in virtual time.
 public enum HTTPReply: Sendable {

@@ -3,7 +3,7 @@ public struct HTTPRequest: Sendable {
   public var method: String
   /// The path as sent, still percent-encoded, without the query.
   public var path: String
-  /// What stood after the first `?`, still encoded; empty if there was none.
+  /// The query string after the first `?`, still encoded; empty if there is none.
   public var query: String
   public var headers: [(name: String, value: String)]
   public var body: [UInt8]

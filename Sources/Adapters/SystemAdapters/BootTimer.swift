@@ -45,7 +45,7 @@ final class BootTimer: Sendable {
     state.withLock { _ = $0.cancelled.remove(id) }
   }
 
-  /// What a new sleeper means for the thread, which looks again by itself when its timer fires.
+  /// The effect of a new sleeper on the thread, which checks all sleepers when its timer fires.
   private enum Thread { case sleeps, looksAgain, starts }
 
   private func add(_ id: UInt64, _ sleeper: Sleeper, until deadline: BootInstant) {

@@ -79,7 +79,7 @@ public final class KernelSignals: SystemSignals {
       bursts[signal, default: Burst(at: now)].goesOn(at: now)
     }
 
-    /// How long `poll` may wait for the rest of a burst; -1 if there is none.
+    /// Reports due signals. Returns the milliseconds that `poll` waits for the rest of a burst; -1 without a burst.
     private func tellWhatIsDue() -> Int32 {
       let now = now
       for (signal, burst) in bursts where burst.isOver(at: now) {

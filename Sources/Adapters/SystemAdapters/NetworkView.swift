@@ -1,7 +1,7 @@
 internal import CPlatform
 
-/// The known links, addresses and default routes, which tell a change from a repetition: the kernel repeats an address
-/// whenever its lifetime is renewed, a link for every flag, a route when it is replaced by itself.
+/// The known links, addresses and default routes, to distinguish a change from a repetition: the kernel repeats an
+/// address whenever its lifetime is renewed, a link for every flag, a route when it is replaced by itself.
 ///
 /// A change is an address or a default route that appeared or vanished, or a link that began or ceased to carry.
 /// Ignored are the loopback, the parts of a bridge, and addresses of link scope.

@@ -62,7 +62,7 @@ public struct PrivateDirectory: Sendable {
 
   private func failure(_ error: Int32) -> Failure {
     guard error == ENOTDIR || error == ELOOP else { return .cannotCreate(errno: error) }
-    // With O_PATH|O_NOFOLLOW|O_DIRECTORY a symlink fails with ENOTDIR too: lstat tells which.
+    // With O_PATH|O_NOFOLLOW|O_DIRECTORY a symlink fails with ENOTDIR too: lstat shows which of the two it is.
     var status = stat()
     return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK ? .symlink : .notADirectory
   }

@@ -20,7 +20,7 @@ public enum DetachedThread {
   }
 }
 
-/// How deep the calls were whose stack is wiped.
+/// The depth of the calls whose stack is wiped.
 public enum StackDepth: Sendable {
   /// The agent's own functions.
   case agent

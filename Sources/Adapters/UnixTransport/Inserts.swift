@@ -3,16 +3,16 @@ internal import JSONRPC
 /// Places in an output queue where bytes of the program (`StaticBytes`) stand between the queue's own.
 struct Inserts {
   private struct Entry {
-    /// How many of the queue's own bytes precede it, counted since `left` was 0.
+    /// The number of the queue's own bytes before this piece, counted since `left` was 0.
     var position: Int
     var piece: StaticBytes
   }
 
   private var entries: [Entry] = []
   private var first = 0
-  /// How many own bytes were written since positions were counted from 0.
+  /// The number of own bytes written since positions were counted from 0.
   private var left = 0
-  /// How many bytes of the first piece were written.
+  /// The number of bytes of the first piece that were written.
   private var sent = 0
   /// Bytes of all pieces that wait.
   private(set) var count = 0

@@ -14,7 +14,7 @@ internal import Threads
 public final class LineServer: Sendable {
   /// Clients at one time (docs/protocol.md, Limits).
   public static let connections = 64
-  /// How long open clients may take to read their last answers after `stop`.
+  /// The time that open clients have to read their last answers after `stop`.
   private static let farewell = Milliseconds.seconds(5)
   /// Time for a line from its first byte to its newline; restarted after a time in which the server did not read.
   private static let lineTime = Milliseconds.seconds(10)
@@ -125,7 +125,7 @@ public final class LineServer: Sendable {
       if reserve >= 0 { close(reserve) }
     }
 
-    /// Registers a client; nil if there is no room, and the client has been told so.
+    /// Registers a client; nil if there is no room: then the client got an error.
     @discardableResult
     mutating func begin(input: Int32, output: Int32, isSocket: Bool) -> Int? {
       let server = self.server
@@ -241,7 +241,7 @@ public final class LineServer: Sendable {
       clients[place]?.deadline = deadline
     }
 
-    /// Writes queued bytes, and tells epoll what to wait for if that has changed.
+    /// Writes queued bytes, and updates the client's events in epoll if they have changed.
     private mutating func settle(_ place: Int, whenReady: Bool) {
       guard let client = clients[place] else { return }
       let wants = client.peer.flush(whenReady: whenReady)

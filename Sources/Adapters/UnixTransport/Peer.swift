@@ -9,7 +9,7 @@ final class Peer: ConnectionOutput {
   static let readingBound = 256 << 10
   /// Events beyond this are dropped and reported as a gap (docs/protocol.md, Events).
   static let eventBound = 1 << 20
-  /// What a pipe takes completely once poll(2) says that it is writable (PIPE_BUF).
+  /// The number of bytes that a pipe takes completely once poll(2) says that it is writable (PIPE_BUF).
   private static let pipePiece = 4096
 
   private struct State: ~Copyable {
@@ -101,7 +101,7 @@ final class Peer: ConnectionOutput {
 
   // MARK: the server's thread
 
-  /// What the server does next for this client.
+  /// The events that the server waits for on behalf of this client.
   struct Wants {
     var reading: Bool
     var writing: Bool

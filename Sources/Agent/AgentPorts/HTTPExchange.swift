@@ -56,7 +56,7 @@ public struct HTTPField: Sendable {
   public init(_ name: String, secret: Secret) { (self.name, self.value) = (name, .secret(secret)) }
 }
 
-/// How an exchange ended.
+/// The result of an exchange.
 public enum HTTPOutcome: Sendable {
   /// The server answered, with any status.
   case response(HTTPResponse)

@@ -28,8 +28,8 @@ public protocol Store: AnyObject {
   func partitions() throws(StoreFailure) -> [PartitionID]
   /// Applies a batch in one transaction.
   ///
-  /// - Throws: `StoreFailure`. After `inputOutput` the batch may be durable or absent as a whole, which only the next
-  ///   start can tell; after any other failure it is absent.
+  /// - Throws: `StoreFailure`. After `inputOutput` the batch may be durable or absent as a whole, which shows at the
+  ///   next start; after any other failure it is absent.
   func commit(_ batch: [StoreWrite]) throws(StoreFailure)
   /// Checks whether a commit of about `bytes` can succeed, before a refresh token is sent.
   ///
@@ -145,7 +145,7 @@ public struct KeySlotRow: Sendable, Equatable {
   public var protection: String
   /// Salt and costs, in a layout of the protection.
   public var parameters: [UInt8]
-  /// A keyed hash of the slot key, checked before decryption: it tells a wrong key from a damaged slot.
+  /// A keyed hash of the slot key, checked before decryption to distinguish a wrong key from a damaged slot.
   public var commitment: [UInt8]
   /// The epoch of the root key in the slot.
   public var keyEpoch: UInt32

@@ -22,8 +22,8 @@ public final class AgentServer: ConversationHost {
     var next: UInt64 = 1
   }
 
-  /// - Parameters:
-  ///   - ownerGrant: every caller needs a grant, and this is the owner's: it covers everything and is never stored. Nil:
+  /// - Parameters: - ownerGrant: every caller needs a grant, and this is the owner's: it covers everything and is never
+  ///   stored. Nil:
   ///     programs of the agent's own user are trusted.
   ///   - onShutDown: called once, when `agent.shutdown` was answered or `shutDown()` was called: the transport ends then.
   public init(
@@ -40,14 +40,14 @@ public final class AgentServer: ConversationHost {
       ownerGrant: ownerGrant, locking: locking, onShutDown: onShutDown)
   }
 
-  /// How the agent stands after its start.
+  /// The state of the vault after the agent's start.
   public enum Opening: Sendable, Equatable {
     case open
     /// A person must give the passphrase, by `agent.unlock`, or make the vault by `agent.initialize`.
     case locked
   }
 
-  /// The vault can't be opened; `message` tells a person why.
+  /// The vault can't be opened; `message` gives a person the reason.
   public struct StartFailure: Error, Sendable {
     public var message: String
     /// The disk failed, and not the vault.
@@ -74,7 +74,7 @@ public final class AgentServer: ConversationHost {
   /// Serves until `shutDown()`; returns when everything in flight has ended.
   public func run() async { await agent.run() }
 
-  /// No new work begins; waiting callers are told; exchanges in flight go on to their end, so that no answer is lost.
+  /// Accepts no new work and refuses the waiters; exchanges in flight run to their end, so that no answer is lost.
   public func shutDown() { agent.shutDown() }
 
   // MARK: conversations

@@ -4,7 +4,7 @@ internal import JSONRPC
 internal import SecretJSON
 package import Secrets
 
-/// What makes a store a backup: a mark that is readable without a key, one key slot of its own kind, and a
+/// The format of a backup: a store with a mark that is readable without a key, one key slot of its own kind, and a
 /// `BackupManifest`.
 ///
 /// Its root key is its own, and so are all keys below: the passphrase of a backup opens that file and nothing else, and

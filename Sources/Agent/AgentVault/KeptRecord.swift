@@ -6,8 +6,9 @@ package import Secrets
 
 /// A record under an account's data key, as another store sealed it.
 ///
-/// Where a PIN protects the data, a backup must not unprotect it, and often can't: the data key is under the PIN. So the
-/// sealed rows travel as they are, with the name of the store that sealed them, and are taken over when the PIN is given.
+/// Where a PIN protects the data, a backup must not unprotect it, and often can't: the data key is under the PIN. So
+/// the sealed rows travel as they are, with the name of the store that sealed them, and are taken over when the PIN is
+/// given.
 struct KeptRecord: Sendable {
   var databaseID: [UInt8]
   var record: SealedRecord
@@ -64,7 +65,7 @@ struct KeptRecord: Sendable {
 }
 
 extension Vault {
-  /// The records that a backup must carry of a partition whose data a PIN protects.
+  /// The records that a backup must contain for a partition whose data is under a PIN.
   package func keptRecords(of partition: PartitionID) throws(VaultFailure) -> [(id: [UInt8], plain: Secret)] {
     // Restored, and the PIN was not given since.
     var kept = try readAll(partition, .keptData)

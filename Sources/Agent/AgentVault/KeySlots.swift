@@ -39,7 +39,7 @@ package enum KeySlots {
   package static func boxKey(of holder: SealingKey) -> BoxKey { BoxKey(seed: holder.derive("lanyard slot box")) }
 
   /// The commitment is checked first: XChaCha20-Poly1305 alone does not bind a cipher text to one key, and a wrong
-  /// passphrase must be told apart from a damaged slot.
+  /// passphrase must be distinguished from a damaged slot.
   package static func unwrap(_ row: KeySlotRow, by holder: SealingKey, databaseID: [UInt8]) throws(Failure)
     -> SealingKey
   {

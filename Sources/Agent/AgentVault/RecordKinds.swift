@@ -21,7 +21,7 @@ extension RecordKind {
   /// A value that a client program keeps with the account, and the names of all of them.
   package static let clientSecret = RecordKind(rawValue: 9)
   package static let clientSecretNames = RecordKind(rawValue: 10)
-  /// The snapshot of what the person may do, as the provider told it last.
+  /// The snapshot of the person's rights, from the provider's last report.
   package static let snapshot = RecordKind(rawValue: 12)
   /// The PIN's verifier, the tries that are left, and the data key under the PIN (docs/offline.md, Step-up).
   package static let stepUp = RecordKind(rawValue: 11)
@@ -43,9 +43,9 @@ extension RecordKind {
   package static let pepper = RecordKind(rawValue: 23)
   /// The index key of look-ups that were made under a root key that is no more.
   static let indexKey = RecordKind(rawValue: 24)
-  /// How many changes there were that an old copy must not undo (`VaultLedger`).
+  /// The count of changes that an old copy must not undo (`VaultLedger`).
   package static let sequence = RecordKind(rawValue: 25)
-  /// The log keys of earlier root keys: what they sealed stays as it is.
+  /// The log keys of earlier root keys: entries under them are not sealed again.
   static let logKeys = RecordKind(rawValue: 26)
   /// The generations of some partitions' heads (`VaultLedger`).
   package static let mark = RecordKind(rawValue: 30)

@@ -2,7 +2,7 @@ package import AgentPorts
 
 /// Tells the anchor outside the store how far the store has come, and asks it at the start.
 ///
-/// `Vault` tells the anchor after the commit: a crash in between leaves a store that is ahead of its anchor, which is
+/// `Vault` updates the anchor after the commit: a crash in between leaves a store that is ahead of its anchor, which is
 /// no old copy. An anchor that can't be written stops nothing; `agent.diagnose` reports it.
 package final class RollbackGuard {
   private let anchor: (any RollbackAnchor)?
@@ -13,7 +13,7 @@ package final class RollbackGuard {
 
   package var isThere: Bool { anchor != nil }
 
-  /// The highest count that was ever told; nil if the anchor knows nothing of this database, or can't be asked.
+  /// The highest count that the anchor received; nil if it holds none for this database, or can't be read.
   package func sequence(of databaseID: [UInt8]) -> UInt64? { try? anchor?.sequence(databaseID: databaseID) }
 
   package func advance(_ databaseID: [UInt8], to sequence: UInt64) {

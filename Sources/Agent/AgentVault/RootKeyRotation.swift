@@ -5,9 +5,9 @@ extension Vault {
   package var rotation: RootKeyRotation { RootKeyRotation(vault: self) }
 }
 
-/// Another root key (docs/storage.md, Rotation). Begun in one transaction, after which the slots give the new key and the
-/// old one is kept sealed under it; then one partition after the other is sealed again, each in one transaction, while
-/// callers are served; ended when none is left. After a crash anywhere in between the rest follows.
+/// Another root key (docs/storage.md, Rotation). Begun in one transaction, after which the slots give the new key and
+/// the old one is kept sealed under it; then one partition after the other is sealed again, each in one transaction,
+/// while callers are served; ended when none is left. After a crash anywhere in between the rest follows.
 package struct RootKeyRotation {
   package let vault: Vault
 
@@ -15,7 +15,7 @@ package struct RootKeyRotation {
 
   package var isUnderWay: Bool { vault.seals.previousKeys != nil }
 
-  /// Throws with the vault as it was, or, after a disk that told nothing, with one that must be opened again.
+  /// On failure the vault is unchanged; after a commit with an unknown result it must be opened again.
   package func begin(
     to new: VaultKeys, slots: [KeySlotRow], notes: KeySlotNotes, writing entry: VaultChange
   ) throws(VaultFailure) {

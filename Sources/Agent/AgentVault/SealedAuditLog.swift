@@ -13,8 +13,7 @@ extension Vault {
 package struct SealedAuditLog {
   package let vault: Vault
 
-  /// Appends the entries to a batch, and takes the oldest away where the log is full. The chain as it is if the batch
-  /// lands.
+  /// Adds the entries to a batch, and removes the oldest ones from a full log. Returns the chain after the commit.
   package func append(_ entries: [Secret], to batch: inout [StoreWrite]) throws(VaultFailure) -> AuditChain {
     var chain = try chain()
     let (stored, origin) = (chain.last, chain.link)
@@ -35,14 +34,14 @@ package struct SealedAuditLog {
     return chain
   }
 
-  /// The link as it is in the file: after a changed or missing row the next entry does not follow from it.
+  /// The link of a row as stored; the next entry does not follow from a changed or missing row.
   private func storedLink(_ sequence: Int64) throws(VaultFailure) -> [UInt8] {
     let row = try vault.onStore { () throws(StoreFailure) in try vault.store.auditRows(after: sequence - 1, limit: 1) }
       .first
     return row.flatMap { $0.sequence == sequence ? $0.link : nil } ?? AuditChain.origin
   }
 
-  /// The chain's ends, as they were sealed last.
+  /// The chain's ends in their sealed record.
   package func chain() throws(VaultFailure) -> AuditChain {
     if let known = vault.knownAuditChain { return known }
     guard let plain = try vault.read(.vault, .auditChain) else { return AuditChain() }
@@ -50,7 +49,7 @@ package struct SealedAuditLog {
     return chain
   }
 
-  /// Entries after a number, in order, with what they hold; nil for one that does not open.
+  /// The entries after a number, in order, with their contents; nil for one that does not open.
   package func rows(
     after sequence: Int64, limit: Int
   ) throws(VaultFailure) -> [(row: AuditRow, plain: Secret?)] {
@@ -60,13 +59,13 @@ package struct SealedAuditLog {
     }
   }
 
-  /// The key of what was logged under this root key; nil if there is none.
+  /// The log key derived from the root key of an epoch; nil if there is none.
   private func logKey(of epoch: UInt32) -> SealingKey? {
     if let keys = try? vault.seals.keys(of: epoch) { return keys.log }
     return (try? earlierLogKeys())?[epoch]
   }
 
-  /// By the epoch of the root key that each came from.
+  /// The earlier log keys, by the epoch of their root key.
   func earlierLogKeys() throws(VaultFailure) -> [UInt32: SealingKey] {
     guard let plain = try vault.read(.vault, .logKeys) else { return [:] }
     let size = 4 + SealingKey.byteCount
@@ -90,7 +89,7 @@ package struct SealedAuditLog {
     return builder.finish()
   }
 
-  /// What the link of this row must be; nothing where its key is not known, which is no link.
+  /// The expected link of this row; empty, and so equal to no link, if its key is not known.
   package func link(of row: AuditRow, after previous: [UInt8]) -> [UInt8] {
     var fields = LengthPrefixed()
     fields.append(vault.store.databaseID)

@@ -37,7 +37,7 @@ extension Vault {
     return found
   }
 
-  /// Opens every record that the vault has of itself, so that a vault that is not whole is told of before it is used.
+  /// Opens all of the vault's own records, so that damage is reported before the vault is used.
   package func checkOwnRecords() throws(VaultFailure) {
     for kind in try ownKinds() where !kind.answersForItself { _ = try readAll(.vault, kind) }
   }

@@ -2,30 +2,30 @@ package import AgentCore
 package import AgentPorts
 package import Secrets
 
-/// Seals what the agent keeps, and opens it again. Owned by one actor; every call is synchronous and durable.
+/// Seals the agent's records and opens them. Owned by one actor; every call is synchronous, and every write is durable.
 ///
-/// Accounts are parted by keys, not by a WHERE clause: each incarnation has a token key and a data key of its own,
-/// wrapped by the wrap key; a record's additional data names everything that it must not be moved across.
+/// Accounts are separated by keys, not by a WHERE clause: each incarnation has its own token key and data key, wrapped
+/// by the wrap key. A record's additional data names its place, so that a moved record does not open.
 ///
-/// Three things tell an old row from a new one: the head of a partition knows the generation of each of its records,
-/// the ledger knows the generation of each head, and the anchor outside the store knows how far the ledger had come.
+/// Three checks detect an old row: the head of a partition holds the generation of each of its records, the ledger that
+/// of each head, and the anchor outside the store the ledger's last count.
 package final class Vault {
   package let store: any Store
   private(set) var seals: RecordSeals
-  /// Nil until it is read, and after a commit that failed.
+  /// Nil before the first read, and after a failed commit.
   private(set) var knownAuditChain: AuditChain?
   let auditBound: AuditChain.Bound
-  /// Tells how far the store has come to a witness outside of it.
+  /// Compares the ledger's count with the anchor outside the store.
   package let witness: RollbackGuard
   private var partitions: [PartitionID: Partition] = [:]
   private var knownLedger: VaultLedger?
-  /// The next change counts, also of a kind that does not.
+  /// The next change raises the ledger's count, also if its kind does not.
   private var owesCount = false
   private var owedMarks: Set<Int> = []
 
   package struct Partition {
     package var head: VaultHead
-    /// Under which root key its records are; those under the data key keep the epoch in which they were written.
+    /// The epoch of the root key of its records; records under the data key keep the epoch in which they were written.
     package var epoch: UInt32
     /// Nil for the vault's own records, which have no incarnation.
     package var keys: AccountKeys?
@@ -44,7 +44,7 @@ package final class Vault {
 
   package var keys: VaultKeys { seals.keys }
 
-  /// A keyed digest under which something is looked up without its name standing in the file.
+  /// A keyed digest of a name, so that records can be found by name while the file does not contain the name.
   package func index(_ label: String, _ name: String) throws(VaultFailure) -> [UInt8] {
     let key = try read(.vault, .indexKey).flatMap { SealingKey($0) } ?? keys.index
     return Array(key.digest(label, Array(name.utf8)).prefix(16))
@@ -76,9 +76,9 @@ package final class Vault {
     return found
   }
 
-  /// The profiles of all partitions, without opening each one: how the directory is filled at the start, one at a time,
-  /// so that ten thousand of them do not lie in guarded memory together. Nil stands for a profile that does not open;
-  /// its account says `integrity` when it is asked for.
+  /// Passes the profiles of all partitions to `body` without opening the partitions, to fill the directory at the
+  /// start. One at a time, so that ten thousand profiles are never in guarded memory together. Nil stands for a profile
+  /// that does not open; requests for its account fail with `integrity`.
   package func forEachProfile(_ body: (PartitionID, Secret?) -> Void) throws(VaultFailure) {
     let ledger = try ledger()
     var missing = Set(ledger.partitions)
@@ -104,13 +104,13 @@ package final class Vault {
     Set(try open(.vault).head.generations.keys.map(\.kind))
   }
 
-  /// Opens a partition and holds its rows against its head, and its head against the ledger, once: afterwards only this
-  /// vault writes to it.
+  /// Opens a partition and compares its rows with its head, and its head with the ledger. Once is enough: afterwards
+  /// only this vault writes to the partition.
   package func open(_ partition: PartitionID) throws(VaultFailure) -> Partition {
     if let known = partitions[partition] { return known }
     let rows = try onStore { () throws(StoreFailure) in try store.records(in: partition) }
     guard !rows.isEmpty else {
-      // A vault that has nothing yet, or an account's partition that is about to be made.
+      // An empty vault, or an account's partition before its first write.
       if partition != .vault, try ledger().generation(of: partition) != nil { throw .integrity }
       return Partition(head: VaultHead(), epoch: keys.epoch, keys: nil)
     }
@@ -131,15 +131,14 @@ package final class Vault {
     return opened
   }
 
-  /// The records of one kind as they stand in the store, held against their head: not opened.
+  /// The records of one kind as stored, compared with their head but not decrypted.
   func sealedRecords(_ partition: PartitionID, _ kind: RecordKind) throws(VaultFailure) -> [SealedRecord] {
     let head = try open(partition).head
     return try onStore { () throws(StoreFailure) in try store.records(in: partition, kind: kind) }
       .filter { head.generations[.init(kind: kind, id: $0.key.id)] == $0.generation }
   }
 
-  /// Opens every record of an account as it stands in the store now. Of what is under the person's PIN only the head can
-  /// tell.
+  /// Decrypts every record of an account as stored now. Records under the person's PIN are only compared with the head.
   package func check(_ partition: PartitionID) throws(VaultFailure) {
     let opened = try open(partition)
     let rows = try onStore { () throws(StoreFailure) in try store.records(in: partition) }
@@ -177,8 +176,8 @@ package final class Vault {
     return ledger
   }
 
-  /// The next change is counted above what an anchor knows of a store that came after this one, and closes partitions
-  /// for good: no head is ever of the generation that the ledger asks for then.
+  /// The next change gets a count above the anchor's, which a later copy of this store reached. It closes partitions
+  /// for good: the ledger then expects a generation that no head ever has.
   package func pass(_ anchored: UInt64, closing closed: Set<PartitionID>) throws(VaultFailure) {
     var ledger = try ledger()
     ledger.pass(anchored)
@@ -188,7 +187,7 @@ package final class Vault {
     owesCount = true
   }
 
-  /// Of a vault that is new, or from before there were ledgers: what its heads say is believed, this once.
+  /// The first ledger of a new vault, or of one from before ledgers existed: it trusts the heads, this once.
   private func firstLedger() throws(VaultFailure) -> VaultLedger {
     var ledger = VaultLedger()
     for row in try onStore({ () throws(StoreFailure) in try store.records(kind: .head) })
@@ -200,8 +199,8 @@ package final class Vault {
 
   // MARK: the data key and the PIN
 
-  /// Mixed into what a person types before it is stretched: without this vault a PIN can't be guessed. It
-  /// outlives the root key that it came from, since what hangs on it can't be made again without the person.
+  /// The key that is mixed into a PIN before it is stretched: without this vault a PIN can't be guessed. The key
+  /// outlives the root key that it was derived from, since data under it can't be sealed again without the person.
   package func pepper(for partition: PartitionID) throws(VaultFailure) -> SealingKey {
     if let kept = try read(partition, .pepper) {
       guard let key = SealingKey(kept) else { throw .integrity }
@@ -210,18 +209,18 @@ package final class Vault {
     return try seals.keys(of: open(partition).epoch).pepper.derive("partition", partition.bytes)
   }
 
-  /// Nil while it is under the person's PIN.
+  /// Nil while the data key is sealed under the person's PIN.
   package func dataKey(of partition: PartitionID) throws(VaultFailure) -> SealingKey? { try open(partition).keys?.data }
 
-  /// True if this partition has keys and its data key is not among them.
+  /// True if this partition has keys, but not its data key.
   package func isDataLocked(_ partition: PartitionID) throws(VaultFailure) -> Bool {
     try open(partition).keys.map { $0.data == nil } ?? false
   }
 
   // MARK: writing
 
-  /// Applies all changes in one durable transaction, or none, together with writes that are no records. What is in
-  /// memory follows only what is on the disk.
+  /// Applies all changes in one durable transaction, or none, together with writes that are no records. Memory changes
+  /// only after the commit.
   package func apply(_ changes: [VaultChange], with writes: [StoreWrite] = []) throws(VaultFailure) {
     var draft = VaultDraft(self, writes: writes)
     for change in changes { try draft.draw(change) }
@@ -232,7 +231,7 @@ package final class Vault {
     do throws(VaultFailure) {
       try onStore { () throws(StoreFailure) in try store.commit(batch) }
     } catch {
-      // The batch may have landed all the same: what the heads say is read again, and not built on.
+      // The batch may have been committed all the same: read the heads again.
       forget(draft.touched.keys)
       forget(draft.destroyed)
       knownAuditChain = nil
@@ -253,20 +252,21 @@ package final class Vault {
     knownLedger = nil
   }
 
-  /// Moves the log into the file and empties it; false if a reader prevents it. Tried again at the next start.
+  /// Checkpoints the write-ahead log into the file and empties it; false if a reader prevents it. The next start
+  /// retries.
   package func truncateLog() throws(VaultFailure) -> Bool {
     try onStore { () throws(StoreFailure) in try store.truncateLog() }
   }
 
-  /// Can the next commit be written? Asked before a token is spent.
+  /// Checks that the next commit can be written, before a refresh token is sent.
   package func checkWritable() throws(VaultFailure) {
     // A staged answer is bounded by 1 MiB; ordinary ones stay under this.
     try onStore { () throws(StoreFailure) in try store.checkWritable(bytes: 64 << 10) }
   }
 
-  // MARK: another root key
+  // MARK: rotating the root key
 
-  /// From here on everything is sealed under `keys`; what is still under `previous` is read with them.
+  /// Seals new records under `keys` from now on; records under `previous` can still be opened.
   package func adopt(_ keys: VaultKeys, previous: VaultKeys?) {
     seals = RecordSeals(databaseID: store.databaseID, keys: keys, previousKeys: previous)
     forget(Array(partitions.keys))

@@ -2,7 +2,7 @@ internal import AgentCore
 internal import AgentPorts
 internal import Secrets
 
-/// The rows of a list of changes before the commit, and the vault's memory once they are durable.
+/// The rows for a list of changes before their commit, and the vault's memory after it.
 struct VaultDraft {
   private let vault: Vault
   private let seals: RecordSeals
@@ -34,7 +34,7 @@ struct VaultDraft {
       destroyed.insert(partition)
       writes.append(.deletePartition(partition))
     case .reseal(let partition): touched[partition] = try state(of: partition)
-    // Together, when everything else is drawn.
+    // All audit entries follow at the end.
     case .audit: break
     case .lockData(let partition): try changeKeys(of: partition) { $0.data = nil }
     case .unlockData(let partition, let key): try changeKeys(of: partition) { $0.data = key }
@@ -44,7 +44,7 @@ struct VaultDraft {
     }
   }
 
-  /// The chain as it is if the draft lands; nil without entries.
+  /// Adds audit entries. Returns the chain after the commit; nil without entries.
   mutating func draw(audit entries: [Secret]) throws(VaultFailure) -> AuditChain? {
     guard !entries.isEmpty else { return nil }
     let chain = try vault.audit.append(entries, to: &writes)
@@ -77,7 +77,7 @@ struct VaultDraft {
 
   // MARK: heads
 
-  /// The heads of what was touched, and the ledger of the heads. The ledger as it is if the draft lands.
+  /// Adds the heads of the touched partitions and the ledger. Returns the ledger after the commit.
   mutating func settle(
     _ ledger: VaultLedger, owing owedMarks: Set<Int>, isCounted: Bool
   ) throws(VaultFailure) -> VaultLedger {
@@ -112,8 +112,8 @@ struct VaultDraft {
 
   // MARK: partitions
 
-  /// The state of a partition in the draft. A new one gets its keys in the same transaction, and one that is still
-  /// under the previous root key is sealed again whole: no partition is ever under two root keys.
+  /// The state of a partition in the draft. A new partition gets its keys in the same transaction. A partition under
+  /// the previous root key is sealed again as a whole, so that no partition is ever under two root keys.
   private mutating func state(of partition: PartitionID) throws(VaultFailure) -> Vault.Partition {
     if let known = touched[partition] { return known }
     var state = try vault.open(partition)
@@ -128,7 +128,7 @@ struct VaultDraft {
   private mutating func put(
     _ plain: Secret, _ kind: RecordKind, _ id: [UInt8], _ partition: PartitionID, _ state: inout Vault.Partition
   ) throws(VaultFailure) {
-    // Generations never start again, also after a deletion: the head's own count is above all it ever gave.
+    // Generations never repeat, also after a deletion: the head's own generation is above all that it assigned.
     let generation = state.head.generation + 1
     state.head.generations[VaultHead.Entry(kind: kind, id: id)] = generation
     let key = try seals.key(of: kind, in: partition, state)
@@ -155,11 +155,11 @@ struct VaultDraft {
     }
     for row in rows where row.key.kind != .head && row.key.kind != .accountKeys && row.key.kind != .pepper {
       if isDataKept, row.key.kind.keyClass == .data { continue }
-      // The head was looked at when the partition was opened; a row may have been put back since.
+      // The head was checked when the partition was opened; an old row may have been put back since.
       guard old.head.generations[.init(kind: row.key.kind, id: row.key.id)] == row.generation,
         let plain = try? seals.open(row, by: seals.key(of: row.key.kind, in: partition, old))
       else {
-        // A damaged record that answers for itself stays damaged; what must be whole can't be carried over.
+        // A damaged record of an independent kind stays damaged; any other damage fails the rotation of this partition.
         if partition == .vault, row.key.kind.answersForItself { continue }
         throw .integrity
       }

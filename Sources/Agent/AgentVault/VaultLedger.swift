@@ -1,11 +1,12 @@
 package import AgentPorts
 package import Secrets
 
-/// How far the store has come: the generation of every partition's head, and a count of the changes that an old copy
-/// must not undo (docs/storage.md, Heads and ledger). Sealed with the vault's own records.
+/// The generation of every partition's head, and a count of the changes that an old copy must not undo
+/// (docs/storage.md, Heads and ledger). Sealed with the vault's own records.
 ///
 /// A head shows that a row was restored, but not that all rows of its partition were: the head is one of them. The
-/// ledger shows that, and the count, compared with the anchor outside the store, shows whether the ledger is an old one.
+/// ledger shows that, and the count, compared with the anchor outside the store, shows whether the ledger is an old
+/// one.
 package struct VaultLedger {
   /// Few enough to be listed by the vault's head, and many enough that ten thousand accounts share a mark of 4 KB.
   static let marks = 64

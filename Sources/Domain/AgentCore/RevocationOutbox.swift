@@ -16,7 +16,7 @@ public enum RevocationOutbox {
     case none
   }
 
-  /// How the revocation continues.
+  /// The next step of the revocation.
   public enum Verdict: Hashable, Sendable {
     /// The token is invalid, which includes tokens that the server never issued (RFC 7009 §2.2).
     case confirmed

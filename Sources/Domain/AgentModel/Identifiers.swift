@@ -103,7 +103,7 @@ public struct Alias: Hashable, Comparable, Sendable {
   public static func < (a: Alias, b: Alias) -> Bool { a.text < b.text }
 }
 
-/// How a request names an account: by id, by alias, or `@active`. There is no default and no wildcard.
+/// A request's reference to an account: its id, its alias, or `@active`. There is no default and no wildcard.
 public enum AccountSelector: Hashable, Sendable {
   case id(AccountID)
   case alias(String)

@@ -15,15 +15,15 @@ public struct ProviderConfiguration: Hashable, Sendable {
   /// Configured endpoints, which override discovered ones.
   public var endpoints: ServerMetadata.Endpoints
   public var redirect: Redirect
-  /// How the provider treats refresh tokens.
+  /// The provider's rules for refresh tokens.
   public var refresh: RefreshRule
   /// The meaning of this provider's error codes, which overrides the built-in tables.
   public var errorCodes: [String: FailureClass]
-  /// How the tenant of an account is determined; nil: accounts have no tenant.
+  /// The rule that determines the tenant of an account; nil: accounts have no tenant.
   public var tenant: TenantRule?
   /// Where the provider names roles, tenant and entitlements.
   public var authorization: AuthorizationClaims
-  /// What one revocation request ends at this provider.
+  /// The effect of one revocation request at this provider.
   public var revocationScope: RevocationScope
   /// `post_logout_redirect_uri` (OpenID Connect RP-Initiated Logout §2), as registered at the provider.
   public var postLogoutRedirectURI: String?
@@ -65,18 +65,18 @@ public struct ProviderConfiguration: Hashable, Sendable {
     public init() {}
   }
 
-  /// How the provider treats a reused refresh token, and what the agent does when a token response is lost.
+  /// The provider's reaction to a reused refresh token, and the agent's to a lost token response.
   public struct RefreshRule: Hashable, Sendable {
     /// `none`: refresh tokens are not rotated. `grace`: a rotated token stays valid for `graceSeconds`. `strict`: reuse
     /// ends the grant (RFC 9700 §4.14.2).
     public enum Reuse: String, Hashable, Sendable { case none, grace, strict }
-    /// What to do after a lost response: ask for a new sign-in, or send the same refresh token once more.
+    /// The action after a lost response: ask for a new sign-in, or send the same refresh token once more.
     public enum OnUnknownOutcome: String, Hashable, Sendable { case reauthenticate, replayOnce }
     /// The provider's reuse policy.
     public var reuse = Reuse.strict
-    /// How long a rotated refresh token stays valid, in seconds; used with `Reuse.grace`.
+    /// The time in seconds for which a rotated refresh token stays valid; used with `Reuse.grace`.
     public var graceSeconds: Int64 = 0
-    /// What the agent does after a lost response.
+    /// The agent's action after a lost response.
     public var onUnknownOutcome = OnUnknownOutcome.reauthenticate
     public init() {}
   }
@@ -84,7 +84,7 @@ public struct ProviderConfiguration: Hashable, Sendable {
   /// The tenant of an account: the value of an ID token claim, or a fixed value.
   public enum TenantRule: Hashable, Sendable { case claim(String), value(String) }
 
-  /// Where the provider tells what a person may do.
+  /// The sources of a person's rights at the provider.
   public struct AuthorizationClaims: Hashable, Sendable {
     /// The claim that lists roles; a path may use dots. Nil: tokens are not searched for roles.
     public var rolesClaim: String?
@@ -95,7 +95,7 @@ public struct ProviderConfiguration: Hashable, Sendable {
     public init() {}
   }
 
-  /// What one revocation request ends: the token, its family, or the whole grant (RFC 7009 §2.1).
+  /// The effect of one revocation request: it ends the token, its family, or the whole grant (RFC 7009 §2.1).
   public enum RevocationScope: String, Hashable, Sendable { case token, family, grant }
 }
 
@@ -108,7 +108,7 @@ public enum ClientAuthMethod: String, Hashable, Sendable, CaseIterable {
   case privateKeyJWT = "private_key_jwt"
 }
 
-/// What a provider's error means for the account. The raw values are those of `errorCodes` in `provider.add`.
+/// The meaning of a provider's error for the account. The raw values are those of `errorCodes` in `provider.add`.
 public enum FailureClass: String, Hashable, Sendable, CaseIterable {
   case transient, reauthenticate, locked, interaction, misconfigured
 }

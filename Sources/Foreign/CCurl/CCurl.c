@@ -21,7 +21,7 @@ FUNCTIONS(DECLARE)
 
 static typeof(&SSL_CTX_set_options) set_ssl_options;
 static bool is_open;
-// How many objects were loaded before libcurl; those loaded with it come after them.
+// The number of objects that were loaded before libcurl; those loaded with it come after them.
 static size_t objects_before;
 
 static int count_object(struct dl_phdr_info *object, size_t size, void *count) {

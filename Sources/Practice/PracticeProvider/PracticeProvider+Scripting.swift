@@ -187,10 +187,10 @@ extension PracticeProvider {
     withState { state in state.log.entries.filter { path == nil || $0.path == path } }
   }
 
-  /// How many requests to a path have come since the start.
+  /// The number of requests to a path since the start.
   public func requestCount(to path: String) -> Int { withState { $0.log.counts[path] ?? 0 } }
 
-  /// How many unsafe requests `/protected` has carried out.
+  /// The number of unsafe requests that `/protected` has carried out.
   public var protectedEffectCount: Int { withState { Int($0.effects.count) } }
 
   /// Resets the provider to its first state: no tokens, no faults, no log, the first options.

@@ -33,7 +33,7 @@ struct ProviderState {
 
   var faults = FaultQueue()
   var log = RequestLog()
-  /// How the ID token of the current response differs from a valid one.
+  /// The difference between the ID token of the current response and a valid one.
   var idTokenChange: (claims: [String: PracticeJSON], signature: Fault.IDTokenSignature)?
   /// For the log: the `client_id` of the current request, once it is known.
   var seenClientID: String?

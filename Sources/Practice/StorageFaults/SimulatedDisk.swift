@@ -48,7 +48,7 @@ public final class SimulatedDisk: @unchecked Sendable {
 
   /// Operations since the disk was created.
   public var operations: Int { Int(lanyard_disk_operations(disk)) }
-  /// How many of them were syncs.
+  /// The number of syncs among them.
   public var syncs: Int { Int(lanyard_disk_syncs(disk)) }
   /// True once the planned fault has happened.
   public var hasFaulted: Bool { lanyard_disk_faulted(disk) != 0 }

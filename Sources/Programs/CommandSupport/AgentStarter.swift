@@ -9,7 +9,7 @@ struct AgentStarter {
   /// A start takes milliseconds; a slow disk or a key derivation may take seconds.
   private static let patienceSeconds = 10
   private static let pauseMicroseconds: UInt32 = 4_000
-  /// How long another agent may hold the state: it may be ending, or not listen yet.
+  /// The time that another agent may hold the state: it may be ending, or not listen yet.
   private static let handoverSeconds = 4
   private static let handoverPauseMicroseconds: UInt32 = 30_000
 

@@ -5,9 +5,9 @@ public struct CommandFailure: Error, Sendable {
   public var status: ExitStatus
   /// The name of the agent's error in `Schemas/errors.json`, or a name of this program (`noAgent`, `usage`, …).
   public var name: String
-  /// What happened and what was kept.
+  /// The failure and its consequences in one or two sentences, for the person.
   public var message: String
-  /// What the person can do next: one sentence each, with the command in backticks.
+  /// Next steps for the person: one sentence each, with the command in backticks.
   public var hints: [String]
   /// The error object as the agent sent it; nil if the failure is this program's own.
   public var wire: String?

@@ -7,17 +7,17 @@ internal import JSONRPC
 enum ErrorMessages {
   private static let methodNotFound: Int64 = -32601
 
-  /// What happened and what was kept.
+  /// The failure and its consequences, for the person.
   static func message(code: Int64, _ message: String?) -> String {
     guard code != methodNotFound else { return "The agent that runs here does not know this command." }
     guard let message else { return "The agent refused this command." }
-    // Two messages send a program to `data`; the hints tell a person what `data` holds.
+    // Two messages refer to `data`, which only programs see; the hints show its contents.
     if message.contains("data.path") { return "The agent did not accept a value of this command. Nothing was changed." }
     if message.contains("data.problems") { return "The policy document is not valid. Nothing was changed." }
     return CommandWords.translated(message)
   }
 
-  /// What the person can do next.
+  /// Next steps for the person.
   static func hints(code: Int64, name: String, data: JSONNode?, problem: ParameterProblem?) -> [String] {
     guard code != methodNotFound else {
       return ["It may be older than this program. `lanyard rpc agent.shutdown` ends it; the next command starts yours."]

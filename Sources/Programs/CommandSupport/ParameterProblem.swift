@@ -2,7 +2,7 @@
 public struct ParameterProblem: Sendable {
   /// A JSON Pointer (RFC 6901) into the parameters; empty for all of them. For programs.
   public let path: String
-  /// What the contract expects there: the name of a type, or a sentence. For programs.
+  /// The value that the contract expects: the name of a type, or a sentence. For programs.
   public let expected: String
 
   /// One line for a person: what the value should be.
@@ -15,7 +15,7 @@ public struct ParameterProblem: Sendable {
     return Self.names[String(step)] ?? Self.spelledOut(step)
   }
 
-  /// What the value should be. A person reads no pattern and no type of JSON.
+  /// The expected value in plain words, without patterns and JSON types.
   public var expectation: String {
     if expected.hasPrefix("string like ") { return Self.shapes[lastStep] ?? "a text without spaces and special signs" }
     if expected.hasPrefix("string of ") { return "a text of " + expected.dropFirst("string of ".count) }
@@ -44,7 +44,7 @@ public struct ParameterProblem: Sendable {
     "slot": "the key slot", "state": "--state", "types": "--type",
   ]
 
-  /// What the contract's patterns mean, by the name of the parameter.
+  /// The contract's patterns in plain words, by the name of the parameter.
   private static let shapes: [String: String] = [
     "account": "an alias, an id or @active", "accounts": "an alias, an id or @active",
     "alias": "up to 64 letters, digits and . _ @ -, beginning with a letter or digit, but not with acc_",

@@ -45,7 +45,7 @@ struct AccountInfo {
     }
   }
 
-  /// How its data is protected after a soft sign-out.
+  /// The protection of its data after a soft sign-out.
   var dataWords: String? {
     switch (dataProtection, state) {
     case ("pin"?, "signedOut"): "sealed until the same person signs in again and enters the PIN"

@@ -85,7 +85,7 @@ public struct MethodInfo: Sendable {
     case connection
   }
 
-  /// How a grant restricts a method (Schemas/README.md, Under a grant).
+  /// A grant's restriction of a method (Schemas/README.md, Under a grant).
   public enum UnderGrant: Sendable {
     /// The grant must cover the request's `account`.
     case account
@@ -107,7 +107,7 @@ public struct MethodInfo: Sendable {
   public let feature: String
   /// True if params require an `account` and the result contains the account's id.
   public let accountScoped: Bool
-  /// What a restricted caller gets, if its grant covers the method.
+  /// The restriction for a caller whose grant covers the method.
   public let underGrant: UnderGrant
   /// When later requests on the same connection may start.
   public let ordering: Ordering

@@ -4,7 +4,7 @@ internal import JSONRPC
 public struct ParamsProblem: Error, Hashable, Sendable {
   /// JSON Pointer (RFC 6901) into `params`; empty for `params` itself.
   public var path: String
-  /// What the schema expects. It never repeats the received value.
+  /// The value that the schema expects. It never repeats the received value.
   public var expected: String
 
   public init(path: String = "", expected: String) {

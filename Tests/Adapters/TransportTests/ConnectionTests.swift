@@ -184,7 +184,7 @@ import Testing
     other.send(Self.line(1, "signIn.cancel", #"{"signIn":"\#(signIn)"}"#))
     await client.waitForLines(4)
     #expect(client.objects.last?.code == 2007 && client.objects.last?.id == 7)
-    // The answer is queued before the connection is told to close after it.
+    // The answer is queued before the connection begins to close.
     for _ in 0..<1_000_000 where !client.isClosed { await Task.yield() }
     #expect(client.isClosed)
     await agent.shutDown()

@@ -18,7 +18,7 @@ final class SocketClient: @unchecked Sendable {
 
   deinit { close(descriptor) }
 
-  /// How a stream ended, or that no byte came in time.
+  /// The end of a stream, or `nothingCame` if no byte came in time.
   enum Ending: Equatable { case end, reset, nothingCame }
 
   /// False if the agent accepts no more bytes.

@@ -6,7 +6,7 @@ import PracticeProvider
 import SchemaKit
 import Testing
 
-/// What a caller with a grant can learn of accounts outside its grant: nothing.
+/// A caller with a grant learns nothing of accounts outside its grant.
 @Suite struct CallerTests {
   private static let contract = Result {
     let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

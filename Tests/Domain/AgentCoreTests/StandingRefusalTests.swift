@@ -4,7 +4,7 @@ import Testing
 
 /// I5: a refusal by the provider stands for later callers too; the provider is not asked again for each.
 @Suite struct StandingRefusalTests {
-  /// Whatever callers ask, and however often: one request in 120 s.
+  /// Any requests of callers cost the provider at most one request in 120 s.
   @Test(arguments: [ExchangeFailure.reauthenticate(reason: "refused"), .locked, .misconfigured("invalid_client")])
   func refusedGrant_costsTheProviderOneRequestInTwoMinutes(failure: ExchangeFailure) {
     var grant = Grant()

@@ -37,7 +37,7 @@ import Testing
     var keyOf: [UInt64: TokenKey] = [:]
     var expiry: [UInt64: BootInstant] = [:]
     var inFlight: TokenMachine.Attempt?
-    /// How often the current refresh token was sent with an unknown outcome.
+    /// The number of times that the current refresh token was sent with an unknown outcome.
     var doubts = 0
     var firstDoubtAt: BootInstant?
     let graceSeconds: Int64

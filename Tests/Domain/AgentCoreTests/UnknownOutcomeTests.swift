@@ -86,7 +86,7 @@ import Testing
     #expect(grant.wants().effects.refusals.values.first == Self.doubt)
   }
 
-  /// An answer to the replay that does not settle the first request ends the right to replay, and the person is told.
+  /// An answer to the replay that does not settle the first request ends the right to replay, and asks for a sign-in.
   @Test(arguments: [
     ExchangeFailure.transient("status503", retryAfter: nil), .unexplained(status: 400), .interaction(claims: nil),
     .misconfigured("invalid_client"),

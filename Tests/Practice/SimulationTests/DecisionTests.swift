@@ -4,7 +4,7 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-/// Decisions where the vault, the agent or the account is not there to be asked (docs/offline.md, Decisions).
+/// Decisions with a locked vault, an ending agent or an unusable account (docs/offline.md, Decisions).
 @Suite(.tellsItsSeed) struct DecisionTests {
   private static let policy = #"""
     {"name":"default","policy":{"name":"default","version":1,"capabilities":{"read":{"kind":"read","offlineWindowSeconds":600}}}}

@@ -5,7 +5,7 @@ import PracticeProvider
 import StorageFaults
 import Testing
 
-/// Several ways to the root key, and another root key (docs/storage.md, Key slots).
+/// Several key slots, and the rotation of the root key (docs/storage.md, Key slots).
 @Suite struct KeySlotTests {
   private static let passphraseMember = #""passphrase":"correct horse""#
 

@@ -20,7 +20,7 @@ package struct AccessToken: Sendable {
   /// When the request for it left: its life is counted from then (docs/tokens.md, Health and freshness).
   var sentAt: BootInstant
   var bootID: String
-  /// What `sentAt` is after a reboot, in trusted time (docs/offline.md, Time).
+  /// The moment of `sentAt` in trusted time, which is still known after a reboot (docs/offline.md, Time).
   var sentAtTime: Timestamp
 
   /// `expires_in` is only recommended (RFC 6749 §5.1). A wrong guess costs one 401, which the client reports.

@@ -5,11 +5,11 @@ internal import AgentPorts
 internal import AgentVault
 internal import Secrets
 
-/// Performs what `ExchangeMachine` decides: the steps of a run, one at a time (docs/tokens.md, Journal). What the machine
-/// asks for at once is in `Account+ExchangeEffects.swift`.
+/// Performs what `ExchangeMachine` decides: the steps of a run, one at a time (docs/tokens.md, Journal).
+/// `Account+ExchangeEffects.swift` performs the effects that need no wait.
 ///
-/// The machine names an answer by its request. Its bytes stay in `answers`, in guarded memory, until they are no longer
-/// needed.
+/// The machine refers to an answer by its request. The bytes of the answer stay in `answers`, in guarded memory, until
+/// they are no longer needed.
 extension Account {
   /// The data that a run carries between its steps.
   struct RunData {
@@ -25,14 +25,14 @@ extension Account {
     var jitter: Double?
   }
 
-  /// A grant as an answer renews it.
+  /// A grant after an answer renewed it.
   struct RenewedGrant {
     var grant: GrantRecord
-    /// Nil if the answer brought no access token that can be used now.
+    /// Nil if the answer brought no usable access token.
     var accessToken: AccessToken?
     /// Scopes that the answer took away.
     var lostScopes: [String]?
-    /// The profile as the commit left it.
+    /// The profile after the commit.
     var profile: AccountProfile?
     var rights: RightsChange?
   }
@@ -44,7 +44,7 @@ extension Account {
     await carryOut(run)
   }
 
-  /// The vault was locked: what is in memory is given up, and an answer that could not be kept goes to the inbox.
+  /// The vault was locked: drops the memory; an answer that could not be stored goes to the inbox.
   func vaultWasLocked() async {
     release(.locked)
     let run = dependencies.gate.ticket()
@@ -52,8 +52,8 @@ extension Account {
     await carryOut(run)
   }
 
-  /// A sign-out takes the answer that could not be kept, since its refresh token is the only one that lives. Its place
-  /// in the outbox; nil if there is none, or an exchange is about to see to it.
+  /// Hands the answer that could not be stored to a sign-out, since it holds the only live refresh token. Returns its
+  /// entry for the outbox; nil without such an answer, or if an exchange is about to handle it.
   func surrender() async -> OutboxEntry? {
     guard let held = exchanges.surrender(), let body = answers[held.nonce] else { return nil }
     wipeAnswers()
@@ -167,7 +167,7 @@ extension Account {
 
   // MARK: the answer
 
-  /// The raw answer is durable before it is judged.
+  /// Stores the raw answer before it is read.
   private func stage(_ answer: ExchangeIntent) async -> ExchangeMachine.Staging {
     guard let body = answers[answer.nonce] else { return .storeFailed }
     do throws(AgentFailure) {
@@ -192,14 +192,15 @@ extension Account {
     return .usable
   }
 
-  /// What a refreshed ID token says differently and may not (OpenID Connect Core §12.2); nil if it may be believed.
+  /// The first claim of a refreshed ID token that differs from the earlier one and must not (OpenID Connect Core
+  /// §12.2); nil if the ID token is acceptable.
   private func change(in idToken: Secret?, of loaded: Loaded) -> IDTokenFailure? {
     guard let refreshed = idToken.flatMap(IDTokenIdentity.read) else { return nil }
     if refreshed.subject != loaded.profile.identity.subject { return .subjectChanged }
     return loaded.idTokenIdentity?.changes(in: refreshed).first
   }
 
-  /// The new grant is durable before the callers are answered.
+  /// Stores the new grant before the callers are answered.
   private func commit(_ answer: ExchangeIntent, _ data: inout RunData) async -> ExchangeMachine.Commitment {
     guard let loaded, let response = data.response else { return .overtaken }
     var renewed = renewed(loaded, by: response, for: answer)
@@ -226,7 +227,7 @@ extension Account {
       loaded.machine.memory(afterSuccessFor: answer.key), boot: clock.boot(), wall: clock.wall())
     if let lifetime = response.refreshTokenExpiresIn { grant.refreshTokenExpiresAt = now + lifetime }
     let lostScopes = answer.key == .standard ? grant.narrow(to: response.scope) : nil
-    // An answer of an earlier boot has no time that can be trusted: its refresh token is kept, and used again.
+    // An answer of an earlier boot has no trustworthy time: keep its refresh token, and refresh again.
     let isOfThisBoot = answer.bootID == clock.bootID
     let accessToken =
       isOfThisBoot
@@ -245,9 +246,9 @@ extension Account {
     return data.token != nil
   }
 
-  // MARK: no token
+  // MARK: failed attempts
 
-  /// Commits what the failure means before the callers are told: after a crash the agent knows the same failure.
+  /// Stores the effect of the failure before the callers are answered, so that the agent knows it after a crash.
   private func settle(
     _ intent: ExchangeIntent, _ failure: ExchangeFailure, _ attempt: UInt64, _ journal: ExchangeMachine.JournalEnd,
     _ data: inout RunData
@@ -258,17 +259,16 @@ extension Account {
     var (grant, machine) = (loaded.grant, loaded.machine)
     _ = machine.exchangeFailed(attempt: attempt, failure, at: clock.boot(), jitter: jitter)
     grant.memory = GrantMemory(machine.memory, boot: clock.boot(), wall: clock.wall())
-    // If this fails the intent stays on the disk: after a crash the outcome would be in doubt, which is never less
-    // careful.
+    // If this fails the intent stays stored: after a crash the outcome counts as unknown, which is never less careful.
     try? await dependencies.vault.settle(epoch: intent.epoch, of: id, grant: grant, journal: journal)
   }
 
-  /// Callers that wait are told what the store said.
+  /// Records the store's error for the waiting callers.
   private func noteStoreError(_ error: AgentFailure) { loaded?.storeError = error.attributed(to: id) }
 
   // MARK: revocation
 
-  /// Nothing of the answer belongs to this account, and neither does the token that it was asked with.
+  /// Revokes the tokens of an answer for another identity, and the refresh token that was sent for it.
   private func disown(_ answer: ExchangeIntent) async {
     let spent = loaded?.grant.refreshToken
     await revoke(answer)
@@ -286,7 +286,7 @@ extension Account {
 }
 
 extension GrantRecord {
-  /// A narrower `scope` in an answer shrinks what is known (RFC 6749 §5.1). The scopes that were lost; nil if none were.
+  /// Applies a narrower `scope` of an answer (RFC 6749 §5.1). Returns the scopes that were lost; nil if none were.
   fileprivate mutating func narrow(to scope: ScopeSet?) -> [String]? {
     guard let scope, scope != scopes else { return nil }
     let lost = scopes.names.filter { !scope.names.contains($0) }

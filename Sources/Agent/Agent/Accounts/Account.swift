@@ -19,7 +19,7 @@ package struct AccountDependencies: Sendable {
   package let stepUps: StepUps
   package let metadata: MetadataRefresher
   package let environment: AgentEnvironment
-  /// Sends an entry of the outbox, in its own time.
+  /// Sends an entry of the outbox in the background.
   package let revoke: @Sendable (OutboxEntry) -> Void
   /// Tries the outstanding revocations of one person at a provider, or of all persons, within a few seconds.
   let drain: @Sendable (ProviderName, Identity?) async -> Void
@@ -34,26 +34,26 @@ package struct AccountDependencies: Sendable {
 
 /// Performs what `TokenMachine` and `ExchangeMachine` decide for the grant of one account.
 ///
-/// Nothing here waits for another account, and a caller that goes away cancels no exchange. The exchange itself is
-/// in `Account+Exchange.swift`, what is done without being asked in `Account+Renewal.swift`.
+/// No account waits for another one, and a caller that disconnects cancels no exchange. `Account+Exchange.swift`
+/// performs the exchange, `Account+Renewal.swift` the renewals without a request.
 package actor Account {
   package nonisolated let id: AccountID
   let dependencies: AccountDependencies
   var loaded: Loaded?
-  /// Decides what runs do; `Account+Exchange.swift` performs it.
+  /// Decides the steps of runs; `Account+Exchange.swift` performs them.
   package var exchanges = ExchangeMachine()
-  /// The raw answers that `exchanges` names, by the nonce of their request: each may hold the only refresh token that
-  /// lives.
+  /// The raw answers that `exchanges` refers to, by the nonce of their request. Each may hold the only live refresh
+  /// token.
   package var answers: [[UInt8]: Secret] = [:]
-  /// Counts what replaces the grant from outside, so that a slow load shows itself as out of date.
+  /// Counts replacements of the grant from outside, so that a slow load is detected as outdated.
   var replacements = 0
-  /// When `Account` looks next whether a token is to be renewed.
+  /// When `Account` next checks whether a token needs renewal.
   var nextLook: BootInstant?
-  /// The `reachabilityGeneration` that the machine was told last.
+  /// The `reachabilityGeneration` that was last reported to the machine.
   var noticedReachability: UInt64 = 0
-  /// The requests for the person's rights beside exchanges.
+  /// The requests for the person's rights that run beside exchanges.
   var question = RightsFetch()
-  /// The token that the reading thread answers with.
+  /// The token that the reading thread serves.
   var published: PublishedToken?
   private var tokens: [UInt64: IssuedToken] = [:]
   private var serials: UInt64 = 0
@@ -66,14 +66,14 @@ package actor Account {
 
   private var waiterIDs: UInt64 = 0
 
-  /// The grant as it is on the disk, and the machine above it.
+  /// The grant as stored, and its machine.
   package struct Loaded {
     package var profile: AccountProfile
     var machine: TokenMachine
     package var grant: GrantRecord
-    /// The state that subscribers were told last.
+    /// The state in the last event to subscribers.
     var toldState: AccountState
-    /// When it began, on the provider's timeline.
+    /// When that state began, on the provider's timeline.
     var stateSince: Timestamp?
     var lastFailure: LastFailure?
     /// The last failure of the store.
@@ -91,9 +91,9 @@ package actor Account {
 
   package var clock: any AgentClock { dependencies.environment.clock }
 
-  // MARK: what callers ask
+  // MARK: requests of callers
 
-  /// Answers from memory, or after the one exchange that all callers share.
+  /// Returns a token from memory, or after the one exchange that all callers share.
   package func token(_ key: TokenKey, _ demand: TokenMachine.Demand) async throws(AgentFailure) -> TokenAnswer {
     try await load()
     let key = standardized(key)
@@ -123,8 +123,8 @@ package actor Account {
     return try await token(key, .replacing(fingerprint: fingerprint))
   }
 
-  /// A token for all the granted scopes is the standard one, however they are spelled out. Not so of a grant that was
-  /// narrowed: what is not spelled out may be more than was asked for.
+  /// The standard key if `key` lists no scopes or all the granted ones. Not for a narrowed grant: a request without
+  /// scopes may bring more of them than `key` lists.
   private func standardized(_ key: TokenKey) -> TokenKey {
     guard let scopes = key.scopes, let grant = loaded?.grant else { return key }
     let isWhole = scopes.isEmpty || (scopes == grant.scopes && !grant.isNarrowed)
@@ -163,15 +163,15 @@ package actor Account {
       lastError: loaded.lastFailure, generation: loaded.grant.generation)
   }
 
-  // MARK: what replaces the grant
+  // MARK: replacing the grant
 
-  /// A sign-in brought a new grant; it is on the disk already.
+  /// A sign-in brought a new grant, which is stored already.
   package func signedIn(
     _ profile: AccountProfile, _ grant: GrantRecord, rule: ProviderConfiguration.RefreshRule,
     _ token: AccessToken?, idToken: Secret?, rights: RightsMemory?, unlockGeneration: UInt64
   ) {
     replacements += 1
-    // The vault was locked since: nothing of it stays in memory.
+    // The vault was locked since: keep nothing in memory.
     guard dependencies.tokenCache.unlockGeneration == unlockGeneration else { return }
     tokens = [:]
     exchanges.signedIn(epoch: profile.epoch)
@@ -185,7 +185,7 @@ package actor Account {
       stateSince: profile.stateSince, idTokenIdentity: idToken.flatMap(IDTokenIdentity.read), rights: rights)
     dependencies.tokenCache.setState(.active, of: id)
     publish()
-    // A caller that waited for the old grant gets the new one's token.
+    // A caller that waited for the old grant's token gets the new grant's.
     for waiter in waiting.keys.sorted() {
       guard let key = waiting[waiter]?.key else { continue }
       perform(
@@ -194,8 +194,8 @@ package actor Account {
     watchRenewal()
   }
 
-  /// Gives up what is in memory: the grant was replaced on the disk, or the vault was locked. An exchange in flight
-  /// finds that its attempt is no longer the current one.
+  /// Drops the memory: the stored grant was replaced, or the vault was locked. An exchange in flight finds that its
+  /// attempt is no longer current.
   package func release(_ error: AgentFailure) {
     replacements += 1
     dependencies.tokenCache.withdraw(id)
@@ -208,7 +208,7 @@ package actor Account {
     nextLook = nil
   }
 
-  /// The provider was configured anew: what it refused before is asked again.
+  /// The provider's configuration changed: requests that it refused before are sent again.
   package func configurationChanged() async {
     guard let rule = try? await dependencies.vault.open(id).2 else { return }
     perform(loaded?.machine.reconfigured(rule: rule) ?? [])
@@ -238,7 +238,7 @@ package actor Account {
       let signedOut = profile.signInStatus != .signedIn
       let now = clock.boot()
       var memory = grant.memory.memory(boot: now, wall: clock.wall())
-      // A configuration may have been mended since: it is judged anew, at the price of one request.
+      // The configuration may have been corrected since: one request shows it.
       if case .misconfigured = memory.health { memory.health = .ok }
       if signedOut { memory = TokenMemory(health: .signedOut) }
       let machine = TokenMachine(memory: memory, rule: rule, at: now)
@@ -257,7 +257,8 @@ package actor Account {
     }
   }
 
-  /// Restores the tokens kept over the restart; of a grant in doubt or refused, too, until they expire.
+  /// Restores the access tokens that were stored before the restart, also those of a refused grant or one with an
+  /// unknown outcome: they work until they expire.
   private func restore(_ kept: AccessTokens?) {
     for token in kept?.all ?? [] {
       if let issued = take(token) { loaded?.machine.restore(issued.facts, for: token.key) }
@@ -265,7 +266,8 @@ package actor Account {
     publish()
   }
 
-  /// The agent ended during an exchange: what was staged is gone on with, what was only intended is in doubt.
+  /// Recovers from an end of the agent during an exchange: continues with a staged answer; an intent without an answer
+  /// has an unknown outcome.
   private func recover(_ found: LoadedGrant) {
     if let staged = found.staged { answers[staged.intent.nonce] = staged.body }
     perform(
@@ -273,7 +275,7 @@ package actor Account {
         found.journal, generation: found.grant.generation, bootID: clock.bootID, at: clock.boot()))
   }
 
-  /// A doubt that was found is told once, and not at each start: so it is durable from now on.
+  /// Stores an unknown outcome that was found at the start, so that the person is asked once, and not at each start.
   private func rememberDoubt(_ known: TokenMachine.Health, _ intent: ExchangeIntent?) async {
     guard let loaded, loaded.machine.health == .unknown, known != .unknown, let intent else { return }
     try? await dependencies.vault.settle(
@@ -287,7 +289,7 @@ package actor Account {
       switch effect {
       case .exchange(let attempt):
         exchanges.attemptBegan(attempt)
-        // At shutdown `BackgroundWork` starts nothing any more: refuse the waiters instead.
+        // During the shutdown `BackgroundWork` starts no work: refuse the waiters instead.
         if !dependencies.background.start({ await self.exchange(attempt) }) { refuseWaiters(.shuttingDown) }
       case .answer(let waiter, let serial, let source):
         guard let token = tokens[serial], let issuer = loaded?.profile.identity.issuer else {
@@ -328,7 +330,7 @@ package actor Account {
 
   // MARK: tokens
 
-  /// Takes an access token into memory; nil if it is past its time already.
+  /// Keeps an access token in memory; nil if it has expired already.
   package func take(_ token: AccessToken) -> IssuedToken? {
     guard let provider = loaded?.profile.provider else { return nil }
     return take(token, from: provider)
@@ -352,7 +354,7 @@ package actor Account {
     return issued
   }
 
-  /// The access tokens to keep over a restart once `fresh` has come.
+  /// The access tokens to store for a restart, with `fresh` among them.
   func keepsake(with fresh: AccessToken?) -> AccessTokens {
     let now = clock.boot()
     let live = loaded?.machine.liveSerials ?? []
@@ -362,27 +364,27 @@ package actor Account {
     return AccessTokens(others.sorted { $0.facts.serial < $1.facts.serial }.map(\.issued) + (fresh.map { [$0] } ?? []))
   }
 
-  /// For all the granted scopes, while it lives.
+  /// The live token for all the granted scopes; nil without one.
   var standardToken: Secret? {
     guard let facts = loaded?.machine.standardToken, clock.boot() < facts.expiresAt else { return nil }
     return tokens[facts.serial]?.secret
   }
 
-  /// The access tokens that still work, and how long they will.
+  /// The live access tokens with their remaining lifetimes.
   var liveTokens: [(token: Secret, lives: Milliseconds)] {
     let now = clock.boot()
     let live = tokens.values.filter { now < $0.facts.expiresAt }
     return live.sorted { $0.facts.serial < $1.facts.serial }.map { ($0.secret, $0.facts.expiresAt - now) }
   }
 
-  /// The wall clock was set: what is answered on the reading thread tells it.
+  /// The wall clock was set: publishes the token again, since its answer names wall-clock times.
   func clockChanged() {
     noteUse()
     published = nil
     publish()
   }
 
-  /// Wipes the tokens that nothing answers with any more, and hands the current one to the reading thread.
+  /// Wipes the tokens that are no longer served, and publishes the current one to the reading thread.
   package func publish() {
     guard let loaded else { return }
     let live = loaded.machine.liveSerials

@@ -25,7 +25,7 @@ package struct AccountProfile: Sendable, Hashable {
   /// The last known health of the grant: lists need no grant to be opened.
   var health: TokenMachine.Health
   var needsInteraction: Bool
-  /// When the state that lists tell began, on the provider's timeline; nil of an account that never changed it since
+  /// When the state shown in lists began, on the provider's timeline; nil for an account that never changed it since
   /// this was remembered.
   var stateSince: Timestamp?
   /// Grows with each sign-out, so that late answers show themselves.

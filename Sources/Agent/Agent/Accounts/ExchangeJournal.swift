@@ -24,7 +24,7 @@ package struct LoadedGrant: Sendable {
   }
 }
 
-/// A provider's answer as it came, with the request that it answers: enough to go on after a crash.
+/// A provider's raw answer with its request, from which the exchange continues after a crash.
 package struct StagedAnswer: Sendable {
   var intent: ExchangeIntent
   package var body: Secret
@@ -35,15 +35,15 @@ enum Kept: Sendable {
   case staged
   /// The vault is locked: the answer waits for the unlocking.
   case dropped
-  /// Nowhere: the account was signed out meanwhile.
+  /// The answer was not stored: the account was signed out meanwhile.
   case overtaken
 }
 
-/// The journal of refreshes on the disk (docs/tokens.md, Journal). The numbers are the journal's steps.
+/// The stored journal of refreshes (docs/tokens.md, Journal). The numbers are the journal's steps.
 struct ExchangeJournal {
   let vault: OpenVault
 
-  /// Everything that an account's actor begins with, as one moment of the store.
+  /// Reads the whole initial state of an account's actor at one moment.
   func open(
     _ id: AccountID
   ) throws(AgentFailure) -> (AccountProfile, LoadedGrant?, ProviderConfiguration.RefreshRule) {
@@ -67,7 +67,8 @@ struct ExchangeJournal {
     }
   }
 
-  /// 1: durable before anything is sent, and only if the answer could be kept too. False if the account has gone on.
+  /// Step 1: stores the intent before the request is sent, if there is room for its answer, too. False if the account
+  /// changed meanwhile.
   func begin(_ intent: ExchangeIntent, of id: AccountID) throws(AgentFailure) -> ChangeSet<Bool> {
     guard let profile = vault.directory.current(id, epoch: intent.epoch) else { return .unchanged(false) }
     try vault.withRecords(of: id) { (records) throws(VaultFailure) in try records.checkWritable() }
@@ -76,7 +77,7 @@ struct ExchangeJournal {
       [.put(profile.partition, .intent, intent.record), .delete(profile.partition, .staged)], of: id, result: true)
   }
 
-  /// 3: the raw answer, before anything in it is judged.
+  /// Step 3: stores the raw answer before it is read.
   func stage(_ body: Secret, for intent: ExchangeIntent, of id: AccountID) -> ChangeSet<Kept> {
     guard let profile = vault.directory.current(id, epoch: intent.epoch) else { return .unchanged(.overtaken) }
     return ChangeSet(
@@ -84,15 +85,15 @@ struct ExchangeJournal {
       result: .staged)
   }
 
-  /// 4: the new grant takes the old one's place, and the journal is empty again. Returns the account as it is now, and
-  /// what the answer says of its rights; nil if it has gone on.
+  /// Step 4: replaces the grant and empties the journal. Returns the account's new profile, and the change of its
+  /// rights; nil if the account changed meanwhile.
   func finish(
     _ intent: ExchangeIntent, of id: AccountID, grant: GrantRecord, answer: TokenResponse, tokens: AccessTokens
   ) throws(AgentFailure) -> ChangeSet<(AccountProfile, RightsChange?)?> {
     guard var profile = vault.directory.current(id, epoch: intent.epoch) else { return .unchanged(nil) }
     let isOfThisBoot = intent.bootID == vault.clock.bootID
     if isOfThisBoot {
-      // An answer of an earlier boot confirms the account, but it is not known any more how long ago.
+      // An answer of an earlier boot confirms the account, but its age is unknown.
       profile.lastOnlineAuthAt = vault.time.confirmed(by: profile.provider, sentAt: intent.boot)
     }
     let entry = note(grant.memory, in: &profile)
@@ -116,7 +117,7 @@ struct ExchangeJournal {
       changes + entry + vault.trustedTime.changes, memory: [.account(profile)], of: id, result: (profile, heard))
   }
 
-  /// The exchange brought no token: what is known of the grant, and whether the journal is done with it.
+  /// Stores the state of the grant after a failed exchange, and ends or keeps its journal entry.
   func settle(
     epoch: UInt64, of id: AccountID, grant: GrantRecord, journal: ExchangeMachine.JournalEnd
   ) -> ChangeSet<Void> {
@@ -133,7 +134,7 @@ struct ExchangeJournal {
     return ChangeSet(changes + entry + vault.trustedTime.changes, memory: [.account(profile)], of: id)
   }
 
-  /// The access tokens, where the provider's are kept; after the mark was taken away they go.
+  /// Stores the access tokens if the provider is marked `persistAccessTokens`; deletes them otherwise.
   func keeping(_ tokens: AccessTokens, of profile: AccountProfile) -> VaultChange {
     vault.directory.providers[profile.provider]?.configuration.persistAccessTokens == true
       ? .put(profile.partition, .accessTokens, tokens.record) : .delete(profile.partition, .accessTokens)

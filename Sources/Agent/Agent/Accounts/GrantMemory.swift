@@ -3,8 +3,8 @@ package import AgentModel
 package import JSONRPC
 internal import SecretJSON
 
-/// What `TokenMachine` remembers of a grant, as its record stores it: a pause by the wall clock and its length, since
-/// an instant of the boot clock means nothing after a reboot.
+/// The durable state of a grant's `TokenMachine`. A pause is stored by the wall clock and with its length, since an
+/// instant of the boot clock means nothing after a reboot.
 package struct GrantMemory: Sendable, Equatable {
   var health: TokenMachine.Health
   var interactions: [TokenKey: String?] = [:]
@@ -37,7 +37,7 @@ package struct GrantMemory: Sendable, Equatable {
     self.patience = held
   }
 
-  /// A wall clock that was moved makes no pause longer than it was.
+  /// The machine's memory at this moment. A changed wall clock makes no pause longer than it was.
   func memory(boot: BootInstant, wall: Timestamp) -> TokenMemory {
     var memory = TokenMemory(health: health, interactions: interactions)
     if let patience {

@@ -1,7 +1,7 @@
 internal import AgentCore
 package import AgentModel
 
-/// The last exchange of an account that failed, as `session.get` tells it.
+/// The last failed exchange of an account, for `session.get`.
 package struct LastFailure: Hashable, Sendable {
   package var kind: FailureKind
   /// By the wall clock.

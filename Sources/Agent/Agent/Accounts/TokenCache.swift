@@ -2,7 +2,7 @@ package import AgentCore
 package import AgentModel
 internal import Synchronization
 
-/// What the reading thread may know without asking an actor: the names of the accounts, and their fresh tokens.
+/// The names and fresh tokens of the accounts, which the reading thread reads without asking an actor.
 ///
 /// Written by `VaultActor` and the accounts, in the order of their commits; every entry is immutable.
 package final class TokenCache: Sendable {

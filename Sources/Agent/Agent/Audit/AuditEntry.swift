@@ -5,7 +5,7 @@ internal import Secrets
 
 /// One line of the audit log. It names accounts by their ids and no person; `Fact` lists its possible facts.
 package struct AuditEntry: Sendable {
-  /// What happened: a method of the contract, or an event.
+  /// The recorded action: a method of the contract, or an event.
   package enum Event: String, Sendable {
     case decision = "authorization.check"
     case signIn, accountSignOut = "account.signOut", accountForget = "account.forget"

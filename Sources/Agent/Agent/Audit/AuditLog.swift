@@ -37,7 +37,7 @@ package struct AuditLog {
     ChangeSet(entries.map { .audit($0.record) } + vault.trustedTime.changes)
   }
 
-  /// The account whose entries are asked for. A forgotten account still has some: its id is enough.
+  /// The account of the wanted entries. A forgotten account still has entries, so its id is enough.
   package func account(_ selector: AccountSelector?) throws(AgentFailure) -> AccountID? {
     switch selector {
     case nil: return nil

@@ -1,7 +1,7 @@
 package import AgentCore
 internal import AgentModel
 
-/// How the audit log stands.
+/// The result of a check of the audit log.
 package struct AuditVerification: Sendable {
   package var chain: AuditChain
   /// So many entries in a row are as they were written.

@@ -9,7 +9,7 @@ package final class PolicyCache: Sendable {
   static let defaultName = "default"
 
   private struct State {
-    /// Nil stands for one whose document can't be read any more.
+    /// Nil stands for a policy with an unreadable document.
     var documents: [String: PolicyDocument?] = [:]
     /// The name of the policy that each provider configures.
     var names: [ProviderName: String] = [:]

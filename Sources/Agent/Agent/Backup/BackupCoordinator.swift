@@ -5,8 +5,8 @@ package import AgentPorts
 internal import AgentVault
 package import Secrets
 
-/// Makes and restores backups, one at a time and outside `VaultActor`: a passphrase costs a second and ten thousand
-/// accounts some more, and other callers do not wait for it.
+/// Writes and restores backups, one at a time and outside `VaultActor`: a passphrase takes a second and ten thousand
+/// accounts take longer, and other callers do not wait.
 package actor BackupCoordinator {
   private let vault: VaultActor
   private let accounts: AccountDirectory
@@ -54,7 +54,7 @@ package actor BackupCoordinator {
     let writer = try write(
       BackupManifest(createdAt: createdAt), by: passphrase, includesRefreshTokens: includesRefreshTokens, opens)
     try moment.requireSame(await vault.backupMoment)
-    // Before the file leaves the agent's hands: none goes without an entry, and none from a vault that was locked.
+    // Before the backup gets its name: no backup without an audit entry, and none after the vault was locked.
     try await note(writer.accounts, includesRefreshTokens: includesRefreshTokens)
     let bytes: Int
     do throws(AgentFailure) {
@@ -96,7 +96,7 @@ package actor BackupCoordinator {
       if case .store(let failure) = error { throw .backup(failure) }
       throw AgentFailure(error)
     }
-    // All of it in the one file, and readable.
+    // Empty the log, so that one file holds the whole backup, and check that it is readable.
     try onStore { () throws(StoreFailure) in
       guard try draft.truncateLog() else { throw .busy }
       guard try draft.integrityProblems().isEmpty else { throw .inputOutput }
@@ -121,7 +121,7 @@ package actor BackupCoordinator {
     let store = try onFiles { () throws(BackupFileFailure) in try files.fetch(from: path) }
     defer { store.close() }
     let reader = BackupReader(try open(store, by: passphrase))
-    // Before anything is changed: a file that does not open whole is not what was written.
+    // Before any change: a backup with one damaged record is refused as a whole.
     let (createdAt, providers, policies, partitions) = try onBackup {
       () throws(VaultFailure) -> (Timestamp, [Provider], [StoredPolicy], [PartitionID]) in
       let partitions = try reader.accounts()
@@ -156,7 +156,7 @@ package actor BackupCoordinator {
     return restored
   }
 
-  /// A wrong passphrase costs what one of the vault's own does.
+  /// Opens a backup. A wrong passphrase takes as long as a wrong one of the vault.
   private func open(_ store: any Store, by passphrase: Secret) throws(AgentFailure) -> Vault {
     if let pause = throttle.begin(at: clock.boot()) { throw .backup(BackupFailure.wrongPassphrase(retryAfter: pause)) }
     do throws(BackupFormat.Failure) {

@@ -7,8 +7,8 @@ internal import JSONRPC
 internal import SecretJSON
 internal import Secrets
 
-/// Writes the durable part of one vault into another: accounts, configuration, and what programs keep. No access token,
-/// no journal, no outstanding work, and nothing of this machine's time.
+/// Copies the durable part of one vault into another: accounts, configuration, and the data of programs. It leaves out
+/// access tokens, journals, outstanding work, and this machine's time record.
 struct BackupWriter {
   private let source: Vault
   private let target: Vault
@@ -19,7 +19,7 @@ struct BackupWriter {
   private(set) var policies = 0
   private(set) var skipped: [SkippedItem] = []
 
-  /// Accounts that become durable together: more would lie in memory at once.
+  /// The number of accounts in one transaction: more would be in memory at once.
   private static let accountsAtOnce = 64
 
   init(from source: Vault, to target: Vault, includesRefreshTokens: Bool) {
@@ -129,8 +129,8 @@ struct BackupWriter {
 }
 
 extension AccountProfile {
-  /// As after a soft sign-out, unless the grant comes along. `lastOnlineAuthAt` is dropped in both cases: the backup
-  /// can't know what happened at the provider since.
+  /// The profile in the backup: as after a soft sign-out, unless the grant is included. `lastOnlineAuthAt` is left out
+  /// in both cases, since the provider may have changed the account since.
   fileprivate func backedUp(withGrant: Bool) -> AccountProfile {
     var copy = self
     copy.lastOnlineAuthAt = nil

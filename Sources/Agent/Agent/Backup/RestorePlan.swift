@@ -23,10 +23,10 @@ package struct RestoredAccount: Sendable {
   package var skipped: [SkippedItem] = []
 }
 
-/// Restores a backup without changing what is in the vault: an item that exists already is named and left out.
+/// Restores a backup without changing existing items: an item that exists already is skipped and reported.
 ///
-/// Providers and policies come first, in one transaction, then each account in one of its own. A crash leaves what was
-/// taken in so far, all of it whole; restoring again passes that over and does the rest.
+/// One transaction restores providers and policies, then one restores each account. After a crash the restored items
+/// are complete; another restore skips them and adds the rest.
 package struct RestorePlan {
   package let vault: OpenVault
 
@@ -44,7 +44,7 @@ package struct RestorePlan {
     }
     let known = try vault.policies.all()
     for policy in policies {
-      // Of any version: a backup can't say which of the two is right.
+      // Whatever its version: a backup does not show which of the two policies is right.
       if known.contains(where: { $0.name == policy.name }) {
         restored.skipped.append(SkippedItem(kind: .policy, name: policy.name, reason: .alreadyThere))
       } else if known.count + restored.policies.count >= PolicyStore.most {
@@ -58,7 +58,7 @@ package struct RestorePlan {
     for provider in restored.providers {
       let place = try vault.providers.place(of: provider.configuration.name)
       changes.append(.put(.vault, .provider, id: place, provider.record))
-      // One that was damaged is whole again.
+      // The backup replaces a damaged provider record.
       memory.append(.provider(provider, place: place))
     }
     for policy in restored.policies {
@@ -68,7 +68,7 @@ package struct RestorePlan {
     return ChangeSet(changes, memory: memory, result: restored)
   }
 
-  /// `provider`: what the backup has under the account's provider name.
+  /// `provider`: the backup's provider of the account.
   package func account(_ account: BackedUpAccount, of provider: Provider?) throws(AgentFailure) -> ChangeSet<
     RestoredAccount
   > {
@@ -108,7 +108,7 @@ package struct RestorePlan {
 }
 
 extension BackedUpAccount {
-  /// A new incarnation with keys of its own; what a PIN protects stays under it.
+  /// The changes that add the account as a new incarnation with its own keys. Data under a PIN stays under it.
   fileprivate func changes(into profile: AccountProfile, of vault: Vault) throws(VaultFailure) -> [VaultChange] {
     let partition = profile.partition
     var changes: [VaultChange] = [.put(partition, .profile, profile.record)]
@@ -131,8 +131,8 @@ extension BackedUpAccount {
 }
 
 extension RightsMemory {
-  /// How long ago it was told is known by the wall clock alone: this vault counts from its own beginning, so that it
-  /// makes nothing younger.
+  /// The age of the rights by the wall clock alone. The lived time of another vault says nothing here: this vault
+  /// counts from its own beginning, so that no rights become younger.
   fileprivate var asOfAnotherVault: RightsMemory {
     var copy = self
     copy.scopes.toldAt.lived = .zero

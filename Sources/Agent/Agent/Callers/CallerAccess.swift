@@ -2,8 +2,8 @@ internal import AgentCore
 package import AgentModel
 internal import AgentPorts
 
-/// What a connection may do now (docs/callers.md, Grants). `CallerAccess` checks every request before its handler runs,
-/// and filters every answer.
+/// The permissions of a connection (docs/callers.md, Grants). Each request is checked before its handler runs, and each
+/// answer is filtered.
 ///
 /// - C2: the access of a connection only ever gets narrower, except by its first grant where every connection must
 ///   bring one. A refused connection stays refused until it closes.

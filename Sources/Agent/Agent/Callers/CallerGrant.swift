@@ -5,8 +5,8 @@ internal import JSONRPC
 internal import SecretJSON
 package import Secrets
 
-/// What the person lets a program do: its methods, its accounts, and until when (docs/callers.md, Grants). Only that
-/// program knows the secret that opens the grant; the agent keeps its hash.
+/// A program's permissions: methods, accounts and an end (docs/callers.md, Grants). Only that program knows the secret
+/// that opens the grant; the agent keeps its hash.
 package struct CallerGrant: Sendable {
   package var id: [UInt8]
   /// SHA-256 of the secret. It has 256 random bits, so that nothing slower is needed.

@@ -15,8 +15,8 @@ package struct CallerGrantStore {
 
   private var table: CallerGrantTable { vault.tables.callerGrants }
 
-  /// Durable, and usable with its secret, when it is committed. A grant is never wider than what the caller has itself;
-  /// without a lifetime it ends with that.
+  /// Creates a grant, which works once it is committed. It is never wider than the caller's own access; without a
+  /// lifetime it ends with that.
   package func create(_ wanted: CallerGrantRequest) throws(AgentFailure) -> ChangeSet<(CallerGrant, Secret)> {
     var accounts: [AccountID] = []
     for selector in wanted.accounts {
@@ -51,13 +51,13 @@ package struct CallerGrantStore {
     return wanted ?? left
   }
 
-  /// The grants in force, oldest first; for a limited caller, those that its own grants made.
+  /// The active grants, oldest first; for a limited caller, those created under its own grants.
   package func grants(madeBy maker: EffectiveGrant?) -> [CallerGrant] { table.current(madeBy: maker?.grants) }
 
-  /// Ends a grant and all that it made: durable when it is committed, and connections that use them have none any more.
+  /// Revokes a grant and its descendants, and ends the access of connections that use them.
   ///
-  /// Written down first: one that is ended in memory alone would come back with the next start, and could not be revoked
-  /// again until then.
+  /// The commit comes before the change in memory: a grant that ended only in memory would be back after the next
+  /// start.
   package func revoke(_ name: String, by caller: EffectiveGrant?) throws(AgentFailure) -> ChangeSet<Void> {
     guard grants(madeBy: caller).contains(where: { $0.name == name }) else { throw .notFound(.callerGrant) }
     let family = table.family(of: name)

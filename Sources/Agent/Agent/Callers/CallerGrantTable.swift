@@ -4,11 +4,12 @@ package import AgentPorts
 package import Secrets
 internal import Synchronization
 
-/// The grants in memory for the reading thread, and the connections that use them. Filled while the vault is open.
+/// The callers' grants in memory for the reading thread, and the connections that use them. Filled while the vault is
+/// open.
 package final class CallerGrantTable: Sendable {
   fileprivate struct User {
     var limits: EffectiveGrant
-    /// Tells the connection that it has no grant any more.
+    /// Ends the connection's access.
     var end: @Sendable () -> Void
   }
   fileprivate struct State {
@@ -16,7 +17,7 @@ package final class CallerGrantTable: Sendable {
     var grants: [String: CallerGrant]?
     /// The connections that use a grant, by their ids.
     var users: [UInt64: User] = [:]
-    /// The methods that patterns are held against.
+    /// The methods that patterns are matched with.
     let methods: [GrantableMethod]
   }
   private let state: Mutex<State>
@@ -24,7 +25,8 @@ package final class CallerGrantTable: Sendable {
   private let clock: any AgentClock
   private let time: TimeKeeper
   private let alarm: Alarm
-  /// The hash of the secret that the person's own programs find beside the store; nil if the agent trusts them anyway.
+  /// The hash of the owner's secret, which the person's own programs read beside the store; nil if the agent trusts
+  /// them without it.
   private let ownerHash: [UInt8]?
 
   package init(
@@ -38,7 +40,7 @@ package final class CallerGrantTable: Sendable {
     ownerHash = owner.map { CallerGrant.hash(of: $0) }
   }
 
-  /// Every connection must bring a grant.
+  /// True if every connection must present a grant.
   package var isStrict: Bool { ownerHash != nil }
 
   // MARK: the vault
@@ -52,7 +54,7 @@ package final class CallerGrantTable: Sendable {
 
   package func put(_ grant: CallerGrant) { state.withLock { $0.grants?[grant.name] = grant } }
 
-  /// Removes revoked grants: a connection that uses one of them has none from now on.
+  /// Removes revoked grants, and ends the access of connections that use one of them.
   package func remove(_ names: Set<String>) {
     state.withLock { state in
       for name in names { state.grants?[name] = nil }
@@ -62,8 +64,8 @@ package final class CallerGrantTable: Sendable {
 
   // MARK: opening
 
-  /// The access of a connection that says a grant's secret: narrower than before. Throws if there is no such grant, or
-  /// if that can't be told now. `end` is called when it has ended.
+  /// The access of a connection that presents a grant's secret, narrower than before. Throws if no grant has this
+  /// secret, or the vault is locked. `end` is called when the access ends.
   package func open(
     _ secret: Secret, on connection: UInt64, from access: CallerAccess, end: @escaping @Sendable () -> Void
   ) throws(AgentFailure) -> CallerAccess {
@@ -87,7 +89,7 @@ package final class CallerGrantTable: Sendable {
         throw .caller(.grantRefused)
       }
       if case .limited(let before) = access {
-        // A grant that the connection has already changes nothing.
+        // The connection presented this grant before: nothing changes.
         if before.grants.contains(found.name) { return before }
         limits = EffectiveGrant(before, and: limits)
       }
@@ -100,14 +102,14 @@ package final class CallerGrantTable: Sendable {
 
   package func connectionEnded(_ connection: UInt64) { state.withLock { $0.users[connection] = nil } }
 
-  /// Nil if it never ends by itself; zero or less if it has.
+  /// The grant's remaining lifetime; nil if it has no end, zero or less if it has expired.
   private func left(_ grant: CallerGrant) -> Milliseconds? {
     grant.lifetime.map { $0 - time.elapsed(since: grant.createdAt) }
   }
 
-  // MARK: questions
+  // MARK: queries
 
-  /// The grants in force, oldest first; with `makers`, only those that they made.
+  /// The active grants, oldest first; with `makers`, only those created under these grants.
   package func current(madeBy makers: [String]? = nil) -> [CallerGrant] {
     state.withLock { state in
       let names = makers.map { Set(state.descendants(of: $0)) }
@@ -117,10 +119,10 @@ package final class CallerGrantTable: Sendable {
     }
   }
 
-  /// A grant and all that it made, and what those made.
+  /// A grant and its descendants: the grants created under it, and under those.
   func family(of name: String) -> Set<String> { state.withLock { Set([name] + $0.descendants(of: [name])) } }
 
-  /// The grants that will never open again.
+  /// The grants that have expired, or whose makers have ended.
   package var ended: [CallerGrant] {
     state.withLock { state in
       (state.grants ?? [:]).values.filter { state.limits(of: $0, left, at: clock.boot()) == nil }
@@ -129,7 +131,7 @@ package final class CallerGrantTable: Sendable {
 
   // MARK: time
 
-  /// One alarm for all grants in use, set for the next that ends.
+  /// Sets the one alarm for the next expiry among the grants in use.
   private func watch() {
     guard let next = nextEnd() else { return }
     alarm.set(next) { [self] in
@@ -142,7 +144,7 @@ package final class CallerGrantTable: Sendable {
     state.withLock { $0.users.values.compactMap(\.limits.until).min() }
   }
 
-  /// Ends the connections whose grants are gone, or have no time left: also when the wall clock was set forward.
+  /// Ends the access of connections whose grant was revoked or has expired, also after the wall clock was set forward.
   func endConnectionsWithoutGrant() {
     let now = clock.boot()
     let ended = state.withLock { state -> [User] in
@@ -162,7 +164,7 @@ package final class CallerGrantTable: Sendable {
 }
 
 extension CallerGrantTable.State {
-  /// A grant and those that made it, up to those that a person made.
+  /// A grant and its ancestors, up to those that a person created.
   private func line(of grant: CallerGrant) -> Set<String> {
     var line: Set<String> = [grant.name]
     var open = grant.makers
@@ -172,7 +174,7 @@ extension CallerGrantTable.State {
     return line
   }
 
-  /// The coverage of a grant within all grants that made it; nil if one of them is gone or has no time left.
+  /// The coverage of a grant, narrowed by its ancestors; nil if one of them was revoked or has expired.
   fileprivate func limits(
     of grant: CallerGrant, _ left: (CallerGrant) -> Milliseconds?, at now: BootInstant
   ) -> EffectiveGrant? {

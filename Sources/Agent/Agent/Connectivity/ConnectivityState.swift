@@ -6,30 +6,30 @@ internal import Synchronization
 /// Whether the providers can be reached, as reported by clients, by requests to providers and by the machine, and never
 /// guessed.
 ///
-/// For each provider's host the last report counts: the host answered, or there is no way to it (its name is not found,
-/// or there is no route). The state is `online` while the last report of any host is an answer, and `offline` when
-/// there is no way to all of them. So a provider whose name is dead changes nothing while another answers, however
-/// often the agent asks each, and the state does not swing between the two.
+/// For each provider's host the last report counts: the host answered, or it is unreachable (its name is not found, or
+/// there is no route). The state is `online` while the last report of any host is an answer, and `offline` when all
+/// hosts are unreachable. So a provider whose name is not found changes nothing while another one answers, and the
+/// state does not alternate.
 ///
 /// A host that refuses, is silent or can't be trusted reports nothing: the cause is the host itself, or a captive
 /// portal. A host on a loopback address needs no network: its answer counts only while no other host has reported,
-/// since then it is the only way to a provider.
+/// since then it is the only provider that the agent reached.
 ///
 /// When a client reports, or the machine's network changes, earlier reports of hosts count no longer. A client's report
-/// then stands until the next report of a host or the next change; a change leaves `online` as it is, and turns
-/// `offline` into unknown until a host has reported.
+/// then stands until the next report of a host or the next change; a change of the network leaves `online` as it is,
+/// and turns `offline` into unknown until a host has reported.
 package final class ConnectivityState: Sendable {
   /// Counts client reports and network changes: a failed request of an earlier era says nothing of the network now.
   typealias Era = UInt64
 
   private struct State {
     var current: Connectivity
-    /// By host, whether it answered. As many hosts as providers are configured.
+    /// The last report by host: true if it answered. At most one entry for each host of a configured provider.
     var answeredByHost: [String: Bool] = [:]
     var era: Era = 0
-    /// By provider, for its own accounts alone: whether each host that the agent asked for it answered last.
+    /// The last reports by provider and host, for decisions about that provider's accounts.
     var hostsByProvider: [ProviderName: [String: Bool]] = [:]
-    /// What a client reported since, for providers that said nothing yet.
+    /// The last client report, for providers without a report of a host; nil if there is none.
     var report: Bool?
 
     mutating func forget() {
@@ -50,14 +50,14 @@ package final class ConnectivityState: Sendable {
   }
 
   /// Counts the occasions at which providers may have become reachable again: a pause that an account began under an
-  /// earlier count no longer holds. The next caller sees it before the accounts are told.
+  /// earlier count no longer holds. The next caller reads the new count, also before the accounts are notified.
   var reachabilityGeneration: UInt64 { generationCount.load(ordering: .acquiring) }
   package func connectivityMayHaveReturned() { generationCount.add(1, ordering: .releasing) }
 
   package var current: Connectivity { state.withLock { $0.current } }
 
-  /// Whether a provider can be reached, as far as is known, for decisions about its accounts: by its own last words, and
-  /// else by a client's report. That another provider answers says nothing of this one.
+  /// Whether a provider can be reached, for decisions about its accounts: by the last reports of its own hosts, else by
+  /// the last client report. Answers of another provider do not count.
   func isReachable(_ provider: ProviderName) -> Bool {
     state.withLock { state in
       guard let hosts = state.hostsByProvider[provider], !hosts.isEmpty else { return state.report ?? false }
@@ -65,7 +65,7 @@ package final class ConnectivityState: Sendable {
     }
   }
 
-  /// Sends a request to a provider, and hears what its outcome says of the network.
+  /// Sends a request to a provider, and records whether its host answered.
   func send(
     _ request: HTTPRequest, to provider: ProviderName, through http: any HTTPExchange
   ) async -> HTTPOutcome {
@@ -86,14 +86,14 @@ package final class ConnectivityState: Sendable {
 
   private func record(_ answered: Bool, from host: String, _ era: Era) {
     change(basis: .exchange) { state in
-      // An answer is proof whenever it was asked for.
+      // An answer is proof also if its request was sent in an earlier era.
       guard answered || era == state.era else { return nil }
       state.answeredByHost[host] = answered
       return state.answeredByHost.values.contains(true) ? .online : .offline
     }
   }
 
-  /// A client tells what it knows.
+  /// Records a client's report.
   package func reported(isOnline: Bool) {
     change(basis: .report) { state in
       state.forget()
@@ -103,11 +103,11 @@ package final class ConnectivityState: Sendable {
     }
   }
 
-  /// The machine's own network changed: what was closed may be open.
+  /// The machine's network changed: unreachable hosts may be reachable now.
   func networkChanged() {
     change(basis: .interface) { state in
       state.forget()
-      // Keep the hosts that answered; of those that did not, nothing is known any more.
+      // Keep the reports of hosts that answered; drop those of unreachable hosts.
       state.hostsByProvider = state.hostsByProvider.mapValues { $0.filter(\.value) }
       if state.report == false { state.report = nil }
       return state.current.state == .offline ? .unknown : nil
@@ -129,7 +129,7 @@ package final class ConnectivityState: Sendable {
 }
 
 extension HTTPOutcome {
-  /// Nil: nothing can be told from it.
+  /// True if the host answered, false if it is unreachable; nil if the outcome shows neither.
   fileprivate var showsReachability: Bool? {
     switch self {
     case .response: true

@@ -72,7 +72,7 @@ package struct VaultDiagnosis {
     )
   }
 
-  /// Checks one account: its records, and what its provider needs from the person.
+  /// Checks one account: its records, and whether its provider needs the person.
   package func account(_ id: AccountID) -> Findings {
     var findings = Findings()
     guard let profile = vault.directory.profiles[id] else { return findings }

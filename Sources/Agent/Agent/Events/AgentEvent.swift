@@ -1,7 +1,7 @@
 package import AgentCore
 package import AgentModel
 
-/// Something that happened to an account or to the agent. Subscribers are told of it in the words of the contract.
+/// An event of an account or of the agent. `AgentServing` sends it to subscribers as the contract names it.
 package enum AgentEvent: Sendable {
   case accountAdded(alias: Alias?, provider: ProviderName, issuer: String)
   case accountSwitched(active: AccountID?, previous: AccountID?)

@@ -8,7 +8,7 @@ extension OpenVault {
   package var keySlots: KeySlotStore { KeySlotStore(vault: self) }
 }
 
-/// A slot as `agent.listKeySlots` tells it.
+/// A slot in the answer of `agent.listKeySlots`.
 package struct KeySlot: Sendable {
   package var number: Int
   package var protection: KeyProtection
@@ -16,7 +16,7 @@ package struct KeySlot: Sendable {
   package var isOpened: Bool
 }
 
-/// The slots that wrap the root key (docs/storage.md, Key slots): several at once, each by itself enough, never none.
+/// The slots that wrap the root key (docs/storage.md, Key slots). Each slot alone opens the vault; there is always one.
 package struct KeySlotStore {
   package let vault: OpenVault
 
@@ -38,12 +38,12 @@ package struct KeySlotStore {
 
   // MARK: adding and removing
 
-  /// A slot for a passphrase. Its key is made before, since that takes its time. Returns the slot's number.
+  /// Adds a slot for a passphrase, whose slow key derivation is done already. Returns the slot's number.
   package func add(_ parameters: PassphraseParameters, holder: SealingKey) throws(AgentFailure) -> ChangeSet<Int> {
     try add("passphrase", parameters: parameters.bytes, holder: holder)
   }
 
-  /// A slot whose key needs no person. Its source has one such slot at most.
+  /// Adds a slot whose key needs no person: at most one for each key source.
   package func add(_ protection: KeyProtection) throws(AgentFailure) -> ChangeSet<Int> {
     guard let source = vault.dependencies.keySources.first(where: { $0.protection == protection.rawValue }) else {
       throw .keySlot(.noKeySource)
@@ -52,7 +52,7 @@ package struct KeySlotStore {
       throw .keySlot(.taken)
     }
     let holder = try source.use { (source) throws(KeySourceFailure) in
-      // Left behind by a slot that was removed: it may have been copied.
+      // A removed slot left this key, which may have been copied.
       try source.removeKey()
       if let existing = try source.key() { return existing }
       return try source.createKey()
@@ -81,12 +81,12 @@ package struct KeySlotStore {
       writes: [.putKeySlot(row)], result: number)
   }
 
-  /// Never the last one. What the slot was opened with is removed too, where the agent made it.
+  /// Removes a slot, but never the last one, and its key if the agent made the key.
   package func remove(_ number: Int) throws(AgentFailure) -> ChangeSet<Void> {
     let rows = try rows()
     guard let row = rows.first(where: { $0.number == number }) else { throw .notFound(.keySlot) }
     var notes = try notes()
-    // A slot that the vault does not know opens nothing: it may go, and does not count.
+    // A slot without a note in the vault opens nothing: it may be removed, and does not count.
     guard !notes.knows(row) || rows.count(where: notes.knows) > 1 else { throw .keySlot(.last) }
     notes.remove(number)
     let source = vault.dependencies.keySources.first { $0.protection == row.protection }
@@ -99,9 +99,9 @@ package struct KeySlotStore {
     ) { _ in try? source?.removeKey() }
   }
 
-  // MARK: another root key
+  // MARK: rotating the root key
 
-  /// The slots as they wrap another root key, for holders that are not there.
+  /// The slots wrapped around a new root key, without the holders' passphrases.
   package struct Rewrapping {
     package var keys: VaultKeys
     var rows: [KeySlotRow]
@@ -109,7 +109,7 @@ package struct KeySlotStore {
     package var entry: VaultChange
   }
 
-  /// Nil while a rotation is under way.
+  /// Wraps a new root key for all slots; nil while a rotation is under way.
   func rewrapped() throws(AgentFailure) -> Rewrapping? {
     guard !vault.records.rotation.isUnderWay else { return nil }
     let new = VaultKeys(root: SealingKey.random(), epoch: vault.records.keys.epoch + 1)
@@ -134,18 +134,18 @@ package struct KeySlotStore {
     }
   }
 
-  /// False if the store's slots wrap another root key than the one that is in memory, or can't be read.
+  /// False if the store's slots wrap another root key than the one in memory, or can't be read.
   var wrapKnownRootKey: Bool {
     (try? rows())?.allSatisfy { $0.keyEpoch == vault.records.keys.epoch } == true
   }
 
-  /// Rotates one more partition; nil when none is left, and the old root key is gone.
+  /// Rotates one more partition; nil if none was left: then the old root key is gone.
   func rotateNext(after last: PartitionID?) throws(AgentFailure) -> PartitionID? {
     try vault.withRecords { (records) throws(VaultFailure) in
       let rotation = records.rotation
       guard rotation.isUnderWay else { return nil }
       if let next = try rotation.next(after: last) { return next }
-      // What was passed over at first may have been made meanwhile.
+      // A partition that sorts before the last one may have been added meanwhile: start from the first once more.
       if let next = try rotation.next(after: nil) { return next }
       try rotation.end()
       return nil

@@ -48,7 +48,7 @@ struct InboxDrain {
     }
   }
 
-  /// The partition whose journal says that this very request was sent and not answered.
+  /// The partition whose journal holds this request as sent and unanswered.
   private func partition(awaiting intent: ExchangeIntent, of id: AccountID) -> PartitionID? {
     guard !intent.nonce.isEmpty, let profile = vault.directory.current(id, epoch: intent.epoch),
       let plain = try? vault.records.read(profile.partition, .intent), ExchangeIntent(plain)?.nonce == intent.nonce

@@ -8,7 +8,7 @@ extension AgentService {
     return epoch
   }
 
-  /// What a rotation that is on its way has not reached yet; one account after the other, others are served in between.
+  /// Continues an unfinished rotation, one partition at a time: other requests are served in between.
   func finishRotation() async throws(AgentFailure) {
     var last: PartitionID?
     while let next = try await vault.rotateNext(after: last) { last = next }

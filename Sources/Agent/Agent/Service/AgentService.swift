@@ -9,7 +9,7 @@ internal import Synchronization
 package final class AgentService: Sendable {
   package let environment: AgentEnvironment
   package let version: String
-  /// New at each start: a client that sees another one knows that the agent was away.
+  /// A random id of this start: a client that sees another one knows that the agent was restarted.
   package let instance: String
   package let startedAt: Timestamp
   package let tokenCache = TokenCache()
@@ -104,7 +104,7 @@ package final class AgentService: Sendable {
 
   // MARK: life
 
-  /// Opens the vault as far as that needs no person; false if a person must give the passphrase, or make the vault.
+  /// Opens the vault if that needs no person; false if a person must give the passphrase or create the vault.
   ///
   /// - Parameter acceptingOldStore: the person says that a store which is older than its anchor is the only one: every
   ///   account in it is signed out, and no token of it is sent.
@@ -136,12 +136,12 @@ package final class AgentService: Sendable {
     resumeWork()
     environment.signals.start { [weak self] in self?.happened($0) }
     await background.run()
-    // Before the machine goes down: how long it ran counts in every window (docs/offline.md, Time).
+    // Before the machine shuts down: its uptime counts in every offline window (docs/offline.md, Time).
     await vault.rememberTime()
     await vault.closeStore()
   }
 
-  /// Resumes the work that was left when the agent ended, or the vault was locked.
+  /// Resumes work that an end of the agent or a lock of the vault interrupted.
   func resumeWork() {
     background.start { [revocations] in await revocations.resume(.due) }
     background.start { [erasures] in await erasures.resume() }
@@ -169,7 +169,7 @@ package final class AgentService: Sendable {
     onShutDown()
   }
 
-  // MARK: what the machine tells
+  // MARK: signals of the machine
 
   private func happened(_ signal: SystemSignal) {
     switch signal {
@@ -190,8 +190,7 @@ package final class AgentService: Sendable {
     background.start { [revocations] in await revocations.resume(.unreached) }
   }
 
-  /// The wall clock was set, or the machine slept: timers that should have fired are due, and the network may be
-  /// another one now.
+  /// The wall clock was set, or the machine slept: timers may be overdue, and the network may have changed.
   func clockMayHaveChanged() {
     time.clockMayHaveChanged()
     callerGrants.endConnectionsWithoutGrant()
@@ -199,14 +198,14 @@ package final class AgentService: Sendable {
     connectivityMayHaveReturned()
   }
 
-  /// For a provider that is being configured: its address was typed a moment ago, so that a request that finds no way
-  /// says nothing of the network.
+  /// A client for a provider that is being configured. Its failures do not count for connectivity, since its address
+  /// may be mistyped.
   package func client(of provider: Provider) -> ProviderClient {
     ProviderClient(provider: provider, dependencies: .init(environment, time: time))
   }
 }
 
-/// A part that is made after those that need it. It is the agent's, and is not kept alive by them.
+/// A weak reference to a part that is created after its users. The agent owns the part.
 private final class Handle<Part: AnyObject & Sendable>: Sendable {
   private let part = Mutex<Weak>(Weak())
   private struct Weak: @unchecked Sendable { weak var part: Part? }

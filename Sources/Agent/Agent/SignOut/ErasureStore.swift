@@ -15,7 +15,7 @@ extension OpenVault {
 package struct ErasureStore {
   package let vault: OpenVault
 
-  /// For the transaction that erases: whose traces must still be wiped.
+  /// For the transaction that erases: the accounts whose data must still be wiped from the log.
   func notes(of erasure: Erasure?) -> [VaultChange] {
     switch erasure {
     case nil: []
@@ -28,7 +28,7 @@ package struct ErasureStore {
     .put(.vault, .erasure, id: entropy.bytes(16), SecretJSON.write { $0.member("account", id?.text) })
   }
 
-  /// Empties the log, if no reader prevents it. Returns the accounts whose last trace is gone with it.
+  /// Empties the write-ahead log, if no reader prevents it. Returns the accounts whose last data is erased with it.
   package func finish() throws(AgentFailure) -> ChangeSet<[AccountID]> {
     let pending = try vault.withRecords { (records) throws(VaultFailure) -> [(id: [UInt8], plain: Secret)] in
       let pending = try records.readAll(.vault, .erasure)

@@ -13,7 +13,7 @@ package struct OutboxEntry: Sendable {
   package var provider: ProviderName
   package var issuer: String
   package var accountLabel: String
-  /// The person whose token it is: where a revocation ends all that this person granted, it must not come after a new sign-in.
+  /// The person who granted the token: a revocation that ends all grants of this person must not follow a new sign-in.
   package var identity: Identity?
   package var createdAt: Timestamp
   /// After this the agent need not try any more.

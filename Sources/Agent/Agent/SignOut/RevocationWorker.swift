@@ -4,14 +4,14 @@ internal import AgentOAuth
 internal import AgentPorts
 internal import Secrets
 
-/// Revokes what is in the outbox: at once where there is a way, later and by itself where there is none.
+/// Revokes the tokens in the outbox: at once if the provider can be reached, otherwise later in the background.
 package actor RevocationWorker {
   private let dependencies: AccountDependencies
-  /// Entries that are being sent now: one request each at a time.
+  /// The entries in flight: at most one request each.
   private var inFlight: Set<[UInt8]> = []
-  /// The callers that wait for the end of such a request.
+  /// The callers that wait for the end of a request, by entry.
   private var waiting: [[UInt8]: [CheckedContinuation<Void, Never>]] = [:]
-  /// By entry: when its next attempt is due. Only ids, no tokens: the vault may be locked meanwhile.
+  /// The next attempt of each entry. Holds ids and no tokens, since the vault may be locked meanwhile.
   private var attempts: [[UInt8]: Attempt] = [:]
   private let alarm: Alarm
 
@@ -28,14 +28,14 @@ package actor RevocationWorker {
   private var clock: any AgentClock { dependencies.environment.clock }
 
   package enum Resumption {
-    /// After a start or an unlock: what is due is tried.
+    /// After a start or an unlock: tries the due entries.
     case due
     /// The provider may be reachable again: tries the entries that it never answered. A provider that answered asked
     /// for patience (503, 401), and a network that comes and goes is no reason to have less.
     case unreached
   }
 
-  /// Tries what may be tried now; the rest waits for its time.
+  /// Tries the entries that `resumption` allows, and schedules the others.
   package func resume(_ resumption: Resumption) async {
     guard let entries = try? await outbox() else { return }
     for entry in entries {
@@ -66,7 +66,8 @@ package actor RevocationWorker {
     }
   }
 
-  /// Tries an entry, or waits for the try that is on its way: where it ends whole grants, the new one must come after.
+  /// Tries an entry, or waits for its attempt in flight: a revocation that ends whole grants must precede a new
+  /// sign-in.
   private func settle(_ entry: OutboxEntry) async {
     guard inFlight.contains(entry.id) else { return _ = await send(entry) }
     await withCheckedContinuation { waiting[entry.id, default: []].append($0) }
@@ -84,7 +85,7 @@ package actor RevocationWorker {
   package func send(_ entry: OutboxEntry) async -> RevocationOutcome {
     guard inFlight.insert(entry.id).inserted else { return .queued }
     defer { ended(entry.id) }
-    // Another try may have ended it since it was read.
+    // Another attempt may have ended the entry since it was read.
     guard let current = try? await outbox().first(where: { $0.id == entry.id }) else {
       return .queued
     }
@@ -105,8 +106,8 @@ package actor RevocationWorker {
     let jitter = dependencies.environment.entropy.fraction()
     switch RevocationOutbox.verdict(answer, attempts: after.attempts, jitter: jitter) {
     case .confirmed:
-      // If the disk fails now, the entry is sent once more: a second revocation changes nothing (RFC 7009 §2.2). So it is
-      // after the unlocking, if the vault was locked meanwhile, and that one is told.
+      // If the disk fails now, or the vault was locked meanwhile, the entry is sent once more: a second revocation
+      // changes nothing (RFC 7009 §2.2), and only that one is reported.
       do throws(AgentFailure) {
         try await dependencies.vault.commit { vault throws(AgentFailure) in
           vault.outbox.remove(current, .revocationConfirmed)
@@ -125,7 +126,7 @@ package actor RevocationWorker {
       after.nextAttemptAt = now(for: current) + pause
       after.lastError = Self.word(answer)
       after.lastErrorAt = now(for: current)
-      // Given up or superseded while it was on its way: it does not come back.
+      // An entry that was abandoned or superseded during its request is not stored again.
       let isThere = try? await dependencies.vault.commit { [after] vault throws(AgentFailure) in
         try vault.outbox.reschedule(after)
       }
@@ -160,11 +161,10 @@ package actor RevocationWorker {
       about: await account(of: entry))
   }
 
-  /// Trusted time: a wall clock that is set a year ahead must not end the patience with a provider (docs/offline.md,
-  /// Time).
+  /// The trusted time: a wall clock that is set a year ahead must not end the retries (docs/offline.md, Time).
   private func now(for entry: OutboxEntry) -> Timestamp { dependencies.time.now(for: entry.provider) }
 
-  /// A person gives up.
+  /// Abandons an entry at the person's request.
   package func abandon(_ entry: OutboxEntry) async throws(AgentFailure) {
     try await dependencies.vault.commit { vault throws(AgentFailure) in
       vault.outbox.remove(entry, .revocationAbandoned, reason: "requested")
@@ -196,7 +196,7 @@ package actor RevocationWorker {
     return attempts.values.map(\.due).min()
   }
 
-  /// Nothing is due until the vault is unlocked; `resume` then looks at all entries.
+  /// Cancels all attempts until the unlock; `resume` then checks all entries.
   func vaultWasLocked() {
     attempts = [:]
     alarm.clear()

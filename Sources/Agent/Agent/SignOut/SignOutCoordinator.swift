@@ -11,13 +11,13 @@ package struct SignOutCoordinator: Sendable {
   package let revocations: RevocationWorker
   package let erasures: ErasureWorker
 
-  /// How a sign-out ended, for its caller.
+  /// The result of a sign-out, for its caller.
   package struct Answer: Sendable {
     package var outcome: SignOutMachine.Outcome
     package var endSessionURL: String?
   }
 
-  /// One sign-out on its way, with what the machine only names.
+  /// A sign-out in progress, with the data that its machine refers to.
   private struct Job {
     var machine: SignOutMachine
     let account: Account
@@ -27,7 +27,7 @@ package struct SignOutCoordinator: Sendable {
     var result: Result<Answer, AgentFailure>?
   }
 
-  /// Signs an account out. The revocation goes on when the caller's time is over.
+  /// Signs an account out. The revocation continues after the caller's wait has ended.
   package func signOut(
     _ id: AccountID, _ mode: SignOutMode, revocationTimeoutSeconds: Int
   ) async throws(AgentFailure) -> Answer {
@@ -84,7 +84,7 @@ package struct SignOutCoordinator: Sendable {
     }
   }
 
-  /// Sent when the network may be back, or the agent starts; if it was there all along, in the end.
+  /// Schedules the revocation for the next network change or start of the agent, and otherwise for its latest time.
   private func postpone(_ entry: OutboxEntry?) async {
     guard var entry else { return }
     entry.nextAttemptAt = entry.createdAt + RevocationOutbox.longest
@@ -92,7 +92,7 @@ package struct SignOutCoordinator: Sendable {
     await revocations.schedule(entry)
   }
 
-  /// The try itself goes on past the caller's budget; only the answer does not wait for it. Nil if it takes longer.
+  /// Revokes the token; nil if that takes longer than `seconds`: then the attempt continues in the background.
   private func revoke(_ entry: OutboxEntry?, within seconds: Int) async -> RevocationOutcome? {
     guard let entry else { return nil }
     let (background, revocations) = (dependencies.background, revocations)
@@ -125,14 +125,14 @@ package struct SignOutCoordinator: Sendable {
 }
 
 extension SignedOut {
-  /// OpenID Connect RP-Initiated Logout §2: the browser ends the provider's own session there.
+  /// The URL at which the browser ends the provider's own session (OpenID Connect RP-Initiated Logout §2).
   package var endSessionURL: String? {
     guard let provider, let endpoint = provider.endpoints.endSession.flatMap(HTTPURL.init) else { return nil }
     var items = [("client_id", provider.configuration.clientID)]
     if let idToken {
       items.insert(("id_token_hint", idToken.withBytes { String(decoding: $0, as: UTF8.self) }), at: 0)
     }
-    // A page that is not registered would be refused, and with it the whole request: only what was configured is said.
+    // A provider refuses the whole request for an unregistered page, so send only a configured one.
     if let uri = provider.configuration.postLogoutRedirectURI { items.append(("post_logout_redirect_uri", uri)) }
     return endpoint.adding(items)
   }

@@ -18,13 +18,13 @@ package struct SignedOut: Sendable {
   /// Access tokens that the refresh token's revocation does not reach.
   package var others: [OutboxEntry]
   var idToken: Secret?
-  /// Accounts whose last trace is gone now: this one, and what an earlier reader held up.
+  /// Accounts whose last data is erased now: this one, and those whose erasure a reader held up before.
   package var erased: [AccountID]
   var wasActive: Bool
 }
 
-/// Signing out on the disk (docs/sign-out.md, Order): one transaction, before which the account is signed in, and after
-/// which it is signed out and its token is either dead or in the outbox.
+/// Stores sign-outs (docs/sign-out.md, Order) in one transaction each: before it the account is signed in, after it the
+/// account is signed out and its token is either dead or in the outbox.
 package struct SignOutStore {
   package let vault: OpenVault
 
@@ -36,7 +36,7 @@ package struct SignOutStore {
     _ id: AccountID, _ mode: SignOutMode, accessTokens: [(token: Secret, lives: Milliseconds)] = []
   ) throws(AgentFailure) -> ChangeSet<SignedOut> {
     let before = try vault.directory.profile(.id(id))
-    // A hard sign-out can still erase what a soft one kept; anything else was done already.
+    // A hard sign-out erases the data that a soft one kept; otherwise the sign-out was done already.
     guard before.signInStatus == .signedIn || (before.signInStatus == .signedOutSoft && mode == .hard) else {
       throw .signedOut(id, during: .signOut)
     }
@@ -66,7 +66,7 @@ package struct SignOutStore {
     of profile: AccountProfile, _ loaded: LoadedGrant?, _ accessTokens: [(token: Secret, lives: Milliseconds)],
     _ mode: SignOutMode
   ) -> (entry: OutboxEntry?, others: [OutboxEntry]) {
-    // An answer that was staged and not judged yet holds the only token that lives.
+    // A staged answer that was not read yet holds the only live token.
     let staged = loaded?.staged.flatMap { TokenResponse(body: $0.body)?.refreshToken }
     var entry = (staged ?? loaded?.grant.refreshToken).map {
       vault.outbox.entry(
@@ -84,14 +84,14 @@ package struct SignOutStore {
       }
     }
     if mode == .offline {
-      // Sent when the provider is reachable again, or the agent starts; if neither happens, in the end.
+      // Sent when the provider may be reachable again or the agent starts, and otherwise at this latest time.
       entry?.nextAttemptAt = now + RevocationOutbox.longest
       for index in others.indices { others[index].nextAttemptAt = others[index].createdAt + RevocationOutbox.longest }
     }
     return (entry, others)
   }
 
-  /// The account as it is after the sign-out, and what that changes of its own records.
+  /// The account's profile after the sign-out, and the changes of its own records.
   private func leaving(
     _ before: AccountProfile, _ mode: SignOutMode
   ) throws(AgentFailure) -> (AccountProfile, (records: [VaultChange], erases: Erasure?)) {
@@ -117,8 +117,8 @@ package struct SignOutStore {
     return (profile, ([.destroy(old), .put(profile.partition, .profile, profile.record)], .account(before.id)))
   }
 
-  /// Removes the last trace of an account that is signed out. Returns the accounts that are erased now: not this one, if
-  /// a reader of the store holds it up.
+  /// Erases a signed-out account. Returns the accounts that are erased now: without this one, if a reader of the store
+  /// holds the erasure up.
   package func forget(_ selector: AccountSelector) throws(AgentFailure) -> ChangeSet<
     (AccountProfile, erased: [AccountID])
   > {

@@ -12,13 +12,13 @@ package final class TimeKeeper: ProviderClock {
   private struct State {
     /// Nil while the vault is locked: names of providers are sealed.
     var time: TrustedTime?
-    /// The trust that subscribers were told last.
+    /// The clock trust in the last event to subscribers.
     var published = ClockTrust.trusted
   }
   private let state = Mutex(State())
   private let clock: any AgentClock
   private let events: any EventPublishing
-  /// Makes the record durable in its own time: the wall clock was set forward, and that must outlast the agent.
+  /// Stores the record in the background: the wall clock was set forward, and that must outlast the agent.
   private let remember: @Sendable () -> Void
 
   package init(clock: any AgentClock, events: any EventPublishing, remember: @escaping @Sendable () -> Void) {
@@ -50,7 +50,7 @@ package final class TimeKeeper: ProviderClock {
 
   // MARK: questions
 
-  /// An answer of a provider's token endpoint came. Without a `Date` that can be read it tells nothing.
+  /// Takes the `Date` of a token endpoint's answer. Without a readable `Date` nothing changes.
   package func answered(by provider: ProviderName, date: String?, sentAt: BootInstant, receivedAt: BootInstant) {
     let machine = machine
     guard let date = date.flatMap({ Timestamp(httpDate: $0, now: machine.wall) }) else { return }
@@ -85,7 +85,7 @@ package final class TimeKeeper: ProviderClock {
     return reading
   }
 
-  /// How long ago a provider's confirmation was, for windows; T1 and T2 of `TrustedTime` hold.
+  /// The age of a provider's confirmation, for offline windows; T1 and T2 of `TrustedTime` hold.
   func elapsed(since instant: TrustedInstant, by provider: ProviderName) -> Milliseconds {
     let machine = machine
     return state.withLock { $0.time?.elapsed(since: instant, by: provider, at: machine) }
@@ -98,7 +98,7 @@ package final class TimeKeeper: ProviderClock {
     return state.withLock { $0.time?.moment(at: machine) }
   }
 
-  /// How long ago such a moment was.
+  /// The time since a moment that no provider confirmed.
   func elapsed(since moment: TrustedInstant) -> Milliseconds {
     let machine = machine
     return state.withLock { $0.time?.elapsed(since: moment, at: machine) } ?? max(.zero, machine.wall - moment.time)
@@ -115,9 +115,9 @@ package final class TimeKeeper: ProviderClock {
     if state.withLock({ tell(&$0, at: machine) }) { remember() }
   }
 
-  /// Tells subscribers once when the wall clock begins to contradict what is known, and once when it no longer does.
-  /// Within the lock, so that they hear it in the order in which it happened. Returns true if the wall clock has run
-  /// ahead of a mark.
+  /// Sends one event when the wall clock begins to contradict the trusted time, and one when it no longer does.
+  /// Publishes within the lock, so that subscribers get the events in their order. Returns true if the wall clock has
+  /// run ahead of a mark.
   @discardableResult
   private func tell(_ state: inout State, at machine: MachineTime) -> Bool {
     guard let hasJumped = state.time?.advance(to: machine) else { return false }

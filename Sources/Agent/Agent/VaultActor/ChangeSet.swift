@@ -16,7 +16,7 @@ package struct ChangeSet<Result> {
   var erases: Erasure?
   /// A sign-out, an erasure or a new PIN: a backup that is being written must not keep what was before.
   var isWithdrawal: Bool
-  /// Called when everything is durable and in memory. `erased`: the accounts whose last trace is gone now.
+  /// Called when everything is durable and in memory. `erased`: the accounts whose last data is erased now.
   package var result: (_ erased: [AccountID]) -> Result
 
   package init(

@@ -7,8 +7,8 @@ package import Secrets
 
 /// The single owner of the store. Reads and commits for every feature, locks and unlocks.
 ///
-/// A plan and its commit run without an await in between, so that memory always says what the disk says: no other
-/// caller comes between a check and its write.
+/// A plan and its commit run without an await in between, so that memory and disk always agree, and no other caller
+/// comes between a check and its write.
 package actor VaultActor {
   private let store: any Store
   nonisolated let dependencies: VaultDependencies
@@ -35,14 +35,14 @@ package actor VaultActor {
     return vault
   }
 
-  /// Answers a question from the open vault. Throws `.locked` while it is locked.
+  /// Reads from the open vault. Throws `.locked` while it is locked.
   package func read<Result: Sendable>(
     _ body: @Sendable (OpenVault) throws(AgentFailure) -> Result
   ) throws(AgentFailure) -> Result {
     try body(unlocked())
   }
 
-  /// Commits what a feature planned: durable, and in memory, when it returns. Throws `.locked` while the vault is locked.
+  /// Commits a feature's plan. On return it is durable and in memory. Throws `.locked` while the vault is locked.
   package func commit<Result: Sendable>(
     _ plan: @Sendable (OpenVault) throws(AgentFailure) -> ChangeSet<Result>
   ) throws(AgentFailure) -> Result {
@@ -50,7 +50,7 @@ package actor VaultActor {
     return try commit(plan(vault), to: vault)
   }
 
-  /// Commits the plan of work that began earlier. Nil, and nothing is done, if the vault was locked meanwhile.
+  /// Commits the plan of work that began earlier. Returns nil without a commit if the vault was locked meanwhile.
   @discardableResult
   func commitIfOpen<Result: Sendable>(
     _ plan: @Sendable (OpenVault) throws(AgentFailure) -> ChangeSet<Result>
@@ -59,8 +59,8 @@ package actor VaultActor {
     return try commit(plan(vault), to: vault)
   }
 
-  /// Commits the plan of work that brought a secret. Nil if the vault was locked meanwhile: then the record waits in
-  /// the inbox for the unlocking.
+  /// Commits the plan of work that brought a secret. Returns nil if the vault was locked meanwhile: then the record
+  /// waits in the inbox for the unlock.
   package func commit<Result: Sendable>(
     orLeave record: PendingRecord, _ plan: @Sendable (OpenVault) throws(AgentFailure) -> ChangeSet<Result>
   ) throws(AgentFailure) -> Result? {
@@ -72,7 +72,7 @@ package actor VaultActor {
     }
   }
 
-  /// Leaves a record in the inbox; nothing while the vault is open.
+  /// Puts a record into the inbox while the vault is locked; does nothing while it is open.
   func leaveIfLocked(_ record: PendingRecord) throws(AgentFailure) {
     if case .locked(let locked) = state { try locked.leave(record, name: dependencies.entropy.bytes(16), in: store) }
   }
@@ -108,7 +108,7 @@ package actor VaultActor {
 
   // MARK: opening
 
-  /// Opens the vault without a person where that is possible; makes it where the protection needs none.
+  /// Opens the vault if that needs no person, or creates it if its protection needs none.
   package func open(protection: String, acceptingOldStore: Bool = false) throws(AgentFailure) -> OpenOutcome {
     switch try opening.open(protection: protection, acceptingOldStore: acceptingOldStore) {
     case .open(let vault):
@@ -119,26 +119,25 @@ package actor VaultActor {
     }
   }
 
-  /// Opens the vault as it was opened at the start; false if that takes a person.
+  /// Opens the vault as at the start; false if that needs a person.
   package func openAgain() throws(AgentFailure) -> Bool {
     guard let vault = try opening.openAgain() else { return false }
     try enter(vault)
     return true
   }
 
-  /// Makes the vault under a passphrase. Once: an existing vault is never made again.
+  /// Creates the vault under a passphrase. An existing vault is never replaced.
   package func initialize(passphrase: Secret) throws(AgentFailure) {
     try enter(opening.initialize(passphrase: passphrase))
   }
 
-  /// Unlocks by a passphrase; the wrong one changes nothing, and after a few of them the next has to wait.
+  /// Unlocks by a passphrase. A wrong one changes nothing; after a few wrong ones the next attempt has to wait.
   package func unlock(passphrase: Secret) throws(AgentFailure) {
     guard !isOpen else { return }
     try enter(opening.unlock(passphrase: passphrase))
   }
 
-  /// From here on the vault is open. What came while it was locked finds its place first: a token that is asked for
-  /// before would be an old one.
+  /// Makes `vault` the open vault. Drains the inbox first, so that no caller gets an older token than the inbox holds.
   private func enter(_ vault: OpenVault) throws(AgentFailure) {
     state = .open(vault)
     do throws(AgentFailure) {
@@ -150,8 +149,8 @@ package actor VaultActor {
     dependencies.tables.open(vault)
   }
 
-  /// Records in the audit log which client opened or made the vault, before the agent answers. If that fails the vault
-  /// is locked again.
+  /// Records in the audit log which client opened or created the vault, before the agent answers. If that fails, locks
+  /// the vault again.
   func noteOpening(_ event: AuditEntry.Event) throws(AgentFailure) {
     do throws(AgentFailure) {
       try commit { (vault) throws(AgentFailure) in ChangeSet([vault.audited(event)]) }
@@ -163,8 +162,8 @@ package actor VaultActor {
 
   // MARK: locking
 
-  /// Locks the vault; false if it was locked already. A disk that fails must not keep it open: the audit entry is
-  /// written if it can be.
+  /// Locks the vault; false if it was locked already. Locks also if the audit entry can't be written: a failing disk
+  /// must not keep the vault open.
   package func lock(because reason: LockReason) -> Bool {
     guard isOpen else { return false }
     try? commit { (vault) throws(AgentFailure) in ChangeSet([vault.audited(.agentLock, .reason(reason.rawValue))]) }
@@ -172,10 +171,10 @@ package actor VaultActor {
     return true
   }
 
-  /// Forgets every key and everything that was opened with one.
+  /// Drops every key and all decrypted data.
   ///
   /// - Parameter isCertain: false after a commit of which it is unknown whether it landed: which inbox is the current
-  ///   one is known at the next opening, and what comes until then stays in memory.
+  ///   one is known at the next opening, and records that come until then stay in memory.
   private func lock(isCertain: Bool = true) {
     rememberTime()
     switch state {
@@ -191,30 +190,30 @@ package actor VaultActor {
     store.close()
   }
 
-  /// A transaction of its own, for the rare moments when the time's mark moved and nothing else did. If it can't be
-  /// written, the previous mark stands, which is what a restart would find.
+  /// Stores the time record in a transaction of its own, for the rare case that nothing else is committed with it. If
+  /// the write fails, the previous record stays, which a restart would find.
   func rememberTime() {
     _ = try? commitIfOpen { (vault) throws(AgentFailure) in ChangeSet(vault.trustedTime.changes) }
   }
 
-  // MARK: another root key
+  // MARK: rotating the root key
 
-  /// Begins to seal new records under another root key, once it has answered; the existing ones follow (`rotateNext`).
-  /// A rotation that is under way goes on. Returns the epoch of the new key.
+  /// Begins a rotation: new records are sealed under a new root key from its return on; existing ones follow
+  /// (`rotateNext`). A rotation under way continues. Returns the epoch of the new key.
   func beginRotation() throws(AgentFailure) -> UInt32 {
     let vault = try unlocked()
     guard let rotation = try vault.keySlots.rewrapped() else { return vault.records.keys.epoch }
     do throws(AgentFailure) {
       try vault.keySlots.begin(rotation)
     } catch {
-      // The commit may have succeeded all the same: the store may be under a key now that this vault does not have.
+      // The commit may have succeeded all the same: this vault may lack the store's current root key.
       if !vault.keySlots.wrapKnownRootKey { lock(isCertain: false) }
       throw error
     }
     return rotation.keys.epoch
   }
 
-  /// Rotates one more partition; nil when none is left, and the old root key is gone.
+  /// Rotates one more partition; nil if none was left: then the old root key is gone.
   func rotateNext(after last: PartitionID?) throws(AgentFailure) -> PartitionID? {
     try unlocked().keySlots.rotateNext(after: last)
   }
@@ -227,10 +226,10 @@ package actor VaultActor {
     return try VaultStatus(vault, slots: slots, keySources: dependencies.keySources, within: grant)
   }
 
-  /// Which kinds of key open the vault.
+  /// The kinds of key slots of the vault.
   func keySlotProtections() throws(AgentFailure) -> Set<String> { Set(try opening.slots().map(\.protection)) }
 
-  /// The vault as a whole, locked or not.
+  /// Diagnoses the vault as a whole, locked or not.
   func diagnoseVault() -> Findings {
     do throws(AgentFailure) {
       return VaultDiagnosis.findings(of: try status(), vault)
@@ -241,7 +240,7 @@ package actor VaultActor {
     }
   }
 
-  /// The database's own check of itself.
+  /// Runs the database's integrity check.
   func integrityProblems() throws(StoreFailure) -> [String] { try store.integrityProblems() }
 
   /// The counters that must not change while a backup is made.

@@ -9,11 +9,12 @@ internal import SecretJSON
 /// in step with each commit.
 package struct VaultDirectory {
   package private(set) var profiles: [AccountID: AccountProfile] = [:]
-  /// Partitions whose profile does not open: their accounts answer `integrity`, the others go on.
+  /// Partitions whose profile does not open: requests for their accounts fail with `integrity`, others are not
+  /// affected.
   private(set) var damagedPartitions: Set<PartitionID> = []
   package private(set) var active: AccountID?
   package private(set) var providers: [ProviderName: Provider] = [:]
-  /// The places of providers whose records do not open: they and their accounts answer `integrity`.
+  /// The places of providers whose records do not open: requests for them and their accounts fail with `integrity`.
   private(set) var damagedProviders: Set<[UInt8]> = []
 
   package init(of records: Vault) throws(VaultFailure) {

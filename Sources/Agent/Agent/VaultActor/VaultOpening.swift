@@ -7,7 +7,7 @@ package import Secrets
 /// The outcomes of opening a vault.
 package enum OpenOutcome: Sendable, Equatable { case open, needsInitialising, needsPassphrase }
 
-/// Opens the vault by one of its key slots, or makes it. `VaultActor` enters what it returns.
+/// Opens the vault by one of its key slots, or creates it, for `VaultActor`.
 struct VaultOpening {
   package enum Outcome {
     case open(OpenVault)
@@ -18,7 +18,7 @@ struct VaultOpening {
   private let store: any Store
   private let anchor: RollbackGuard
   private let dependencies: VaultDependencies
-  /// The person said at the start that an old copy of the store is the only one.
+  /// True if the person accepted an old copy of the store at the start, because there is no newer one.
   private var acceptsOldStore = false
   private var throttle = UnlockThrottle()
   /// Counts the openings.
@@ -34,8 +34,8 @@ struct VaultOpening {
 
   // MARK: without a person
 
-  /// An existing vault is opened by the slots that it has, the wanted one first: what a person added is no silent fall
-  /// to something weaker. One that was started for a passphrase waits for it.
+  /// Opens an existing vault by its slots, the wanted protection first; any other slot was added by the person, so that
+  /// its use is no silent downgrade. An agent that was started for a passphrase waits for it.
   mutating func open(protection wanted: String, acceptingOldStore: Bool) throws(AgentFailure) -> Outcome {
     acceptsOldStore = acceptingOldStore
     let slots = try slots()
@@ -43,7 +43,7 @@ struct VaultOpening {
       guard let source = dependencies.keySources.first(where: { $0.protection == wanted }) else {
         return .needsInitialising
       }
-      // The key is durable before the vault that needs it; a key that is there from a start that ended is used.
+      // The key is durable before the vault that needs it. A key from an interrupted start is used again.
       let key = try source.use { (source) throws(KeySourceFailure) in
         if let existing = try source.key() { return existing }
         return try source.createKey()
@@ -54,7 +54,7 @@ struct VaultOpening {
     return try openUnattended(slots, wanted: wanted).map { .open($0) } ?? .needsPassphrase
   }
 
-  /// Opens as at the start; nil if that takes a person.
+  /// Opens as at the start; nil if that needs a person.
   mutating func openAgain() throws(AgentFailure) -> OpenVault? {
     let slots = try slots()
     let wanted = dependencies.keySources.first?.protection
@@ -67,7 +67,7 @@ struct VaultOpening {
     return try openUnattended(slots, wanted: wanted ?? "")
   }
 
-  /// Nil where only a person can open it.
+  /// Opens the vault by a slot that needs no person; nil without such a slot.
   private mutating func openUnattended(
     _ slots: [KeySlotRow], wanted: String
   ) throws(AgentFailure) -> OpenVault? {
@@ -81,7 +81,7 @@ struct VaultOpening {
         }
         return try load(slot, by: holder)
       } catch  where error.concernsKey {
-        // Another slot may do.
+        // Try the other slots.
         failure = failure ?? error
       }
     }
@@ -98,7 +98,7 @@ struct VaultOpening {
       protection: "passphrase", parameters: parameters.bytes, holder: parameters.holder(from: passphrase))
   }
 
-  /// After a few wrong ones the next has to wait.
+  /// Opens by a passphrase. After a few wrong ones the next attempt has to wait.
   mutating func unlock(passphrase: Secret) throws(AgentFailure) -> OpenVault {
     if let wait = throttle.begin(at: dependencies.clock.boot()) { throw .passphrase(.wrong(retryAfter: wait)) }
     do throws(AgentFailure) {
@@ -135,7 +135,7 @@ struct VaultOpening {
 
   // MARK: the vault
 
-  /// The slot and its notes in the vault are one transaction: there is never one without the other.
+  /// Creates the vault: the slot and its notes in the vault are one transaction, so that neither exists alone.
   private mutating func create(
     protection: String, parameters: [UInt8], holder: SealingKey
   ) throws(AgentFailure) -> OpenVault {
@@ -194,8 +194,8 @@ struct VaultOpening {
     }
   }
 
-  /// An old copy has refresh tokens that were spent since, PIN attempts that were used up, accounts that are signed out:
-  /// nothing of it is used unless the person says that there is no other.
+  /// Refuses an old copy of the store, unless the person accepted it: it holds spent refresh tokens, used-up PIN
+  /// attempts and accounts that were signed out since.
   private func requireNewest(_ records: Vault) throws {
     guard let anchored = anchor.sequence(of: store.databaseID), try records.ledger().sequence < anchored else { return }
     guard acceptsOldStore else { throw AgentFailure.rolledBack }
@@ -214,7 +214,7 @@ extension Store {
 }
 
 extension KeySource {
-  /// What goes wrong with the key names the protection.
+  /// Uses the key source; its failure is reported with the name of the protection.
   package func use<Result>(_ body: (any KeySource) throws(KeySourceFailure) -> Result) throws(AgentFailure) -> Result {
     do {
       return try body(self)
@@ -225,7 +225,7 @@ extension KeySource {
 }
 
 extension PassphraseParameters {
-  /// The key that a passphrase makes for its slot. Takes some tenths of a second.
+  /// Derives the key of a slot from a passphrase. Takes some tenths of a second.
   package func holder(from passphrase: Secret) throws(AgentFailure) -> SealingKey {
     guard let holder = stretching.key(from: passphrase, salt: salt) else { throw .passphrase(.noMemory) }
     return holder

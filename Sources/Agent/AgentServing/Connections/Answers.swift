@@ -59,7 +59,7 @@ final class BatchAnswers: Sendable {
 
 /// A refusal that is the same each time but for the id.
 struct FixedRefusal: Sendable {
-  /// What follows the id.
+  /// The bytes of the answer after the id.
   let rest: StaticBytes
   let withoutID: WireBytes
 
@@ -86,7 +86,7 @@ enum AnswerObject {
     return writer
   }
 
-  /// `id` nil is answered with null (§5: the id could not be told).
+  /// `id` nil is answered with null (§5: the id could not be determined).
   static func error(id: UnsafeRawBufferPointer?, _ error: RPCError) -> JSONWriter {
     var writer = begin(id, capacity: 384)
     writer.verbatim(",\"error\":")

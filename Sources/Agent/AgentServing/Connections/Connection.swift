@@ -17,12 +17,12 @@ public final class Connection: Conversation, @unchecked Sendable {
   private var tape = JSONTape()
   private var scratch = JSONWriter(capacity: 4096)
   private var lineBegan: BootInstant?
-  /// A line of the last chunk took another way than an answer from `TokenCache`.
+  /// True if a line of the last chunk was not answered from `TokenCache`.
   public private(set) var mayHaveLeftSecretsOnStack = false
   private var found: Found?
   /// Read once for all the lines of a chunk.
   private var chunkTime: BootInstant?
-  /// How much of a long line must wait before its method is looked for; past any line once that was found.
+  /// The length of an unfinished line at which its method is searched; longer than any line once the method was found.
   private var judgesPrefixAt = Limits.lineBytes
   private let end = Mutex(End.open)
   private enum End { case open, halfClosed, gone }
@@ -45,7 +45,7 @@ public final class Connection: Conversation, @unchecked Sendable {
     isTrusted = Atomic(!server.agent.callerGrants.isStrict)
   }
 
-  /// The client's name from `agent.hello`; before that the name of its program, if the transport can tell.
+  /// The client's name from `agent.hello`; before that the name of its program, if the transport knows it.
   var clientName: String? {
     get {
       introduced.withLock { name in
@@ -58,12 +58,12 @@ public final class Connection: Conversation, @unchecked Sendable {
 
   private var agent: AgentService { server.agent }
 
-  // MARK: what it may do
+  // MARK: access
 
   /// The client's current access.
   var access: CallerAccess { isTrusted.load(ordering: .acquiring) ? .trusted : known.withLock { $0 } }
 
-  /// False if it is refused already, which it stays: a grant that opens while another one is refused changes nothing.
+  /// Sets the access; false if the connection was refused before. It stays refused, also if a grant opens meanwhile.
   @discardableResult private func set(_ access: CallerAccess) -> Bool {
     known.withLock { known in
       if case .refused = known { return false }
@@ -87,7 +87,7 @@ public final class Connection: Conversation, @unchecked Sendable {
     }
   }
 
-  /// Nothing is done on this connection any more; what was begun under a limit ends without its answer.
+  /// Refuses the connection for good. Requests that began under a limit end without an answer.
   private func refuseAll() {
     if case .limited = access { requests.cancelAll() }
     set(.refused)
@@ -95,12 +95,12 @@ public final class Connection: Conversation, @unchecked Sendable {
     server.events.connectionEnded(id)
   }
 
-  /// A request that would have limited the connection was not even served.
+  /// Refuses the connection if an unserved request would have limited it.
   private func unserved(_ name: String, _ params: JSONNode?) {
     if name == AgentHello.name, params?.kind == .object, params?["grant"] != nil { refuseAll() }
   }
 
-  // MARK: what the transport tells
+  // MARK: reports of the transport
 
   /// Bytes from the client, in any chunks. The caller wipes its buffer afterwards.
   public func received(_ chunk: UnsafeRawBufferPointer) {
@@ -118,7 +118,7 @@ public final class Connection: Conversation, @unchecked Sendable {
     guard framer.waiting > 0 else { return lineBegan = nil }
     mayHaveLeftSecretsOnStack = true
     if lineBegan == nil { lineBegan = chunkTime ?? agent.environment.clock.boot() }
-    // A `\r` before the newline that comes is no part of the line.
+    // A `\r` before the newline is not part of the line.
     let length = framer.withWaiting { $0.last == 0x0D ? $0.count - 1 : $0.count }
     if length > judgesPrefixAt { judgePrefix() }
   }
@@ -138,13 +138,13 @@ public final class Connection: Conversation, @unchecked Sendable {
     if !mayGoOn { refuseLine() }
   }
 
-  /// When the line that has begun must have ended; nil if none has.
+  /// The deadline of the unfinished line; nil if there is none.
   public var lineDeadline: BootInstant? { lineBegan.map { $0 + .seconds(Limits.lineSeconds) } }
 
-  /// The line took too long: its client is told and let go.
+  /// The line took too long: refuses it and closes the connection.
   public func lineTimedOut() { refuseLine(Self.lineTooSlow) }
 
-  /// The client will send no more. What it asked is finished and answered first.
+  /// The client will send no more. Its requests are finished and answered before the connection closes.
   public func endOfInput() {
     let isPartial = framer.withWaiting { !Self.isBlank($0) }
     if isPartial { refuse(Self.parseError) }
@@ -163,10 +163,10 @@ public final class Connection: Conversation, @unchecked Sendable {
     server.connectionEnded()
   }
 
-  /// The client has read what was waiting for it.
+  /// The client has read its backlog.
   public func drained() { server.events.drained(id) }
 
-  /// Tells why, and closes. Nothing waits for its newline any more: nothing is due, and nothing is told twice.
+  /// Sends the error once and closes. The unfinished line is dropped, so that it has no deadline any more.
   private func refuseLine(_ error: RPCError = Connection.lineTooLong) {
     framer.clear()
     lineBegan = nil
@@ -227,7 +227,7 @@ public final class Connection: Conversation, @unchecked Sendable {
     }
   }
 
-  /// Everything but a notification is, even what is no request.
+  /// True for everything but a notification, also for an invalid request.
   private static func isAnswered(_ element: JSONNode) -> Bool {
     if case .request(nil, _, _) = Envelope(element) { false } else { true }
   }
@@ -239,7 +239,7 @@ public final class Connection: Conversation, @unchecked Sendable {
     }
     let name = methodNode.string ?? ""
     guard let rawID else { return takeNotification(name, params) }
-    // Before anything else: an answer with this id would be taken for the answer to the request in flight.
+    // Check this first: the client would take any answer with this id for the answer to the request in flight.
     guard !requests.contains(rawID) else {
       unserved(name, params)
       return slot.fill(AnswerObject.error(id: nil, Self.duplicateID))
@@ -283,7 +283,7 @@ public final class Connection: Conversation, @unchecked Sendable {
   }
 
   private func serve(_ prepared: PreparedCall, _ name: String, _ id: [UInt8]?, _ slot: AnswerSlot?) {
-    // A client that is served nothing does not keep the vault open either.
+    // A refused client does not keep the vault open.
     let usesVault = access.isServed && server.methods[name]?.info.usesVault == true
     if usesVault { agent.idle.began() }
     switch prepared {
@@ -296,7 +296,7 @@ public final class Connection: Conversation, @unchecked Sendable {
           requests.release(id)
           answer(name, id, slot, .success(result))
           answered(result, call)
-          // A request that waited for its turn may outlive its client; what it subscribed to must not.
+          // A request that waited for its turn may outlive its client; its subscriptions must not.
           if end.withLock({ $0 == .gone }) { server.events.connectionEnded(self.id) }
         } catch {
           requests.release(id)
@@ -356,10 +356,10 @@ public final class Connection: Conversation, @unchecked Sendable {
     if requests.end(), end.withLock({ $0 == .halfClosed }) { output.closeAfterFlush() }
   }
 
-  // MARK: the fast way
+  // MARK: the fast path
 
-  /// Answers a `token.get` of a fresh standard token on the reading thread. Every other request goes the ordinary way,
-  /// which judges it in full.
+  /// Answers a `token.get` of a fresh standard token on the reading thread. Returns false for every other request,
+  /// which the method table then handles in full.
   private func answeredFromCache(_ root: JSONNode) -> Bool {
     guard case .request(let id?, let method, let params?) = Envelope(root), method.isText("token.get"),
       params.kind == .object, !agent.isShuttingDown, !gate.isHeld, !requests.contains(id)
@@ -415,7 +415,7 @@ public final class Connection: Conversation, @unchecked Sendable {
   /// `minimumLifetimeSeconds` when it is not given (`Schemas/types/tokenRequest.json`).
   static let standardMinimumLifetime = Milliseconds.seconds(60)
 
-  // MARK: the fixed refusals
+  // MARK: fixed errors
 
   private static let parseError = RPCError(
     .parseError, "This line is not JSON. Nothing was done; the connection stays open.")

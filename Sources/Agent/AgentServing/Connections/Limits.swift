@@ -1,6 +1,6 @@
 internal import Agent
 
-/// The bounds of the wire, told by `agent.hello` (docs/protocol.md, Limits).
+/// The bounds of the wire, listed by `agent.hello` (docs/protocol.md, Limits).
 enum Limits {
   /// A line. Requests are small; 64 KiB is what one read takes.
   static let lineBytes = 64 << 10

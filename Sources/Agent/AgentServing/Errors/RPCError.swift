@@ -15,7 +15,7 @@ struct RPCError: Error, Sendable {
   }
 
   var code: ErrorCode
-  /// What happened, what was kept, and what to do next, for a person.
+  /// The failure, its consequences and the next step, for a person.
   var message: String
   var account: AccountID?
   var retryAfter: Milliseconds?
@@ -49,7 +49,7 @@ struct RPCError: Error, Sendable {
     writer.key("retryable")
     writer.bool(retryable)
     writer.member("account", account?.text)
-    // A bound that is told as 0 would invite a loop.
+    // A limit of 0 in the answer would invite a retry loop.
     writer.member("retryAfterMs", retryAfter.map { max(1, $0.count) })
     writer.member("reason", reason)
     if !remedies.isEmpty { writer.member("remedies", remedies.map(\.rawValue)) }

@@ -3,7 +3,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
 
-/// The agent's events in the words of the contract.
+/// The agent's events, translated to those of the contract.
 extension EventHub: EventPublishing {
   func deliver(_ event: AgentEvent, account: AccountID?, about: AccountID?) {
     switch event {
@@ -12,7 +12,7 @@ extension EventHub: EventPublishing {
     case .accountSwitched(let active, let previous):
       let event = AccountSwitchedEvent(active: active, previous: previous)
       guard let previous, previous != account else { return send(event, account, about) }
-      // A caller whose grant does not cover the previous account is not told of it.
+      // A caller whose grant does not cover the previous account gets the event without it.
       send(
         event, account, about, mentions: previous, otherwise: AccountSwitchedEvent(active: active, previous: nil))
     case .accountRenamed(let alias, let previous):

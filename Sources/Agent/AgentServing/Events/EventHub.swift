@@ -7,10 +7,10 @@ internal import JSONRPC
 internal import SecretJSON
 internal import Synchronization
 
-/// Publishes events in one order, with a sequence by which a client that was away resumes, or learns that it missed
-/// some.
+/// Publishes events in one order. By their sequence numbers a client that was disconnected resumes, or learns that it
+/// missed some.
 final class EventHub: Sendable {
-  /// How many events a client may have missed and still get: some minutes of a busy agent, and under 1 MiB.
+  /// The number of past events that a client can still get: some minutes of a busy agent, and under 1 MiB.
   static let ringCapacity = 1024
   /// Subscriptions a connection may hold.
   static let subscriptionsPerConnection = 16
@@ -19,11 +19,11 @@ final class EventHub: Sendable {
     var sequence: Int64
     var type: EventType
     var account: AccountID?
-    /// The account of the event, also where its members do not say so.
+    /// The account of the event, also if its members do not name it.
     var about: AccountID?
     /// The members after `subscription`, as JSON.
     var body: WireBytes
-    /// `discreet` is the same body without `mentions`, for a subscriber that may not know of that account.
+    /// `discreet` is the same body without `mentions`, for a subscriber whose grant does not cover that account.
     var mentions: AccountID?
     var discreet: WireBytes?
 
@@ -38,13 +38,13 @@ final class EventHub: Sendable {
     var output: any ConnectionOutput
     var types: Set<EventType>?
     var accounts: Set<AccountID>?
-    /// The accounts that a limited caller may know of; nil if nothing limits it.
+    /// The accounts that the caller's grant covers; nil without a limit.
     var covered: Set<AccountID>?
-    /// Events before this one were given or are not wanted.
+    /// The sequence of the next event to deliver.
     var cursor: Int64
-    /// Nothing is sent before the answer to `event.subscribe` stands in the queue.
+    /// False until the answer to `event.subscribe` is queued: no event precedes it.
     var started = false
-    /// First event that the client's full backlog swallowed.
+    /// The first event that was dropped because the client's backlog was full.
     var lostFrom: Int64?
 
     func wants(_ event: Event) -> Bool {
@@ -78,8 +78,8 @@ final class EventHub: Sendable {
   /// Keeps the event in the ring and delivers it.
   ///
   /// - Parameters:
-  ///   - about: the account that the event is about, where it has no `account`.
-  ///   - mentions: another account that the event names; a caller that may not know of it gets `otherwise`.
+  ///   - about: the account of the event, if the event has no `account`.
+  ///   - mentions: another account that the event names; a caller whose grant does not cover it gets `otherwise`.
   func send<Data: WireEvent>(
     _ data: Data, _ account: AccountID?, _ about: AccountID?, mentions: AccountID? = nil, otherwise: Data? = nil
   ) {
@@ -128,7 +128,7 @@ final class EventHub: Sendable {
     var gap: Bool
   }
 
-  /// Registers; nothing is delivered until `start`. Nil if the connection has its bound of subscriptions.
+  /// Registers a subscription, which delivers nothing before `start`. Nil if the connection has reached its limit.
   func subscribe(
     connection: UInt64, output: any ConnectionOutput, types: Set<EventType>?, accounts: Set<AccountID>?,
     covered: Set<AccountID>? = nil, since: (epoch: String, sequence: Int64)?
@@ -146,7 +146,7 @@ final class EventHub: Sendable {
         if since.epoch == epoch, since.sequence <= latest, since.sequence >= oldest - 1 {
           cursor = since.sequence
         } else {
-          // Another run of the agent, or longer ago than the ring remembers.
+          // Another run of the agent, or older than the ring.
           gap = since.epoch != epoch || since.sequence < latest
         }
       }
@@ -158,7 +158,7 @@ final class EventHub: Sendable {
     }
   }
 
-  /// The answer stands in the queue: from here on events follow it, those that were missed first.
+  /// The answer is queued: events follow it from now on, missed ones first.
   func start(_ subscription: String) {
     state.withLock { state in
       guard let cursor = state.subscriptions[subscription]?.cursor else { return }
@@ -176,7 +176,7 @@ final class EventHub: Sendable {
     }
   }
 
-  /// The connection's caller is limited from now on: so is what it has subscribed to.
+  /// The connection is limited from now on: limits its subscriptions, too.
   func narrow(_ connection: UInt64, to permission: Permission) {
     state.withLock { state in
       for name in state.order where state.subscriptions[name]?.connection == connection {
@@ -195,7 +195,7 @@ final class EventHub: Sendable {
     }
   }
 
-  /// The client has read its backlog: what it lost meanwhile is told.
+  /// The client has read its backlog: reports the events that it lost meanwhile.
   func drained(_ connection: UInt64) {
     state.withLock { state in
       for name in state.order where state.subscriptions[name]?.connection == connection {
@@ -255,7 +255,7 @@ extension EventHub.State {
 }
 
 extension EventType {
-  /// Those without an account that a limited caller may be told of: nothing of what an account does shows in them.
+  /// True for events without an account that a limited caller may receive: they reveal nothing about any account.
   fileprivate var tellsOfNoAccount: Bool {
     switch self {
     case .agentLocked, .agentUnlocked, .connectivityChanged, .clockSuspect, .policyChanged, .eventGap: true

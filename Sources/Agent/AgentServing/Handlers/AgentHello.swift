@@ -23,11 +23,11 @@ enum AgentHelloHandler: OrderedMethodHandler {
 }
 
 extension ServedMethods {
-  /// The groups of the contract of which every method is served: a client that sees a feature may count on all of it.
+  /// The groups of methods that are served as a whole, so that a client may rely on every method of a listed feature.
   static let features: [String] = {
     var whole: [String: Bool] = [:]
     for info in MethodTable.all { whole[info.feature] = (whole[info.feature] ?? true) && all[info.name] != nil }
-    // A group whose other methods come with later releases is told by the methods that are there.
+    // Of a group that is served only in part, list the served methods; later releases may add the others.
     let single = MethodTable.all.filter { whole[$0.feature] == false && all[$0.name] != nil }.map(\.name)
     return (whole.filter(\.value).map(\.key) + single + ["signIn.browser", "signIn.device"]).sorted()
   }()

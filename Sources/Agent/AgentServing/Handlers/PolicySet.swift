@@ -18,7 +18,7 @@ enum PolicySetHandler: MethodHandler {
 }
 
 extension PolicyDocument {
-  /// Reads a document of a client's; `policyInvalid` tells everything that is wrong with it.
+  /// Reads a client's document; `policyInvalid` lists all its problems.
   init(judging document: RawJSON, as name: String?) throws(AgentFailure) {
     do throws(PolicyProblems) {
       self = try PolicyDocument(parsing: document.withBytes { [UInt8]($0) }, expectedName: name)

@@ -4,7 +4,7 @@ internal import AgentModel
 internal import AgentOAuth
 internal import AgentProtocol
 
-/// Adds a provider after asking it what it is: a wrong issuer is told now, and not at the first sign-in.
+/// Adds a provider after reading its documents, so that a wrong issuer is reported now, and not at the first sign-in.
 enum ProviderAddHandler: MethodHandler {
   typealias Method = ProviderAdd
 

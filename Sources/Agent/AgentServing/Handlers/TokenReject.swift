@@ -19,7 +19,7 @@ enum TokenRejectHandler: MethodHandler {
 
 /// Reads of a `WWW-Authenticate` value what decides: does the resource want another way of signing in?
 enum StepUpChallenge {
-  /// The claims asked for, empty if they are not told; nil if a new token may do.
+  /// The requested claims, empty if the challenge does not name them; nil if a new token may be enough.
   static func claims(in challenge: String) -> String? {
     guard let error = parameter("error", in: challenge) else { return nil }
     guard error == "insufficient_user_authentication" || error == "insufficient_claims" else { return nil }

@@ -32,7 +32,7 @@ extension OrderedMethodHandler {
   static func answered(_ result: Method.Result, _ call: Call) {}
 }
 
-/// A request whose parameters are good.
+/// A request with valid parameters.
 enum PreparedCall: Sendable {
   case ordered(
     @Sendable (Call) throws(RPCError) -> any WireWritable, answered: @Sendable (any WireWritable, Call) -> Void)
@@ -105,7 +105,7 @@ struct ServedMethod: Sendable {
     let params = try admit(method, params, call)
     do throws(AgentFailure) {
       let result = try await serve(params)
-      // What ended meanwhile ended at once.
+      // A grant that ended during the handler's work gets no answer.
       try call.requireOpen()
       return result
     } catch {

@@ -3,7 +3,7 @@ internal import AgentProtocol
 
 /// Every method that this agent serves: one line each, the handler in `Handlers/`.
 ///
-/// A method of the contract that is not here answers -32601, and its feature is not told by `agent.hello`.
+/// A method of the contract that is not here answers -32601, and `agent.hello` does not list its feature.
 struct ServedMethods: Sendable {
   static let all = ServedMethods([
     ServedMethod(AccountForgetHandler.self),

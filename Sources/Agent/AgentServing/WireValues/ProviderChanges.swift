@@ -22,7 +22,7 @@ struct ProviderChanges {
 }
 
 extension ProviderConfiguration {
-  /// Applies the changes, or says which one can't be. What the schema can't say is judged here.
+  /// Applies the changes. Throws for the first one that the schema accepts and the agent can't.
   mutating func apply(_ changes: ProviderChanges) throws(AgentFailure) {
     guard let url = HTTPURL(issuer), url.scheme == .https || url.isLoopback, url.query == nil else {
       throw .invalidParameter("/issuer", expected: "an https URL without a query; http only on a loopback host")
@@ -46,7 +46,7 @@ extension ProviderConfiguration {
     }
     if let rules = changes.authorization {
       if let text = rules.entitlementsUrl {
-        // The access token goes there.
+        // The agent sends the access token to this URL.
         guard let url = HTTPURL(text), url.scheme == .https || url.isLoopback else {
           throw .invalidParameter(
             "/authorization/entitlementsUrl", expected: "an https URL; http only on a loopback host")

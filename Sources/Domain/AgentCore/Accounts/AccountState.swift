@@ -21,8 +21,8 @@ public enum RefreshPhase: String, CaseIterable, Hashable, Sendable {
   case backoff
 }
 
-/// What keeps an account's data sealed while it is signed out.
+/// The key that seals an account's data while it is signed out: the vault's alone, or also the PIN's.
 public enum DataProtection: String, CaseIterable, Hashable, Sendable { case vault, pin }
 
-/// What can make a failed request succeed. In a list, the first is tried first.
+/// An action that can make a failed request succeed. A list is in the order in which to try.
 public typealias Remedy = Decision.Remedy

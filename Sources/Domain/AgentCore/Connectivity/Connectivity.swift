@@ -1,10 +1,10 @@
 public import AgentModel
 
-/// What is known of the network on the way to the providers.
+/// Whether the providers can be reached, and the source of that knowledge.
 public struct Connectivity: Hashable, Sendable {
   public enum State: String, CaseIterable, Hashable, Sendable { case online, offline, unknown }
 
-  /// What the state was read off.
+  /// The source of the state.
   public enum Basis: String, CaseIterable, Hashable, Sendable {
     case none
     /// A client's report.

@@ -29,7 +29,7 @@ public struct FailureTable: Sendable {
     case error(String)
   }
 
-  /// What an error means for the account.
+  /// The meaning of an error for the account.
   public enum Meaning: Hashable, Sendable {
     /// Retry after `FailureClassifier.throttledPause`, unless the response has a `Retry-After`.
     case throttled

@@ -54,7 +54,7 @@ public struct Decision: Hashable, Sendable {
   /// Obligations of the caller; empty if the effect is `deny`.
   public var obligations: [String]
   public var remedies: [Remedy]
-  /// How long the decision holds if only time passes; nil if it was denied, or no part of it expires.
+  /// The time for which the decision holds if only time passes; nil if it was denied, or no part of it expires.
   public var validFor: Milliseconds?
   /// The name of the policy; empty if there was none.
   public var policyName: String

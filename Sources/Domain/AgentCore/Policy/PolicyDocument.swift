@@ -70,7 +70,7 @@ public struct Capability: Hashable, Sendable {
     }
   }
 
-  /// Denies a person who meets every condition that is given. A rule without conditions denies every person.
+  /// Denies a person who meets all given conditions. A rule without conditions denies every person.
   public struct Forbid: Hashable, Sendable {
     public var whenRole: String?
     public var whenScope: String?
@@ -87,7 +87,7 @@ public struct Capability: Hashable, Sendable {
   /// The highest sensitivity of data that the capability covers; without a value in the policy, public data only.
   public var sensitivity = Sensitivity.public
   public var requires = Requirements()
-  /// How long after the last online confirmation the capability may be used offline; nil: not offline.
+  /// The time after the last online confirmation in which the capability may be used offline; nil: not offline.
   public var offlineWindow: Milliseconds?
   public var token = TokenRule.any
   /// A confirmation younger than this satisfies `TokenRule.fresh`.

@@ -13,7 +13,7 @@ public struct DevicePolling: Hashable, Sendable {
 
   /// The interval if the provider names none (RFC 8628 §3.2).
   public static let defaultInterval = Milliseconds.seconds(5)
-  /// What `slow_down` adds to the interval (RFC 8628 §3.5).
+  /// The time that `slow_down` adds to the interval (RFC 8628 §3.5).
   public static let slowDown = Milliseconds.seconds(5)
   /// Upper bound for the pause after failures: the person waits for the result, so polling resumes soon after the
   /// network returns.
@@ -49,7 +49,7 @@ public struct DevicePolling: Hashable, Sendable {
     }
   }
 
-  /// How the polling continues.
+  /// The next step of the polling.
   public enum Verdict: Hashable, Sendable {
     case ask(after: Milliseconds)
     case ended(End)

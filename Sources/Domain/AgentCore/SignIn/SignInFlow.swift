@@ -1,4 +1,4 @@
-/// How a person signs in.
+/// The method by which a person signs in.
 public enum SignInFlow: String, CaseIterable, Hashable, Sendable {
   /// The browser brings the answer to a listener on loopback.
   case browser

@@ -1,8 +1,8 @@
 /// One sign-out, in its order (docs/sign-out.md, Order): durable first, then callers are refused and keys wiped, then
-/// the tokens are revoked as far as mode and time allow, then subscribers are told. A value that performs nothing and
-/// holds no secret: tokens are named by their entries in the outbox.
+/// the tokens are revoked as far as mode and time allow, then subscribers are notified. A value that performs nothing
+/// and holds no secret: tokens are named by their entries in the outbox.
 ///
-/// - Nothing is told or wiped before the sign-out is durable.
+/// - Nothing is published or wiped before the sign-out is durable.
 /// - The refresh token is revoked before the access tokens: its holder could make more of them.
 /// - In `offline` mode no entry is sent.
 /// - A report for a state that the machine is not in changes nothing.
@@ -10,7 +10,7 @@ public struct SignOutMachine: Hashable, Sendable {
   /// The id of an entry in the outbox.
   public typealias Entry = [UInt8]
 
-  /// What the transaction left.
+  /// The result of the sign-out's transaction.
   public struct Departure: Hashable, Sendable {
     public var wasActive: Bool
     /// The refresh token's entry first, where there is one.
@@ -25,7 +25,7 @@ public struct SignOutMachine: Hashable, Sendable {
     }
   }
 
-  /// How it ended, as the caller is answered.
+  /// The result of the sign-out in the answer to the caller.
   public struct Outcome: Hashable, Sendable {
     public var data: DataDisposition
     public var revocation: RevocationOutcome
@@ -55,7 +55,7 @@ public struct SignOutMachine: Hashable, Sendable {
     case failed
   }
 
-  /// What the shell does at once. None of it waits.
+  /// An effect that the shell performs at once, without waiting.
   public enum Effect: Hashable, Sendable {
     /// Show the account as signed out.
     case publishState
@@ -94,7 +94,8 @@ public struct SignOutMachine: Hashable, Sendable {
     return []
   }
 
-  /// The waiters are refused and the tokens wiped. Subscribers hear of it now; what becomes of the tokens is told later.
+  /// The waiters are refused and the tokens wiped. Subscribers get the new state now, and the outcome for the tokens
+  /// later.
   public mutating func released() -> [Effect] {
     guard case .releasing(let departure) = state else { return [] }
     state = .surrendering(departure)

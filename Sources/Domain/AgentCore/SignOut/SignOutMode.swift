@@ -1,4 +1,4 @@
-/// What a sign-out keeps, and whether it may use the network (docs/sign-out.md, Modes).
+/// The mode of a sign-out: the data that it keeps, and whether it may use the network (docs/sign-out.md, Modes).
 public enum SignOutMode: String, CaseIterable, Hashable, Sendable {
   /// The data stays sealed; the revocation is tried.
   case soft
@@ -17,7 +17,7 @@ public enum DataDisposition: String, CaseIterable, Hashable, Sendable {
   case erasurePending
 }
 
-/// What is known of the tokens when a sign-out is answered.
+/// The state of the revocations when a sign-out is answered.
 public enum RevocationOutcome: String, CaseIterable, Hashable, Sendable {
   case confirmed
   /// In the outbox: tried again later.

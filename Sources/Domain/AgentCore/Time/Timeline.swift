@@ -34,7 +34,7 @@ public struct ProviderTime: Hashable, Sendable {
   public var now: Timestamp
   /// `suspect` if `behind` is more than 120 s.
   public var clock: ClockTrust
-  /// How far the wall clock is behind trusted time; zero if it is not.
+  /// The time by which the wall clock is behind trusted time; zero if it is not.
   public var behind: Milliseconds
   /// Server time minus wall clock; nil if no server has reported its time in this boot.
   public var serverTimeOffset: Milliseconds?
@@ -50,7 +50,7 @@ public struct ProviderTime: Hashable, Sendable {
 /// Trusted time for one provider's accounts. With a server's time from this boot, it follows the boot clock; otherwise
 /// it follows the stored time, advanced by the larger of wall clock and boot clock progress.
 struct Timeline: Hashable, Sendable {
-  /// How far an accurate wall clock may be behind trusted time (docs/offline.md, Time).
+  /// The time by which an accurate wall clock may be behind trusted time (docs/offline.md, Time).
   static let tolerance = Milliseconds.seconds(120)
   /// Number of latest samples; the one with the shortest round trip counts (docs/offline.md, Time).
   static let samplesKept = 8

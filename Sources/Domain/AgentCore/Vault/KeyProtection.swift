@@ -1,4 +1,4 @@
-/// What protects the vault's root key.
+/// The protection of the vault's root key.
 public enum KeyProtection: String, CaseIterable, Hashable, Sendable {
   case keyFile
   case passphrase

@@ -6,7 +6,7 @@
 // libcurl without linking it: see README.md. Call only the names that begin with `ccurl_`; the functions that curl.h
 // declares are not linked.
 
-// Opens libcurl once. False if it is missing or older than 7.80, which cannot tell when a request begins to leave. All
+// Opens libcurl once. False if it is missing or older than 7.80, which does not report when sending begins. All
 // other functions require that this returned true.
 bool ccurl_open(void);
 

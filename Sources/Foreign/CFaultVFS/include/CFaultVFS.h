@@ -40,9 +40,9 @@ lanyard_disk *lanyard_disk_create(const char *name);
 /// Unregisters and frees it. Connections on it must be closed.
 void lanyard_disk_destroy(lanyard_disk *disk);
 
-/// How many operations were counted.
+/// The number of counted operations.
 uint64_t lanyard_disk_operations(lanyard_disk *disk);
-/// How many of them were syncs.
+/// The number of syncs among them.
 uint64_t lanyard_disk_syncs(lanyard_disk *disk);
 
 /// Plans a fault at the operation with this number, counted from the creation of the disk (the first is 1). Replaces

@@ -44,7 +44,7 @@ public final class SeededExecutor: TaskExecutor {
   /// Changes the schedule from here on.
   public func reseed(_ seed: UInt64) { state.withLock { $0.random = SeededRandom(seed: seed) } }
 
-  /// How many jobs have run; detects a scenario that never ends.
+  /// The number of jobs that have run; detects a scenario that never ends.
   public var jobsRun: Int { state.withLock { $0.ran } }
 
   /// A digest of all choices: two runs of one seed with different traces were not deterministic.

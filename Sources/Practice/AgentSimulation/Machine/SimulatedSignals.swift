@@ -15,7 +15,7 @@ public final class SimulatedSignals: Sendable {
     for (_, listener) in listeners.withLock({ $0.sorted { $0.key < $1.key } }) { listener(signal) }
   }
 
-  /// How often the agent said that the machine may sleep.
+  /// The number of times that the agent allowed the machine to sleep.
   public var readiness: Int { ready.withLock { $0 } }
   fileprivate func countReadiness() { ready.withLock { $0 += 1 } }
 

@@ -73,7 +73,7 @@ public final class VirtualClock: AgentClock {
     state.withLock { _ = $0.cancelled.remove(id) }
   }
 
-  /// How many tasks sleep now.
+  /// The number of sleeping tasks.
   public var sleeping: Int { state.withLock { $0.sleepers.count } }
 
   /// Sleeps for a duration of virtual time.

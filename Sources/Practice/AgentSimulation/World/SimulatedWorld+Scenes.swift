@@ -38,7 +38,7 @@ extension SimulatedWorld {
     return SimulatedProvider(name: name, idp: idp)
   }
 
-  /// Adds a provider, also to the agent. `rotation` is the provider's behaviour and what the agent is told of it,
+  /// Adds a provider, also to the agent. `rotation` is the provider's behaviour and the agent's configuration for it,
   /// unless `more` (members of `provider.add`, with a leading comma) says otherwise.
   public func provider(
     _ name: String, rotation: RefreshTokenRotation = .strict, options: PracticeOptions = PracticeOptions(),

@@ -42,7 +42,7 @@ public final class SimulatedWorld: Sendable {
   struct State {
     var process: SimulatedProcess?
     var processes: UInt64 = 0
-    /// How the fault plan of the disk ends the process.
+    /// The death of the process that the disk's fault plan causes.
     var plannedDeath: SimulatedDisk.Death?
     var powerWasLost = false
   }

@@ -2,9 +2,9 @@ import LoopbackHTTP
 
 /// Reads authorization requests and answers them (RFC 6749 section 4.1), without the pages.
 extension ProviderState {
-  /// Why a request is refused, and whether the client is told.
+  /// The refusal of a request, which reaches the client or only the person.
   enum AuthorizationRefusal: Error {
-    /// The client or the redirect URI is not trusted: only the person is told (RFC 6749 section 4.1.2.1).
+    /// The client or the redirect URI is not trusted: only a page shows the error (RFC 6749 section 4.1.2.1).
     case page(String)
     case redirect(to: String)
   }
@@ -100,7 +100,7 @@ extension ProviderState {
   }
 
   private func redirect(_ uri: String, state: String?, members: [(name: String, value: String)]) -> String {
-    // RFC 9207: `iss` in successes and errors, so that a client with two providers can tell them apart.
+    // RFC 9207: `iss` in successes and errors, so that a client with two providers can distinguish them.
     let all =
       members + (state.map { [("state", $0)] } ?? [])
       + (options.hasIssuerOfEachTenant ? [] : [("iss", issuer.identifier)])

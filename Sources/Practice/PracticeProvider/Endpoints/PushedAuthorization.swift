@@ -35,7 +35,7 @@ extension ProviderState {
   }
 
   /// Section 4: a request URI works once, in its lifetime, and for the client that pushed it. For an unknown one the
-  /// redirect URI is unknown too, so the person is told.
+  /// redirect URI is unknown too, so a page shows the error.
   mutating func takePushedRequest(_ uri: String, clientID: String?) throws(AuthorizationRefusal) -> AuthorizationRequest
   {
     guard let pushed = pushedRequests[uri], pushed.request.clientID == clientID, pushed.expiresAtMilliseconds > now

@@ -43,7 +43,7 @@ public struct Fault: Sendable {
 
   public var effect: Effect
   public var delayMilliseconds: Int
-  /// How many requests it affects; nil: all, until the faults are cleared.
+  /// The number of requests that it affects; nil: all, until the faults are cleared.
   public var count: Int?
   /// Affects only requests whose form or query has all of these members.
   public var matching: [String: String]

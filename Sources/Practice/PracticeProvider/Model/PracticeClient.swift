@@ -5,7 +5,7 @@ public struct PracticeClient: Sendable, Equatable {
   public var secret: String?
   /// The public half of the key that signs the client's assertions (RFC 7523), as PEM.
   public var publicKey: String?
-  /// How the client may send its secret (OpenID Core section 9); a public client sends none.
+  /// The methods by which the client may send its secret (OpenID Core section 9); a public client sends none.
   public var authenticationMethods: [ClientAuthenticationMethod]
   /// Compared exactly, except for the port of a loopback URI (RFC 8252 section 7.3).
   public var redirectURIs: [String]
@@ -46,7 +46,7 @@ public struct PracticeClient: Sendable, Equatable {
   }
 }
 
-/// How a client authenticates, under the names of RFC 8414 section 2.
+/// A method of client authentication, under its name in RFC 8414 section 2.
 public enum ClientAuthenticationMethod: String, Sendable, CaseIterable, Codable {
   case none
   case basic = "client_secret_basic"

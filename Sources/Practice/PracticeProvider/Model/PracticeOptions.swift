@@ -1,4 +1,4 @@
-/// What a use of a refresh token does to it (RFC 9700 section 4.14.2).
+/// The effect of a use of a refresh token on that token (RFC 9700 section 4.14.2).
 public enum RefreshTokenRotation: Sendable, Equatable {
   /// The token stays valid; responses carry no new one.
   case none
@@ -8,7 +8,7 @@ public enum RefreshTokenRotation: Sendable, Equatable {
   case strict
 }
 
-/// What revoking one token revokes (RFC 7009 section 2.1 leaves it to the provider).
+/// The effect of revoking one token (RFC 7009 section 2.1 leaves it to the provider).
 public enum RevocationReach: String, Sendable, Codable {
   /// That token alone.
   case token

@@ -7,7 +7,7 @@ internal import JSONRPC
 public import SchemaKit
 internal import StorageFaults
 
-/// How sent bytes are split.
+/// The division of sent bytes into writes.
 public enum Chunking: String, CaseIterable, Sendable {
   /// One line at a time.
   case whole
@@ -40,7 +40,7 @@ public final class Player {
   private var held: [(connection: String, bytes: [UInt8])] = []
   private var place = 0
 
-  /// How long the player waits for results that need no virtual time: enough for a busy machine.
+  /// The time that the player waits for results that need no virtual time: enough for a busy machine.
   private static let patienceSeconds = 30.0
 
   /// One client, and its received lines that were not expected yet.

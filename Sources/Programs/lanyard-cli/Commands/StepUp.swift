@@ -23,7 +23,7 @@ struct StepUp: ParsableCommand {
         lanyard step-up --pinentry       # the agent asks for the PIN
       """)
 
-  /// What to do instead of asking for the PIN.
+  /// The alternatives to asking for the PIN.
   enum Action: String, EnumerableFlag {
     case enroll, clear, remove, status
 

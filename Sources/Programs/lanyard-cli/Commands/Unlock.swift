@@ -40,7 +40,7 @@ struct Unlock: ParsableCommand {
   /// The passphrase comes from a file or a command.
   private var isGiven: Bool { passphraseFile != nil || passphraseCommand != nil }
 
-  /// How often a person may mistype. The agent slows down further attempts.
+  /// The number of attempts in one run of the command. The agent slows down further attempts.
   private static let attempts = 3
 
   func validate() throws {

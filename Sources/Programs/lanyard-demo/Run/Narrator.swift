@@ -2,7 +2,7 @@ import Foundation
 
 /// Prints the demo: headings, explanations, commands and their output. Uses colour only on a terminal that supports it.
 final class Narrator {
-  /// Enough to tell two tokens apart (JWTs begin alike), too little to use one.
+  /// Enough to distinguish two tokens (JWTs begin alike), too little to use one.
   private static let shownTokenCharacters = (beginning: 12, end: 5)
   private static let width = 100
 

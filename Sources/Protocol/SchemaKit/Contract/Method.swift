@@ -7,7 +7,7 @@ public struct Method: Sendable {
     case connection
   }
 
-  /// How a grant restricts the method (Schemas/README.md, Under a grant).
+  /// A grant's restriction of a method (Schemas/README.md, Under a grant).
   public enum UnderGrant: String, Sendable, CaseIterable {
     case account, covered, shared, always, agent
   }
@@ -30,7 +30,7 @@ public struct Method: Sendable {
   public var feature: String
   /// True if params require an `account` and the result contains the account's id.
   public var accountScoped: Bool
-  /// How a grant restricts the method.
+  /// The grant's restriction of the method.
   public var underGrant: UnderGrant
   /// When later requests on the same connection may start.
   public var ordering: Ordering

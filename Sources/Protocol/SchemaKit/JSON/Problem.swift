@@ -4,7 +4,7 @@ internal import JSONRPC
 public struct Problem: Hashable, Sendable, CustomStringConvertible {
   /// JSON Pointer (RFC 6901), after the path of the file if there are several.
   public var pointer: String
-  /// What is wrong.
+  /// The problem in a few words.
   public var text: String
 
   public init(_ pointer: String, _ text: String) {

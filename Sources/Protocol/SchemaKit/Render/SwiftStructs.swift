@@ -94,7 +94,7 @@ extension SwiftRenderer {
     }
   }
 
-  /// What `ParamsProblem` says about a missing member.
+  /// The `expected` of `ParamsProblem` for a missing member.
   private func expectation(_ schema: Schema) -> String {
     switch contract.resolved(schema).kind {
     case .object, .map: "object"

@@ -6,7 +6,7 @@ import Testing
 
 /// The thread of the exchange starts on demand, sleeps while idle, and ends after a while.
 @Suite struct IdleTests {
-  /// How often `thread` went to sleep; nil if the thread does not exist.
+  /// The number of times that `thread` went to sleep; nil if the thread does not exist.
   static func sleeps(of thread: String) -> Int? {
     guard let status = try? String(contentsOfFile: "/proc/\(thread)/status", encoding: .utf8) else { return nil }
     return status.split(separator: "\n").first { $0.hasPrefix("voluntary_ctxt_switches:") }

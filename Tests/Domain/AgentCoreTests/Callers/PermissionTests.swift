@@ -53,7 +53,7 @@ struct PermissionTests {
       #expect(both.isWithin(a) && both.isWithin(b))
       #expect(both == b.narrowed(by: a))
       #expect(both.narrowed(by: a) == both)
-      // What both cover is kept.
+      // The result covers what both cover.
       #expect(both.methods == a.methods.filter { b.methods.contains($0) })
       #expect(both.accounts == a.accounts.filter { b.accounts.contains($0) })
     }

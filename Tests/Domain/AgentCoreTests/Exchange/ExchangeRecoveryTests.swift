@@ -2,7 +2,7 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// What an account goes on with when it is loaded.
+/// The exchange that an account continues when it is loaded.
 @Suite struct ExchangeRecoveryTests {
   private let intent = Exchange.intent()
 

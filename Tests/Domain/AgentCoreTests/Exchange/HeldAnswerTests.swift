@@ -2,7 +2,7 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// What becomes of an answer when the disk fails, the vault is locked, or the account changes.
+/// A provider's answer is kept when the disk fails, the vault is locked, or the account changes.
 @Suite struct HeldAnswerTests {
   private let intent = Exchange.intent()
 

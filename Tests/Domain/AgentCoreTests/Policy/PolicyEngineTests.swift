@@ -2,7 +2,7 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// What may be done when (docs/offline.md, Decisions), check by check.
+/// The checks of a decision (docs/offline.md, Decisions), one by one.
 @Suite struct PolicyEngineTests {
   private func decide(
     _ rule: String, _ facts: PolicyFacts = .technician(), context: PolicyContext = PolicyContext(), more: String = ""

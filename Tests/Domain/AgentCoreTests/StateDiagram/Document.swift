@@ -1,7 +1,7 @@
 import AgentCore
 import AgentModel
 
-/// `Schemas/generated/grant-states.md`: what the walk found, drawn and told.
+/// Renders `Schemas/generated/grant-states.md`: diagrams and tables of the states that the walk found.
 struct Document {
   private let steps: [Explorer.Step]
   private let answers: [Look: [String: Set<[String]>]]
@@ -77,7 +77,7 @@ struct Document {
 
   // MARK: diagrams
 
-  /// What always leads to the same state, whichever it comes from: told in a sentence, not by an arrow from everywhere.
+  /// The inputs that lead to the same state from every state: listed in a sentence, not drawn as arrows.
   private func leadsFromEverywhere(_ axis: (Look) -> String) -> [(input: Input.Name, to: String)] {
     steps.map(\.input).withoutRepetition.compactMap { input in
       let of = steps.filter { $0.input == input }
@@ -93,7 +93,7 @@ struct Document {
       + leads.map { "*\($0.input.text)* leads to `\($0.to)`" }.joined(separator: ", ") + "."
   }
 
-  /// Arrows between the values of one axis, those of the same way under one label.
+  /// The arrows between the values of one axis, with one label for each pair of states.
   private func diagram(_ axis: (Look) -> String, from first: String) -> [String] {
     let left = Set(leadsFromEverywhere(axis).map(\.input))
     let moves = steps.filter { axis($0.from) != axis($0.to) && !left.contains($0.input) }
@@ -131,7 +131,7 @@ struct Document {
     }
   }
 
-  /// Several answers: it depends on what the table does not show.
+  /// The answers as one text; several if they depend on facts that the table does not show.
   private func told(_ answers: Set<[String]>) -> String {
     let refusals = answers.filter { $0.count == 1 && $0[0].hasPrefix("refuse ") }.map { $0[0].dropFirst(7) }.sorted()
     let others = answers.filter { $0.count != 1 || !$0[0].hasPrefix("refuse ") }.map { $0.joined(separator: ", ") }

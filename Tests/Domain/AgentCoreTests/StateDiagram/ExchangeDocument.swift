@@ -1,6 +1,6 @@
 import AgentCore
 
-/// `Schemas/generated/exchange-states.md`: what the walk found, drawn and told.
+/// Renders `Schemas/generated/exchange-states.md`: diagrams and tables of the steps that the walk found.
 struct ExchangeDocument {
   private let walk: ExchangeWalk
 
@@ -81,7 +81,7 @@ extension Labels {
     }
   }
 
-  /// What a step of a run does.
+  /// The action of a run's step.
   static func step(_ step: String) -> String {
     switch step {
     case "revokeHeld": "revoke an answer that was held for an earlier sign-in"

@@ -8,9 +8,9 @@ struct ExchangeWalk {
 
   /// The steps of a run.
   private(set) var runs = Transitions()
-  /// What runs leave for the next.
+  /// The changes that a run leaves for the next one.
   private(set) var leftovers = Transitions()
-  /// What happens to the account.
+  /// The changes of the account.
   private(set) var account = Transitions()
 
   static func everything() -> ExchangeWalk {
@@ -57,7 +57,7 @@ struct ExchangeWalk {
 }
 
 extension ExchangeWalk {
-  /// The exchanges of an account on their way, with what the token machine knows of them.
+  /// The exchanges of an account during the walk, and the token machine's knowledge of them.
   struct Subject: Hashable {
     /// One that counts, one that a sign-in has overtaken, and the one after.
     static let runs: [Machine.RunID] = [1, 2, 3]
@@ -65,7 +65,7 @@ extension ExchangeWalk {
     var exchange = Exchange()
     var epoch: UInt64 = 1
     var isLoaded = true
-    /// The token machine's, until it is told of its end.
+    /// The token machine's attempt, until its end is reported to the machine.
     var attempt: TokenMachine.Attempt?
     /// The next attempt is a replay.
     var isInDoubt = false
@@ -73,7 +73,7 @@ extension ExchangeWalk {
     func step(_ run: Machine.RunID) -> String? { exchange.machine.step(of: run).map(Labels.caseName) }
     var leftover: String { Labels.caseName(exchange.machine.leftover) }
 
-    /// What the way of a run depends on beside its step.
+    /// The facts that decide a run's next step, beside its current step.
     func standing(_ run: Machine.RunID) -> String {
       guard exchange.machine.current == run else { return "signed in since" }
       guard isLoaded else { return "vault locked" }

@@ -16,7 +16,7 @@ struct Explorer {
     var effects: [String]
   }
 
-  /// What the provider's owner configured, and which token is asked for.
+  /// The provider's configuration, and the token that callers ask for.
   struct Variant: Hashable {
     var name: String
     var rule: ProviderConfiguration.RefreshRule
@@ -34,7 +34,7 @@ struct Explorer {
   /// In the order in which they were found.
   private(set) var steps: [Step] = []
   private var known: Set<Step> = []
-  /// What each demand would be told, wherever the walk came.
+  /// The answers to each demand, by the state in which it is made.
   private(set) var answers: [Look: [String: Set<[String]>]] = [:]
 
   /// Every variant, from a machine that was just made.
@@ -63,17 +63,17 @@ struct Explorer {
   }
 }
 
-/// How a grant looks from outside: the two axes of docs/tokens.md, Health and freshness.
+/// The visible state of a grant: the two axes of docs/tokens.md, Health and freshness.
 struct Look: Hashable {
   var phase: String
   var freshness: TokenMachine.Freshness
 }
 
-/// One grant on its way, with who waits for it.
+/// A grant during the walk, and the demands that wait for its token.
 struct Subject {
   typealias Demand = TokenMachine.Demand
 
-  /// What tells two grants apart for the walk: how they look, who waits, and what each demand would be told now.
+  /// The state by which the walk distinguishes two grants: phase and freshness, waiters, and the answer to each demand.
   struct Sight: Hashable {
     var look: Look
     var health: String
@@ -81,7 +81,7 @@ struct Subject {
     var told: [String: [String]]
     /// Patience grows with them; a fifth is like the fourth.
     var failures: Int
-    /// What comes next, in order; how long it takes is not the diagram's.
+    /// The coming events in order, without their times.
     var moments: [String]
   }
 
@@ -100,7 +100,7 @@ struct Subject {
   var machine: TokenMachine { grant.machine }
   var token: TokenMachine.TokenFacts? { machine.token(variant.key) }
 
-  /// Does something to the grant, and keeps who waits.
+  /// Applies an input to the grant, and updates the waiters.
   mutating func meets(_ input: (inout Grant) -> [TokenMachine.Effect]) -> [TokenMachine.Effect] {
     let effects = input(&grant)
     for effect in effects {
@@ -130,7 +130,7 @@ struct Subject {
     }
   }
 
-  /// What each demand would be told now, tried on a copy.
+  /// The answer to each demand in this state, tried on a copy.
   var told: [String: [String]] {
     Dictionary(uniqueKeysWithValues: Self.demands.map { ($0, told(demand($0))) })
   }
@@ -155,12 +155,12 @@ struct Subject {
     return grant.now < token.refreshAt ? .fresh : grant.now < token.expiresAt ? .stale : .expired
   }
 
-  /// Nothing stands against an exchange now, if somebody forces one.
+  /// True if a forced exchange may begin now.
   var mayAsk: Bool { told(.forced).contains("exchange") }
 
   var look: Look { Look(phase: phase, freshness: freshness) }
 
-  /// Health, and what goes on. A health that the machine learns later has a name here too.
+  /// The health and the current work. A health that is added to the machine gets its own name here, too.
   var phase: String {
     if let exchange = machine.exchange {
       return exchange.isReplay ? "replaying" : machine.health == .ok ? "refreshing" : "rechecking"
@@ -181,8 +181,8 @@ struct Subject {
     return copy.mayAsk
   }
 
-  /// When time alone changes what goes on, although the machine tells no moment for it: a grace that ends, a refusal
-  /// that is forgotten. Nil if nothing does within an hour, or before a moment that is told.
+  /// The next moment at which time alone changes an answer although the machine names no such moment: the end of a
+  /// grace, or of a remembered refusal. Nil if there is none within an hour, or before a moment that the machine names.
   var hiddenMoment: BootInstant? {
     let horizon = moments.first?.at ?? grant.now + .seconds(3600)
     let (phase, mayAsk, told) = (phase, mayAsk, told(demand("token.get")))
@@ -207,7 +207,7 @@ struct Subject {
       moments: moments.map(\.name))
   }
 
-  /// A demand without what it names: the walk needs to know who waits, not for which token.
+  /// The kind of a demand without its token: the walk needs only the kinds that wait.
   private static func kind(_ demand: Demand) -> Demand {
     if case .replacing = demand { .replacing(fingerprint: "") } else { demand }
   }

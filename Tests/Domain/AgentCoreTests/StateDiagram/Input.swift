@@ -162,7 +162,7 @@ struct Input: Sendable {
 }
 
 extension Subject {
-  /// Who waited is gone, access tokens too; the machine is made of what was durable.
+  /// Restarts the agent: waiters and access tokens are gone, and the machine is made from its durable state.
   fileprivate mutating func restart() {
     waiting = [:]
     grant.machine = TokenMachine(memory: machine.memory, rule: variant.rule, at: grant.now)

@@ -1,6 +1,6 @@
 import AgentCore
 
-/// What the machine says, in words that a diagram can carry: letters, digits, commas, dots and brackets.
+/// The machine's values as labels of a diagram: letters, digits, commas, dots and brackets.
 enum Labels {
   /// The name of an enum's case, without what it carries. By reflection, so that a case that comes later has a name.
   static func caseName<Value>(_ value: Value) -> String {
@@ -18,7 +18,7 @@ enum Labels {
     }
   }
 
-  /// How an exchange ended without a token. One that is new belongs into `Input.failures`, too.
+  /// The failure of an exchange. Add a new one to `Input.failures`, too.
   static func failure(_ failure: ExchangeFailure) -> String {
     switch failure {
     case .offline: "offline"
@@ -36,7 +36,7 @@ enum Labels {
     }
   }
 
-  /// What a state means, where somebody wrote it down.
+  /// The meaning of a state; the default if this table has none.
   static func phase(_ phase: String) -> String {
     switch phase {
     case "ok": "nothing goes on; whoever needs a token begins an exchange"
@@ -56,7 +56,7 @@ enum Labels {
     }
   }
 
-  /// For which of the rules an input leads this way, if not for all of those that have it: "" means all.
+  /// The rules under which an input leads from one state to the other; empty if all rules with this input do.
   static func variants(
     of input: Input.Name, from: String, to: String, in steps: [Explorer.Step], by axis: (Look) -> String
   ) -> String {
@@ -72,7 +72,7 @@ enum Labels {
     return rules.joined(separator: ", ")
   }
 
-  /// The label of an arrow: what leads that way, by the rules for which it does, a few to a line.
+  /// The label of an arrow: its inputs and the rules of each, a few to a line.
   static func label(_ inputs: [(input: Input.Name, variants: String)]) -> String {
     inputs.map(\.variants).withoutRepetition.map { variants in
       let names = inputs.filter { $0.variants == variants }.map(\.input)
@@ -89,7 +89,7 @@ enum Labels {
       .joined(separator: ",<br/>")
   }
 
-  /// What several cases have in common, and with a question mark what only some have.
+  /// The words of several cases; a question mark follows a word that only some have.
   static func joined(_ cases: [[String]]) -> String {
     cases.joined().withoutRepetition.map { word in cases.allSatisfy { $0.contains(word) } ? word : "\(word)?" }
       .joined(separator: ", ")

@@ -1,6 +1,6 @@
 import AgentCore
 
-/// `Schemas/generated/sign-out-states.md`: every way through `SignOutMachine`, drawn and told.
+/// Renders `Schemas/generated/sign-out-states.md`: a diagram and tables of every path through `SignOutMachine`.
 struct SignOutDocument {
   typealias Machine = SignOutMachine
 

@@ -2,13 +2,13 @@
 struct Transition: Hashable {
   var from: String
   var input: String
-  /// What the diagram does not show as a state, and what the way depends on; empty if nothing is to be said.
+  /// A condition of the transition that the diagram does not show as a state; empty if it has none.
   var variant = ""
   var to: String
   var effects: [String] = []
 }
 
-/// Transitions in the order in which a walk found them, drawn and told.
+/// The transitions that a walk found, in their order, as a diagram and a table.
 struct Transitions {
   /// The variant of a run that nothing has overtaken.
   static let usual = "counts"
@@ -56,7 +56,7 @@ struct Transitions {
     ([head, head.map { _ in "---" }] + rows).map { "| " + $0.joined(separator: " | ") + " |" }.joined(separator: "\n")
   }
 
-  /// In which variants this input leads this way; empty if in all that have it.
+  /// The variants in which this input leads from one state to the other; empty if all variants with this input do.
   private func variants(of input: String, _ arrow: Arrow) -> String {
     let leaving = all.filter { $0.from == arrow.from && $0.input == input }
     let going = leaving.filter { $0.to == arrow.to }.map(\.variant).withoutRepetition

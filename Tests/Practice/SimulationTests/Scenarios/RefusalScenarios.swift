@@ -103,7 +103,7 @@ import Testing
     }
   }
 
-  /// One API requires a second factor: its callers are told, all others get their tokens.
+  /// One API requires a second factor: its callers get `interactionRequired`, all others get their tokens.
   @Test func interactionForOneAPI_leavesOtherTokensAvailable() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)
@@ -220,8 +220,8 @@ import Testing
     }
   }
 
-  /// A dead grant costs the provider one request in two minutes, over any requests and restarts, and the person is told
-  /// once.
+  /// A dead grant costs the provider one request in two minutes, over any requests and restarts, and one event asks for
+  /// a sign-in.
   @Test func deadGrant_costsOneRequestInTwoMinutes() async throws {
     try await everySeed { world, chance in
       let scene = try await Scene.signedIn(world)

@@ -33,7 +33,7 @@ private final class SeedQueue: Sendable {
 
   init(_ seeds: ClosedRange<UInt64>) { state = Mutex((seeds.lowerBound, seeds.upperBound, 0)) }
 
-  /// Nil at the end, and after three seeds that failed: a broken invariant breaks in many seeds, and three tell as much.
+  /// Nil at the end, and after three failed seeds: more failures of a broken invariant show nothing new.
   func take() -> UInt64? {
     state.withLock { state in
       guard state.next <= state.last, state.failures < 3 else { return nil }
@@ -59,7 +59,8 @@ private func run(
   #expect(world.executor.strayEnqueues == 0, "a task left the executor")
 }
 
-/// Runs one world. With `seed` from `Seeds.asked`, a failure tells how to replay it, in a suite that is `.tellsItsSeed`.
+/// Runs one world. With `seed` from `Seeds.asked`, in a suite with `.tellsItsSeed`, a failure prints the command that
+/// replays it.
 func scenario(
   seed: UInt64? = nil, _ body: @escaping @Sendable (SimulatedWorld) async throws -> Void
 ) throws {
@@ -76,7 +77,7 @@ func scenario(
   }
 }
 
-/// What a scenario draws for itself.
+/// A scenario's own random choices.
 struct Chance: Sendable {
   private let entropy: SeededEntropy
 

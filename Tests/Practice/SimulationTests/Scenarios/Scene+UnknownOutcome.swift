@@ -10,9 +10,8 @@ enum Journal {
 }
 
 extension Scene {
-  /// Whether the refresh token was spent is unknown: it is not sent again, and the person is told once, over any
-  /// requests
-  /// and restarts; a sign-in ends it.
+  /// Expects an unknown outcome: the refresh token is not sent again, one event asks for a sign-in, over any requests
+  /// and restarts, and a sign-in ends it.
   func expectUnknownOutcome(sent: Int, sourceLocation: SourceLocation = #_sourceLocation) async throws {
     var told = 0
     for round in 0..<2 {

@@ -12,7 +12,7 @@ enum Seeds {
   /// A hundred is a minute: enough for `swift test` by hand.
   private static let usual: UInt64 = 100
 
-  /// How many worlds run at a time: two, or `LANYARD_WORLDS`.
+  /// The number of worlds that run at a time: two, or `LANYARD_WORLDS`.
   static let worlds = ProcessInfo.processInfo.environment["LANYARD_WORLDS"].flatMap { Int($0) } ?? 2
 
   /// The seeds of a test that runs `perThousand` of them where a thousand are asked for; one at least.

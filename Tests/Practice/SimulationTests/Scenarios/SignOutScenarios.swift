@@ -182,9 +182,8 @@ struct SignOutStory {
   private func isIn(_ history: [String], _ comment: Comment) async throws {
     let wasOut = history.contains("account.signOut")
     let token = try await scene.token()
-    // An interrupted refresh has an unknown outcome, as without a sign-out. A revocation sent before the sign-in ended
-    // can
-    // end the new grant where it ends whole grants: then the agent reports it, and serves no dead token as valid.
+    // An interrupted refresh has an unknown outcome, as without a sign-out. A revocation of a whole grant that was sent
+    // before the sign-in ended can end the new grant: then the agent reports it, and serves no dead token as valid.
     let isOvertaken = wasOut && scene.idp.options.revocationReach == .grant
     let mayBeDead = meanwhile == .refresh || isOvertaken
     if !mayBeDead || token.code != 2004 { #expect(scene.works(token), "\(comment): \(token)") }
@@ -205,7 +204,7 @@ struct SignOutStory {
     if token.code != 2004 { #expect(scene.works(later), "\(comment): \(later)") }
   }
 
-  /// Queued revocations are sent without a request, once there is a connection.
+  /// Expects that queued revocations are sent without a request once there is a connection.
   private func everythingIsSent(_ comment: Comment) async throws {
     _ = await call("connectivity.report", #"{"online":true}"#)
     await world.clock.sleep(for: .seconds(600))

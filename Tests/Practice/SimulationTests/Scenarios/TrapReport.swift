@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// Tells the seeds that run when the process traps: a failed precondition ends it before an expectation can tell one.
+/// Prints the running seeds when the process traps: a failed precondition ends it before an expectation prints one.
 ///
 /// A signal handler may not allocate, so each seed's line is written beforehand.
 enum TrapReport {

@@ -50,7 +50,7 @@ struct GrantCreate: ParsableCommand {
   func run() throws {
     let selection = try AccountSelection.choose(argument: accounts.first)
     let accounts = accounts.isEmpty ? [selection.selector] : accounts
-    // Open the file before the grant exists: the agent tells the secret only once.
+    // Open the file before the grant exists: the agent returns the secret only once.
     let target = try file.map { (path) throws(CommandFailure) in try NewSecretFile(path) }
     var agent = try Agent.connect(mayStart: !noStart)
     do throws(CommandFailure) {

@@ -15,7 +15,7 @@ struct NewSecretFile {
     }
   }
 
-  /// Syncs the file: the agent can't tell the secret again.
+  /// Syncs the file: the agent can't return the secret again.
   func finish() throws(CommandFailure) {
     guard fsync(descriptor) == 0 else {
       throw CommandFailure(

@@ -29,7 +29,7 @@ struct SignOutOutcome {
     if account.isActive { Output.answer("  No account is active now: `lanyard switch` chooses one.") }
   }
 
-  /// What happened to the data. `account.list` names an erased account until it is forgotten.
+  /// The consequences for the data. `account.list` names an erased account until it is forgotten.
   private func lines(data account: AccountInfo) -> [String] {
     let trace = "Its name stays in `lanyard list` until `lanyard forget \(account.label)`."
     return switch data {

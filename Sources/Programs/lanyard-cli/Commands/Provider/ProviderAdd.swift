@@ -67,7 +67,7 @@ struct ProviderAdd: ParsableCommand {
   @Option(name: .long, help: "The registered redirect address on this machine: [HOST:]PORT[/PATH].")
   var redirect: String?
 
-  /// How the server treats a used refresh token.
+  /// The server's reaction to a used refresh token.
   enum Reuse: String, CaseIterable, ExpressibleByArgument { case none, grace, strict }
 
   @Option(name: .long, help: "What happens to a used refresh token at this server; none: it stays valid.")
@@ -82,7 +82,7 @@ struct ProviderAdd: ParsableCommand {
   @Option(name: .long, help: "The tenant of all accounts, if no claim names it.")
   var tenant: String?
 
-  /// What a revocation ends.
+  /// The effect of a revocation.
   enum RevocationScope: String, CaseIterable, ExpressibleByArgument { case token, family, grant }
 
   @Option(name: .long, help: "What a revocation at this server ends.")
