@@ -70,7 +70,7 @@ extension AgentService {
 
 extension PromptQuestion {
   package static let newBackupPassphrase = PromptQuestion(
-    description: "Choose a passphrase for the backup. Without it nobody can read the file, you neither.",
+    description: "Choose a passphrase for the backup. If you lose it, the backup can't be read.",
     label: "New passphrase:", isNew: true)
 
   package static let backupPassphrase = PromptQuestion(
@@ -88,7 +88,7 @@ extension PromptQuestion {
   }
 
   package static let newPassphrase = PromptQuestion(
-    description: "Choose a passphrase that opens the Lanyard vault. Nobody can find it again for you.",
+    description: "Choose a passphrase that opens the Lanyard vault. It can't be recovered if you lose it.",
     label: "New passphrase:", isNew: true)
 
   package static let passphrase = PromptQuestion(
