@@ -27,7 +27,7 @@ import Testing
     withExtendedLifetime(other) {}
   }
 
-  @Test func committedData_isThereAfterReopening() throws {
+  @Test func committedData_survivesReopening() throws {
     let store = try open()
     let id = store.databaseID
     try store.commit([

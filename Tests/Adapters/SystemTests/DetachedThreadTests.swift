@@ -45,7 +45,7 @@ import Threads
     init(_ facts: consuming Mutex<Facts>) { self.facts = facts }
   }
 
-  @Test func stackOfAnEndedThreadHoldsNoBytesOfItsCalls() async throws {
+  @Test func stackOfAnEndedThread_holdsNoBytesOfItsCalls() async throws {
     let byte: UInt8 = 0xA7
     let facts = try await run { facts in
       facts.canary = withUnsafeTemporaryAllocation(byteCount: 512, alignment: 16) { bytes in
@@ -61,7 +61,7 @@ import Threads
     #expect(!left.contains(byte))
   }
 
-  @Test func threadTakesNoSignals() async throws {
+  @Test func detachedThread_blocksSignals() async throws {
     let facts = try await run { facts in
       var blocked = sigset_t()
       pthread_sigmask(SIG_BLOCK, nil, &blocked)

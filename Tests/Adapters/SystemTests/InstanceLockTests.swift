@@ -6,7 +6,7 @@ import Testing
   let directory = TemporaryDirectory()
   var path: String { directory.path("lock") }
 
-  @Test func secondInstance_isToldTheHoldersProcessID() throws {
+  @Test func secondInstance_getsTheHoldersProcessID() throws {
     let lock = try InstanceLock(path: path)
     #expect(directory.mode("lock") == 0o600)
     #expect(lockFailure() == .held(by: getpid()))

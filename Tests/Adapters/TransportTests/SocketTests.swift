@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test(arguments: [70_000, 300_000, 3_000_000])
-  func clientSendingAnOverlongLine_isToldAndClosedCleanly(length: Int) async throws {
+  func clientSendingAnOverlongLine_getsAnErrorAndIsClosedCleanly(length: Int) async throws {
     try await withAgent { served in
       let client = try served.client()
       client.send([UInt8](repeating: UInt8(ascii: " "), count: length))

@@ -54,7 +54,7 @@ import Testing
     func next() -> Int64? { moments.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
   }
 
-  @Test func alarmRingsOnceAtItsMoment() {
+  @Test func alarm_ringsOnceAtItsTime() {
     let scene = Scene()
     scene.set(5)
     scene.pass(seconds: 4)
@@ -64,7 +64,7 @@ import Testing
     #expect(scene.clock.sleeping == 0)
   }
 
-  @Test func laterMomentStartsNoSecondSleeper() {
+  @Test func laterAlarmTime_startsNoSecondSleeper() {
     let scene = Scene()
     for second: Int64 in [5, 9, 5] { scene.set(second) }
     #expect(scene.clock.sleeping == 1)
@@ -72,7 +72,7 @@ import Testing
     #expect(scene.rings == [5])
   }
 
-  @Test func earlierMomentReplacesTheSleeper() {
+  @Test func earlierAlarmTime_replacesTheSleeper() {
     let scene = Scene()
     scene.set(9)
     scene.set(5)
@@ -80,14 +80,14 @@ import Testing
     #expect(scene.rings == [5])
   }
 
-  @Test func lookThatReturnsAMomentIsCalledAgainThen() {
+  @Test func ringThatReturnsATime_ringsAgainThen() {
     let scene = Scene()
     scene.set(5, later: [7, 11])
     scene.pass(seconds: 60)
     #expect(scene.rings == [5, 7, 11])
   }
 
-  @Test func clearedAlarmRingsOnlyForWhatIsSetAfterwards() {
+  @Test func clearedAlarm_ringsOnlyForLaterSettings() {
     let scene = Scene()
     scene.set(5)
     scene.alarm.clear()
@@ -96,7 +96,7 @@ import Testing
     #expect(scene.rings == [8])
   }
 
-  @Test func endOfTheAgentCancelsTheSleeperWithoutARing() {
+  @Test func endOfTheAgent_cancelsTheSleeperWithoutARing() {
     let scene = Scene()
     scene.set(5)
     #expect(scene.clock.sleeping == 1)

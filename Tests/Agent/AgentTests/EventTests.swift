@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func subscriberThatDoesNotRead_isToldOfTheGap() throws {
+  @Test func subscriberThatDoesNotRead_getsAGapEvent() throws {
     try SimulatedWorld(seed: 4).run { world in
       let idp = try await world.provider("idp")
       try await world.signIn("alice", at: idp, alias: "work")

@@ -68,7 +68,7 @@ import Testing
     #expect(answer.redirect["state"] == "s-1")
   }
 
-  @Test func disabledPersonOnThePage_isToldSo() throws {
+  @Test func disabledPerson_getsAnErrorPage() throws {
     let practice = Practice()
     try practice.idp.setUser("alice", disabled: true)
     let answer = try signIn(practice)

@@ -14,7 +14,7 @@ import Testing
     #expect(answer.error == nil, "\(answer)")
   }
 
-  @Test func answerToALockedAgent_isThereAfterTheUnlock() throws {
+  @Test func answerToALockedAgent_isAppliedAfterTheUnlock() throws {
     for seed in Self.seeds {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)

@@ -13,7 +13,8 @@ import Testing
       (["LANYARD_SEEDS": "500-900"], 40, 500...900),
       (["LANYARD_SEEDS": "500-900", "LANYARD_SEED": "17"], 1000, 17...17),
     ] as [([String: String], Int, ClosedRange<UInt64>)])
-  func theEnvironmentChoosesTheSeeds(environment: [String: String], perThousand: Int, seeds: ClosedRange<UInt64>) {
+  func environmentVariables_chooseTheSeeds(environment: [String: String], perThousand: Int, seeds: ClosedRange<UInt64>)
+  {
     #expect(Seeds.asked(perThousand, environment: environment) == seeds)
   }
 }

@@ -8,7 +8,7 @@ import Testing
 
   // MARK: the journal's order
 
-  @Test func aRunGoesThroughTheJournalsOrderAndAnswersLast() {
+  @Test func run_followsTheJournalAndAnswersLast() {
     var exchange = Exchange()
     #expect(exchange.begins() == [])
     #expect(exchange.step() == .queue)
@@ -39,7 +39,7 @@ import Testing
     #expect(exchange.machine.current == nil)
   }
 
-  @Test func theAnswerIsStagedUnderTheMomentAtWhichItsRequestLeft() {
+  @Test func answer_isStagedUnderItsRequestsTime() {
     var exchange = Exchange()
     exchange.sends()
     let sentAt = Exchange.now + .seconds(3)
@@ -49,7 +49,7 @@ import Testing
     #expect(exchange.step() == .stage(answered))
   }
 
-  @Test func aGrantWithoutAUsableTokenIsReportedAsThat() {
+  @Test func grantWithoutAUsableToken_isReportedAsNoToken() {
     var exchange = Exchange()
     exchange.hears()
     _ = exchange.machine.staged(1, .staged) + exchange.machine.judged(1, .usable)
@@ -60,7 +60,7 @@ import Testing
     #expect(exchange.step() == .end)
   }
 
-  @Test func anAnswerForAnotherAudienceRenewsTheGrantAndTakesNoToken() {
+  @Test func answerForAnotherAudience_renewsTheGrantWithoutAToken() {
     var exchange = Exchange()
     let kept = Exchange.intent(key: .mail)
     exchange.holds(kept)
@@ -70,7 +70,7 @@ import Testing
     #expect(exchange.step(2) == .adopt(kept, takesToken: false))
   }
 
-  @Test func aSecondAttemptWaitsForTheRunThatGoesOn() {
+  @Test func secondAttempt_waitsForTheActiveRun() {
     var exchange = Exchange()
     exchange.sends()
     #expect(exchange.begins(Exchange.attempt(.mail), as: 2) == [])
@@ -78,7 +78,7 @@ import Testing
     #expect(exchange.machine.current == 1)
   }
 
-  @Test func anAttemptThatTheTokenMachineGaveUpBeginsNoRun() {
+  @Test func abandonedAttempt_beginsNoRun() {
     var exchange = Exchange()
     exchange.machine.attemptBegan(Exchange.attempt())
     exchange.machine.released()
@@ -86,7 +86,7 @@ import Testing
     #expect(exchange.step() == nil)
   }
 
-  @Test func theAttemptThatBeganDuringARunIsStartedWhenItEnds() {
+  @Test func attemptBegunDuringARun_startsAtItsEnd() {
     var exchange = Exchange()
     exchange.sends()
     _ = exchange.machine.sent(1, .failed(.offline("refused"))) + exchange.machine.settled(1)
@@ -96,7 +96,7 @@ import Testing
 
   // MARK: nothing is sent
 
-  @Test func aRunThatIsTurnedAwayEndsWithoutAFailure() {
+  @Test func runRejectedByTheQueue_endsWithoutAFailure() {
     var exchange = Exchange()
     exchange.begins()
     #expect(exchange.machine.queued(1, isAdmitted: false) == [])
@@ -104,7 +104,7 @@ import Testing
     #expect(exchange.machine.ended(1) == [.start(Exchange.attempt()), .watchRenewal])
   }
 
-  @Test func aRunWhoseVaultWasLockedInTheQueueSendsNothing() {
+  @Test func runLockedInTheQueue_sendsNothing() {
     var exchange = Exchange()
     exchange.begins()
     exchange.machine.released()
@@ -117,7 +117,7 @@ import Testing
     (ExchangeMachine.Preparation.graceElapsed, ExchangeFailure.unknownOutcome("graceElapsed")),
     (.noRefreshToken, .reauthenticate(reason: "noRefreshToken")),
   ])
-  func whatCanNotBeSentFailsWithoutTouchingTheJournal(
+  func unsendableRequest_failsWithoutAJournalEntry(
     _ preparation: ExchangeMachine.Preparation, _ failure: ExchangeFailure
   ) {
     var exchange = Exchange()
@@ -129,7 +129,7 @@ import Testing
     #expect(exchange.step() == .end)
   }
 
-  @Test func anIntentThatCanNotBeKeptIsNotSent() {
+  @Test func intentThatCanNotBeStored_isNotSent() {
     var exchange = Exchange()
     exchange.begins()
     _ = exchange.machine.queued(1, isAdmitted: true) + exchange.machine.prepared(1, .ready(intent))
@@ -139,7 +139,7 @@ import Testing
     #expect(exchange.step() == .end)
   }
 
-  @Test func anIntentOfAnEarlierEpochIsNotSent() {
+  @Test func intentOfAnEarlierEpoch_isNotSent() {
     var exchange = Exchange()
     exchange.begins()
     _ = exchange.machine.queued(1, isAdmitted: true) + exchange.machine.prepared(1, .ready(intent))
@@ -147,7 +147,7 @@ import Testing
     #expect(exchange.step() == .end)
   }
 
-  @Test func anIntentThatALockingOvertookIsNotedAsUnspent() {
+  @Test func intentOvertakenByALock_isRecordedAsUnspent() {
     var exchange = Exchange()
     exchange.begins()
     _ = exchange.machine.queued(1, isAdmitted: true) + exchange.machine.prepared(1, .ready(intent))
@@ -166,7 +166,7 @@ import Testing
     .unexplained(status: 400), .reauthenticate(reason: "refused"), .locked, .interaction(claims: nil),
     .misconfigured("invalid_client"), .store,
   ])
-  func aFirstRequestThatFailedLeavesAnEmptyJournal(_ failure: ExchangeFailure) {
+  func failedFirstRequest_leavesAnEmptyJournal(_ failure: ExchangeFailure) {
     var exchange = Exchange()
     exchange.sends()
     #expect(exchange.machine.sent(1, .failed(failure)) == [.logFailure(failure, attempt: 1)])
@@ -175,7 +175,7 @@ import Testing
     #expect(exchange.step() == .end)
   }
 
-  @Test func aLostAnswerStaysInTheJournal() {
+  @Test func lostAnswer_staysInTheJournal() {
     var exchange = Exchange()
     exchange.sends()
     _ = exchange.machine.sent(1, .failed(.unknownOutcome("reset")))
@@ -183,7 +183,7 @@ import Testing
   }
 
   @Test(arguments: [ExchangeFailure.offline("refused"), .untrustedServer, .store])
-  func aReplayThatNeverLeftGoesBackToTheFirstRequestInTheJournal(_ failure: ExchangeFailure) {
+  func unsentReplay_restoresTheFirstRequestInTheJournal(_ failure: ExchangeFailure) {
     var exchange = Exchange()
     exchange.sends()
     _ = exchange.machine.sent(1, .failed(.unknownOutcome("reset"))) + exchange.machine.settled(1)
@@ -198,7 +198,7 @@ import Testing
     ExchangeFailure.transient("status503", retryAfter: nil), .unexplained(status: 400), .locked,
     .interaction(claims: nil), .misconfigured("invalid_client"), .unknownOutcome("reset"),
   ])
-  func aReplayThatWasAnsweredLeavesTheDoubt(_ failure: ExchangeFailure) {
+  func answeredReplayWithoutASettlement_keepsTheUnknownOutcome(_ failure: ExchangeFailure) {
     var exchange = Exchange()
     let replay = Exchange.intent(replay: true)
     exchange.sends(replay)
@@ -206,7 +206,7 @@ import Testing
     #expect(exchange.step() == .settle(replay, failure, attempt: 1, .inDoubt(replay)))
   }
 
-  @Test func aReplayThatIsRefusedEndsTheDoubt() {
+  @Test func refusedReplay_endsTheUnknownOutcome() {
     var exchange = Exchange()
     let replay = Exchange.intent(replay: true)
     exchange.sends(replay)
@@ -220,7 +220,7 @@ import Testing
     (ExchangeMachine.Judgement.unreadable, ExchangeFailure.unknownOutcome("unreadableAnswer")),
     (.withoutTokens, .transient("notAnOAuthAnswer", retryAfter: nil)),
   ])
-  func anAnswerOfNoUseFailsTheAttempt(_ judgement: ExchangeMachine.Judgement, _ failure: ExchangeFailure) {
+  func unusableAnswer_failsTheAttempt(_ judgement: ExchangeMachine.Judgement, _ failure: ExchangeFailure) {
     var exchange = Exchange()
     exchange.hears()
     _ = exchange.machine.staged(1, .staged)
@@ -230,7 +230,7 @@ import Testing
     #expect(exchange.machine.neededAnswers.isEmpty)
   }
 
-  @Test func anotherPersonsAnswerIsRevokedAndTheGrantNeedsANewSignIn() {
+  @Test func anotherPersonsAnswer_isRevokedAndRequiresASignIn() {
     var exchange = Exchange()
     exchange.hears()
     _ = exchange.machine.staged(1, .staged)
@@ -241,7 +241,7 @@ import Testing
     #expect(exchange.step() == .settle(intent, failure, attempt: 1, .done))
   }
 
-  @Test func aNewGrantKeepsItsRefreshTokenWhenAnotherPersonsAnswerIsRevoked() {
+  @Test func newGrant_keepsItsTokenWhenAnotherPersonsAnswerIsRevoked() {
     var exchange = Exchange()
     exchange.hears()
     _ = exchange.machine.staged(1, .staged) + exchange.machine.judged(1, .anotherPerson(reason: "subjectChanged"))
@@ -252,7 +252,7 @@ import Testing
 
   // MARK: reports for a step that the run is not at
 
-  @Test func aReportForAnotherStepChangesNothing() {
+  @Test func reportForAnotherStep_changesNothing() {
     var exchange = Exchange()
     exchange.begins()
     let before = exchange
@@ -273,7 +273,7 @@ import Testing
     #expect(exchange == before)
   }
 
-  @Test func aSecondReportOfTheSameStepChangesNothing() {
+  @Test func secondReportOfAStep_changesNothing() {
     var exchange = Exchange()
     exchange.begins()
     _ = exchange.machine.queued(1, isAdmitted: true)
@@ -282,7 +282,7 @@ import Testing
     #expect(exchange == before)
   }
 
-  @Test func aRunThatIsUnknownChangesNothing() {
+  @Test func unknownRun_changesNothing() {
     var exchange = Exchange()
     exchange.begins()
     let before = exchange

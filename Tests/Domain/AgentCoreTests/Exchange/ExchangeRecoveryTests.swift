@@ -13,26 +13,26 @@ import Testing
     exchange.machine.recover(journal, generation: generation, bootID: bootID, at: Exchange.now + .seconds(9))
   }
 
-  @Test func anEmptyJournalNeedsNothing() {
+  @Test func emptyJournal_needsNoRecovery() {
     var exchange = Exchange()
     #expect(recover(&exchange, .empty) == [])
     #expect(exchange.machine.leftover == .nothing)
   }
 
-  @Test func anAccountThatIsNotLoadedRecoversNothing() {
+  @Test func unloadedAccount_recoversNothing() {
     var exchange = Exchange()
     exchange.machine.released()
     #expect(recover(&exchange, .intent(intent)) == [])
   }
 
-  @Test func aStagedAnswerIsGoneOnWith() {
+  @Test func stagedAnswer_isContinued() {
     var exchange = Exchange()
     #expect(recover(&exchange, .answer(intent)) == [.report(.answer(.standard, at: Exchange.now + .seconds(9)))])
     exchange.begins()
     #expect(exchange.step() == .stage(intent))
   }
 
-  @Test func anAnswerInMemoryComesBeforeTheOneOnTheDisk() {
+  @Test func answerInMemory_precedesTheStoredOne() {
     var exchange = Exchange()
     exchange.holds()
     exchange.machine.released()
@@ -41,18 +41,18 @@ import Testing
     #expect(exchange.machine.heldAnswer == intent)
   }
 
-  @Test func anIntentWithoutAnAnswerIsInDoubtSinceItsSending() {
+  @Test func intentWithoutAnAnswer_hasAnUnknownOutcomeSinceItsSending() {
     var exchange = Exchange()
     #expect(recover(&exchange, .intent(intent)) == [.report(.lostRequest(sentAt: Exchange.now, wasReplay: false))])
   }
 
-  @Test func afterARebootTheMomentOfSendingIsUnknown() {
+  @Test func timeOfSending_isUnknownAfterAReboot() {
     var exchange = Exchange()
     #expect(
       recover(&exchange, .intent(intent), bootID: "next") == [.report(.lostRequest(sentAt: nil, wasReplay: false))])
   }
 
-  @Test func aReplayAfterARestartThatNeverLeftGoesBackToTheIntentOfTheJournal() {
+  @Test func unsentReplayAfterARestart_restoresTheIntentOfTheJournal() {
     var exchange = Exchange()
     _ = recover(&exchange, .intent(intent))
     let replay = Exchange.intent(replay: true)
@@ -61,13 +61,13 @@ import Testing
     #expect(exchange.step() == .settle(replay, .untrustedServer, attempt: 1, .inDoubt(intent)))
   }
 
-  @Test func aReplayInTheJournalIsSpent() {
+  @Test func replayInTheJournal_countsAsSpent() {
     var exchange = Exchange()
     let replay = Exchange.intent(replay: true)
     #expect(recover(&exchange, .intent(replay)) == [.report(.lostRequest(sentAt: Exchange.now, wasReplay: true))])
   }
 
-  @Test func aRunThatGoesOnIsWaitedFor() {
+  @Test func activeRun_delaysTheRecovery() {
     var exchange = Exchange()
     exchange.sends()
     exchange.machine.released()
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test(arguments: [ExchangeMachine.JournalEntry.empty, .intent(Exchange.intent())])
-  func aFailureThatTheJournalWasNotToldIsToldNow(_ journal: ExchangeMachine.JournalEntry) {
+  func unrecordedFailure_isRecordedAtTheLoad(_ journal: ExchangeMachine.JournalEntry) {
     var exchange = Exchange()
     exchange.sends()
     exchange.machine.released()
@@ -96,7 +96,7 @@ import Testing
     #expect(exchange.machine.leftover == .nothing)
   }
 
-  @Test func aRequestThatWasNotSentIsSentNow() {
+  @Test func unsentRequest_isSentAfterTheLoad() {
     var exchange = Exchange()
     exchange.begins()
     _ = exchange.machine.queued(1, isAdmitted: true) + exchange.machine.prepared(1, .ready(intent))
@@ -109,7 +109,7 @@ import Testing
     #expect(exchange.machine.leftover == .nothing)
   }
 
-  @Test func aFailureOfAnOlderGenerationIsForgotten() {
+  @Test func failureOfAnOlderGeneration_isForgotten() {
     var exchange = Exchange()
     exchange.sends()
     exchange.machine.released()
@@ -119,7 +119,7 @@ import Testing
     #expect(exchange.machine.leftover == .nothing)
   }
 
-  @Test func aFailureOfAnEarlierEpochIsForgotten() {
+  @Test func failureOfAnEarlierEpoch_isForgotten() {
     var exchange = Exchange()
     exchange.sends()
     exchange.machine.released()
@@ -129,7 +129,7 @@ import Testing
     #expect(exchange.machine.leftover == .nothing)
   }
 
-  @Test func aFailureIsForgottenForTheAnswerThatTheJournalHas() {
+  @Test func failure_isForgottenForAStagedAnswer() {
     var exchange = Exchange()
     exchange.sends()
     exchange.machine.released()

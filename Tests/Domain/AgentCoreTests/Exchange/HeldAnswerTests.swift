@@ -8,7 +8,7 @@ import Testing
 
   // MARK: the disk
 
-  @Test func anAnswerThatTheDiskRefusesIsHeldAndItsAttemptFails() {
+  @Test func answerThatTheDiskRefuses_isHeldAndFailsTheAttempt() {
     var exchange = Exchange()
     exchange.hears()
     #expect(
@@ -20,7 +20,7 @@ import Testing
     #expect(exchange.step() == .end)
   }
 
-  @Test func aGrantThatTheDiskRefusesIsHeldAndItsAttemptFails() {
+  @Test func grantThatTheDiskRefuses_isHeldAndFailsTheAttempt() {
     var exchange = Exchange()
     exchange.hears()
     _ = exchange.machine.staged(1, .staged) + exchange.machine.judged(1, .usable)
@@ -29,7 +29,7 @@ import Testing
     #expect(exchange.step() == .end)
   }
 
-  @Test func aHeldAnswerIsKeptBeforeANewRequestLeaves() {
+  @Test func heldAnswer_isStoredBeforeANewRequest() {
     var exchange = Exchange()
     exchange.holds()
     #expect(exchange.begins(as: 2) == [])
@@ -42,7 +42,7 @@ import Testing
     #expect(exchange.machine.ended(2) == [.watchRenewal])
   }
 
-  @Test func aHeldAnswerThatIsUnreadableIsForgotten() {
+  @Test func unreadableHeldAnswer_isForgotten() {
     var exchange = Exchange()
     exchange.holds()
     exchange.begins(as: 2)
@@ -50,7 +50,7 @@ import Testing
     #expect(exchange.machine.heldAnswer == nil)
   }
 
-  @Test func anAnswerThatASignInOvertookIsHeldUntilTheNextRunRevokesIt() {
+  @Test func answerOvertakenByASignIn_isHeldUntilTheNextRunRevokesIt() {
     var exchange = Exchange()
     exchange.hears()
     exchange.machine.signedIn(epoch: 2)
@@ -65,7 +65,7 @@ import Testing
     #expect(exchange.machine.neededAnswers.isEmpty)
   }
 
-  @Test func aRunWhoseVaultWasLockedDuringARevocationSendsNothing() {
+  @Test func runLockedDuringARevocation_sendsNothing() {
     var exchange = Exchange()
     exchange.hears()
     exchange.machine.signedIn(epoch: 2)
@@ -76,7 +76,7 @@ import Testing
     #expect(exchange.step(2) == .end)
   }
 
-  @Test func anOvertakenAnswerDoesNotTakeThePlaceOfTheNewGrants() {
+  @Test func overtakenAnswer_doesNotReplaceTheNewGrantsAnswer() {
     var exchange = Exchange()
     exchange.hears()
     exchange.machine.signedIn(epoch: 2)
@@ -89,7 +89,7 @@ import Testing
 
   // MARK: sign-in and sign-out
 
-  @Test func anAnswerThatComesAfterASignInIsRevoked() {
+  @Test func answerAfterASignIn_isRevoked() {
     var exchange = Exchange()
     exchange.hears()
     exchange.machine.signedIn(epoch: 2)
@@ -100,7 +100,7 @@ import Testing
     #expect(exchange.machine.ended(1) == [.leaveQueue(1)])
   }
 
-  @Test func theEndOfAnOvertakenRunDoesNotEndTheNewOne() {
+  @Test func endOfAnOvertakenRun_doesNotEndTheNewRun() {
     var exchange = Exchange()
     exchange.sends()
     exchange.machine.signedIn(epoch: 2)
@@ -110,7 +110,7 @@ import Testing
     #expect(exchange.machine.current == 2)
   }
 
-  @Test func anOvertakenFailureLeavesNothingBehind() {
+  @Test func overtakenFailure_leavesNothing() {
     var exchange = Exchange()
     exchange.sends()
     exchange.machine.signedIn(epoch: 2)
@@ -120,7 +120,7 @@ import Testing
     #expect(exchange.step() == .end)
   }
 
-  @Test func anAnswerOfAnEarlierEpochThatIsStagedIsNotJudged() {
+  @Test func stagedAnswerOfAnEarlierEpoch_isNotRead() {
     var exchange = Exchange()
     exchange.hears()
     exchange.machine.signedIn(epoch: 2)
@@ -128,7 +128,7 @@ import Testing
     #expect(exchange.step() == .end)
   }
 
-  @Test func aCommitThatASignOutOvertookChangesNothing() {
+  @Test func commitOvertakenByASignOut_changesNothing() {
     var exchange = Exchange()
     exchange.hears()
     _ = exchange.machine.staged(1, .staged) + exchange.machine.judged(1, .usable)
@@ -136,7 +136,7 @@ import Testing
     #expect(exchange.step() == .end)
   }
 
-  @Test func aSignInForgetsTheHeldAnswerAndTheDoubt() {
+  @Test func signIn_forgetsTheHeldAnswerAndTheUnknownOutcome() {
     var exchange = Exchange()
     exchange.sends()
     _ = exchange.machine.sent(1, .failed(.unknownOutcome("reset"))) + exchange.machine.settled(1)
@@ -149,7 +149,7 @@ import Testing
     #expect(exchange.step(2) == .settle(replay, .offline("refused"), attempt: 1, .done))
   }
 
-  @Test func aSignOutTakesTheHeldAnswer() {
+  @Test func signOut_takesTheHeldAnswer() {
     var exchange = Exchange()
     exchange.holds()
     #expect(exchange.machine.surrender() == intent)
@@ -158,7 +158,7 @@ import Testing
     #expect(exchange.machine.heldAnswer == intent)
   }
 
-  @Test func aSignOutLeavesTheHeldAnswerToTheRunThatKeepsIt() {
+  @Test func signOut_leavesTheHeldAnswerToTheRunThatStoresIt() {
     var exchange = Exchange()
     exchange.holds()
     exchange.begins(as: 2)
@@ -166,7 +166,7 @@ import Testing
     #expect(exchange.machine.heldAnswer == intent)
   }
 
-  @Test func anAnswerIsNotTakenBackOverANewerOne() {
+  @Test func returnedAnswer_doesNotReplaceANewerOne() {
     var exchange = Exchange()
     exchange.holds()
     _ = exchange.machine.surrender()
@@ -179,7 +179,7 @@ import Testing
 
   // MARK: the vault is locked
 
-  @Test func aHeldAnswerGoesToTheInboxOfTheLockedVault() {
+  @Test func heldAnswer_goesToTheInboxOfALockedVault() {
     var exchange = Exchange()
     exchange.holds()
     exchange.machine.released()
@@ -190,7 +190,7 @@ import Testing
     #expect(exchange.machine.ended(2) == [.outdateLoads])
   }
 
-  @Test func aHeldAnswerThatTheInboxRefusesStaysInMemory() {
+  @Test func heldAnswerThatTheInboxRefuses_staysInMemory() {
     var exchange = Exchange()
     exchange.holds()
     exchange.machine.released()
@@ -200,7 +200,7 @@ import Testing
     #expect(exchange.step(2) == .end)
   }
 
-  @Test func aHeldAnswerOfAnEarlierEpochIsRevokedWhenTheVaultIsLocked() {
+  @Test func heldAnswerOfAnEarlierEpoch_isRevokedAtTheLock() {
     var exchange = Exchange()
     exchange.holds()
     exchange.machine.released()
@@ -210,7 +210,7 @@ import Testing
     #expect(exchange.machine.heldAnswer == nil)
   }
 
-  @Test func anAnswerThatWasLoadedAgainStaysHeldWhenItsDropEnds() {
+  @Test func reloadedAnswer_staysHeldAfterItsMoveToTheInbox() {
     var exchange = Exchange()
     exchange.holds()
     exchange.machine.released()
@@ -220,7 +220,7 @@ import Testing
     #expect(exchange.machine.heldAnswer == intent)
   }
 
-  @Test func aLockingWithoutAHeldAnswerBeginsNoRun() {
+  @Test func lockWithoutAHeldAnswer_beginsNoRun() {
     var exchange = Exchange()
     exchange.machine.released()
     exchange.machine.vaultLocked(dropAs: 1)
@@ -228,7 +228,7 @@ import Testing
     #expect(exchange.machine.current == nil)
   }
 
-  @Test func aLockingLeavesTheHeldAnswerToTheRunThatKeepsIt() {
+  @Test func lock_leavesTheHeldAnswerToTheRunThatStoresIt() {
     var exchange = Exchange()
     exchange.holds()
     exchange.begins(as: 2)
@@ -238,7 +238,7 @@ import Testing
     #expect(exchange.machine.current == 2)
   }
 
-  @Test func anAnswerThatWasDroppedReleasesTheAccount() {
+  @Test func answerMovedToTheInbox_releasesTheAccount() {
     var exchange = Exchange()
     exchange.hears()
     #expect(exchange.machine.staged(1, .dropped) == [.release])
@@ -246,7 +246,7 @@ import Testing
     #expect(exchange.machine.ended(1) == [.leaveQueue(1), .outdateLoads])
   }
 
-  @Test func aCommitThatFindsTheVaultLockedReleasesTheAccount() {
+  @Test func commitToALockedVault_releasesTheAccount() {
     var exchange = Exchange()
     exchange.hears()
     _ = exchange.machine.staged(1, .staged) + exchange.machine.judged(1, .usable)
@@ -254,7 +254,7 @@ import Testing
     #expect(exchange.step() == .end)
   }
 
-  @Test func aHeldAnswerStaysWhenItsCommitFindsTheVaultLocked() {
+  @Test func heldAnswer_staysAfterACommitToALockedVault() {
     var exchange = Exchange()
     exchange.holds()
     exchange.begins(as: 2)
@@ -264,7 +264,7 @@ import Testing
     #expect(exchange.step(2) == .end)
   }
 
-  @Test func anAnswerThatWasDroppedAndLoadedAgainIsGoneOnWith() {
+  @Test func answerReloadedFromTheInbox_isContinued() {
     var exchange = Exchange()
     exchange.hears()
     exchange.machine.released()
@@ -278,7 +278,7 @@ import Testing
     #expect(exchange.machine.ended(1) == [.leaveQueue(1), .start(Exchange.attempt()), .watchRenewal])
   }
 
-  @Test func aCommitOfAReleasedAccountIsNotAdopted() {
+  @Test func commitOfAReleasedAccount_isNotAdopted() {
     var exchange = Exchange()
     exchange.hears()
     _ = exchange.machine.staged(1, .staged) + exchange.machine.judged(1, .usable)
@@ -291,7 +291,7 @@ import Testing
     ExchangeFailure.offline("refused"), .untrustedServer, .transient("status503", retryAfter: nil),
     .unexplained(status: 400), .locked, .interaction(claims: nil), .misconfigured("invalid_client"), .store,
   ])
-  func aFailureInALockedVaultIsLeftAndItsTokenNotedAsUnspent(_ failure: ExchangeFailure) {
+  func failureInALockedVault_isLeftAndItsTokenRecordedAsUnspent(_ failure: ExchangeFailure) {
     var exchange = Exchange()
     exchange.sends()
     exchange.machine.released()
@@ -301,7 +301,7 @@ import Testing
   }
 
   @Test(arguments: [ExchangeFailure.unknownOutcome("reset"), .reauthenticate(reason: "refused")])
-  func aSpentTokenIsNotNotedAsUnspent(_ failure: ExchangeFailure) {
+  func spentToken_isNotRecordedAsUnspent(_ failure: ExchangeFailure) {
     var exchange = Exchange()
     exchange.sends()
     exchange.machine.released()
@@ -310,7 +310,7 @@ import Testing
     #expect(exchange.step() == .end)
   }
 
-  @Test func aReplayIsNeverNotedAsUnspent() {
+  @Test func replay_isNeverRecordedAsUnspent() {
     var exchange = Exchange()
     exchange.sends(Exchange.intent(replay: true))
     exchange.machine.released()
@@ -318,7 +318,7 @@ import Testing
     #expect(exchange.step() == .end)
   }
 
-  @Test func aFailureThatWasSettledWhileTheVaultWasLockedIsLeft() {
+  @Test func failureSettledInALockedVault_isLeft() {
     var exchange = Exchange()
     exchange.sends()
     _ = exchange.machine.sent(1, .failed(.locked))

@@ -24,27 +24,27 @@ import Testing
 
   // MARK: durable first
 
-  @Test(arguments: SignOutMode.allCases) func nothingIsToldBeforeTheSignOutIsDurable(_ mode: SignOutMode) {
+  @Test(arguments: SignOutMode.allCases) func signOut_publishesNothingBeforeItIsDurable(_ mode: SignOutMode) {
     var machine = Machine(mode)
     #expect(machine.state == .committing)
     #expect(machine.committed(departure()) == [])
     #expect(machine.state == .releasing(departure()))
   }
 
-  @Test(arguments: SignOutMode.allCases) func aTransactionThatFailedEndsTheSignOut(_ mode: SignOutMode) {
+  @Test(arguments: SignOutMode.allCases) func failedTransaction_endsTheSignOut(_ mode: SignOutMode) {
     var machine = Machine(mode)
     #expect(machine.refused() == [])
     #expect(machine.state == .failed)
   }
 
-  @Test func subscribersHearTheStateWhenTheWaitersAreRefused() {
+  @Test func stateEvent_comesWithTheRefusalOfTheWaiters() {
     var machine = Machine(.soft)
     _ = machine.committed(departure())
     #expect(machine.released() == [.publishState, .tellState])
     #expect(machine.state == .surrendering(departure()))
   }
 
-  @Test func subscribersHearThatNoAccountIsActive() {
+  @Test func signOutOfTheActiveAccount_reportsThatNoneIsActive() {
     var machine = Machine(.soft)
     _ = machine.committed(departure(wasActive: true))
     #expect(machine.released() == [.publishState, .tellState, .tellSwitched])
@@ -52,7 +52,7 @@ import Testing
 
   // MARK: tokens
 
-  @Test(arguments: [SignOutMode.soft, .hard]) func theFirstEntryIsRevokedAndTheOthersAfterIt(_ mode: SignOutMode) {
+  @Test(arguments: [SignOutMode.soft, .hard]) func firstEntry_isRevokedBeforeTheOthers(_ mode: SignOutMode) {
     let left = departure([Self.refreshToken, Self.accessToken])
     var machine = released(mode, left)
     #expect(machine.surrendered(nil) == [])
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test(arguments: [RevocationOutcome.confirmed, .queued, .unsupported])
-  func theCallerHearsWhatBecameOfTheFirstEntry(_ outcome: RevocationOutcome) {
+  func answer_namesTheOutcomeOfTheFirstEntry(_ outcome: RevocationOutcome) {
     var machine = released(.soft, departure())
     _ = machine.surrendered(nil)
     let ended = Machine.Outcome(data: .sealed, revocation: outcome)
@@ -69,26 +69,26 @@ import Testing
     #expect(machine.state == .signedOut(ended))
   }
 
-  @Test func anEntryThatTakesTooLongIsQueued() {
+  @Test func slowRevocation_isQueued() {
     var machine = released(.soft, departure())
     _ = machine.surrendered(nil) + machine.revoked(nil)
     #expect(machine.state == .signedOut(Machine.Outcome(data: .sealed, revocation: .queued)))
   }
 
-  @Test(arguments: SignOutMode.allCases) func withoutTokensNothingIsRevoked(_ mode: SignOutMode) {
+  @Test(arguments: SignOutMode.allCases) func signOutWithoutTokens_revokesNothing(_ mode: SignOutMode) {
     var machine = released(mode, departure([]))
     _ = machine.surrendered(nil)
     let data: DataDisposition = mode == .hard ? .erasurePending : .sealed
     #expect(machine.state == .signedOut(Machine.Outcome(data: data, revocation: .notNeeded)))
   }
 
-  @Test func aHeldAnswersTokenIsSentBesideTheOthers() {
+  @Test func tokenOfAHeldAnswer_isRevokedBesideTheOthers() {
     var machine = released(.soft, departure())
     #expect(machine.surrendered(Self.held) == [.send(Self.held)])
     #expect(machine.state == .revoking(Self.refreshToken, departure()))
   }
 
-  @Test func aHeldAnswersTokenAloneIsSentAndTheRevocationNotNeeded() {
+  @Test func tokenOfAHeldAnswerAlone_isRevokedAndTheOutcomeIsNotNeeded() {
     var machine = released(.soft, departure([]))
     let ended = Machine.Outcome(data: .sealed, revocation: .notNeeded)
     #expect(machine.surrendered(Self.held) == [.send(Self.held), .tellSignedOut(ended), .tellErased, .resumeErasure])
@@ -96,7 +96,7 @@ import Testing
 
   // MARK: offline
 
-  @Test func offlineNoEntryIsSent() {
+  @Test func offlineSignOut_sendsNoEntry() {
     let left = departure([Self.refreshToken, Self.accessToken])
     var machine = released(.offline, left)
     #expect(machine.surrendered(Self.held) == [])
@@ -114,7 +114,7 @@ import Testing
     (SignOutMode.soft, false, DataDisposition.sealed), (.soft, true, .sealed), (.offline, false, .sealed),
     (.hard, false, .erasurePending), (.hard, true, .erased),
   ])
-  func theDataIsWhereModeAndDiskLeaveIt(_ mode: SignOutMode, _ isErased: Bool, _ data: DataDisposition) {
+  func dataDisposition_followsModeAndErasure(_ mode: SignOutMode, _ isErased: Bool, _ data: DataDisposition) {
     var machine = released(mode, departure([], isErased: isErased))
     let effects = machine.surrendered(nil)
     #expect(machine.state == .signedOut(Machine.Outcome(data: data, revocation: .notNeeded)))
@@ -123,7 +123,7 @@ import Testing
 
   // MARK: reports for another state
 
-  @Test func aReportForAnotherStateChangesNothing() {
+  @Test func reportForAnotherState_changesNothing() {
     var machine = Machine(.soft)
     let before = machine
     #expect(machine.released() == [])
@@ -134,7 +134,7 @@ import Testing
     #expect(machine == before)
   }
 
-  @Test func anOutcomeThatComesTwiceIsToldOnce() {
+  @Test func repeatedOutcome_isReportedOnce() {
     var machine = released(.soft, departure())
     _ = machine.surrendered(nil) + machine.revoked(nil)
     let before = machine

@@ -8,15 +8,15 @@ import Testing
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     .appending(path: "Schemas/generated")
 
-  @Test func theGrantsDiagramIsWhatTheTokenMachineDoes() throws {
+  @Test func grantStatesDocument_matchesTheTokenMachine() throws {
     try check("grant-states.md", Document(.everything()).text)
   }
 
-  @Test func theExchangesDiagramIsWhatTheExchangeMachineDoes() throws {
+  @Test func exchangeStatesDocument_matchesTheExchangeMachine() throws {
     try check("exchange-states.md", ExchangeDocument(.everything()).text)
   }
 
-  @Test func theSignOutsDiagramIsWhatTheSignOutMachineDoes() throws {
+  @Test func signOutStatesDocument_matchesTheSignOutMachine() throws {
     try check("sign-out-states.md", SignOutDocument().text)
   }
 
