@@ -3,7 +3,7 @@ public import Secrets
 
 /// A method of step-up authentication, such as a PIN (docs/offline.md, Step-up).
 ///
-/// A correct proof yields a key: the same key each time, and only with the person's part in it. The agent compares that
+/// A correct proof yields a key: the same key each time, and never without the person's input. The agent compares that
 /// key with the enrolled one, and can encrypt an account's data under it. The agent itself counts attempts before they
 /// are judged, locks after ten wrong ones, writes the audit log and ends a grant, in the same way for every method.
 ///

@@ -24,8 +24,8 @@ extension ConnectionOutput {
 public protocol Conversation: AnyObject, Sendable {
   /// Takes bytes from the client, in chunks of any size. The caller wipes its buffer afterwards.
   func received(_ chunk: UnsafeRawBufferPointer)
-  /// The last chunk was more than answers from memory: calls that have returned may have left a secret on the stack of
-  /// the reading thread, which wipes it then.
+  /// True if the last chunk had other requests than those answered from memory: their calls may have left a secret on
+  /// the stack of the reading thread, which then wipes it.
   var mayHaveLeftSecretsOnStack: Bool { get }
   /// The client closed its side. Its requests are answered, then the output is closed.
   func endOfInput()

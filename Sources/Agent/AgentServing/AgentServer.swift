@@ -22,9 +22,10 @@ public final class AgentServer: ConversationHost {
     var next: UInt64 = 1
   }
 
-  /// - Parameters: - ownerGrant: every caller needs a grant, and this is the owner's: it covers everything and is never
-  ///   stored. Nil:
-  ///     programs of the agent's own user are trusted.
+
+  /// - Parameters:
+  ///   - ownerGrant: the owner's grant, which covers everything and is never stored; every caller then needs a grant.
+  ///     Nil: programs of the agent's own user are trusted.
   ///   - onShutDown: called once, when `agent.shutdown` was answered or `shutDown()` was called: the transport ends then.
   public init(
     store: sending any Store, keySource: (any KeySource)?, otherKeySources: [any KeySource] = [],
@@ -43,7 +44,7 @@ public final class AgentServer: ConversationHost {
   /// The state of the vault after the agent's start.
   public enum Opening: Sendable, Equatable {
     case open
-    /// A person must give the passphrase, by `agent.unlock`, or make the vault by `agent.initialize`.
+    /// A person must give the passphrase, by `agent.unlock`, or create the vault by `agent.initialize`.
     case locked
   }
 
@@ -54,7 +55,7 @@ public final class AgentServer: ConversationHost {
     public var isStore: Bool
   }
 
-  /// Opens the vault as far as that needs no person.
+  /// Opens the vault if that needs no person.
   ///
   /// - Parameter acceptingOldStore: the person says that a store which is older than its anchor is the only one: every
   ///   account in it is signed out, and no token of it is sent.

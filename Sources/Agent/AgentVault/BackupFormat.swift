@@ -7,15 +7,15 @@ package import Secrets
 /// The format of a backup: a store with a mark that is readable without a key, one key slot of its own kind, and a
 /// `BackupManifest`.
 ///
-/// Its root key is its own, and so are all keys below: the passphrase of a backup opens that file and nothing else, and
-/// a change of the live store's keys does not affect the file.
+/// It has its own root key, and so its own keys: the passphrase of a backup opens that file only, and a change of the
+/// live store's keys does not affect the file.
 package enum BackupFormat {
   /// Raise it when earlier agents can't read the format any more.
   package static let version: UInt8 = 1
   private static let mark = "backup"
-  /// Bound into the slot's seal: a live store can't be passed off as a backup, nor a backup as a live store.
+  /// Bound into the slot's seal, so that a live store does not open as a backup, nor a backup as a live store.
   private static let protection = "backup"
-  /// Made to be carried about, and opened seldom: most of a second and 256 MiB for each guess.
+  /// The costs of one guess, most of a second and 256 MiB: backups leave the machine, and are opened rarely.
   private static let stretching = PassphraseStretching(passes: 6, memoryBytes: 256 << 20)
 
   package enum Failure: Error {
@@ -23,7 +23,7 @@ package enum BackupFormat {
     case store(StoreFailure)
   }
 
-  /// Makes an empty store one that this passphrase opens. Takes about a second.
+  /// Turns an empty store into a backup under this passphrase. Takes about a second.
   package static func seal(_ store: any Store, by passphrase: Secret) throws(Failure) -> Vault {
     let parameters = PassphraseParameters(
       salt: SecretBytes(random: PassphraseStretching.saltBytes).withBytes { [UInt8]($0) }, stretching: stretching)
@@ -38,7 +38,7 @@ package enum BackupFormat {
     return Vault(store: store, root: root, epoch: 1)
   }
 
-  /// Checks the key slot before any work is done with the passphrase: its parameters may be an attack.
+  /// Checks the key slot before the key derivation, since its parameters may be an attack.
   package static func slot(of store: any Store) throws(Failure) -> (KeySlotRow, PassphraseParameters) {
     guard let found = try onStore({ () throws(StoreFailure) in try store.metadata(mark) }) else { throw .notABackup }
     guard found.count == 1 else { throw .damaged }
@@ -73,7 +73,7 @@ package enum BackupFormat {
   }
 }
 
-/// The record that a backup keeps of itself: when it was made.
+/// The backup's own record: its creation time.
 package struct BackupManifest: Sendable {
   package var createdAt: Timestamp
 

@@ -6,14 +6,14 @@ package import Secrets
 
 /// A record under an account's data key, as another store sealed it.
 ///
-/// Where a PIN protects the data, a backup must not unprotect it, and often can't: the data key is under the PIN. So
+/// A backup must not unseal data under a PIN, and often can't, since the data key is under the PIN. So
 /// the sealed rows travel as they are, with the name of the store that sealed them, and are taken over when the PIN is
 /// given.
 struct KeptRecord: Sendable {
   var databaseID: [UInt8]
   var record: SealedRecord
 
-  /// Below the account's own keys once more.
+  /// The record with its origin in one plaintext, to be sealed once more under the account's own keys.
   var sealable: Secret {
     SecretJSON.write { writer in
       writer.member("database", Base64URL.encode(databaseID))
@@ -51,7 +51,7 @@ struct KeptRecord: Sendable {
     self = read
   }
 
-  /// Two of one incarnation never have one id.
+  /// Unique within an incarnation.
   var id: [UInt8] { withUnsafeBytes(of: record.key.kind.rawValue.littleEndian) { Array($0) } + record.key.id }
 
   func open(by dataKey: SealingKey) throws(VaultFailure) -> Secret {
@@ -67,7 +67,7 @@ struct KeptRecord: Sendable {
 extension Vault {
   /// The records that a backup must contain for a partition whose data is under a PIN.
   package func keptRecords(of partition: PartitionID) throws(VaultFailure) -> [(id: [UInt8], plain: Secret)] {
-    // Restored, and the PIN was not given since.
+    // Records of a restored account whose PIN was not entered since.
     var kept = try readAll(partition, .keptData)
     for kind in [RecordKind.clientSecret, .clientSecretNames] {
       for record in try sealedRecords(partition, kind) {
@@ -78,7 +78,7 @@ extension Vault {
     return kept
   }
 
-  /// The PIN was given: what it kept becomes this store's own, with the data key that it gives back.
+  /// The PIN was entered: seals the kept records again in this store, under the recovered data key.
   package func takingOver(in partition: PartitionID, by dataKey: SealingKey) throws(VaultFailure) -> [VaultChange] {
     var changes: [VaultChange] = []
     for (id, plain) in try readAll(partition, .keptData) {

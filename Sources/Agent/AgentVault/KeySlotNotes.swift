@@ -4,8 +4,8 @@ internal import JSONRPC
 internal import SecretJSON
 package import Secrets
 
-/// The vault's own sealed notes on its key slots: since when each exists, how to reach its holder, and what its row
-/// looks like. A row that was restored or inserted from outside has no note.
+/// The vault's own sealed notes on its key slots: the creation time of each, its holder's box key, and a digest of its
+/// row. A row that was restored or inserted from outside has no note.
 package struct KeySlotNotes {
   package struct Note {
     package var createdAt: Timestamp
@@ -20,19 +20,19 @@ package struct KeySlotNotes {
 
   package subscript(number: Int) -> Note? { notes[number] }
 
-  /// Notes the slot whose row is `row` from now on.
+  /// Adds a note for a slot with this row.
   package mutating func note(_ row: KeySlotRow, holder: SealingKey, at now: Timestamp) {
     notes[row.number] = Note(
       createdAt: notes[row.number]?.createdAt ?? now, boxKey: KeySlots.boxKey(of: holder).publicKey,
       digest: Self.digest(row))
   }
 
-  /// A slot whose holder is not known: its row alone.
+  /// Adds a note for a slot without its holder's box key.
   package mutating func note(_ row: KeySlotRow, at now: Timestamp) {
     notes[row.number] = Note(createdAt: now, boxKey: [], digest: Self.digest(row))
   }
 
-  /// The slot stays, its row is another.
+  /// Updates the note after a change of the slot's row.
   package mutating func note(_ row: KeySlotRow) { notes[row.number]?.digest = Self.digest(row) }
 
   package mutating func remove(_ number: Int) { notes[number] = nil }
@@ -84,7 +84,7 @@ package struct KeySlotNotes {
 }
 
 extension Vault {
-  /// Nil of a vault from before there were any.
+  /// The notes; nil in a vault from before notes existed.
   package func keySlotNotes() throws(VaultFailure) -> KeySlotNotes? {
     guard let plain = try read(.vault, .keySlotNotes) else { return nil }
     guard let notes = KeySlotNotes(plain) else { throw .integrity }

@@ -1,15 +1,15 @@
 package import AgentPorts
 package import Secrets
 
-/// Wraps the root key for one holder of a key, and finds it again (docs/storage.md, Key slots).
+/// Wraps the root key for one holder of a key, and unwraps it (docs/storage.md, Key slots).
 ///
-/// There are two wrappings. The usual one is made while the holder's key is at hand. When the root key is rotated, the
-/// holders of other slots are not there: for them it goes into a box that only their key opens (`BoxKey`), and is
-/// wrapped as usual again when they come.
+/// There are two wrappings. The usual one needs the holder's key. At a rotation of the root key the keys of the other
+/// slots are not available: for them the new root key is sealed in a box that only their key opens (`BoxKey`), and
+/// wrapped as usual at the slot's next use.
 package enum KeySlots {
   package enum Failure: Error { case wrongKey, damaged }
 
-  /// As many as a person can keep in mind; each passphrase is one more that opens everything.
+  /// The maximum number of slots. It is small, since each further passphrase opens everything.
   package static let most = 16
 
   package static func wrap(
@@ -24,7 +24,7 @@ package enum KeySlots {
     return row
   }
 
-  /// The slot for another root key, without its holder. Nil if `boxKey` is none.
+  /// Wraps a new root key for a slot without its holder's key. Nil if `boxKey` is not a valid key.
   package static func rewrap(_ row: KeySlotRow, root: SealingKey, epoch: UInt32, to boxKey: [UInt8]) -> KeySlotRow? {
     guard let box = BoxKey.seal(root.secret, to: boxKey) else { return nil }
     var row = row
@@ -83,12 +83,12 @@ package struct PassphraseParameters {
     self.stretching = stretching
   }
 
-  /// With a salt of its own.
+  /// New parameters with a random salt.
   package static func new() -> PassphraseParameters {
     PassphraseParameters(salt: SecretBytes(random: PassphraseStretching.saltBytes).withBytes { [UInt8]($0) })
   }
 
-  /// Nil for what this agent did not write, and for costs outside the bounds: no silent fall to something weaker.
+  /// Nil for an unknown layout, and for costs outside the bounds, so that no weaker parameters are accepted.
   package init?(bytes: [UInt8]) {
     guard bytes.count == PassphraseStretching.saltBytes + 16 else { return nil }
     func number(at offset: Int) -> UInt64 {

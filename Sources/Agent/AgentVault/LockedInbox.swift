@@ -7,7 +7,7 @@ extension PartitionID {
   package static let drops = PartitionID(bytes: Array("lanyard drops 01".utf8))!
 }
 
-/// Seals what comes while the vault is locked; it opens nothing.
+/// Seals records that arrive while the vault is locked; it can't open them.
 package struct LockedInboxWriter: Sendable {
   package let box: InboxPublicKey
   package let number: UInt64
@@ -39,7 +39,7 @@ package struct LockedInbox {
 
   fileprivate static let schema: UInt16 = 1
 
-  /// Which inbox is the current one.
+  /// The number of the current inbox.
   package func number() throws(VaultFailure) -> UInt64 {
     guard let plain = try vault.read(.vault, .dropBox) else { return 0 }
     guard let number = SecretJSON.read(plain, { $0["number"]?.integer }) else { throw .integrity }
@@ -51,8 +51,8 @@ package struct LockedInbox {
       box: key(of: number).publicKey, number: number, keyEpoch: vault.keys.epoch, databaseID: vault.store.databaseID)
   }
 
-  /// Everything that lies in an inbox, in no order that means something; nil for what was not left by this agent, or
-  /// was left in another inbox.
+  /// The records of an inbox in no particular order; nil for one that another program wrote, or that belongs to another
+  /// inbox.
   package func records(in number: UInt64) throws(VaultFailure) -> [(name: [UInt8], plain: Secret?)] {
     let rows = try vault.onStore { () throws(StoreFailure) in try vault.store.records(in: .drops) }
     guard !rows.isEmpty else { return [] }
@@ -62,7 +62,7 @@ package struct LockedInbox {
     }
   }
 
-  /// The transaction in which pending records find their places begins the next inbox and removes them.
+  /// The change that begins the next inbox, in the transaction that applies and removes the pending records.
   package static func beginning(after number: UInt64) -> VaultChange {
     .put(.vault, .dropBox, SecretJSON.write { $0.member("number", Int64(clamping: number + 1)) })
   }

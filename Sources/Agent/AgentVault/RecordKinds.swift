@@ -12,9 +12,9 @@ extension RecordKind {
   package static let grant = RecordKind(rawValue: 4)
   /// Written before a refresh token is sent (docs/tokens.md, Journal).
   package static let intent = RecordKind(rawValue: 5)
-  /// The provider's raw answer, before anything in it is judged (Journal, 3).
+  /// The provider's raw answer, before it is read (Journal, 3).
   package static let staged = RecordKind(rawValue: 6)
-  /// The last ID token, for `id_token_hint` and for what later ones must keep.
+  /// The last ID token, for `id_token_hint` and for the claims that later ID tokens must repeat.
   package static let idToken = RecordKind(rawValue: 7)
   /// Access tokens, where the provider is marked `persistAccessTokens`.
   package static let accessTokens = RecordKind(rawValue: 8)
@@ -25,9 +25,9 @@ extension RecordKind {
   package static let snapshot = RecordKind(rawValue: 12)
   /// The PIN's verifier, the tries that are left, and the data key under the PIN (docs/offline.md, Step-up).
   package static let stepUp = RecordKind(rawValue: 11)
-  /// A configured provider, its secret and what it says of itself.
+  /// A configured provider, with its client secret and its metadata.
   package static let provider = RecordKind(rawValue: 16)
-  /// Which account is active.
+  /// The active account.
   package static let activeAccount = RecordKind(rawValue: 17)
   /// Tokens that must still be revoked.
   package static let outbox = RecordKind(rawValue: 18)
@@ -39,9 +39,9 @@ extension RecordKind {
   package static let callerGrant = RecordKind(rawValue: 27)
   /// The beginning and the end of the audit log.
   static let auditChain = RecordKind(rawValue: 22)
-  /// The pepper of PINs that were set under a root key that is no more.
+  /// The pepper of PINs that were set under an earlier root key.
   package static let pepper = RecordKind(rawValue: 23)
-  /// The index key of look-ups that were made under a root key that is no more.
+  /// The index key of look-ups that were made under an earlier root key.
   static let indexKey = RecordKind(rawValue: 24)
   /// The count of changes that an old copy must not undo (`VaultLedger`).
   package static let sequence = RecordKind(rawValue: 25)
@@ -54,14 +54,14 @@ extension RecordKind {
   /// The inbox of the locked vault, in a partition of its own, and the number of the current one.
   package static let drop = RecordKind(rawValue: 28)
   static let dropBox = RecordKind(rawValue: 32)
-  /// A value that a PIN kept when it was backed up, as another store sealed it (`KeptRecord`).
+  /// A value under a PIN in a restored backup, as the other store sealed it (`KeptRecord`).
   package static let keptData = RecordKind(rawValue: 29)
   /// A backup's manifest (`BackupManifest`).
   package static let backup = RecordKind(rawValue: 33)
   /// The last known time (docs/offline.md, Time): the sealed high-water mark.
   package static let trustedTime = RecordKind(rawValue: 19)
 
-  /// Whether an old copy of the store must not bring back what this record was.
+  /// True if an old copy of the store must not restore an earlier version of this record.
   var isCounted: Bool {
     switch self {
     case .accountKeys, .profile, .grant, .clientSecret, .clientSecretNames, .stepUp, .provider, .outbox, .policy,
@@ -71,7 +71,7 @@ extension RecordKind {
     }
   }
 
-  /// Which key seals a record of this kind.
+  /// The class of the key that seals a record of this kind.
   enum KeyClass { case head, directory, token, data, vault, outbox }
 
   var keyClass: KeyClass {

@@ -1,7 +1,7 @@
 internal import AgentPorts
 internal import Secrets
 
-/// Which key seals which record, and what the seal binds.
+/// Selects the key of each record, and binds the seal to the record's place.
 ///
 /// Account and incarnation are the partition: it is random for each incarnation of an account.
 struct RecordSeals {
@@ -10,7 +10,7 @@ struct RecordSeals {
   let databaseID: [UInt8]
   /// The keys that seal new records.
   let keys: VaultKeys
-  /// While a rotation of the root key is under way: the keys of what it has not reached yet.
+  /// The keys of partitions that a rotation of the root key has not reached yet; nil without a rotation.
   let previousKeys: VaultKeys?
 
   /// Keys by epoch. A record sealed under an unknown epoch fails with `.integrity`.
@@ -31,7 +31,7 @@ struct RecordSeals {
     case .directory: return keys.directory.derive("record", context)
     case .vault: return keys.vault.derive("record", context)
     case .outbox: return keys.outbox.derive("record", context)
-    // A partition without keys of its own has no such records: what claims to be one does not open.
+    // A partition without its own keys has no such records: a forged one does not open.
     case .token: return (opened.keys?.token ?? keys.directory).derive("record", context)
     case .data:
       guard let ofAccount = opened.keys else { return keys.directory.derive("record", context) }

@@ -5,9 +5,9 @@ extension Vault {
   package var rotation: RootKeyRotation { RootKeyRotation(vault: self) }
 }
 
-/// Another root key (docs/storage.md, Rotation). Begun in one transaction, after which the slots give the new key and
-/// the old one is kept sealed under it; then one partition after the other is sealed again, each in one transaction,
-/// while callers are served; ended when none is left. After a crash anywhere in between the rest follows.
+/// A rotation of the root key (docs/storage.md, Rotation). One transaction begins it: the slots then wrap the new key,
+/// and the old one is stored sealed under it. Then each partition is sealed again, in one transaction each, while
+/// callers are served. It ends when none is left, and continues after a crash.
 package struct RootKeyRotation {
   package let vault: Vault
 
@@ -42,7 +42,7 @@ package struct RootKeyRotation {
     }
   }
 
-  /// The keys of what a rotation has not reached yet; nil if there is none on its way.
+  /// The keys of partitions that a rotation has not reached yet; nil without a rotation under way.
   package static func previousKeys(
     in store: any Store, root: SealingKey, epoch: UInt32
   ) throws(VaultFailure) -> VaultKeys? {
@@ -57,9 +57,9 @@ package struct RootKeyRotation {
     return VaultKeys(root: previous, epoch: epoch - 1)
   }
 
-  /// Seals the next partition after this one again. Nil if there is none left.
+  /// Seals the next partition after `last` again; nil if none is left.
   ///
-  /// A partition that does not open stays as it is: it answers `integrity` under any key.
+  /// A damaged partition stays as it is: requests for it fail with `integrity` under any key.
   package func next(after last: PartitionID?) throws(VaultFailure) -> PartitionID? {
     let all = try vault.onStore { () throws(StoreFailure) in try vault.store.partitions() }
     for partition in all where last.map({ $0 < partition }) ?? true {
@@ -72,7 +72,7 @@ package struct RootKeyRotation {
     return nil
   }
 
-  /// The old root key is nowhere any more.
+  /// Ends the rotation: deletes the old root key.
   package func end() throws(VaultFailure) {
     try vault.apply([], with: [.deleteMetadata(name: Self.metadataName)])
     vault.adopt(vault.keys, previous: nil)

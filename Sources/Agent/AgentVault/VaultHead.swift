@@ -1,7 +1,7 @@
 package import AgentPorts
 package import Secrets
 
-/// Which records a partition has, and how often each was written: what makes a deleted, added or replayed row show.
+/// The records of a partition with their generations, by which a deleted, added or replayed row is detected.
 package struct VaultHead {
   package struct Entry: Hashable {
     package var kind: RecordKind

@@ -8,7 +8,8 @@ package import Secrets
 /// ledger shows that, and the count, compared with the anchor outside the store, shows whether the ledger is an old
 /// one.
 package struct VaultLedger {
-  /// Few enough to be listed by the vault's head, and many enough that ten thousand accounts share a mark of 4 KB.
+  /// The number of marks: few enough for the vault's head, and enough to keep a mark at 4 KB with ten thousand
+  /// accounts.
   static let marks = 64
 
   package private(set) var sequence: UInt64 = 0
@@ -16,15 +17,15 @@ package struct VaultLedger {
 
   package init() {}
 
-  /// Partitions that there must be.
+  /// The partitions that must exist.
   package var partitions: [PartitionID] { heads.flatMap(\.keys) }
 
-  /// Those that have something to say; what is not written is empty.
+  /// The marks with entries; a mark that is not stored is empty.
   var usedMarks: Set<Int> { Set(heads.indices.filter { !heads[$0].isEmpty }) }
 
   package func generation(of partition: PartitionID) -> UInt64? { heads[Self.mark(of: partition)][partition] }
 
-  /// Nil for a partition that is no more. The mark that must be written again.
+  /// Sets a generation; nil removes the partition. Returns the mark that must be written again.
   package mutating func set(_ generation: UInt64?, of partition: PartitionID) -> Int {
     let mark = Self.mark(of: partition)
     heads[mark][partition] = generation
@@ -33,7 +34,7 @@ package struct VaultLedger {
 
   package mutating func advance() { sequence += 1 }
 
-  /// Up to what an anchor knows: what comes now is above it.
+  /// Raises the count to the anchor's, so that the next change is above it.
   package mutating func pass(_ anchored: UInt64) { sequence = max(sequence, anchored) }
 
   // The bytes of a partition's id are random.

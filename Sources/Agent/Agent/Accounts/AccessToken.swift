@@ -6,18 +6,18 @@ internal import JSONRPC
 internal import SecretJSON
 package import Secrets
 
-/// An access token as it was issued, with all that its answers say of it.
+/// An issued access token, with the data of its response.
 package struct AccessToken: Sendable {
   package var key: TokenKey
   package var secret: Secret
   package var tokenType: String
   package var scopes: ScopeSet
   package var lifetime: Milliseconds
-  /// Before its end: from when on it is stale.
+  /// The time before its expiry from which on it is stale.
   var lead: Milliseconds
   /// The grant's generation when the token was issued.
   package var generation: UInt64
-  /// When the request for it left: its life is counted from then (docs/tokens.md, Health and freshness).
+  /// When its request was sent: its lifetime begins then (docs/tokens.md, Health and freshness).
   var sentAt: BootInstant
   var bootID: String
   /// The moment of `sentAt` in trusted time, which is still known after a reboot (docs/offline.md, Time).
@@ -25,10 +25,11 @@ package struct AccessToken: Sendable {
 
   /// `expires_in` is only recommended (RFC 6749 §5.1). A wrong guess costs one 401, which the client reports.
   static let assumedLifetime = Milliseconds.seconds(3600)
-  /// Without `expires_in` and without a refresh token nothing could come after it: it is good until it is rejected.
+  /// For a token without `expires_in` and without a refresh token, which can't be replaced: it serves until it is
+  /// rejected.
   static let lifetimeUntilRejected = Milliseconds.seconds(365 * 86_400)
 
-  /// Nil if the answer has none that can be used. `now` is trusted time.
+  /// Nil if the response has no usable access token. `now` is trusted time.
   package init?(
     _ response: TokenResponse, for key: TokenKey, of grant: GrantRecord, sentAt: BootInstant, clock: any AgentClock,
     now: Timestamp
@@ -50,7 +51,7 @@ package struct AccessToken: Sendable {
     sentAtTime = now + (sentAt - clock.boot())
   }
 
-  /// When the request for it left, on this boot's clock. After a reboot at least this boot's time has passed.
+  /// When its request was sent, on this boot's clock. After a reboot at least this boot's time has passed.
   func sentAt(on clock: any AgentClock, now: Timestamp) -> BootInstant {
     guard bootID != clock.bootID else { return sentAt }
     let boot = clock.boot()
@@ -59,7 +60,7 @@ package struct AccessToken: Sendable {
 }
 
 /// The access tokens of an account whose provider is marked `persistAccessTokens` (docs/tokens.md, Scopes and
-/// audiences): all others live in memory only. Sealed under the account's token key, gone with its sign-out.
+/// audiences); all others are in memory only. Sealed under the account's token key, deleted at its sign-out.
 package struct AccessTokens: Sendable {
   package var all: [AccessToken]
 
@@ -74,7 +75,7 @@ package struct AccessTokens: Sendable {
 
   package init(_ all: [AccessToken]) { self.all = all }
 
-  /// A sign-in knows only when it is admitted which generation it makes.
+  /// Sets the generation, which a sign-in learns only when it is admitted.
   package mutating func belong(to generation: UInt64) {
     for index in all.indices { all[index].generation = generation }
   }

@@ -16,7 +16,7 @@ extension Account {
     wipeAnswers()
   }
 
-  /// Answers that the machine no longer names are wiped.
+  /// Wipes the answers that the machine no longer refers to.
   func wipeAnswers() {
     let needed = exchanges.neededAnswers
     answers = answers.filter { needed.contains($0.key) }
@@ -43,7 +43,7 @@ extension Account {
     }
   }
 
-  /// Tells the token machine.
+  /// Reports to the token machine.
   private func tell(_ report: ExchangeMachine.Report, _ data: inout RunData) {
     let now = clock.boot()
     switch report {

@@ -2,15 +2,15 @@ internal import AgentCore
 package import AgentModel
 internal import AgentPorts
 
-/// Renews tokens in use before a caller has to wait for it (docs/tokens.md, Health and freshness): one planned look for
-/// each account, and none for an account that no caller uses.
+/// Renews tokens in use before a caller has to wait for it (docs/tokens.md, Health and freshness): one planned check
+/// for each account, and none for an account that no caller uses.
 extension Account {
-  /// A look that comes this much later than planned comes after the machine slept.
+  /// A check that is this late shows that the machine slept.
   static let overslept = Milliseconds.seconds(5)
-  /// After a wake or a reconnect all accounts would renew at once.
+  /// Spreads the renewals after a wake or a reconnect, when all accounts would renew at once.
   static let herdSpread = Milliseconds.seconds(3)
 
-  /// Plans the next look, unless an earlier one is planned already.
+  /// Plans the next check, unless an earlier one is planned already.
   func watchRenewal() {
     guard let machine = loaded?.machine else { return }
     let now = clock.boot()
@@ -35,7 +35,8 @@ extension Account {
     watchRenewal()
   }
 
-  /// The provider may be reachable again: renews what is in use and due soon, and lets the next caller through at once.
+  /// The provider may be reachable again: renews tokens in use that are due soon, and ends the pause for the next
+  /// caller.
   func reconnected() {
     noticeReachability()
     retryRights()

@@ -17,8 +17,8 @@ package final class AccountDirectory: Sendable {
     }
   }
 
-  /// The actor of the account that a selector names now, without asking `VaultActor` where that can be: it may be
-  /// writing for another account.
+  /// The actor of the account that a selector names now. Asks `VaultActor` only if it must, since that may be writing
+  /// for another account.
   package func actor(_ selector: AccountSelector) async throws(AgentFailure) -> Account {
     if let id = dependencies.tokenCache.account(selector: selector) { return account(id) }
     return try await account(selector).1
@@ -30,7 +30,7 @@ package final class AccountDirectory: Sendable {
     return (profile, account(profile.id))
   }
 
-  /// A client says that the way to the providers is open again.
+  /// The providers may be reachable again.
   func reconnected() {
     for account in actors.withLock({ $0.values.sorted { $0.id < $1.id } }) {
       dependencies.background.start { await account.reconnected() }
@@ -43,7 +43,7 @@ package final class AccountDirectory: Sendable {
     }
   }
 
-  /// The rules of these accounts' provider changed: they are read anew when a token is next wanted.
+  /// The configuration of these accounts' provider changed: each account reads it at its next token request.
   package func configurationChanged(_ ids: [AccountID]) async {
     for id in ids {
       guard let known = actors.withLock({ $0[id] }) else { continue }
@@ -51,15 +51,15 @@ package final class AccountDirectory: Sendable {
     }
   }
 
-  /// The account came back from a backup: what an actor knows of one that was forgotten is no more.
+  /// The account was restored from a backup: drops the memory of an actor that belongs to its forgotten incarnation.
   func replaced(_ id: AccountID) async {
     guard let known = actors.withLock({ $0[id] }) else { return }
     await known.release(.signedOut(id))
   }
 
-  /// The vault was locked: what is in memory is given up.
+  /// The vault was locked: drops the memory of all accounts.
   func releaseAll() async {
-    // The actors stay: one may hold an answer that could not be kept yet.
+    // Keep the actors: one may hold an answer that could not be stored yet.
     for account in actors.withLock({ $0.values.sorted { $0.id < $1.id } }) { await account.vaultWasLocked() }
     dependencies.renewals.clear()
   }

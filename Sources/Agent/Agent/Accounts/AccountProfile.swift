@@ -6,8 +6,8 @@ internal import JSONRPC
 internal import SecretJSON
 package import Secrets
 
-/// The identity of an account: what lists show and look-ups need. Kept apart from its tokens, so that it stays readable
-/// when they are gone or sealed.
+/// The identity of an account, for lists and look-ups. Stored apart from its tokens, so that it stays readable when
+/// they are gone or sealed.
 package struct AccountProfile: Sendable, Hashable {
   package enum SignInStatus: String, Sendable { case signedIn, signedOutSoft, signedOutHard }
 
@@ -22,16 +22,16 @@ package struct AccountProfile: Sendable, Hashable {
   package var signInStatus: SignInStatus
   /// A proof of presence is enrolled, which keeps the data sealed after a soft sign-out (docs/sign-out.md, Modes).
   var hasStepUp = false
-  /// The last known health of the grant: lists need no grant to be opened.
+  /// The last known health of the grant, so that lists need not open the grant.
   var health: TokenMachine.Health
   var needsInteraction: Bool
   /// When the state shown in lists began, on the provider's timeline; nil for an account that never changed it since
   /// this was remembered.
   var stateSince: Timestamp?
-  /// Grows with each sign-out, so that late answers show themselves.
+  /// Grows with each sign-out, so that late answers are detected.
   package var epoch: UInt64
   package var createdAt: Timestamp
-  /// When the provider last confirmed it, on the provider's timeline: offline windows are counted from here.
+  /// When the provider last confirmed the account, on the provider's timeline: offline windows begin here.
   package var lastOnlineAuthAt: TrustedInstant?
 
   var record: Secret {
@@ -110,18 +110,18 @@ extension AccountProfile {
     needsInteraction = !memory.interactions.isEmpty
   }
 
-  /// A change was made: since when the account is in the state that it led to.
+  /// Records the beginning of the account's state after a change.
   mutating func noteState(after previous: AccountState?, at now: Timestamp) {
     if restingState != previous || stateSince == nil { stateSince = now }
   }
 
-  /// The protection of the account's data while it is signed out. Nil where the data was erased.
+  /// The protection of the account's data while it is signed out; nil if the data was erased.
   package var dataProtection: DataProtection? {
     guard signInStatus != .signedOutHard else { return nil }
     return hasStepUp ? .pin : .vault
   }
 
-  /// The state as it is known without opening the grant.
+  /// The state that is known without opening the grant.
   package var restingState: AccountState {
     guard signInStatus == .signedIn else { return .signedOut }
     switch health {

@@ -12,7 +12,7 @@ extension OpenVault {
 package struct AccountStore {
   package let vault: OpenVault
 
-  /// Returns the account as it is called now, and its alias before.
+  /// Returns the renamed account, and its alias before.
   package func rename(
     _ selector: AccountSelector, to alias: Alias
   ) throws(AgentFailure) -> ChangeSet<(AccountProfile, previous: Alias?)> {
@@ -25,7 +25,7 @@ package struct AccountStore {
       memory: [.account(profile)], of: profile.id, result: (profile, previous))
   }
 
-  /// Moves `@active`. Returns the account, and which one was active before.
+  /// Changes the active account. Returns the account, and the one that was active before.
   package func activate(
     _ selector: AccountSelector
   ) throws(AgentFailure) -> ChangeSet<(active: AccountProfile, previous: AccountID?)> {

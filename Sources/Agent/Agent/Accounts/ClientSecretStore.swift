@@ -9,8 +9,8 @@ extension OpenVault {
   package var secrets: ClientSecretStore { ClientSecretStore(vault: self) }
 }
 
-/// The secrets that client programs store with an account: sealed under its data key, kept by a soft sign-out and
-/// unreadable then, deleted by a hard one (docs/sign-out.md, Modes).
+/// The secrets that client programs store with an account, sealed under its data key. A soft sign-out makes them
+/// unreadable, a hard one deletes them (docs/sign-out.md, Modes).
 ///
 /// The names are in one record of their own, so that listing them opens no value; the row of a value is found by a
 /// keyed digest, so that the file reveals neither the names nor which row belongs to which name.

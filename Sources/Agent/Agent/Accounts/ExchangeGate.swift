@@ -24,7 +24,7 @@ package final class ExchangeGate: Sendable {
     alarm = Alarm(clock: clock, background: background)
   }
 
-  /// For one exchange.
+  /// A ticket for one exchange.
   func ticket() -> Ticket {
     state.withLock { state in
       state.tickets += 1
@@ -32,7 +32,7 @@ package final class ExchangeGate: Sendable {
     }
   }
 
-  /// Returns when the exchange may go: true, and `leave` must follow. False if the agent ends.
+  /// Waits until the exchange may begin: true, and `leave` must follow. False if the agent ends.
   func enter(_ ticket: Ticket, issuer: String, isWanted: Bool) async -> Bool {
     await withCheckedContinuation { continuation in
       let (admitted, isClosed) = state.withLock { state -> ([CheckedContinuation<Bool, Never>], Bool) in

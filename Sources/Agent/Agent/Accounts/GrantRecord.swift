@@ -4,16 +4,16 @@ internal import JSONRPC
 internal import SecretJSON
 package import Secrets
 
-/// The durable part of a grant: the refresh token and what is known of it.
+/// The durable part of a grant: the refresh token and its facts.
 package struct GrantRecord: Sendable {
-  /// Nil where the provider gave none.
+  /// Nil if the provider issued none.
   package var refreshToken: Secret?
   /// Counts the exchanges that were committed.
   package var generation: UInt64
   var memory: GrantMemory
   /// Granted scopes, which may be fewer than were asked for (RFC 6749 §3.3).
   package var scopes: ScopeSet
-  /// An exchange granted less than the sign-in did: the next may grant more again.
+  /// True if an exchange granted fewer scopes than the sign-in: a later one may grant more again.
   var isNarrowed = false
   /// On the provider's timeline.
   package var refreshTokenExpiresAt: Timestamp?

@@ -7,9 +7,9 @@ internal import Synchronization
 
 /// A fresh access token that the reading thread answers without a hop to the actor: `Account` publishes it.
 ///
-/// The answer is kept as the two halves of a JSON object around `expiresInSeconds`, the only member that changes
-/// with time. The first half holds the token, so they lie in guarded memory; in one piece, since with ten thousand
-/// accounts each further place is one that the processor has to wait for.
+/// The answer is kept as the two halves of a JSON object around `expiresInSeconds`, the only member that changes with
+/// time. The first half holds the token, so both are in guarded memory, and in one piece: with ten thousand accounts
+/// each further memory access is a cache miss.
 package final class PublishedToken: Sendable {
   package let account: AccountID
   let serial: UInt64
@@ -48,13 +48,13 @@ package final class PublishedToken: Sendable {
     }
   }
 
-  /// When it was last answered with from here; nil if it never was.
+  /// When `TokenCache` last served the token; nil if it never did.
   var lastUsed: BootInstant? {
     let used = used.load(ordering: .relaxed)
     return used == 0 ? nil : BootInstant(milliseconds: used)
   }
 
-  /// For `TokenCache`, which keeps the token as long as it keeps this.
+  /// The part for `TokenCache`, which keeps the token as long as this part.
   var shown: Shown {
     halves.withBytes { halves in
       Shown(
@@ -64,8 +64,8 @@ package final class PublishedToken: Sendable {
     }
   }
 
-  /// The part of a token that `TokenCache` stores beside its key: to count references to one of ten thousand objects
-  /// takes as long as all the rest of the look-up.
+  /// The part of a token that `TokenCache` stores beside its key: counting references to one of ten thousand objects
+  /// would double the time of a look-up.
   package struct Shown: @unchecked Sendable {
     // Points into the token's guarded memory: used only under the lock of `TokenCache`, which owns the token.
     package let lifetime: Milliseconds
@@ -75,7 +75,7 @@ package final class PublishedToken: Sendable {
     let tail: UnsafeRawBufferPointer
     package unowned(unsafe) let token: PublishedToken
 
-    /// Only what is fresh is answered here: a stale token begins a refresh, and that is the actor's to decide.
+    /// True if the token is fresh: for a stale one the actor decides about a refresh.
     package func serves(_ minimum: Milliseconds, at now: BootInstant) -> Bool {
       now < refreshAt && (minimum >= lifetime || now + minimum <= expiresAt)
     }

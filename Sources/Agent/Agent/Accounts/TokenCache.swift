@@ -13,9 +13,9 @@ package final class TokenCache: Sendable {
     var aliases: [AccountID: Alias?] = [:]
     var accountsOfAlias: [String: Set<AccountID>] = [:]
     var active: AccountID?
-    /// Which opening of the vault this is of; nil while it is locked.
+    /// The opening of the vault that the cache belongs to; nil while the vault is locked.
     var unlockGeneration: UInt64?
-    /// Of the accounts whose grant is open.
+    /// The states of the accounts with an open grant.
     var states: [AccountID: AccountState] = [:]
 
     mutating func show(_ token: PublishedToken?, of account: AccountID) {
@@ -26,7 +26,7 @@ package final class TokenCache: Sendable {
   private let state = Mutex(State())
   private let changes = Atomic<UInt64>(0)
 
-  /// Grows with every change: what was looked up under one version is right as long as it stays.
+  /// Grows with every change: the result of a look-up is valid while the version is the same.
   package var version: UInt64 { changes.load(ordering: .acquiring) }
 
   private func change(_ body: (inout State) -> Void) {
@@ -34,7 +34,7 @@ package final class TokenCache: Sendable {
     changes.add(1, ordering: .releasing)
   }
 
-  /// Lends an account's token if it is fresh and serves that long; false sends the caller to the actors.
+  /// Passes an account's token to `body` if it is fresh and lives for `minimum`; false if the actors must answer.
   package func withFresh(
     _ account: AccountID, minimum: Milliseconds, at now: BootInstant, _ body: (PublishedToken.Shown) -> Void
   ) -> Bool {
@@ -51,7 +51,7 @@ package final class TokenCache: Sendable {
     return accounts.count == 1 ? accounts.first : nil
   }
 
-  /// All that a selector may mean.
+  /// The accounts that a selector may name.
   package func accounts(selector: AccountSelector) -> Set<AccountID> {
     state.withLock { state in
       switch selector {

@@ -23,7 +23,7 @@ package struct AuditEntry: Sendable {
     case grantCreate = "grant.create", grantRevoke = "grant.revoke"
   }
 
-  /// A fact that an entry may have. Words of the contract, names that the person's administrator chose, and numbers.
+  /// A fact of an entry: a value of the contract, a name that an administrator chose, or a number.
   package enum Fact: Sendable {
     case provider(ProviderName)
     case policy(String)
@@ -101,9 +101,9 @@ package struct AuditEntry: Sendable {
   }
 }
 
-/// Which client a piece of work is done for, as it named itself in `agent.hello`.
+/// The client of the current work, by its name from `agent.hello`.
 package enum Caller {
-  /// As long as `auditEntry.client` may be.
+  /// The maximum length of `auditEntry.client`.
   static let longestName = 128
 
   @TaskLocal package static var client: String?

@@ -6,7 +6,7 @@ internal import JSONRPC
 internal import Secrets
 
 extension VaultDependencies {
-  /// The entry of something that is happening now, for the client that asked for it.
+  /// An entry about the current operation, for the client that asked for it.
   func audited(
     _ event: AuditEntry.Event, outcome: String = "ok", account: AccountID? = nil, _ facts: [AuditEntry.Fact] = []
   ) -> VaultChange {
@@ -27,12 +27,12 @@ extension OpenVault {
   }
 }
 
-/// The audit log on the disk.
+/// The stored audit log.
 package struct AuditLog {
   package let vault: OpenVault
 
-  /// Entries of what changes nothing else: decisions. One transaction for all of them, with the time: an offline window
-  /// that is in use is never taken back by a reboot with an earlier clock.
+  /// Appends entries of operations without another commit, which are decisions. One transaction for all of them, with
+  /// the time record, so that a reboot with an earlier clock does not lengthen an offline window in use.
   package func append(_ entries: [AuditEntry]) -> ChangeSet<Void> {
     ChangeSet(entries.map { .audit($0.record) } + vault.trustedTime.changes)
   }
@@ -46,7 +46,7 @@ package struct AuditLog {
     }
   }
 
-  /// The chain's ends; `isLonger`: there are rows past its end, which this agent did not write.
+  /// The chain's ends; `isLonger`: the log has rows past its end, which this agent did not write.
   package func chain() throws(AgentFailure) -> (chain: AuditChain, isLonger: Bool) {
     try vault.withRecords { (records) throws(VaultFailure) in
       let chain = try records.audit.chain()
@@ -54,7 +54,7 @@ package struct AuditLog {
     }
   }
 
-  /// Some entries after a number, oldest first; `through` is the last one looked at, nil if there are no more.
+  /// A page of entries after a number, oldest first; `through` is the last one read, nil if there are no more.
   package func page(after: Int64) throws(AgentFailure) -> (entries: [RecordedAuditEntry], through: Int64?) {
     let rows = try vault.withRecords { (records) throws(VaultFailure) in
       try records.audit.rows(after: after, limit: Self.pageRows)
@@ -66,7 +66,7 @@ package struct AuditLog {
     return (entries, rows.count < Self.pageRows ? nil : rows.last?.row.sequence)
   }
 
-  /// Checks a page of the log on the way. `through` is the last entry looked at, nil if there are no more.
+  /// Reads and checks a page of the log. `through` is the last entry read, nil if there are no more.
   func walk(
     _ walk: AuditVerifier, after: Int64, through last: Int64
   ) throws(AgentFailure) -> (walk: AuditVerifier, through: Int64?) {
@@ -80,6 +80,6 @@ package struct AuditLog {
     }
   }
 
-  /// Read at once: a fraction of a millisecond, so that other accounts hardly wait.
+  /// The rows of a page. Reading them takes a fraction of a millisecond, so that other accounts hardly wait.
   private static let pageRows = 256
 }

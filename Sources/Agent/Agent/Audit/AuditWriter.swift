@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// Commits the audit entries of decisions before the agent answers them (docs/storage.md, Audit).
 ///
-/// Decisions that come while a commit is under way share the next one: as many as ask at once cost one write to the
-/// disk, and each waits for its own.
+/// Decisions that arrive during a commit share the next one, so that any number of concurrent decisions costs one
+/// write.
 package final class AuditWriter: Sendable {
   private struct Waiting {
     var entries: [AuditEntry]
@@ -22,7 +22,7 @@ package final class AuditWriter: Sendable {
     self.background = background
   }
 
-  /// Durable when it returns.
+  /// Commits the entries; they are durable when this returns.
   func record(_ entries: [AuditEntry]) async throws(AgentFailure) {
     let result = await withCheckedContinuation { caller in
       let leads = state.withLock { state in

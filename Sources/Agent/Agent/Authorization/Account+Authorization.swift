@@ -26,7 +26,7 @@ extension Account {
       state: PolicyFacts.State(rawValue: machine.state(at: now).rawValue) ?? .signedOut, isOnline: isOnline,
       confirmationAge: age, token: token(at: now),
       snapshot: nil, stepUpAges: stepUps.ages, stepUpsLeft: stepUps.left, clock: time.clock)
-    // Signed out, the data is sealed or gone, and a token is not there.
+    // The data of a signed-out account is sealed or gone, and it has no token.
     guard profile.signInStatus == .signedIn else {
       facts.state = .signedOut
       facts.token = .none
@@ -38,7 +38,7 @@ extension Account {
     return AccountFacts(account: id, provider: profile.provider, facts: facts, time: time)
   }
 
-  /// Until when anything is allowed without the provider; nil if nothing is, as the wall clock will show it.
+  /// The wall-clock time until which the policy allows anything offline; nil if it allows nothing.
   package func offlineGraceUntil(_ profile: AccountProfile) -> Timestamp? {
     guard profile.signInStatus == .signedIn, let confirmed = profile.lastOnlineAuthAt,
       case .document(let policy) = dependencies.policies.policy(of: profile.provider),

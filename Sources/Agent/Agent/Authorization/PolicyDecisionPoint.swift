@@ -11,7 +11,7 @@ package struct PolicyDecisionPoint: Sendable {
   package let clock: any AgentClock
   package let entropy: any Entropy
 
-  /// Several decisions at one moment: all from the same facts.
+  /// Makes several decisions at one moment, from the same facts.
   package func decide(
     _ selector: AccountSelector, _ capabilities: [String], context: PolicyContext = PolicyContext()
   ) async throws(AgentFailure) -> (AccountID, [RecordedDecision]) {
@@ -76,8 +76,8 @@ extension Timestamp {
 }
 
 extension PolicyFacts {
-  /// The same person, so much later, if nothing happens until then. A moment that is past is answered as now is, but
-  /// for what was younger then.
+  /// Ages the facts by `span`, as if nothing happened until then. A negative span makes ages smaller, but not negative,
+  /// and changes nothing else.
   fileprivate mutating func pass(_ span: Milliseconds) {
     func aged(_ age: Milliseconds) -> Milliseconds { max(.zero, age + span) }
     confirmationAge = confirmationAge.map(aged)

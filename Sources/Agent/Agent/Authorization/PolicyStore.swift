@@ -6,7 +6,7 @@ package import JSONRPC
 internal import SecretJSON
 package import Secrets
 
-/// A policy as it is kept: the document as it was written.
+/// A stored policy: its document as written.
 package struct StoredPolicy: Sendable {
   package var name: String
   package var version: Int64
@@ -37,7 +37,7 @@ package struct StoredPolicy: Sendable {
     (name, version, document) = read
   }
 
-  /// Nil if this agent can't read it: one that a later version wrote, with members that this one does not know.
+  /// The parsed document; nil if this agent can't read it, since a later version wrote it with members of its own.
   var parsed: PolicyDocument? { try? PolicyDocument(parsing: document.withBytes { [UInt8]($0) }, expectedName: name) }
 }
 
@@ -49,7 +49,7 @@ extension OpenVault {
 package struct PolicyStore {
   package let vault: OpenVault
 
-  /// Each may hold a line's 1 MiB, and all are in memory.
+  /// The bound: each document may have a line's 1 MiB, and all are in memory.
   package static let most = 64
 
   package func all() throws(AgentFailure) -> [StoredPolicy] {
@@ -62,9 +62,9 @@ package struct PolicyStore {
     return found
   }
 
-  /// Durable, and in force, when it is committed. Returns the version that was there before.
+  /// Sets a policy, which takes effect with the commit. Returns the version before.
   ///
-  /// A version never decreases: an old document that is put back would widen what was narrowed since.
+  /// A version never decreases: an old document that is put back would allow what a newer one denies.
   package func set(_ document: PolicyDocument, as written: RawJSON) throws(AgentFailure) -> ChangeSet<Int64?> {
     let all = try all()
     let previous = all.first { $0.name == document.name }
@@ -92,8 +92,7 @@ package struct PolicyStore {
 }
 
 extension Vault {
-  /// The readable policies. A damaged record is no policy any more: its name denies everything, and setting the policy
-  /// again replaces it.
+  /// The readable policies. Under the name of a damaged record everything is denied until the policy is set again.
   package func policies() throws(VaultFailure) -> [StoredPolicy] {
     try readEach(.policy).compactMap { _, plain in plain.flatMap { StoredPolicy($0) } }
   }

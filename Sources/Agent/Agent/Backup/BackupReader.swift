@@ -12,7 +12,7 @@ package struct BackedUpAccount: Sendable {
   /// Its partition is the backup's.
   package var profile: AccountProfile
   package var rights: RightsMemory?
-  /// A PIN, and what it was peppered with.
+  /// The PIN's record, and its pepper.
   package var stepUp: (record: StepUpRecord, pepper: Secret)?
   package var kept: [(id: [UInt8], plain: Secret)]
   package var secrets: [(name: String, plain: Secret)]
@@ -52,7 +52,7 @@ struct BackupReader {
     return all.sorted { $0.name < $1.name }
   }
 
-  /// Oldest first, as lists show them. Throws if one does not open: such a file is not what was written.
+  /// The accounts, oldest first. Throws if one does not open: then the whole file counts as damaged.
   func accounts() throws(VaultFailure) -> [PartitionID] {
     var found: [(PartitionID, Timestamp, AccountID)] = []
     var isDamaged = false

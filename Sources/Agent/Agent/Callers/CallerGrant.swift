@@ -11,21 +11,21 @@ package struct CallerGrant: Sendable {
   package var id: [UInt8]
   /// SHA-256 of the secret. It has 256 random bits, so that nothing slower is needed.
   package var hash: [UInt8]
-  /// The program's name, chosen by the caller that made the grant.
+  /// The program's name, chosen by the caller that created the grant.
   package var client: String
   package var accounts: [AccountID]
   package var patterns: [MethodPattern]
   package var createdAt: TrustedInstant
-  /// Nil: until it is revoked.
+  /// Nil: the grant holds until it is revoked.
   package var lifetime: Milliseconds?
-  /// Grants that made this one: it is never wider than each of them, and ends with the first.
+  /// The grants under which this one was created: it is never wider than each of them, and ends with the first.
   var makers: [String]
 
   static let idBytes = 10
   /// The bound in the schema of `grant.list`.
   package static let most = 1024
 
-  /// The id of the wire.
+  /// The grant's id on the wire.
   package var name: String { "grt_" + Base32.encode(id) }
 
   package var expiresAt: Timestamp? { lifetime.map { createdAt.time + $0 } }

@@ -74,7 +74,7 @@ package struct CallerGrantStore {
 }
 
 extension Vault {
-  /// A damaged grant opens nothing, nor do the grants that it made; the others are not affected.
+  /// The readable grants. A damaged grant and its descendants give no access; other grants are not affected.
   package func callerGrants() throws(VaultFailure) -> [CallerGrant] {
     try readEach(.callerGrant).compactMap { id, plain in plain.flatMap { CallerGrant($0, id: id) } }
   }

@@ -2,16 +2,16 @@ package import AgentCore
 package import AgentModel
 internal import Synchronization
 
-/// The grants that a connection brought, and what all of them together cover.
+/// The grants that a connection presented, and the coverage that they share.
 package final class EffectiveGrant: Sendable {
   package let permission: Permission
-  /// The names of the grants that the connection brought; they own the grants that it makes.
+  /// The names of the grants that the connection presented: the makers of grants that it creates.
   package let grants: [String]
-  /// `grants` and the grants that made them: when one of these ends, this `EffectiveGrant` ends.
+  /// `grants` and their ancestors: when one of these ends, this `EffectiveGrant` ends.
   package let line: Set<String>
-  /// When the first of them ends by itself.
+  /// The earliest expiry among them; nil if none expires.
   package let until: BootInstant?
-  /// The access before another grant was brought: requests begun under it may still be served.
+  /// The access before the last grant was presented: requests begun under it are still served.
   private let before: EffectiveGrant?
   private let isOver = Atomic(false)
   /// The accounts whose tokens the connection gets, for the reading thread.

@@ -12,7 +12,7 @@ struct ObservedHTTPExchange: HTTPExchange {
 
   func send(_ request: HTTPRequest) async -> HTTPOutcome {
     let outcome = await connectivity.witness(request, to: provider.configuration.name, over: base)
-    if case .response(let response) = outcome { metadata.heard(response.status, of: provider) }
+    if case .response(let response) = outcome { metadata.recordStatus(response.status, of: provider) }
     return outcome
   }
 }

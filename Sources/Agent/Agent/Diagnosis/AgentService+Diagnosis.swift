@@ -3,7 +3,7 @@ package import AgentPorts
 internal import AgentVault
 
 extension AgentService {
-  /// Looks at everything, and changes nothing.
+  /// Diagnoses the whole agent without changing anything.
   package func diagnosis() async -> [Finding] {
     var findings = await vault.diagnoseVault().list
     findings += await diagnoseStore().list
@@ -36,12 +36,12 @@ extension AgentService {
     return findings + more.list + work
   }
 
-  /// Nothing while the vault is locked.
+  /// The findings of `body`; empty while the vault is locked.
   private func look(_ body: @Sendable (OpenVault) -> Findings) async -> [Finding] {
     (try? await vault.read { vault throws(AgentFailure) in body(vault).list }) ?? []
   }
 
-  /// The database's own check of itself.
+  /// Runs the database's integrity check.
   private func diagnoseStore() async -> Findings {
     var findings = Findings()
     do throws(StoreFailure) {
@@ -61,8 +61,8 @@ extension AgentService {
     return findings
   }
 
-  /// Diagnoses the vault without serving clients: opens it as far as that needs no person, and never makes one. The
-  /// findings as `agent.diagnose` gives them, one line of JSON; `isOpen` is false if a start would fail.
+  /// Diagnoses the vault without serving clients: opens it if that needs no person, and never creates one. Returns the
+  /// findings of `agent.diagnose`; `isOpen` is false if a start would fail.
   package func checkFindings(protection: String) async -> (findings: [Finding], isOpen: Bool) {
     var findings: [Finding] = []
     var isOpen = true
@@ -74,20 +74,20 @@ extension AgentService {
       findings = failed.list
       isOpen = false
     }
-    // Why it is closed is said already.
+    // The reason why it is closed is among the findings already.
     findings += await diagnosis().filter { isOpen || $0.check != "vault" }
     await vault.closeStore()
     return (findings, isOpen)
   }
 
-  /// The same for a directory without a store.
+  /// The findings for a directory without a store.
   package static var findingsWithoutStore: [Finding] {
     var findings = Findings()
     findings.notice("vault", "There is no vault yet.", "Nothing: the first start of the agent makes one.")
     return findings.list
   }
 
-  /// The same for a store that can't be opened.
+  /// The findings for a store that can't be opened.
   package static func findings(of failure: StoreFailure) -> [Finding] {
     var findings = Findings()
     findings.add(AgentFailure(VaultFailure.store(failure)), "store")

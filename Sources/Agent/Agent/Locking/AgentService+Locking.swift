@@ -1,10 +1,10 @@
 internal import AgentPorts
 
 extension AgentService {
-  /// Forgets every key and everything that was opened with one, and refuses the callers that wait for it. A request in
-  /// flight at a provider runs to its end; the next unlocking places its answer.
+  /// Drops every key and all decrypted data, and refuses waiting callers. A request in flight at a provider runs to its
+  /// end; the next unlock stores its answer.
   package func lock(because reason: LockReason) async {
-    // To its end, also if the caller goes away.
+    // Runs to its end, also if the caller disconnects.
     do throws(AgentFailure) {
       try await background.finish { [self] () async throws(AgentFailure) in
         try await door.pass {
@@ -14,12 +14,12 @@ extension AgentService {
         }
       }
     } catch {
-      // The agent is ending, and takes on no work: the keys go all the same.
+      // The agent is shutting down and starts no work: drop the keys here.
       _ = await vault.lock(because: reason)
     }
   }
 
-  /// The vault has forgotten every key: so do the accounts, the sign-ins and the revocations.
+  /// Drops the decrypted data of accounts, sign-ins and revocations, after the vault's.
   private func release() async {
     idle.closed()
     await accounts.releaseAll()
@@ -27,7 +27,7 @@ extension AgentService {
     await revocations.vaultWasLocked()
   }
 
-  /// The machine waits with its sleep until the keys are gone.
+  /// Delays the machine's sleep until the keys are gone.
   func lockedByTheMachine(_ reason: LockReason) {
     let started = background.start { [self] in
       await lock(because: reason)
@@ -36,7 +36,7 @@ extension AgentService {
     if !started { environment.signals.readyToSleep() }
   }
 
-  /// Opens the vault as `open` does it, and goes on with what waited for that.
+  /// Opens the vault by `open`, and resumes the work that waited for it.
   package func unlock(
     _ event: AuditEntry.Event, by open: @escaping @Sendable (VaultActor) async throws(AgentFailure) -> Void
   ) async throws(AgentFailure) {
@@ -48,7 +48,7 @@ extension AgentService {
         do throws(AgentFailure) {
           try await self.vault.noteOpening(event)
         } catch {
-          // A caller may have begun to work in between.
+          // A caller may have begun work in between.
           await self.release()
           throw error
         }

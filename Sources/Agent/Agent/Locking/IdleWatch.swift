@@ -28,7 +28,7 @@ package final class IdleWatch: Sendable {
   package func opened() { follow { $0.opened(at: $1) } }
   package func closed() { change { $0.closed() } }
 
-  /// On the reading thread, for an answer from memory.
+  /// Records an answer from memory, on the reading thread.
   package func used(at now: BootInstant) { change { $0.used(at: now) } }
 
   /// A request that uses the vault begins.

@@ -15,7 +15,7 @@ struct InboxDrain {
   ///
   /// An answer belongs to the journal's request with the same nonce, or to none; of two answers with the same nonce the
   /// second is a copy. An answer without a current request came to an account that was signed out, or in again: its
-  /// token is revoked. A record that does not open was not left by this agent, or is of an earlier inbox.
+  /// token is revoked. A record that does not open was written by another program, or belongs to an earlier inbox.
   func drain() throws(AgentFailure) -> ChangeSet<Void> {
     let number = vault.inboxNumber
     let found = try vault.withRecords { (records) throws(VaultFailure) in try records.inbox.records(in: number) }

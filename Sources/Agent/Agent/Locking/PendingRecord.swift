@@ -6,16 +6,16 @@ package import Secrets
 
 /// A record that work in flight leaves in the inbox of a locked vault, for the next unlocking.
 package enum PendingRecord: Sendable {
-  /// A provider's answer to a refresh, as it came.
+  /// A provider's raw answer to a refresh.
   case answer(StagedAnswer, of: AccountID)
-  /// A refresh that was begun and spent nothing.
+  /// A refresh that began and spent no token.
   case unspent(ExchangeIntent, of: AccountID)
-  /// A refresh token of an account that has gone on without it.
+  /// A late refresh token of an account that signed out or in again meanwhile.
   case overtaken(Secret, of: AccountID)
-  /// A refresh token that a sign-in brought, and no account could be made of it.
+  /// A refresh token of a sign-in that created no account.
   case unclaimed(Secret, at: ProviderName, label: String)
 
-  /// The request that it is about; nil for a token without one.
+  /// The request of the record; nil for a token without one.
   var intent: ExchangeIntent? {
     switch self {
     case .answer(let answer, _): answer.intent

@@ -2,11 +2,11 @@ internal import AgentModel
 internal import AgentPorts
 internal import Synchronization
 
-/// Sleeps until the earliest moment that was set, then has its owner look what is due.
+/// Sleeps until the earliest moment that was set, then calls its owner, which does the due work.
 ///
 /// One sleeping task for all moments of an owner, and none while no moment is set. The owner keeps what is due when.
 final class Alarm: Sendable {
-  /// Does what is due, and returns the next moment to look; nil if nothing more is due.
+  /// Does the due work, and returns the next moment for a call; nil if no work is left.
   typealias Look = @Sendable () async -> BootInstant?
 
   /// When the current sleeper wakes. A sleeper for another moment was replaced and does nothing.

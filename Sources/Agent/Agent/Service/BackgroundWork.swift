@@ -3,7 +3,7 @@ internal import Synchronization
 /// Work that belongs to the agent and not to the caller that asked for it: exchanges, sign-ins, requests being served.
 ///
 /// All of it runs in task groups under `run()`, so that it is structured, stays on a simulation's executor, and ends
-/// when the agent ends. A caller that goes away cancels none of it.
+/// when the agent ends. A caller that disconnects cancels none of it.
 package final class BackgroundWork: Sendable {
   package typealias Work = @Sendable () async -> Void
 
@@ -17,12 +17,12 @@ package final class BackgroundWork: Sendable {
     (timers, addTimer) = AsyncStream.makeStream()
   }
 
-  /// Starts `work` soon; the agent waits for its end. False after `stop()`: nothing is started any more.
+  /// Starts `work` soon; the agent waits for its end. False after `stop()`, when no work is started.
   @discardableResult package func start(_ work: @escaping Work) -> Bool {
     if case .terminated = add.yield(work) { false } else { true }
   }
 
-  /// Runs `work` to its end also if the caller goes away: a caller that still waits gets the result.
+  /// Runs `work` to its end, also if the caller disconnects. A caller that still waits gets the result.
   package func finish<Success: Sendable>(
     _ work: @escaping @Sendable () async throws(AgentFailure) -> Success
   ) async throws(AgentFailure) -> Success {
@@ -42,7 +42,7 @@ package final class BackgroundWork: Sendable {
     return try result.get()
   }
 
-  /// Starts work that goes on to its end, and waits for its result as long as the caller does: nil if it was cancelled.
+  /// Starts work that runs to its end, and waits for its result; nil if the caller was cancelled before.
   func race<Success: Sendable>(_ work: @escaping @Sendable () async -> Success) async -> Success? {
     let (results, deliver) = AsyncStream<Success>.makeStream()
     let started = add.yield {

@@ -9,9 +9,8 @@ extension OpenVault {
   package var erasures: ErasureStore { ErasureStore(vault: self) }
 }
 
-/// Erasures on the disk: erased rows are gone from the tables at once, and from the log when that can be emptied, which
-/// a reader in the middle of it prevents (docs/sign-out.md, Order). An outstanding erasure is durable with the erasure
-/// itself.
+/// Stores erasures. Erased rows leave the tables at once, and the write-ahead log when it can be emptied, which an open
+/// reader prevents (docs/sign-out.md, Order). The note of an outstanding erasure is part of the erasing transaction.
 package struct ErasureStore {
   package let vault: OpenVault
 

@@ -1,8 +1,7 @@
 internal import AgentModel
 internal import AgentPorts
 
-/// Finishes an erasure that an open reader of the store prevented: when that reader is gone, at the latest at the next
-/// start.
+/// Finishes an erasure that an open reader of the store prevented: after that reader closes, or at the next start.
 package actor ErasureWorker {
   private let dependencies: AccountDependencies
   private let alarm: Alarm
@@ -17,7 +16,7 @@ package actor ErasureWorker {
     alarm = Alarm(clock: dependencies.environment.clock, background: dependencies.background)
   }
 
-  /// After a start, an unlocking, and a sign-out that left something.
+  /// Tries outstanding erasures after a start, an unlock, and a sign-out with an unfinished erasure.
   package func resume() async {
     guard !isWaiting else { return }
     for id in (try? await dependencies.vault.commit { vault throws(AgentFailure) in try vault.erasures.finish() }) ?? []

@@ -4,7 +4,7 @@ internal import JSONRPC
 internal import SecretJSON
 package import Secrets
 
-/// A token that must still be revoked, with all that this takes: its account and provider may be gone by then.
+/// A token that must still be revoked, with all data for the request: its account and provider may be gone by then.
 package struct OutboxEntry: Sendable {
   package var id: [UInt8]
   package var token: Secret
@@ -16,14 +16,14 @@ package struct OutboxEntry: Sendable {
   /// The person who granted the token: a revocation that ends all grants of this person must not follow a new sign-in.
   package var identity: Identity?
   package var createdAt: Timestamp
-  /// After this the agent need not try any more.
+  /// The end of the attempts.
   package var expiresAt: Timestamp
   package var attempts: Int
   package var nextAttemptAt: Timestamp
   package var lastError: String?
   package var lastErrorAt: Timestamp?
 
-  /// The id of the wire.
+  /// The entry's id on the wire.
   package var name: String { "rev_" + Base32.encode(id) }
 
   var record: Secret {

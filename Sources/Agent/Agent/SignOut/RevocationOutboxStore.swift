@@ -13,9 +13,9 @@ extension OpenVault {
 package struct RevocationOutboxStore {
   package let vault: OpenVault
 
-  // MARK: questions
+  // MARK: queries
 
-  /// Oldest first; of those, what a grant covers.
+  /// The entries, oldest first; with `grant`, only those that it covers.
   package func entries(within grant: EffectiveGrant?) throws(AgentFailure) -> [OutboxEntry] {
     let all = try entries()
     guard let grant else { return all }
@@ -46,7 +46,7 @@ package struct RevocationOutboxStore {
 
   // MARK: making entries
 
-  /// A token of an account that is signed in or was just signed out.
+  /// An entry for a token of an account that is signed in or was just signed out.
   package func entry(for token: Secret, of profile: AccountProfile, expiresAt: Timestamp?) -> OutboxEntry {
     let now = vault.time.now(for: profile.provider)
     let patience = now + RevocationOutbox.patience
@@ -56,18 +56,18 @@ package struct RevocationOutboxStore {
       expiresAt: expiresAt.map { min($0, patience) } ?? patience)
   }
 
-  /// A refresh token that came too late for its account. Nil if no account has it, or if its revocation would end the
-  /// account's new sign-in.
+  /// An entry for a refresh token that came too late for its account. Nil if there is no such account, or if the
+  /// revocation would end the account's new sign-in.
   package func entry(forOvertaken token: Secret, of id: AccountID) -> OutboxEntry? {
     guard let profile = vault.directory.profiles[id] else { return nil }
-    // Signed in again meanwhile: where a revocation ends the whole grant, it would end the new sign-in too.
+    // The account signed in again meanwhile: a revocation that ends the whole grant would end the new sign-in, too.
     let scope = vault.directory.providers[profile.provider]?.configuration.revocationScope
     if profile.signInStatus == .signedIn, scope == .grant { return nil }
     return entry(for: token, of: profile, expiresAt: nil)
   }
 
-  /// A token that came of a sign-in that made no account. Nil where it can't be revoked, or where that would end the
-  /// grant of an account that is signed in.
+  /// An entry for a token of a sign-in that created no account. Nil if the token can't be revoked, or if that would end
+  /// the grant of a signed-in account.
   package func entry(
     forUnclaimed token: Secret, at provider: Provider, of identity: Identity?, label: String
   ) -> OutboxEntry? {
@@ -92,12 +92,12 @@ package struct RevocationOutboxStore {
 
   func save(_ entry: OutboxEntry) -> ChangeSet<Void> { ChangeSet([putting(entry)]) }
 
-  /// A token that came too late for its account: it may not be used, so it is revoked.
+  /// Adds an entry for a token that came too late for its account: it must not be used, so it is revoked.
   func quarantine(_ token: Secret, of id: AccountID) -> ChangeSet<OutboxEntry?> {
     saving(entry(forOvertaken: token, of: id))
   }
 
-  /// A token that came of a sign-in that made no account.
+  /// Adds an entry for a token of a sign-in that created no account.
   func quarantine(
     _ token: Secret, at provider: Provider, of identity: Identity?, label: String
   ) -> ChangeSet<OutboxEntry?> {
@@ -108,7 +108,7 @@ package struct RevocationOutboxStore {
     ChangeSet(entry.map { [putting($0)] } ?? [], result: entry)
   }
 
-  /// Remembers a try that failed; false if the entry is gone: its revocation is not wanted any more.
+  /// Stores a failed attempt; false if the entry is gone, since its revocation is not wanted any more.
   func reschedule(_ entry: OutboxEntry) throws(AgentFailure) -> ChangeSet<Bool> {
     let isThere = try vault.withRecords { (records) throws(VaultFailure) in
       try records.read(.vault, .outbox, id: entry.id) != nil
@@ -116,7 +116,7 @@ package struct RevocationOutboxStore {
     return isThere ? ChangeSet([putting(entry)], result: true) : .unchanged(false)
   }
 
-  /// The token is shredded, not only unlisted.
+  /// Removes the entry and destroys its token.
   package func remove(_ entry: OutboxEntry, _ event: AuditEntry.Event, reason: String? = nil) -> ChangeSet<Void> {
     let account = account(of: entry)
     let audit =

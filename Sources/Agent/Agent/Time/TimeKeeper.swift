@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// Trusted time for the whole agent, over the machine's clocks. Known while the vault is open.
 ///
-/// It is looked at when something happens, and never by a timer: at each exchange, question for a session, unlocking,
-/// and when the kernel says that the wall clock was set.
+/// Updated by events and never by a timer: at each exchange, query of a session and unlock, and when the kernel reports
+/// that the wall clock was set.
 package final class TimeKeeper: ProviderClock {
   private struct State {
     /// Nil while the vault is locked: names of providers are sealed.
@@ -48,7 +48,7 @@ package final class TimeKeeper: ProviderClock {
 
   package func forget(_ provider: ProviderName) { state.withLock { $0.time?.forget(provider) } }
 
-  // MARK: questions
+  // MARK: queries
 
   /// Takes the `Date` of a token endpoint's answer. Without a readable `Date` nothing changes.
   package func answered(by provider: ProviderName, date: String?, sentAt: BootInstant, receivedAt: BootInstant) {
@@ -75,7 +75,7 @@ package final class TimeKeeper: ProviderClock {
   private func reading(for provider: ProviderName, at machine: MachineTime) -> ProviderTime {
     let (reading, hasJumped) = state.withLock { state in
       let hasJumped = tell(&state, at: machine)
-      // While the vault is locked only work that began before asks: the wall clock will do for it.
+      // While the vault is locked only older work asks for the time, and the wall clock is enough for it.
       let reading = state.time?.reading(for: provider, at: machine)
       return (
         reading ?? ProviderTime(now: machine.wall, clock: .trusted, behind: .zero, serverTimeOffset: nil), hasJumped
@@ -92,7 +92,7 @@ package final class TimeKeeper: ProviderClock {
       ?? max(.zero, machine.wall - instant.time)
   }
 
-  /// Now, for what no provider has a part in; nil while the vault is locked.
+  /// The current moment, for records without a provider; nil while the vault is locked.
   func moment() -> TrustedInstant? {
     let machine = machine
     return state.withLock { $0.time?.moment(at: machine) }
@@ -109,7 +109,7 @@ package final class TimeKeeper: ProviderClock {
     state.withLock { $0.time?.confirmed(by: provider, at: sentAt, now: machine) }
   }
 
-  /// The wall clock may have been set. Cheap: to be called whenever something wakes the agent.
+  /// The wall clock may have been set. Cheap, so that every wake-up of the agent calls it.
   func clockMayHaveChanged() {
     let machine = machine
     if state.withLock({ tell(&$0, at: machine) }) { remember() }

@@ -10,11 +10,11 @@ extension OpenVault {
   var trustedTime: TrustedTimeStore { TrustedTimeStore(time: time) }
 }
 
-/// The sealed high-water mark (docs/offline.md, Time). It rides on transactions that are made anyway.
+/// The sealed high-water mark (docs/offline.md, Time), which is written as part of other transactions.
 struct TrustedTimeStore {
   let time: TimeKeeper
 
-  /// Beside every change of an account, so that what was confirmed is never later than what is remembered of the time.
+  /// The change to commit with every change of an account, so that no confirmation is later than the stored time.
   var changes: [VaultChange] {
     time.record().map { $0.lines.isEmpty ? [] : [.put(.vault, .trustedTime, $0.sealable)] } ?? []
   }

@@ -3,7 +3,7 @@ package import AgentPorts
 package import AgentVault
 
 /// The changes of one operation: planned against an `OpenVault` by a feature's type, committed by `VaultActor` as one
-/// durable transaction. Planning is synchronous, so that no await parts a check from its write.
+/// durable transaction. Planning is synchronous, so that no await separates a check from its write.
 package struct ChangeSet<Result> {
   var records: [VaultChange]
   /// Changes of rows that are no records, in the same transaction.
@@ -14,7 +14,7 @@ package struct ChangeSet<Result> {
   package var account: AccountID?
   /// The erasure of this change: noted in the transaction, wiped from the log after it.
   var erases: Erasure?
-  /// A sign-out, an erasure or a new PIN: a backup that is being written must not keep what was before.
+  /// True for a sign-out, an erasure and a new PIN: a backup in progress must not contain the state before it.
   var isWithdrawal: Bool
   /// Called when everything is durable and in memory. `erased`: the accounts whose last data is erased now.
   package var result: (_ erased: [AccountID]) -> Result
@@ -41,7 +41,7 @@ package struct ChangeSet<Result> {
       result: { _ in result })
   }
 
-  /// Nothing is to be changed.
+  /// A change set without changes.
   static func unchanged(_ result: Result) -> ChangeSet { ChangeSet([], result: result) }
 }
 
@@ -56,7 +56,7 @@ extension ChangeSet<Void> {
   static var unchanged: ChangeSet { .unchanged(()) }
 }
 
-/// The things that an erasure removes without a trace.
+/// The target of an erasure.
 package enum Erasure {
   case account(AccountID)
   /// Values of an account that stays, or a token.

@@ -4,7 +4,7 @@ internal import AgentPorts
 internal import AgentVault
 internal import Secrets
 
-/// A store that is older than its anchor, where the person says that there is no other (docs/storage.md, Anchors).
+/// A store that is older than its anchor, and that the person accepts as the only one (docs/storage.md, Anchors).
 struct OldStore {
   let records: Vault
   let dependencies: VaultDependencies
@@ -15,8 +15,7 @@ struct OldStore {
   /// One transaction, after which the store is newer than what the anchor knew.
   func disarm(above anchored: UInt64) throws(VaultFailure) {
     var changes: [VaultChange] = []
-    // A record that does not open now must not open later, when it has been mended: its account says `integrity`, for
-    // good.
+    // A record that does not open now must not open after a repair: its account answers `integrity` for good.
     var others = Set(try records.ledger().partitions)
     for profile in try profiles() {
       do throws(VaultFailure) {
@@ -33,7 +32,7 @@ struct OldStore {
       dependencies.audited(.agentAcceptOldStore),
     ]
     try records.pass(anchored, closing: others)
-    // The inbox of the locked vault is as old as the rest.
+    // The inbox of the locked vault is as old as the store.
     try records.apply(changes, with: [.deletePartition(.drops)])
   }
 

@@ -12,13 +12,13 @@ package struct VaultDependencies: Sendable {
   let tables: PublishedTables
 }
 
-/// The vault while it is open: the sealed records, and what memory keeps of them. Owned by `VaultActor`.
+/// The open vault: the sealed records, and the parts of them that memory holds. Owned by `VaultActor`.
 ///
-/// Features read it and plan a `ChangeSet`; memory is changed by `remember(_:)` alone, after the commit.
+/// Features read it and plan a `ChangeSet`; only `remember(_:)` changes memory, after the commit.
 package final class OpenVault {
   let records: Vault
   let dependencies: VaultDependencies
-  /// In which opening of the vault this is.
+  /// The number of this opening of the vault.
   let unlockGeneration: UInt64
   package private(set) var directory: VaultDirectory
   /// The slot that opened the vault; nil once it is removed.
@@ -57,7 +57,7 @@ package final class OpenVault {
 
   // MARK: memory
 
-  /// Called by `VaultActor` alone, when the transaction is durable.
+  /// Applies changes to memory. Only `VaultActor` calls this, when the transaction is durable.
   func remember(_ changes: [MemoryChange]) {
     for change in changes { remember(change) }
   }

@@ -84,7 +84,7 @@ extension VaultDirectory {
     }
   }
 
-  /// A name that no account has. Where a profile does not open, the name may belong to that one.
+  /// The failure for an unknown name: `integrity` if it may belong to a profile that does not open.
   private var notFound: AgentFailure { damagedPartitions.isEmpty ? .accountNotFound : .vault(.integrity) }
 
   /// The account that a person has at a provider, signed in or not.
@@ -92,7 +92,7 @@ extension VaultDirectory {
     profiles.values.first { $0.identity == identity && $0.provider == provider }
   }
 
-  /// The account, if it is still in the epoch in which the work began: a late answer changes nothing.
+  /// The account, if it is still in the epoch in which the work began; nil for late answers, which change nothing.
   package func current(_ id: AccountID, epoch: UInt64) -> AccountProfile? {
     profiles[id].flatMap { $0.epoch == epoch && $0.signInStatus == .signedIn ? $0 : nil }
   }
@@ -104,7 +104,7 @@ extension VaultDirectory {
     return profile
   }
 
-  /// Every account that a person's word may mean: its id, its alias, or a mail address.
+  /// The accounts whose id, alias or mail address is `word`.
   package func matches(_ word: String) -> [AccountProfile] {
     let all = sortedProfiles
     let exact = all.filter { $0.id.text == word || $0.alias?.text == word }
@@ -122,8 +122,8 @@ extension VaultDirectory {
     }
   }
 
-  /// As far as it can be told before the person has signed in: an account of the same provider may be the very one that
-  /// signs in again under its name, and is checked once the identity is known.
+  /// Checks an alias before the sign-in. An account of the same provider with this alias is allowed, since it may be
+  /// the one that signs in again; the identity is compared later.
   func requirePossible(_ alias: Alias, at provider: ProviderName) throws(AgentFailure) {
     if let other = profiles.values.first(where: { $0.alias == alias && $0.provider != provider }) {
       throw .accountAmbiguous([other.id])

@@ -19,14 +19,14 @@ enum AnswerSlot: Sendable {
     }
   }
 
-  /// For what was no request at all. A batch may have tens of thousands of those: those without an id share one answer.
+  /// Answers an invalid request. A batch may have tens of thousands of them: those without an id share one answer.
   func fill(_ id: UnsafeRawBufferPointer?, _ refusal: FixedRefusal) {
     if case .batch(let batch, let index) = self, id == nil { return batch.fill(index, refusal.withoutID) }
     fill(AnswerObject.error(id: id, refusal))
   }
 }
 
-/// Gathers the answers of a batch in the order of its requests; the array goes out when the last one is there.
+/// Gathers the answers of a batch in the order of its requests; the array is sent when the last one is complete.
 final class BatchAnswers: Sendable {
   private struct State {
     var answers: [WireBytes?]
@@ -35,7 +35,7 @@ final class BatchAnswers: Sendable {
   private let state: Mutex<State>
   private let output: any ConnectionOutput
 
-  /// `count` requests that get an answer each.
+  /// `count`: the number of requests that get an answer.
   init(count: Int, output: any ConnectionOutput) {
     state = Mutex(State(answers: Array(repeating: nil, count: count), missing: count))
     self.output = output
@@ -57,7 +57,7 @@ final class BatchAnswers: Sendable {
   }
 }
 
-/// A refusal that is the same each time but for the id.
+/// An error answer that differs only in its id.
 struct FixedRefusal: Sendable {
   /// The bytes of the answer after the id.
   let rest: StaticBytes

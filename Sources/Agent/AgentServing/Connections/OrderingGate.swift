@@ -13,8 +13,8 @@ final class OrderingGate: Sendable {
 
   var isHeld: Bool { state.withLock { $0.isHeld } }
 
-  /// Does `work` now, or when everything ordered before it has been answered. A barrier holds what comes after it
-  /// until `release`.
+  /// Does `work` now, or when all requests ordered before it are answered. A barrier holds later requests until
+  /// `release`.
   func submit(isBarrier: Bool, _ work: @escaping Work) {
     let isDeferred = state.withLock { state in
       guard !state.isHeld else {
@@ -27,8 +27,8 @@ final class OrderingGate: Sendable {
     if !isDeferred { work() }
   }
 
-  /// The barrier has been answered: what waited goes on in its order, up to the next barrier. The gate stays held
-  /// meanwhile, so that nothing that comes now overtakes what waited.
+  /// The barrier was answered: starts the waiting requests in order, up to the next barrier. The gate stays held
+  /// meanwhile, so that no new request overtakes a waiting one.
   func release() {
     while let next = next() {
       next.work()

@@ -6,7 +6,7 @@ final class RequestsInFlight: Sendable {
   enum Refusal: Error { case duplicateID, tooMany }
 
   private struct Entry {
-    /// Lent by the task itself for as long as it runs, taken back before it ends.
+    /// The request's running task; nil before it begins and after it ends.
     var task: UnsafeCurrentTask?
     var isCancelled = false
   }
@@ -15,8 +15,8 @@ final class RequestsInFlight: Sendable {
     // UnsafeCurrentTask may be cancelled from anywhere while its task lives; the lock keeps it from outliving that.
     var entries: [[UInt8]: Entry] = [:]
     var notifications = 0
-    /// Begun, and not answered yet. A place is given back before the answer goes out, since the client may use the id
-    /// again as soon as it has it; the connection stays until the answer is queued.
+    /// The number of requests without a queued answer. A request's place is released before its answer is sent, since
+    /// the client may then use the id again; the connection stays open until the answer is queued.
     var unanswered = 0
   }
   private let state = Mutex(State())
@@ -37,14 +37,14 @@ final class RequestsInFlight: Sendable {
     }
   }
 
-  /// Gives the place back: what comes next is the answer.
+  /// Releases the place of a request, just before its answer is queued.
   func release(_ id: [UInt8]?) {
     state.withLock { state in
       if let id { state.entries[id] = nil } else { state.notifications -= 1 }
     }
   }
 
-  /// The answer is queued; true if nothing is left to be answered.
+  /// Records that an answer is queued; true if no request is unanswered.
   func end() -> Bool {
     state.withLock { state in
       state.unanswered -= 1
@@ -52,7 +52,7 @@ final class RequestsInFlight: Sendable {
     }
   }
 
-  /// Runs `body` in a way that `cancel` reaches it.
+  /// Runs `body` so that `cancel` can cancel it.
   func run<Result: Sendable>(_ id: [UInt8]?, _ body: () async -> Result) async -> Result {
     guard let id else { return await body() }
     return await withUnsafeCurrentTask { task in

@@ -5,7 +5,7 @@ internal import AgentProtocol
 internal import JSONRPC
 internal import SecretJSON
 
-/// An error of the contract (docs/protocol.md, Errors). It carries no input and no secret: its words are ours.
+/// An error of the contract (docs/protocol.md, Errors). It holds no input and no secret, only texts of the agent.
 struct RPCError: Error, Sendable {
   /// Facts of one error beyond the common ones.
   enum Detail: Sendable {

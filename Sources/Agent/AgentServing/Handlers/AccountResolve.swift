@@ -3,8 +3,8 @@ internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
 
-/// Says which account a program should use, and why (docs/protocol.md, Account selector): what was named wins, then the
-/// directory, then the issuer, then the active one.
+/// Selects the account for a program, with the reason (docs/protocol.md, Account selector): a named account comes
+/// first, then the directory's, then the issuer's, then the active one.
 enum AccountResolveHandler: MethodHandler {
   typealias Method = AccountResolve
 

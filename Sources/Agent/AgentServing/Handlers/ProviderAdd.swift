@@ -35,7 +35,7 @@ enum ProviderAddHandler: MethodHandler {
       do throws(AgentFailure) {
         try await call.agent.discover(&provider)
       } catch {
-        // Tell a caller that forgot the client id so first.
+        // Report a missing client id first.
         guard params.clientId == nil, case .provider(.document(let failure)) = error, failure.leavesRegistrationUnknown
         else { throw error }
         throw .provider(.clientIDMissing(.document(failure)))

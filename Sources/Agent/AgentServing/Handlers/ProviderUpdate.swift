@@ -4,7 +4,7 @@ internal import AgentModel
 internal import AgentOAuth
 internal import AgentProtocol
 
-/// Changes what is given and keeps the rest; another issuer is asked what it is first.
+/// Changes the given members and keeps the others. For a new issuer its documents are read first.
 enum ProviderUpdateHandler: MethodHandler {
   typealias Method = ProviderUpdate
 

@@ -3,7 +3,8 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
 
-/// A resource refused a token: the current one is the answer if that was an older one, else one exchange is forced.
+/// Answers after a resource refused a token: with the current token if the refused one was older, otherwise with the
+/// result of one forced exchange.
 enum TokenRejectHandler: MethodHandler {
   typealias Method = TokenReject
 
@@ -17,7 +18,7 @@ enum TokenRejectHandler: MethodHandler {
   }
 }
 
-/// Reads of a `WWW-Authenticate` value what decides: does the resource want another way of signing in?
+/// Reads from a `WWW-Authenticate` value whether the resource requires another authentication of the person.
 enum StepUpChallenge {
   /// The requested claims, empty if the challenge does not name them; nil if a new token may be enough.
   static func claims(in challenge: String) -> String? {

@@ -4,7 +4,7 @@ internal import AgentProtocol
 internal import JSONRPC
 internal import SecretJSON
 
-/// The facts about a request beside its parameters.
+/// The context of a request beside its parameters.
 struct Call: Sendable {
   let server: AgentServer
   let connection: Connection
@@ -24,7 +24,7 @@ protocol MethodHandler: SendableMetatype {
 protocol OrderedMethodHandler: SendableMetatype {
   associatedtype Method: RPCMethod & SendableMetatype
   static func handle(_ params: Method.Params, _ call: Call) throws(AgentFailure) -> Method.Result
-  /// Called when the answer stands in the connection's queue.
+  /// Called when the answer is in the connection's queue.
   static func answered(_ result: Method.Result, _ call: Call)
 }
 
@@ -40,7 +40,7 @@ enum PreparedCall: Sendable {
   case concurrent(@Sendable (Call) async throws(RPCError) -> any WireWritable, isBarrier: Bool)
 }
 
-/// A method of this agent: how its params are read, and its handler.
+/// A method of this agent: the reader of its params, and its handler.
 struct ServedMethod: Sendable {
   let info: MethodInfo
   let prepare: @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall
@@ -80,8 +80,8 @@ struct ServedMethod: Sendable {
     self.prepare = prepare
   }
 
-  /// The one place where it is judged what a caller may do: before the handler, from the contract's table. A limited
-  /// caller's account is served by the id that was judged.
+  /// The one check of a caller's permission: before the handler, by the contract's table. The handler of a limited
+  /// caller gets the id of the checked account.
   private static func admit<Method: RPCMethod>(
     _ method: Method.Type, _ params: Method.Params, _ call: Call
   ) throws(RPCError) -> Method.Params {
@@ -117,7 +117,7 @@ struct ServedMethod: Sendable {
     _ method: Method.Type, _ node: JSONNode?
   ) throws(ParamsProblem) -> Method.Params {
     if let node { return try Method.Params(from: node) }
-    // Params may be left out (JSON-RPC 2.0 §4.2): that is an object without members.
+    // Params may be omitted (JSON-RPC 2.0 §4.2), which stands for an object without members.
     let none: StaticString = "{}"
     let bytes = UnsafeRawBufferPointer(start: none.utf8Start, count: none.utf8CodeUnitCount)
     var tape = JSONTape()

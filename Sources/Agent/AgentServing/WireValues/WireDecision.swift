@@ -4,7 +4,7 @@ internal import AgentModel
 internal import AgentProtocol
 internal import JSONRPC
 
-// The engine's words are those of the contract; a test holds one against the other.
+// The engine's raw values are those of the contract; a test compares them.
 
 extension WireEffect {
   init(_ effect: Decision.Effect) {

@@ -3,8 +3,8 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
 
-// The agent's enums in the words of the contract. Both sides have the same raw values: a case of the agent without its
-// word would trap here (`WireEnumTests`).
+// The agent's enums as wire enums. Both have the same raw values: a case of the agent without its wire value would trap
+// here (`WireEnumTests`).
 
 extension WireAccountState {
   init(_ state: AccountState) { self = Self(rawValue: state.rawValue)! }
