@@ -22,7 +22,6 @@ public final class AgentServer: ConversationHost {
     var next: UInt64 = 1
   }
 
-
   /// - Parameters:
   ///   - ownerGrant: the owner's grant, which covers everything and is never stored; every caller then needs a grant.
   ///     Nil: programs of the agent's own user are trusted.

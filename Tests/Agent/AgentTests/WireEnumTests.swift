@@ -26,7 +26,7 @@ import Testing
     #expect(Self.rawValues(Remedy.self).isSubset(of: Self.rawValues(WireRemedy.self)))
   }
 
-  /// A client may send any word of the contract: the agent must know each of them.
+  /// A client may send any value of the contract's enums, so the agent must have a case for each.
   @Test func everyWordThatAClientMaySend_hasItsCaseInTheAgent() {
     #expect(Self.rawValues(KeyProtection.self) == Self.rawValues(WireProtection.self))
     #expect(Self.rawValues(SignOutMode.self) == Self.rawValues(WireSignOutMode.self))

@@ -379,7 +379,7 @@ import Testing
     #expect(grant.machine.liveSerials.count <= 3)
   }
 
-  /// Its waiters are answered with it, however short it lives.
+  /// The waiters get the newest token, also if it lives shortly.
   @Test func newestToken_isKeptWhenTheCacheIsFull() {
     var grant = Grant.fresh()
     for number in 0..<100 {

@@ -13,7 +13,7 @@ struct Exchange: Hashable {
   /// An account that is loaded, with an empty journal.
   init(epoch: UInt64 = 1) { machine.loaded(epoch: epoch) }
 
-  // MARK: what it works with
+  // MARK: fixtures
 
   /// A first attempt, or with `replay` the one that sends a refresh token again.
   static func attempt(_ key: TokenKey = .standard, replay: Bool = false) -> TokenMachine.Attempt {
@@ -31,7 +31,7 @@ struct Exchange: Hashable {
       boot: now, key: key, isReplay: replay, nonce: [UInt8(epoch), replay ? 1 : 0])
   }
 
-  // MARK: what happens
+  // MARK: events
 
   /// The token machine begins an attempt, which gets a run.
   @discardableResult
@@ -40,20 +40,20 @@ struct Exchange: Hashable {
     return machine.begin(attempt, as: run)
   }
 
-  /// The run of a new attempt goes on until its request was sent.
+  /// Drives the run of a new attempt until its request is sent.
   @discardableResult
   mutating func sends(_ intent: ExchangeIntent = Self.intent(), as run: UInt64 = 1) -> [Effect] {
     begins(Self.attempt(intent.key, replay: intent.isReplay), as: run)
       + machine.queued(run, isAdmitted: true) + machine.prepared(run, .ready(intent)) + machine.began(run, .durable)
   }
 
-  /// The same, until its answer came.
+  /// Drives the run of a new attempt until its answer has arrived.
   @discardableResult
   mutating func hears(_ intent: ExchangeIntent = Self.intent(), as run: UInt64 = 1) -> [Effect] {
     sends(intent, as: run) + machine.sent(run, .answered(sentAt: Self.now))
   }
 
-  /// The disk fails when the answer comes: it is held, and the attempt has failed.
+  /// Drives the run until the disk fails at its answer: the answer is held, and the attempt has failed.
   mutating func holds(_ intent: ExchangeIntent = Self.intent(), as run: UInt64 = 1) {
     hears(intent, as: run)
     _ = machine.staged(run, .storeFailed)

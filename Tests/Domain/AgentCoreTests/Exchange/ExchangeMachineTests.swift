@@ -2,7 +2,7 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// One run, from its attempt to its end.
+/// A run of `ExchangeMachine`, from its attempt to its end.
 @Suite struct ExchangeMachineTests {
   private let intent = Exchange.intent()
 
@@ -94,7 +94,7 @@ import Testing
     #expect(exchange.machine.ended(1) == [.leaveQueue(1), .start(Exchange.attempt(.mail)), .watchRenewal])
   }
 
-  // MARK: nothing is sent
+  // MARK: runs that send nothing
 
   @Test func runRejectedByTheQueue_endsWithoutAFailure() {
     var exchange = Exchange()
@@ -159,7 +159,7 @@ import Testing
     #expect(exchange.step() == .end)
   }
 
-  // MARK: no token
+  // MARK: failed attempts
 
   @Test(arguments: [
     ExchangeFailure.offline("refused"), .untrustedServer, .transient("status503", retryAfter: nil),
@@ -214,7 +214,7 @@ import Testing
     #expect(exchange.step() == .settle(replay, .reauthenticate(reason: "refused"), attempt: 1, .done))
   }
 
-  // MARK: what the answer says
+  // MARK: contents of the answer
 
   @Test(arguments: [
     (ExchangeMachine.Judgement.unreadable, ExchangeFailure.unknownOutcome("unreadableAnswer")),
@@ -250,7 +250,7 @@ import Testing
     #expect(exchange.step() == .end)
   }
 
-  // MARK: reports for a step that the run is not at
+  // MARK: reports for another step
 
   @Test func reportForAnotherStep_changesNothing() {
     var exchange = Exchange()

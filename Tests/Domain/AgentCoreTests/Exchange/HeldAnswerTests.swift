@@ -38,7 +38,7 @@ import Testing
     _ = exchange.machine.committed(2, .durable)
     #expect(exchange.machine.heldAnswer == nil)
     _ = exchange.machine.adopted(2, hasToken: true)
-    // It never stood in the queue.
+    // This run was never in the queue.
     #expect(exchange.machine.ended(2) == [.watchRenewal])
   }
 

@@ -1,7 +1,7 @@
 import AgentCore
 import Testing
 
-/// The order of a sign-out.
+/// `SignOutMachine` keeps the order of a sign-out.
 @Suite struct SignOutMachineTests {
   typealias Machine = SignOutMachine
 
@@ -15,7 +15,7 @@ import Testing
     Machine.Departure(wasActive: wasActive, entries: entries, isErased: isErased)
   }
 
-  /// Signed out on the disk, waiters refused.
+  /// A machine after the durable sign-out and the refusal of the waiters.
   private func released(_ mode: SignOutMode, _ departure: Machine.Departure) -> Machine {
     var machine = Machine(mode)
     _ = machine.committed(departure) + machine.released()

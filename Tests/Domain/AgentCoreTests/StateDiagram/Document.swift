@@ -72,7 +72,7 @@ struct Document {
     ([head, head.map { _ in "---" }] + rows).map { "| " + $0.joined(separator: " | ") + " |" }.joined(separator: "\n")
   }
 
-  /// In the order in which the walk came to them.
+  /// The phases in the order in which the walk reached them.
   private var phases: [String] { steps.flatMap { [$0.from.phase, $0.to.phase] }.withoutRepetition }
 
   // MARK: diagrams
@@ -169,7 +169,7 @@ extension TokenMachine.Freshness {
 }
 
 extension Sequence where Element: Hashable {
-  /// Each once, where it stands first.
+  /// The elements without repetitions, in the order of their first occurrence.
   var withoutRepetition: [Element] {
     var seen: Set<Element> = []
     return filter { seen.insert($0).inserted }

@@ -1,8 +1,8 @@
 import AgentCore
 import AgentModel
 
-/// Finds out what runs can go through, by driving the machine itself: from every state that was reached, every report,
-/// until nothing new comes. One sign-in or sign-out a walk, so that one run at most is overtaken.
+/// Finds the possible transitions of runs by driving the machine itself: applies every report to every reached state,
+/// until no new state appears. One sign-in or sign-out in each walk, so that at most one run is overtaken.
 struct ExchangeWalk {
   typealias Machine = ExchangeMachine
 
@@ -26,7 +26,7 @@ struct ExchangeWalk {
     while next < waiting.count {
       let subject = waiting[next]
       next += 1
-      // The shell reports a step that does not wait before anything else happens.
+      // The shell reports a step without a wait before any other event.
       let busy = Subject.runs.first { subject.isAtOnce($0) }
       for (input, after, effects) in busy == nil ? subject.whatHappens : [] {
         let leftover = (subject.leftover, after.leftover)
@@ -59,7 +59,7 @@ struct ExchangeWalk {
 extension ExchangeWalk {
   /// The exchanges of an account during the walk, and the token machine's knowledge of them.
   struct Subject: Hashable {
-    /// One that counts, one that a sign-in has overtaken, and the one after.
+    /// The current run, one that a sign-in has overtaken, and the next one.
     static let runs: [Machine.RunID] = [1, 2, 3]
 
     var exchange = Exchange()
@@ -81,7 +81,7 @@ extension ExchangeWalk {
       return isOfThisEpoch ? Transitions.usual : "signed out since"
     }
 
-    /// The step does not wait.
+    /// True if the run's step needs no wait.
     func isAtOnce(_ run: Machine.RunID) -> Bool {
       switch exchange.machine.step(of: run) {
       case .prepare, .judge, .adopt, .end: true
@@ -89,7 +89,7 @@ extension ExchangeWalk {
       }
     }
 
-    // MARK: what happens to the account
+    // MARK: changes of the account
 
     var whatHappens: [(String, Subject, [String])] {
       var all: [(String, Subject, [String])] = []
@@ -148,7 +148,7 @@ extension ExchangeWalk {
       exchange.machine.released()
     }
 
-    // MARK: what a run reports
+    // MARK: reports of a run
 
     func reports(of run: Machine.RunID) -> [(String, Subject, [String])] {
       guard let step = exchange.machine.step(of: run) else { return [] }
@@ -230,7 +230,7 @@ extension ExchangeWalk {
         case .report(.answer):
           let began = Exchange.attempt()
           attempt = began
-          // Its run begins with "attempt", or it waits for the run that goes on.
+          // Its run begins with "attempt", or the attempt waits for the active run.
           exchange.machine.attemptBegan(began)
         default: break
         }
@@ -246,7 +246,7 @@ extension ExchangeMachine.Step {
       .commit(let intent), .adopt(let intent, _), .settle(let intent, _, _, _), .noteUnspent(let intent),
       .drop(let intent):
       intent
-    // Another sign-in's, in any case.
+    // The answer belongs to an earlier sign-in.
     case .revokeHeld, .revokeOvertaken: nil
     case .queue, .prepare, .end: nil
     }

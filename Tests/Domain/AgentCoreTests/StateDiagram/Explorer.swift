@@ -1,13 +1,13 @@
 import AgentCore
 import AgentModel
 
-/// Finds out what a grant can go through, by driving the machine itself: from every state that was reached, every
-/// input, until nothing new comes. Nothing is known here of how the machine decides.
+/// Finds the possible transitions of a grant by driving the machine itself: applies every input to every reached state,
+/// until no new state appears. It knows nothing of the machine's rules.
 ///
-/// The machine's own state is a value that is only compared by how it looks and what it would say to each demand, so
-/// the walk ends, and a rule that the machine learns later shows itself here.
+/// States are compared by phase, freshness and the answer to each demand only, so that the walk ends, and a rule that
+/// is added to the machine appears here.
 struct Explorer {
-  /// One step that was seen.
+  /// One observed step.
   struct Step: Hashable {
     var variant: Variant
     var input: Input.Name
@@ -31,13 +31,13 @@ struct Explorer {
     ]
   }
 
-  /// In the order in which they were found.
+  /// The steps in the order in which the walk found them.
   private(set) var steps: [Step] = []
   private var known: Set<Step> = []
   /// The answers to each demand, by the state in which it is made.
   private(set) var answers: [Look: [String: Set<[String]>]] = [:]
 
-  /// Every variant, from a machine that was just made.
+  /// Walks every variant, from a new machine.
   static func everything() -> Explorer {
     Variant.all.reduce(into: Explorer()) { $0.walk($1) }
   }
@@ -79,7 +79,7 @@ struct Subject {
     var health: String
     var waiting: Set<Demand>
     var told: [String: [String]]
-    /// Patience grows with them; a fifth is like the fourth.
+    /// Failures in a row, up to four: a fifth one changes nothing more.
     var failures: Int
     /// The coming events in order, without their times.
     var moments: [String]
@@ -88,7 +88,7 @@ struct Subject {
   let variant: Explorer.Variant
   var grant: Grant
   var waiting: [TokenMachine.WaiterID: Demand] = [:]
-  /// Exchanges in a row that brought no token.
+  /// The number of failed exchanges in a row.
   var failures = 0
 
   init(_ variant: Explorer.Variant) {
@@ -141,7 +141,7 @@ struct Subject {
     return copy.waiting.count > waiting.count ? effects + ["wait"] : effects
   }
 
-  /// The moments that mean something to the grant and are still to come, the next one first.
+  /// The coming moments at which the grant changes, the next one first.
   var moments: [(name: String, at: BootInstant)] {
     let all = [
       ("refresh time", token?.refreshAt), ("expiry", token?.expiresAt), ("pause over", machine.nextAttemptAt),

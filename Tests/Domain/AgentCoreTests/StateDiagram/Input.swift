@@ -1,9 +1,9 @@
 import AgentCore
 import AgentModel
 
-/// Something that can happen to a grant. `apply` answers nil where it can't happen now.
+/// An event of a grant. `apply` returns nil if the event can't happen now.
 struct Input: Sendable {
-  /// Where it comes from, as the tables are headed.
+  /// The source of the event, which is the heading of its table.
   enum Group: String, CaseIterable {
     case demand = "A program asks"
     case exchange = "The exchange ends"
@@ -75,7 +75,7 @@ struct Input: Sendable {
 
   // MARK: the clock
 
-  /// To the next moment that means something: what comes later comes one step later.
+  /// Time passes until the next moment at which the grant changes; later moments need further steps.
   private static let timePasses: [Input] =
     ["refresh time", "expiry", "pause over"].map { name in
       Input(.time, name) { subject in
@@ -129,7 +129,7 @@ struct Input: Sendable {
     },
   ]
 
-  /// Another agent finds what the grant remembers, and the journal of an exchange that was in flight.
+  /// A new agent reads the grant's durable state, and the journal of an exchange that was in flight.
   private static let afterAStart: [Input] = [
     Input(.start, "restart") { subject in
       guard subject.machine.exchange == nil else { return nil }

@@ -2,7 +2,7 @@ import AgentCore
 
 /// The machine's values as labels of a diagram: letters, digits, commas, dots and brackets.
 enum Labels {
-  /// The name of an enum's case, without what it carries. By reflection, so that a case that comes later has a name.
+  /// The name of an enum's case without its payload. By reflection, so that new cases have names, too.
   static func caseName<Value>(_ value: Value) -> String {
     String(String(describing: value).prefix { $0 != "(" })
   }

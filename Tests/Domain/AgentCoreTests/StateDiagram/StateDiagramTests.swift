@@ -2,7 +2,7 @@ import AgentCore
 import Foundation
 import Testing
 
-/// The diagrams in `Schemas/generated` are what the machines do.
+/// The diagrams in `Schemas/generated` show the machines' current transitions.
 @Suite struct StateDiagramTests {
   static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

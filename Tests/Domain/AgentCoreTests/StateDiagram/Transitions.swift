@@ -1,4 +1,4 @@
-/// One thing that happened to a machine, as its diagram shows it.
+/// A transition of a machine, as its diagram shows it.
 struct Transition: Hashable {
   var from: String
   var input: String
@@ -34,7 +34,7 @@ struct Transitions {
     }
   }
 
-  /// All states, in the order in which the walk came to them.
+  /// All states, in the order in which the walk reached them.
   var states: [String] { all.flatMap { [$0.from, $0.to] }.withoutRepetition }
 
   /// `| in | what | leads to | then |`, by state.
