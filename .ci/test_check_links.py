@@ -12,7 +12,7 @@ TOKENS = "# Tokens\n\n## Unknown outcome\n\n## `Journal`\n\nText.\n\n## Journal\
 
 class CheckLinks(unittest.TestCase):
     def problems(self, **files):
-        """What the script says of a directory with `docs/tokens.md` and these files."""
+        """The script's output for a directory with `docs/tokens.md` and these files."""
         with tempfile.TemporaryDirectory() as root:
             for name, text in {"docs/tokens.md": TOKENS, "README.md": "# Readme\n", **files}.items():
                 path = os.path.join(root, name)

@@ -43,7 +43,7 @@ REQUESTS = {
 }
 
 LIMIT_OF_CONNECTIONS = 64
-"""What an agent accepts (docs/protocol.md, Limits)."""
+"""The agent's limits (docs/protocol.md, Limits)."""
 
 SENT_AND_NEVER_READ_BYTES = 8 << 20
 

@@ -84,7 +84,7 @@ def resident_kb(pid: int) -> int:
 
 
 def wake_ups(pid: int) -> int:
-    """How often a thread of the process was put on a CPU after it had waited."""
+    """The number of times that a thread of the process was put on a CPU after a wait."""
     return sum(int(status(f"/proc/{pid}/task/{task}/status")["voluntary_ctxt_switches"]) for task in tasks(pid))
 
 

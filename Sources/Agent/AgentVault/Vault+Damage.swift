@@ -8,7 +8,7 @@ extension RecordKind {
 }
 
 extension VaultHead {
-  /// The records that this head names and that are not there as it names them, and those that it does not name.
+  /// The records that differ from this head: missing or changed ones that it names, and records that it does not name.
   func strays(among rows: [SealedRecord]) -> Set<Entry> {
     var missing = generations
     var strays: Set<Entry> = []

@@ -25,7 +25,7 @@ PATIENCE_SECONDS = 20
 
 
 class Screen:
-    """What a person saw in a terminal, and how the command ended."""
+    """The screen that a person saw in a terminal, and the command's exit status."""
 
     def __init__(self, text, code):
         self.text = text.replace("\r\n", "\n")

@@ -1,4 +1,4 @@
-"""What an account may do: decisions read well, policies are set, checked and explained."""
+"""Decisions about accounts: their text, and setting, checking and explaining policies."""
 
 import json
 import os

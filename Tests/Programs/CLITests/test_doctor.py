@@ -16,7 +16,7 @@ PROBLEM, NOTICE, OK = "problem", "notice", "ok"
 
 
 class Doctor:
-    """What a test asks of the command."""
+    """The steps of the tests of `lanyard doctor`."""
 
     def doctor(self, code, *words):
         done = self.lanyard("doctor", "--json", *words)
@@ -242,7 +242,7 @@ class RealDoctorTests(Doctor, RealProvider):
         found = self.one(self.doctor(1), "vault", PROBLEM)
         self.assertIn("older copy", found["message"])
         self.assertIn("--accept-old-store", " ".join(found["remedies"]))
-        # What was offered helps.
+        # The offered remedy works.
         agent = subprocess.Popen(
             [os.path.join(self.programs, "lanyard-agent"), "--accept-old-store"], env=self.settings(None),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

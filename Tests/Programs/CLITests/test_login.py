@@ -146,7 +146,7 @@ class BrowserTests(SignIns):
         self.environment.update(PATH=f"{programs}:/usr/bin:/bin", DISPLAY=":99")
 
     def addresses(self):
-        """What was opened; waits for the browser, which is on its own."""
+        """The opened URLs; waits for the browser, which runs on its own."""
         for _ in range(100):
             if os.path.exists(self.opened):
                 with open(self.opened) as file:

@@ -24,7 +24,7 @@ def begun(**changes):
 
 class DeviceTests(SignIns):
     def shown(self, size=(50, 80), environment=None, **changes):
-        """What stands on a terminal while the person is awaited."""
+        """The screen of a terminal while the command waits for the person."""
         agent = self.sign_ins(begun=begun(**changes), **{"signIn.wait": lambda *_: threading.Event().wait(30)})
         screen = self.on_terminal(
             "login", "idp", "--device", size=size, environment=environment, interrupt_after="Waiting until")

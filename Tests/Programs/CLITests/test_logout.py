@@ -164,7 +164,7 @@ class EndSessionTests(Logouts):
         self.answering(self.people(WORK), endSessionUrl=END_SESSION)
 
     def address(self):
-        """What was opened; waits for the browser, which is on its own."""
+        """The opened URLs; waits for the browser, which runs on its own."""
         for _ in range(100):
             if os.path.exists(self.opened):
                 with open(self.opened) as file:

@@ -15,7 +15,7 @@ with open(os.path.join(SCHEMAS, "errors.json"), encoding="utf-8") as file:
     ERRORS = json.load(file)["errors"]
 METHODS = sorted(name[:-len(".json")] for name in os.listdir(os.path.join(SCHEMAS, "methods")))
 
-# What each member of `data` may hold.
+# Possible values of each member of `data`.
 DATA = {
     "account": WORK["id"], "accounts": [WORK["id"]], "attemptsLeft": 2, "candidates": [WORK["id"]],
     "claims": {"id_token": {}}, "decision": {"effect": "deny"}, "duplicateId": False,

@@ -1,4 +1,4 @@
-"""What may be done without the provider: the example of a field service, from the sign-in to a denial in a cellar."""
+"""Decisions without the provider: the example of a field service, from the sign-in to a denial in a cellar."""
 
 import json
 import os

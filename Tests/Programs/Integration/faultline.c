@@ -136,7 +136,7 @@ static int judge_at(const char *call, int directory, const char *name) {
 #define FAIL_IF_PLANNED(v) \
   if ((v) < 0) return errno = -(v), -1
 
-// What writes a number of bytes can be torn: half of them, then the end.
+// Calls that write a number of bytes can be torn: they write half of them, then the process ends.
 #define WRITING(judged, whole, half) \
   do { \
     int v = (judged); \
@@ -235,7 +235,7 @@ int unlinkat(int directory, const char *name, int flags) {
   DOING(judge_at("unlink", directory, name), original(directory, name, flags));
 }
 
-// What writes nothing. It can fail, and nothing else happens at it.
+// Calls that write nothing: they can fail without another effect.
 
 static int all_are_counted(void) { return getenv("LANYARD_FAULT_ALL") != NULL; }
 

@@ -172,7 +172,7 @@ class BackupTests(AgentFixture):
         entries = client.call("audit.list")["entries"]
         self.assertEqual([entry["event"] for entry in entries][:3], ["agent.restore"] * 3)
 
-    # What the file reveals
+    # The contents of the file
 
     def test_backup_file_shows_no_token_and_no_name(self):
         backup(self.caller, self.path)

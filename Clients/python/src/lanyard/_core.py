@@ -24,7 +24,7 @@ BODY_LINE_BYTES = 1 << 20
 _BODY_METHODS = ("request.send", "operation.enqueue", "secret.put")
 
 MAXIMUM_STRAY_EVENTS = 1024
-"""How many events are kept that arrive before the answer with their subscription id."""
+"""The number of events kept that arrive before the answer with their subscription id."""
 
 
 class Sink(Protocol):

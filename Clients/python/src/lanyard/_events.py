@@ -13,7 +13,7 @@ from ._runtime import encode_params, format_instant
 Event = EventNotification
 
 MAXIMUM_QUEUED_EVENTS = 10_000
-"""How many events wait for a slow consumer. Beyond this, an `event.gap` replaces the oldest."""
+"""The number of events kept for a slow consumer. Beyond this, an `event.gap` replaces the oldest."""
 
 FIRST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 5.0

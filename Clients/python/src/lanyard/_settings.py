@@ -16,7 +16,7 @@ CANCEL_SECONDS = 1.0
 """Timeout for sending `$/cancel` and `event.unsubscribe`: the agent may have stopped reading."""
 
 CLOSE_SECONDS = 5.0
-"""How long a spawned agent may take to end after its input ends, after SIGTERM, and after SIGKILL."""
+"""The seconds that a spawned agent has to end after its input ends, after SIGTERM, and after SIGKILL."""
 
 
 @dataclass(frozen=True)

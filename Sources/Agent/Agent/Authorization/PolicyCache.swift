@@ -26,7 +26,7 @@ package final class PolicyCache: Sendable {
 
   func setName(_ name: String?, of provider: ProviderName) { state.withLock { $0.names[provider] = name } }
 
-  /// The policy that a provider's accounts stand under: the one that it names, else the default one.
+  /// The policy of a provider's accounts: the one that the provider names, otherwise the default policy.
   package func policy(of provider: ProviderName) -> PolicyEngine.Policy {
     state.withLock { state in
       let named = state.names[provider]

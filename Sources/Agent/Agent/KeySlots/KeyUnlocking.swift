@@ -4,7 +4,7 @@ extension VaultActor {
   /// Has the sources unlock the keys that only the person can open, and waits for them; outside of the actor, which
   /// serves others meanwhile. Whether it helped shows when the key is used, which says what is wrong.
   ///
-  /// - Parameter protection: the one that a slot is to be made for; nil for those that have one.
+  /// - Parameter protection: the protection of a new slot; nil for the existing slots.
   package nonisolated func unlockKeys(for protection: String? = nil) async {
     let sources = dependencies.keySources
     let slots = protection == nil ? try? await keySlotProtections() : nil

@@ -16,7 +16,7 @@ enum AuditVerifyHandler: MethodHandler {
       head: Base64URL.encode(found.chain.link), firstBroken: found.firstBroken.map { Int($0) })
   }
 
-  /// Of so many entries in a row, those that were asked for.
+  /// Counts the wanted entries among consecutive ones.
   private static func count(_ checked: Int64, from first: Int64, _ params: AuditVerify.Params) -> Int {
     let skipped = max(0, Int64(params.after ?? 0) - (first - 1))
     return Int(min(max(0, checked - skipped), params.limit.map { Int64($0) } ?? checked))

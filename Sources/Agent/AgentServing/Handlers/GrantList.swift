@@ -2,7 +2,7 @@ internal import Agent
 internal import AgentCore
 internal import AgentProtocol
 
-/// Lists the valid grants; a limited caller sees those that its own grant made.
+/// Lists the valid grants; a limited caller sees those created under its own grants.
 enum GrantListHandler: MethodHandler {
   typealias Method = GrantList
 

@@ -1,7 +1,6 @@
 internal import Agent
-internal import AgentServing
-internal import AgentServing
 internal import AgentPorts
+internal import AgentServing
 internal import SQLiteStore
 internal import Secrets
 internal import StorageFaults
