@@ -11,7 +11,7 @@ struct ObservedHTTPExchange: HTTPExchange {
   let metadata: MetadataRefresher
 
   func send(_ request: HTTPRequest) async -> HTTPOutcome {
-    let outcome = await connectivity.witness(request, to: provider.configuration.name, over: base)
+    let outcome = await connectivity.send(request, to: provider.configuration.name, through: base)
     if case .response(let response) = outcome { metadata.recordStatus(response.status, of: provider) }
     return outcome
   }

@@ -85,7 +85,7 @@ extension SignInCoordinator {
       switch AuthorizationAnswer(query: query, to: request, of: job.provider) {
       case .code(let found): code = found
       case .foreign(let failure): throw tryAgain(id, .signIn(.answer(failure)))
-      case .refused(let failure): throw over(id, .signIn(.answer(failure)))
+      case .refused(let failure): throw fail(id, .signIn(.answer(failure)))
       }
     case .code(let found)?: (code, hasState) = (Secret(text: found), false)
     case nil:

@@ -3,7 +3,6 @@ public import AgentModel
 public import AgentPorts
 internal import AgentProtocol
 internal import JSONRPC
-internal import SecretJSON
 internal import Secrets
 internal import Synchronization
 

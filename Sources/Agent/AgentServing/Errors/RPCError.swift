@@ -3,7 +3,6 @@ internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
 internal import JSONRPC
-internal import SecretJSON
 
 /// An error of the contract (docs/protocol.md, Errors). It holds no input and no secret, only texts of the agent.
 struct RPCError: Error, Sendable {

@@ -4,7 +4,6 @@ internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
 internal import JSONRPC
-internal import SecretJSON
 internal import Synchronization
 
 /// Publishes events in one order. By their sequence numbers a client that was disconnected resumes, or learns that it

@@ -2,7 +2,6 @@ internal import Agent
 internal import AgentModel
 internal import AgentProtocol
 internal import JSONRPC
-internal import SecretJSON
 
 /// The context of a request beside its parameters.
 struct Call: Sendable {
