@@ -22,8 +22,8 @@ struct Events: ParsableCommand {
     var agent = try common.connect()
     let names = common.json ? [:] : Self.names(via: &agent)
     let id = try agent.send("event.subscribe") { writer in
-      writer.member("types", type)
-      writer.member("accounts", common.account.map { [$0] } ?? [])
+      writer.member("types", ifAny: type)
+      writer.member("accounts", ifAny: common.account.map { [$0] } ?? [])
     }
     while try agent.answer(to: id, { _ in true }) == nil {
       if try agent.wait(interruption: interruption, milliseconds: -1) == .interrupted { throw Interruption.failure }

@@ -50,7 +50,7 @@ struct SignIn {
     try agent.call("signIn.begin") { writer in
       writer.member("provider", request.provider)
       writer.member("flow", request.flow.rawValue)
-      writer.member("scopes", request.scopes)
+      writer.member("scopes", ifAny: request.scopes)
       writer.member("account", request.account)
       writer.member("alias", request.alias)
     } result: {

@@ -56,8 +56,8 @@ struct GrantCreate: ParsableCommand {
     do throws(CommandFailure) {
       try agent.call("grant.create") { writer in
         writer.member("client", client)
-        writer.member("accounts", accounts)
-        writer.member("methods", methods)
+        writer.member("accounts", ifAny: accounts)
+        writer.member("methods", ifAny: methods)
         if let lifetime {
           writer.key("expiresInSeconds")
           writer.integer(lifetime.seconds)

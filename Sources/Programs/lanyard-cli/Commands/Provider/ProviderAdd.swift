@@ -155,10 +155,10 @@ struct ProviderAdd: ParsableCommand {
         key.withBytes { writer.string(utf8: $0) }
       }
       writer.member("tokenEndpointAuthMethod", authMethod?.rawValue)
-      writer.member("scopes", scope.flatMap { $0.split(separator: " ").map(String.init) })
-      writer.member("resources", resource)
+      writer.member("scopes", ifAny: scope.flatMap { $0.split(separator: " ").map(String.init) })
+      writer.member("resources", ifAny: resource)
       writer.member("preset", preset)
-      writer.member("allowedOrigins", allowedOrigin)
+      writer.member("allowedOrigins", ifAny: allowedOrigin)
       writer.member("revocationScope", revocationScope?.rawValue)
       writer.member("postLogoutRedirectUri", postLogoutRedirectURI)
       if persistAccessTokens { writer.member("persistAccessTokens", true) }
