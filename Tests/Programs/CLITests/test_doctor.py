@@ -89,7 +89,7 @@ class RealDoctorTests(Doctor, RealProvider):
         for check in ("agent", "vault", "anchor", "store", "accountRecords", "auditLog", "clock", "stateFiles",
                       "socketDirectory", "diskSpace", "anchorFiles"):
             self.one(findings, check, OK)
-        self.assertIn("not against whoever can read your files", self.one(findings, "protection", NOTICE)["message"])
+        self.assertIn("not against programs that can read", self.one(findings, "protection", NOTICE)["message"])
         screen = self.on_terminal("doctor")
         self.assertEqual(screen.code, 0)
         self.assertIn("All is well", screen.text)

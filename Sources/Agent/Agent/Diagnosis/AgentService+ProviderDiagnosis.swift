@@ -39,7 +39,7 @@ extension AgentService {
     case .offline: "Connect to the network. Meanwhile what is cached is served."
     case .untrustedServer:
       "Do not sign in there before the provider's administrator has explained this: an attacker may intercept the connection."
-    default: "Try again later; if it stays so, ask whoever administers the provider."
+    default: "Try again later; if it stays so, ask the administrator of the provider."
     }
   }
 }

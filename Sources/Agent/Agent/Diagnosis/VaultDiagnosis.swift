@@ -193,7 +193,7 @@ extension Findings {
     case .keyFile:
       notice(
         "protection",
-        "A key file beside the store protects it: against copies of the database alone, not against whoever can read your files.",
+        "A key file beside the store protects it: against copies of the database alone, not against programs that can read your files.",
         "`lanyard rpc agent.addKeySlot` adds a passphrase, after which the key file can be removed.")
     case .passphrase:
       sound(

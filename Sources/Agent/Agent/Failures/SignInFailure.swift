@@ -13,7 +13,7 @@ package enum SignInFailure: Sendable {
   case otherPerson
   /// The answer of the authorization endpoint brings no code.
   case answer(AuthorizationFailure)
-  /// What the person pasted is neither an address nor a code.
+  /// The pasted text is neither an address nor a code.
   case pastedNoAnswer
   /// The tokens do not prove who signed in.
   case identity(IdentityFailure)

@@ -75,7 +75,7 @@ extension SignInCoordinator {
     }
     let configuration = client.provider.configuration
     // The answer told the time before its ID token is judged by it: a machine whose clock is hours off signs in all the
-    // same. Of a provider that sends no `Date`, and never did, the wall clock is all there is.
+    // same. For a provider that never sent a `Date`, the wall clock counts.
     let now = dependencies.time.now(for: configuration.name)
     let person: IdentityProof.Person
     do throws(IdentityFailure) {

@@ -31,7 +31,7 @@ extension SignInCoordinator {
     }
   }
 
-  /// What a revocation could reach must be made after it.
+  /// Queued revocations go first: one that came later could reach the new tokens.
   func drainWhileThePersonTypes(_ id: String) {
     guard let job = jobs[id] else { return }
     dependencies.background.start { await self.drainBeforeIssue(job) }

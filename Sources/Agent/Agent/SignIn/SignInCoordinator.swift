@@ -8,9 +8,9 @@ internal import Secrets
 package actor SignInCoordinator {
   /// Pending at one time: a person signs in to a few things at once; more is a program that went wrong.
   package static let capacity = 16
-  /// How long a person may take.
+  /// The time that a person has.
   package static let lifetime = Milliseconds.seconds(600)
-  /// How long the outcome can be asked for.
+  /// The time in which the outcome can be asked for.
   private static let memory = Milliseconds.seconds(600)
   /// Ended sign-ins that are remembered at most.
   private static let remembered = 64

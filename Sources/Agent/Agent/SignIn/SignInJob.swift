@@ -12,7 +12,7 @@ package struct SignInJob: Sendable {
     case failed(AgentFailure)
   }
 
-  /// How the provider's answer comes back.
+  /// The way on which the provider's answer comes back.
   package enum Way: Sendable {
     /// The browser brings it to our listener, or a person brings it by hand.
     case browser(AuthorizationRequest, any RedirectListener)
@@ -33,7 +33,7 @@ package struct SignInJob: Sendable {
   package var status = Status.pending
   /// An answer was taken and is being redeemed; a second one is not.
   package var isAnswered = false
-  /// How many malformed answers a person may bring. A typing error or two are normal; guessing gets nowhere.
+  /// The number of malformed answers that a person may still bring. A typing error or two are normal; guessing gets nowhere.
   var answersLeft = Self.answersAtMost
   var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
 

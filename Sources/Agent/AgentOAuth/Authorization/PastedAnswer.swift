@@ -1,7 +1,7 @@
 internal import AgentModel
 package import Secrets
 
-/// What a person copied from the browser: the whole address, its end, or the code that a page showed.
+/// Text that a person copied from the browser: the whole address, its end, or the code that a page showed.
 ///
 /// An address carries the state, which is checked. A code alone carries none: that it belongs to this sign-in is then
 /// proved by PKCE at the token endpoint (RFC 7636 §1: a code that another client asked for has another challenge) and

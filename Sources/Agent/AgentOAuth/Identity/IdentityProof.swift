@@ -146,7 +146,7 @@ package struct IdentityProof {
 }
 
 extension IDTokenIdentity {
-  /// What an ID token of the token endpoint says of its subject; nil if it can't be read. It came from the endpoint
+  /// The subject of an ID token from the token endpoint; nil if it can't be read. It came from the endpoint
   /// itself, over TLS, so the claims are compared without another look at the signature (OpenID Connect Core §3.1.3.7,
   /// 6).
   package static func read(_ token: Secret) -> IDTokenIdentity? {

@@ -137,7 +137,7 @@ extension TokenEndpointRefusal {
       refusal.suberror = (node["suberror"] ?? node["error_subtype"])?.word
       refusal.description = node["error_description"]?.word
       refusal.claims = node["claims"]?.text(upTo: Self.longestClaims)
-      // What stands first decides where the person configured two of them.
+      // The first one decides where the person configured two of them.
       let lists = (node["error_codes"].map { Array($0.elements) } ?? []).prefix(Self.mostCodes)
       let singles = [node["code"], node["errorCode"], node["error_code"], node["type"]].compactMap { $0 }
       refusal.codes = (lists + singles).compactMap { $0.word ?? $0.integer.map(String.init) }

@@ -39,7 +39,7 @@ enum Labels {
   /// The meaning of a state; the default if this table has none.
   static func phase(_ phase: String) -> String {
     switch phase {
-    case "ok": "nothing goes on; whoever needs a token begins an exchange"
+    case "ok": "no exchange runs; a caller that needs a token begins one"
     case "refreshing": "one exchange is in flight, and all who need a token wait for it"
     case "backoff": "the provider, the way to it or our disk failed; nothing is asked before the pause is over"
     case "interaction": "the provider wants the person, for this audience"
