@@ -8,7 +8,7 @@ extension TokenMachine {
   ) -> [Effect] {
     if health == .signedOut { return [.refuse(id, .signedOut)] }
     used(key, at: now)
-    let cached = cache[key].flatMap { now < $0.expiresAt ? $0 : nil }
+    let cached = audiences[key].liveToken(at: now)
     switch (demand, cached) {
     case (.usable(let minimum), let token?) where token.serves(minimum, at: now):
       // Stale: answer from memory, and begin one exchange without a waiter. One that failed is told as `staleOk`.
@@ -19,7 +19,7 @@ extension TokenMachine {
       return [.answer(id, serial: token.serial, .cache)]
     case (.replacing, .some):
       // A token that replaced a rejected one and is rejected as soon: another exchange would be a loop.
-      if let replaced = replacements[key], now < replaced + Self.breakerWindow {
+      if let replacedAt = audiences[key].replacedAt, now < replacedAt + Self.breakerWindow {
         return [.refuse(id, .interaction(claims: nil))]
       }
     default: break
@@ -43,30 +43,31 @@ extension TokenMachine {
 
   /// A caller was answered from memory without coming here.
   public mutating func used(_ key: TokenKey, at now: BootInstant) {
-    lastWanted[key] = max(now, lastWanted[key] ?? now)
+    audiences[key].lastWanted = max(now, audiences[key].lastWanted ?? now)
   }
 
   /// When to look again whether a token is to be renewed before a caller has to wait for it; nil if there is nothing to
   /// renew. The token may have fallen out of use by then, which is seen then.
   public func nextRenewal(at now: BootInstant) -> BootInstant? {
     guard exchange == nil else { return nil }
-    return cache.keys.compactMap { renewal(of: $0, at: now) }.min()
+    return tokens.keys.compactMap { renewal(of: $0, at: now) }.min()
   }
 
   /// When it begins to show that the refresh token may be spent: the access token is served until then.
   public func doubtShows(at now: BootInstant) -> BootInstant? {
-    guard health == .unknown, let token = cache[.standard], now < token.expiresAt else { return nil }
+    guard health == .unknown, let token = standardToken, now < token.expiresAt else { return nil }
     return token.expiresAt
   }
 
   /// Renews what is due and was used lately: one at a time (I1), the longest due first.
   public mutating func renew(at now: BootInstant) -> [Effect] {
     guard exchange == nil else { return [] }
-    let due = cache.keys.compactMap { key in renewal(of: key, at: now).flatMap { $0 <= now ? (key, $0) : nil } }
-    let inOrder = due.sorted { ($0.1, cache[$0.0]!.serial) < ($1.1, cache[$1.0]!.serial) }
-    for (key, _) in inOrder {
-      if let used = lastWanted[key], now < used + Self.lately { return begin(key, at: now) }
-      cache[key]?.renewAt = nil  // left alone until a caller asks
+    let due = tokens.compactMap { key, token in
+      renewal(of: key, at: now).flatMap { $0 <= now ? (key: key, at: $0, serial: token.serial) : nil }
+    }
+    for (key, _, _) in due.sorted(by: { ($0.at, $0.serial) < ($1.at, $1.serial) }) {
+      if let used = audiences[key].lastWanted, now < used + Self.lately { return begin(key, at: now) }
+      audiences[key].token?.renewAt = nil  // left alone until a caller asks
     }
     return []
   }
@@ -75,7 +76,7 @@ extension TokenMachine {
   public static let lately = Milliseconds.seconds(1800)
 
   private func renewal(of key: TokenKey, at now: BootInstant) -> BootInstant? {
-    guard let renewAt = cache[key]?.renewAt, !isRefused(key, at: now) else { return nil }
-    return [renewAt, pause?.until, rejectedRequests[key]?.pause.until].compactMap { $0 }.max()
+    guard let renewAt = token(key)?.renewAt, !isRefused(key, at: now) else { return nil }
+    return [renewAt, patience?.until, audiences[key].rejectedRequest?.until].compactMap { $0 }.max()
   }
 }

@@ -4,23 +4,20 @@ public import AgentModel
 extension TokenMachine {
   /// An access token that is known without an exchange: from a sign-in, or kept from before a restart.
   public mutating func adopt(_ token: TokenFacts, for key: TokenKey) -> [Effect] {
-    cache[key] = token
-    interactions = [:]
-    rejectedRequests = [:]
+    audiences[key].token = token
+    audiences.forget(\.interaction)
+    audiences.forget(\.rejectedRequest)
     forgetFailures()
     return setHealth(.ok)
   }
 
   /// Restores an access token from before a restart, which says nothing of the grant's health.
-  public mutating func restore(_ token: TokenFacts, for key: TokenKey) { cache[key] = token }
+  public mutating func restore(_ token: TokenFacts, for key: TokenKey) { audiences[key].token = token }
 
   /// The person signed out: nothing is answered from memory any more, and every waiter is told.
   public mutating func signedOut() -> [Effect] {
     exchange = nil
-    cache = [:]
-    lastWanted = [:]
-    interactions = [:]
-    rejectedRequests = [:]
+    audiences = Audiences()
     forgetFailures()
     return setHealth(.signedOut) + takeWaiters().map { .refuse($0.id, .signedOut) }
   }
@@ -28,7 +25,7 @@ extension TokenMachine {
   /// The provider was configured anew: a refusal of the old configuration stands no longer.
   public mutating func reconfigured(rule: ProviderConfiguration.RefreshRule) -> [Effect] {
     self.rule = rule
-    rejectedRequests = [:]
+    audiences.forget(\.rejectedRequest)
     switch health {
     case .misconfigured: return setHealth(.ok)
     case .unknown where rule.reuse == .none: return setHealth(.ok)
@@ -38,5 +35,5 @@ extension TokenMachine {
 
   /// The provider may be reachable again: the pause no longer holds the next caller back. The account counts as offline
   /// until the next request to the provider.
-  public mutating func reconnected() { if isOffline { pause?.until = BootInstant(milliseconds: 0) } }
+  public mutating func reconnected() { if isOffline { patience?.until = BootInstant(milliseconds: 0) } }
 }

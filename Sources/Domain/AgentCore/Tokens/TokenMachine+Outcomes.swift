@@ -17,15 +17,10 @@ extension TokenMachine {
     exchange = nil
     emptyExchanges = 0
     forgetFailures()
-    interactions[attempt.key] = nil
-    rejectedRequests[attempt.key] = nil
-    retire(attempt.key)
-    cache[attempt.key] = token
-    forgetOldAudiences(but: attempt.key, at: now)
     let wasRejected = waiters.contains { waiter in
       if waiter.key == attempt.key, case .replacing = waiter.demand { true } else { false }
     }
-    replacements[attempt.key] = wasRejected ? now : nil
+    audiences.renew(attempt.key, with: token, wasRejected: wasRejected, at: now)
     var effects = setHealth(.ok) + [.stateChanged]
     effects += takeWaiters(for: attempt.key).map { .answer($0.id, serial: token.serial, .refreshed) }
     return effects + beginNext(at: now)
@@ -45,29 +40,29 @@ extension TokenMachine {
       effects = [.stateChanged, .sessionExpired(reason: Self.outcomeUnknown)]
     case .reauthenticate(let reason): effects += stand(.reauthenticate(reason: reason), at: now)
     case .locked: effects += stand(.locked, at: now)
-    case .misconfigured(let error) where attempt.key != .standard && Self.concernsTheWish(error):
+    case .misconfigured(let error) where attempt.key != .standard && Self.concernsTheRequest(error):
       // A refused scope of one program must not stop the account for all the others.
-      refuseWish(attempt.key, failure, for: Self.wishPause, at: now)
+      audiences.reject(attempt.key, failure, for: Self.rejectionPause, at: now)
     case .misconfigured(let error): effects += stand(.misconfigured(error), at: now)
     case .interaction(let claims):
-      interactions[attempt.key] = Interaction(claims: claims, heardAt: now)
+      audiences[attempt.key].interaction = Interaction(claims: claims, heardAt: now)
       effects += [.persistHealth, .stateChanged]
     case .unexplained where attempt.key != .standard:
-      // Whether the wish is odd or the grant dead shows itself at what the sign-in was given.
-      let times = (rejectedRequests[attempt.key]?.times ?? 0) + 1
-      refuseWish(attempt.key, failure, for: Self.patience(times + 1, jitter), at: now)
-      if times > 2, refusal(for: .standard, nil, at: now) == nil { effects += begin(.standard, at: now) }
-    case .unexplained:
-      unexplained += 1
-      if unexplained > 2 {
-        effects += stand(.reauthenticate(reason: Self.unexplainedRefusal), at: now)
-      } else {
-        hold(failure, until: now + Self.patience(failures + 2, jitter))
-        effects += [.persistHealth, .stateChanged]
+      // Whether the request is odd or the grant dead shows itself at what the sign-in was given.
+      let times = audiences[attempt.key].rejections + 1
+      audiences.reject(attempt.key, failure, for: Self.nonzeroPause(failures: times + 1, jitter), at: now)
+      if times > Self.mostUnexplained, refusal(for: .standard, nil, at: now) == nil {
+        effects += begin(.standard, at: now)
       }
+    case .unexplained where patience?.unexplained ?? 0 < Self.mostUnexplained:
+      hold(failure, for: Self.nonzeroPause(failures: failures + 2, jitter), at: now)
+      effects += [.persistHealth, .stateChanged]
+    case .unexplained:
+      patience?.unexplained += 1
+      effects += stand(.reauthenticate(reason: Self.unexplainedRefusal), at: now)
     case .unknownOutcome:
       if rule.reuse == .none {
-        hold(failure, until: now + Backoff.pause(failures: failures + 1, jitter: jitter))
+        hold(failure, for: backoff(jitter), at: now)
       } else {
         if !attempt.isReplay { lost = LostRequest(sentAt: attempt.startedAt, replayIsSpent: false) }
         effects += setHealth(.unknown, tellPerson: !mayReplay(at: now))
@@ -75,15 +70,12 @@ extension TokenMachine {
         if attempt.isReplay { effects.append(.sessionExpired(reason: Self.outcomeUnknown)) }
       }
     case .transient(_, let retryAfter):
-      hold(
-        failure,
-        until: now
-          + (retryAfter.map { max($0, Backoff.shortest) } ?? Backoff.pause(failures: failures + 1, jitter: jitter)))
+      hold(failure, for: retryAfter.map { max($0, Backoff.shortest) } ?? backoff(jitter), at: now)
       effects += [.persistHealth, .stateChanged]
     case .offline, .untrustedServer, .store:
       // Nothing was sent, so the right to one replay is not spent.
       if attempt.isReplay { lost?.replayIsSpent = false }
-      hold(failure, until: now + Backoff.pause(failures: failures + 1, jitter: jitter))
+      hold(failure, for: backoff(jitter), at: now)
       effects.append(.stateChanged)
     }
     let refused = refusal(for: attempt.key, nil, at: now) ?? Self.refusal(failure, pause: .zero)
@@ -101,9 +93,9 @@ extension TokenMachine {
     var effects = setHealth(.ok) + [.stateChanged]
     if emptyExchanges > 1 {
       let failure = ExchangeFailure.transient("noUsableToken", retryAfter: nil)
-      let wait = Backoff.pause(failures: failures + 1, jitter: 1)
-      hold(failure, until: now + wait)
-      effects += refuseWaiters(for: attempt.key, Self.refusal(failure, pause: wait), at: now)
+      let pause = backoff(1)
+      hold(failure, for: pause, at: now)
+      effects += refuseWaiters(for: attempt.key, Self.refusal(failure, pause: pause), at: now)
     }
     return effects + beginNext(at: now)
   }
@@ -142,55 +134,29 @@ extension TokenMachine {
     return setHealth(new)
   }
 
-  private mutating func hold(_ failure: ExchangeFailure, until instant: BootInstant) {
-    failures += 1
-    pause = Pause(until: instant, refusal: failure)
+  private mutating func hold(_ failure: ExchangeFailure, for pause: Milliseconds, at now: BootInstant) {
+    let isUnexplained = if case .unexplained = failure { true } else { false }
+    patience = TokenMemory.Patience(
+      until: now + pause, failure: failure, failures: failures + 1,
+      unexplained: (patience?.unexplained ?? 0) + (isUnexplained ? 1 : 0))
   }
 
-  private mutating func refuseWish(
-    _ key: TokenKey, _ failure: ExchangeFailure, for pause: Milliseconds, at now: BootInstant
-  ) {
-    let times = (rejectedRequests[key]?.times ?? 0) + 1
-    // How often it was refused is remembered for a while beyond the pause.
-    rejectedRequests = rejectedRequests.filter { now < $0.value.pause.until + Self.wishMemory }
-    rejectedRequests[key] = RejectedRequest(pause: Pause(until: now + pause, refusal: failure), times: times)
-  }
+  private func backoff(_ jitter: Double) -> Milliseconds { Backoff.pause(failures: failures + 1, jitter: jitter) }
 
   /// Never zero: a provider whose answers can't be understood is not asked again at once.
-  private static func patience(_ failures: Int, _ jitter: Double) -> Milliseconds {
+  private static func nonzeroPause(failures: Int, _ jitter: Double) -> Milliseconds {
     max(Backoff.shortest, Backoff.pause(failures: failures, jitter: jitter))
   }
 
-  /// How long a wish that was refused is refused from memory: a program that asks in a loop must not reach the
-  /// provider each time.
-  static let wishPause = Milliseconds.seconds(60)
-  private static let wishMemory = Milliseconds.seconds(600)
+  /// After so many refusals that the agent can't explain, the next one is taken for the end of the grant.
+  private static let mostUnexplained = 2
+
+  /// How long a rejected request is refused from memory: a program that asks in a loop must not reach the provider each
+  /// time.
+  private static let rejectionPause = Milliseconds.seconds(60)
 
   /// RFC 6749 §5.2 and RFC 8707 §2: the token was good, what was asked for with it was not.
-  private static func concernsTheWish(_ error: String) -> Bool { error == "invalid_scope" || error == "invalid_target" }
-
-  /// Callers choose audiences and scopes freely; what is remembered of them is bounded.
-  /// The token that has just come is kept in any case: its waiters are about to be answered with it.
-  private mutating func forgetOldAudiences(but newest: TokenKey, at now: BootInstant) {
-    cache = cache.filter { $0.key == .standard || $0.key == newest || now < $0.value.expiresAt }
-    interactions = interactions.count > Self.mostAudiences ? [:] : interactions
-    replacements = replacements.filter { now < $0.value + Self.breakerWindow }
-    while cache.count > Self.mostAudiences {
-      let soonest = cache.filter { $0.key != .standard && $0.key != newest }.min {
-        ($0.value.expiresAt, $0.value.serial) < ($1.value.expiresAt, $1.value.serial)
-      }
-      guard let soonest else { break }
-      cache[soonest.key] = nil
-    }
-    lastWanted = lastWanted.filter { cache[$0.key] != nil }
-  }
-
-  /// More audiences of one account than programs have; a token that is forgotten costs one exchange.
-  static let mostAudiences = 64
-
-  private mutating func retire(_ key: TokenKey) {
-    guard let old = cache[key] else { return }
-    retired.append((old.fingerprint, key))
-    if retired.count > Self.mostAudiences { retired.removeFirst() }
+  private static func concernsTheRequest(_ error: String) -> Bool {
+    error == "invalid_scope" || error == "invalid_target"
   }
 }

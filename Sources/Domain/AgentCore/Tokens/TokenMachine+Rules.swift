@@ -33,19 +33,20 @@ extension TokenMachine {
       if !mayAskAgain(demand, since: heardAt, mended: true, at: now) { return .misconfigured(error) }
     case .ok, .unknown: break
     }
-    if let interaction = interactions[key], !mayAskAgain(demand, since: interaction.heardAt, at: now) {
+    let audience = audiences[key]
+    if let interaction = audience.interaction, !mayAskAgain(demand, since: interaction.heardAt, at: now) {
       return .interaction(claims: interaction.claims)
     }
-    if let wish = rejectedRequests[key]?.pause, now < wish.until {
-      return Self.refusal(wish.refusal, pause: wish.until - now)
+    if let rejected = audience.rejectedRequest, now < rejected.until {
+      return Self.refusal(rejected.failure, pause: rejected.until - now)
     }
-    if let pause, now < pause.until { return Self.refusal(pause.refusal, pause: pause.until - now) }
+    if let patience, now < patience.until { return Self.refusal(patience.failure, pause: patience.until - now) }
     return nil
   }
 
   /// Something stands against this key that time alone does not end.
   func isRefused(_ key: TokenKey, at now: BootInstant) -> Bool {
-    if interactions[key] != nil { return true }
+    if audiences[key].interaction != nil { return true }
     return switch health {
     case .ok: false
     case .unknown: !mayReplay(at: now)
@@ -87,7 +88,7 @@ extension TokenMachine {
     case .reauthenticate, .locked, .misconfigured: heardAt = now
     case .ok, .unknown, .signedOut: break
     }
-    interactions[key]?.heardAt = now
+    audiences[key].interaction?.heardAt = now
     exchange = attempt
     return [.exchange(attempt)]
   }
@@ -116,7 +117,7 @@ extension TokenMachine {
 
   /// A failure spoils nothing that still works: a waiter for a usable token gets the one that has not expired.
   mutating func refuseWaiters(for key: TokenKey, _ refusal: Refusal, at now: BootInstant) -> [Effect] {
-    let token = cache[key].flatMap { now < $0.expiresAt ? $0 : nil }
+    let token = audiences[key].liveToken(at: now)
     return takeWaiters(for: key).map { waiter in
       guard case .usable = waiter.demand, let token else { return .refuse(waiter.id, refusal) }
       return .answer(waiter.id, serial: token.serial, .staleOk)
@@ -134,9 +135,7 @@ extension TokenMachine {
   }
 
   mutating func forgetFailures() {
-    failures = 0
-    unexplained = 0
-    pause = nil
+    patience = nil
     lost = nil
   }
 

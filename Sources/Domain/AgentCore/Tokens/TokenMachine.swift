@@ -9,18 +9,13 @@ public import AgentModel
 /// - I5: a grant that the provider refuses costs it at most one request in `recheckWhenForced`, over all callers.
 ///
 /// What callers ask is in `TokenMachine+Asking.swift`, what exchanges come to in `TokenMachine+Outcomes.swift`, what
-/// happens from outside in `TokenMachine+Changes.swift`, and what stands against an exchange in
-/// `TokenMachine+Rules.swift`.
+/// happens from outside in `TokenMachine+Changes.swift`, what stands against an exchange in `TokenMachine+Rules.swift`,
+/// and what is known of each audience in `TokenMachine+Audiences.swift`.
 public struct TokenMachine: Sendable {
   struct Waiter: Hashable {
     var id: WaiterID
     var key: TokenKey
     var demand: Demand
-  }
-
-  struct Pause: Hashable {
-    var until: BootInstant
-    var refusal: ExchangeFailure
   }
 
   struct LostRequest: Hashable {
@@ -29,40 +24,17 @@ public struct TokenMachine: Sendable {
     var replayIsSpent: Bool
   }
 
-  struct Interaction: Hashable {
-    var claims: String?
-    /// When the provider was last asked.
-    var heardAt: BootInstant?
-  }
-
-  /// A request that the provider refuses, or answers with an error that the agent does not know.
-  struct RejectedRequest: Hashable {
-    var pause: Pause
-    var times = 1
-  }
-
   public internal(set) var health: Health
   public internal(set) var exchange: Attempt?
-  /// Failures in a row that asked for patience.
-  public internal(set) var failures = 0
-  var unexplained = 0
-  var pause: Pause?
-  var interactions: [TokenKey: Interaction] = [:]
-  /// The requests that the provider does not grant, by their resource and scopes.
-  var rejectedRequests: [TokenKey: RejectedRequest] = [:]
-  var cache: [TokenKey: TokenFacts] = [:]
-  var waiters: [Waiter] = []
   var attempts: UInt64 = 0
+  var waiters: [Waiter] = []
+  var audiences = Audiences()
+  /// The last pause, also once it is over; nil after a success.
+  var patience: TokenMemory.Patience?
   /// The request whose answer is lost; nil if none is, or if nothing is known of it any more.
   var lost: LostRequest?
   /// Exchanges in a row that renewed the grant and brought no token that could be used.
   var emptyExchanges = 0
-  /// When the token of this key was made because the one before was rejected.
-  var replacements: [TokenKey: BootInstant] = [:]
-  /// The keys of the tokens that others have replaced, the newest last.
-  var retired: [(fingerprint: String, key: TokenKey)] = []
-  /// When each audience was last asked for.
-  var lastWanted: [TokenKey: BootInstant] = [:]
   /// When the provider was last asked about a grant that it refuses; nil if this process never did.
   var heardAt: BootInstant?
   var rule: ProviderConfiguration.RefreshRule
@@ -71,14 +43,12 @@ public struct TokenMachine: Sendable {
   public init(memory: TokenMemory, rule: ProviderConfiguration.RefreshRule, at now: BootInstant? = nil) {
     // Where refresh tokens are not rotated, a lost answer costs nothing.
     health = memory.health == .unknown && rule.reuse == .none ? .ok : memory.health
-    interactions = memory.interactions.mapValues { Interaction(claims: $0, heardAt: now) }
-    if let patience = memory.patience {
-      pause = Pause(until: patience.until, refusal: patience.failure)
-      failures = patience.failures
-      unexplained = patience.unexplained
-    }
+    patience = memory.patience
     heardAt = now
     self.rule = rule
+    for (key, claims) in memory.interactions {
+      audiences[key].interaction = Interaction(claims: claims, heardAt: now)
+    }
   }
 
   public init(health: Health, rule: ProviderConfiguration.RefreshRule) {
@@ -88,50 +58,47 @@ public struct TokenMachine: Sendable {
   // MARK: what is seen from outside
 
   public func freshness(at now: BootInstant) -> Freshness {
-    guard let token = cache[.standard] else { return .none }
+    guard let token = standardToken else { return .none }
     return now < token.refreshAt ? .fresh : now < token.expiresAt ? .stale : .expired
   }
 
-  public var standardToken: TokenFacts? { cache[.standard] }
-  public var hasInteraction: Bool { !interactions.isEmpty }
-  public var nextAttemptAt: BootInstant? { pause?.until }
-  public var lastFailure: ExchangeFailure? { pause?.refusal }
-  public var isOffline: Bool { if case .offline? = pause?.refusal { true } else { false } }
+  public var standardToken: TokenFacts? { token(.standard) }
+  public var hasInteraction: Bool { !audiences.interactions.isEmpty }
+  /// Failures in a row that asked for patience.
+  public var failures: Int { patience?.failures ?? 0 }
+  public var nextAttemptAt: BootInstant? { patience?.until }
+  public var lastFailure: ExchangeFailure? { patience?.failure }
+  public var isOffline: Bool { if case .offline? = lastFailure { true } else { false } }
   /// The provider's last answer is missing: it was not reached, could not answer, or sent an error that the agent does
   /// not know. What it accepts now is unknown, too.
   public var lacksAnswer: Bool {
-    switch pause?.refusal {
+    switch lastFailure {
     case .offline?, .untrustedServer?, .transient?, .unexplained?, .unknownOutcome?: true
     default: health == .unknown
     }
   }
-  public func token(_ key: TokenKey) -> TokenFacts? { cache[key] }
+  public func token(_ key: TokenKey) -> TokenFacts? { audiences[key].token }
   /// Serials that may still be answered; the shell wipes all others.
-  public var liveSerials: Set<UInt64> { Set(cache.values.map(\.serial)) }
+  public var liveSerials: Set<UInt64> { Set(tokens.values.map(\.serial)) }
   /// The audiences that have a token, with it.
-  public var tokens: [TokenKey: TokenFacts] { cache }
+  public var tokens: [TokenKey: TokenFacts] { audiences.tokens }
   /// A caller waits for the exchange in flight, or for the next.
   public var isWanted: Bool { !waiters.isEmpty }
 
   /// The key of the token with this fingerprint; nil if it is none of the last.
-  public func key(ofFingerprint fingerprint: String) -> TokenKey? {
-    cache.first { $0.value.fingerprint == fingerprint }?.key
-      ?? retired.last { $0.fingerprint == fingerprint }?.key
-  }
+  public func key(ofFingerprint fingerprint: String) -> TokenKey? { audiences.key(ofFingerprint: fingerprint) }
 
   /// What must be durable when an exchange for this audience is, before the machine hears of it: what others want of
   /// the person stands.
   public func memory(afterSuccessFor key: TokenKey) -> TokenMemory {
-    TokenMemory(health: .ok, interactions: interactions.filter { $0.key != key }.mapValues(\.claims))
+    TokenMemory(health: .ok, interactions: audiences.interactions.filter { $0.key != key })
   }
 
   /// What must be durable. Pauses of this machine's own making (no way, no disk) are not: a restart may try at once.
   public var memory: TokenMemory {
-    var memory = TokenMemory(health: health, interactions: interactions.mapValues(\.claims))
-    switch pause?.refusal {
-    case .transient?, .unexplained?:
-      memory.patience = TokenMemory.Patience(
-        until: pause!.until, failure: pause!.refusal, failures: failures, unexplained: unexplained)
+    var memory = TokenMemory(health: health, interactions: audiences.interactions)
+    switch lastFailure {
+    case .transient?, .unexplained?: memory.patience = patience
     default: break
     }
     return memory

@@ -1,0 +1,103 @@
+internal import AgentModel
+
+extension TokenMachine {
+  /// The provider wants the person.
+  struct Interaction: Hashable {
+    var claims: String?
+    /// When the provider was last asked.
+    var heardAt: BootInstant?
+  }
+
+  /// A request that the provider refuses, or answers with an error that the agent does not know.
+  struct RejectedRequest: Hashable {
+    /// Until then it is refused from memory.
+    var until: BootInstant
+    var failure: ExchangeFailure
+    var times: Int
+  }
+
+  /// The facts about one resource and its scopes.
+  struct Audience: Hashable {
+    var token: TokenFacts?
+    var interaction: Interaction?
+    /// The provider does not grant the request for this audience.
+    var rejectedRequest: RejectedRequest?
+    /// When the token was made because the one before was rejected.
+    var replacedAt: BootInstant?
+    /// When it was last asked for.
+    var lastWanted: BootInstant?
+
+    var rejections: Int { rejectedRequest?.times ?? 0 }
+
+    /// The token, if it has not expired.
+    func liveToken(at now: BootInstant) -> TokenFacts? { token.flatMap { now < $0.expiresAt ? $0 : nil } }
+  }
+
+  /// The facts about every audience. Callers choose resources and scopes freely, so what is remembered of them is
+  /// bounded.
+  struct Audiences {
+    /// More audiences of one account than programs have; a token that is forgotten costs one exchange.
+    static let most = 64
+    /// How often a request was rejected is remembered for this long beyond its pause.
+    static let rejectionMemory = Milliseconds.seconds(600)
+
+    private var known: [TokenKey: Audience] = [:]
+    /// The tokens that others have replaced, the newest last.
+    private var retired: [(fingerprint: String, key: TokenKey)] = []
+
+    subscript(key: TokenKey) -> Audience {
+      get { known[key] ?? Audience() }
+      set { known[key] = newValue == Audience() ? nil : newValue }
+    }
+
+    /// The audiences that have a token, with it.
+    var tokens: [TokenKey: TokenFacts] { known.compactMapValues(\.token) }
+
+    /// The audiences for which the provider wants the person, with the claims that it asked for.
+    var interactions: [TokenKey: String?] { known.compactMapValues(\.interaction).mapValues(\.claims) }
+
+    /// The key of the token with this fingerprint; nil if it is none of the last.
+    func key(ofFingerprint fingerprint: String) -> TokenKey? {
+      known.first { $0.value.token?.fingerprint == fingerprint }?.key
+        ?? retired.last { $0.fingerprint == fingerprint }?.key
+    }
+
+    /// An exchange brought this token: nothing stands against the audience any more.
+    mutating func renew(_ key: TokenKey, with token: TokenFacts, wasRejected: Bool, at now: BootInstant) {
+      let before = self[key]
+      if let old = before.token { retire(old, of: key) }
+      self[key] = Audience(token: token, replacedAt: wasRejected ? now : nil, lastWanted: before.lastWanted)
+      forgetOld(but: key, at: now)
+    }
+
+    mutating func reject(_ key: TokenKey, _ failure: ExchangeFailure, for pause: Milliseconds, at now: BootInstant) {
+      let times = self[key].rejections + 1
+      forget(\.rejectedRequest) { $0.until + Self.rejectionMemory <= now }
+      self[key].rejectedRequest = RejectedRequest(until: now + pause, failure: failure, times: times)
+    }
+
+    /// Forgets this fact of every audience, or only if it is old.
+    mutating func forget<Fact>(_ fact: WritableKeyPath<Audience, Fact?>, if isOld: (Fact) -> Bool = { _ in true }) {
+      for (key, audience) in known {
+        if let value = audience[keyPath: fact], isOld(value) { self[key][keyPath: fact] = nil }
+      }
+    }
+
+    /// The newest token is kept in any case: its waiters are about to be answered with it.
+    private mutating func forgetOld(but newest: TokenKey, at now: BootInstant) {
+      if interactions.count > Self.most { forget(\.interaction) }
+      forget(\.replacedAt) { $0 + TokenMachine.breakerWindow <= now }
+      let others = tokens.filter { $0.key != .standard && $0.key != newest }
+      let soonestFirst = others.sorted { ($0.value.expiresAt, $0.value.serial) < ($1.value.expiresAt, $1.value.serial) }
+      for (key, token) in soonestFirst where token.expiresAt <= now || tokens.count > Self.most {
+        self[key].token = nil
+      }
+      for key in known.keys where self[key].token == nil { self[key].lastWanted = nil }
+    }
+
+    private mutating func retire(_ token: TokenFacts, of key: TokenKey) {
+      retired.append((token.fingerprint, key))
+      if retired.count > Self.most { retired.removeFirst() }
+    }
+  }
+}
