@@ -1,5 +1,5 @@
-/// Opens and closes the vault, one at a time and each to its end: an opening amid a closing would meet accounts that
-/// still give up what they had.
+/// Runs one body at a time, each to its end, in the order of the calls. Other than in an actor, no second body begins
+/// while the first one waits.
 actor AsyncMutex {
   private var isBusy = false
   private var waiting: [CheckedContinuation<Void, Never>] = []

@@ -16,6 +16,8 @@ package final class AgentService: Sendable {
   package let background = BackgroundWork()
   package let events: any EventPublishing
   package let vault: VaultActor
+  /// Opens and closes the vault one at a time: an opening amid a closing would meet accounts that still give up what
+  /// they had.
   let door = AsyncMutex()
   package let idle: IdleWatch
   package let locking: LockingRules

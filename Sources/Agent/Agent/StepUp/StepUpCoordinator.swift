@@ -5,11 +5,10 @@ package import Secrets
 
 /// Judges proofs, one after another: a PIN costs 64 MiB and some tenths of a second, and two guesses at once would be
 /// judged by one count. `VaultActor` serves callers that want a token meanwhile.
-package actor StepUpCoordinator {
+package struct StepUpCoordinator: Sendable {
   private let vault: VaultActor
   private let methods: [StepUpMethod: any StepUpProver]
-  private var isBusy = false
-  private var waiting: [CheckedContinuation<Void, Never>] = []
+  private let turns = AsyncMutex()
 
   /// Each method once.
   package init(vault: VaultActor, methods: [any StepUpProver]) {
@@ -21,43 +20,31 @@ package actor StepUpCoordinator {
   package func verify(
     _ given: Secret, by method: StepUpMethod, of id: AccountID, for duration: Milliseconds?
   ) async throws(AgentFailure) -> Timestamp {
-    await enter()
-    defer { leave() }
-    guard let proving = methods[method] else { throw .notFound(.stepUp(method), id) }
-    let counted = try await vault.commit { vault throws(AgentFailure) in try vault.stepUpTries.begin(id, by: method) }
-    let attempt = try counted.get()
-    switch await proving.judge(given, kept: attempt.lock.kept, pepper: attempt.place.pepper) {
-    case .key(let key) where attempt.place.isRight(key, for: attempt.lock):
-      return try await vault.commit { vault throws(AgentFailure) in
-        try vault.stepUpTries.wasRight(attempt, key: key, for: duration)
+    try await turns.pass { () async throws(AgentFailure) in
+      guard let proving = methods[method] else { throw .notFound(.stepUp(method), id) }
+      let counted = try await vault.commit { vault throws(AgentFailure) in try vault.stepUpTries.begin(id, by: method) }
+      let attempt = try counted.get()
+      switch await proving.judge(given, kept: attempt.lock.kept, pepper: attempt.place.pepper) {
+      case .key(let key) where attempt.place.isRight(key, for: attempt.lock):
+        return try await vault.commit { vault throws(AgentFailure) in
+          try vault.stepUpTries.wasRight(attempt, key: key, for: duration)
+        }
+      case .key, .wrong:
+        throw try await vault.commit { vault throws(AgentFailure) in try vault.stepUpTries.wasWrong(attempt) }
+      case .unavailable: throw .stepUp(.unavailable, id, method)
       }
-    case .key, .wrong:
-      throw try await vault.commit { vault throws(AgentFailure) in try vault.stepUpTries.wasWrong(attempt) }
-    case .unavailable: throw .stepUp(.unavailable, id, method)
     }
   }
 
   package func enroll(
     _ given: Secret, by method: StepUpMethod, for id: AccountID
   ) async throws(AgentFailure) -> StepUpState {
-    await enter()
-    defer { leave() }
-    let place = try await vault.read { vault throws(AgentFailure) in try vault.stepUp.placeForNew(method, of: id) }
-    guard let proving = methods[method], let enrolment = await proving.enroll(given, pepper: place.pepper) else {
-      throw .stepUp(.unavailable, id, method)
+    try await turns.pass { () async throws(AgentFailure) in
+      let place = try await vault.read { vault throws(AgentFailure) in try vault.stepUp.placeForNew(method, of: id) }
+      guard let proving = methods[method], let enrolment = await proving.enroll(given, pepper: place.pepper) else {
+        throw .stepUp(.unavailable, id, method)
+      }
+      return try await vault.commit { vault throws(AgentFailure) in try vault.stepUp.enroll(id, enrolment, at: place) }
     }
-    return try await vault.commit { vault throws(AgentFailure) in try vault.stepUp.enroll(id, enrolment, at: place) }
-  }
-
-  private func enter() async {
-    guard isBusy else {
-      isBusy = true
-      return
-    }
-    await withCheckedContinuation { waiting.append($0) }
-  }
-
-  private func leave() {
-    if waiting.isEmpty { isBusy = false } else { waiting.removeFirst().resume() }
   }
 }
