@@ -53,6 +53,8 @@ package actor Account {
   var noticedReachability: UInt64 = 0
   /// The requests for the person's rights that run beside exchanges.
   var question = RightsFetch()
+  /// Rings when such a request that failed is to be made again. Most accounts never need it.
+  lazy var rightsAlarm = Alarm(clock: clock, background: dependencies.background)
   /// The token that the reading thread serves.
   var published: PublishedToken?
   private var tokens: [UInt64: IssuedToken] = [:]

@@ -20,6 +20,8 @@ extension Account {
     var waiting: [(after: UInt64, caller: CheckedContinuation<AgentFailure?, Never>)] = []
     /// Since the last exchange.
     var retries = 0
+    /// When it is asked again after a failure; nil once it is asked.
+    var retryAt: BootInstant?
   }
 
   /// After this many failures in a row only an exchange, a reconnect or a person asks again.
@@ -102,6 +104,7 @@ extension Account {
     repeat {
       question.isDue = false
       question.begun += 1
+      question.retryAt = nil
       endQuestion(await ask())
       question.isAsking = question.isDue || !question.waiting.isEmpty
     } while question.isAsking
@@ -209,16 +212,17 @@ extension Account {
     let jitter = dependencies.environment.entropy.fraction()
     let pause = max(
       failure.retryAfter ?? .zero, Backoff.shortest, Backoff.pause(failures: question.retries, jitter: jitter))
-    let (clock, due, number) = (clock, clock.boot() + pause, question.begun)
-    dependencies.background.startTimer {
-      await clock.sleep(until: due)
-      guard !Task.isCancelled else { return }
-      await self.retryRights(ifStillAt: number)
-    }
+    let due = clock.boot() + pause
+    question.retryAt = due
+    rightsAlarm.set(due) { await self.retryRightsIfDue() }
   }
 
-  private func retryRights(ifStillAt number: UInt64) {
-    if question.begun == number { retryRights() }
+  /// An alarm that was set for an earlier failure may ring before the retry is due: it is then set again for that.
+  private func retryRightsIfDue() -> BootInstant? {
+    guard let due = question.retryAt, due <= clock.boot() else { return question.retryAt }
+    question.retryAt = nil
+    retryRights()
+    return nil
   }
 }
 
