@@ -106,6 +106,25 @@ import Testing
     }
   }
 
+  /// A fetch that fails is repeated without a caller and without an exchange, however many exchanges came meanwhile.
+  @Test func failedFetch_isRepeatedWithoutACaller() async throws {
+    try await everySeed(300) { world, chance in
+      let scene = try await Scene.signedIn(world, more: Self.told)
+      await world.clock.sleep(for: .seconds(60))
+      try scene.idp.setUser("alice@acme", entitlements: ["other"])
+      for _ in 0..<chance.number(1...4) { scene.idp.enqueueFault("/entitlements", .status(500)) }
+      for _ in 0..<chance.number(1...3) {
+        #expect(scene.works(try await scene.token(method: "token.refresh")))
+        await world.clock.sleep(for: chance.milliseconds(0...8000))
+      }
+      let exchanges = scene.refreshes.count
+      await world.clock.sleep(for: .seconds(60))
+      let healed = try #require(Snapshot(try await Self.ask(world, scene.account)))
+      #expect(healed.entitlements == ["other"])
+      #expect(scene.refreshes.count == exchanges)
+    }
+  }
+
   /// Concurrent refreshes of the snapshot share one exchange and one fetch.
   @Test func concurrentSnapshotRefreshes_shareOneFetch() async throws {
     try await everySeed(300) { world, chance in
