@@ -59,7 +59,7 @@ extension Account {
     wipeAnswers()
     guard let token = TokenResponse(body: body)?.refreshToken else { return nil }
     do {
-      return try await dependencies.vault.quarantine(token, of: id)
+      return try await quarantine(token)
     } catch {
       answers[held.nonce] = body
       exchanges.takeBack(held)
@@ -106,11 +106,11 @@ extension Account {
       let commitment = await commit(answer, &data)
       return exchanges.committed(run, commitment)
     case .adopt(_, let takesToken): return exchanges.adopted(run, hasToken: adopt(&data, takesToken: takesToken))
-    case .settle(let intent, let failure, let attempt, let journal):
-      await settle(intent, failure, attempt, journal, &data)
+    case .settle(let intent, let failure, let attempt, let end):
+      await settle(intent, failure, attempt, end, &data)
       return exchanges.settled(run)
     case .noteUnspent(let intent):
-      try? await dependencies.vault.dropUnspent(intent, of: id)
+      try? await journal.noteUnspent(intent)
       return exchanges.unspentWasNoted(run)
     case .drop(let answer):
       let staging = await stage(answer)
@@ -148,7 +148,7 @@ extension Account {
     guard let name = loaded?.profile.provider.text else { return .overtaken }
     do throws(AgentFailure) {
       data.provider = try await dependencies.vault.provider(named: name)
-      return try await dependencies.vault.begin(intent, of: id) ? .durable : .overtaken
+      return try await journal.begin(intent) ? .durable : .overtaken
     } catch {
       noteStoreError(error)
       return .storeFailed
@@ -171,7 +171,7 @@ extension Account {
   private func stage(_ answer: ExchangeIntent) async -> ExchangeMachine.Staging {
     guard let body = answers[answer.nonce] else { return .storeFailed }
     do throws(AgentFailure) {
-      switch try await dependencies.vault.stage(body, for: answer, of: id) {
+      switch try await journal.stage(body, for: answer) {
       case .staged: return .staged
       case .dropped: return .dropped
       case .overtaken: return .overtaken
@@ -205,8 +205,8 @@ extension Account {
     guard let loaded, let response = data.response else { return .overtaken }
     var renewed = renewed(loaded, by: response, for: answer)
     do throws(AgentFailure) {
-      let end = try await dependencies.vault.finish(
-        answer, of: id, grant: renewed.grant, answer: response, tokens: keepsake(with: renewed.accessToken))
+      let end = try await journal.finish(
+        answer, grant: renewed.grant, answer: response, tokens: keepsake(with: renewed.accessToken))
       guard let end else { return .overtaken }
       (renewed.profile, renewed.rights) = end
       data.renewed = renewed
@@ -250,7 +250,7 @@ extension Account {
 
   /// Stores the effect of the failure before the callers are answered, so that the agent knows it after a crash.
   private func settle(
-    _ intent: ExchangeIntent, _ failure: ExchangeFailure, _ attempt: UInt64, _ journal: ExchangeMachine.JournalEnd,
+    _ intent: ExchangeIntent, _ failure: ExchangeFailure, _ attempt: UInt64, _ end: ExchangeMachine.JournalEnd,
     _ data: inout RunData
   ) async {
     guard let loaded else { return }
@@ -260,7 +260,7 @@ extension Account {
     _ = machine.exchangeFailed(attempt: attempt, failure, at: clock.boot(), jitter: jitter)
     grant.memory = GrantMemory(machine.memory, boot: clock.boot(), wall: clock.wall())
     // If this fails the intent stays stored: after a crash the outcome counts as unknown, which is never less careful.
-    try? await dependencies.vault.settle(epoch: intent.epoch, of: id, grant: grant, journal: journal)
+    try? await journal.settle(epoch: intent.epoch, grant: grant, end: end)
   }
 
   /// Records the store's error for the waiting callers.
@@ -281,7 +281,15 @@ extension Account {
   }
 
   private func revoke(_ token: Secret) async {
-    if let entry = try? await dependencies.vault.quarantine(token, of: id) { dependencies.revoke(entry) }
+    if let entry = try? await quarantine(token) { dependencies.revoke(entry) }
+  }
+
+  /// Puts a token that came too late into the outbox, or into the inbox while the vault is locked. Its entry; nil if
+  /// there is none.
+  private func quarantine(_ token: Secret) async throws(AgentFailure) -> OutboxEntry? {
+    try await dependencies.vault.commit(orLeave: .overtaken(token, of: id)) { [id] vault throws(AgentFailure) in
+      vault.outbox.quarantine(token, of: id)
+    } ?? nil
   }
 }
 

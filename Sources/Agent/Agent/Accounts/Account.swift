@@ -93,6 +93,8 @@ package actor Account {
 
   package var clock: any AgentClock { dependencies.environment.clock }
 
+  var journal: AccountJournal { AccountJournal(vault: dependencies.vault, id: id) }
+
   // MARK: requests of callers
 
   /// Returns a token from memory, or after the one exchange that all callers share.
@@ -212,7 +214,7 @@ package actor Account {
 
   /// The provider's configuration changed: requests that it refused before are sent again.
   package func configurationChanged() async {
-    guard let rule = try? await dependencies.vault.open(id).2 else { return }
+    guard let rule = try? await journal.open().2 else { return }
     perform(loaded?.machine.reconfigured(rule: rule) ?? [])
   }
 
@@ -229,7 +231,7 @@ package actor Account {
   package func load() async throws(AgentFailure) {
     while loaded == nil {
       let asked = replacements
-      let (profile, found, rule) = try await dependencies.vault.open(id)
+      let (profile, found, rule) = try await journal.open()
       guard loaded == nil else { return }
       guard asked == replacements else { continue }  // a sign-in or sign-out came first: what was read is old
       let grant =
@@ -280,8 +282,7 @@ package actor Account {
   /// Stores an unknown outcome that was found at the start, so that the person is asked once, and not at each start.
   private func rememberDoubt(_ known: TokenMachine.Health, _ intent: ExchangeIntent?) async {
     guard let loaded, loaded.machine.health == .unknown, known != .unknown, let intent else { return }
-    try? await dependencies.vault.settle(
-      epoch: intent.epoch, of: id, grant: loaded.grant, journal: .inDoubt(intent))
+    try? await journal.settle(epoch: intent.epoch, grant: loaded.grant, end: .inDoubt(intent))
   }
 
   // MARK: effects

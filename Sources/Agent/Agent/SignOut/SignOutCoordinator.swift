@@ -70,14 +70,16 @@ package struct SignOutCoordinator: Sendable {
 
   private func commit(_ job: inout Job) async -> [SignOutMachine.Effect] {
     do throws(AgentFailure) {
-      let done = try await dependencies.vault.signOut(
-        job.account.id, job.machine.mode, accessTokens: await job.account.liveTokens)
+      let (id, mode, tokens) = (job.account.id, job.machine.mode, await job.account.liveTokens)
+      let done = try await dependencies.vault.commit { vault throws(AgentFailure) in
+        try vault.signOuts.signOut(id, mode, accessTokens: tokens)
+      }
       let entries = [done.entry].compactMap { $0 } + done.others
       job.entries = Dictionary(uniqueKeysWithValues: entries.map { ($0.id, $0) })
       job.signedOut = done
       return job.machine.committed(
         SignOutMachine.Departure(
-          wasActive: done.wasActive, entries: entries.map(\.id), isErased: done.erased.contains(job.account.id)))
+          wasActive: done.wasActive, entries: entries.map(\.id), isErased: done.erased.contains(id)))
     } catch {
       job.result = .failure(error)
       return job.machine.refused()
@@ -88,7 +90,7 @@ package struct SignOutCoordinator: Sendable {
   private func postpone(_ entry: OutboxEntry?) async {
     guard var entry else { return }
     entry.nextAttemptAt = entry.createdAt + RevocationOutbox.longest
-    try? await dependencies.vault.save(entry)
+    try? await dependencies.vault.commit { [entry] vault throws(AgentFailure) in vault.outbox.save(entry) }
     await revocations.schedule(entry)
   }
 

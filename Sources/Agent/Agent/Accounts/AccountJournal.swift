@@ -1,0 +1,48 @@
+internal import AgentCore
+internal import AgentModel
+internal import Secrets
+
+/// The calls of one account to its journal in the vault (`ExchangeJournal`): each is one transaction, and defines what
+/// an exchange finds if the vault was locked meanwhile.
+struct AccountJournal {
+  let vault: VaultActor
+  let id: AccountID
+
+  func open() async throws(AgentFailure) -> (AccountProfile, LoadedGrant?, ProviderConfiguration.RefreshRule) {
+    try await vault.read { vault throws(AgentFailure) in try vault.journal.open(id) }
+  }
+
+  /// False if the account has gone on, or the vault was locked: nothing may be sent.
+  func begin(_ intent: ExchangeIntent) async throws(AgentFailure) -> Bool {
+    try await vault.commitIfOpen { vault throws(AgentFailure) in try vault.journal.begin(intent, of: id) } ?? false
+  }
+
+  /// The answer goes to the inbox if the vault was locked.
+  func stage(_ body: Secret, for intent: ExchangeIntent) async throws(AgentFailure) -> Kept {
+    let answer = StagedAnswer(intent: intent, body: body)
+    return try await vault.commit(orLeave: .answer(answer, of: id)) { vault throws(AgentFailure) in
+      vault.journal.stage(body, for: intent, of: id)
+    } ?? .dropped
+  }
+
+  /// Nil if the account has gone on. Throws `.locked` if the vault was locked: the staged answer waits there.
+  func finish(
+    _ intent: ExchangeIntent, grant: GrantRecord, answer: TokenResponse, tokens: AccessTokens
+  ) async throws(AgentFailure) -> (AccountProfile, RightsChange?)? {
+    try await vault.commit { vault throws(AgentFailure) in
+      try vault.journal.finish(intent, of: id, grant: grant, answer: answer, tokens: tokens)
+    }
+  }
+
+  /// Nothing is settled if the vault was locked.
+  func settle(epoch: UInt64, grant: GrantRecord, end: ExchangeMachine.JournalEnd) async throws(AgentFailure) {
+    try await vault.commitIfOpen { vault throws(AgentFailure) in
+      vault.journal.settle(epoch: epoch, of: id, grant: grant, journal: end)
+    }
+  }
+
+  /// Notes in the inbox, if the vault was locked, that the request spent no refresh token.
+  func noteUnspent(_ intent: ExchangeIntent) async throws(AgentFailure) {
+    try await vault.leaveIfLocked(.unspent(intent, of: id))
+  }
+}
