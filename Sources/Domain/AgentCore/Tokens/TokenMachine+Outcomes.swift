@@ -32,51 +32,12 @@ extension TokenMachine {
   ) -> [Effect] {
     guard let attempt = exchange, attempt.number == number else { return [] }  // I3
     exchange = nil
-    var effects: [Effect] = []
-    switch failure {
-    case .transient where attempt.isReplay, .unexplained where attempt.isReplay,
-      .interaction where attempt.isReplay, .misconfigured where attempt.isReplay:
-      // The one replay was answered, and not with what became of the first request: I4, the doubt stands.
-      effects = [.stateChanged, .sessionExpired(reason: Self.outcomeUnknown)]
-    case .reauthenticate(let reason): effects += stand(.reauthenticate(reason: reason), at: now)
-    case .locked: effects += stand(.locked, at: now)
-    case .misconfigured(let error) where attempt.key != .standard && Self.concernsTheRequest(error):
-      // A refused scope of one program must not stop the account for all the others.
-      audiences.reject(attempt.key, failure, for: Self.rejectionPause, at: now)
-    case .misconfigured(let error): effects += stand(.misconfigured(error), at: now)
-    case .interaction(let claims):
-      audiences[attempt.key].interaction = Interaction(claims: claims, heardAt: now)
-      effects += [.persistHealth, .stateChanged]
-    case .unexplained where attempt.key != .standard:
-      // Whether the request is odd or the grant dead shows itself at what the sign-in was given.
-      let times = audiences[attempt.key].rejections + 1
-      audiences.reject(attempt.key, failure, for: Self.nonzeroPause(failures: times + 1, jitter), at: now)
-      if times > Self.mostUnexplained, refusal(for: .standard, nil, at: now) == nil {
-        effects += begin(.standard, at: now)
-      }
-    case .unexplained where patience?.unexplained ?? 0 < Self.mostUnexplained:
-      hold(failure, for: Self.nonzeroPause(failures: failures + 2, jitter), at: now)
-      effects += [.persistHealth, .stateChanged]
-    case .unexplained:
-      patience?.unexplained += 1
-      effects += stand(.reauthenticate(reason: Self.unexplainedRefusal), at: now)
-    case .unknownOutcome:
-      if rule.reuse == .none {
-        hold(failure, for: backoff(jitter), at: now)
-      } else {
-        if !attempt.isReplay { lost = LostRequest(sentAt: attempt.startedAt, replayIsSpent: false) }
-        effects += setHealth(.unknown, tellPerson: !mayReplay(at: now))
-        if mayReplay(at: now) { return effects + beginNext(at: now) }  // the waiters wait for the replay
-        if attempt.isReplay { effects.append(.sessionExpired(reason: Self.outcomeUnknown)) }
-      }
-    case .transient(_, let retryAfter):
-      hold(failure, for: retryAfter.map { max($0, Backoff.shortest) } ?? backoff(jitter), at: now)
-      effects += [.persistHealth, .stateChanged]
-    case .offline, .untrustedServer, .store:
-      // Nothing was sent, so the right to one replay is not spent.
-      if attempt.isReplay { lost?.replayIsSpent = false }
-      hold(failure, for: backoff(jitter), at: now)
-      effects.append(.stateChanged)
+    var effects: [Effect]
+    if case .unknownOutcome = failure, rule.reuse != .none {
+      effects = answerWasLost(attempt, at: now)
+      if mayReplay(at: now) { return effects + beginNext(at: now) }  // the waiters wait for the replay
+    } else {
+      effects = learn(from: failure, of: attempt, at: now, jitter: jitter)
     }
     let refused = refusal(for: attempt.key, nil, at: now) ?? Self.refusal(failure, pause: .zero)
     effects += refuseWaiters(for: attempt.key, refused, at: now)
@@ -127,6 +88,69 @@ extension TokenMachine {
   }
 
   // MARK: what is remembered
+
+  private mutating func answerWasLost(_ attempt: Attempt, at now: BootInstant) -> [Effect] {
+    if !attempt.isReplay { lost = LostRequest(sentAt: attempt.startedAt, replayIsSpent: false) }
+    let effects = setHealth(.unknown, tellPerson: !mayReplay(at: now))
+    return attempt.isReplay ? effects + [.sessionExpired(reason: Self.outcomeUnknown)] : effects
+  }
+
+  /// What a failure means for later requests: for all of them, or for those of its audience.
+  private mutating func learn(
+    from failure: ExchangeFailure, of attempt: Attempt, at now: BootInstant, jitter: Double
+  ) -> [Effect] {
+    switch failure {
+    case .transient where attempt.isReplay, .unexplained where attempt.isReplay,
+      .interaction where attempt.isReplay, .misconfigured where attempt.isReplay:
+      // The one replay was answered, and not with what became of the first request: I4, the doubt stands.
+      return [.stateChanged, .sessionExpired(reason: Self.outcomeUnknown)]
+    case .reauthenticate(let reason): return stand(.reauthenticate(reason: reason), at: now)
+    case .locked: return stand(.locked, at: now)
+    case .misconfigured(let error) where attempt.key != .standard && Self.concernsTheRequest(error):
+      // A refused scope of one program must not stop the account for all the others.
+      audiences.reject(attempt.key, failure, for: Self.rejectionPause, at: now)
+      return []
+    case .misconfigured(let error): return stand(.misconfigured(error), at: now)
+    case .interaction(let claims):
+      audiences[attempt.key].interaction = Interaction(claims: claims, heardAt: now)
+      return [.persistHealth, .stateChanged]
+    case .unexplained where attempt.key == .standard: return grantWasRefused(failure, at: now, jitter: jitter)
+    case .unexplained: return requestWasRefused(attempt.key, failure, at: now, jitter: jitter)
+    case .transient(_, let retryAfter):
+      hold(failure, for: retryAfter.map { max($0, Backoff.shortest) } ?? backoff(jitter), at: now)
+      return [.persistHealth, .stateChanged]
+    case .unknownOutcome:
+      // Refresh tokens are not rotated, so that the lost answer cost nothing.
+      hold(failure, for: backoff(jitter), at: now)
+      return []
+    case .offline, .untrustedServer, .store:
+      // Nothing was sent, so the right to one replay is not spent.
+      if attempt.isReplay { lost?.replayIsSpent = false }
+      hold(failure, for: backoff(jitter), at: now)
+      return [.stateChanged]
+    }
+  }
+
+  /// An error that the agent does not know, for the standard token: at first it is taken for a temporary one.
+  private mutating func grantWasRefused(_ failure: ExchangeFailure, at now: BootInstant, jitter: Double) -> [Effect] {
+    guard patience?.unexplained ?? 0 < Self.mostUnexplained else {
+      patience?.unexplained += 1
+      return stand(.reauthenticate(reason: Self.unexplainedRefusal), at: now)
+    }
+    hold(failure, for: Self.nonzeroPause(failures: failures + 2, jitter), at: now)
+    return [.persistHealth, .stateChanged]
+  }
+
+  /// An error that the agent does not know, for another audience. Whether the request is odd or the grant dead shows
+  /// itself at what the sign-in was given.
+  private mutating func requestWasRefused(
+    _ key: TokenKey, _ failure: ExchangeFailure, at now: BootInstant, jitter: Double
+  ) -> [Effect] {
+    let times = audiences[key].rejections + 1
+    audiences.reject(key, failure, for: Self.nonzeroPause(failures: times + 1, jitter), at: now)
+    guard times > Self.mostUnexplained, refusal(for: .standard, nil, at: now) == nil else { return [] }
+    return begin(.standard, at: now)
+  }
 
   /// The provider refused in a way that time does not mend.
   private mutating func stand(_ new: Health, at now: BootInstant) -> [Effect] {
