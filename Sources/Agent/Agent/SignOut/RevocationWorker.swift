@@ -85,10 +85,8 @@ package actor RevocationWorker {
   package func send(_ entry: OutboxEntry) async -> RevocationOutcome {
     guard inFlight.insert(entry.id).inserted else { return .queued }
     defer { ended(entry.id) }
-    // Another attempt may have ended the entry since it was read.
-    guard let current = try? await outbox().first(where: { $0.id == entry.id }) else {
-      return .queued
-    }
+    // Another try may have ended it since it was read.
+    guard let current = try? await outbox().first(where: { $0.id == entry.id }) else { return .queued }
     guard current.expiresAt > now(for: current) else {
       await giveUp(current, reason: "expired")
       return .queued
@@ -99,41 +97,46 @@ package actor RevocationWorker {
       await giveUp(current, reason: "unsupported")
       return .unsupported
     }
-    let client = dependencies.client(of: provider)
-    let answer = await client.revoke(current.token, current.kind)
-    var after = current
-    after.attempts += 1
+    let answer = await dependencies.client(of: provider).revoke(current.token, current.kind)
     let jitter = dependencies.environment.entropy.fraction()
-    switch RevocationOutbox.verdict(answer, attempts: after.attempts, jitter: jitter) {
+    switch RevocationOutbox.verdict(answer, attempts: current.attempts + 1, jitter: jitter) {
     case .confirmed:
-      // If the disk fails now, or the vault was locked meanwhile, the entry is sent once more: a second revocation
-      // changes nothing (RFC 7009 §2.2), and only that one is reported.
-      do throws(AgentFailure) {
-        try await dependencies.vault.commit { vault throws(AgentFailure) in
-          vault.outbox.remove(current, .revocationConfirmed)
-        }
-      } catch {
-        if error.isLocked { return .confirmed }
-      }
-      dependencies.events.publish(
-        .revocationConfirmed(revocation: current.name, issuer: current.issuer),
-        about: await account(of: current))
+      await wasConfirmed(current)
       return .confirmed
     case .unsupported:
       await giveUp(current, reason: "unsupported")
       return .unsupported
     case .again(let pause):
-      after.nextAttemptAt = now(for: current) + pause
-      after.lastError = Self.word(answer)
-      after.lastErrorAt = now(for: current)
-      // An entry that was abandoned or superseded during its request is not stored again.
-      let isThere = try? await dependencies.vault.commit { [after] vault throws(AgentFailure) in
-        try vault.outbox.reschedule(after)
-      }
-      guard isThere != false else { return .queued }
-      schedule(after)
+      await postpone(current, by: pause, after: answer)
       return .queued
     }
+  }
+
+  /// If the disk fails now, the entry is sent once more: a second revocation changes nothing (RFC 7009 §2.2). So it is
+  /// after the unlocking, if the vault was locked meanwhile, and that one is told.
+  private func wasConfirmed(_ entry: OutboxEntry) async {
+    do throws(AgentFailure) {
+      try await dependencies.vault.commit { vault throws(AgentFailure) in
+        vault.outbox.remove(entry, .revocationConfirmed)
+      }
+    } catch {
+      if error.isLocked { return }
+    }
+    dependencies.events.publish(
+      .revocationConfirmed(revocation: entry.name, issuer: entry.issuer), about: await account(of: entry))
+  }
+
+  private func postpone(_ entry: OutboxEntry, by pause: Milliseconds, after answer: RevocationOutbox.Answer) async {
+    var entry = entry
+    entry.attempts += 1
+    entry.nextAttemptAt = now(for: entry) + pause
+    entry.lastError = Self.word(answer)
+    entry.lastErrorAt = now(for: entry)
+    // Given up or superseded while it was on its way: it does not come back.
+    let isThere = try? await dependencies.vault.commit { [entry] vault throws(AgentFailure) in
+      try vault.outbox.reschedule(entry)
+    }
+    if isThere != false { schedule(entry) }
   }
 
   private static func word(_ answer: RevocationOutbox.Answer) -> String {
