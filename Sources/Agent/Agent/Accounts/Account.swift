@@ -24,6 +24,27 @@ package struct AccountDependencies: Sendable {
   /// Tries the outstanding revocations of one person at a provider, or of all persons, within a few seconds.
   let drain: @Sendable (ProviderName, Identity?) async -> Void
 
+  init(
+    vault: VaultActor, tables: PublishedTables, background: BackgroundWork, events: any EventPublishing,
+    environment: AgentEnvironment, revoker: Handle<RevocationWorker>
+  ) {
+    self.vault = vault
+    self.background = background
+    gate = ExchangeGate(clock: environment.clock, background: background)
+    renewals = RenewalTimer(clock: environment.clock, background: background)
+    tokenCache = tables.tokenCache
+    self.events = events
+    connectivity = ConnectivityState(events: events, clock: environment.clock)
+    time = tables.time
+    policies = tables.policyCache
+    stepUps = tables.stepUps
+    metadata = MetadataRefresher(
+      vault: vault, background: background, environment: environment, time: tables.time)
+    self.environment = environment
+    revoke = { entry in background.start { _ = await revoker.value?.send(entry) } }
+    drain = { await revoker.value?.drain($0, of: $1) }
+  }
+
   package func client(of provider: Provider) -> ProviderClient {
     var dependencies = ProviderClient.Dependencies(environment, time: time)
     dependencies.http = ObservedHTTPExchange(

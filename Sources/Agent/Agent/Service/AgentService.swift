@@ -12,7 +12,6 @@ package final class AgentService: Sendable {
   /// A random id of this start: a client that sees another one knows that the agent was restarted.
   package let instance: String
   package let startedAt: Timestamp
-  package let tokenCache = TokenCache()
   package let background = BackgroundWork()
   package let events: any EventPublishing
   package let vault: VaultActor
@@ -26,15 +25,11 @@ package final class AgentService: Sendable {
   package let revocations: RevocationWorker
   package let erasures: ErasureWorker
   package let signOuts: SignOutCoordinator
-  package let stepUps: StepUps
   package let stepUpCoordinator: StepUpCoordinator
-  package let connectivity: ConnectivityState
-  package let time: TimeKeeper
-  package let gate: ExchangeGate
-  let policyCache = PolicyCache()
   package let audit: AuditWriter
-  package let callerGrants: CallerGrantTable
   package let backups: BackupCoordinator
+  private let tables: PublishedTables
+  private let dependencies: AccountDependencies
   private let onShutDown: @Sendable () -> Void
 
   private let shuttingDown = Atomic(false)
@@ -53,56 +48,50 @@ package final class AgentService: Sendable {
     self.locking = locking
     self.environment = environment
     self.version = version
-    self.onShutDown = onShutDown
     self.instance = instance
-    startedAt = environment.clock.wall()
     self.events = events
-    let owner = Handle<VaultActor>()
-    time = TimeKeeper(clock: environment.clock, events: events) { [background] in
-      background.start { await owner.value?.rememberTime() }
-    }
-    stepUps = StepUps(clock: environment.clock, events: events, background: background)
-    callerGrants = CallerGrantTable(
-      clock: environment.clock, time: time, background: background, owner: ownerGrant,
-      methods: grantableMethods)
+    self.onShutDown = onShutDown
+    startedAt = environment.clock.wall()
+    let vaultHandle = Handle<VaultActor>()
+    tables = PublishedTables(
+      clock: environment.clock, events: events, background: background, ownerGrant: ownerGrant,
+      grantableMethods: grantableMethods, rememberTime: { await vaultHandle.value?.rememberTime() })
     vault = VaultActor(
       store: store, anchor: anchor,
       dependencies: VaultDependencies(
         clock: environment.clock, entropy: environment.entropy,
-        keySources: (keySource.map { [$0] } ?? []) + otherKeySources,
-        tables: PublishedTables(
-          tokenCache: tokenCache, stepUps: stepUps, policyCache: policyCache, callerGrants: callerGrants, time: time)))
+        keySources: (keySource.map { [$0] } ?? []) + otherKeySources, tables: tables))
+    vaultHandle.value = vault
     stepUpCoordinator = StepUpCoordinator(vault: vault, methods: [PINMethod()] + environment.stepUpMethods)
-    owner.value = vault
     audit = AuditWriter(vault: vault, background: background)
-    connectivity = ConnectivityState(events: events, clock: environment.clock)
-    gate = ExchangeGate(clock: environment.clock, background: background)
-    let revocationWorker = Handle<RevocationWorker>()
-    let dependencies = AccountDependencies(
-      vault: vault, background: background, gate: gate,
-      renewals: RenewalTimer(clock: environment.clock, background: background), tokenCache: tokenCache, events: events,
-      connectivity: connectivity,
-      time: time, policies: policyCache, stepUps: stepUps,
-      metadata: MetadataRefresher(vault: vault, background: background, environment: environment, time: time),
-      environment: environment,
-      revoke: { [background] entry in
-        background.start { _ = await revocationWorker.value?.send(entry) }
-      }, drain: { await revocationWorker.value?.drain($0, of: $1) })
+    let revoker = Handle<RevocationWorker>()
+    dependencies = AccountDependencies(
+      vault: vault, tables: tables, background: background, events: events, environment: environment, revoker: revoker)
     accounts = AccountDirectory(dependencies: dependencies)
     signIns = SignInCoordinator(dependencies: dependencies, accounts: accounts)
     backups = BackupCoordinator(
       vault: vault, accounts: accounts, events: events, files: environment.backups, clock: environment.clock)
     revocations = RevocationWorker(dependencies: dependencies)
+    revoker.value = revocations
     erasures = ErasureWorker(dependencies: dependencies)
     signOuts = SignOutCoordinator(
       dependencies: dependencies, accounts: accounts, revocations: revocations, erasures: erasures)
-    revocationWorker.value = revocations
     let whole = Handle<AgentService>()
     idle = IdleWatch(after: locking.idle, clock: environment.clock, background: background) {
       await whole.value?.lock(because: .idle)
     }
     whole.value = self
   }
+
+  // MARK: parts of `tables` and of `dependencies`
+
+  package var tokenCache: TokenCache { tables.tokenCache }
+  package var stepUps: StepUps { tables.stepUps }
+  var policyCache: PolicyCache { tables.policyCache }
+  package var callerGrants: CallerGrantTable { tables.callerGrants }
+  package var time: TimeKeeper { tables.time }
+  package var connectivity: ConnectivityState { dependencies.connectivity }
+  package var gate: ExchangeGate { dependencies.gate }
 
   // MARK: life
 
@@ -204,16 +193,5 @@ package final class AgentService: Sendable {
   /// may be mistyped.
   package func client(of provider: Provider) -> ProviderClient {
     ProviderClient(provider: provider, dependencies: .init(environment, time: time))
-  }
-}
-
-/// A weak reference to a part that is created after its users. The agent owns the part.
-private final class Handle<Part: AnyObject & Sendable>: Sendable {
-  private let part = Mutex<Weak>(Weak())
-  private struct Weak: @unchecked Sendable { weak var part: Part? }
-
-  var value: Part? {
-    get { part.withLock { $0.part } }
-    set { part.withLock { $0.part = newValue } }
   }
 }

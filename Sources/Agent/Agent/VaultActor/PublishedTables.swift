@@ -1,6 +1,8 @@
 internal import AgentModel
 internal import AgentOAuth
+internal import AgentPorts
 internal import AgentVault
+internal import Secrets
 
 /// The tables that an open vault publishes to readers that must not wait for `VaultActor`. Filled at the opening,
 /// changed after each commit, emptied at the locking.
@@ -10,6 +12,19 @@ struct PublishedTables: Sendable {
   let policyCache: PolicyCache
   let callerGrants: CallerGrantTable
   let time: TimeKeeper
+
+  /// Empty tables. `rememberTime` makes the trusted time durable.
+  init(
+    clock: any AgentClock, events: any EventPublishing, background: BackgroundWork, ownerGrant: Secret?,
+    grantableMethods: [GrantableMethod], rememberTime: @escaping @Sendable () async -> Void
+  ) {
+    tokenCache = TokenCache()
+    stepUps = StepUps(clock: clock, events: events, background: background)
+    policyCache = PolicyCache()
+    time = TimeKeeper(clock: clock, events: events) { background.start(rememberTime) }
+    callerGrants = CallerGrantTable(
+      clock: clock, time: time, background: background, owner: ownerGrant, methods: grantableMethods)
+  }
 
   /// Everything but the accounts, which callers can use from `open(_:)` on. True if the time was kept in another boot
   /// of the machine: then it is to be written down anew.
