@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentModel
+internal import AgentOAuth
 internal import Secrets
 
 /// The calls of one account to its journal in the vault (`ExchangeJournal`): each is one transaction, and defines what
