@@ -5,9 +5,15 @@ internal import Glibc
 /// the state directory, so that the agent notices if only that directory is restored.
 public struct AnchorFile: RollbackAnchor {
   private let directory: String
+  private let place: AnchoredPlace?
 
-  /// - Parameter directory: created with mode 0700 when the first anchor is written.
-  public init(directory: String) { self.directory = directory }
+  /// - Parameters:
+  ///   - directory: created with mode 0700 when the first anchor is written.
+  ///   - place: remembers where the database stands, from its first count on.
+  public init(directory: String, place: AnchoredPlace? = nil) {
+    self.directory = directory
+    self.place = place
+  }
 
   private static let heading = "lanyard-anchor-1 "
   /// Magic, 20 digits, a newline; one byte more detects a longer file.
@@ -44,6 +50,7 @@ public struct AnchorFile: RollbackAnchor {
       }
     }
     if let failure { throw failure }
+    try place?.note(databaseID)
   }
 
   private func path(_ databaseID: [UInt8]) -> String { directory + "/" + hexadecimal(databaseID) }

@@ -20,8 +20,10 @@ public final class SQLiteStore: Store {
   ///
   /// - Parameter vfs: the name of an SQLite file system, for simulations. Nil is the system's own: then the directory
   /// must exist with mode 0700 and belong to this user, and every file is kept at 0600.
-  public init(path: String, vfs: String? = nil) throws(StoreFailure) {
-    let path = vfs == nil ? try PrivateFiles(path: path).path : path
+  /// - Parameter mayCreate: false if there must be a database at `path` already: without it this throws `missing` and
+  /// touches no file.
+  public init(path: String, vfs: String? = nil, mayCreate: Bool = true) throws(StoreFailure) {
+    let path = vfs == nil ? try PrivateFiles(path: path, mayCreate: mayCreate).path : path
     let connection = try Connection(path: path, vfs: vfs)
     (databaseID, batches) = try connection.identity()
     self.path = path
@@ -47,7 +49,7 @@ public final class SQLiteStore: Store {
   func opened() throws(StoreFailure) -> Connection {
     if let connection { return connection }
     guard !isClosed else { throw .closed }
-    if vfs == nil { _ = try PrivateFiles(path: path) }
+    if vfs == nil { _ = try PrivateFiles(path: path, mayCreate: false) }
     let connection = try Connection(path: path, vfs: vfs)
     let (id, batches) = try connection.identity()
     // Another file or an older copy is in its place: the agent's memory does not match it.

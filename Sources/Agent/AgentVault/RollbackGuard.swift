@@ -5,6 +5,9 @@ package import AgentPorts
 /// `Vault` updates the anchor after the commit: a crash in between leaves a store that is ahead of its anchor, which is
 /// no old copy. An anchor that can't be written stops nothing; `agent.diagnose` reports it.
 package final class RollbackGuard {
+  /// No store reaches this count: an anchor above it is damaged, and counting on from it could overflow.
+  package static let highestSequence: UInt64 = 1 << 62
+
   private let anchor: (any RollbackAnchor)?
   /// The anchor did not take the last count.
   package private(set) var isBehind = false

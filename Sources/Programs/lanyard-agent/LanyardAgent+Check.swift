@@ -13,12 +13,16 @@ extension LanyardAgent {
   static func check(_ options: Options) -> Never {
     let path = options.stateDirectory + "/lanyard.sqlite"
     var status = stat()
-    if lstat(path, &status) != 0, errno == ENOENT { tell((AgentServer.nothingToCheck, isOpen: true)) }
+    let isKnown = place(options)?.isKnown == true
+    if lstat(path, &status) != 0, errno == ENOENT {
+      guard isKnown else { tell((AgentServer.nothingToCheck, isOpen: true)) }
+      tell((AgentServer.check(of: StoreFailure.missing), isOpen: false))
+    }
     let state = directory(options.stateDirectory)
     let lock = takeLock(state.path + "/lock")
     let files = StoreBackups(beside: path)
     files.removeAll()
-    let found = check(options, state, files)
+    let found = check(options, state, files, isKnown: isKnown)
     files.removeAll()
     withExtendedLifetime(lock) {}
     tell(found)
@@ -26,10 +30,10 @@ extension LanyardAgent {
 
   /// Checks a copy of the store, because opening a vault writes at least the time.
   private static func check(
-    _ options: Options, _ state: PrivateDirectory, _ files: StoreBackups
+    _ options: Options, _ state: PrivateDirectory, _ files: StoreBackups, isKnown: Bool
   ) -> (line: [UInt8], isOpen: Bool) {
     do throws(StoreFailure) {
-      let store = try SQLiteStore(path: state.path + "/lanyard.sqlite")
+      let store = try SQLiteStore(path: state.path + "/lanyard.sqlite", mayCreate: !isKnown)
       defer { store.close() }
       try store.snapshot(to: files.copyPath)
       return look(try SQLiteStore(path: files.copyPath), options, state)

@@ -56,8 +56,11 @@ struct LanyardAgent {
     let clock = SystemClock()
     let pool = WorkerPool()
     let store: SQLiteStore
+    let mayCreate = options.beginsNewStore || place(options)?.isKnown != true
     do throws(StoreFailure) {
-      store = try SQLiteStore(path: state.path + "/lanyard.sqlite")
+      store = try SQLiteStore(path: state.path + "/lanyard.sqlite", mayCreate: mayCreate)
+    } catch .missing {
+      end(.vaultClosed, says: storeIsGone(state.path))
     } catch {
       let exit: Exit = if case .newerSchema = error { .vaultClosed } else { .storeFailed }
       end(exit, says: "lanyard-agent: the store in \(state.path) can't be opened: \(error).\n")
@@ -150,13 +153,27 @@ struct LanyardAgent {
   }
 
   static func anchors(_ options: Options, _ pool: WorkerPool) -> Anchors {
-    let file = options.anchorDirectory.map { AnchorFile(directory: $0) }
+    let file = options.anchorDirectory.map { AnchorFile(directory: $0, place: place(options)) }
     // If the session keyring holds the key, it also holds a rollback anchor.
     let keyring = AsyncRollbackAnchor(SecretServiceAnchor(bus: .session)) { work in
       Task.detached(executorPreference: pool) { work() }
     }
     return Anchors(
       (file.map { [$0] } ?? []) + [KeyringAnchor()] + (options.protection == "secretService" ? [keyring] : []))
+  }
+
+  /// What the anchors know of this state directory; nil without a home directory.
+  static func place(_ options: Options) -> AnchoredPlace? {
+    options.anchorDirectory.map { AnchoredPlace(directory: $0, stateDirectory: options.stateDirectory) }
+  }
+
+  private static func storeIsGone(_ stateDirectory: String) -> String {
+    """
+    lanyard-agent: the store in \(stateDirectory) is gone: lanyard.sqlite is missing or empty, but a note beside the \
+    anchors says that it held a vault. Nothing was created. Put the newest copy of the directory back. If there is \
+    none, start once with --new-store, which begins an empty store; then sign in again, or `lanyard restore` a backup.
+
+    """
   }
 
   static func directory(_ path: String) -> PrivateDirectory {

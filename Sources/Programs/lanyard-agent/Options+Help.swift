@@ -34,6 +34,9 @@ extension Options {
       --accept-old-store      Accept an old copy of the store, if there is no newer
                               one. Signs every account in it out and sends none of
                               its refresh tokens, which may be used already.
+      --new-store             Begin an empty store if the one that was here is gone
+                              and no copy of it exists. With a store here this
+                              changes nothing.
 
     LOCKING
       --lock-after SECONDS    Lock the vault if no request has used it for this

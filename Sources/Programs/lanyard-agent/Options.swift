@@ -24,6 +24,8 @@ struct Options {
   var anchorDirectory: String?
   /// Accept a store that is older than its anchor.
   var acceptsOldStore = false
+  /// Begin an empty store where an anchor knows of one that is gone.
+  var beginsNewStore = false
   /// `$CREDENTIALS_DIRECTORY` of the service manager; nil if it is not set.
   var credentialsDirectory: String?
   var locking = LockingRules()
@@ -81,6 +83,7 @@ struct Options {
     switch option {
     case "--stdio": serving.isStdio = true
     case "--accept-old-store": acceptsOldStore = true
+    case "--new-store": beginsNewStore = true
     case "--check": checksOnly = true
     case "--strict-grants":
       guard attached == nil else { throw .usage("--strict-grants takes no value.") }

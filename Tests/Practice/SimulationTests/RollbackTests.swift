@@ -150,6 +150,20 @@ import Testing
     }
   }
 
+  /// Counting on from there would overflow: refused, also by a person who accepts an old copy.
+  @Test(arguments: [UInt64.max, UInt64.max - 1, 1 << 63, 1 << 62 + 1], [true, false])
+  func anchorWithACountThatNoStoreReaches_isRefused(count: UInt64, accepting: Bool) throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      world.crash()
+      world.anchor.damage(count)
+      await #expect(throws: (any Error).self) { try await world.restart(acceptingOldStore: accepting) }
+      world.anchor.forget()
+      try await world.restart()
+      #expect(scene.works(try await scene.token()), "nothing of the store was changed")
+    }
+  }
+
   /// With an up-to-date store the option changes nothing.
   @Test func acceptingAnUpToDateStore_keepsItsAccounts() throws {
     try scenario { world in

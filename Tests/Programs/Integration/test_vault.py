@@ -207,5 +207,122 @@ class KeyFile(AgentFixture):
         self.assertEqual(practice.ended(), {})
 
 
+class MissingStore(AgentFixture):
+    """A state directory whose store is gone, while the anchors know of it."""
+
+    def prepared(self):
+        practice = self.provider()
+        scene = self.scene()
+        client = self.client(scene)
+        add_provider(client, practice)
+        import_account(client, practice, "alice", alias="alice")
+        scene.end()
+        return practice, scene, client
+
+    def database(self, scene):
+        return os.path.join(scene.state, "lanyard.sqlite")
+
+    def cut(self, scene, size):
+        with open(self.database(scene), "r+b") as file:
+            file.truncate(size)
+
+    def losses(self):
+        return {
+            "deleted": lambda scene: os.remove(self.database(scene)),
+            "emptied": lambda scene: self.cut(scene, 0),
+            "cut to one byte": lambda scene: self.cut(scene, 1),
+            "removed with its directory": lambda scene: shutil.rmtree(scene.state),
+        }
+
+    def test_anchor_without_its_store_ends_the_start_and_creates_nothing(self):
+        for name, lose in self.losses().items():
+            with self.subTest(name):
+                _, scene, _ = self.prepared()
+                saved = os.path.join(self.directory(), "state")
+                shutil.copytree(scene.state, saved)
+                lose(scene)
+                left = sorted(os.listdir(scene.state)) if os.path.isdir(scene.state) else []
+                for _ in range(2):
+                    ended = scene.run()
+                    self.assertEqual(ended.returncode, VAULT_CLOSED, ended.stderr)
+                    self.assertIn(b"--new-store", ended.stderr)
+                checked = scene.once("--check", "--state-dir", scene.state)
+                self.assertEqual(checked.returncode, VAULT_CLOSED, checked.stdout)
+                self.assertIn(b"--new-store", checked.stdout)
+                self.assertEqual([n for n in sorted(os.listdir(scene.state)) if n != "lock"], [n for n in left if n != "lock"])
+                # The newest copy put back is all that it takes.
+                shutil.rmtree(scene.state)
+                shutil.copytree(saved, scene.state)
+                os.chmod(scene.state, 0o700)
+                scene.start()
+                self.assertEqual(len(self.client(scene).call("account.list")["accounts"]), 1)
+
+    def test_new_store_is_begun_only_by_the_option(self):
+        for name, lose in self.losses().items():
+            with self.subTest(name):
+                practice, scene, client = self.prepared()
+                lose(scene)
+                new = self.scene("--new-store", start=False)
+                new.state, new.socket, new.directory = scene.state, scene.socket, scene.directory
+                new.start()
+                self.assertEqual(client.call("account.list")["accounts"], [])
+                add_provider(client, practice)
+                import_account(client, practice, "alice", alias="alice")
+                new.end()
+                # From here on it is an ordinary store.
+                scene.start()
+                self.assertEqual(len(client.call("account.list")["accounts"]), 1)
+                scene.end()
+
+    def test_new_store_option_keeps_the_store_that_is_there(self):
+        _, scene, client = self.prepared()
+        new = self.scene("--new-store", start=False)
+        new.state, new.socket, new.directory = scene.state, scene.socket, scene.directory
+        new.start()
+        self.assertEqual(len(client.call("account.list")["accounts"]), 1)
+        new.end()
+
+    def test_another_state_directory_begins_a_store_of_its_own(self):
+        _, scene, _ = self.prepared()
+        other = self.scene(start=False)
+        other.state = os.path.join(scene.directory, "other")
+        other.directory = scene.directory
+        other.start()
+        self.assertEqual(self.client(other).call("account.list")["accounts"], [])
+        other.end()
+
+
+class DamagedAnchor(AgentFixture):
+    def test_anchor_with_a_count_that_no_store_reaches_is_refused_with_words(self):
+        practice = self.provider()
+        scene = self.scene()
+        client = self.client(scene)
+        add_provider(client, practice)
+        import_account(client, practice, "alice", alias="alice")
+        scene.end()
+        anchors = os.path.join(scene.environment["XDG_CONFIG_HOME"], "lanyard", "anchors")
+        (name,) = [name for name in os.listdir(anchors) if not name.startswith("place-")]
+        path = os.path.join(anchors, name)
+        with open(path) as file:
+            sound = file.read()
+        before = practice.asked()
+        for count in (2**64 - 1, 2**64 - 2, 2**63, 2**62 + 1):
+            with open(path, "w") as file:
+                file.write(f"lanyard-anchor-1 {count}\n")
+            for options in ((), ("--accept-old-store",)):
+                ended = scene.once("--socket", scene.socket, "--state-dir", scene.state, *options)
+                self.assertEqual(ended.returncode, VAULT_CLOSED, ended.stderr)
+                self.assertIn(b"damaged", ended.stderr)
+        # Far ahead, but a count: an old copy that a person may accept.
+        with open(path, "w") as file:
+            file.write(f"lanyard-anchor-1 {2**62}\n")
+        self.assertIn(b"--accept-old-store", scene.run().stderr)
+        self.assertEqual(practice.asked(), before)
+        with open(path, "w") as file:
+            file.write(sound)
+        scene.start()
+        self.assertEqual(client.call("token.get", {"account": "alice"})["account"][:4], "acc_")
+
+
 if __name__ == "__main__":
     unittest.main()

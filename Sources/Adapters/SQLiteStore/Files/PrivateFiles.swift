@@ -11,16 +11,26 @@ struct PrivateFiles {
   private static let suffixes = ["", "-wal", "-shm", "-journal", "-reserve"]
 
   /// Checks the directory and the existing files, and creates the database's file if it is missing.
-  init(path: String) throws(StoreFailure) {
+  ///
+  /// - Parameter mayCreate: false to throw `missing` where no database is, also where its file is too short for one.
+  init(path: String, mayCreate: Bool = true) throws(StoreFailure) {
     let slash = path.lastIndex(of: "/")
     let parent = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
-    guard !name.isEmpty, name != ".", name != "..", let resolved = realpath(parent, nil) else { throw .inputOutput }
+    guard !name.isEmpty, name != ".", name != ".." else { throw .inputOutput }
+    guard let resolved = realpath(parent, nil) else { throw !mayCreate && errno == ENOENT ? .missing : .inputOutput }
     defer { free(resolved) }
     let directory = lanyard_open_directory(resolved)
     guard directory >= 0 else { throw Self.failure(-directory) }
     defer { close(directory) }
     var status = stat()
+    // SQLite takes an empty file for a new database, and deletes the log beside it.
+    if !mayCreate,
+      fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0
+        ? errno == ENOENT : status.st_size < StoreHeader.byteCount
+    {
+      throw .missing
+    }
     guard fstat(directory, &status) == 0 else { throw Self.failure(errno) }
     guard status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else { throw .unsafePermissions }
     for suffix in Self.suffixes { try Self.secure(name + suffix, in: directory) }

@@ -63,6 +63,11 @@ package struct VaultDiagnosis {
   }
 
   private func unreadableAccounts(_ findings: inout Findings) {
+    if vault.directory.activeIsDamaged {
+      findings.problem(
+        "activeAccount", "The record that names the active account does not open. No account is touched.",
+        "`lanyard switch` chooses the active account anew.")
+    }
     guard !vault.directory.damagedPartitions.isEmpty else { return }
     let count = vault.directory.damagedPartitions.count
     findings.problem(
@@ -165,6 +170,17 @@ extension Findings {
         "The store is an older copy of itself. Its refresh tokens may be spent, so nothing of it was used or sent.",
         "Put the newest copy of the state directory back.",
         "If there is none: `lanyard-agent --accept-old-store` once. It signs every account in it out, and destroys its refresh tokens without sending any; sign in again then."
+      )
+    case .anchorDamaged:
+      problem(
+        "anchor", "The anchor outside the store holds a count that no store reaches: it is damaged.",
+        "Remove the store's file in ~/.config/lanyard/anchors. If the agent still refuses, restart the machine: its kernel forgets the other anchor."
+      )
+    case .vault(.store(.missing), _):
+      problem(
+        check, "The store is gone: `lanyard.sqlite` is missing, empty or replaced, but it held a vault.",
+        "Put the newest copy of the state directory back.",
+        "If there is none: `lanyard-agent --new-store` once. It begins an empty store; sign in again then, or `lanyard restore` a backup."
       )
     case .vault(.store(.full), _):
       problem(check, "The disk under the store is full. Nothing was lost.", "Make room on it.")

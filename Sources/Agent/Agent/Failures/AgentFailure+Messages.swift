@@ -21,6 +21,8 @@ extension AgentFailure {
     case .accountNotFound:
       "There is no such account. `account.list` names those that are there; nothing was changed."
     case .noActiveAccount: "No account is active. Choose one by `account.switch`, or name it."
+    case .activeAccountDamaged:
+      "The record that names the active account does not open. Choose one by `account.switch`, or name it; no account is touched."
     case .accountAmbiguous: "Several accounts match. Name one of the candidates by its id."
     case .signedOut(_, let use): use.message
     case .dataSealed:
@@ -48,6 +50,13 @@ extension AgentFailure {
       This store is an older copy of itself: what was written after it is missing, and its refresh tokens may be spent. \
       Nothing of it was used or sent. Put the newest copy back; if there is none, start the agent once with \
       --accept-old-store, which signs every account in it out.
+      """
+    case .anchorDamaged:
+      """
+      The anchor outside this store holds a count that no store reaches, so it is damaged. Nothing of the store was \
+      used, sent or changed, and --accept-old-store does not help. Remove the store's file in \
+      ~/.config/lanyard/anchors (after a restart of the machine nothing else holds the count), then start the agent \
+      again.
       """
     case .auditDamaged:
       "An entry of the audit log does not open. `audit.verify` says where; accounts and tokens are not touched."
@@ -312,7 +321,14 @@ extension BackupFailure {
 
 extension StoreFailure {
   fileprivate var message: String {
-    "The store can't be used now: \(cause). Nothing was lost; what is cached is still served."
+    guard self != .missing else {
+      return """
+        The store's files were removed or replaced under the running agent, so nothing can be written. What is cached \
+        is still served. Put the state directory back, or end the agent (`lanyard rpc agent.shutdown`): the next start \
+        says what to do.
+        """
+    }
+    return "The store can't be used now: \(cause). Nothing was lost; what is cached is still served."
   }
 
   fileprivate var cause: String {
@@ -324,6 +340,7 @@ extension StoreFailure {
     case .busy: "another program holds it"
     case .closed: "it is closed"
     case .unsafePermissions: "others could read or replace its files"
+    case .missing: "its files are gone"
     case .newerSchema: "a later version of the agent wrote it"
     }
   }

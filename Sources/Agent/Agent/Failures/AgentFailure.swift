@@ -33,6 +33,8 @@ package enum AgentFailure: Error, Sendable {
 
   case accountNotFound
   case noActiveAccount
+  /// The record that names the active account does not open.
+  case activeAccountDamaged
   case accountAmbiguous([AccountID])
   case signedOut(AccountID, during: SignedOutUse = .use)
   /// Soft sign-out keeps the data sealed until the same person signs in again.
@@ -65,6 +67,8 @@ package enum AgentFailure: Error, Sendable {
   case vaultDamaged
   /// The store is older than its anchor.
   case rolledBack
+  /// The anchor holds a count that no store reaches.
+  case anchorDamaged
   case auditDamaged
   case backup(BackupFailure)
 }

@@ -36,7 +36,8 @@ extension AgentFailure {
     case .stepUp(let failure, _, _): failure.kind
     case .policyInvalid: .policyInvalid
     case .provider(let failure): failure.kind
-    case .vault(.integrity, _), .keyGone, .vaultDamaged, .auditDamaged: .integrity
+    case .vault(.integrity, _), .activeAccountDamaged, .keyGone, .vaultDamaged, .anchorDamaged, .auditDamaged:
+      .integrity
     case .vault(.store, _): .storeUnavailable
     case .passphrase(.noMemory): .storeUnavailable
     case .passphrase: .unlockFailed

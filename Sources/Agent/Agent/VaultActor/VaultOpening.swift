@@ -198,6 +198,7 @@ struct VaultOpening {
   /// attempts and accounts that were signed out since.
   private func requireNewest(_ records: Vault) throws {
     guard let anchored = anchor.sequence(of: store.databaseID), try records.ledger().sequence < anchored else { return }
+    guard anchored <= RollbackGuard.highestSequence else { throw AgentFailure.anchorDamaged }
     guard acceptsOldStore else { throw AgentFailure.rolledBack }
     try OldStore(records: records, dependencies: dependencies).disarm(above: anchored)
   }

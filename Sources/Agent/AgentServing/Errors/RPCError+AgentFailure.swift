@@ -97,7 +97,7 @@ extension AgentFailure {
     case .signIn(.answerRejected(let failure, _)), .signIn(.importedTokenSpent(let failure)): failure.wireRemedies
     case .stepUp(.wrong, _, _), .stepUp(.required, _, _): [.stepUp]
     case .stepUp(.destroyed, _, _): [.reauthenticate]
-    case .provider(.damaged), .vaultDamaged, .rolledBack, .auditDamaged, .backup(.damaged), .keyGone,
+    case .provider(.damaged), .vaultDamaged, .rolledBack, .anchorDamaged, .auditDamaged, .backup(.damaged), .keyGone,
       .keySlot(.damaged), .keySlot(.costsOutOfBounds), .keySlot(.unknown), .keySlot(.changed):
       [.administrator]
     case .key(let failure, _): failure == .locked ? [] : [.administrator]
@@ -272,6 +272,7 @@ extension StoreFailure {
     case .busy: "busy"
     case .closed: "closed"
     case .unsafePermissions: "unsafePermissions"
+    case .missing: "missing"
     case .newerSchema: "newerSchema"
     }
   }

@@ -25,6 +25,9 @@ public final class SimulatedAnchor: RollbackAnchor {
   /// Makes every later call fail so, or, with nil, succeed.
   public func fail(_ failure: KeySourceFailure?) { self.failure.withLock { $0 = failure } }
 
+  /// Replaces every count, also by a higher one.
+  public func damage(_ count: UInt64) { sequences.withLock { $0 = $0.mapValues { _ in count } } }
+
   /// Empties the anchor, as on a machine that never saw the store.
   public func forget() { sequences.withLock { $0 = [:] } }
 }
