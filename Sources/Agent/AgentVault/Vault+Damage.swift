@@ -4,7 +4,12 @@ package import Secrets
 extension RecordKind {
   /// The vault opens without a damaged record of these kinds, and what depends on it fails with `.integrity`. Any other
   /// damaged record of the vault's own keeps it closed.
-  var answersForItself: Bool { self == .provider || self == .policy || self == .callerGrant }
+  var answersForItself: Bool {
+    switch self {
+    case .provider, .policy, .callerGrant, .activeAccount, .mark: true
+    default: false
+    }
+  }
 }
 
 extension VaultHead {

@@ -165,10 +165,8 @@ package final class Vault {
     if let knownLedger { return knownLedger }
     let ledger: VaultLedger
     if let sequence = try read(.vault, .sequence) {
-      guard let read = VaultLedger(sequence: sequence, marks: try readAll(.vault, .mark).map(\.plain)) else {
-        throw .integrity
-      }
-      ledger = read
+      guard let read = VaultLedger(sequence: sequence) else { throw .integrity }
+      ledger = try withMarks(read)
     } else {
       ledger = try firstLedger()
     }
@@ -177,14 +175,33 @@ package final class Vault {
   }
 
   /// The next change gets a count above the anchor's, which a later copy of this store reached. It closes partitions
-  /// for good: the ledger then expects a generation that no head ever has.
+  /// for good.
   package func pass(_ anchored: UInt64, closing closed: Set<PartitionID>) throws(VaultFailure) {
     var ledger = try ledger()
     ledger.pass(anchored)
-    for partition in closed { owedMarks.insert(ledger.set(.max, of: partition)) }
+    for partition in closed { owedMarks.insert(ledger.close(partition)) }
     forget(closed)
     knownLedger = ledger
     owesCount = true
+  }
+
+  /// Reads the marks. Which generation the heads of a damaged mark must have is lost, so its partitions are closed for
+  /// good: their accounts answer `integrity`, and a mark written anew takes the damaged one's place.
+  private func withMarks(_ read: VaultLedger) throws(VaultFailure) -> VaultLedger {
+    var ledger = read
+    var damaged: Set<Int> = []
+    for (id, plain) in try readEach(.mark) {
+      if let plain, ledger.read(plain) { continue }
+      guard let mark = id.first.map(Int.init), mark < VaultLedger.marks else { throw .integrity }
+      damaged.insert(mark)
+    }
+    guard !damaged.isEmpty else { return ledger }
+    for partition in try onStore({ () throws(StoreFailure) in try store.partitions() })
+    where partition != .vault && partition != .drops && damaged.contains(VaultLedger.mark(of: partition)) {
+      owedMarks.insert(ledger.close(partition))
+    }
+    owedMarks.formUnion(damaged)
+    return ledger
   }
 
   /// The first ledger of a new vault, or of one from before ledgers existed: it trusts the heads, this once.

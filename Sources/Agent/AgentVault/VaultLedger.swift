@@ -38,7 +38,7 @@ package struct VaultLedger {
   package mutating func pass(_ anchored: UInt64) { sequence = max(sequence, anchored) }
 
   // The bytes of a partition's id are random.
-  private static func mark(of partition: PartitionID) -> Int { Int(partition.bytes[0]) % marks }
+  static func mark(of partition: PartitionID) -> Int { Int(partition.bytes[0]) % marks }
 
   // MARK: records
 
@@ -58,26 +58,35 @@ package struct VaultLedger {
     return builder.finish()
   }
 
-  /// Nil for records that this agent did not write.
-  package init?(sequence: Secret, marks: [Secret]) {
+  /// Nil for a record that this agent did not write.
+  package init?(sequence: Secret) {
     guard let count = sequence.withBytes(Self.number) else { return nil }
     self.sequence = count
-    for plain in marks {
-      let isWhole = plain.withBytes { bytes -> Bool in
-        let size = PartitionID.byteCount + 8
-        guard bytes.count % size == 0 else { return false }
-        for start in stride(from: 0, to: bytes.count, by: size) {
-          guard let partition = PartitionID(bytes: Array(bytes[start..<start + PartitionID.byteCount])),
-            let generation = Self.number(
-              UnsafeRawBufferPointer(rebasing: bytes[start + PartitionID.byteCount..<start + size]))
-          else { return false }
-          _ = set(generation, of: partition)
-        }
-        return true
-      }
-      guard isWhole else { return nil }
-    }
   }
+
+  /// Takes in the record of one mark; false, with nothing taken in, for one that this agent did not write.
+  package mutating func read(_ plain: Secret) -> Bool {
+    let size = PartitionID.byteCount + 8
+    let generations = plain.withBytes { bytes -> [(PartitionID, UInt64)]? in
+      guard bytes.count % size == 0 else { return nil }
+      var found: [(PartitionID, UInt64)] = []
+      for start in stride(from: 0, to: bytes.count, by: size) {
+        guard let partition = PartitionID(bytes: Array(bytes[start..<start + PartitionID.byteCount])),
+          let generation = Self.number(
+            UnsafeRawBufferPointer(rebasing: bytes[start + PartitionID.byteCount..<start + size]))
+        else { return nil }
+        found.append((partition, generation))
+      }
+      return found
+    }
+    guard let generations else { return false }
+    for (partition, generation) in generations { _ = set(generation, of: partition) }
+    return true
+  }
+
+  /// Closes a partition for good: no head is ever of the generation that the ledger asks for then. The mark that must be
+  /// written again.
+  package mutating func close(_ partition: PartitionID) -> Int { set(.max, of: partition) }
 
   private static func number(_ bytes: UnsafeRawBufferPointer) -> UInt64? {
     bytes.count == 8 ? bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) } : nil

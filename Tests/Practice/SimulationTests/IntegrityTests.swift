@@ -164,6 +164,41 @@ import Testing
     }
   }
 
+  /// The ledger has lost the generation of the head: the account answers for itself, and a new sign-in replaces it.
+  @Test(arguments: [true, false]) func damagedLedgerMark_closesItsAccountsAlone(isDeleted: Bool) throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      let before = try Self.partitions(world)
+      try await world.restart()
+      try await world.signIn("bob", at: scene.provider, alias: "home")
+      let work = try #require(before.first)
+      let home = try #require(try Self.partitions(world).first { $0 != work })
+      let mark = work.bytes[0] % 64
+      // Both accounts have the same mark in one of 64 worlds.
+      guard home.bytes[0] % 64 != mark else { return }
+      let key = RecordKey(partition: .vault, kind: RecordKind(rawValue: 30), id: [mark])
+      try world.tamper { store in
+        var row = try #require(try store.record(key))
+        row.sealed[row.sealed.count / 2] ^= 1
+        try store.commit([isDeleted ? .delete(key) : .put(row)])
+      }
+      // The mark is written anew by the first start; the account stays closed.
+      for _ in 0..<2 {
+        try await world.restart()
+        #expect(try await scene.token().code == 5002)
+        #expect(scene.works(try await scene.tokenOf("home")))
+        let client = try world.client()
+        #expect(await client.call("account.list").result?["accounts"]?.arrayValue?.count == 2)
+      }
+      #expect(scene.idp.endOfGrant(scene.grant) == nil)
+      let again = try await world.signIn("alice", at: scene.provider, again: scene.account)
+      #expect(again == scene.account)
+      #expect(scene.works(try await scene.token()))
+      try await world.restart()
+      #expect(scene.works(try await scene.token()))
+    }
+  }
+
   @Test(arguments: [head, keys, grant]) func signInAgain_replacesDamagedRows(kind: RecordKind) throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)

@@ -24,7 +24,7 @@ ALL = os.environ.get("LANYARD_KILLS") == "all"
 PIN, SECRET = "2468", "what-alice-keeps"
 
 # The numbers of the sealed format (RecordKinds.swift).
-HEAD, KEYS, PROFILE, GRANT, CLIENT_SECRET, STEP_UP, SNAPSHOT, PROVIDER, POLICY = 1, 2, 3, 4, 9, 11, 12, 16, 21
+HEAD, KEYS, PROFILE, GRANT, CLIENT_SECRET, STEP_UP, SNAPSHOT, PROVIDER, ACTIVE, POLICY, MARK = 1, 2, 3, 4, 9, 11, 12, 16, 17, 21, 30
 VAULT = bytes(16)
 
 RULES = {
@@ -501,15 +501,45 @@ class Tampering(AgentFixture):
             self.assertEqual(self.answers(client, "alice")["token.get"], self.accounts["alice"])
             self.assertEqual(self.answers(client, "bob")["token.get"], "integrity")
 
+    def test_damaged_ledger_mark_answers_for_its_accounts_and_the_others_go_on(self):
+        def people(mark):
+            return [person for person in self.accounts if self.partition[person][0] % 64 == mark]
+
+        with contextlib.closing(File(self.origin.state)) as file:
+            marks = sorted({row[2][0] for row in file.rows(VAULT, MARK)} & {self.partition[p][0] % 64 for p in self.accounts})
+        for mark in marks:
+            where = f"{self.place(VAULT, MARK)} AND id = x'{mark:02x}'"
+            self.each(
+                lambda attack, mark=mark: self.suffers_alone(attack, *people(mark)), where,
+                columns=[name for name in self.columns_beside("kind") if name != "id"])
+            told = self.suffers_alone(lambda file, where=where: file.delete(where), *people(mark))
+            for person in people(mark):
+                self.assertEqual(told[person]["token.get"], "integrity")
+
+    def test_damaged_record_of_the_active_account_answers_for_itself_until_another_is_chosen(self):
+        def expect(attack):
+            self.suffers_alone(attack, at_least=0)
+            with self.attacked(attack) as client:
+                self.refused(INTEGRITY, lambda: client.call("token.get", {"account": "active"}))
+                client.call("account.switch", {"account": "bob"})
+                self.assertEqual(
+                    client.call("token.get", {"account": "active"})["account"], self.accounts["bob"])
+                self.agent.end()
+                self.agent.start()
+                self.assertEqual(
+                    client.call("token.get", {"account": "active"})["account"], self.accounts["bob"])
+        self.each(expect, self.place(VAULT, ACTIVE), columns=self.columns_beside("kind"))
+        expect(lambda file: file.delete(self.place(VAULT, ACTIVE)))
+
     def test_changed_column_of_a_vault_record_closes_the_vault(self):
-        place = f"{self.place(VAULT)} AND kind NOT IN ({PROVIDER}, {POLICY})"
+        place = f"{self.place(VAULT)} AND kind NOT IN ({PROVIDER}, {ACTIVE}, {POLICY}, {MARK})"
         if not ALL:
             place += " AND row IN (SELECT min(row) FROM record GROUP BY partition, kind)"
         self.each(self.closes_the_vault, place)
 
     def test_deleted_or_added_vault_row_closes_the_vault(self):
         with contextlib.closing(File(self.origin.state)) as file:
-            rows = list({row[1]: row for row in file.rows(VAULT) if row[1] not in (PROVIDER, POLICY)}.values())
+            rows = list({row[1]: row for row in file.rows(VAULT) if row[1] not in (PROVIDER, ACTIVE, POLICY, MARK)}.values())
         for row in rows:
             with self.subTest(kind=row[1]):
                 self.closes_the_vault(lambda file: file.delete(self.place(VAULT, row[1])))

@@ -13,6 +13,8 @@ package struct VaultDirectory {
   /// affected.
   private(set) var damagedPartitions: Set<PartitionID> = []
   package private(set) var active: AccountID?
+  /// The record that names the active account does not open, or the account that it names does not.
+  private(set) var activeIsDamaged = false
   package private(set) var providers: [ProviderName: Provider] = [:]
   /// The places of providers whose records do not open: requests for them and their accounts fail with `integrity`.
   private(set) var damagedProviders: Set<[UInt8]> = []
@@ -36,9 +38,11 @@ package struct VaultDirectory {
     }
     self.profiles = profiles
     damagedPartitions = damaged
-    active = try records.read(.vault, .activeAccount)
-      .flatMap { SecretJSON.read($0) { $0["account"]?.string.flatMap { AccountID($0) } } }
-      .flatMap { profiles[$0] == nil ? nil : $0 }
+    for (_, plain) in try records.readEach(.activeAccount) {
+      active = plain.flatMap { SecretJSON.read($0) { $0["account"]?.string.flatMap { AccountID($0) } } }
+        .flatMap { profiles[$0] == nil ? nil : $0 }
+      activeIsDamaged = active == nil && (plain == nil || !damaged.isEmpty)
+    }
   }
 
   // MARK: changes
@@ -50,7 +54,10 @@ package struct VaultDirectory {
 
   package mutating func remove(_ id: AccountID) { profiles[id] = nil }
 
-  mutating func setActive(_ id: AccountID?) { active = id }
+  mutating func setActive(_ id: AccountID?) {
+    active = id
+    activeIsDamaged = false
+  }
 
   package mutating func put(_ provider: Provider, at place: [UInt8]) {
     providers[provider.configuration.name] = provider
@@ -71,7 +78,9 @@ extension VaultDirectory {
   package func profile(_ selector: AccountSelector) throws(AgentFailure) -> AccountProfile {
     switch selector {
     case .active:
-      guard let active, let profile = profiles[active] else { throw .noActiveAccount }
+      guard let active, let profile = profiles[active] else {
+        throw activeIsDamaged ? .activeAccountDamaged : .noActiveAccount
+      }
       return profile
     case .id(let id):
       guard let profile = profiles[id] else { throw notFound }
