@@ -21,7 +21,7 @@ final class Connection {
     let flags =
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX
       | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_EXRESCODE
-    let code = sqlite3_open_v2(path, &opened, flags, vfs)
+    let code = sqlite3_open_v2(path, &opened, flags, vfs ?? PatientFileSystem.name)
     guard let opened else { throw .inputOutput }
     handle = opened
     do throws(StoreFailure) {

@@ -15,6 +15,15 @@ public final class SQLiteStore: Store {
   private var isClosed = false
   /// The number of committed batches when it was last read.
   private var batches: Int64
+  /// The files of `connection`; nil on a simulated disk.
+  private var files: FileIdentities?
+  /// When a call last met a lock of another process, in microseconds of the monotonic clock.
+  private var metLockAt: Int?
+
+  /// How long a call waits for another process's lock. Callers that queue up behind a lock that stays wait less, so that
+  /// each is answered within about a second.
+  private static let patienceMilliseconds = 800
+  private static let shortPatienceMilliseconds = 20
 
   /// Opens the database at `path`, or creates it.
   ///
@@ -24,8 +33,10 @@ public final class SQLiteStore: Store {
   /// touches no file.
   public init(path: String, vfs: String? = nil, mayCreate: Bool = true) throws(StoreFailure) {
     let path = vfs == nil ? try PrivateFiles(path: path, mayCreate: mayCreate).path : path
+    PatientFileSystem.setPatience(milliseconds: Self.patienceMilliseconds)
     let connection = try Connection(path: path, vfs: vfs)
     (databaseID, batches) = try connection.identity()
+    files = vfs == nil ? FileIdentities(path: path) : nil
     self.path = path
     self.vfs = vfs
     self.connection = connection
@@ -47,6 +58,8 @@ public final class SQLiteStore: Store {
 
   /// The connection; opens a new one if the last one was dropped.
   func opened() throws(StoreFailure) -> Connection {
+    PatientFileSystem.setPatience(
+      milliseconds: metLockLately ? Self.shortPatienceMilliseconds : Self.patienceMilliseconds)
     if let connection { return connection }
     guard !isClosed else { throw .closed }
     if vfs == nil { _ = try PrivateFiles(path: path, mayCreate: false) }
@@ -54,6 +67,7 @@ public final class SQLiteStore: Store {
     let (id, batches) = try connection.identity()
     // Another file or an older copy is in its place: the agent's memory does not match it.
     guard id == databaseID, batches >= self.batches else { throw .corrupt }
+    files = vfs == nil ? FileIdentities(path: path) : nil
     self.batches = batches
     self.connection = connection
     return connection
@@ -64,7 +78,12 @@ public final class SQLiteStore: Store {
   public func commit(_ batch: [StoreWrite]) throws(StoreFailure) {
     guard !batch.isEmpty else { return }
     do {
-      try opened().write(batch)
+      let connection = try opened()
+      try checkInPlace()
+      try connection.write(batch)
+    } catch .busy {
+      metLockAt = PatientFileSystem.now
+      throw .busy
     } catch .full where reserve.release() {
       // The reserve was the last free space. The next `checkWritable` reports that it is gone.
       return try commit(batch)
@@ -90,8 +109,14 @@ public final class SQLiteStore: Store {
     batches += 1
   }
 
+  /// True if another process's lock was met within the last second.
+  private var metLockLately: Bool { metLockAt.map { PatientFileSystem.now - $0 < 1_000_000 } ?? false }
+
+  public func checkInPlace() throws(StoreFailure) { try files?.check() }
+
   public func checkWritable(bytes: Int) throws(StoreFailure) {
     _ = try opened()
+    try checkInPlace()
     try reserve.secure(bytes: bytes)
   }
 

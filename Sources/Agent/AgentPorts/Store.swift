@@ -35,6 +35,10 @@ public protocol Store: AnyObject {
   ///
   /// - Throws: the failure that the commit would meet.
   func checkWritable(bytes: Int) throws(StoreFailure)
+  /// Checks that the open files are still those at the store's path.
+  ///
+  /// - Throws: `missing` if they were removed or replaced under the running agent.
+  func checkInPlace() throws(StoreFailure)
   /// Checkpoints the WAL into the database file and truncates it, after an erasure; false if an open reader prevents
   /// it.
   func truncateLog() throws(StoreFailure) -> Bool
@@ -48,6 +52,8 @@ public protocol Store: AnyObject {
 }
 
 extension Store {
+  public func checkInPlace() throws(StoreFailure) {}
+
   public func forEachRecord(of kind: RecordKind, _ body: (SealedRecord) -> Void) throws(StoreFailure) {
     for record in try records(kind: kind) { body(record) }
   }

@@ -174,6 +174,7 @@ extension AgentFailure {
   package var retryAfter: Milliseconds? {
     switch self {
     case .overloaded(_, let pause), .token(.offline(let pause), _), .token(.unavailable(let pause), _): pause
+    case .vault(.store(.busy), _), .backup(.store(.busy)): .seconds(1)
     case .vault(.store, _), .backup(.store), .token(.store, _): .seconds(5)
     case .backup(.overtaken): .seconds(1)
     case .rights(.unavailable(_, let pause), _), .provider(.registration(.unavailable(let pause))),

@@ -232,7 +232,13 @@ package actor VaultActor {
   /// Diagnoses the vault as a whole, locked or not.
   func diagnoseVault() -> Findings {
     do throws(AgentFailure) {
-      return VaultDiagnosis.findings(of: try status(), vault)
+      var findings = VaultDiagnosis.findings(of: try status(), vault)
+      do throws(StoreFailure) {
+        try store.checkInPlace()
+      } catch {
+        findings.add(AgentFailure(VaultFailure.store(error)), "store")
+      }
+      return findings
     } catch {
       var findings = Findings()
       findings.add(error, "vault")
