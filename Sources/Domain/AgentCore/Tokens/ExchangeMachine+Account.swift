@@ -12,6 +12,7 @@ extension ExchangeMachine {
   public mutating func signedIn(epoch: UInt64) {
     grant = Grant(epoch: epoch)
     leftover = .nothing
+    overtakenAnswer = nil
     current = nil
   }
 
@@ -54,20 +55,34 @@ extension ExchangeMachine {
     guard let epoch = grant?.epoch else { return [] }
     if let run = current.flatMap({ runs[$0] }) {
       // Asked before the vault was locked. If it was answered meanwhile, its attempt goes on with that.
-      if case .answer(let staged) = journal, staged.epoch == epoch { leftover = .answer(staged) }
+      if case .answer(let staged) = journal, staged.epoch == epoch { hold(current: staged) }
       return [.report(.answer(run.key, at: run.startedAt))]
     }
     if case .outcome(let intent, _) = leftover {
       if isLast(intent, by: journal, generation: generation) { return [.report(.answer(intent.key, at: intent.boot))] }
       leftover = .nothing
     }
-    if let answer = heldAnswer ?? journal.answer, answer.epoch == epoch {
-      leftover = .answer(answer)
+    // One that is held for an earlier sign-in must not hide the staged one.
+    if let answer = [heldAnswer, journal.answer].compactMap({ $0 }).first(where: { $0.epoch == epoch }) {
+      hold(current: answer)
       return [.report(.answer(answer.key, at: now))]
     }
     guard let intent = journal.intent else { return [] }
     grant?.uncertain = intent.isReplay ? nil : intent
     return [.report(.lostRequest(sentAt: intent.bootID == bootID ? intent.boot : nil, wasReplay: intent.isReplay))]
+  }
+
+  /// The request whose lost answer is in doubt since the account was loaded, if the journal must be told: a doubt is told
+  /// to subscribers once, and not at each start.
+  ///
+  /// - Parameters:
+  ///   - isInDoubt: the token machine takes the outcome for unknown.
+  ///   - wasKnown: it did so before the account was loaded.
+  public func newDoubt(in journal: JournalEntry, isInDoubt: Bool, wasKnown: Bool) -> ExchangeIntent? {
+    guard isInDoubt, !wasKnown, current == nil, case .intent(let intent) = journal, intent.epoch == grant?.epoch else {
+      return nil
+    }
+    return intent
   }
 
   /// True if nothing was sent since: the journal has this request, or was told that it spent nothing.

@@ -5,6 +5,10 @@ extension ExchangeMachine {
   /// Finishes what an earlier run left before a new request; it needs no place in the queue.
   mutating func takeUp(_ run: RunID) -> [Effect] {
     guard let grant else { return go(run, to: .end) }
+    if let overtaken = overtakenAnswer {
+      overtakenAnswer = nil
+      return go(run, to: .revokeHeld(overtaken))
+    }
     switch leftover {
     case .answer(let held) where held.epoch == grant.epoch: return go(run, to: .stage(held))
     case .answer(let held):
@@ -214,8 +218,11 @@ extension ExchangeMachine {
   /// The disk can't take the answer now: it stays in guarded memory, and with it nothing is in doubt.
   private mutating func hold(_ run: RunID, _ answer: ExchangeIntent) -> [Effect] {
     // One that a sign-in has overtaken must not take the place of the new grant's.
-    if let held = heldAnswer, held.epoch > answer.epoch { return fail(run, .store, nil) }
-    leftover = .answer(answer)
+    if let held = heldAnswer, held.epoch > answer.epoch {
+      overtakenAnswer = answer
+      return fail(run, .store, nil)
+    }
+    hold(current: answer)
     let attempt = attempt(of: run, epoch: answer.epoch)
     return (attempt.map { [.report(.held(attempt: $0.number))] } ?? []) + fail(run, .store, nil)
   }

@@ -42,6 +42,8 @@ public struct ExchangeMachine: Hashable, Sendable {
   /// Nil while the account is not in memory.
   var grant: Grant?
   public internal(set) var leftover = Leftover.nothing
+  /// An answer that was held for an earlier sign-in, and made way for one of the current: it is revoked by the next run.
+  var overtakenAnswer: ExchangeIntent?
   /// The run that counts.
   public internal(set) var current: RunID?
   /// With the runs that a sign-in has overtaken.
@@ -56,7 +58,7 @@ public struct ExchangeMachine: Hashable, Sendable {
 
   /// The nonces of all answers whose bytes are still needed; the shell wipes the others.
   public var neededAnswers: Set<[UInt8]> {
-    Set(([heldAnswer] + runs.values.map(\.step.answer)).compactMap { $0?.nonce })
+    Set(([heldAnswer, overtakenAnswer] + runs.values.map(\.step.answer)).compactMap { $0?.nonce })
   }
 
   /// An answer that is held until a run commits it.
@@ -68,6 +70,15 @@ public struct ExchangeMachine: Hashable, Sendable {
   func attempt(of run: RunID, epoch: UInt64? = nil) -> TokenMachine.Attempt? {
     guard current == run, let grant, epoch == nil || grant.epoch == epoch else { return nil }
     return grant.attempt
+  }
+
+  /// Holds an answer of the current sign-in. One of an earlier sign-in makes way, and stays to be revoked unless a run
+  /// sees to it already.
+  mutating func hold(current answer: ExchangeIntent) {
+    if let held = heldAnswer, held.epoch < answer.epoch, !runs.values.contains(where: { $0.step.answer == held }) {
+      overtakenAnswer = held
+    }
+    leftover = .answer(answer)
   }
 
   /// Forgets the held answer, if it is this one.

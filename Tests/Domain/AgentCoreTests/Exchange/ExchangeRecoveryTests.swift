@@ -41,6 +41,47 @@ import Testing
     #expect(exchange.machine.heldAnswer == intent)
   }
 
+  @Test func heldAnswerOfAnEarlierSignIn_doesNotHideTheStagedOneAndIsRevoked() {
+    var exchange = Exchange()
+    exchange.holds()
+    exchange.machine.released()
+    exchange.machine.loaded(epoch: 2)
+    let staged = Exchange.intent(epoch: 2)
+    #expect(recover(&exchange, .answer(staged)) == [.report(.answer(.standard, at: Exchange.now + .seconds(9)))])
+    #expect(exchange.machine.heldAnswer == staged)
+    #expect(exchange.machine.neededAnswers == [intent.nonce, staged.nonce])
+    exchange.begins(as: 2)
+    #expect(exchange.step(2) == .revokeHeld(intent))
+    #expect(exchange.machine.heldWasRevoked(2) == [])
+    #expect(exchange.step(2) == .stage(staged))
+    #expect(exchange.machine.neededAnswers == [staged.nonce])
+  }
+
+  @Test func heldAnswerOfAnEarlierSignInAlone_isRevokedByTheNextRun() {
+    var exchange = Exchange()
+    exchange.holds()
+    exchange.machine.released()
+    exchange.machine.loaded(epoch: 2)
+    #expect(recover(&exchange, .empty) == [])
+    exchange.begins(as: 2)
+    #expect(exchange.step(2) == .revokeHeld(intent))
+  }
+
+  @Test func doubtThatTheLoadingFound_isToBeMadeDurableOnce() {
+    var exchange = Exchange()
+    _ = recover(&exchange, .intent(intent))
+    let machine = exchange.machine
+    #expect(machine.newDoubt(in: .intent(intent), isInDoubt: true, wasKnown: false) == intent)
+    #expect(machine.newDoubt(in: .intent(intent), isInDoubt: true, wasKnown: true) == nil)
+    #expect(machine.newDoubt(in: .intent(intent), isInDoubt: false, wasKnown: false) == nil, "no rotation, no doubt")
+    #expect(machine.newDoubt(in: .answer(intent), isInDoubt: true, wasKnown: false) == nil)
+    #expect(machine.newDoubt(in: .intent(Exchange.intent(epoch: 2)), isInDoubt: true, wasKnown: false) == nil)
+    exchange.sends()
+    #expect(
+      exchange.machine.newDoubt(in: .intent(intent), isInDoubt: true, wasKnown: false) == nil,
+      "a run goes on, and tells the journal itself")
+  }
+
   @Test func intentWithoutAnAnswer_hasAnUnknownOutcomeSinceItsSending() {
     var exchange = Exchange()
     #expect(recover(&exchange, .intent(intent)) == [.report(.lostRequest(sentAt: Exchange.now, wasReplay: false))])

@@ -85,6 +85,7 @@ import Testing
     _ = exchange.machine.staged(1, .storeFailed)
     #expect(exchange.machine.heldAnswer == newer)
     #expect(exchange.step(1) == .end)
+    #expect(exchange.machine.neededAnswers == [intent.nonce, newer.nonce], "it is still to be revoked")
   }
 
   // MARK: sign-in and sign-out
