@@ -1,4 +1,5 @@
 public import AgentPorts
+internal import CPlatform
 internal import Glibc
 
 /// A rollback anchor in a small file for each database: `$XDG_CONFIG_HOME/lanyard/anchors/<id in hex>`. It lies outside
@@ -31,14 +32,18 @@ public struct AnchorFile: RollbackAnchor {
     return sequence
   }
 
-  public func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) {
+  @discardableResult
+  public func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) -> Bool {
+    try makeDirectory(directory)
+    // Two agents on copies of one store must not both find the count free.
+    let lock = try lockDirectory()
+    defer { close(lock) }
     // The anchor never goes back: it is the highest count that was ever written.
     do throws(KeySourceFailure) {
-      if let known = try self.sequence(databaseID: databaseID), known >= sequence { return }
+      if let known = try self.sequence(databaseID: databaseID), known >= sequence { return false }
     } catch .damaged {
       // A damaged anchor is replaced.
     }
-    try makeDirectory(directory)
     var text = Self.heading + String(sequence) + "\n"
     let path = path(databaseID)
     let failure = text.withUTF8 { utf8 -> KeySourceFailure? in
@@ -51,6 +56,23 @@ public struct AnchorFile: RollbackAnchor {
     }
     if let failure { throw failure }
     try place?.note(databaseID)
+    return true
+  }
+
+  /// Another agent holds the lock for one write of a file: the time of a sync.
+  private static let lockMilliseconds = 1_000
+
+  /// A descriptor that holds the lock until it is closed. Never waits long: the holder may be stopped.
+  private func lockDirectory() throws(KeySourceFailure) -> Int32 {
+    let descriptor = lanyard_open_directory_for_sync(directory)
+    guard descriptor >= 0 else { throw .unavailable }
+    for _ in 0..<Self.lockMilliseconds {
+      if flock(descriptor, LOCK_EX | LOCK_NB) == 0 { return descriptor }
+      guard errno == EWOULDBLOCK || errno == EINTR else { break }
+      usleep(1_000)
+    }
+    close(descriptor)
+    throw .unavailable
   }
 
   private func path(_ databaseID: [UInt8]) -> String { directory + "/" + hexadecimal(databaseID) }

@@ -1,4 +1,4 @@
-public import AgentPorts
+internal import AgentPorts
 internal import Glibc
 internal import Secrets
 internal import Synchronization

@@ -18,9 +18,14 @@ public struct Anchors: RollbackAnchor {
     return highest
   }
 
-  /// Throws only if no anchor could be written.
-  public func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) {
-    try forEach { (anchor) throws(KeySourceFailure) in try anchor.advance(databaseID: databaseID, to: sequence) }
+  /// False if one anchor knows this sequence or a higher one. Throws only if no anchor could be written.
+  @discardableResult
+  public func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) -> Bool {
+    var isNew = true
+    try forEach { (anchor) throws(KeySourceFailure) in
+      if try !anchor.advance(databaseID: databaseID, to: sequence) { isNew = false }
+    }
+    return isNew
   }
 
   private func forEach(_ body: (any RollbackAnchor) throws(KeySourceFailure) -> Void) throws(KeySourceFailure) {

@@ -13,6 +13,8 @@ public final class AsyncRollbackAnchor: RollbackAnchor {
   private struct State {
     var isBusy = false
     var newest: (databaseID: [UInt8], sequence: UInt64)?
+    /// The count of each database, once it was read or told.
+    var known: [[UInt8]: UInt64] = [:]
   }
   private let state = Mutex(State())
 
@@ -22,22 +24,30 @@ public final class AsyncRollbackAnchor: RollbackAnchor {
     self.start = start
   }
 
+  /// Asks the slow anchor until it answers once, for the opening of a store. Later calls return the newest count that
+  /// this process knows, so that no exchange waits.
   public func sequence(databaseID: [UInt8]) throws(KeySourceFailure) -> UInt64? {
-    try anchor.sequence(databaseID: databaseID)
+    if let known = state.withLock({ $0.known[databaseID] }) { return known }
+    let sequence = try anchor.sequence(databaseID: databaseID)
+    if let sequence { state.withLock { $0.known[databaseID] = max($0.known[databaseID] ?? 0, sequence) } }
+    return sequence
   }
 
-  /// Never throws: the result of the write comes too late for the caller.
-  public func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) {
+  /// Always true, and never throws: the result of the write comes too late for the caller.
+  @discardableResult
+  public func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) -> Bool {
     let mustStart = state.withLock { state -> Bool in
       state.newest = (databaseID, sequence)
+      state.known[databaseID] = max(state.known[databaseID] ?? 0, sequence)
       defer { state.isBusy = true }
       return !state.isBusy
     }
     if mustStart { start { [self] in tell() } }
+    return true
   }
 
   private func tell() {
-    while let next = next() { try? anchor.advance(databaseID: next.databaseID, to: next.sequence) }
+    while let next = next() { _ = try? anchor.advance(databaseID: next.databaseID, to: next.sequence) }
   }
 
   private func next() -> (databaseID: [UInt8], sequence: UInt64)? {

@@ -22,9 +22,10 @@ public struct KeyringAnchor: RollbackAnchor {
     return bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  public func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) {
+  @discardableResult
+  public func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) -> Bool {
     do throws(KeySourceFailure) {
-      if let known = try self.sequence(databaseID: databaseID), known >= sequence { return }
+      if let known = try self.sequence(databaseID: databaseID), known >= sequence { return false }
     } catch .damaged {
       // A damaged anchor is replaced.
     }
@@ -32,6 +33,7 @@ public struct KeyringAnchor: RollbackAnchor {
       lanyard_keyring_write(name(databaseID), bytes.baseAddress, bytes.count)
     }
     guard result == 0 else { throw .unavailable }
+    return true
   }
 
   private func name(_ databaseID: [UInt8]) -> String { prefix + hexadecimal(databaseID) }

@@ -48,8 +48,11 @@ public protocol RollbackAnchor: Sendable {
   ///
   /// - Throws: `KeySourceFailure` if the anchor can't be read.
   func sequence(databaseID: [UInt8]) throws(KeySourceFailure) -> UInt64?
-  /// Records `sequence`, durable when this returns. A lower sequence than the recorded one changes nothing.
+  /// Records `sequence`, durable when this returns. False, and nothing is changed, if this sequence or a higher one is
+  /// recorded already: then another copy of the store has used it. Of two copies that record the same sequence at once,
+  /// one is told true.
   ///
   /// - Throws: `KeySourceFailure` if the anchor can't be written.
-  func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure)
+  @discardableResult
+  func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) -> Bool
 }

@@ -11,6 +11,8 @@ package final class RollbackGuard {
   private let anchor: (any RollbackAnchor)?
   /// The anchor did not take the last count.
   package private(set) var isBehind = false
+  /// Another copy of the store has used a count of this one: this one is the old copy from then on.
+  package private(set) var isOvertaken = false
 
   package init(_ anchor: (any RollbackAnchor)? = nil) { self.anchor = anchor }
 
@@ -19,10 +21,17 @@ package final class RollbackGuard {
   /// The highest count that the anchor received; nil if it holds none for this database, or can't be read.
   package func sequence(of databaseID: [UInt8]) -> UInt64? { try? anchor?.sequence(databaseID: databaseID) }
 
+  /// False if another copy of the store went on from where this one, at `sequence`, is. True if the anchor can't be
+  /// asked: it is a witness, not a key.
+  package func isNewest(_ databaseID: [UInt8], at sequence: UInt64) -> Bool {
+    if let anchored = self.sequence(of: databaseID), sequence < anchored { isOvertaken = true }
+    return !isOvertaken
+  }
+
   package func advance(_ databaseID: [UInt8], to sequence: UInt64) {
     guard let anchor else { return }
     do {
-      try anchor.advance(databaseID: databaseID, to: sequence)
+      if try !anchor.advance(databaseID: databaseID, to: sequence) { isOvertaken = true }
       isBehind = false
     } catch {
       isBehind = true

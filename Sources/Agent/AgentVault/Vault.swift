@@ -174,6 +174,12 @@ package final class Vault {
     return ledger
   }
 
+  /// False once another copy of this store has gone on: a refresh token of this one may be spent.
+  package func isNewest() throws(VaultFailure) -> Bool {
+    let sequence = try ledger().sequence
+    return witness.isNewest(store.databaseID, at: sequence)
+  }
+
   /// The next change gets a count above the anchor's, which a later copy of this store reached. It closes partitions
   /// for good.
   package func pass(_ anchored: UInt64, closing closed: Set<PartitionID>) throws(VaultFailure) {
@@ -242,7 +248,9 @@ package final class Vault {
     var draft = VaultDraft(self, writes: writes)
     for change in changes { try draft.draw(change) }
     let chain = try draft.draw(audit: changes.compactMap(\.auditEntry))
-    let isCounted = owesCount || !writes.isEmpty || changes.contains(where: \.isCounted)
+    // The counts of an overtaken store stand still: above the anchor's it would look like the newest copy.
+    let isCounted =
+      !witness.isOvertaken && (owesCount || !writes.isEmpty || changes.contains(where: \.isCounted))
     let ledger = try draft.settle(ledger(), owing: owedMarks, isCounted: isCounted)
     let batch = draft.writes
     do throws(VaultFailure) {

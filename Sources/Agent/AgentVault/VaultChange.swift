@@ -17,6 +17,9 @@ package enum VaultChange: Sendable {
   /// Seals a partition under the current root key, if it is under the previous one.
   case reseal(PartitionID)
 
+  /// Takes the next count of the ledger, so that another copy of the store shows itself (`Vault.isNewest`).
+  case claim
+
   package var auditEntry: Secret? { if case .audit(let entry) = self { entry } else { nil } }
 
   /// An old copy of the store must not undo it (`VaultLedger`). What is written many times an hour and only ever
@@ -24,7 +27,7 @@ package enum VaultChange: Sendable {
   var isCounted: Bool {
     switch self {
     case .put(_, let kind, _, _), .delete(_, let kind, _): kind.isCounted
-    case .destroy, .lockData, .unlockData, .renewData, .reseal: true
+    case .destroy, .lockData, .unlockData, .renewData, .reseal, .claim: true
     case .audit: false
     }
   }

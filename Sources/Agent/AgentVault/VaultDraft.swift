@@ -35,7 +35,7 @@ struct VaultDraft {
       writes.append(.deletePartition(partition))
     case .reseal(let partition): touched[partition] = try state(of: partition)
     // All audit entries follow at the end.
-    case .audit: break
+    case .audit, .claim: break
     case .lockData(let partition): try changeKeys(of: partition) { $0.data = nil }
     case .unlockData(let partition, let key): try changeKeys(of: partition) { $0.data = key }
     case .renewData(let partition):

@@ -81,5 +81,5 @@ private struct Witness: RollbackAnchor {
     try anchors.sequence(databaseID: databaseID)
   }
 
-  func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) {}
+  func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) -> Bool { true }
 }

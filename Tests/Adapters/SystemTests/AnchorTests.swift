@@ -25,6 +25,36 @@ import Testing
     #expect(try anchor.sequence(databaseID: [1]) == nil)
   }
 
+  @Test func countThatAnotherCopyUsed_isRefused() throws {
+    #expect(try AnchorFile(directory: anchors).advance(databaseID: id, to: 5))
+    #expect(try !AnchorFile(directory: anchors).advance(databaseID: id, to: 5))
+    #expect(try !AnchorFile(directory: anchors).advance(databaseID: id, to: 4))
+    #expect(try AnchorFile(directory: anchors).advance(databaseID: id, to: 6))
+  }
+
+  @Test func sameCountTakenByManyAtOnce_isTakenOnce() async throws {
+    let (anchors, id) = (anchors, id)
+    for count in 1...20 as ClosedRange<UInt64> {
+      let taken = try await withThrowingTaskGroup(of: Bool.self) { group in
+        for _ in 0..<8 {
+          group.addTask { try AnchorFile(directory: anchors).advance(databaseID: id, to: count) }
+        }
+        return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+      }
+      #expect(taken == 1)
+    }
+  }
+
+  @Test func stateDirectoryOfAStore_isKnownFromItsFirstCountOn() throws {
+    let state = directory.path("state")
+    let place = AnchoredPlace(directory: anchors, stateDirectory: state)
+    #expect(!place.isKnown)
+    try AnchorFile(directory: anchors, place: place).advance(databaseID: id, to: 1)
+    #expect(place.isKnown)
+    #expect(AnchoredPlace(directory: anchors, stateDirectory: state + "/").isKnown)
+    #expect(!AnchoredPlace(directory: anchors, stateDirectory: directory.path("other")).isKnown)
+  }
+
   @Test func anchorFile_isPrivateAndNamedByTheDatabase() throws {
     try AnchorFile(directory: anchors).advance(databaseID: id, to: 1)
     #expect(directory.mode("config/lanyard/anchors") == 0o700)
@@ -105,9 +135,11 @@ private final class FakeAnchor: RollbackAnchor, @unchecked Sendable {
     return known
   }
 
-  func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) {
+  func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) -> Bool {
     if let failure { throw failure }
-    known = max(known ?? 0, sequence)
+    guard known ?? 0 < sequence else { return false }
+    known = sequence
+    return true
   }
 }
 
@@ -115,6 +147,13 @@ private final class FakeAnchor: RollbackAnchor, @unchecked Sendable {
   @Test func anchors_takeTheHighestSequence() throws {
     #expect(try Anchors([FakeAnchor(3), FakeAnchor(9), FakeAnchor()]).sequence(databaseID: []) == 9)
     #expect(try Anchors([FakeAnchor(), FakeAnchor()]).sequence(databaseID: []) == nil)
+  }
+
+  @Test func countThatOneAnchorKnows_isRefused() throws {
+    let (first, second) = (FakeAnchor(3), FakeAnchor(4))
+    #expect(try !Anchors([first, second]).advance(databaseID: [], to: 4))
+    #expect(first.known == 4, "the others are told all the same")
+    #expect(try Anchors([first, second]).advance(databaseID: [], to: 5))
   }
 
   @Test func failingAnchor_isLeftOut() throws {

@@ -8,7 +8,10 @@ import Testing
   private final class Told: RollbackAnchor {
     let counts = Mutex<[UInt64]>([])
     func sequence(databaseID: [UInt8]) -> UInt64? { counts.withLock { $0.last } }
-    func advance(databaseID: [UInt8], to sequence: UInt64) { counts.withLock { $0.append(sequence) } }
+    func advance(databaseID: [UInt8], to sequence: UInt64) -> Bool {
+      counts.withLock { $0.append(sequence) }
+      return true
+    }
   }
 
   /// Work that runs when the test says so.

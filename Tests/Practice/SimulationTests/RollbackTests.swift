@@ -150,6 +150,31 @@ import Testing
     }
   }
 
+  /// Another agent on a copy of the store went on: this agent serves what it has and sends no refresh token.
+  @Test(arguments: [true, false]) func storeOvertakenByItsCopyWhileTheAgentRuns_sendsNoRefreshToken(
+    isAtOnce: Bool
+  ) throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      #expect(scene.works(try await scene.token()))
+      let sent = scene.refreshes.count
+      // Both copies look at the same moment, or one after the other.
+      if isAtOnce { world.anchor.overtakeAfterRead() } else { world.anchor.overtake() }
+      for _ in 0..<2 {
+        let answer = try await scene.token(method: "token.refresh")
+        #expect(answer.code == 5003, "\(answer)")
+      }
+      #expect(scene.works(try await scene.token()), "a cached token is served")
+      await world.clock.sleep(for: .seconds(3600))
+      #expect(scene.refreshes.count == sent)
+      #expect(scene.idp.endOfGrant(scene.grant) == nil)
+      let client = try world.client()
+      let findings = await client.call("agent.diagnose").result?["findings"]?.arrayValue ?? []
+      #expect(findings.contains { $0["check"]?.stringValue == "anchor" && $0["severity"]?.stringValue == "problem" })
+      await #expect(throws: (any Error).self) { try await world.restart() }
+    }
+  }
+
   /// Counting on from there would overflow: refused, also by a person who accepts an old copy.
   @Test(arguments: [UInt64.max, UInt64.max - 1, 1 << 63, 1 << 62 + 1], [true, false])
   func anchorWithACountThatNoStoreReaches_isRefused(count: UInt64, accepting: Bool) throws {

@@ -1,13 +1,16 @@
 """The protection of the store: a passphrase or a key file, and the agent's reaction when either is wrong or missing."""
 
+import concurrent.futures
+import fcntl
 import os
 import shutil
 import threading
+import time
 import unittest
 
 from agent_fixture import PATIENCE_SECONDS, AgentFixture, add_provider, import_account
 
-LOCKED, UNLOCK_FAILED, INTEGRITY, ROLLED_BACK = 1001, 1008, 5002, 5003
+LOCKED, UNLOCK_FAILED, STORE_UNAVAILABLE, INTEGRITY, ROLLED_BACK = 1001, 1008, 5001, 5002, 5003
 STORE_FAILED, VAULT_CLOSED = 74, 76
 RIGHT, WRONG = "correct horse battery staple", "correct horse battery stable"
 
@@ -290,6 +293,123 @@ class MissingStore(AgentFixture):
         other.start()
         self.assertEqual(self.client(other).call("account.list")["accounts"], [])
         other.end()
+
+
+class CopiedStore(AgentFixture):
+    """Two agents, one of them on a copy of the store that was made while the other ran."""
+
+    def prepared(self):
+        practice = self.provider("--rotation", "strict")
+        scene = self.scene()
+        client = self.client(scene)
+        add_provider(client, practice)
+        import_account(client, practice, "alice", alias="alice")
+        other = self.scene(start=False)
+        shutil.copytree(scene.state, os.path.join(scene.directory, "copy"))
+        # One person's configuration, and so one anchor.
+        os.rename(os.path.join(other.directory, "run"), os.path.join(scene.directory, "other"))
+        other.directory, other.state = scene.directory, os.path.join(scene.directory, "copy")
+        other.socket = os.path.join(scene.directory, "other", "agent.sock")
+        os.chmod(other.state, 0o700)
+        other.start()
+        return practice, client, self.client(other), other
+
+    def test_only_one_of_two_agents_on_copies_of_a_store_sends_a_refresh_token(self):
+        practice, first, second, other = self.prepared()
+        first.call("token.refresh", {"account": "alice"})
+        before = practice.asked()
+        self.refused(ROLLED_BACK, lambda: second.call("token.refresh", {"account": "alice"}))
+        self.assertEqual(practice.asked(), before)
+        # Whatever the copy goes on to write, it never becomes the newest.
+        for number in range(9):
+            second.call("account.rename", {"account": "alice", "alias": f"alice{number}"})
+            self.refused(ROLLED_BACK, lambda: second.call("token.refresh", {"account": f"alice{number}"}))
+            second.call("account.rename", {"account": f"alice{number}", "alias": "alice"})
+        for _ in range(3):
+            first.call("token.refresh", {"account": "alice"})
+        other.end()
+        self.assertEqual(other.run().returncode, VAULT_CLOSED)
+        self.assertEqual(practice.ended(), {})
+
+    def test_agent_on_a_copy_sends_nothing_while_the_other_waits_for_its_answer(self):
+        practice, first, second, _ = self.prepared()
+        practice.fault("none", delayMilliseconds=2000)
+        answers = []
+        waiting = threading.Thread(target=lambda: answers.append(first.call("token.refresh", {"account": "alice"})))
+        before = practice.asked()
+        waiting.start()
+        self.until(lambda: practice.asked() > before, "the first agent's request")
+        self.refused(ROLLED_BACK, lambda: second.call("token.refresh", {"account": "alice"}))
+        waiting.join()
+        self.assertEqual(len(answers), 1)
+        self.assertEqual(practice.asked(), before + 1)
+        self.assertEqual(practice.ended(), {})
+
+
+class StoreUnderAnotherProcess(AgentFixture):
+    """The files of a running agent are removed, moved or locked by another process."""
+
+    def prepared(self):
+        practice = self.provider()
+        scene = self.scene()
+        client = self.client(scene)
+        add_provider(client, practice)
+        import_account(client, practice, "alice", alias="alice")
+        client.call("token.get", {"account": "alice"})
+        return practice, scene, client
+
+    def store_refuses(self, client, reason, seconds=None):
+        began = time.monotonic()
+        error = self.refused(STORE_UNAVAILABLE, lambda: client.call("account.rename", {"account": "alice", "alias": "a"}))
+        if seconds is not None:
+            self.assertLess(time.monotonic() - began, seconds)
+        self.assertEqual(error.data.get("reason"), reason)
+        self.assertIsNotNone(error.retry_after_ms)
+        self.assertEqual(client.call("token.get", {"account": "alice"})["source"], "cache")
+        return error
+
+    def test_removed_state_directory_is_noticed_at_the_next_commit(self):
+        practice, scene, client = self.prepared()
+        shutil.rmtree(scene.state)
+        before = practice.asked()
+        for _ in range(2):
+            self.store_refuses(client, "missing")
+            error = self.refused(STORE_UNAVAILABLE, lambda: client.call("token.refresh", {"account": "alice"}))
+            self.assertIn("removed", str(error))
+        self.assertEqual(practice.asked(), before, "nothing is sent whose answer could not be kept")
+        found = [f for f in client.call("agent.diagnose")["findings"] if f["check"] == "store"]
+        self.assertEqual([f["severity"] for f in found], ["problem"])
+        self.assertFalse(os.path.exists(scene.state), "the agent makes no other store in its place")
+        scene.end()
+        self.assertEqual(scene.run().returncode, VAULT_CLOSED)
+
+    def test_state_directory_that_comes_back_is_used_again(self):
+        _, scene, client = self.prepared()
+        os.rename(scene.state, scene.state + ".away")
+        self.store_refuses(client, "missing")
+        os.rename(scene.state + ".away", scene.state)
+        client.call("account.rename", {"account": "alice", "alias": "a"})
+        scene.end()
+        scene.start()
+        self.assertEqual(client.call("account.get", {"account": "a"})["alias"], "a")
+
+    def test_store_replaced_by_its_copy_is_noticed(self):
+        _, scene, client = self.prepared()
+        path = os.path.join(scene.state, "lanyard.sqlite")
+        shutil.copy2(path, path + ".other")
+        os.rename(path + ".other", path)
+        self.store_refuses(client, "missing")
+
+    def test_lock_of_another_process_is_answered_within_two_seconds(self):
+        _, scene, client = self.prepared()
+        with open(os.path.join(scene.state, "lanyard.sqlite-shm"), "r+b") as index:
+            # The locks of readers and writers (walLockExclusive in SQLite's wal.c).
+            fcntl.lockf(index, fcntl.LOCK_EX | fcntl.LOCK_NB, 8, 120)
+            self.store_refuses(client, "busy", seconds=2)
+            clients = [self.client(scene) for _ in range(5)]
+            with concurrent.futures.ThreadPoolExecutor(len(clients)) as pool:
+                list(pool.map(lambda one: self.store_refuses(one, "busy", seconds=2.5), clients))
+        client.call("account.rename", {"account": "alice", "alias": "a"})
 
 
 class DamagedAnchor(AgentFixture):

@@ -19,12 +19,13 @@ public struct SecretServiceAnchor: RollbackAnchor {
     return try item(databaseID, session)?.sequence
   }
 
-  public func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) {
+  @discardableResult
+  public func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) -> Bool {
     let session = try onService { () throws(BusFailure) in try SecretSession(bus) }
     let text = Secret(text: Self.heading + String(sequence))
     if let known = try item(databaseID, session, damagedIsZero: true) {
       // The anchor never goes back: it is the highest count that was ever written.
-      guard known.sequence < sequence else { return }
+      guard known.sequence < sequence else { return false }
       try onService { () throws(BusFailure) in try session.setSecret(text, of: known.path) }
     } else {
       let isCreated = try onService { () throws(BusFailure) in
@@ -34,6 +35,7 @@ public struct SecretServiceAnchor: RollbackAnchor {
       }
       guard isCreated else { throw .unavailable }
     }
+    return true
   }
 
   private struct Item {

@@ -16,7 +16,7 @@ enum PatientFileSystem {
     patient.pointee.zName = UnsafePointer(strdup("lanyard-patient"))
     patient.pointee.pNext = nil
     patient.pointee.xSleep = { _, microseconds in
-      guard let system = sqlite3_vfs_find("unix") ?? sqlite3_vfs_find(nil) else { return 0 }
+      guard let system = sqlite3_vfs_find(nil) else { return 0 }
       guard let left = PatientFileSystem.microsecondsLeft else { return system.pointee.xSleep(system, microseconds) }
       return left > 0 ? system.pointee.xSleep(system, Int32(clamping: min(left, Int(microseconds)))) : 0
     }

@@ -277,7 +277,7 @@ package actor Account {
       if let found, !signedOut {
         restore(found.tokens)
         recover(found)
-        await rememberDoubt(grant.memory.health, found.intent)
+        await rememberDoubt(wasKnown: grant.memory.health == .unknown, found.journal)
       }
     }
   }
@@ -301,9 +301,11 @@ package actor Account {
   }
 
   /// Stores an unknown outcome that was found at the start, so that the person is asked once, and not at each start.
-  private func rememberDoubt(_ known: TokenMachine.Health, _ intent: ExchangeIntent?) async {
-    guard let loaded, loaded.machine.health == .unknown, known != .unknown, let intent else { return }
-    try? await journal.settle(epoch: intent.epoch, grant: loaded.grant, end: .inDoubt(intent))
+  private func rememberDoubt(wasKnown: Bool, _ found: ExchangeMachine.JournalEntry) async {
+    guard let loaded,
+      let intent = exchanges.newDoubt(in: found, isInDoubt: loaded.machine.health == .unknown, wasKnown: wasKnown)
+    else { return }
+    try? await journal.keepDoubt(intent, grant: loaded.grant)
   }
 
   // MARK: effects

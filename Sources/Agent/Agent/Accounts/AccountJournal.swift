@@ -1,6 +1,7 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
+internal import AgentVault
 internal import Secrets
 
 /// The calls of one account to its journal in the vault (`ExchangeJournal`): each is one transaction, and defines what
@@ -15,7 +16,22 @@ struct AccountJournal {
 
   /// False if the account has gone on, or the vault was locked: nothing may be sent.
   func begin(_ intent: ExchangeIntent) async throws(AgentFailure) -> Bool {
-    try await vault.commitIfOpen { vault throws(AgentFailure) in try vault.journal.begin(intent, of: id) } ?? false
+    let isDurable =
+      try await vault.commitIfOpen { vault throws(AgentFailure) in try vault.journal.begin(intent, of: id) } ?? false
+    // Two copies of the store may have looked at the same moment: only one of them takes the count.
+    if isDurable {
+      try await vault.read { vault throws(AgentFailure) in
+        if vault.records.witness.isOvertaken { throw .rolledBack }
+      }
+    }
+    return isDurable
+  }
+
+  /// Stores an unknown outcome that was found when the account was loaded.
+  func keepDoubt(_ intent: ExchangeIntent, grant: GrantRecord) async throws(AgentFailure) {
+    try await vault.commitIfOpen { vault throws(AgentFailure) in
+      try vault.journal.keepDoubt(intent, of: id, grant: grant)
+    }
   }
 
   /// The answer goes to the inbox if the vault was locked.

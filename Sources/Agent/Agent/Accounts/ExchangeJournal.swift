@@ -68,13 +68,19 @@ struct ExchangeJournal {
   }
 
   /// Step 1: stores the intent before the request is sent, if there is room for its answer, too. False if the account
-  /// changed meanwhile.
+  /// changed meanwhile. Throws `.rolledBack` if another copy of the store went on, which may have spent the token.
   func begin(_ intent: ExchangeIntent, of id: AccountID) throws(AgentFailure) -> ChangeSet<Bool> {
     guard let profile = vault.directory.current(id, epoch: intent.epoch) else { return .unchanged(false) }
-    try vault.withRecords(of: id) { (records) throws(VaultFailure) in try records.checkWritable() }
+    let isNewest = try vault.withRecords(of: id) { (records) throws(VaultFailure) in
+      guard try records.isNewest() else { return false }
+      try records.checkWritable()
+      return true
+    }
+    guard isNewest else { throw .rolledBack }
     // A staged answer to an earlier request does not belong to this one.
     return ChangeSet(
-      [.put(profile.partition, .intent, intent.record), .delete(profile.partition, .staged)], of: id, result: true)
+      [.claim, .put(profile.partition, .intent, intent.record), .delete(profile.partition, .staged)], of: id,
+      result: true)
   }
 
   /// Step 3: stores the raw answer before it is read.
@@ -132,6 +138,16 @@ struct ExchangeJournal {
     }
     changes.append(.delete(profile.partition, .staged))
     return ChangeSet(changes + entry + vault.trustedTime.changes, memory: [.account(profile)], of: id)
+  }
+
+  /// Stores an unknown outcome that was found when the account was loaded. Changes nothing if the account changed since:
+  /// a request that was sent meanwhile has its own intent in the journal.
+  func keepDoubt(_ intent: ExchangeIntent, of id: AccountID, grant: GrantRecord) throws(AgentFailure) -> ChangeSet<Void>
+  {
+    guard let profile = vault.directory.current(id, epoch: intent.epoch), let found = try load(profile),
+      case .intent(intent) = found.journal, found.grant.generation == grant.generation
+    else { return .unchanged }
+    return settle(epoch: intent.epoch, of: id, grant: grant, journal: .inDoubt(intent))
   }
 
   /// Stores the access tokens if the provider is marked `persistAccessTokens`; deletes them otherwise.

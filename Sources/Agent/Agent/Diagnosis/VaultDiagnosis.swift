@@ -34,7 +34,13 @@ package struct VaultDiagnosis {
   }
 
   private func anchor(_ findings: inout Findings) {
-    if vault.records.witness.isBehind {
+    if vault.records.witness.isOvertaken {
+      findings.problem(
+        "anchor",
+        "Another copy of this store was used after it was copied. Its refresh tokens may be spent, so this agent sends none.",
+        "End this agent and go on with the other copy.",
+        "If there is none any more: `lanyard-agent --accept-old-store` once, which signs every account in it out.")
+    } else if vault.records.witness.isBehind {
       findings.problem(
         "anchor",
         "The anchor outside the store can't be written. The agent would not notice an old copy of the store.",
@@ -179,7 +185,7 @@ extension Findings {
     case .vault(.store(.missing), _):
       problem(
         check, "The store is gone: `lanyard.sqlite` is missing, empty or replaced, but it held a vault.",
-        "Put the newest copy of the state directory back.",
+        "End the agent if one runs (`lanyard rpc agent.shutdown`), and put the newest copy of the state directory back.",
         "If there is none: `lanyard-agent --new-store` once. It begins an empty store; sign in again then, or `lanyard restore` a backup."
       )
     case .vault(.store(.full), _):

@@ -5,18 +5,36 @@ internal import Synchronization
 public final class SimulatedAnchor: RollbackAnchor {
   private let sequences = Mutex<[[UInt8]: UInt64]>([:])
   private let failure = Mutex<KeySourceFailure?>(nil)
+  private let overtakesAfterRead = Mutex(false)
 
   public init() {}
 
   public func sequence(databaseID: [UInt8]) throws(KeySourceFailure) -> UInt64? {
     try fail()
-    return sequences.withLock { $0[databaseID] }
+    let sequence = sequences.withLock { $0[databaseID] }
+    let isOvertaken = overtakesAfterRead.withLock { overtakes in
+      defer { overtakes = false }
+      return overtakes
+    }
+    if isOvertaken { overtake() }
+    return sequence
   }
 
-  public func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) {
+  @discardableResult
+  public func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) -> Bool {
     try fail()
-    sequences.withLock { $0[databaseID] = max($0[databaseID] ?? 0, sequence) }
+    return sequences.withLock { sequences in
+      guard sequences[databaseID].map({ $0 < sequence }) ?? true else { return false }
+      sequences[databaseID] = sequence
+      return true
+    }
   }
+
+  /// Another copy of the store takes the next count.
+  public func overtake() { sequences.withLock { $0 = $0.mapValues { $0 + 1 } } }
+
+  /// The same, just after this copy's agent has asked for the count.
+  public func overtakeAfterRead() { overtakesAfterRead.withLock { $0 = true } }
 
   private func fail() throws(KeySourceFailure) {
     if let failure = failure.withLock({ $0 }) { throw failure }
