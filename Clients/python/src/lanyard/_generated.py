@@ -3652,7 +3652,10 @@ class SecretMethods:
         name: str,
         value: str,
     ) -> SecretPutResult:
-        """Stores a secret for a client program."""
+        """Stores a secret for a client program. After `storeUnavailable` with the reason `inputOutput` the value may
+        be stored all the same, and turn up after the next start: the disk did not say whether it kept it. A
+        repeated call settles it.
+        """
         return self._caller.invoke(
             "secret.put",
             {
@@ -3723,7 +3726,10 @@ class AsyncSecretMethods:
         name: str,
         value: str,
     ) -> SecretPutResult:
-        """Stores a secret for a client program."""
+        """Stores a secret for a client program. After `storeUnavailable` with the reason `inputOutput` the value may
+        be stored all the same, and turn up after the next start: the disk did not say whether it kept it. A
+        repeated call settles it.
+        """
         return await self._caller.invoke(
             "secret.put",
             {

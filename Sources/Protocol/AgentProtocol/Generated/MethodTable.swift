@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "2085f2601f60a41637549acfc0afd06856cab753d6eadcd195fa2404e4295f38"
+  public static let schemaDigest = "b7105c23bddbfa246bba0c1bd1ad95075dfa7c23fb954f91d65ae425d9dc05aa"
 }

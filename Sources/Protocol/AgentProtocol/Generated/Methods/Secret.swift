@@ -5,6 +5,9 @@ public import JSONRPC
 public import Secrets
 
 /// Stores a secret for a client program.
+///
+/// After `storeUnavailable` with the reason `inputOutput` the value may be stored all the same, and turn up after the
+/// next start: the disk did not say whether it kept it. A repeated call settles it.
 public enum SecretPut: RPCMethod {
   public static let info = MethodInfo(
     name: "secret.put", since: "1",
