@@ -145,6 +145,34 @@ import Testing
     }
   }
 
+  /// The disk refuses the revocation: the grant serves nothing all the same, and the disk is asked again.
+  @Test(arguments: [false, true])
+  func revocationThatTheDiskRefused_servesNothingAndIsTriedAgain(isLockedMeanwhile: Bool) throws {
+    try SimulatedWorld(seed: 12).run { world in
+      _ = try await Self.people(world)
+      let owner = try world.client()
+      let made = await owner.call("grant.create", #"{"client":"c","accounts":["work"],"methods":["token.get"]}"#)
+      let (name, secret) = (try #require(made["grant"]), try #require(made["secret"]))
+      let hello = #"{"client":{"name":"c","version":"1"},"grant":"\#(secret)"}"#
+      let client = try world.client()
+      #expect(await client.call("agent.hello", hello).code == nil)
+      world.failCommit(1, with: .full)
+      #expect(await owner.call("grant.revoke", #"{"grant":"\#(name)"}"#).code == 5001)
+      #expect(await client.call("token.get", #"{"account":"work"}"#).code == 1007)
+      #expect(try await world.client().call("agent.hello", hello).code == 1007)
+      if isLockedMeanwhile {
+        #expect(await owner.call("agent.lock").code == nil)
+        #expect(await owner.call("agent.unlock").code == nil)
+        #expect(try await world.client().call("agent.hello", hello).code == 1007)
+      }
+      await world.clock.sleep(for: .seconds(20))
+      try await world.restart()
+      #expect(try await world.client().call("agent.hello", hello).code == 1007)
+      let log = try await world.client().call("audit.list").result?["entries"]?.arrayValue ?? []
+      #expect(log.count { $0["event"]?.stringValue == "grant.revoke" } == 1)
+    }
+  }
+
   /// A row that was changed, deleted or restored opens nothing; other grants and the accounts are not affected.
   @Test(arguments: ["flipped", "deleted"])
   func damagedGrant_opensNothingAndAffectsNoOther(damage: String) throws {

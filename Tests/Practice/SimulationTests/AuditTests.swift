@@ -67,6 +67,35 @@ import Testing
     return (decided, renamed, await clients[3].answer(to: out))
   }
 
+  /// A decision that was made before a sign-out, and written after it, would say that the sign-out came to nothing.
+  @Test(arguments: Seeds.asked(130)) func decisionAllowed_neverFollowsTheSignOutItLostTo(seed: UInt64) throws {
+    try scenario(seed: seed) { world in
+      let scene = try await Scene.signedIn(world)
+      let set = try await world.client().call(
+        "policy.set",
+        #"{"name":"default","policy":{"name":"default","version":1,"capabilities":{"read":{"kind":"read","offlineWindowSeconds":600}}}}"#
+      )
+      #expect(set.error == nil, "\(set)")
+      let (asking, leaving) = (try world.client(), try world.client())
+      let params = #"{"account":"\#(scene.account)","capability":"read"}"#
+      var asked = (0..<4).map { _ in asking.send("authorization.check", params) }
+      await world.clock.sleep(for: .milliseconds(Int64(seed % 4)))
+      let out = leaving.send("account.signOut", #"{"account":"\#(scene.account)","mode":"soft"}"#)
+      asked += (0..<4).map { _ in asking.send("authorization.check", params) }
+      var effects: [String] = []
+      for id in asked { effects.append(await asking.answer(to: id)["effect"] ?? "?") }
+      #expect(await leaving.answer(to: out).error == nil)
+      #expect(effects.allSatisfy { $0 == "allow" || $0 == "deny" }, "\(effects)")
+      let entries = try await Self.entries(world)
+      #expect(Self.decisions(entries).count == asked.count)
+      let left = try #require(entries.firstIndex { $0["event"]?.stringValue == "account.signOut" })
+      let late = entries[left...].filter {
+        $0["event"]?.stringValue == "authorization.check" && $0["outcome"]?.stringValue == "allow"
+      }
+      #expect(late.isEmpty, "\(late)")
+    }
+  }
+
   @Test(arguments: Seeds.asked(130)) func answeredDecision_isInTheAuditLogExactlyOnce(seed: UInt64) throws {
     try scenario(seed: seed) { world in
       let scene = try await Scene.signedIn(world)

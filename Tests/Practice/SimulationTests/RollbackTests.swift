@@ -171,6 +171,7 @@ import Testing
       let client = try world.client()
       let findings = await client.call("agent.diagnose").result?["findings"]?.arrayValue ?? []
       #expect(findings.contains { $0["check"]?.stringValue == "anchor" && $0["severity"]?.stringValue == "problem" })
+      world.anchor.overtake()
       await #expect(throws: (any Error).self) { try await world.restart() }
     }
   }

@@ -33,8 +33,8 @@ package struct AuditLog {
 
   /// Appends entries of operations without another commit, which are decisions. One transaction for all of them, with
   /// the time record, so that a reboot with an earlier clock does not lengthen an offline window in use.
-  package func append(_ entries: [AuditEntry]) -> ChangeSet<Void> {
-    ChangeSet(entries.map { .audit($0.record) } + vault.trustedTime.changes)
+  package func append<Result>(_ entries: [AuditEntry], result: Result) -> ChangeSet<Result> {
+    ChangeSet(entries.map { .audit($0.record) } + vault.trustedTime.changes, result: result)
   }
 
   /// The account of the wanted entries. A forgotten account still has entries, so its id is enough.

@@ -5,9 +5,13 @@ internal import Synchronization
 /// Decisions that arrive during a commit share the next one, so that any number of concurrent decisions costs one
 /// write.
 package final class AuditWriter: Sendable {
+  /// Whether entries are still true when they are written. Called in the transaction, so that nothing comes between.
+  package typealias Check = @Sendable (OpenVault) -> Bool
+
   private struct Waiting {
     var entries: [AuditEntry]
-    var caller: CheckedContinuation<Result<Void, AgentFailure>, Never>
+    var areTrue: Check
+    var caller: CheckedContinuation<Result<Bool, AgentFailure>, Never>
   }
   private struct State {
     var queue: [Waiting] = []
@@ -22,29 +26,31 @@ package final class AuditWriter: Sendable {
     self.background = background
   }
 
-  /// Commits the entries; they are durable when this returns.
-  func record(_ entries: [AuditEntry]) async throws(AgentFailure) {
+  /// Commits the entries; they are durable when this returns true. False, and nothing is written, if they are not true
+  /// any more when their turn comes: the order in the log is the order of effects.
+  func record(_ entries: [AuditEntry], if areTrue: @escaping Check) async throws(AgentFailure) -> Bool {
     let result = await withCheckedContinuation { caller in
       let leads = state.withLock { state in
-        state.queue.append(Waiting(entries: entries, caller: caller))
+        state.queue.append(Waiting(entries: entries, areTrue: areTrue, caller: caller))
         defer { state.isWriting = true }
         return !state.isWriting
       }
       if leads, !background.start({ await self.write() }) { refuse(.shuttingDown) }
     }
-    try result.get()
+    return try result.get()
   }
 
   private func write() async {
     while let group = next() {
-      var result: Result<Void, AgentFailure> = .success(())
       do throws(AgentFailure) {
-        let entries = group.flatMap(\.entries)
-        try await vault.commit { vault throws(AgentFailure) in vault.audit.append(entries) }
+        let written = try await vault.commit { vault throws(AgentFailure) in
+          let areTrue = group.map { $0.areTrue(vault) }
+          return vault.audit.append(zip(group, areTrue).flatMap { $1 ? $0.entries : [] }, result: areTrue)
+        }
+        for (waiting, isWritten) in zip(group, written) { waiting.caller.resume(returning: .success(isWritten)) }
       } catch {
-        result = .failure(error)
+        for waiting in group { waiting.caller.resume(returning: .failure(error)) }
       }
-      for waiting in group { waiting.caller.resume(returning: result) }
     }
   }
 

@@ -5,6 +5,8 @@ internal import AgentPorts
 /// The facts about an account that a decision is made from, all of one moment.
 struct AccountFacts: Sendable {
   var account: AccountID
+  /// Of the sign-in that the facts belong to.
+  var epoch: UInt64
   var provider: ProviderName
   var facts: PolicyFacts
   var time: ProviderTime
@@ -30,12 +32,13 @@ extension Account {
     guard profile.signInStatus == .signedIn else {
       facts.state = .signedOut
       facts.token = .none
-      return AccountFacts(account: id, provider: profile.provider, facts: facts, time: time)
+      return AccountFacts(
+        account: id, epoch: profile.epoch, provider: profile.provider, facts: facts, time: time)
     }
     facts.tokenScopes = Set(loaded.grant.scopes.names)
     facts.snapshot = snapshot(of: loaded).map { PolicyFacts.Snapshot($0, age: $1) }
     facts.snapshot?.knowsRoles = loaded.rights?.roles != nil
-    return AccountFacts(account: id, provider: profile.provider, facts: facts, time: time)
+    return AccountFacts(account: id, epoch: profile.epoch, provider: profile.provider, facts: facts, time: time)
   }
 
   /// The wall-clock time until which the policy allows anything offline; nil if it allows nothing.

@@ -15,15 +15,25 @@ package struct PolicyDecisionPoint: Sendable {
   package func decide(
     _ selector: AccountSelector, _ capabilities: [String], context: PolicyContext = PolicyContext()
   ) async throws(AgentFailure) -> (AccountID, [RecordedDecision]) {
-    let found = try await accounts.actor(selector).authorizationFacts()
-    let policy = policyCache.policy(of: found.provider)
-    let decisions = capabilities.map { capability in
-      recorded(PolicyEngine.decide(capability, context: context, facts: found.facts, under: policy), found)
+    for _ in 0..<Self.mostTries {
+      let found = try await accounts.actor(selector).authorizationFacts()
+      let policy = policyCache.policy(of: found.provider)
+      let decisions = capabilities.map { capability in
+        recorded(PolicyEngine.decide(capability, context: context, facts: found.facts, under: policy), found)
+      }
+      // Commit the audit entries before the answer, so that no client acts on an unrecorded decision. One that lost to a
+      // sign-out or to another policy is made again: in the log it would stand after what it did not know.
+      let isWritten = try await audit.record(decisions.map(entry)) { [policyCache] vault in
+        vault.directory.profiles[found.account]?.epoch == found.epoch
+          && policyCache.policy(of: found.provider) == policy
+      }
+      if isWritten { return (found.account, decisions) }
     }
-    // Commit the audit entries before the answer, so that no client acts on an unrecorded decision.
-    try await audit.record(decisions.map(entry))
-    return (found.account, decisions)
+    throw .overloaded("decisions about an account that keeps changing")
   }
+
+  /// Each further try is after a sign-in, a sign-out or a change of the policy.
+  private static let mostTries = 100
 
   private func entry(_ recorded: RecordedDecision) -> AuditEntry {
     let decision = recorded.decision

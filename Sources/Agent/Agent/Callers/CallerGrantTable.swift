@@ -15,6 +15,8 @@ package final class CallerGrantTable: Sendable {
   fileprivate struct State {
     /// Nil while the vault is locked: a connection keeps what its grant covers, and a new grant can't be judged.
     var grants: [String: CallerGrant]?
+    /// Revoked grants that the disk still has: they open nothing, also after the vault was locked and opened again.
+    var ending: Set<String> = []
     /// The connections that use a grant, by their ids.
     var users: [UInt64: User] = [:]
     /// The methods that patterns are matched with.
@@ -58,9 +60,20 @@ package final class CallerGrantTable: Sendable {
   package func remove(_ names: Set<String>) {
     state.withLock { state in
       for name in names { state.grants?[name] = nil }
+      state.ending.subtract(names)
     }
     endConnectionsWithoutGrant()
   }
+
+  /// Ends a grant whose revocation the disk refused, and its descendants: connections that use one have no grant from
+  /// now on.
+  func end(_ name: String) {
+    state.withLock { _ = $0.ending.insert(name) }
+    endConnectionsWithoutGrant()
+  }
+
+  /// The grants that `end` ended and that `remove` has not removed yet.
+  var ending: [String] { state.withLock { $0.ending.sorted() } }
 
   // MARK: opening
 
@@ -151,6 +164,7 @@ package final class CallerGrantTable: Sendable {
       let ended = state.users.filter { _, user in
         guard user.limits.areOpen(at: now) else { return true }
         guard let grants = state.grants else { return false }
+        guard state.ending.isDisjoint(with: user.limits.line) else { return true }
         return !user.limits.line.allSatisfy { grants[$0].map { left($0).map { $0 > .zero } ?? true } ?? false }
       }
       for connection in ended.keys { state.users[connection] = nil }
@@ -179,6 +193,7 @@ extension CallerGrantTable.State {
     of grant: CallerGrant, _ left: (CallerGrant) -> Milliseconds?, at now: BootInstant
   ) -> EffectiveGrant? {
     let line = line(of: grant)
+    guard ending.isDisjoint(with: line) else { return nil }
     var permission = grant.permission(among: methods)
     var until: BootInstant?
     for name in line {

@@ -27,6 +27,7 @@ package final class AgentService: Sendable {
   package let signOuts: SignOutCoordinator
   package let stepUpCoordinator: StepUpCoordinator
   package let audit: AuditWriter
+  package let grantRevocations: CallerGrantRevocations
   package let backups: BackupCoordinator
   private let tables: PublishedTables
   private let dependencies: AccountDependencies
@@ -64,6 +65,8 @@ package final class AgentService: Sendable {
     vaultHandle.value = vault
     stepUpCoordinator = StepUpCoordinator(vault: vault, methods: [PINMethod()] + environment.stepUpMethods)
     audit = AuditWriter(vault: vault, background: background)
+    grantRevocations = CallerGrantRevocations(
+      vault: vault, table: tables.callerGrants, clock: environment.clock, background: background)
     let revoker = Handle<RevocationWorker>()
     dependencies = AccountDependencies(
       vault: vault, tables: tables, background: background, events: events, environment: environment, revoker: revoker)

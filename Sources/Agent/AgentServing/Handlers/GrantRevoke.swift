@@ -5,9 +5,7 @@ enum GrantRevokeHandler: MethodHandler {
   typealias Method = GrantRevoke
 
   static func handle(_ params: GrantRevoke.Params, _ call: Call) async throws(AgentFailure) -> GrantRevoke.Result {
-    try await call.agent.vault.commit { vault throws(AgentFailure) in
-      try vault.callerGrants.revoke(params.grant, by: call.limits)
-    }
+    try await call.agent.grantRevocations.revoke(params.grant, by: call.limits)
     return GrantRevoke.Result(grant: params.grant)
   }
 }

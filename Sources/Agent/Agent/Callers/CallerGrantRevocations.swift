@@ -1,0 +1,41 @@
+internal import AgentModel
+internal import AgentPorts
+
+/// Revokes callers' grants, also on a disk that refuses the change: the grant serves no caller from then on, and the
+/// change is tried again until the disk takes it. If the agent ends before that, the grant is back at the next start.
+package final class CallerGrantRevocations: Sendable {
+  private static let pause = Milliseconds.seconds(5)
+
+  private let vault: VaultActor
+  private let table: CallerGrantTable
+  private let clock: any AgentClock
+  private let alarm: Alarm
+
+  init(vault: VaultActor, table: CallerGrantTable, clock: any AgentClock, background: BackgroundWork) {
+    self.vault = vault
+    self.table = table
+    self.clock = clock
+    alarm = Alarm(clock: clock, background: background)
+  }
+
+  /// Ends a grant and all that it made, durable when it returns. `caller` limits it to the grants that it made.
+  package func revoke(_ name: String, by caller: EffectiveGrant?) async throws(AgentFailure) {
+    do throws(AgentFailure) {
+      try await vault.commit { vault throws(AgentFailure) in try vault.callerGrants.revoke(name, by: caller) }
+    } catch {
+      if error.storeFailure != nil {
+        table.end(name)
+        alarm.set(clock.boot() + Self.pause) { [self] in await retry() }
+      }
+      throw error
+    }
+  }
+
+  /// Tries again what the disk refused. The next moment to try; nil if nothing is left.
+  private func retry() async -> BootInstant? {
+    for name in table.ending {
+      _ = try? await vault.commitIfOpen { vault throws(AgentFailure) in try vault.callerGrants.revoke(name, by: nil) }
+    }
+    return table.ending.isEmpty ? nil : clock.boot() + Self.pause
+  }
+}
