@@ -1,5 +1,6 @@
 public import AgentPorts
 internal import Glibc
+internal import Synchronization
 
 /// `HTTPExchange` on libcurl: HTTP/1.1, each request on a fresh connection that is closed after it.
 ///
@@ -16,8 +17,13 @@ internal import Glibc
 /// copies on the heap are wiped when its allocator frees them, at the latest with the connection; OpenSSL wipes
 /// decrypted bytes once they are read. Not wiped: the response's header fields, which are Strings by contract, and the
 /// kernel's socket buffers.
+///
+/// A request with `beforeSending` runs on a loop of its own, whose thread waits while the caller decides.
 public final class CurlExchange: HTTPExchange {
   private let loop: CurlLoop
+  /// Loops for requests with `beforeSending` that none uses now; the one used last is the last.
+  private let idleLoops = Mutex<[CurlLoop]>([])
+  private let lingerMilliseconds: Int32
   private let clock: any AgentClock
   private let certificateAuthorities: String?
 
@@ -30,6 +36,7 @@ public final class CurlExchange: HTTPExchange {
   init(clock: any AgentClock, certificateAuthorities: String? = nil, lingerMilliseconds: Int32) {
     self.clock = clock
     self.certificateAuthorities = certificateAuthorities
+    self.lingerMilliseconds = lingerMilliseconds
     self.loop = CurlLoop(lingerMilliseconds: lingerMilliseconds)
   }
 
@@ -40,14 +47,58 @@ public final class CurlExchange: HTTPExchange {
     case .failure(let refusal): return refusal.outcome
     }
     let transfer = Transfer(plan, clock: clock)
-    return await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        transfer.onEnd { continuation.resume(returning: $0) }
-        loop.start(transfer)
+    guard let beforeSending = request.beforeSending else {
+      return await run(transfer, on: loop) {
+        await withCheckedContinuation { continuation in
+          transfer.onEnd { continuation.resume(returning: $0) }
+          loop.start(transfer)
+        }
       }
+    }
+    let own = idleLoops.withLock { $0.popLast() } ?? CurlLoop(lingerMilliseconds: lingerMilliseconds)
+    defer { idleLoops.withLock { $0.append(own) } }
+    return await run(transfer, on: own) { await send(transfer, on: own, asking: beforeSending) }
+  }
+
+  private func run(
+    _ transfer: Transfer, on loop: CurlLoop, _ body: () async -> HTTPOutcome
+  ) async -> HTTPOutcome {
+    await withTaskCancellationHandler {
+      await body()
     } onCancel: {
       transfer.cancel()
       loop.wake()
     }
   }
+
+  /// The request as far as the connection, and then to its end.
+  private func send(
+    _ transfer: Transfer, on loop: CurlLoop, asking beforeSending: @Sendable () async -> Bool
+  ) async -> HTTPOutcome {
+    let pending = PendingConsent()
+    let consent = Consent { pending.take()?.resume(returning: nil) }
+    let ended: HTTPOutcome? = await withCheckedContinuation { continuation in
+      pending.put(continuation)
+      transfer.require(consent)
+      transfer.onEnd { pending.take()?.resume(returning: $0) }
+      loop.start(transfer)
+    }
+    if let ended { return ended }
+    let isGiven = await beforeSending()
+    return await withCheckedContinuation { continuation in
+      transfer.onEnd { continuation.resume(returning: $0) }
+      consent.answer(isGiven)
+    }
+  }
+}
+
+/// Waits for the connection, or for the end without one: nil, or the outcome.
+private final class PendingConsent: Sendable {
+  private let continuation = Mutex<CheckedContinuation<HTTPOutcome?, Never>?>(nil)
+
+  func put(_ continuation: CheckedContinuation<HTTPOutcome?, Never>) {
+    self.continuation.withLock { $0 = continuation }
+  }
+
+  func take() -> CheckedContinuation<HTTPOutcome?, Never>? { continuation.withLock { $0.take() } }
 }

@@ -4,13 +4,17 @@ internal import Glibc
 internal import Synchronization
 internal import Threads
 
-/// The thread that runs every transfer. It starts with the first transfer and ends `lingerMilliseconds` after the last,
+/// The thread that runs transfers. It starts with the first transfer and ends `lingerMilliseconds` after the last,
 /// so that an idle agent keeps neither the thread nor libcurl's memory, and never wakes.
 final class CurlLoop: Sendable {
   /// The time that the thread waits for another transfer: a sign-in makes several in a row.
   static let lingerMilliseconds: Int32 = 2_000
   /// libcurl's own timers wake the thread earlier when one is due.
-  private static let longestWaitMilliseconds: Int32 = 60_000
+  private static let longestWaitMilliseconds = 60_000
+  /// How long a transfer whose time is up may go on to read what has arrived. Reading from the kernel takes less.
+  private static let longestReadMilliseconds = 1_000
+  /// How many threads use libcurl.
+  private static let running = Atomic(0)
 
   private struct State: @unchecked Sendable {
     var waiting: [Transfer] = []
@@ -54,6 +58,7 @@ final class CurlLoop: Sendable {
 
   private func run() {
     guard ccurl_open(), let multi = ccurl_multi_init() else { return failAll() }
+    Self.running.add(1, ordering: .relaxed)
     state.withLock { $0.multi = multi }
     var active: [UnsafeMutableRawPointer: EasyHandle] = [:]
     repeat {
@@ -66,10 +71,36 @@ final class CurlLoop: Sendable {
       while let easy = ccurl_multi_next_done(multi, &result) {
         if let handle = active[easy] { end(handle, result, on: multi, &active) }
       }
-      _ = ccurl_multi_poll(multi, active.isEmpty ? lingerMilliseconds : Self.longestWaitMilliseconds)
+      let wait = endOverdue(on: multi, &active)
+      _ = ccurl_multi_poll(multi, active.isEmpty ? lingerMilliseconds : Int32(wait))
     } while !active.isEmpty || !mayEnd()
     ccurl_multi_cleanup(multi)
-    ccurl_give_memory_back()
+    if Self.running.subtract(1, ordering: .relaxed).newValue == 0 { ccurl_give_memory_back() }
+  }
+
+  /// Ends the transfers whose time is up. The process may have been stopped meanwhile, so a response that has arrived is
+  /// read first: a transfer ends when libcurl has run once more and read nothing. Returns how long the thread may wait.
+  private func endOverdue(
+    on multi: UnsafeMutableRawPointer, _ active: inout [UnsafeMutableRawPointer: EasyHandle]
+  ) -> Int {
+    var wait = Self.longestWaitMilliseconds
+    let now = MonotonicTime.now
+    for handle in active.values {
+      let transfer = handle.transfer
+      guard now >= transfer.deadline else {
+        wait = min(wait, transfer.deadline.milliseconds - now.milliseconds)
+        continue
+      }
+      if let overdue = handle.overdue,
+        overdue.receivedBytes == transfer.receivedBytes || now >= overdue.since + Self.longestReadMilliseconds
+      {
+        end(handle, CURLE_OPERATION_TIMEDOUT, on: multi, &active)
+      } else {
+        handle.overdue = (transfer.receivedBytes, handle.overdue?.since ?? now)
+        wait = 0
+      }
+    }
+    return wait
   }
 
   private func takeWaiting() -> [Transfer] {
@@ -95,6 +126,7 @@ final class CurlLoop: Sendable {
     guard let handle = EasyHandle(transfer), ccurl_multi_add_handle(multi, handle.easy) == CURLM_OK else {
       return transfer.finish(.notConnected(.other))
     }
+    transfer.begin()
     active[handle.easy] = handle
   }
 

@@ -8,6 +8,8 @@ internal import Secrets
 final class EasyHandle {
   let easy: UnsafeMutableRawPointer
   let transfer: Transfer
+  /// What the transfer had received when the loop last looked at it after its time was up.
+  var overdue: (receivedBytes: Int, since: MonotonicTime)?
   private let errorText = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
 
   /// Nil if libcurl cannot do what the plan asks; nothing is sent then.
@@ -47,7 +49,8 @@ final class EasyHandle {
       && number(CURLOPT_FRESH_CONNECT, 1) && number(CURLOPT_FORBID_REUSE, 1)
       && number(CURLOPT_FOLLOWLOCATION, 0) && number(CURLOPT_NETRC, 0)
       && number(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
-      && number(CURLOPT_CONNECTTIMEOUT_MS, plan.connectTimeout) && number(CURLOPT_TIMEOUT_MS, plan.timeout)
+      // No `CURLOPT_TIMEOUT_MS`: the loop ends what takes too long, once it has read what waits in the socket.
+      && number(CURLOPT_CONNECTTIMEOUT_MS, plan.connectTimeout)
       && number(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
       // An empty proxy name means no proxy, also if the environment names one.
       && (!plan.url.isLoopback || string(CURLOPT_PROXY, ""))
@@ -83,6 +86,8 @@ final class EasyHandle {
     let announced = plan.method == "HEAD" ? 0 : plan.maximumResponseBytes
     return ccurl_set_size(easy, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(announced)) == CURLE_OK
       && string(CURLOPT_CUSTOMREQUEST, plan.method)
+      // Some servers compress unasked. What is received is bounded as decoded.
+      && (!plan.isDecoded || !ccurl_can_decode() || string(CURLOPT_ACCEPT_ENCODING, "gzip, deflate"))
   }
 
   private func number(_ option: CURLoption, _ value: Int) -> Bool { ccurl_set_long(easy, option, value) == CURLE_OK }

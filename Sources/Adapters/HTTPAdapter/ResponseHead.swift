@@ -13,6 +13,12 @@ struct ResponseHead {
   /// `Content-Length`, if it is a number.
   var contentLength: Int? { fields.first { $0.name.lowercased() == "content-length" }.flatMap { Int($0.value) } }
 
+  /// The fields without those that describe the body as it was sent, before it was decoded.
+  var decodedFields: [(name: String, value: String)] {
+    guard fields.contains(where: { $0.name.lowercased() == "content-encoding" }) else { return fields }
+    return fields.filter { !["content-encoding", "content-length"].contains($0.name.lowercased()) }
+  }
+
   /// Takes one line; false if the head is too large.
   mutating func take(_ line: UnsafeRawBufferPointer) -> Bool {
     bytes += line.count

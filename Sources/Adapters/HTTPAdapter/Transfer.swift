@@ -10,19 +10,29 @@ final class Transfer: @unchecked Sendable {
   private let clock: any AgentClock
   private let cancelled = Atomic(false)
   private var end: ((HTTPOutcome) -> Void)?
+  private var consent: Consent?
+  private var isWithheld = false
 
+  /// When the loop gives the transfer up.
+  private(set) var deadline = MonotonicTime(milliseconds: .max)
   /// When the first byte of the request was about to leave; nil until then.
   private(set) var sentAt: BootInstant?
   private var head = ResponseHead()
   private var body: SecretBuilder?
   private var isTooLarge = false
+  /// Of head and body.
+  private(set) var receivedBytes = 0
 
   init(_ plan: TransferPlan, clock: any AgentClock) {
     self.plan = plan
     self.clock = clock
   }
 
+  /// Called before the transfer starts, or while its thread waits for the consent.
   func onEnd(_ end: @escaping (HTTPOutcome) -> Void) { self.end = end }
+  /// Nothing is sent without this consent. Called before the transfer starts.
+  func require(_ consent: Consent) { self.consent = consent }
+  func begin() { deadline = MonotonicTime.now + plan.timeout }
   func cancel() { cancelled.store(true, ordering: .releasing) }
   var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
 
@@ -35,6 +45,7 @@ final class Transfer: @unchecked Sendable {
   /// The outcome for libcurl's result; `failure` is nil for a complete response.
   func outcome(of failure: TransferFailure?) -> HTTPOutcome {
     guard let sentAt else {
+      if isWithheld { return .notConnected(.withheld) }
       return isCancelled ? .notConnected(.other) : failure?.beforeSending ?? .notConnected(.other)
     }
     if isTooLarge { return .unknown(.tooLarge) }
@@ -42,7 +53,9 @@ final class Transfer: @unchecked Sendable {
       guard head.isComplete else { return .unknown(.malformed) }
       let body = body.take()?.finish() ?? Secret(text: "")
       return .response(
-        HTTPResponse(status: head.status, fields: head.fields, body: body, sentAt: sentAt, receivedAt: clock.boot()))
+        HTTPResponse(
+          status: head.status, fields: plan.isDecoded ? head.decodedFields : head.fields, body: body, sentAt: sentAt,
+          receivedAt: clock.boot()))
     }
     return .unknown(isCancelled ? .cancelled : failure.afterSending)
   }
@@ -52,17 +65,25 @@ final class Transfer: @unchecked Sendable {
   /// False aborts the transfer before anything of the request is sent.
   fileprivate func aboutToSend() -> Bool {
     guard !isCancelled else { return false }
+    if let consent {
+      // The thread waits; the loop is this transfer's own.
+      isWithheld = !consent.isGivenNow()
+      // A server that has waited as long may have closed the connection.
+      guard !isWithheld, !isCancelled, MonotonicTime.now < deadline else { return false }
+    }
     sentAt = clock.boot()
     return true
   }
 
   fileprivate func receive(header line: UnsafeRawBufferPointer) -> Bool {
+    receivedBytes += line.count
     let taken = head.take(line)
     if !taken { isTooLarge = true }
     return taken
   }
 
   fileprivate func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
+    receivedBytes += bytes.count
     guard (body?.count ?? 0) + bytes.count <= plan.maximumResponseBytes else {
       isTooLarge = true
       return false

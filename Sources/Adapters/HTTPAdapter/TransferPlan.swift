@@ -12,6 +12,8 @@ struct TransferPlan: Sendable {
   let connectTimeout: Int
   let timeout: Int
   let maximumResponseBytes: Int
+  /// The response's body is decoded; false where the request names encodings itself.
+  let isDecoded: Bool
   /// In libcurl's spelling: `sha256//…;sha256//…`.
   let pins: String?
   let certificateAuthorities: String?
@@ -38,7 +40,8 @@ struct TransferPlan: Sendable {
       TransferPlan(
         url: url, method: request.method, fields: fields, body: body,
         connectTimeout: milliseconds(request.connectTimeout), timeout: milliseconds(request.timeout),
-        maximumResponseBytes: max(request.maximumResponseBytes, 0), pins: pins,
+        maximumResponseBytes: max(request.maximumResponseBytes, 0),
+        isDecoded: !request.fields.contains { $0.name.lowercased() == "accept-encoding" }, pins: pins,
         certificateAuthorities: certificateAuthorities))
   }
 

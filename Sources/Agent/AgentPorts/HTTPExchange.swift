@@ -29,6 +29,10 @@ public struct HTTPRequest: Sendable {
   public var maximumResponseBytes: Int
   /// Public key pins of the server (`sha256/BASE64`); one must match. If empty, only the system's trust store decides.
   public var pins: [String]
+  /// Asked once the connection and TLS stand, before the first byte of the request leaves. If it says no, nothing is
+  /// sent, and the exchange ends as `notConnected(.withheld)`. It is not asked when no connection can be made, and other
+  /// exchanges do not wait for it.
+  public var beforeSending: (@Sendable () async -> Bool)?
 
   public init(
     method: String, url: String, fields: [HTTPField] = [], body: Secret? = nil,
@@ -67,8 +71,12 @@ public enum HTTPOutcome: Sendable {
   /// The request may have arrived, but no complete response did.
   case unknown(LostResponse)
 
-  /// Why no connection was made.
-  public enum ConnectFailure: String, Sendable { case nameNotFound, refused, unreachable, timedOut, invalidURL, other }
+  /// Why no connection was made, or in the last case, why nothing was sent on it.
+  public enum ConnectFailure: String, Sendable {
+    case nameNotFound, refused, unreachable, timedOut, invalidURL, other
+    /// `beforeSending` said no.
+    case withheld
+  }
   /// Why the response is missing or unusable.
   public enum LostResponse: String, Sendable { case timedOut, reset, tooLarge, malformed, cancelled }
 }

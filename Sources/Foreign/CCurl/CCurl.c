@@ -21,6 +21,7 @@ FUNCTIONS(DECLARE)
 
 static typeof(&SSL_CTX_set_options) set_ssl_options;
 static bool is_open;
+static bool can_decode;
 // The number of objects that were loaded before libcurl; those loaded with it come after them.
 static size_t objects_before;
 
@@ -58,6 +59,7 @@ static void open_once(void) {
   if (global_init_mem(CURL_GLOBAL_ALL, malloc, wiping_free, wiping_realloc, strdup, calloc) != CURLE_OK) return;
   curl_version_info_data *version = version_info(CURLVERSION_NOW);
   if (version->version_num < 0x075000) return;
+  can_decode = version->features & CURL_VERSION_LIBZ;
   // The OpenSSL that libcurl itself uses, found through its dependencies.
   if (version->ssl_version && strncmp(version->ssl_version, "OpenSSL/3", 9) == 0)
     set_ssl_options = (typeof(set_ssl_options))dlsym(library, "SSL_CTX_set_options");
@@ -69,6 +71,8 @@ bool ccurl_open(void) {
   pthread_once(&once, open_once);
   return is_open;
 }
+
+bool ccurl_can_decode(void) { return can_decode; }
 
 CURL *ccurl_easy_init(void) { return easy_init(); }
 void ccurl_easy_cleanup(CURL *easy) { easy_cleanup(easy); }

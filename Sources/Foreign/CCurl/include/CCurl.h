@@ -9,6 +9,8 @@
 // Opens libcurl once. False if it is missing or older than 7.80, which does not report when sending begins. All
 // other functions require that this returned true.
 bool ccurl_open(void);
+// Whether this libcurl decodes gzip and deflate.
+bool ccurl_can_decode(void);
 
 CURL *ccurl_easy_init(void);
 void ccurl_easy_cleanup(CURL *easy);

@@ -13,6 +13,8 @@ public enum Incident: Sendable {
   case lostAnswer(HTTPOutcome.LostResponse)
   /// The request arrives this much later.
   case delay(Milliseconds)
+  /// The connection is made only when the gate opens: nothing has left the machine.
+  case heldWhileConnecting(Gate)
   /// The request waits at the gate before it arrives.
   case heldBefore(Gate)
   /// The provider has processed the request; the response waits at the gate.

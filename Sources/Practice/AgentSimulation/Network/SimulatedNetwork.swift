@@ -100,26 +100,49 @@ public final class SimulatedNetwork: HTTPExchange {
   }
 
   private func carry(_ request: AgentPorts.HTTPRequest) async -> HTTPOutcome {
-    let sentAt = clock.boot()
-    let deadline = sentAt + request.timeout
+    let startedAt = clock.boot()
+    let deadline = startedAt + request.timeout
     guard let url = HTTPURL(request.url) else { return .notConnected(.invalidURL) }
     let asReceived = LoopbackHTTP.HTTPRequest(request)
     let refreshToken = asReceived.formItems.first { $0.name == "refresh_token" }?.value
+    let sent = Sent(method: request.method, url: request.url, path: url.path, at: startedAt, refreshToken: refreshToken)
     let incident = state.withLock { state in
-      state.sent.append(
-        Sent(method: request.method, url: request.url, path: url.path, at: sentAt, refreshToken: refreshToken))
+      // A request that asks before it is sent is recorded when it is.
+      if request.beforeSending == nil { state.sent.append(sent) }
       return state.isOnline ? state.takeIncident(url) : .notConnected(.nameNotFound)
     }
     await travel(until: deadline)
     switch incident {
-    case .notConnected(let failure): return .notConnected(failure)
-    case .untrusted: return .untrusted
+    case .notConnected(let failure):
+      if request.beforeSending != nil { state.withLock { $0.sent.append(sent) } }
+      return .notConnected(failure)
+    case .untrusted:
+      if request.beforeSending != nil { state.withLock { $0.sent.append(sent) } }
+      return .untrusted
+    case .heldWhileConnecting(let gate): await hold(gate, until: deadline)
+    default: break
+    }
+    var sentAt = startedAt
+    if let beforeSending = request.beforeSending {
+      // The connection stands. A provider that is not there takes none.
+      if !incident.isAnsweredElsewhere, state.withLock({ $0.provider(for: url) }) == nil {
+        state.withLock { $0.sent.append(sent) }
+        return .notConnected(.refused)
+      }
+      guard !Task.isCancelled, clock.boot() < deadline else { return .notConnected(.timedOut) }
+      guard await beforeSending() else { return .notConnected(.withheld) }
+      guard !Task.isCancelled, clock.boot() < deadline else { return .notConnected(.timedOut) }
+      sentAt = clock.boot()
+      state.withLock { $0.sent.append(sent) }
+      await travel(until: deadline)
+    }
+    switch incident {
     case .lostRequest(let lost): return await lose(lost, deadline)
     case .delay(let more): await clock.sleep(until: min(deadline, clock.boot() + more))
     case .heldBefore(let gate): await hold(gate, until: deadline)
     case .intercepted(let status, let fields, let body):
       return answer(status, fields, Array(body.utf8), request, sentAt)
-    case .lostAnswer, .heldAfter, nil: break
+    case .lostAnswer, .heldAfter, .heldWhileConnecting, .notConnected, .untrusted, nil: break
     }
     if let gone = gone(deadline) { return gone }
     guard let provider = state.withLock({ $0.provider(for: url) }) else { return .notConnected(.refused) }
@@ -181,6 +204,16 @@ public final class SimulatedNetwork: HTTPExchange {
       AgentPorts.HTTPResponse(
         status: status, fields: fields, body: body.withUnsafeBytes { Secret(copying: $0) }, sentAt: sentAt,
         receivedAt: clock.boot()))
+  }
+}
+
+extension Incident? {
+  /// The request never comes to its provider.
+  fileprivate var isAnsweredElsewhere: Bool {
+    switch self {
+    case .intercepted, .lostRequest: true
+    default: false
+    }
   }
 }
 

@@ -28,7 +28,8 @@ import Testing
     #expect(lines.last == "refresh_token=r%2F1")
     #expect(
       lines.dropFirst().dropLast(2).sorted() == [
-        "Accept: application/json", "Authorization: Bearer at-1", "Content-Length: 19",
+        "Accept-Encoding: gzip, deflate", "Accept: application/json", "Authorization: Bearer at-1",
+        "Content-Length: 19",
         "Content-Type: application/x-www-form-urlencoded", "Host: 127.0.0.1:\(server.port)", "User-Agent: lanyard/1",
         "X-Empty:",
       ])
