@@ -27,19 +27,24 @@ public enum PercentCoding {
   /// Decodes `text`; nil for an incomplete escape or invalid UTF-8. With `form` a `+` becomes a space.
   public static func decode(_ text: some Sequence<UInt8>, form: Bool = false) -> String? {
     var bytes: [UInt8] = []
+    return decode(text, form: form) { bytes.append($0) } ? String(validating: bytes, as: UTF8.self) : nil
+  }
+
+  /// Decodes `text` and passes the result to `emit` byte by byte; false for an incomplete escape.
+  public static func decode(_ text: some Sequence<UInt8>, form: Bool = false, _ emit: (UInt8) -> Void) -> Bool {
     var characters = text.makeIterator()
     while let character = characters.next() {
       switch character {
       case UInt8(ascii: "%"):
         guard let high = characters.next().flatMap(digit), let low = characters.next().flatMap(digit) else {
-          return nil
+          return false
         }
-        bytes.append(high << 4 | low)
-      case UInt8(ascii: "+") where form: bytes.append(UInt8(ascii: " "))
-      default: bytes.append(character)
+        emit(high << 4 | low)
+      case UInt8(ascii: "+") where form: emit(UInt8(ascii: " "))
+      default: emit(character)
       }
     }
-    return String(validating: bytes, as: UTF8.self)
+    return true
   }
 
   /// RFC 3986 §2.3.

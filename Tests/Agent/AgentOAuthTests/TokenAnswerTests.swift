@@ -26,13 +26,26 @@ import Testing
       (200, #"{"error":"bad_refresh_token"}"#, .refusal), (200, #"{"error":"x","access_token":""}"#, .refusal),
       (400, #"{"error":"invalid_grant"}"#, .refusal), (400, "", .refusal), (500, "<html>", .refusal),
       (302, "", .refusal), (511, "<html>", .refusal), (400, #"{"access_token":"at"}"#, .refusal), (100, "", .refusal),
-      // Another server answers, or the server fails: no token was issued.
-      (200, "<!doctype html>", .foreign), (200, "", .foreign), (204, "", .foreign), (200, " \n", .foreign),
-      (200, "OK", .foreign), (200, "{}", .foreign), (200, "[]", .foreign), (200, "null", .foreign),
-      (200, #"{"terms":"please accept"}"#, .foreign), (200, #"{"error":{"code":503}}"#, .foreign),
-      (200, #"{"access_token":null,"refresh_token":""}"#, .foreign),
-      (200, "access_token=at&token_type=bearer", .foreign),
-      (200, String(repeating: "[", count: 10_000), .foreign),
+      // A form, an array, a preface: read all the same.
+      (200, "access_token=at&token_type=bearer", .tokens), (200, "scope=a+b&refresh_token=r%20t\n", .tokens),
+      (200, #"[{"access_token":"at","refresh_token":"rt"}]"#, .tokens),
+      (200, ")]}'\n" + #"{"access_token":"at","refresh_token":"rt"}"#, .tokens),
+      (200, "\u{FEFF})]}'," + #"{"refresh_token":"rt""#, .tokens), (200, #"[{"refresh_token":"rt","#, .tokens),
+      (200, ")]}'" + #"{"error":"bad_refresh_token"}"#, .refusal),
+      // A page for people: another server answers.
+      (200, "<!doctype html>", .foreign), (200, "\u{FEFF}\n <HTML>", .foreign),
+      (203, "<?xml version='1.0'?>", .foreign),
+      (200, #"<pre>{"refresh_token":"rt"}</pre>"#, .damaged),
+      // No tokens that can be read: the provider may have issued some.
+      (200, "", .withoutTokens), (204, "", .withoutTokens), (200, " \n", .withoutTokens),
+      (200, "OK", .withoutTokens), (200, "{}", .withoutTokens), (200, "[]", .withoutTokens),
+      (200, "null", .withoutTokens), (200, ")]}'", .withoutTokens), (200, "a=b&c=d", .withoutTokens),
+      (200, "access_token=&refresh_token=", .withoutTokens), (200, "refresh_token=%4", .withoutTokens),
+      (200, "refresh_token=a&refresh_token=b", .withoutTokens), (200, "\u{1F}\u{8B}", .withoutTokens),
+      (200, #"[{"access_token":"a"},{"access_token":"b"}]"#, .withoutTokens),
+      (200, #"{"terms":"please accept"}"#, .withoutTokens), (200, #"{"error":{"code":503}}"#, .withoutTokens),
+      (200, #"{"access_token":null,"refresh_token":""}"#, .withoutTokens),
+      (200, String(repeating: "[", count: 10_000), .withoutTokens),
       // Possible remains of tokens.
       (200, "{", .damaged), (200, " {\"access_to", .damaged),
       (200, #"{"access_token":"at","refresh_token":"r"#, .damaged),
@@ -50,6 +63,15 @@ import Testing
     let big = text.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
     #expect(TokenResponseClassifier.sort(response(200, (hasMark ? [0xFF, 0xFE] : []) + little)) == .damaged)
     #expect(TokenResponseClassifier.sort(response(200, (hasMark ? [0xFE, 0xFF] : []) + big)) == .damaged)
+  }
+
+  @Test(arguments: [("text/html; charset=utf-8", true), ("Text/HTML", true), ("application/json", false), ("", false)])
+  func textThatSaysItIsAPage_isForeign(type: String, isForeign: Bool) {
+    let page = response(200, Array("Please log in".utf8), fields: [("Content-Type", type)])
+    #expect(TokenResponseClassifier.sort(page) == (isForeign ? .foreign : .withoutTokens))
+    #expect(TokenResponseClassifier.sort(response(200, [], fields: [("Content-Type", type)])) == .withoutTokens)
+    let tokens = response(200, Array(#"{"refresh_token":"rt"}"#.utf8), fields: [("Content-Type", type)])
+    #expect(TokenResponseClassifier.sort(tokens) == .tokens)
   }
 
   // MARK: refusals

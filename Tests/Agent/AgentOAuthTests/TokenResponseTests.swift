@@ -126,6 +126,32 @@ import Testing
     #expect(answer?.idToken == nil)
   }
 
+  @Test func tokenResponseAsAForm_isReadWhole() throws {
+    let answer = try #require(
+      TokenResponse(
+        "access_token=a%2Bt&refresh_token=r+t&token_type=bearer&expires_in=300&scope=a+b&id_token=x.y.z"
+          + "&refresh_token_expires_in=900\r\n"))
+    #expect(answer.accessToken?.text == "a+t")
+    #expect(answer.refreshToken?.text == "r t")
+    #expect(answer.tokenType == "Bearer")
+    #expect(answer.expiresIn == .seconds(300))
+    #expect(answer.refreshTokenExpiresIn == .seconds(900))
+    #expect(answer.scope == ScopeSet(spaceDelimited: "a b"))
+    #expect(answer.idToken?.text == "x.y.z")
+  }
+
+  @Test(
+    arguments: [
+      ("access_token=at&token_type=mac&refresh_token=rt", nil, "rt"),
+      ("access_token=a%0D%0At&refresh_token=rt", nil, "rt"),
+      ("access_token=%zz&refresh_token=rt", nil, "rt"), ("access_token=at", "at", nil),
+    ] as [(String, String?, String?)])
+  func formWithAMemberThatIsOfNoUse_keepsTheOthers(body: String, accessToken: String?, refreshToken: String?) throws {
+    let answer = try #require(TokenResponse(body))
+    #expect(answer.accessToken?.text == accessToken)
+    #expect(answer.refreshToken?.text == refreshToken)
+  }
+
   @Test func responseWithInvalidUTF8_yieldsItsRefreshToken() {
     let body = Array(#"{"name":""#.utf8) + [0xFF, 0xC0] + Array(#"","refresh_token":"rt"}"#.utf8)
     #expect(TokenResponse(body: .of(body))?.refreshToken?.text == "rt")

@@ -36,10 +36,8 @@ import Testing
       // A captive portal, in all its forms.
       (200, html, "text/html"), (200, html, "application/json"), (200, html, nil), (511, html, "text/html"),
       (302, "", nil), (303, html, "text/html"), (307, "", nil), (308, "", nil),
+      (200, "Please log in", "text/html"),
       // Failing servers and proxies.
-      (200, "", nil), (200, "", "application/json"), (204, "", nil), (200, "OK", "text/plain"),
-      (200, "{}", "application/json"), (200, "[]", "application/json"), (200, "null", "application/json"),
-      (200, #"{"status":"maintenance"}"#, "application/json"), (200, deepList, "application/json"),
       (500, html, "text/html"), (500, "", nil), (502, html, "text/html"), (504, html, "text/html"), (599, "", nil),
       (500, #"{"error":"invalid_grant"}"#, "application/json"), (503, deepObject, "application/json"),
       // Unexplained refusals: retried the first time.
@@ -60,12 +58,14 @@ import Testing
     }
   }
 
-  /// Possible remains of a token response: the refresh token may be spent, and the provider's rule decides.
+  /// A response without tokens that is not plainly of another server, and possible remains of one with tokens: the
+  /// refresh token may be spent, and the provider's rule decides.
   @Test(
     arguments: [
       #"{"access_token":"#, #"{"access_token":"at","refresh_token":"r"#, "{", deepObject,
       #"{"access_token":"at","token_type":"Bearer",}"#, #"{"access_token":"a","access_token":"b"}"#,
       "{\u{0}\"\u{0}a\u{0}c\u{0}", "\u{FEFF}{\"access", #"{"x":"\ud800","access_token":"at"}"#,
+      "", "OK", "{}", "[]", "null", ")]}'", #"{"status":"maintenance"}"#, deepList, "\u{1F}\u{8B}\u{8}",
     ])
   func unreadableTokenResponse_isAnUnknownOutcome(body: String) throws {
     try meeting(Self.answer(200, body, "application/json")) { scene, rotation, answer in
@@ -119,6 +119,25 @@ import Testing
         world.network.next(
           "/token", Self.answer(200, #"{"refresh_token":"\#(scene.firstRefreshToken)"\#(ruin)"#, "application/json"))
         #expect(scene.works(try await scene.token()), "\(ruin)")
+        #expect(scene.refreshes.map(\.refreshToken) == [scene.firstRefreshToken, scene.firstRefreshToken])
+        try await scene.livesOn()
+      }
+    }
+  }
+
+  /// The successor token in a form, an array, or behind a preface is stored.
+  @Test func refreshTokenInAnUnusualResponse_isKept() throws {
+    let bodies: [@Sendable (String) -> String] = [
+      { "refresh_token=\($0)&token_type=bearer" }, { #"[{"refresh_token":"\#($0)"}]"# },
+      { ")]}'\n" + #"{"refresh_token":"\#($0)"}"# }, { ")]}'," + #"{"refresh_token":"\#($0)","# },
+    ]
+    for (number, body) in bodies.enumerated() {
+      try scenario { world in
+        let scene = try await Scene.signedIn(world)
+        await scene.expireUnused()
+        // The provider's response is replaced, so the successor is the token that the provider still knows.
+        world.network.next("/token", Self.answer(200, body(scene.firstRefreshToken), "text/plain"))
+        #expect(scene.works(try await scene.token()), "\(number)")
         #expect(scene.refreshes.map(\.refreshToken) == [scene.firstRefreshToken, scene.firstRefreshToken])
         try await scene.livesOn()
       }

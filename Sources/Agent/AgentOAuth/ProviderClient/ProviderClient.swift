@@ -49,13 +49,17 @@ package struct ProviderClient: Sendable {
 
   // MARK: token endpoint
 
-  package func refresh(_ refreshToken: Secret, key: TokenKey) async -> TokenAnswer {
+  /// `beforeSending` is asked once the connection stands (`HTTPRequest.beforeSending`).
+  package func refresh(
+    _ refreshToken: Secret, key: TokenKey, beforeSending: (@Sendable () async -> Bool)? = nil
+  ) async -> TokenAnswer {
     var form = FormBody()
     form.append("grant_type", "refresh_token")
     form.append("refresh_token", refreshToken)
     if let scopes = key.scopes { form.append("scope", scopes.spaceDelimited) }
     if let resource = key.resource { form.append("resource", resource) }  // RFC 8707 §2.2
-    return await token(form)
+    return await token(
+      form, mayRotate: provider.configuration.refresh.reuse != .none, beforeSending: beforeSending)
   }
 
   /// RFC 6749 §4.1.3 with PKCE (RFC 7636 §4.5).
@@ -69,17 +73,23 @@ package struct ProviderClient: Sendable {
     return await token(form)
   }
 
-  private func token(_ form: consuming FormBody) async -> TokenAnswer {
+  private func token(
+    _ form: consuming FormBody, mayRotate: Bool = false, beforeSending: (@Sendable () async -> Bool)? = nil
+  ) async -> TokenAnswer {
     guard provider.endpoints.token != nil else { return .failed(.misconfigured("noTokenEndpoint")) }
-    return judge(await exchange(form))
+    return judge(await exchange(form, beforeSending: beforeSending), mayRotate: mayRotate)
   }
 
   /// Sends one request to the token endpoint, with the client's authentication.
-  package func exchange(_ form: consuming FormBody) async -> HTTPOutcome {
+  package func exchange(
+    _ form: consuming FormBody, beforeSending: (@Sendable () async -> Bool)? = nil
+  ) async -> HTTPOutcome {
     guard let endpoint = provider.endpoints.token else { return .notConnected(.invalidURL) }
     var form = form
     guard let fields = authenticate(&form, at: endpoint) else { return .notConnected(.other) }
-    let outcome = await send(request("POST", endpoint, fields: fields, body: form.finish()))
+    var request = request("POST", endpoint, fields: fields, body: form.finish())
+    request.beforeSending = beforeSending
+    let outcome = await send(request)
     if case .response(let response) = outcome { hearTime(response) }
     return outcome
   }
@@ -90,14 +100,16 @@ package struct ProviderClient: Sendable {
       receivedAt: response.receivedAt)
   }
 
-  func judge(_ outcome: HTTPOutcome) -> TokenAnswer {
+  /// `mayRotate`: the request carried a refresh token that the provider may have spent.
+  func judge(_ outcome: HTTPOutcome, mayRotate: Bool = false) -> TokenAnswer {
     switch outcome {
     case .response(let response):
       switch TokenResponseClassifier.sort(response) {
       case .tokens: return .answered(body: response.body, sentAt: response.sentAt)
       case .refusal: return .failed(meaning(of: TokenEndpointRefusal(response, now: clock.wall())))
       case .damaged: return .failed(.unknownOutcome("unreadableAnswer"))
-      case .foreign:
+      case .withoutTokens where mayRotate: return .failed(.unknownOutcome("unreadableAnswer"))
+      case .foreign, .withoutTokens:
         let pause = TokenEndpointRefusal(response, now: clock.wall()).retryAfter
         let bounded = pause.map { min($0, FailureClassifier.longestPause) }
         return .failed(.transient("notAnOAuthAnswer", retryAfter: bounded))

@@ -55,7 +55,7 @@ extension ProviderClient {
     request.maximumResponseBytes = Self.rightsBytes
     switch await send(request) {
     case .response(let response) where response.status == 200:
-      let body = response.body.withoutByteOrderMark
+      let body = response.body.withoutPreface
       // A page for people comes of a captive portal, or of a proxy in trouble.
       guard SecretJSON.read(body, { $0.kind }) != nil else { throw .unavailable("notJSON") }
       return (body, response.sentAt)

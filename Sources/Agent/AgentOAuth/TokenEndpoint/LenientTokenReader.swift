@@ -4,7 +4,8 @@ internal import Secrets
 /// beyond the bound, a member that stands twice, an end that is missing. Nothing else of such an answer is believed, but
 /// the successor of a token that was spent is the only one that lives.
 ///
-/// Only the members of the outermost object are looked at, each taken whole, and the name must stand there once.
+/// Only the members of the outermost object, or of the first in an array, are looked at, each taken whole, and the name
+/// must stand there once.
 struct LenientTokenReader {
   private let bytes: UnsafeRawBufferPointer
   private var index = 0
@@ -20,6 +21,7 @@ struct LenientTokenReader {
   private mutating func find() -> Range<Int>? {
     var found: Range<Int>?
     skipBlanks()
+    if take("[") { skipBlanks() }
     guard take("{") else { return nil }
     repeat {
       skipBlanks()

@@ -24,23 +24,16 @@ package struct TokenResponse: Sendable {
   /// True if the provider issued something, usable or not.
   var hasTokens: Bool { issuedAccessToken || refreshToken != nil }
 
-  /// Nil if the body is no JSON object, and no refresh token can be found in it either.
+  /// Reads a JSON object, one that is the only element of an array, or a form (`FormAnswer`). Nil if the body is none of
+  /// these, and no refresh token can be found in it either.
   package init?(body: Secret) {
-    let body = body.withoutByteOrderMark
+    let body = body.withoutPreface
     let read = SecretJSON.read(body) { node -> TokenResponse? in
-      guard node.kind == .object, !node.namesTwice(Self.secretMembers) else { return nil }
-      let tokenType = Self.tokenType(node["token_type"])
-      let accessToken = node["access_token"]?.nonemptySecret
-      return TokenResponse(
-        accessToken: tokenType == nil ? nil : accessToken.flatMap { $0.fitsAHeader ? $0 : nil },
-        issuedAccessToken: accessToken != nil,
-        tokenType: tokenType ?? "",
-        expiresIn: node["expires_in"]?.lifetime,
-        refreshIn: node["refresh_in"]?.lifetime, refreshToken: node["refresh_token"]?.nonemptySecret,
-        refreshTokenExpiresIn: (node["refresh_token_expires_in"] ?? node["refresh_expires_in"])?.lifetime,
-        scope: node["scope"]?.scopes, idToken: node["id_token"]?.nonemptySecret)
+      guard node.kind == .array else { return TokenResponse(node) }
+      let elements = Array(node.elements.prefix(2))
+      return elements.count == 1 ? TokenResponse(elements[0]) : nil
     }
-    if let read {
+    if let read = read ?? FormAnswer(body).flatMap({ TokenResponse($0) }) {
       self = read
       return
     }
@@ -48,6 +41,37 @@ package struct TokenResponse: Sendable {
     self.init(
       accessToken: nil, issuedAccessToken: false, tokenType: "", expiresIn: nil, refreshIn: nil,
       refreshToken: refreshToken, refreshTokenExpiresIn: nil, scope: nil, idToken: nil)
+  }
+
+  private init?(_ node: JSONNode) {
+    guard node.kind == .object, !node.namesTwice(Self.secretMembers) else { return nil }
+    let tokenType = Self.tokenType(node["token_type"])
+    let accessToken = node["access_token"]?.nonemptySecret
+    self.init(
+      accessToken: tokenType == nil ? nil : accessToken.flatMap { $0.fitsAHeader ? $0 : nil },
+      issuedAccessToken: accessToken != nil,
+      tokenType: tokenType ?? "",
+      expiresIn: node["expires_in"]?.lifetime,
+      refreshIn: node["refresh_in"]?.lifetime, refreshToken: node["refresh_token"]?.nonemptySecret,
+      refreshTokenExpiresIn: (node["refresh_token_expires_in"] ?? node["refresh_expires_in"])?.lifetime,
+      scope: node["scope"]?.scopes, idToken: node["id_token"]?.nonemptySecret)
+  }
+
+  /// Nil if the form holds no token, or one that it names twice.
+  private init?(_ form: FormAnswer) {
+    guard !Self.secretMembers.contains(where: { form.count(of: $0) > 1 }) else { return nil }
+    let (accessToken, refreshToken) = (form["access_token"], form["refresh_token"])
+    guard accessToken != nil || refreshToken != nil else { return nil }
+    let tokenType = form.text("token_type").map { $0.lowercased() == "bearer" ? "Bearer" : "" } ?? "Bearer"
+    self.init(
+      accessToken: tokenType.isEmpty ? nil : accessToken.flatMap { $0.fitsAHeader ? $0 : nil },
+      issuedAccessToken: accessToken != nil, tokenType: tokenType,
+      expiresIn: form.text("expires_in").flatMap(Double.init).flatMap(Milliseconds.init(lifetime:)),
+      refreshIn: form.text("refresh_in").flatMap(Double.init).flatMap(Milliseconds.init(lifetime:)),
+      refreshToken: refreshToken,
+      refreshTokenExpiresIn: (form.text("refresh_token_expires_in") ?? form.text("refresh_expires_in"))
+        .flatMap(Double.init).flatMap(Milliseconds.init(lifetime:)),
+      scope: form.text("scope").map(ScopeSet.init(spaceDelimited:)), idToken: form["id_token"])
   }
 
   /// Members that must not occur twice: the agent could not tell which of two tokens is meant (RFC 8259 §4).
@@ -78,11 +102,19 @@ package struct TokenResponse: Sendable {
 }
 
 extension Secret {
-  /// RFC 8259 §8.1: a parser may pass over a byte order mark; some servers write one.
-  var withoutByteOrderMark: Secret {
+  /// RFC 8259 §8.1: a parser may pass over a byte order mark; some servers write one. Others write `)]}'` before JSON, so
+  /// that no page can load it as a script.
+  var withoutPreface: Secret {
     withBytes { bytes -> Secret? in
-      guard bytes.starts(with: [0xEF, 0xBB, 0xBF]) else { return nil }
-      return Secret(copying: UnsafeRawBufferPointer(rebasing: bytes[3...]))
+      var rest = bytes[...]
+      if rest.starts(with: [0xEF, 0xBB, 0xBF]) { rest = rest.dropFirst(3) }
+      let text = rest.drop { $0 <= 0x20 }
+      if text.starts(with: ")]}'".utf8) {
+        rest = text.dropFirst(4)
+        if rest.first == UInt8(ascii: ",") { rest = rest.dropFirst() }
+      }
+      guard rest.startIndex > 0 else { return nil }
+      return Secret(copying: UnsafeRawBufferPointer(rebasing: rest))
     } ?? self
   }
 }
@@ -104,9 +136,7 @@ extension JSONNode {
   /// Seconds as a number or, as some providers write them, as a string of digits; bounded by ten years. One that is
   /// negative is no lifetime.
   fileprivate var lifetime: Milliseconds? {
-    let number = integer.map(Double.init) ?? double ?? string.flatMap { Double($0) }
-    guard let number, number.isFinite || number == .infinity, number >= 0 else { return nil }
-    return .seconds(Int64(min(number, 315_360_000)))
+    (integer.map(Double.init) ?? double ?? string.flatMap { Double($0) }).flatMap(Milliseconds.init(lifetime:))
   }
 
   /// Space-delimited (RFC 6749 §3.3) or, as some providers write them, a list.
@@ -114,6 +144,13 @@ extension JSONNode {
     if let string { return ScopeSet(spaceDelimited: string) }
     guard let strings, strings.count == elements.count(where: { _ in true }) else { return nil }
     return ScopeSet(spaceDelimited: strings.joined(separator: " "))
+  }
+}
+
+extension Milliseconds {
+  fileprivate init?(lifetime seconds: Double) {
+    guard seconds >= 0 else { return nil }  // no NaN either
+    self = .seconds(Int64(min(seconds, 315_360_000)))
   }
 }
 
@@ -131,7 +168,7 @@ extension TokenEndpointRefusal {
       }
       return Timestamp(httpDate: field, now: now).map { max(.zero, $0 - now) }
     }
-    let read: TokenEndpointRefusal? = SecretJSON.read(response.body.withoutByteOrderMark) { node in
+    let read: TokenEndpointRefusal? = SecretJSON.read(response.body.withoutPreface) { node in
       var refusal = self
       refusal.error = node["error"]?.word
       refusal.suberror = (node["suberror"] ?? node["error_subtype"])?.word

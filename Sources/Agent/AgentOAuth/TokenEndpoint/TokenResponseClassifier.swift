@@ -3,34 +3,41 @@ internal import JSONRPC
 internal import SecretJSON
 internal import Secrets
 
-/// Decides whether an answer of the token endpoint is the provider's own, before the agent keeps or judges it.
+/// Decides what an answer of the token endpoint says about the refresh token, before the agent keeps or judges it.
 ///
-/// A provider spends a refresh token when it issues new tokens, so for a 2xx the question is whether it holds tokens,
-/// or what is left of them. An answer that holds some is kept. One that breaks off where they would stand may have held
-/// some, and the outcome is unknown (I4). But a page, a JSON value without tokens, or an empty body is a complete
-/// answer that issued nothing: a portal or a proxy sent it, or the server was confused, as with any 5xx, and the
-/// refresh token is as good as before. (The HTTP message is known to be complete: one that was cut off never comes
-/// here, RFC 9112 §8.)
+/// A provider may spend a refresh token when it answers 2xx. If tokens can be read, they are kept. If they can't, the
+/// provider has still answered: an empty body, JSON without tokens or a text in an unknown form may be all that is left
+/// of an answer with tokens, and where refresh tokens rotate its outcome is unknown (I4). Only an answer that is plainly
+/// of another server, a page for people, is none: the refresh token is as good as before.
 enum TokenResponseClassifier {
   package enum Kind: Equatable {
-    case tokens, refusal, damaged, foreign
+    case tokens, refusal
+    /// Tokens begin here that can't be read.
+    case damaged
+    /// A complete answer without tokens that is not plainly of another server.
+    case withoutTokens
+    /// A page for people: a portal or a proxy answered.
+    case foreign
   }
 
   static func sort(_ response: HTTPResponse) -> Kind {
     guard (200...299).contains(response.status) else { return .refusal }
     if let answer = TokenResponse(body: response.body), answer.hasTokens { return .tokens }
-    let shape = SecretJSON.read(response.body.withoutByteOrderMark) { node -> Kind? in
+    let body = response.body.withoutPreface
+    let shape = SecretJSON.read(body) { node -> Kind? in
       // Tokens that can't be told apart.
       if node["access_token"].holdsText || node["refresh_token"].holdsText { return .damaged }
       // `error` with 200, as GitHub answers.
-      return node["error"].holdsText ? .refusal : .foreign
+      return node["error"].holdsText ? .refusal : .withoutTokens
     }
     if let shape { return shape }
-    return response.body.withBytes { bytes in
+    return body.withBytes { bytes in
       switch bytes.first(where: { !$0.isBlank }) {
       // UTF-16 begins with a mark or has NULs in it: it is not JSON (RFC 8259 §8.1), and may be meant to be.
       case UInt8(ascii: "{")?, 0xFE?, 0xFF?, 0xEF?, 0?: .damaged
-      default: .foreign
+      case UInt8(ascii: "<")?: bytes.contains("refresh_token") ? .damaged : .foreign
+      case nil: .withoutTokens
+      default: response.isPage && !bytes.contains("refresh_token") ? .foreign : .withoutTokens
       }
     }
   }
@@ -38,6 +45,23 @@ enum TokenResponseClassifier {
 
 extension JSONNode? {
   fileprivate var holdsText: Bool { self.map { $0.kind == .string && $0.textCapacity > 0 } ?? false }
+}
+
+extension HTTPResponse {
+  /// Says of itself that it is a page.
+  fileprivate var isPage: Bool {
+    let type = field("Content-Type")?.prefix { $0 != ";" && $0 != " " }.lowercased()
+    return type == "text/html" || type == "application/xhtml+xml"
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  fileprivate func contains(_ text: StaticString) -> Bool {
+    text.withUTF8Buffer { text in
+      guard count >= text.count else { return false }
+      return (0...(count - text.count)).contains { self[$0...].starts(with: text) }
+    }
+  }
 }
 
 extension UInt8 {
