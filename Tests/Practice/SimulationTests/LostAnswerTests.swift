@@ -30,6 +30,58 @@ import Testing
     }
   }
 
+  /// The agent ends while it connects: the refresh token never left, so nothing is in doubt.
+  @Test func deathBeforeTheConnectionStands_losesNoSession() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      await scene.expireUnused()
+      let gate = Gate()
+      world.network.next("/token", .heldWhileConnecting(gate))
+      let client = try world.client()
+      async let asked = client.call("token.get", #"{"account":"\(scene.account)"}"#)
+      await gate.reached()
+      try await world.restart()
+      _ = await asked
+      #expect(scene.refreshes.isEmpty)
+      let answer = try await scene.token()
+      #expect(scene.works(answer), "\(answer)")
+      try await scene.livesOn()
+    }
+  }
+
+  /// Without a connection nothing is written: no intent, and nothing to settle.
+  @Test(arguments: [Incident.notConnected(.nameNotFound), .notConnected(.refused), .untrusted])
+  func refreshWithoutAConnection_writesNothing(incident: Incident) throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      await scene.expireUnused()
+      world.network.next("/token", incident)
+      let before = world.disk.operations
+      #expect([3001, 3004].contains(try await scene.token().code))
+      #expect(world.disk.operations == before)
+    }
+  }
+
+  /// The account is signed out while the connection is made: its refresh token does not leave but for the revocation.
+  @Test func signOutWhileConnecting_sendsNoRefresh() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      await scene.expireUnused()
+      let gate = Gate()
+      world.network.next("/token", .heldWhileConnecting(gate))
+      let client = try world.client()
+      async let asked = client.call("token.get", #"{"account":"\(scene.account)"}"#)
+      await gate.reached()
+      let other = try world.client()
+      #expect(await other.call("account.signOut", #"{"account":"\(scene.account)","mode":"soft"}"#).error == nil)
+      gate.open()
+      #expect(await asked.code == 2003)
+      await world.clock.sleep(for: .seconds(60))
+      #expect(scene.refreshes.isEmpty)
+      #expect(scene.idp.endOfGrant(scene.grant) == "revoked")
+    }
+  }
+
   /// The right to replay survives a failed connection, within the grace.
   @Test func replayWithoutAConnection_isRetriedWithinTheGrace() throws {
     try scenario { world in

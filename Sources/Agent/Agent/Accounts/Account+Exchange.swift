@@ -13,7 +13,6 @@ internal import Secrets
 extension Account {
   /// The data that a run carries between its steps.
   struct RunData {
-    var provider: Provider?
     var refreshToken: Secret?
     var response: TokenResponse?
     var renewed: RenewedGrant?
@@ -89,11 +88,9 @@ extension Account {
       let isAdmitted = await enterQueue(run)
       return exchanges.queued(run, isAdmitted: isAdmitted)
     case .prepare(let attempt): return exchanges.prepared(run, prepare(attempt, &data))
-    case .begin(let intent):
-      let beginning = await begin(intent, &data)
-      return exchanges.began(run, beginning)
-    case .send(let intent):
-      let reply = await send(intent, data)
+    // One call goes through these: it makes the connection, asks `mayLeave`, and sends.
+    case .connect(let intent), .begin(let intent), .send(let intent), .withhold(let intent, _):
+      let reply = await send(intent, of: run, data)
       return exchanges.sent(run, reply)
     case .stage(let answer):
       let staging = await stage(answer)
@@ -144,24 +141,46 @@ extension Account {
         nonce: dependencies.environment.entropy.bytes(ExchangeIntent.nonceBytes)))
   }
 
-  private func begin(_ intent: ExchangeIntent, _ data: inout RunData) async -> ExchangeMachine.Beginning {
-    guard let name = loaded?.profile.provider.text else { return .overtaken }
+  private func send(_ intent: ExchangeIntent, of run: ExchangeMachine.RunID, _ data: RunData) async
+    -> ExchangeMachine.Reply
+  {
+    guard let name = loaded?.profile.provider.text, let refreshToken = data.refreshToken else {
+      return .failed(.store)
+    }
+    let provider: Provider
     do throws(AgentFailure) {
-      data.provider = try await dependencies.vault.provider(named: name)
-      return try await journal.begin(intent) ? .durable : .overtaken
+      provider = try await dependencies.vault.provider(named: name)
     } catch {
       noteStoreError(error)
-      return .storeFailed
+      return .failed(.store)
     }
-  }
-
-  private func send(_ intent: ExchangeIntent, _ data: RunData) async -> ExchangeMachine.Reply {
-    guard let provider = data.provider, let refreshToken = data.refreshToken else { return .failed(.store) }
-    switch await dependencies.client(of: provider).refresh(refreshToken, key: intent.key) {
+    let answer = await dependencies.client(of: provider).refresh(refreshToken, key: intent.key) {
+      await self.mayLeave(run)
+    }
+    switch answer {
     case .failed(let failure): return .failed(failure)
     case .answered(let body, let sentAt):
       answers[intent.nonce] = body
       return .answered(sentAt: sentAt)
+    }
+  }
+
+  /// The connection stands, and no byte of the request has left: the intent is written now, so that a crash before puts
+  /// nothing in doubt. False if the request must not leave.
+  private func mayLeave(_ run: ExchangeMachine.RunID) async -> Bool {
+    let now = clock.boot()
+    guard let attempt = exchanges.connected(run, at: now, wall: clock.wall()),
+      case .begin(let intent)? = exchanges.step(of: run)
+    else { return false }
+    guard loaded?.machine.sending(attempt: attempt.number, at: now) == true else {
+      return exchanges.began(run, .graceElapsed)
+    }
+    do throws(AgentFailure) {
+      let isDurable = try await journal.begin(intent)
+      return exchanges.began(run, isDurable ? .durable : .overtaken)
+    } catch {
+      noteStoreError(error)
+      return exchanges.began(run, .storeFailed)
     }
   }
 

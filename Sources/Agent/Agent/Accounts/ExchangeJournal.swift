@@ -67,8 +67,9 @@ struct ExchangeJournal {
     }
   }
 
-  /// Step 1: stores the intent before the request is sent, if there is room for its answer, too. False if the account
-  /// changed meanwhile. Throws `.rolledBack` if another copy of the store went on, which may have spent the token.
+  /// Step 1: stores the intent once the connection stands and before the request is sent on it, if there is room for its
+  /// answer, too. False if the account changed meanwhile. Throws `.rolledBack` if another copy of the store went on,
+  /// which may have spent the token.
   func begin(_ intent: ExchangeIntent, of id: AccountID) throws(AgentFailure) -> ChangeSet<Bool> {
     guard let profile = vault.directory.current(id, epoch: intent.epoch) else { return .unchanged(false) }
     let isNewest = try vault.withRecords(of: id) { (records) throws(VaultFailure) in

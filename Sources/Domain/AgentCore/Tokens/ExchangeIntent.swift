@@ -1,6 +1,6 @@
 public import AgentModel
 
-/// The request that is durable before a refresh token leaves this machine (docs/tokens.md, Journal). It holds no
+/// The request that is durable before a refresh token leaves this machine, and not before its connection stands (docs/tokens.md, Journal). It holds no
 /// secret.
 public struct ExchangeIntent: Sendable, Hashable {
   public var attempt: UInt64

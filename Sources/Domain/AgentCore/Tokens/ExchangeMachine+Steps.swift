@@ -1,4 +1,4 @@
-internal import AgentModel
+public import AgentModel
 
 /// The reports of runs, and their next steps.
 extension ExchangeMachine {
@@ -39,29 +39,49 @@ extension ExchangeMachine {
   public mutating func prepared(_ run: RunID, _ preparation: Preparation) -> [Effect] {
     guard case .prepare? = step(of: run) else { return [] }
     switch preparation {
-    case .ready(let intent): return go(run, to: .begin(intent))
+    case .ready(let intent): return go(run, to: .connect(intent))
     case .graceElapsed: return fail(run, .unknownOutcome("graceElapsed"), nil)
     case .noRefreshToken: return fail(run, .reauthenticate(reason: "noRefreshToken"), nil)
     }
   }
 
-  public mutating func began(_ run: RunID, _ beginning: Beginning) -> [Effect] {
-    guard case .begin(let intent)? = step(of: run) else { return [] }
-    switch beginning {
-    case .durable where attempt(of: run, epoch: intent.epoch) != nil: return go(run, to: .send(intent))
-    case .durable: return leave(run, nil, intent)
-    case .overtaken: return go(run, to: .end)
-    case .storeFailed: return fail(run, .store, nil)
+  /// The connection stands, and the intent may be written, as of now. The attempt that it is for; nil if there is none
+  /// any more, and nothing must be sent.
+  public mutating func connected(_ run: RunID, at now: BootInstant, wall: Timestamp) -> TokenMachine.Attempt? {
+    guard case .connect(var intent)? = step(of: run), let attempt = attempt(of: run, epoch: intent.epoch) else {
+      return nil
     }
+    (intent.boot, intent.wall) = (now, wall)
+    runs[run]?.step = .begin(intent)
+    return attempt
   }
 
+  /// True if the request may leave now. What else there is to do is told when the connection has ended, by `sent`.
+  public mutating func began(_ run: RunID, _ beginning: Beginning) -> Bool {
+    guard case .begin(let intent)? = step(of: run) else { return false }
+    let mayLeave = beginning == .durable && attempt(of: run, epoch: intent.epoch) != nil
+    runs[run]?.step = mayLeave ? .send(intent) : .withhold(intent, beginning)
+    return mayLeave
+  }
+
+  /// The connection has ended: with an answer, or with none.
   public mutating func sent(_ run: RunID, _ reply: Reply) -> [Effect] {
-    guard case .send(var intent)? = step(of: run) else { return [] }
-    switch reply {
-    case .failed(let failure): return fail(run, failure, intent)
-    case .answered(let sentAt):
+    switch (step(of: run), reply) {
+    // There was no connection: nothing was written.
+    case (.connect?, .failed(let failure)) where failure.leavesTheTokenUnspent: return fail(run, failure, nil)
+    case (.connect(let intent)?, .failed(let failure)), (.send(let intent)?, .failed(let failure)):
+      return fail(run, failure, intent)
+    case (.connect(var intent)?, .answered(let sentAt)), (.send(var intent)?, .answered(let sentAt)):
       intent.boot = sentAt
       return go(run, to: .stage(intent))
+    case (.withhold(let intent, let beginning)?, _):
+      switch beginning {
+      case .durable: return leave(run, nil, intent)
+      case .graceElapsed: return fail(run, .unknownOutcome("graceElapsed"), nil)
+      case .overtaken: return go(run, to: .end)
+      case .storeFailed: return fail(run, .store, nil)
+      }
+    default: return []
     }
   }
 

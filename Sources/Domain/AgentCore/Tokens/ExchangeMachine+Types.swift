@@ -12,10 +12,14 @@ extension ExchangeMachine {
     case queue
     /// Make the intent for this attempt.
     case prepare(TokenMachine.Attempt)
-    /// Make the intent durable.
+    /// Make a connection for the request.
+    case connect(ExchangeIntent)
+    /// Make the intent durable: the connection stands, and nothing has been sent on it.
     case begin(ExchangeIntent)
     /// Send the request, once.
     case send(ExchangeIntent)
+    /// Close the connection without the request.
+    case withhold(ExchangeIntent, Beginning)
     /// Make the raw answer durable.
     case stage(ExchangeIntent)
     /// Read the answer.
@@ -96,6 +100,8 @@ extension ExchangeMachine {
   /// The result of writing an intent.
   public enum Beginning: Hashable, Sendable {
     case durable
+    /// The connection came when the provider no longer forgives a second use.
+    case graceElapsed
     /// The account is in another epoch.
     case overtaken
     case storeFailed
@@ -165,7 +171,7 @@ extension ExchangeMachine.Step {
     case .revokeHeld(let intent), .stage(let intent), .judge(let intent), .disown(let intent, _),
       .commit(let intent), .adopt(let intent, _), .drop(let intent), .revokeOvertaken(let intent):
       intent
-    case .queue, .prepare, .begin, .send, .settle, .noteUnspent, .end: nil
+    case .queue, .prepare, .connect, .begin, .send, .withhold, .settle, .noteUnspent, .end: nil
     }
   }
 }

@@ -40,11 +40,25 @@ struct Exchange: Hashable {
     return machine.begin(attempt, as: run)
   }
 
+  /// Drives the run of a new attempt until it makes its connection.
+  @discardableResult
+  mutating func prepares(_ intent: ExchangeIntent = Self.intent(), as run: UInt64 = 1) -> [Effect] {
+    begins(Self.attempt(intent.key, replay: intent.isReplay), as: run)
+      + machine.queued(run, isAdmitted: true) + machine.prepared(run, .ready(intent))
+  }
+
+  /// The connection stands at once.
+  mutating func connects(as run: UInt64 = 1) -> TokenMachine.Attempt? {
+    machine.connected(run, at: Self.now, wall: Self.intent().wall)
+  }
+
   /// Drives the run of a new attempt until its request is sent.
   @discardableResult
   mutating func sends(_ intent: ExchangeIntent = Self.intent(), as run: UInt64 = 1) -> [Effect] {
-    begins(Self.attempt(intent.key, replay: intent.isReplay), as: run)
-      + machine.queued(run, isAdmitted: true) + machine.prepared(run, .ready(intent)) + machine.began(run, .durable)
+    let effects = prepares(intent, as: run)
+    _ = connects(as: run)
+    _ = machine.began(run, .durable)
+    return effects
   }
 
   /// Drives the run of a new attempt until its answer has arrived.

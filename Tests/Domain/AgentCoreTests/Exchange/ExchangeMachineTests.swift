@@ -15,8 +15,10 @@ import Testing
     #expect(exchange.machine.queued(1, isAdmitted: true) == [])
     #expect(exchange.step() == .prepare(Exchange.attempt()))
     #expect(exchange.machine.prepared(1, .ready(intent)) == [])
+    #expect(exchange.step() == .connect(intent))
+    #expect(exchange.connects() == Exchange.attempt())
     #expect(exchange.step() == .begin(intent))
-    #expect(exchange.machine.began(1, .durable) == [])
+    #expect(exchange.machine.began(1, .durable))
     #expect(exchange.step() == .send(intent))
     #expect(exchange.machine.sent(1, .answered(sentAt: Exchange.now)) == [])
     #expect(exchange.step() == .stage(intent))
@@ -129,30 +131,76 @@ import Testing
     #expect(exchange.step() == .end)
   }
 
+  @Test(arguments: [ExchangeFailure.offline("refused"), .untrustedServer, .misconfigured("noTokenEndpoint"), .store])
+  func connectionThatFails_writesNothing(_ failure: ExchangeFailure) {
+    var exchange = Exchange()
+    exchange.prepares()
+    #expect(
+      exchange.machine.sent(1, .failed(failure))
+        == [.logFailure(failure, attempt: 1), .report(.failure(failure, attempt: 1)), .publish])
+    #expect(exchange.step() == .end)
+  }
+
+  @Test func intent_isStampedWhenTheConnectionStands() {
+    var exchange = Exchange()
+    exchange.prepares()
+    let later = Exchange.now + .seconds(8)
+    #expect(exchange.machine.connected(1, at: later, wall: intent.wall + .seconds(8)) == Exchange.attempt())
+    var stamped = intent
+    (stamped.boot, stamped.wall) = (later, intent.wall + .seconds(8))
+    #expect(exchange.step() == .begin(stamped))
+  }
+
+  @Test func connectionForAnAttemptThatNoLongerCounts_isNotUsed() {
+    for change in [{ $0.machine.released() }, { $0.machine.signedIn(epoch: 2) }] as [(inout Exchange) -> Void] {
+      var exchange = Exchange()
+      exchange.prepares()
+      change(&exchange)
+      #expect(exchange.connects() == nil)
+      #expect(exchange.machine.sent(1, .failed(.offline("withheld"))) == [])
+      #expect(exchange.step() == .end)
+    }
+  }
+
+  @Test func replayWhoseConnectionCameTooLate_isNotSent() {
+    var exchange = Exchange()
+    exchange.prepares()
+    _ = exchange.connects()
+    #expect(!exchange.machine.began(1, .graceElapsed))
+    let failure = ExchangeFailure.unknownOutcome("graceElapsed")
+    #expect(
+      exchange.machine.sent(1, .failed(.offline("withheld")))
+        == [.logFailure(failure, attempt: 1), .report(.failure(failure, attempt: 1)), .publish])
+    #expect(exchange.step() == .end)
+  }
+
   @Test func intentThatCanNotBeStored_isNotSent() {
     var exchange = Exchange()
-    exchange.begins()
-    _ = exchange.machine.queued(1, isAdmitted: true) + exchange.machine.prepared(1, .ready(intent))
+    exchange.prepares()
+    _ = exchange.connects()
+    #expect(!exchange.machine.began(1, .storeFailed))
     #expect(
-      exchange.machine.began(1, .storeFailed)
+      exchange.machine.sent(1, .failed(.offline("withheld")))
         == [.logFailure(.store, attempt: 1), .report(.failure(.store, attempt: 1)), .publish])
     #expect(exchange.step() == .end)
   }
 
   @Test func intentOfAnEarlierEpoch_isNotSent() {
     var exchange = Exchange()
-    exchange.begins()
-    _ = exchange.machine.queued(1, isAdmitted: true) + exchange.machine.prepared(1, .ready(intent))
-    #expect(exchange.machine.began(1, .overtaken) == [])
+    exchange.prepares()
+    _ = exchange.connects()
+    #expect(!exchange.machine.began(1, .overtaken))
+    #expect(exchange.machine.sent(1, .failed(.offline("withheld"))) == [])
     #expect(exchange.step() == .end)
   }
 
   @Test func intentOvertakenByALock_isRecordedAsUnspent() {
     var exchange = Exchange()
-    exchange.begins()
-    _ = exchange.machine.queued(1, isAdmitted: true) + exchange.machine.prepared(1, .ready(intent))
+    exchange.prepares()
+    _ = exchange.connects()
     exchange.machine.released()
-    #expect(exchange.machine.began(1, .durable) == [])
+    #expect(!exchange.machine.began(1, .durable))
+    #expect(exchange.machine.sent(1, .failed(.offline("withheld"))) == [])
     #expect(exchange.step() == .noteUnspent(intent))
     #expect(exchange.machine.leftover == .outcome(intent, nil))
     #expect(exchange.machine.unspentWasNoted(1) == [])
@@ -258,7 +306,8 @@ import Testing
     let before = exchange
     #expect(exchange.machine.heldWasRevoked(1) == [])
     #expect(exchange.machine.prepared(1, .ready(intent)) == [])
-    #expect(exchange.machine.began(1, .durable) == [])
+    #expect(exchange.connects() == nil)
+    #expect(!exchange.machine.began(1, .durable))
     #expect(exchange.machine.sent(1, .failed(.untrustedServer)) == [])
     #expect(exchange.machine.staged(1, .staged) == [])
     #expect(exchange.machine.judged(1, .usable) == [])

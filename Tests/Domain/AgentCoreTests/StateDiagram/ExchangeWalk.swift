@@ -173,11 +173,45 @@ extension ExchangeWalk {
           ("grace elapsed", { $0.prepared(run, .graceElapsed) }),
           ("no refresh token", { $0.prepared(run, .noRefreshToken) }),
         ]
+      case .connect:
+        [
+          (
+            "connected",
+            { machine in
+              // A connection for nothing is closed again.
+              machine.connected(run, at: Exchange.now, wall: Exchange.intent().wall) == nil
+                ? machine.sent(run, .failed(.offline("withheld"))) : []
+            }
+          ), ("offline", { $0.sent(run, .failed(.offline("refused"))) }),
+        ]
       case .begin:
         [
-          ("durable", { $0.began(run, .durable) }), ("overtaken", { $0.began(run, .overtaken) }),
-          ("store failed", { $0.began(run, .storeFailed) }),
+          (
+            "durable",
+            {
+              _ = $0.began(run, .durable); return []
+            }
+          ),
+          (
+            "grace elapsed",
+            {
+              _ = $0.began(run, .graceElapsed); return []
+            }
+          ),
+          (
+            "overtaken",
+            {
+              _ = $0.began(run, .overtaken); return []
+            }
+          ),
+          (
+            "store failed",
+            {
+              _ = $0.began(run, .storeFailed); return []
+            }
+          ),
         ]
+      case .withhold: [("closed", { $0.sent(run, .failed(.offline("withheld"))) })]
       case .send:
         [("answered", { $0.sent(run, .answered(sentAt: Exchange.now)) })]
           + [ExchangeFailure.offline("refused"), .unknownOutcome("reset"), .reauthenticate(reason: "refused")].map {
@@ -242,7 +276,8 @@ extension ExchangeWalk {
 extension ExchangeMachine.Step {
   fileprivate var intent: ExchangeIntent? {
     switch self {
-    case .begin(let intent), .send(let intent), .stage(let intent), .judge(let intent), .disown(let intent, _),
+    case .connect(let intent), .begin(let intent), .send(let intent), .withhold(let intent, _), .stage(let intent),
+      .judge(let intent), .disown(let intent, _),
       .commit(let intent), .adopt(let intent, _), .settle(let intent, _, _, _), .noteUnspent(let intent),
       .drop(let intent):
       intent
