@@ -3,6 +3,7 @@
 import contextlib
 import email.utils
 import json
+import signal
 import socket
 import time
 import unittest
@@ -105,6 +106,27 @@ class Expired(Refreshes):
         self.assertEqual(sorted(answer["id"] for answer in answers), list(range(50)))
         self.assertEqual({answer["result"]["source"] for answer in answers}, {"refreshed"})
         self.assertEqual(len({answer["result"]["accessToken"] for answer in answers}), 1)
+        self.lives_on()
+
+
+class Stopped(Refreshes):
+    """The process stands still for longer than a request may take, as at a terminal's Ctrl-Z or in a debugger."""
+
+    stopped_seconds = 35
+
+    def test_answer_that_came_while_the_agent_was_stopped_is_read(self):
+        self.slow(1500)
+        pipe = self.pipe()
+        before = self.practice.asked()
+        with self.exchanges(1):
+            pipe.send(request("token.refresh", {"account": "alice"}, identity=1))
+            self.until(lambda: self.practice.asked() > before, "the request at the provider")
+            self.agent.process.send_signal(signal.SIGSTOP)
+            try:
+                time.sleep(self.stopped_seconds)
+            finally:
+                self.agent.process.send_signal(signal.SIGCONT)
+            self.assertEqual(pipe.answer()["result"]["source"], "refreshed")
         self.lives_on()
 
 
