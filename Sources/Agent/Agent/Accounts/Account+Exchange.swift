@@ -172,6 +172,9 @@ extension Account {
     guard let attempt = exchanges.connected(run, at: now, wall: clock.wall()),
       case .begin(let intent)? = exchanges.step(of: run)
     else { return false }
+    guard let current = loaded?.machine.exchange, current.number == attempt.number else {
+      return exchanges.began(run, .overtaken)
+    }
     guard loaded?.machine.sending(attempt: attempt.number, at: now) == true else {
       return exchanges.began(run, .graceElapsed)
     }

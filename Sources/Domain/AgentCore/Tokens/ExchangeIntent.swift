@@ -1,7 +1,7 @@
 public import AgentModel
 
-/// The request that is durable before a refresh token leaves this machine, and not before its connection stands (docs/tokens.md, Journal). It holds no
-/// secret.
+/// The request that is durable before a refresh token leaves this machine, and not before its connection stands
+/// (docs/tokens.md, Journal). It holds no secret.
 public struct ExchangeIntent: Sendable, Hashable {
   public var attempt: UInt64
   /// The account's epoch; a sign-in or sign-out begins the next one.
