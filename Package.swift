@@ -143,9 +143,8 @@ let programs: [Target] = [
   program(
     "lanyard-agent",
     [
-      "Agent", "AgentServing", "AgentModel", "AgentPorts", "CHeap", "CPlatform", "DBus", "HTTPAdapter", "KeyProviders",
-      "SQLiteStore",
-      "Secrets", "SystemAdapters", "TokenSignatures", "UnixTransport",
+      "Agent", "AgentCore", "AgentServing", "AgentModel", "AgentPorts", "CHeap", "CPlatform", "DBus", "HTTPAdapter",
+      "KeyProviders", "SQLiteStore", "Secrets", "SystemAdapters", "TokenSignatures", "UnixTransport",
     ]
   ),  // wiring only
   program(

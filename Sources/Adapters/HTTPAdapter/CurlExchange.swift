@@ -8,10 +8,12 @@ internal import Synchronization
 /// (no connection is reused), after a `417` (`Expect` is never sent), and after a `401` with credentials of its own
 /// (libcurl is given none).
 ///
-/// The request alone decides what is sent: no redirects, cookies, `.netrc`, HSTS or `Alt-Svc` store. Proxies of the
-/// environment are honoured, but never for loopback. `http` is allowed for loopback only.
+/// The request alone decides what is sent: no redirects, cookies, `.netrc`, HSTS or `Alt-Svc` store. A proxy comes from
+/// the request, else from the defaults, else from the environment, but never for loopback. `http` is allowed for loopback
+/// only.
 ///
-/// TLS 1.2 or later, always verified against the system's trust; pins are checked in addition.
+/// TLS 1.2 or later, always verified against the authorities of the request, else of the defaults, else of the system;
+/// pins are checked in addition.
 ///
 /// Request bodies and secret fields are read from guarded memory, and response bodies are written into it. libcurl's
 /// copies on the heap are wiped when its allocator frees them, at the latest with the connection; OpenSSL wipes
@@ -25,24 +27,22 @@ public final class CurlExchange: HTTPExchange {
   private let idleLoops = Mutex<[CurlLoop]>([])
   private let lingerMilliseconds: Int32
   private let clock: any AgentClock
-  private let certificateAuthorities: String?
+  private let defaults: ConnectionDefaults
 
-  /// `certificateAuthorities` names a PEM file that is trusted instead of the system's; for tests.
-  public convenience init(clock: any AgentClock, certificateAuthorities: String? = nil) {
-    self.init(
-      clock: clock, certificateAuthorities: certificateAuthorities, lingerMilliseconds: CurlLoop.lingerMilliseconds)
+  public convenience init(clock: any AgentClock, defaults: ConnectionDefaults = ConnectionDefaults()) {
+    self.init(clock: clock, defaults: defaults, lingerMilliseconds: CurlLoop.lingerMilliseconds)
   }
 
-  init(clock: any AgentClock, certificateAuthorities: String? = nil, lingerMilliseconds: Int32) {
+  init(clock: any AgentClock, defaults: ConnectionDefaults = ConnectionDefaults(), lingerMilliseconds: Int32) {
     self.clock = clock
-    self.certificateAuthorities = certificateAuthorities
+    self.defaults = defaults
     self.lingerMilliseconds = lingerMilliseconds
     self.loop = CurlLoop(lingerMilliseconds: lingerMilliseconds)
   }
 
   public func send(_ request: HTTPRequest) async -> HTTPOutcome {
     let plan: TransferPlan
-    switch TransferPlan.make(request, certificateAuthorities: certificateAuthorities) {
+    switch TransferPlan.make(request, defaults) {
     case .success(let made): plan = made
     case .failure(let refusal): return refusal.outcome
     }

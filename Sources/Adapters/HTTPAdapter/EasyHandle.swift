@@ -30,7 +30,7 @@ final class EasyHandle {
     guard code != CURLE_OK else { return nil }
     return TransferFailure(
       code: code, errno: Int32(truncatingIfNeeded: ccurl_get_long(easy, CURLINFO_OS_ERRNO)),
-      text: String(cString: errorText))
+      verification: ccurl_get_long(easy, CURLINFO_SSL_VERIFYRESULT), text: String(cString: errorText))
   }
 
   private func setUp(_ plan: TransferPlan) -> Bool {
@@ -52,8 +52,13 @@ final class EasyHandle {
       // No `CURLOPT_TIMEOUT_MS`: the loop ends what takes too long, once it has read what waits in the socket.
       && number(CURLOPT_CONNECTTIMEOUT_MS, plan.connectTimeout)
       && number(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
-      // An empty proxy name means no proxy, also if the environment names one.
-      && (!plan.url.isLoopback || string(CURLOPT_PROXY, ""))
+      && proxy(plan)
+  }
+
+  /// An empty name means no proxy, also if the environment names one.
+  private func proxy(_ plan: TransferPlan) -> Bool {
+    if plan.url.isLoopback || plan.proxy == ProxyAddress.none { return string(CURLOPT_PROXY, "") }
+    return plan.proxy == nil || string(CURLOPT_PROXY, plan.proxy)
   }
 
   private func trust(_ plan: TransferPlan) -> Bool {
@@ -61,8 +66,8 @@ final class EasyHandle {
       number(CURLOPT_SSL_VERIFYHOST, 2), ccurl_cleanse_plaintext(easy) == CURLE_OK
     else { return false }
     if let pins = plan.pins, !string(CURLOPT_PINNEDPUBLICKEY, pins) { return false }
-    if let authorities = plan.certificateAuthorities {
-      return string(CURLOPT_CAINFO, authorities) && string(CURLOPT_CAPATH, nil)
+    if plan.authorities != CertificateAuthorities() {
+      return string(CURLOPT_CAINFO, plan.authorities.file) && string(CURLOPT_CAPATH, plan.authorities.directory)
     }
     // If the system has one file with all authorities, only that: from 7.87 on libcurl parses it once while the thread
     // lives, but a directory beside it costs 16 ms for each connection.

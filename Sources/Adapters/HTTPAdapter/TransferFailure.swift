@@ -1,3 +1,4 @@
+internal import AgentModel
 internal import AgentPorts
 internal import CCurl
 internal import Glibc
@@ -7,6 +8,8 @@ struct TransferFailure {
   let code: CURLcode
   /// errno of the last failed connect; 0 if none failed.
   let errno: Int32
+  /// OpenSSL's result of verifying the certificate (`X509_V_…`); 0 if it found no fault.
+  var verification = 0
   /// libcurl's message. It is matched and never shown: it can contain host names.
   let text: String
 
@@ -23,12 +26,25 @@ struct TransferFailure {
       case ETIMEDOUT: .notConnected(.timedOut)
       default: .notConnected(.other)
       }
-    case CURLE_SSL_CONNECT_ERROR: isLostHandshake ? .notConnected(.other) : .untrusted
-    case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_PINNEDPUBKEYNOTMATCH, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
-      CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_CRL_BADFILE,
+    case CURLE_SSL_CONNECT_ERROR: isLostHandshake ? .notConnected(.other) : .untrusted(.tls)
+    case CURLE_PEER_FAILED_VERIFICATION: .untrusted(refusedCertificate)
+    case CURLE_SSL_PINNEDPUBKEYNOTMATCH: .untrusted(.pinMismatch)
+    case CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CACERT_BADFILE: .untrusted(.unknownAuthority)
+    case CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_CRL_BADFILE,
       CURLE_USE_SSL_FAILED:
-      .untrusted
+      .untrusted(.tls)
     default: .notConnected(.other)
+    }
+  }
+
+  /// The numbers are those of OpenSSL's `x509_vfy.h`, which are part of its interface. libcurl compares the host's name
+  /// itself, after OpenSSL has verified the rest.
+  private var refusedCertificate: TrustFailure {
+    switch verification {
+    case 9, 10: .expired
+    case 2, 18, 19, 20, 21, 24, 27: .unknownAuthority
+    case 0, 62, 64: .wrongName
+    default: .tls
     }
   }
 

@@ -16,12 +16,13 @@ struct TransferPlan: Sendable {
   let isDecoded: Bool
   /// In libcurl's spelling: `sha256//…;sha256//…`.
   let pins: String?
-  let certificateAuthorities: String?
+  let authorities: CertificateAuthorities
+  let proxy: String?
 
   /// Why a request is refused before anything is sent.
   struct Refusal: Error { let outcome: HTTPOutcome }
 
-  static func make(_ request: HTTPRequest, certificateAuthorities: String?) -> Result<TransferPlan, Refusal> {
+  static func make(_ request: HTTPRequest, _ defaults: ConnectionDefaults) -> Result<TransferPlan, Refusal> {
     // Requests carry tokens: plain `http` never leaves this machine, wherever the URL came from.
     guard let url = HTTPURL(request.url), url.scheme == .https || url.isLoopback else {
       return .failure(Refusal(outcome: .notConnected(.invalidURL)))
@@ -32,7 +33,9 @@ struct TransferPlan: Sendable {
     if !request.pins.isEmpty {
       // An unreadable pin matches nothing, and plain text proves no key: neither may count as "no pin".
       pins = request.pins.filter(isPin).map { "sha256//" + $0.dropFirst("sha256/".count) }.joined(separator: ";")
-      guard url.scheme == .https, pins?.isEmpty == false else { return .failure(Refusal(outcome: .untrusted)) }
+      guard url.scheme == .https, pins?.isEmpty == false else {
+        return .failure(Refusal(outcome: .untrusted(.pinMismatch)))
+      }
     }
     // RFC 9110 §8.6: a method that anticipates content sends its length even if that is 0.
     let body = request.body ?? (["POST", "PUT", "PATCH"].contains(request.method) ? Secret(text: "") : nil)
@@ -42,7 +45,8 @@ struct TransferPlan: Sendable {
         connectTimeout: milliseconds(request.connectTimeout), timeout: milliseconds(request.timeout),
         maximumResponseBytes: max(request.maximumResponseBytes, 0),
         isDecoded: !request.fields.contains { $0.name.lowercased() == "accept-encoding" }, pins: pins,
-        certificateAuthorities: certificateAuthorities))
+        authorities: request.certificateAuthorities.map { CertificateAuthorities(file: $0) } ?? defaults.authorities,
+        proxy: request.proxy ?? defaults.proxy))
   }
 
   /// libcurl reads 0 as no timeout, and a negative number would become 0.

@@ -14,6 +14,7 @@ internal import Threads
 public final class LineServer: Sendable {
   /// Clients at one time (docs/protocol.md, Limits).
   public static let connections = 64
+  private let connections: Int
   /// The time that open clients have to read their last answers after `stop`.
   private static let farewell = Milliseconds.seconds(5)
   /// Time for a line from its first byte to its newline; restarted after a time in which the server did not read.
@@ -34,8 +35,11 @@ public final class LineServer: Sendable {
   private let shared = Mutex(Shared())
 
   /// - Parameter names: looks up the name of a client's program, for the audit log; nil for no lookup.
-  public init(host: any ConversationHost, clock: any AgentClock, names: (any PeerNaming)? = nil) {
+  public init(
+    host: any ConversationHost, clock: any AgentClock, names: (any PeerNaming)? = nil, connections: Int = connections
+  ) {
     self.host = host
+    self.connections = connections
     self.clock = clock
     self.names = names
     wake = lanyard_eventfd()
@@ -132,7 +136,7 @@ public final class LineServer: Sendable {
       let peer = Peer(input: input, output: output, isSocket: isSocket, names: server.names) {
         server.announce($0)
       }
-      guard count < LineServer.connections, let conversation = server.host.begin(peer) else {
+      guard count < server.connections, let conversation = server.host.begin(peer) else {
         peer.send(server.host.refusalLine)
         _ = peer.flush(whenReady: true)  // a pipe is written to only here
         peer.retire()

@@ -29,6 +29,10 @@ public struct HTTPRequest: Sendable {
   public var maximumResponseBytes: Int
   /// Public key pins of the server (`sha256/BASE64`); one must match. If empty, only the system's trust store decides.
   public var pins: [String]
+  /// A PEM file with the authorities that count for this request; nil: those of the exchange.
+  public var certificateAuthorities: String?
+  /// The proxy (`ProxyAddress`); nil: that of the exchange.
+  public var proxy: String?
   /// Asked once the connection and TLS stand, before the first byte of the request leaves. If it says no, nothing is
   /// sent, and the exchange ends as `notConnected(.withheld)`. It is not asked when no connection can be made, and other
   /// exchanges do not wait for it.
@@ -67,7 +71,7 @@ public enum HTTPOutcome: Sendable {
   /// No connection was made: no byte of the request left this machine.
   case notConnected(ConnectFailure)
   /// The certificate was refused, or no pin matched: no byte of the HTTP request was sent.
-  case untrusted
+  case untrusted(TrustFailure)
   /// The request may have arrived, but no complete response did.
   case unknown(LostResponse)
 

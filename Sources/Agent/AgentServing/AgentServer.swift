@@ -15,6 +15,7 @@ public final class AgentServer: ConversationHost {
   let agent: AgentService
   let events: EventHub
   let methods = ServedMethods.all
+  let limits: ServingLimits
   private let clients = Mutex(Clients())
 
   private struct Clients {
@@ -29,9 +30,10 @@ public final class AgentServer: ConversationHost {
   public init(
     store: sending any Store, keySource: (any KeySource)?, otherKeySources: [any KeySource] = [],
     anchor: (any RollbackAnchor)? = nil, environment: AgentEnvironment, version: String,
-    ownerGrant: Secret? = nil, locking: LockingRules = LockingRules(),
+    ownerGrant: Secret? = nil, locking: LockingRules = LockingRules(), limits: ServingLimits = ServingLimits(),
     onShutDown: @escaping @Sendable () -> Void = {}
   ) {
+    self.limits = limits
     let instance = "run_" + Base32.encode(environment.entropy.bytes(16))
     events = EventHub(epoch: instance, clock: environment.clock)
     agent = AgentService(
@@ -81,7 +83,7 @@ public final class AgentServer: ConversationHost {
 
   public func begin(_ output: any ConnectionOutput) -> (any Conversation)? {
     let id = clients.withLock { clients -> UInt64? in
-      guard clients.count < Limits.connections else { return nil }
+      guard clients.count < limits.connections else { return nil }
       clients.count += 1
       clients.next += 1
       return clients.next - 1

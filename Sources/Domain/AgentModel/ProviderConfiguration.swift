@@ -33,6 +33,10 @@ public struct ProviderConfiguration: Hashable, Sendable {
   public var allowedOrigins: [String]
   /// Public key pins (`sha256/BASE64`) by host name.
   public var pins: [String: [String]]
+  /// A PEM file with the certificate authorities that count for this provider; nil: the agent's.
+  public var caFile: String?
+  /// The proxy to this provider (`ProxyAddress`); nil: the agent's.
+  public var proxy: String?
   /// The name of the authorization policy for this provider's accounts; nil: none.
   public var policy: String?
   /// The name of the `ProviderPreset` that filled in members which the person left out.

@@ -25,7 +25,7 @@ enum AgentExit {
   var message: String {
     switch self {
     case .usage:
-      "The agent did not understand its options (exit 64). Its version differs from this program's."
+      "The agent did not accept its options or its configuration file (exit 64)."
     case .unsafeDirectory:
       "A directory of the agent can't be created, or others may write to it (exit 73). Nothing was written there."
     case .storeFailure: "The agent's store can't be read or written (exit 74). Nothing was lost."

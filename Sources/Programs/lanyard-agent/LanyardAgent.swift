@@ -25,7 +25,7 @@ struct LanyardAgent {
   }
 
   static func main() {
-    let options: Options
+    var options: Options
     do throws(Options.Ending) {
       options = try Options(Array(CommandLine.arguments.dropFirst())) { name in
         getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
@@ -36,6 +36,12 @@ struct LanyardAgent {
       case .version: end(.done, says: "lanyard-agent \(version)\n", to: STDOUT_FILENO)
       case .usage(let message): end(.usage, says: "lanyard-agent: \(message)\n")
       }
+    }
+    do throws(ConfigurationFile.Failure) {
+      if let file = try ConfigurationFile.read(options) { options.take(file) }
+    } catch {
+      let lines = error.lines.map { "lanyard-agent: \($0)\n" }.joined()
+      end(.usage, says: lines + "lanyard-agent: Mend the configuration file, or name another one by --config.\n")
     }
     do {
       try ProcessHardening.apply()
@@ -77,7 +83,7 @@ struct LanyardAgent {
       store: store, keySource: keys.first { $0.protection == options.protection },
       otherKeySources: keys.filter { $0.protection != options.protection },
       anchor: anchors(options, pool), environment: environment, version: version, ownerGrant: ownerSecret,
-      locking: options.locking,
+      locking: options.locking, limits: options.limits,
       onShutDown: { transport.stop() })
     openVault(agent, options, pool)
     if let ownerSecret, !ownerGrant.write(ownerSecret) {
@@ -85,7 +91,8 @@ struct LanyardAgent {
         .cannotCreate,
         says: "lanyard-agent: \(ownerGrant.path) can't be written: \(String(cString: strerror(errno))).\n")
     }
-    let server = LineServer(host: agent, clock: clock, names: ProcessNames())
+    let server = LineServer(
+      host: agent, clock: clock, names: ProcessNames(), connections: options.limits.connections)
     transport.server = server
     run(agent, server, options, signals: signals, clock, pool, log)
     ownerGrant.remove()
@@ -135,12 +142,12 @@ struct LanyardAgent {
     _ options: Options, _ state: PrivateDirectory, _ clock: SystemClock, _ pool: WorkerPool, _ log: StandardErrorLog
   ) -> AgentEnvironment {
     AgentEnvironment(
-      clock: clock, entropy: SystemEntropy(), http: CurlExchange(clock: clock),
+      clock: clock, entropy: SystemEntropy(), http: CurlExchange(clock: clock, defaults: options.network),
       signatures: OpenSSLSignatureVerifier(), keys: OpenSSLClientKeySigner(),
       redirects: LoopbackRedirects(executor: pool),
       directories: DotLanyardFiles(),
       browser: DesktopBrowser(), prompter: Pinentry(program: options.pinentry), signals: machineSignals(options, log),
-      backups: StoreBackups(beside: state.path + "/lanyard.sqlite"),
+      backups: StoreBackups(beside: state.path + "/lanyard.sqlite"), configuration: options.startConfiguration,
       log: log)
   }
 

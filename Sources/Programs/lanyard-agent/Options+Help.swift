@@ -15,6 +15,14 @@ extension Options {
                               $LANYARD_STATE_DIR, else $XDG_STATE_HOME/lanyard,
                               else ~/.local/state/lanyard.
 
+      --config PATH           The configuration file. Default:
+                              $XDG_CONFIG_HOME/lanyard/agent.json, else
+                              ~/.config/lanyard/agent.json, if it is there. JSON:
+                              caFile, proxy, lockAfterSeconds, lockOn, limits.
+                              Options come before it, and it before the variables
+                              CURL_CA_BUNDLE, SSL_CERT_FILE, SSL_CERT_DIR,
+                              https_proxy, all_proxy and no_proxy.
+
     THE VAULT
       --protection KIND       How the store is protected. No kind falls back to
                               another.
@@ -69,7 +77,7 @@ extension Options {
 
     EXIT CODES
       0   ended as asked, or nothing found by --check that prevents a start
-      64  a mistake in the options
+      64  a mistake in the options or in the configuration file
       73  a directory can't be created or is not private
       74  the store can't be read or written
       75  another agent holds this state

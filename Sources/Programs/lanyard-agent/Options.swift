@@ -1,7 +1,9 @@
 internal import Agent
 internal import AgentModel
 internal import AgentPorts
+internal import AgentServing
 internal import Glibc
+internal import HTTPAdapter
 
 /// The options of `lanyard-agent`, from its arguments and its environment (docs/protocol.md, Programs).
 struct Options {
@@ -29,6 +31,14 @@ struct Options {
   /// `$CREDENTIALS_DIRECTORY` of the service manager; nil if it is not set.
   var credentialsDirectory: String?
   var locking = LockingRules()
+  /// `--config`
+  private(set) var configurationFile: String?
+  /// Where the configuration file is looked for; nil without a home directory.
+  private(set) var usualConfigurationFile: String?
+  /// The file that was read.
+  var configuration: ConfigurationFile?
+  var limits = ServingLimits()
+  var network = ConnectionDefaults()
   /// `--check`: examine the store, print the findings and exit.
   var checksOnly = false
 
@@ -55,7 +65,9 @@ struct Options {
     }
     guard !(serving.isStdio && serving.socket != nil) else { throw .usage("--stdio and --socket exclude each other.") }
     credentialsDirectory = environment("CREDENTIALS_DIRECTORY")
-    anchorDirectory = Self.anchorDirectory(environment)
+    anchorDirectory = Self.configurationDirectory(environment).map { $0 + "/anchors" }
+    usualConfigurationFile = Self.configurationDirectory(environment).map { $0 + "/agent.json" }
+    network = ConnectionDefaults(environment: environment)
     stateDirectory = if let state = serving.state { state } else { try Self.standardStateDirectory(environment) }
     if serving.isStdio || checksOnly { return }
     let socket = if let given = serving.socket { given } else { try Self.standardSocket(environment) }
@@ -73,7 +85,7 @@ struct Options {
 
   private static let optionsWithValue: Set<String> = [
     "--socket", "--state-dir", "--protection", "--passphrase-file", "--pinentry", "--log-level", "--lock-after",
-    "--lock-on",
+    "--lock-on", "--config",
   ]
 
   /// False if `option` is no flag.
@@ -105,6 +117,9 @@ struct Options {
       }
       protection = name
     case "--passphrase-file": passphraseFile = value
+    case "--config":
+      guard value.hasPrefix("/") else { throw .usage("--config needs an absolute path.") }
+      configurationFile = value
     case "--pinentry":
       guard value.hasPrefix("/") else { throw .usage("--pinentry needs an absolute path.") }
       pinentry = value
@@ -151,10 +166,10 @@ struct Options {
     return home + "/.local/state/lanyard"
   }
 
-  private static func anchorDirectory(_ environment: (String) -> String?) -> String? {
-    if let base = environment("XDG_CONFIG_HOME"), base.hasPrefix("/") { return base + "/lanyard/anchors" }
+  private static func configurationDirectory(_ environment: (String) -> String?) -> String? {
+    if let base = environment("XDG_CONFIG_HOME"), base.hasPrefix("/") { return base + "/lanyard" }
     guard let home = environment("HOME"), home.hasPrefix("/") else { return nil }
-    return home + "/.config/lanyard/anchors"
+    return home + "/.config/lanyard"
   }
 
   private static func standardSocket(_ environment: (String) -> String?) throws(Ending) -> String {

@@ -33,6 +33,16 @@ public struct JSONScanner {
     guard scanner.position == scanner.count else { throw .malformed }
   }
 
+  /// The index of the byte at which `bytes` stop being one JSON value; nil if they are one.
+  public static func failurePosition(in bytes: UnsafeRawBufferPointer) -> Int? {
+    var tape = JSONTape()
+    var scanner = JSONScanner(bytes)
+    scanner.skipWhitespace()
+    do throws(Failure) { try scanner.value(depth: 0, onto: &tape) } catch { return scanner.position }
+    scanner.skipWhitespace()
+    return scanner.position == scanner.count ? nil : scanner.position
+  }
+
   private var failureHere: Failure { position >= count ? .incomplete : .malformed }
 
   @inline(__always)

@@ -43,7 +43,7 @@ import Testing
   @Test(
     arguments: [
       (.denied, .denied), (.expired, .expired), (.unknownCode, .unknownCode),
-      (.failed(.untrustedServer), .failed(.untrustedServer)),
+      (.failed(.untrustedServer(.tls)), .failed(.untrustedServer(.tls))),
       (.failed(.misconfigured("invalid_client")), .failed(.misconfigured("invalid_client"))),
       (.failed(.locked), .failed(.locked)), (.failed(.interaction(claims: nil)), .failed(.interaction(claims: nil))),
     ] as [(DevicePolling.Answer, DevicePolling.End)])

@@ -70,7 +70,7 @@ import Testing
     #expect(grant.wants().effects.exchanges.isEmpty)
   }
 
-  @Test(arguments: [ExchangeFailure.offline("refused"), .untrustedServer, .store])
+  @Test(arguments: [ExchangeFailure.offline("refused"), .untrustedServer(.tls), .store])
   func replayThatWasNeverSent_isNotSpent(failure: ExchangeFailure) {
     var grant = Grant(reuse: .grace, grace: 600)
     grant.wants()

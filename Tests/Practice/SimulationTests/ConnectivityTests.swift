@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(arguments: [
-    Incident.notConnected(.refused), .notConnected(.timedOut), .untrusted, .lostAnswer(.reset),
+    Incident.notConnected(.refused), .notConnected(.timedOut), .untrusted(.unknownAuthority), .lostAnswer(.reset),
   ])
   func failureOfOneHost_leavesConnectivityOnline(incident: Incident) throws {
     try scenario { world in

@@ -106,7 +106,7 @@ import Testing
 
   /// The provider can't answer while its last token is valid: the account is not online, and the offline window runs.
   @Test(arguments: [
-    Incident.notConnected(.refused), .untrusted, .lostAnswer(.reset), .notConnected(.nameNotFound),
+    Incident.notConnected(.refused), .untrusted(.unknownAuthority), .lostAnswer(.reset), .notConnected(.nameNotFound),
   ])
   func deadProvider_isNotOnline(incident: Incident) throws {
     try scenario { world in

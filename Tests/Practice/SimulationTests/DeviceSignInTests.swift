@@ -112,7 +112,7 @@ import Testing
     ("refused", 2007, { $0.provider.idp.enqueueFault("/token", .status(404, #"{"error":"device_not_found"}"#)) }),
     ("refused", 2007, { $0.provider.idp.enqueueFault("/token", .status(400, #"{"error":"invalid_grant"}"#)) }),
     ("misconfigured", 3003, { $0.provider.idp.enqueueFault("/token", .status(401, #"{"error":"invalid_client"}"#)) }),
-    ("untrusted", 3004, { $0.world.network.next("/token", .untrusted) }),
+    ("untrusted", 3004, { $0.world.network.next("/token", .untrusted(.unknownAuthority)) }),
     (
       "invalidIdToken", 2007,
       {

@@ -50,7 +50,7 @@ import Testing
   }
 
   /// Without a connection nothing is written: no intent, and nothing to settle.
-  @Test(arguments: [Incident.notConnected(.nameNotFound), .notConnected(.refused), .untrusted])
+  @Test(arguments: [Incident.notConnected(.nameNotFound), .notConnected(.refused), .untrusted(.unknownAuthority)])
   func refreshWithoutAConnection_writesNothing(incident: Incident) throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
@@ -112,7 +112,7 @@ import Testing
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       await scene.expireUnused()
-      world.network.next("/token", .untrusted)
+      world.network.next("/token", .untrusted(.unknownAuthority))
       #expect(try await scene.token().code == 3004)
       await world.clock.sleep(for: .seconds(2))
       #expect(scene.works(try await scene.token()))

@@ -309,7 +309,7 @@ class ProviderMisconfigured(LanyardError):
 
 
 class UntrustedServer(LanyardError):
-    """TLS failed, or no pin matched."""
+    """TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`, `pinMismatch` or `tls`."""
 
     code = 3004
     name = "untrustedServer"
@@ -987,6 +987,7 @@ class AgentStatusResult(Record):
     started_at: datetime
     version: str
     callers_are_trusted: bool
+    configuration: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -1382,6 +1383,8 @@ class Provider(Record):
     persist_access_tokens: Optional[bool] = None
     allowed_origins: Optional[List[str]] = None
     pins: Optional[Dict[str, List[str]]] = None
+    ca_file: Optional[str] = None
+    proxy: Optional[str] = None
     policy: Optional[str] = None
     preset: Optional[str] = None
 
@@ -2133,6 +2136,8 @@ class ProviderMethods:
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
+        ca_file: Optional[str] = None,
+        proxy: Optional[str] = None,
         policy: Optional[str] = None,
         preset: Optional[str] = None,
     ) -> ProviderAddResult:
@@ -2161,6 +2166,8 @@ class ProviderMethods:
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
                 "pins": pins,
+                "caFile": ca_file,
+                "proxy": proxy,
                 "policy": policy,
                 "preset": preset,
             },
@@ -2213,6 +2220,8 @@ class ProviderMethods:
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
+        ca_file: Optional[str] = None,
+        proxy: Optional[str] = None,
         policy: Optional[str] = None,
         preset: Optional[str] = None,
     ) -> ProviderUpdateResult:
@@ -2241,6 +2250,8 @@ class ProviderMethods:
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
                 "pins": pins,
+                "caFile": ca_file,
+                "proxy": proxy,
                 "policy": policy,
                 "preset": preset,
             },
@@ -2290,6 +2301,8 @@ class AsyncProviderMethods:
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
+        ca_file: Optional[str] = None,
+        proxy: Optional[str] = None,
         policy: Optional[str] = None,
         preset: Optional[str] = None,
     ) -> ProviderAddResult:
@@ -2318,6 +2331,8 @@ class AsyncProviderMethods:
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
                 "pins": pins,
+                "caFile": ca_file,
+                "proxy": proxy,
                 "policy": policy,
                 "preset": preset,
             },
@@ -2370,6 +2385,8 @@ class AsyncProviderMethods:
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
+        ca_file: Optional[str] = None,
+        proxy: Optional[str] = None,
         policy: Optional[str] = None,
         preset: Optional[str] = None,
     ) -> ProviderUpdateResult:
@@ -2398,6 +2415,8 @@ class AsyncProviderMethods:
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
                 "pins": pins,
+                "caFile": ca_file,
+                "proxy": proxy,
                 "policy": policy,
                 "preset": preset,
             },

@@ -7,6 +7,7 @@ extension AgentService {
   package func diagnosis() async -> [Finding] {
     var findings = await vault.diagnoseVault().list
     findings += await diagnoseStore().list
+    findings += diagnoseConfiguration().list
     guard await vault.isOpen else { return findings }
     var isSound = true
     let accounts = try? await vault.read { vault throws(AgentFailure) in vault.directory.sortedProfiles.map(\.id) }
@@ -34,6 +35,21 @@ extension AgentService {
     }
     let work = await look { vault in vault.diagnosis.work() }
     return findings + more.list + work
+  }
+
+  private func diagnoseConfiguration() -> Findings {
+    var findings = Findings()
+    let configuration = environment.configuration
+    let problems = configuration.problems()
+    for problem in problems {
+      findings.problem(
+        "configuration", problem, subject: configuration.path,
+        "Mend it, then start the agent anew: `lanyard rpc agent.shutdown` ends it, and the next command starts it.")
+    }
+    if problems.isEmpty, let path = configuration.path {
+      findings.sound("configuration", "The configuration file \(path) holds.")
+    }
+    return findings
   }
 
   /// The findings of `body`; empty while the vault is locked.

@@ -119,10 +119,23 @@ extension TokenMachine.Refusal {
     case .misconfigured:
       "The provider refuses this client's configuration. Mend it by `provider.update`; nothing was deleted."
     case .offline: "There is no way to the provider, and no token that is still good. The session is kept."
-    case .untrustedServer:
-      "The server could not be trusted: TLS failed, or no pinned key matched. Nothing was sent to it."
+    case .untrustedServer(let reason): reason.message + " Nothing was sent to it; the session is kept."
     case .unavailable: "The provider could not answer now. The session is kept; try again later."
     case .store: StoreFailure.inputOutput.message
+    }
+  }
+}
+
+extension TrustFailure {
+  fileprivate var message: String {
+    switch self {
+    case .unknownAuthority:
+      "The provider could not be trusted: this machine does not know the authority of its certificate. A private authority is trusted once its file is named, as `caFile`."
+    case .wrongName: "The provider could not be trusted: its certificate is for another host."
+    case .expired:
+      "The provider could not be trusted: its certificate is not valid now. It has expired, or this machine's clock is wrong."
+    case .pinMismatch: "The provider could not be trusted: no pinned key is the server's."
+    case .tls: "The provider could not be trusted: TLS failed."
     }
   }
 }
@@ -131,8 +144,7 @@ extension RightsFailure {
   fileprivate var message: String {
     switch self {
     case .noAccessToken: "There is no access token to ask with now. The last snapshot is kept; try again later."
-    case .untrusted:
-      "The server could not be trusted: TLS failed, or no pinned key matched. Nothing was sent to it; the last snapshot is kept."
+    case .untrusted(let reason): reason.message + " Nothing was sent to it; the last snapshot is kept."
     case .offline: "There is no way to where the provider tells what the person may do. The last snapshot is kept."
     case .unavailable: "The provider could not tell what the person may do. The last snapshot is kept; try again later."
     case .refused:
@@ -183,8 +195,7 @@ extension ExchangeFailure {
   fileprivate var signInMessage: String {
     switch self {
     case .offline: "There is no way to the provider. Nothing was kept; try again when you are online."
-    case .untrustedServer:
-      "The provider could not be trusted: TLS failed, or no pinned key matched. Nothing was sent to it."
+    case .untrustedServer(let reason): reason.message + " Nothing was sent to it, and nothing was kept."
     case .transient: "The provider could not answer now. Nothing was kept; try again later."
     case .misconfigured: "The provider refuses this client's configuration. Mend it by `provider.update`."
     case .unexplained(let status):
@@ -236,7 +247,7 @@ extension DocumentFailure {
   fileprivate var message: String {
     switch self {
     case .offline: "There is no way to the provider. Nothing was changed; try again when you are online."
-    case .untrusted: "The provider could not be trusted: TLS failed, or no pinned key matched."
+    case .untrusted(let reason): reason.message + " Nothing was changed."
     case .unavailable where isTemporary:
       "The provider could not answer now. Nothing was changed; try again later."
     case .unavailable, .malformed:
@@ -259,7 +270,7 @@ extension ProviderFailure {
     case .document(let failure), .clientIDMissing(.document(let failure)): failure.message
     case .clientIDMissing(.notOffered): "This provider registers no programs by itself. " + Self.byHand
     case .registration(.offline): DocumentFailure.offline.message
-    case .registration(.untrusted): DocumentFailure.untrusted.message
+    case .registration(.untrusted(let reason)): DocumentFailure.untrusted(reason).message
     case .registration(.unsuitable): "The provider registered a client that this agent can't be. " + Self.byHand
     case .registration(.refused): "The provider does not let this agent register itself. " + Self.byHand
     case .registration(.answerLost), .registration(.unavailable):

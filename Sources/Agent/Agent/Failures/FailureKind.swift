@@ -87,7 +87,8 @@ extension ExchangeFailure {
       .misconfigured(let reason):
       reason
     case .unexplained: "unexplainedRefusal"
-    case .untrustedServer, .locked, .interaction, .store: nil
+    case .untrustedServer(let reason): reason.rawValue
+    case .locked, .interaction, .store: nil
     }
   }
 }

@@ -16,6 +16,7 @@ public struct AgentEnvironment: Sendable {
   public var stepUpMethods: [any StepUpProver]
   public var signals: any SystemSignals
   public var backups: any BackupFiles
+  public var configuration: StartConfiguration
   public var log: any AgentLog
 
   public init(
@@ -24,7 +25,8 @@ public struct AgentEnvironment: Sendable {
     directories: any DirectoryAccounts,
     browser: any BrowserOpener = NoBrowser(), prompter: any Prompter = NoPrompter(),
     stepUpMethods: [any StepUpProver] = [], signals: any SystemSignals = NoSystemSignals(),
-    backups: any BackupFiles = NoBackupFiles(), log: any AgentLog
+    backups: any BackupFiles = NoBackupFiles(), configuration: StartConfiguration = StartConfiguration(),
+    log: any AgentLog
   ) {
     self.clock = clock
     self.entropy = entropy
@@ -38,6 +40,7 @@ public struct AgentEnvironment: Sendable {
     self.stepUpMethods = stepUpMethods
     self.signals = signals
     self.backups = backups
+    self.configuration = configuration
     self.log = log
   }
 }

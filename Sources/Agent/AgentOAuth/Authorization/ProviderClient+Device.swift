@@ -28,7 +28,7 @@ extension ProviderClient {
     case .response(let response):
       return .failed(meaning(of: TokenEndpointRefusal(response, now: clock.wall())))
     case .notConnected(let failure): return .failed(.offline(failure.rawValue))
-    case .untrusted: return .failed(.untrustedServer)
+    case .untrusted(let reason): return .failed(.untrustedServer(reason))
     // Nothing was given that could be lost: the provider forgets the code by itself.
     case .unknown: return .failed(.transient("noAnswer", retryAfter: nil))
     }

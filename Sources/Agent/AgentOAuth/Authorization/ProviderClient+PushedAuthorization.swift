@@ -27,7 +27,7 @@ extension ProviderClient {
       hearTime(response)
       return read(response)
     case .notConnected(let failure): return .failed(.offline(failure.rawValue))
-    case .untrusted: return .failed(.untrustedServer)
+    case .untrusted(let reason): return .failed(.untrustedServer(reason))
     case .unknown: return .failed(.transient("noAnswer", retryAfter: nil))
     }
   }

@@ -87,6 +87,8 @@ package struct Provider: Sendable {
         writer.endArray()
       }
       writer.endObject()
+      writer.member("caFile", it.caFile)
+      writer.member("proxy", it.proxy)
       writer.member("policy", it.policy)
       writer.member("preset", it.preset)
       if let registration {
@@ -145,6 +147,8 @@ package struct Provider: Sendable {
       for (host, pins) in node.members(of: "pins") {
         if let host = host.string, let pins = pins.strings { it.pins[host] = pins }
       }
+      it.caFile = node["caFile"]?.string
+      it.proxy = node["proxy"]?.string
       it.policy = node["policy"]?.string
       it.preset = node["preset"]?.string
       it.tokenEndpointAuthMethod = node["tokenEndpointAuthMethod"]?.string.flatMap { .init(rawValue: $0) }

@@ -22,7 +22,7 @@ extension ProviderClient {
       let error = refusal.error.flatMap { Self.errors.contains($0) ? $0 : nil }
       throw .refused(error: error)
     case .notConnected: throw .offline
-    case .untrusted: throw .untrusted
+    case .untrusted(let reason): throw .untrusted(reason)
     case .unknown: throw .answerLost
     }
   }

@@ -1,8 +1,9 @@
+package import AgentModel
 internal import AgentPorts
 
 /// Why a document of the provider could not be read.
 package enum DocumentFailure: Error, Sendable {
-  case offline, untrusted, unavailable(status: Int), malformed
+  case offline, untrusted(TrustFailure), unavailable(status: Int), malformed
 
   /// Another try may find the document. Status 0: the answer was lost.
   package var isTemporary: Bool {

@@ -115,7 +115,7 @@ package struct ProviderClient: Sendable {
         return .failed(.transient("notAnOAuthAnswer", retryAfter: bounded))
       }
     case .notConnected(let failure): return .failed(.offline(failure.rawValue))
-    case .untrusted: return .failed(.untrustedServer)
+    case .untrusted(let reason): return .failed(.untrustedServer(reason))
     case .unknown(let lost): return .failed(.unknownOutcome(lost.rawValue))
     }
   }
@@ -169,7 +169,7 @@ package struct ProviderClient: Sendable {
       guard let result = SecretJSON.read(response.body, read) else { throw .malformed }
       return result
     case .response(let response): throw .unavailable(status: response.status)
-    case .untrusted: throw .untrusted
+    case .untrusted(let reason): throw .untrusted(reason)
     case .notConnected: throw .offline
     case .unknown: throw .unavailable(status: 0)
     }
@@ -212,7 +212,10 @@ package struct ProviderClient: Sendable {
 
   package func request(_ method: String, _ url: String, fields: [HTTPField], body: Secret?) -> HTTPRequest {
     let host = HTTPURL(url)?.host ?? ""
-    return HTTPRequest(
+    var request = HTTPRequest(
       method: method, url: url, fields: fields, body: body, pins: provider.configuration.pins[host] ?? [])
+    request.certificateAuthorities = provider.configuration.caFile
+    request.proxy = provider.configuration.proxy
+    return request
   }
 }

@@ -61,7 +61,7 @@ extension ProviderClient {
       return (body, response.sentAt)
     case .response(let response): throw refusal(response)
     case .notConnected(let failure): throw .offline(failure.rawValue)
-    case .untrusted: throw .untrusted
+    case .untrusted(let reason): throw .untrusted(reason)
     case .unknown(.tooLarge): throw .refused("tooLarge")
     case .unknown(let lost): throw .unavailable(lost.rawValue)
     }

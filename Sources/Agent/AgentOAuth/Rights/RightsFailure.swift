@@ -4,7 +4,7 @@ package import AgentModel
 package enum RightsFailure: Error, Sendable {
   /// No access token to ask with.
   case noAccessToken
-  case untrusted
+  case untrusted(TrustFailure)
   case offline(String)
   case unavailable(String, retryAfter: Milliseconds? = nil)
   case refused(String)

@@ -28,7 +28,7 @@ public final class Connection: Conversation, @unchecked Sendable {
 
   let id: UInt64
   let output: any ConnectionOutput
-  let requests = RequestsInFlight()
+  let requests: RequestsInFlight
   private let introduced = Mutex<String??>(nil)
   private let gate = OrderingGate()
   private let server: AgentServer
@@ -40,6 +40,7 @@ public final class Connection: Conversation, @unchecked Sendable {
     self.id = id
     self.output = output
     self.server = server
+    requests = RequestsInFlight(limit: server.limits.requestsInFlight)
     known = Mutex(server.agent.callerGrants.isStrict ? .unknown : .trusted)
     isTrusted = Atomic(!server.agent.callerGrants.isStrict)
   }

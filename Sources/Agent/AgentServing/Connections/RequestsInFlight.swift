@@ -20,6 +20,9 @@ final class RequestsInFlight: Sendable {
     var unanswered = 0
   }
   private let state = Mutex(State())
+  private let limit: Int
+
+  init(limit: Int = ServingLimits().requestsInFlight) { self.limit = limit }
 
   var isEmpty: Bool { state.withLock { $0.unanswered == 0 } }
 
@@ -31,7 +34,7 @@ final class RequestsInFlight: Sendable {
   func begin(_ id: [UInt8]?) throws(Refusal) {
     try state.withLock { (state) throws(Refusal) in
       if let id, state.entries[id] != nil { throw .duplicateID }
-      guard state.entries.count + state.notifications < Limits.requestsInFlight else { throw .tooMany }
+      guard state.entries.count + state.notifications < limit else { throw .tooMany }
       if let id { state.entries[id] = Entry() } else { state.notifications += 1 }
       state.unanswered += 1
     }

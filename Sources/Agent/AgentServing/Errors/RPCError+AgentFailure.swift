@@ -15,6 +15,10 @@ extension RPCError {
     reason = failure.wireReason
     remedies = failure.wireRemedies
     details = failure.wireDetails
+    if let untrusted = failure.trustFailure {
+      reason = untrusted.rawValue
+      details.append(("outcome", .text("notSent")))
+    }
   }
 }
 
@@ -79,6 +83,18 @@ extension AgentFailure {
     case .key(.unavailable, _): "keyUnavailable"
     case .key(.locked, _): "keyLocked"
     case .keyGone: "keyGone"
+    default: nil
+    }
+  }
+
+  /// Why a server was not trusted; nil for every other failure.
+  fileprivate var trustFailure: TrustFailure? {
+    switch self {
+    case .token(.untrustedServer(let reason), _), .rights(.untrusted(let reason), _),
+      .signIn(.exchange(.untrustedServer(let reason))), .provider(.document(.untrusted(let reason))),
+      .provider(.registration(.untrusted(let reason))):
+      reason
+    case .signIn(.answerRejected(let failure, _)), .signIn(.importedTokenSpent(let failure)): failure.trustFailure
     default: nil
     }
   }

@@ -17,7 +17,7 @@ enum AgentHelloHandler: OrderedMethodHandler {
       features: ServedMethods.features,
       limits: WireAgentLimits(
         lineBytes: Limits.lineBytes, bodyLineBytes: Limits.bodyLineBytes, nesting: Limits.nesting,
-        requestsInFlight: Limits.requestsInFlight, connections: Limits.connections,
+        requestsInFlight: call.server.limits.requestsInFlight, connections: call.server.limits.connections,
         lineSeconds: Int(Limits.lineSeconds), eventBacklogBytes: Limits.eventBacklogBytes))
   }
 }

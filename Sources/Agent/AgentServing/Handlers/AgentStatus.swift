@@ -21,6 +21,7 @@ enum AgentStatusHandler: MethodHandler {
           })),
       pendingRevocations: status.pendingRevocations, pendingOperations: 0, connections: call.server.connectionCount,
       startedAt: agent.startedAt,
-      version: agent.version, callersAreTrusted: !agent.callerGrants.isStrict)
+      version: agent.version, callersAreTrusted: !agent.callerGrants.isStrict,
+      configuration: agent.environment.configuration.path)
   }
 }

@@ -24,7 +24,7 @@ enum ProviderUpdateHandler: MethodHandler {
         authorization: params.authorization, revocationScope: params.revocationScope,
         postLogoutRedirectURI: params.postLogoutRedirectUri,
         persistAccessTokens: params.persistAccessTokens, allowedOrigins: params.allowedOrigins, pins: params.pins,
-        policy: params.policy))
+        caFile: params.caFile, proxy: params.proxy, policy: params.policy))
     provider.clientSecret = params.clientSecret ?? provider.clientSecret
     provider.clientKey = params.clientKey ?? provider.clientKey
     try provider.chooseAuthentication(

@@ -18,6 +18,8 @@ struct ProviderChanges {
   var persistAccessTokens: Bool?
   var allowedOrigins: [String]?
   var pins: WireMap<[String]>?
+  var caFile: String?
+  var proxy: String?
   var policy: String?
 }
 
@@ -67,6 +69,20 @@ extension ProviderConfiguration {
     if let persist = changes.persistAccessTokens { persistAccessTokens = persist }
     if let origins = changes.allowedOrigins { allowedOrigins = origins }
     if let pins = changes.pins { self.pins = Dictionary(pins.entries.map { ($0.name, $0.value) }) { $1 } }
+    if let file = changes.caFile {
+      guard file.isEmpty || file.hasPrefix("/") else {
+        throw .invalidParameter("/caFile", expected: "an absolute path, or nothing for the agent's authorities")
+      }
+      caFile = file.isEmpty ? nil : file
+    }
+    if let address = changes.proxy {
+      guard address.isEmpty || ProxyAddress.isValid(address) else {
+        throw .invalidParameter(
+          "/proxy",
+          expected: "http, https, socks5 or socks5h, ://, a host and a port; or none; or nothing for the agent's")
+      }
+      proxy = address.isEmpty ? nil : address
+    }
     if let policy = changes.policy { self.policy = policy }
   }
 }
@@ -163,7 +179,7 @@ extension WireProvider {
       postLogoutRedirectUri: it.postLogoutRedirectURI, persistAccessTokens: it.persistAccessTokens,
       allowedOrigins: it.allowedOrigins,
       pins: WireMap(it.pins.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }),
-      policy: it.policy, preset: it.preset)
+      caFile: it.caFile, proxy: it.proxy, policy: it.policy, preset: it.preset)
   }
 }
 

@@ -35,7 +35,7 @@ public enum ExchangeFailure: Hashable, Sendable {
   /// No connection was made, so the refresh token was not used.
   case offline(String)
   /// TLS refused the server, or no pin matched.
-  case untrustedServer
+  case untrustedServer(TrustFailure)
   /// A temporary failure of the provider: retry later.
   case transient(String, retryAfter: Milliseconds?)
   /// A refusal without a known meaning: transient twice, then it means a new sign-in.

@@ -142,7 +142,7 @@ extension TokenMachine {
   static func refusal(_ failure: ExchangeFailure, pause: Milliseconds) -> Refusal {
     switch failure {
     case .offline: .offline(retryAfter: pause)
-    case .untrustedServer: .untrustedServer
+    case .untrustedServer(let reason): .untrustedServer(reason)
     case .transient, .unexplained, .unknownOutcome: .unavailable(retryAfter: pause)
     case .reauthenticate(let reason): .reauthenticate(reason: reason)
     case .locked: .locked

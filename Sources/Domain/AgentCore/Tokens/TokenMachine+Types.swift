@@ -70,7 +70,7 @@ extension TokenMachine {
     case interaction(claims: String?)
     case misconfigured(String)
     case offline(retryAfter: Milliseconds)
-    case untrustedServer
+    case untrustedServer(TrustFailure)
     case unavailable(retryAfter: Milliseconds)
     case store
   }

@@ -6,7 +6,7 @@ public enum Incident: Sendable {
   /// The connection fails: nothing leaves the machine.
   case notConnected(HTTPOutcome.ConnectFailure)
   /// The TLS handshake fails.
-  case untrusted
+  case untrusted(TrustFailure)
   /// The request left the machine and never arrived.
   case lostRequest(HTTPOutcome.LostResponse)
   /// The provider processed the request; the response is lost.

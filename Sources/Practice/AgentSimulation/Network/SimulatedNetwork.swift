@@ -116,9 +116,9 @@ public final class SimulatedNetwork: HTTPExchange {
     case .notConnected(let failure):
       if request.beforeSending != nil { state.withLock { $0.sent.append(sent) } }
       return .notConnected(failure)
-    case .untrusted:
+    case .untrusted(let reason):
       if request.beforeSending != nil { state.withLock { $0.sent.append(sent) } }
-      return .untrusted
+      return .untrusted(reason)
     case .heldWhileConnecting(let gate): await hold(gate, until: deadline)
     default: break
     }

@@ -177,7 +177,7 @@ extension Player {
     case let path:
       switch try arguments.word(1, "what happens to the next request") {
       case "refused": network.next(path, .notConnected(.refused))
-      case "untrusted": network.next(path, .untrusted)
+      case "untrusted": network.next(path, .untrusted(.unknownAuthority))
       case "lost-request": network.next(path, .lostRequest(.reset))
       case "lost-answer": network.next(path, .lostAnswer(.reset))
       case "delay": network.next(path, .delay(try Arguments.duration(try arguments.word(2, "a duration"))))

@@ -51,7 +51,7 @@ extension ErrorCode {
   public static let providerUnavailable = ErrorCode(rawValue: 3002)
   /// The provider refuses the client or the request; no token is deleted.
   public static let providerMisconfigured = ErrorCode(rawValue: 3003)
-  /// TLS failed, or no pin matched.
+  /// TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`, `pinMismatch` or `tls`.
   public static let untrustedServer = ErrorCode(rawValue: 3004)
   /// The provider is unknown.
   public static let providerNotFound = ErrorCode(rawValue: 3005)

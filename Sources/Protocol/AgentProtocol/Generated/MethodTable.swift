@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "b7105c23bddbfa246bba0c1bd1ad95075dfa7c23fb954f91d65ae425d9dc05aa"
+  public static let schemaDigest = "84fe7def04fc00797384984f5ba065808cd08036f0e708d21e567e0f4f98bff3"
 }

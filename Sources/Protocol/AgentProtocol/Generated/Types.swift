@@ -1212,6 +1212,11 @@ public struct WireProvider: WireWritable, Sendable {
   public var allowedOrigins: [String]?
   /// Public key pins for each host, including backup pins.
   public var pins: WireMap<[String]>?
+  /// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
+  /// agent's.
+  public var caFile: String?
+  /// The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none.
+  public var proxy: String?
   public var policy: String?
   /// A known provider, whose settings apply to members that are not given.
   public var preset: String?
@@ -1237,6 +1242,8 @@ public struct WireProvider: WireWritable, Sendable {
     persistAccessTokens: Bool? = nil,
     allowedOrigins: [String]? = nil,
     pins: WireMap<[String]>? = nil,
+    caFile: String? = nil,
+    proxy: String? = nil,
     policy: String? = nil,
     preset: String? = nil
   ) {
@@ -1260,6 +1267,8 @@ public struct WireProvider: WireWritable, Sendable {
     self.persistAccessTokens = persistAccessTokens
     self.allowedOrigins = allowedOrigins
     self.pins = pins
+    self.caFile = caFile
+    self.proxy = proxy
     self.policy = policy
     self.preset = preset
   }
@@ -1337,6 +1346,14 @@ public struct WireProvider: WireWritable, Sendable {
     if let pins {
       writer.key("pins")
       writer.map(pins) { item, writer in writer.list(item) { item, writer in writer.string(item) } }
+    }
+    if let caFile {
+      writer.key("caFile")
+      writer.string(caFile)
+    }
+    if let proxy {
+      writer.key("proxy")
+      writer.string(proxy)
     }
     if let policy {
       writer.key("policy")

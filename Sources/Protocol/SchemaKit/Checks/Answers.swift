@@ -44,4 +44,9 @@ extension Contract {
 
   /// Checks a policy document.
   public func problems(inPolicy document: JSONValue) -> [Problem] { validate(document, against: policy) }
+
+  /// Checks a configuration file of the agent.
+  public func problems(inConfiguration document: JSONValue) -> [Problem] {
+    configuration.map { validate(document, against: $0) } ?? []
+  }
 }

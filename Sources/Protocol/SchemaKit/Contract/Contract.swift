@@ -18,6 +18,8 @@ public struct Contract: Sendable {
   public var types: [(name: String, schema: Schema)]
   /// The schema of policy documents.
   public var policy: Schema
+  /// The schema of the agent's configuration file.
+  public var configuration: Schema?
   /// All parsed files, sorted by path.
   public var documents: [(path: String, value: JSONValue)]
 

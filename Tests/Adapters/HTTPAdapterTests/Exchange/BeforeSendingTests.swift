@@ -51,7 +51,7 @@ import Testing
       asked.add(1, ordering: .relaxed)
       return true
     }
-    #expect(await makeExchange().send(untrusting).summary == "untrusted")
+    #expect(await makeExchange().send(untrusting).summary == "untrusted unknownAuthority")
     #expect(asked.load(ordering: .relaxed) == 0)
     #expect(server.requests == 1)
   }

@@ -16,15 +16,9 @@ import Testing
   }
 
   private static func compressed(_ text: String, _ how: String) throws -> Data {
-    let python = Process()
-    python.executableURL = URL(fileURLWithPath: "/usr/bin/python3")
-    python.arguments = ["-c", "import sys,zlib,gzip; d=sys.stdin.buffer.read(); sys.stdout.buffer.write(\(how))"]
-    let (input, output) = (Pipe(), Pipe())
-    (python.standardInput, python.standardOutput) = (input, output)
-    try python.run()
-    input.fileHandleForWriting.write(Data(text.utf8))
-    input.fileHandleForWriting.closeFile()
-    return output.fileHandleForReading.readDataToEndOfFile()
+    try run(
+      "python3", "-c", "import sys,zlib,gzip; d=sys.stdin.buffer.read(); sys.stdout.buffer.write(\(how))",
+      input: Data(text.utf8))
   }
 
   @Test(arguments: [("gzip", "gzip.compress(d)"), ("deflate", "zlib.compress(d)"), ("x-gzip", "gzip.compress(d)")])

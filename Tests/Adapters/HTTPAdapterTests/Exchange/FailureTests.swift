@@ -45,6 +45,22 @@ import Testing
     #expect(ProxyEnvironment.proxy.requests.allSatisfy { $0.hasPrefix("CONNECT idp.invalid:443 ") })
   }
 
+  @Test func proxyOfTheRequest_comesBeforeThatOfTheEnvironment() async {
+    let other = RawServer(answering: "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
+    var request = get("https://idp.invalid/")
+    request.proxy = other.url
+    #expect(await makeExchange().send(request).summary == "notConnected other")
+    #expect(other.connections == 1)
+    request.proxy = "none"
+    #expect(await makeExchange().send(request).summary == "notConnected nameNotFound")
+    let defaults = CurlExchange(clock: CountingClock(), defaults: ConnectionDefaults(proxy: other.url))
+    #expect(await defaults.send(get("https://idp.invalid/")).summary == "notConnected other")
+    #expect(other.connections == 2)
+    let loopback = RawServer(answering: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    #expect(await defaults.send(get(loopback.url)).summary == "200 ")
+    #expect(other.connections == 2, "never for loopback")
+  }
+
   // MARK: the request may have arrived
 
   @Test func connectionClosedWithoutAResponse_isUnknown() async {

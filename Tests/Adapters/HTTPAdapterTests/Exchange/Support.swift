@@ -40,7 +40,8 @@ func makeExchange(
   clock: any AgentClock = CountingClock(), certificateAuthorities: String? = nil
 ) -> CurlExchange {
   _ = ProxyEnvironment.proxy
-  return CurlExchange(clock: clock, certificateAuthorities: certificateAuthorities)
+  return CurlExchange(
+    clock: clock, defaults: ConnectionDefaults(authorities: CertificateAuthorities(file: certificateAuthorities)))
 }
 
 /// A GET request with limits generous enough for a busy machine.
@@ -54,7 +55,7 @@ extension HTTPOutcome {
     switch self {
     case .response(let response): "\(response.status) \(response.text)"
     case .notConnected(let failure): "notConnected \(failure)"
-    case .untrusted: "untrusted"
+    case .untrusted(let reason): "untrusted \(reason)"
     case .unknown(let lost): "unknown \(lost)"
     }
   }

@@ -47,15 +47,50 @@ struct TLSIdentity: Sendable {
 
   static let localhost = Result { try TLSIdentity() }
   static let other = Result { try TLSIdentity() }
+  /// Valid for one day of 2020.
+  static let expired = Result { try TLSIdentity(isExpired: true) }
 
-  private init() throws {
+  private init(isExpired: Bool = false) throws {
     directory = try TemporaryDirectory()
     try run(
       "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
       "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", directory["key.pem"], "-out",
       directory["certificate.pem"])
+    if isExpired { try Self.signAgainInThePast(directory) }
     let publicKey = try run("openssl", "pkey", "-in", directory["key.pem"], "-pubout", "-outform", "der")
     pin = try "sha256/" + run("openssl", "dgst", "-sha256", "-binary", input: publicKey).base64EncodedString()
+  }
+}
+
+extension TLSIdentity {
+  /// Only `openssl ca` lets the dates be chosen in every version.
+  private static func signAgainInThePast(_ directory: TemporaryDirectory) throws {
+    let configuration = """
+      [ca]
+      default_ca = authority
+      [authority]
+      database = \(directory["index.txt"])
+      serial = \(directory["serial"])
+      new_certs_dir = \(directory.url.path)
+      default_md = sha256
+      policy = policy
+      x509_extensions = extensions
+      [policy]
+      commonName = supplied
+      [extensions]
+      subjectAltName = DNS:localhost
+      basicConstraints = CA:TRUE
+      """
+    try configuration.write(toFile: directory["ca.cnf"], atomically: true, encoding: .utf8)
+    try "01\n".write(toFile: directory["serial"], atomically: true, encoding: .utf8)
+    try "".write(toFile: directory["index.txt"], atomically: true, encoding: .utf8)
+    try run(
+      "openssl", "req", "-new", "-key", directory["key.pem"], "-subj", "/CN=localhost", "-out", directory["request.pem"]
+    )
+    try run(
+      "openssl", "ca", "-batch", "-selfsign", "-config", directory["ca.cnf"], "-keyfile", directory["key.pem"], "-in",
+      directory["request.pem"], "-startdate", "20200101000000Z", "-enddate", "20200102000000Z", "-notext", "-out",
+      directory["certificate.pem"])
   }
 }
 

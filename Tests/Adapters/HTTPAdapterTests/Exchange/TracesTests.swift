@@ -72,7 +72,9 @@ import Testing
     let server = try TLSServer(identity)
     _ = makeExchange()
     let clock = CountingClock()
-    let exchange = CurlExchange(clock: clock, certificateAuthorities: identity.certificate, lingerMilliseconds: 0)
+    let exchange = CurlExchange(
+      clock: clock, defaults: ConnectionDefaults(authorities: CertificateAuthorities(file: identity.certificate)),
+      lingerMilliseconds: 0)
     let secret = Self.randomSecret()
     let request = HTTPRequest(method: "POST", url: server.url + "/echo", fields: [.bearer(secret)], body: secret)
     do {

@@ -131,7 +131,9 @@ import Testing
     #expect(exchange.step() == .end)
   }
 
-  @Test(arguments: [ExchangeFailure.offline("refused"), .untrustedServer, .misconfigured("noTokenEndpoint"), .store])
+  @Test(arguments: [
+    ExchangeFailure.offline("refused"), .untrustedServer(.tls), .misconfigured("noTokenEndpoint"), .store,
+  ])
   func connectionThatFails_writesNothing(_ failure: ExchangeFailure) {
     var exchange = Exchange()
     exchange.prepares()
@@ -210,7 +212,7 @@ import Testing
   // MARK: failed attempts
 
   @Test(arguments: [
-    ExchangeFailure.offline("refused"), .untrustedServer, .transient("status503", retryAfter: nil),
+    ExchangeFailure.offline("refused"), .untrustedServer(.tls), .transient("status503", retryAfter: nil),
     .unexplained(status: 400), .reauthenticate(reason: "refused"), .locked, .interaction(claims: nil),
     .misconfigured("invalid_client"), .store,
   ])
@@ -230,7 +232,7 @@ import Testing
     #expect(exchange.step() == .settle(intent, .unknownOutcome("reset"), attempt: 1, .inDoubt(intent)))
   }
 
-  @Test(arguments: [ExchangeFailure.offline("refused"), .untrustedServer, .store])
+  @Test(arguments: [ExchangeFailure.offline("refused"), .untrustedServer(.tls), .store])
   func unsentReplay_restoresTheFirstRequestInTheJournal(_ failure: ExchangeFailure) {
     var exchange = Exchange()
     exchange.sends()
@@ -308,7 +310,7 @@ import Testing
     #expect(exchange.machine.prepared(1, .ready(intent)) == [])
     #expect(exchange.connects() == nil)
     #expect(!exchange.machine.began(1, .durable))
-    #expect(exchange.machine.sent(1, .failed(.untrustedServer)) == [])
+    #expect(exchange.machine.sent(1, .failed(.untrustedServer(.tls))) == [])
     #expect(exchange.machine.staged(1, .staged) == [])
     #expect(exchange.machine.judged(1, .usable) == [])
     #expect(exchange.machine.disowned(1) == [])

@@ -98,8 +98,8 @@ import Testing
     _ = recover(&exchange, .intent(intent))
     let replay = Exchange.intent(replay: true)
     exchange.sends(replay)
-    _ = exchange.machine.sent(1, .failed(.untrustedServer))
-    #expect(exchange.step() == .settle(replay, .untrustedServer, attempt: 1, .inDoubt(intent)))
+    _ = exchange.machine.sent(1, .failed(.untrustedServer(.tls)))
+    #expect(exchange.step() == .settle(replay, .untrustedServer(.tls), attempt: 1, .inDoubt(intent)))
   }
 
   @Test func replayInTheJournal_countsAsSpent() {

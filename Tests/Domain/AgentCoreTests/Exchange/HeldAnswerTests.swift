@@ -289,7 +289,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ExchangeFailure.offline("refused"), .untrustedServer, .transient("status503", retryAfter: nil),
+    ExchangeFailure.offline("refused"), .untrustedServer(.tls), .transient("status503", retryAfter: nil),
     .unexplained(status: 400), .locked, .interaction(claims: nil), .misconfigured("invalid_client"), .store,
   ])
   func failureInALockedVault_isLeftAndItsTokenRecordedAsUnspent(_ failure: ExchangeFailure) {

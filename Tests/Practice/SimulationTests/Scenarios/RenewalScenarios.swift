@@ -49,7 +49,7 @@ import Testing
       await world.clock.sleep(for: .seconds(1800))
       #expect(try await scene.token()["source"] == "cache")
       let incident = chance.one(of: [
-        Incident.notConnected(.nameNotFound), .notConnected(.refused), .untrusted,
+        Incident.notConnected(.nameNotFound), .notConnected(.refused), .untrusted(.unknownAuthority),
         .intercepted(status: 503, fields: [], body: ""),
       ])
       world.network.next("/token", incident, times: chance.number(1...5))

@@ -220,7 +220,9 @@ import Testing
         let before = try await watch.decide()
         switch chance.number(0...4) {
         case 0: other.idp.setClockOffset(milliseconds: Self.wrongness(chance).count)
-        case 1: world.network.next("/token", chance.one(of: [.lostAnswer(.reset), .untrusted]), host: "other.test")
+        case 1:
+          world.network.next(
+            "/token", chance.one(of: [.lostAnswer(.reset), .untrusted(.unknownAuthority)]), host: "other.test")
         case 2: world.network.next("/token", .notConnected(.nameNotFound), host: "other.test")
         case 3: try other.idp.setUser("bob", disabled: true)
         default: try await bobs("account.signOut", #","mode":"soft""#)

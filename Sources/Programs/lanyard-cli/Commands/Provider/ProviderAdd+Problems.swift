@@ -28,7 +28,7 @@ extension ProviderAdd {
   private static let options: [(path: String, option: String)] = [
     ("/allowedOrigins", "--allowed-origin"), ("/clientId", "--client-id"),
     ("/clientKey", "--client-key"), ("/clientSecret", "--client-secret-file"), ("/issuer", "--issuer"),
-    ("/policy", "--policy"),
+    ("/caFile", "--ca-file"), ("/policy", "--policy"), ("/proxy", "--proxy"),
     ("/postLogoutRedirectUri", "--post-logout-redirect-uri"), ("/redirect", "--redirect"),
     ("/refresh/graceSeconds", "--grace-seconds"), ("/resources", "--resource"), ("/scopes", "--scope"),
     ("/tenant", "--tenant"),

@@ -99,6 +99,14 @@ struct ProviderAdd: ParsableCommand {
   @Flag(name: .long, help: "Keep access tokens across restarts of the agent.")
   var persistAccessTokens = false
 
+  @Option(
+    name: .customLong("ca-file"), help: "A PEM file with the certificate authorities that count for this server.",
+    completion: .file())
+  var caFile: String?
+
+  @Option(name: .long, help: "The proxy to this server, http://HOST:PORT; none for none.")
+  var proxy: String?
+
   @Option(name: .long, help: "The policy of its accounts.")
   var policy: String?
 
@@ -141,6 +149,7 @@ struct ProviderAdd: ParsableCommand {
     _ secret: borrowing SecretInput, _ key: borrowing SecretInput, _ further: borrowing ParameterFile,
     _ redirect: RedirectAddress?, via agent: inout AgentConnection
   ) throws(CommandFailure) {
+    let authorities = try caFile.map { path throws(CommandFailure) in try BackupPath.absolute(path) }
     try agent.call("provider.add") { writer in
       writer.member("name", name ?? preset)
       further.write(to: &writer)
@@ -162,6 +171,8 @@ struct ProviderAdd: ParsableCommand {
       writer.member("revocationScope", revocationScope?.rawValue)
       writer.member("postLogoutRedirectUri", postLogoutRedirectURI)
       if persistAccessTokens { writer.member("persistAccessTokens", true) }
+      writer.member("caFile", authorities)
+      writer.member("proxy", proxy)
       writer.member("policy", policy)
       writeTenant(to: &writer)
       redirect?.write(to: &writer)

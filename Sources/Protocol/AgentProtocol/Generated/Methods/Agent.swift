@@ -135,6 +135,8 @@ public enum AgentStatus: RPCMethod {
     public var version: String
     /// True if programs of this user need no grant.
     public var callersAreTrusted: Bool
+    /// The path of the configuration file that the agent read at its start; absent without one.
+    public var configuration: String?
 
     public init(
       locked: Bool,
@@ -147,7 +149,8 @@ public enum AgentStatus: RPCMethod {
       connections: Int,
       startedAt: Timestamp,
       version: String,
-      callersAreTrusted: Bool
+      callersAreTrusted: Bool,
+      configuration: String? = nil
     ) {
       self.locked = locked
       self.initialized = initialized
@@ -160,6 +163,7 @@ public enum AgentStatus: RPCMethod {
       self.startedAt = startedAt
       self.version = version
       self.callersAreTrusted = callersAreTrusted
+      self.configuration = configuration
     }
 
     public func write(to writer: inout JSONWriter) {
@@ -186,6 +190,10 @@ public enum AgentStatus: RPCMethod {
       writer.string(version)
       writer.key("callersAreTrusted")
       writer.bool(callersAreTrusted)
+      if let configuration {
+        writer.key("configuration")
+        writer.string(configuration)
+      }
       writer.endObject()
     }
   }

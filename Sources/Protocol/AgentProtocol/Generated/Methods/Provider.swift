@@ -46,6 +46,11 @@ public enum ProviderAdd: RPCMethod {
     public var allowedOrigins: [String]?
     /// Public key pins for each host, including backup pins.
     public var pins: WireMap<[String]>?
+    /// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
+    /// agent's.
+    public var caFile: String?
+    /// The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none.
+    public var proxy: String?
     public var policy: String?
     /// A known provider, whose settings apply to members that are not given.
     public var preset: String?
@@ -70,6 +75,8 @@ public enum ProviderAdd: RPCMethod {
       persistAccessTokens: Bool? = nil,
       allowedOrigins: [String]? = nil,
       pins: WireMap<[String]>? = nil,
+      caFile: String? = nil,
+      proxy: String? = nil,
       policy: String? = nil,
       preset: String? = nil
     ) {
@@ -92,6 +99,8 @@ public enum ProviderAdd: RPCMethod {
       self.persistAccessTokens = persistAccessTokens
       self.allowedOrigins = allowedOrigins
       self.pins = pins
+      self.caFile = caFile
+      self.proxy = proxy
       self.policy = policy
       self.preset = preset
     }
@@ -117,6 +126,8 @@ public enum ProviderAdd: RPCMethod {
       var persistAccessTokens: Bool?
       var allowedOrigins: [String]?
       var pins: WireMap<[String]>?
+      var caFile: String?
+      var proxy: String?
       var policy: String?
       var preset: String?
       for (memberName, memberValue) in node.members {
@@ -158,6 +169,10 @@ public enum ProviderAdd: RPCMethod {
           allowedOrigins = try reading("allowedOrigins") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.text(TextRule(1...512)) } }
         } else if memberName.isText("pins") {
           pins = try reading("pins") { () throws(ParamsProblem) in try memberValue.map(atMost: 64, names: .host) { (item) throws(ParamsProblem) in try item.list(1...8) { (item) throws(ParamsProblem) in try item.text(.pins) } } }
+        } else if memberName.isText("caFile") {
+          caFile = try reading("caFile") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...4095)) }
+        } else if memberName.isText("proxy") {
+          proxy = try reading("proxy") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
         } else if memberName.isText("policy") {
           policy = try reading("policy") { () throws(ParamsProblem) in try memberValue.text(.policyName) }
         } else if memberName.isText("preset") {
@@ -186,6 +201,8 @@ public enum ProviderAdd: RPCMethod {
       self.persistAccessTokens = persistAccessTokens
       self.allowedOrigins = allowedOrigins
       self.pins = pins
+      self.caFile = caFile
+      self.proxy = proxy
       self.policy = policy
       self.preset = preset
     }
@@ -337,6 +354,12 @@ public enum ProviderUpdate: RPCMethod {
     public var allowedOrigins: [String]?
     /// Public key pins for each host, including backup pins.
     public var pins: WireMap<[String]>?
+    /// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
+    /// agent's. Empty: the agent's.
+    public var caFile: String?
+    /// The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none.
+    /// Empty: the agent's.
+    public var proxy: String?
     public var policy: String?
     /// A known provider, whose settings apply to members that are not given.
     public var preset: String?
@@ -361,6 +384,8 @@ public enum ProviderUpdate: RPCMethod {
       persistAccessTokens: Bool? = nil,
       allowedOrigins: [String]? = nil,
       pins: WireMap<[String]>? = nil,
+      caFile: String? = nil,
+      proxy: String? = nil,
       policy: String? = nil,
       preset: String? = nil
     ) {
@@ -383,6 +408,8 @@ public enum ProviderUpdate: RPCMethod {
       self.persistAccessTokens = persistAccessTokens
       self.allowedOrigins = allowedOrigins
       self.pins = pins
+      self.caFile = caFile
+      self.proxy = proxy
       self.policy = policy
       self.preset = preset
     }
@@ -408,6 +435,8 @@ public enum ProviderUpdate: RPCMethod {
       var persistAccessTokens: Bool?
       var allowedOrigins: [String]?
       var pins: WireMap<[String]>?
+      var caFile: String?
+      var proxy: String?
       var policy: String?
       var preset: String?
       for (memberName, memberValue) in node.members {
@@ -449,6 +478,10 @@ public enum ProviderUpdate: RPCMethod {
           allowedOrigins = try reading("allowedOrigins") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.text(TextRule(1...512)) } }
         } else if memberName.isText("pins") {
           pins = try reading("pins") { () throws(ParamsProblem) in try memberValue.map(atMost: 64, names: .host) { (item) throws(ParamsProblem) in try item.list(1...8) { (item) throws(ParamsProblem) in try item.text(.pins) } } }
+        } else if memberName.isText("caFile") {
+          caFile = try reading("caFile") { () throws(ParamsProblem) in try memberValue.text(TextRule(0...4095)) }
+        } else if memberName.isText("proxy") {
+          proxy = try reading("proxy") { () throws(ParamsProblem) in try memberValue.text(TextRule(0...2048)) }
         } else if memberName.isText("policy") {
           policy = try reading("policy") { () throws(ParamsProblem) in try memberValue.text(.policyName) }
         } else if memberName.isText("preset") {
@@ -477,6 +510,8 @@ public enum ProviderUpdate: RPCMethod {
       self.persistAccessTokens = persistAccessTokens
       self.allowedOrigins = allowedOrigins
       self.pins = pins
+      self.caFile = caFile
+      self.proxy = proxy
       self.policy = policy
       self.preset = preset
     }

@@ -1,0 +1,32 @@
+/// The certificate authorities that count, instead of the system's. Without both it is the system's.
+public struct CertificateAuthorities: Hashable, Sendable {
+  /// A PEM file.
+  public var file: String?
+  /// Directories in OpenSSL's form (`c_rehash`), with colons between.
+  public var directory: String?
+
+  public init(file: String? = nil, directory: String? = nil) {
+    self.file = file
+    self.directory = directory
+  }
+}
+
+/// What holds for requests that name neither authorities nor a proxy.
+public struct ConnectionDefaults: Hashable, Sendable {
+  public var authorities: CertificateAuthorities
+  /// `ProxyAddress`; nil: as the environment says (`https_proxy`, `no_proxy`, …).
+  public var proxy: String?
+
+  public init(authorities: CertificateAuthorities = .init(), proxy: String? = nil) {
+    self.authorities = authorities
+    self.proxy = proxy
+  }
+
+  /// Reads the variables that curl and OpenSSL know; `CURL_CA_BUNDLE` comes before `SSL_CERT_FILE`. Proxy variables are
+  /// left to libcurl.
+  public init(environment: (String) -> String?) {
+    self.init(
+      authorities: CertificateAuthorities(
+        file: environment("CURL_CA_BUNDLE") ?? environment("SSL_CERT_FILE"), directory: environment("SSL_CERT_DIR")))
+  }
+}

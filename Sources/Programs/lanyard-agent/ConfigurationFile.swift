@@ -1,0 +1,97 @@
+internal import AgentCore
+internal import AgentPorts
+internal import Glibc
+internal import HTTPAdapter
+
+/// The configuration file: found, checked, read at the start.
+struct ConfigurationFile {
+  let path: String
+  private let bytes: [UInt8]
+  let content: AgentConfiguration
+
+  /// Why the file can't be used, in lines for a person.
+  struct Failure: Error { var lines: [String] }
+
+  /// Nil if there is no file at the usual place. A file that was named must be there.
+  static func read(_ options: Options) throws(Failure) -> ConfigurationFile? {
+    if let named = options.configurationFile { return try ConfigurationFile(named) }
+    guard let usual = options.usualConfigurationFile else { return nil }
+    var status = stat()
+    if stat(usual, &status) != 0, errno == ENOENT { return nil }
+    return try ConfigurationFile(usual)
+  }
+
+  private init(_ path: String) throws(Failure) {
+    self.path = path
+    bytes = try Self.bytes(of: path)
+    do throws(ConfigurationProblems) {
+      content = try AgentConfiguration(parsing: bytes)
+    } catch {
+      throw Failure(lines: error.list.map { "\(path):\($0.line):\($0.column): \($0.text)" })
+    }
+  }
+
+  /// It names authorities that are trusted, so nobody else may write to it.
+  private static func bytes(of path: String) throws(Failure) -> [UInt8] {
+    func failure(_ text: String) -> Failure { Failure(lines: ["\(path): \(text)"]) }
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    guard descriptor >= 0 else { throw failure("The file can't be read: \(String(cString: strerror(errno))).") }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw failure("This is not a plain file.")
+    }
+    guard status.st_uid == geteuid() || status.st_uid == 0, status.st_mode & 0o022 == 0 else {
+      throw failure("The file belongs to another user, or others may write to it. `chmod go-w` it.")
+    }
+    var bytes = [UInt8](repeating: 0, count: AgentConfiguration.maximumBytes + 1)
+    var count = 0
+    while count < bytes.count {
+      let more = bytes.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress! + count, $0.count - count) }
+      if more < 0, errno == EINTR { continue }
+      guard more >= 0 else { throw failure("The file can't be read: \(String(cString: strerror(errno))).") }
+      if more == 0 { return Array(bytes[..<count]) }
+      count += more
+    }
+    throw failure("The file is larger than \(AgentConfiguration.maximumBytes) bytes.")
+  }
+
+  /// What is wrong now with the file that was read at the start.
+  fileprivate var problems: [String] {
+    do throws(Failure) {
+      let now = try ConfigurationFile(path)
+      return now.bytes == bytes
+        ? [] : ["\(path) was changed after the agent's start. What it says now does not hold yet."]
+    } catch {
+      return error.lines
+    }
+  }
+}
+
+extension Options {
+  /// What the command line does not say comes from the file.
+  mutating func take(_ file: ConfigurationFile) {
+    let content = file.content
+    locking.idle = locking.idle ?? content.lockAfter
+    if !locking.onSleep, !locking.onScreenLock {
+      locking.onSleep = content.lockOn.contains(.sleep)
+      locking.onScreenLock = content.lockOn.contains(.screen)
+    }
+    limits.connections = content.connections ?? limits.connections
+    limits.requestsInFlight = content.requestsInFlight ?? limits.requestsInFlight
+    if let caFile = content.caFile { network.authorities = CertificateAuthorities(file: caFile) }
+    network.proxy = content.proxy ?? network.proxy
+    configuration = file
+  }
+
+  /// For `agent.status` and `agent.diagnose`.
+  var startConfiguration: StartConfiguration {
+    let (file, authorities) = (configuration, network.authorities)
+    return StartConfiguration(path: file?.path) {
+      (file?.problems ?? [])
+        + [authorities.file].compactMap { $0 }.filter { access($0, R_OK) != 0 }.map {
+          "\($0), which names the certificate authorities, can't be read: no server is trusted."
+        }
+    }
+  }
+}
