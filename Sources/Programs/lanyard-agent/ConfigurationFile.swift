@@ -1,5 +1,7 @@
+internal import Agent
 internal import AgentCore
 internal import AgentPorts
+internal import AgentServing
 internal import Glibc
 internal import HTTPAdapter
 

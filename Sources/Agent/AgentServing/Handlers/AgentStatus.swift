@@ -1,5 +1,6 @@
 internal import Agent
 internal import AgentCore
+internal import AgentPorts
 internal import AgentProtocol
 
 enum AgentStatusHandler: MethodHandler {

@@ -6,7 +6,8 @@ extension AgentConfiguration {
   ///
   /// - Throws: every problem of the file.
   public init(parsing text: [UInt8]) throws(ConfigurationProblems) {
-    self = try text.withUnsafeBytes { (bytes) throws(ConfigurationProblems) -> AgentConfiguration in
+    self = try text.withUnsafeBufferPointer { (text) throws(ConfigurationProblems) -> AgentConfiguration in
+      let bytes = UnsafeRawBufferPointer(text)
       var tape = JSONTape()
       guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else {
         let place = JSONScanner.failurePosition(in: bytes) ?? bytes.count
