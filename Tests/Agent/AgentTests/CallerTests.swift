@@ -1,3 +1,4 @@
+import AgentModel
 import AgentPorts
 import AgentProtocol
 import AgentSimulation

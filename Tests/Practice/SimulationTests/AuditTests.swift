@@ -79,7 +79,7 @@ import Testing
       let (asking, leaving) = (try world.client(), try world.client())
       let params = #"{"account":"\#(scene.account)","capability":"read"}"#
       var asked = (0..<4).map { _ in asking.send("authorization.check", params) }
-      await world.clock.sleep(for: .milliseconds(Int64(seed % 4)))
+      await world.clock.sleep(for: Milliseconds(Int64(seed % 4)))
       let out = leaving.send("account.signOut", #"{"account":"\#(scene.account)","mode":"soft"}"#)
       asked += (0..<4).map { _ in asking.send("authorization.check", params) }
       var effects: [String] = []

@@ -520,14 +520,14 @@ class Tampering(AgentFixture):
         def expect(attack):
             self.suffers_alone(attack, at_least=0)
             with self.attacked(attack) as client:
-                self.refused(INTEGRITY, lambda: client.call("token.get", {"account": "active"}))
+                self.refused(INTEGRITY, lambda: client.call("token.get", {"account": "@active"}))
                 client.call("account.switch", {"account": "bob"})
                 self.assertEqual(
-                    client.call("token.get", {"account": "active"})["account"], self.accounts["bob"])
+                    client.call("token.get", {"account": "@active"})["account"], self.accounts["bob"])
                 self.agent.end()
                 self.agent.start()
                 self.assertEqual(
-                    client.call("token.get", {"account": "active"})["account"], self.accounts["bob"])
+                    client.call("token.get", {"account": "@active"})["account"], self.accounts["bob"])
         self.each(expect, self.place(VAULT, ACTIVE), columns=self.columns_beside("kind"))
         expect(lambda file: file.delete(self.place(VAULT, ACTIVE)))
 

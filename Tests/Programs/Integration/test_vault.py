@@ -377,7 +377,7 @@ class StoreUnderAnotherProcess(AgentFixture):
             error = self.refused(STORE_UNAVAILABLE, lambda: client.call("token.refresh", {"account": "alice"}))
             self.assertIn("removed", str(error))
         self.assertEqual(practice.asked(), before, "nothing is sent whose answer could not be kept")
-        found = [f for f in client.call("agent.diagnose")["findings"] if f["check"] == "store"]
+        found = [f for f in client.call("agent.diagnose")["findings"] if f["check"] == "storeFiles"]
         self.assertEqual([f["severity"] for f in found], ["problem"])
         self.assertFalse(os.path.exists(scene.state), "the agent makes no other store in its place")
         scene.end()

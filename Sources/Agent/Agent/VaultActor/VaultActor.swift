@@ -236,7 +236,7 @@ package actor VaultActor {
       do throws(StoreFailure) {
         try store.checkInPlace()
       } catch {
-        findings.add(AgentFailure(VaultFailure.store(error)), "store")
+        findings.add(AgentFailure(VaultFailure.store(error)), "storeFiles")
       }
       return findings
     } catch {
