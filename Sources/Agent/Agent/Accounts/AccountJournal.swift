@@ -16,15 +16,14 @@ struct AccountJournal {
 
   /// False if the account has gone on, or the vault was locked: nothing may be sent.
   func begin(_ intent: ExchangeIntent) async throws(AgentFailure) -> Bool {
-    let isDurable =
-      try await vault.commitIfOpen { vault throws(AgentFailure) in try vault.journal.begin(intent, of: id) } ?? false
-    // Two copies of the store may have looked at the same moment: only one of them takes the count.
-    if isDurable {
-      try await vault.read { vault throws(AgentFailure) in
-        if vault.records.witness.isOvertaken { throw .rolledBack }
-      }
+    let outcome = try await vault.commitIfOpen { vault throws(AgentFailure) in
+      try vault.journal.begin(intent, of: id)
     }
-    return isDurable
+    switch outcome {
+    case .durable?: return true
+    case .accountChanged?, nil: return false
+    case .storeIsOld?: throw .rolledBack
+    }
   }
 
   /// Stores an unknown outcome that was found when the account was loaded.

@@ -30,6 +30,14 @@ package struct StagedAnswer: Sendable {
   package var body: Secret
 }
 
+/// The outcome of storing an intent: only a durable one may be sent.
+enum IntentOutcome: Sendable {
+  case durable
+  case accountChanged
+  /// Another copy of the store went on, and may have spent the refresh token.
+  case storeIsOld
+}
+
 /// The place of an answer once it is durable.
 enum Kept: Sendable {
   case staged
@@ -68,20 +76,23 @@ struct ExchangeJournal {
   }
 
   /// Step 1: stores the intent once the connection stands and before the request is sent on it, if there is room for its
-  /// answer, too. False if the account changed meanwhile. Throws `.rolledBack` if another copy of the store went on,
-  /// which may have spent the token.
-  func begin(_ intent: ExchangeIntent, of id: AccountID) throws(AgentFailure) -> ChangeSet<Bool> {
-    guard let profile = vault.directory.current(id, epoch: intent.epoch) else { return .unchanged(false) }
+  /// answer, too.
+  func begin(_ intent: ExchangeIntent, of id: AccountID) throws(AgentFailure) -> ChangeSet<IntentOutcome> {
+    guard let profile = vault.directory.current(id, epoch: intent.epoch) else { return .unchanged(.accountChanged) }
+    let records = vault.records
     let isNewest = try vault.withRecords(of: id) { (records) throws(VaultFailure) in
       guard try records.isNewest() else { return false }
       try records.checkWritable()
       return true
     }
-    guard isNewest else { throw .rolledBack }
+    guard isNewest else { return .unchanged(.storeIsOld) }
     // A staged answer to an earlier request does not belong to this one.
     return ChangeSet(
-      [.claim, .put(profile.partition, .intent, intent.record), .delete(profile.partition, .staged)], of: id,
-      result: true)
+      [.claim, .put(profile.partition, .intent, intent.record), .delete(profile.partition, .staged)], of: id
+    ) { _ in
+      // Two copies of the store may have looked at the same moment: only one of them takes the count.
+      records.witness.isOvertaken ? .storeIsOld : .durable
+    }
   }
 
   /// Step 3: stores the raw answer before it is read.
