@@ -2,6 +2,7 @@ import AgentModel
 import AgentPorts
 import AgentSimulation
 import PracticeProvider
+import StorageFaults
 import Testing
 
 /// Requests without an answer, and failed connections (docs/tokens.md, Unknown outcome): the rules one by one. The same
