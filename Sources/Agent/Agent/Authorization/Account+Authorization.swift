@@ -40,6 +40,7 @@ extension Account {
     facts.snapshot?.knowsRoles = loaded.rights?.roles != nil
     return AccountFacts(account: id, epoch: profile.epoch, provider: profile.provider, facts: facts, time: time)
   }
+    facts.snapshot?.knowsEntitlements = loaded.rights?.knowsEntitlements ?? false
 
   /// The wall-clock time until which the policy allows anything offline; nil if it allows nothing.
   package func offlineGraceUntil(_ profile: AccountProfile) -> Timestamp? {

@@ -13,6 +13,7 @@ extension RightsMemory {
       writer.member("revision", Int64(clamping: revision))
       writer.member("source", source.rawValue)
       if rolesAreOwed { writer.member("rolesAreOwed", 1) }
+      if hasNoEntitlements { writer.member("hasNoEntitlements", 1) }
       writer.part("scopes", scopes.value.names, scopes.toldAt)
       if let roles { writer.part("roles", roles.value.sorted(), roles.toldAt) }
       if let entitlements { writer.part("entitlements", entitlements.value.sorted(), entitlements.toldAt) }
@@ -29,7 +30,8 @@ extension RightsMemory {
         scopes: Part(ScopeSet(scopes), toldAt: scopesToldAt),
         roles: node["roles"]?.part.map { Part(Set($0.names), toldAt: $0.toldAt) },
         entitlements: node["entitlements"]?.part.map { Part(Set($0.names), toldAt: $0.toldAt) },
-        rolesAreOwed: node["rolesAreOwed"] != nil, version: UInt64(clamping: version),
+        hasNoEntitlements: node["hasNoEntitlements"] != nil, rolesAreOwed: node["rolesAreOwed"] != nil,
+        version: UInt64(clamping: version),
         revision: UInt64(clamping: revision), source: source)
     }
     guard let read else { return nil }

@@ -76,15 +76,7 @@ private struct Evaluation {
   }
 
   private mutating func checkForbids(_ rule: Capability) {
-    for forbid in rule.forbids {
-      func holds(_ condition: String?, _ held: Set<String>?) -> Bool {
-        guard let condition else { return true }
-        return held?.contains(condition) ?? false
-      }
-      // The rule concerns the person, so a scope counts even if the current token lacks it.
-      guard holds(forbid.whenRole, facts.snapshot?.roles), holds(forbid.whenScope, facts.snapshot?.scopes),
-        holds(forbid.whenEntitlement, facts.snapshot?.entitlements)
-      else { continue }
+    for forbid in rule.forbids where facts.snapshot.applies(forbid) == true {
       var details: [String: Decision.Fact] = [:]
       details["whenRole"] = forbid.whenRole.map { .word($0) }
       details["whenScope"] = forbid.whenScope.map { .word($0) }
@@ -100,9 +92,14 @@ private struct Evaluation {
 
   private mutating func checkSnapshot(_ rule: Capability) {
     guard let snapshot = facts.snapshot else { return fail(.snapshot, .snapshotMissing) }
-    // Roles that were never fetched are unknown, not absent: a `whenRole` rule could apply, so deny.
-    if !snapshot.knowsRoles && rule.forbids.contains(where: { $0.whenRole != nil }) {
-      fail(.snapshot, .snapshotMissing, ["missing": .words(["roles"])])
+    // Rights that were never reported are unknown, not absent: a forbid could apply, and a required right could be held.
+    let undecided = rule.forbids.filter { facts.snapshot.applies($0) == nil }
+    var missing: [String] = []
+    if !snapshot.knowsRoles, undecided.contains(where: { $0.whenRole != nil }) { missing.append("roles") }
+    if !snapshot.knowsEntitlements,
+      rule.requires.entitlementsAll != nil || undecided.contains(where: { $0.whenEntitlement != nil })
+    {
+      missing.append("entitlements")
     }
     guard let most = rule.snapshotMaxAge else { return }
     if isWithin(snapshot.age, most) {
@@ -129,7 +126,9 @@ private struct Evaluation {
     let missingScopes = requires.scopesAll.map { $0.filter { !scopes.contains($0) } } ?? []
     if !missingScopes.isEmpty { fail(.scopes, .missingScope, ["missing": .words(missingScopes)]) }
     let missing = requires.entitlementsAll.map { $0.filter { !snapshot.entitlements.contains($0) } } ?? []
-    if !missing.isEmpty { fail(.entitlements, .missingEntitlement, ["missing": .words(missing)]) }
+    if !missing.isEmpty, snapshot.knowsEntitlements {
+      fail(.entitlements, .missingEntitlement, ["missing": .words(missing)])
+    }
   }
 
   /// Checks the online and token rules, then the offline window: is the provider's confirmation current or recent
@@ -250,4 +249,23 @@ private struct Evaluation {
   }
 
   private func seconds(_ duration: Milliseconds) -> Decision.Fact { .seconds(duration.wholeSeconds) }
+}
+
+extension PolicyFacts.Snapshot? {
+  /// True if every condition of the rule holds, false if one does not, and nil if that hangs on rights which the
+  /// provider has not reported yet. The rule concerns the person, so a scope counts even if the current token lacks it.
+  fileprivate func applies(_ forbid: Capability.Forbid) -> Bool? {
+    func holds(_ condition: String?, _ held: Set<String>?, isKnown: Bool = true) -> Bool? {
+      guard let condition else { return true }
+      guard isKnown else { return nil }
+      return held?.contains(condition) ?? false
+    }
+    let conditions = [
+      holds(forbid.whenRole, self?.roles, isKnown: self?.knowsRoles ?? true),
+      holds(forbid.whenScope, self?.scopes),
+      holds(forbid.whenEntitlement, self?.entitlements, isKnown: self?.knowsEntitlements ?? true),
+    ]
+    if conditions.contains(false) { return false }
+    return conditions.contains(nil) ? nil : true
+  }
 }

@@ -20,6 +20,8 @@ public struct PolicyFacts: Hashable, Sendable {
     public var roles: Set<String>
     /// True if the provider has reported roles, possibly none.
     public var knowsRoles = true
+    /// True if the provider has reported entitlements, possibly none.
+    public var knowsEntitlements = true
     public var scopes: Set<String>
     public var entitlements: Set<String>
     public var age: Milliseconds

@@ -21,6 +21,8 @@ public struct RightsMemory: Hashable, Sendable {
   /// Nil if no response has reported roles.
   public var roles: Part<Set<String>>?
   public var entitlements: Part<Set<String>>?
+  /// Readable tokens had no entitlements: the person is known to have none, although `entitlements` is nil.
+  public var hasNoEntitlements: Bool
   /// The last token response had no roles: ask the userinfo endpoint, if the provider has one.
   public var rolesAreOwed: Bool
   public var version: UInt64
@@ -30,11 +32,13 @@ public struct RightsMemory: Hashable, Sendable {
 
   public init(
     scopes: Part<ScopeSet>, roles: Part<Set<String>>?, entitlements: Part<Set<String>>?,
-    rolesAreOwed: Bool, version: UInt64, revision: UInt64, source: AuthorizationSnapshot.Source
+    hasNoEntitlements: Bool = false, rolesAreOwed: Bool, version: UInt64, revision: UInt64,
+    source: AuthorizationSnapshot.Source
   ) {
     self.scopes = scopes
     self.roles = roles
     self.entitlements = entitlements
+    self.hasNoEntitlements = hasNoEntitlements
     self.rolesAreOwed = rolesAreOwed
     self.version = version
     self.revision = revision
@@ -46,11 +50,15 @@ public struct RightsMemory: Hashable, Sendable {
     scopes = Part(update.scopes ?? ScopeSet([]), toldAt: instant)
     roles = update.roles.map { Part($0, toldAt: instant) }
     entitlements = update.entitlements.map { Part($0, toldAt: instant) }
+    hasNoEntitlements = update.namesNoEntitlements
     rolesAreOwed = update.roles == nil
     version = 1
     revision = 1
     source = update.source
   }
+
+  /// True if the provider has reported entitlements, possibly none. Until then a person may have any.
+  public var knowsEntitlements: Bool { entitlements != nil || hasNoEntitlements }
 
   /// The rights as of the oldest part.
   public var snapshot: AuthorizationSnapshot {
@@ -70,7 +78,12 @@ public struct RightsMemory: Hashable, Sendable {
     }
     roles = Self.part(update.roles, at: instant, replacing: roles, oldest: scopes.toldAt)
     rolesAreOwed = update.roles == nil && (update.confirmsGrant || rolesAreOwed)
-    if update.namesNoEntitlements { entitlements = nil }
+    if update.namesNoEntitlements {
+      entitlements = nil
+      hasNoEntitlements = true
+    } else if update.entitlements != nil || update.leavesEntitlementsToEndpoint {
+      hasNoEntitlements = false
+    }
     entitlements = Self.part(update.entitlements, at: instant, replacing: entitlements, oldest: scopes.toldAt)
     source = update.source
     revision += 1

@@ -8,6 +8,8 @@ public struct RightsUpdate: Hashable, Sendable {
   public var source: AuthorizationSnapshot.Source
   /// True if readable tokens had no `entitlements` claim: the person has none, and there is no endpoint to ask.
   public var namesNoEntitlements = false
+  /// True if only the entitlements endpoint reports entitlements: their absence from tokens means nothing.
+  public var leavesEntitlementsToEndpoint = false
   /// True for a token response: the granted scopes stay, even if the response does not repeat them (RFC 6749 §5.1).
   public var confirmsGrant: Bool
 
@@ -64,7 +66,9 @@ public struct RightsRule: Hashable, Sendable {
     } else if !hasEntitlementsURL {
       update.roles = []
     }
-    if !hasEntitlementsURL {
+    if hasEntitlementsURL {
+      update.leavesEntitlementsToEndpoint = true
+    } else {
       update.entitlements = accessToken?.entitlements ?? idToken?.entitlements
       update.namesNoEntitlements = canBeRead && update.entitlements == nil
     }

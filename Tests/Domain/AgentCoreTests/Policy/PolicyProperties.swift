@@ -32,6 +32,7 @@ import Testing
       rule.onReauthentication = Capability.ReauthenticationRule.allCases.randomElement(using: &random)!
       rule.onClockSuspect = Capability.SuspectClockRule.allCases.randomElement(using: &random)!
       if Int.random(in: 0..<4, using: &random) == 0 { rule.forbids = [.init(whenRole: "forbidden")] }
+      if Int.random(in: 0..<4, using: &random) == 0 { rule.forbids.append(.init(whenEntitlement: "suspended")) }
       return rule
     }
 
@@ -96,6 +97,7 @@ import Testing
         facts.snapshot?.entitlements.remove(World.names.randomElement(using: &random)!)
       }
     ),
+    ("entitlements that were never reported", { facts, _, _ in facts.snapshot?.knowsEntitlements = false }),
     ("a role that is forbidden", { facts, _, _ in facts.snapshot?.roles.insert("forbidden") }),
     ("suspect clock", { facts, _, _ in facts.clock = .suspect }),
     ("expired token", { facts, _, _ in facts.token = .expired }),

@@ -82,6 +82,24 @@ import Testing
     #expect(rights.snapshot.fetchedAt == Self.moment(120))
   }
 
+  @Test func entitlements_areKnownOnceTheirPlaceToldThem() {
+    var rights = Self.signIn()
+    #expect(!rights.knowsEntitlements)
+    var told = Self.exchange()
+    told.namesNoEntitlements = true
+    rights.apply(told, at: Self.moment(60))
+    #expect(rights.knowsEntitlements, "readable tokens without the claim: none")
+    rights.apply(Self.exchange(), at: Self.moment(61))
+    #expect(rights.knowsEntitlements, "an opaque answer changes nothing")
+    // An address was configured for them: what tokens left out means nothing any more.
+    told = Self.exchange()
+    told.leavesEntitlementsToEndpoint = true
+    rights.apply(told, at: Self.moment(62))
+    #expect(!rights.knowsEntitlements)
+    rights.apply(RightsUpdate(entitlements: [], source: .entitlements), at: Self.moment(63))
+    #expect(rights.knowsEntitlements)
+  }
+
   @Test func snapshotAge_isTheOldestByEitherClock() {
     var rights = Self.signIn()
     // The server's clock was set back: later by elapsed time, earlier by its own date.
