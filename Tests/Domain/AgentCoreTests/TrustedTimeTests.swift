@@ -221,6 +221,28 @@ import Testing
     #expect(machine.elapsed(since: confirmed) < .seconds(120))
   }
 
+  /// The machine runs with a wall clock 60 days ahead, is switched off, and starts 60 days later with the true time.
+  @Test func clockThatWasAheadBeforeAReboot_hidesNoTimeWithoutPower() {
+    for days in [1, 60, 400] as [Int64] {
+      var machine = Machine()
+      machine.ask()
+      let confirmed = machine.confirm()
+      machine.wallError = Self.day * days
+      machine.pass(.seconds(60))
+      #expect(machine.elapsed(since: confirmed) == .seconds(60))
+      machine.reboot(off: Self.day * days, wallError: .zero)
+      #expect(machine.elapsed(since: confirmed) >= Self.day * days, "\(days) days without power count")
+      #expect(machine.reading().clock == .trusted)
+      // Nor does an exchange by the wrong clock give the time back.
+      var second = Machine()
+      second.wallError = Self.day * days
+      second.ask()
+      let later = second.confirm()
+      second.reboot(off: Self.day * days, wallError: .zero)
+      #expect(second.elapsed(since: later) >= Self.day * days)
+    }
+  }
+
   @Test func forwardJump_isReportedOnceForStorage() {
     var machine = Machine()
     _ = machine.confirm()

@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// Trusted time for the whole agent, over the machine's clocks. Known while the vault is open.
 ///
-/// Updated by events and never by a timer: at each exchange, query of a session and unlock, and when the kernel reports
-/// that the wall clock was set.
+/// Updated by events: at each exchange, query of a session and unlock, and when the kernel reports that the wall clock
+/// was set. Its one timer stores the record hourly, so that a power cut costs no window more than that.
 package final class TimeKeeper: ProviderClock {
   private struct State {
     /// Nil while the vault is locked: names of providers are sealed.
@@ -20,11 +20,18 @@ package final class TimeKeeper: ProviderClock {
   private let events: any EventPublishing
   /// Stores the record in the background: the wall clock was set forward, and that must outlast the agent.
   private let remember: @Sendable () -> Void
+  private let hourly: Alarm
+  /// The most running time that a kill or a power cut can take from the record.
+  static let recordInterval = Milliseconds.seconds(3600)
 
-  package init(clock: any AgentClock, events: any EventPublishing, remember: @escaping @Sendable () -> Void) {
+  package init(
+    clock: any AgentClock, events: any EventPublishing, background: BackgroundWork,
+    remember: @escaping @Sendable () -> Void
+  ) {
     self.clock = clock
     self.events = events
     self.remember = remember
+    hourly = Alarm(clock: clock, background: background)
   }
 
   private var machine: MachineTime { MachineTime(wall: clock.wall(), boot: clock.boot()) }
@@ -37,6 +44,11 @@ package final class TimeKeeper: ProviderClock {
     state.withLock { state in
       state.time = TrustedTime(record, bootID: clock.bootID, at: machine)
       tell(&state, at: machine)
+    }
+    // Goes on while the vault is locked, where it stores nothing: each unlock would start another timer otherwise.
+    hourly.set(machine.boot + Self.recordInterval) { [remember, clock] in
+      remember()
+      return clock.boot() + Self.recordInterval
     }
     return record.map { $0.bootID != clock.bootID } ?? false
   }

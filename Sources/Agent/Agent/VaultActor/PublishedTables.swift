@@ -21,7 +21,7 @@ struct PublishedTables: Sendable {
     tokenCache = TokenCache()
     stepUps = StepUps(clock: clock, events: events, background: background)
     policyCache = PolicyCache()
-    time = TimeKeeper(clock: clock, events: events) { background.start(rememberTime) }
+    time = TimeKeeper(clock: clock, events: events, background: background) { background.start(rememberTime) }
     callerGrants = CallerGrantTable(
       clock: clock, time: time, background: background, owner: ownerGrant, methods: grantableMethods)
   }

@@ -83,7 +83,8 @@ struct Timeline: Hashable, Sendable {
   init(_ line: TrustedTime.Record.Line, at boot: BootInstant, isSameBoot: Bool) {
     mark = line.mark
     markedAt = boot
-    wallOffset = line.wallOffset
+    // A record of an earlier version may hold a negative offset.
+    wallOffset = isSameBoot ? line.wallOffset : max(.zero, line.wallOffset)
     isAnchored = line.isAnchored && isSameBoot
   }
 
@@ -131,11 +132,13 @@ struct Timeline: Hashable, Sendable {
   }
 
   /// The line to store. `wallOffset` is updated only while a server anchors the mark: a wall clock that is merely
-  /// behind may not have been set yet since boot, and a correction would look like years.
+  /// behind may not have been set yet since boot, and a correction would look like years. A negative offset is never
+  /// carried over a boot: a clock that was ahead may be right then, and the time without power would be lost.
   func line(of provider: ProviderName, at now: MachineTime) -> TrustedTime.Record.Line {
     let mark = mark(at: now)
     return TrustedTime.Record.Line(
-      provider: provider, mark: mark, wallOffset: isAnchored ? mark - now.wall : wallOffset, isAnchored: isAnchored)
+      provider: provider, mark: mark, wallOffset: max(.zero, isAnchored ? mark - now.wall : wallOffset),
+      isAnchored: isAnchored)
   }
 }
 
