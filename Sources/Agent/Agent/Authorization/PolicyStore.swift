@@ -75,6 +75,14 @@ package struct PolicyStore {
             pointer: "/version",
             text: "Version \(previous.version) of this policy is in force, and a version never decreases.")))
     }
+    // What a version says is what was decided by it: the log names the version alone.
+    if let previous, document.version == previous.version, !PolicyContent.isSame(previous.document, written) {
+      throw .policyInvalid(
+        PolicyProblems(
+          PolicyProblem(
+            pointer: "/version",
+            text: "Version \(previous.version) of this policy is in force with other content. Raise the version.")))
+    }
     guard previous != nil || all.count < Self.most else { throw .overloaded("policies") }
     return ChangeSet(
       [
