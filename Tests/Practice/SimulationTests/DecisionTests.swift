@@ -126,6 +126,8 @@ import Testing
       }
       #expect(await reasons() == ["allowed", "allowed"])
       world.network.next("/token", incident, host: "idp.test", times: nil)
+      // A denial has the provider asked with the token at hand: that finds it as dead.
+      world.network.next("/userinfo", incident, host: "idp.test", times: nil)
       _ = try await scene.token(method: "token.refresh")
       #expect(await client.call("token.refresh", #"{"account":"home"}"#).error == nil)
       #expect(try await scene.token()["accessToken"] != nil, "the token serves on")
@@ -144,6 +146,42 @@ import Testing
         #expect(scene.works(try await scene.token(method: "token.refresh")))
       }
       #expect(await reasons() == ["allowed", "allowed"])
+    }
+  }
+
+  /// Programs that check at the same time share one question to the provider; a lock meanwhile is told to each.
+  @Test func checksForWantOfAnAnswer_shareOneConfirmation() throws {
+    for seed in Seeds.asked(100) {
+      try scenario(seed: seed) { world in
+        let scene = try await Scene.signedIn(world)
+        let client = try world.client()
+        let set = await client.call(
+          "policy.set",
+          #"{"name":"default","policy":{"name":"default","version":1,"capabilities":{"fresh":{"kind":"write","token":"fresh"}}}}"#
+        )
+        #expect(set.error == nil, "\(set)")
+        await world.clock.sleep(for: .seconds(7200))
+        func asked() -> Int { world.network.count("/token") + world.network.count("/userinfo") }
+        func check() -> [Int] {
+          (0..<16).map { _ in
+            client.send(
+              "authorization.check", #"{"account":"\#(scene.account)","capability":"fresh","waitSeconds":30}"#)
+          }
+        }
+        let before = asked()
+        for id in check() {
+          let word = Self.word(await client.answer(to: id))
+          #expect(word == "allow", "seed \(seed): \(word)")
+        }
+        #expect(asked() == before + 1, "seed \(seed)")
+        await world.clock.sleep(for: .seconds(7200))
+        let ids = check()
+        #expect(try await world.client().call("agent.lock").error == nil)
+        for id in ids {
+          let word = Self.word(await client.answer(to: id))
+          #expect(["allow", "freshTokenRequired", "1001"].contains(word), "seed \(seed): \(word)")
+        }
+      }
     }
   }
 

@@ -49,6 +49,7 @@ extension Account {
     switch report {
     case .held(let attempt): perform(loaded?.machine.answerIsHeld(attempt: attempt) ?? [])
     case .failure(let failure, let attempt):
+      confirmation.lacksAnswer = nil
       loaded?.lastFailure = LastFailure(kind: failure.kind, at: clock.wall(), reason: failure.reason)
       let jitter = data.jitter ?? dependencies.environment.entropy.fraction()
       perform(loaded?.machine.exchangeFailed(attempt: attempt, failure, at: now, jitter: jitter) ?? [])

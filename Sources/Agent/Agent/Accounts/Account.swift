@@ -76,6 +76,8 @@ package actor Account {
   var question = RightsFetch()
   /// Rings when such a request that failed is to be made again. Most accounts never need it.
   lazy var rightsAlarm = Alarm(clock: clock, background: dependencies.background)
+  /// The confirmation that decisions asked for.
+  var confirmation = Confirmation()
   /// The token that the reading thread serves.
   var published: PublishedToken?
   private var tokens: [UInt64: IssuedToken] = [:]
@@ -196,6 +198,8 @@ package actor Account {
     _ token: AccessToken?, idToken: Secret?, rights: RightsMemory?, unlockGeneration: UInt64
   ) {
     replacements += 1
+    confirmation.pace.reset()
+    confirmation.lacksAnswer = nil
     // The vault was locked since: keep nothing in memory.
     guard dependencies.tokenCache.unlockGeneration == unlockGeneration else { return }
     tokens = [:]
@@ -235,6 +239,8 @@ package actor Account {
 
   /// The provider's configuration changed: requests that it refused before are sent again.
   package func configurationChanged() async {
+    confirmation.pace.reset()
+    confirmation.unhelpful = []
     guard let rule = try? await journal.open().2 else { return }
     perform(loaded?.machine.reconfigured(rule: rule) ?? [])
   }

@@ -23,7 +23,9 @@ extension Account {
     let age = profile.lastOnlineAuthAt.map { dependencies.time.elapsed(since: $0, by: profile.provider) }
     let time = dependencies.time.reading(for: profile.provider)
     let stepUps = dependencies.stepUps.known(id)
-    let isOnline = dependencies.connectivity.isReachable(profile.provider) && !machine.lacksAnswer
+    let isOnline =
+      dependencies.connectivity.isReachable(profile.provider)
+      && !(confirmation.lacksAnswer ?? machine.lacksAnswer)
     var facts = PolicyFacts(
       state: PolicyFacts.State(rawValue: machine.state(at: now).rawValue) ?? .signedOut, isOnline: isOnline,
       confirmationAge: age, token: token(at: now),
@@ -38,9 +40,9 @@ extension Account {
     facts.tokenScopes = Set(loaded.grant.scopes.names)
     facts.snapshot = snapshot(of: loaded).map { PolicyFacts.Snapshot($0, age: $1) }
     facts.snapshot?.knowsRoles = loaded.rights?.roles != nil
+    facts.snapshot?.knowsEntitlements = loaded.rights?.knowsEntitlements ?? false
     return AccountFacts(account: id, epoch: profile.epoch, provider: profile.provider, facts: facts, time: time)
   }
-    facts.snapshot?.knowsEntitlements = loaded.rights?.knowsEntitlements ?? false
 
   /// The wall-clock time until which the policy allows anything offline; nil if it allows nothing.
   package func offlineGraceUntil(_ profile: AccountProfile) -> Timestamp? {

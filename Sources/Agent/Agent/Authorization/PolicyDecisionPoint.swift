@@ -13,11 +13,19 @@ package struct PolicyDecisionPoint: Sendable {
 
   /// Makes several decisions at one moment, from the same facts.
   package func decide(
-    _ selector: AccountSelector, _ capabilities: [String], context: PolicyContext = PolicyContext()
+    _ selector: AccountSelector, _ capabilities: [String], context: PolicyContext = PolicyContext(),
+    waitSeconds: Int = 0
   ) async throws(AgentFailure) -> (AccountID, [RecordedDecision]) {
+    let account = try await accounts.actor(selector)
+    if waitSeconds > 0 {
+      let (found, policy) = try await facts(of: account)
+      let denials = capabilities.map { PolicyEngine.decide($0, context: context, facts: found.facts, under: policy) }
+      if let question = ProviderQuestion.joined(denials.compactMap(\.question)) {
+        try await account.confirm(question, waitSeconds: waitSeconds)
+      }
+    }
     for _ in 0..<Self.mostTries {
-      let found = try await accounts.actor(selector).authorizationFacts()
-      let policy = policyCache.policy(of: found.provider)
+      let (found, policy) = try await facts(of: account)
       let decisions = capabilities.map { capability in
         recorded(PolicyEngine.decide(capability, context: context, facts: found.facts, under: policy), found)
       }
@@ -27,9 +35,18 @@ package struct PolicyDecisionPoint: Sendable {
         vault.directory.profiles[found.account]?.epoch == found.epoch
           && policyCache.policy(of: found.provider) == policy
       }
-      if isWritten { return (found.account, decisions) }
+      guard isWritten else { continue }
+      if waitSeconds == 0, let question = ProviderQuestion.joined(decisions.compactMap(\.decision.question)) {
+        try await account.confirm(question, waitSeconds: 0)
+      }
+      return (found.account, decisions)
     }
     throw .overloaded("decisions about an account that keeps changing")
+  }
+
+  private func facts(of account: Account) async throws(AgentFailure) -> (AccountFacts, PolicyEngine.Policy) {
+    let found = try await account.authorizationFacts()
+    return (found, policyCache.policy(of: found.provider))
   }
 
   /// Each further try is after a sign-in, a sign-out or a change of the policy.
@@ -100,7 +117,14 @@ extension PolicyFacts {
   }
 
   fileprivate mutating func assume(_ assumption: PolicyAssumption) {
-    if let online = assumption.online { isOnline = online }
+    if let online = assumption.online {
+      isOnline = online
+      // Being online is a confirmation now, and a token that it goes with.
+      if online {
+        confirmationAge = confirmationAge.map { _ in .zero }
+        if case .unexpired = token {} else { token = .unexpired(remaining: nil) }
+      }
+    }
     if let state = assumption.state { self.state = State(rawValue: state.rawValue) ?? self.state }
     if let isThere = assumption.stepUp { assumeStepUp(isThere ? .zero : nil) }
     if let age = assumption.stepUpAge { assumeStepUp(age) }

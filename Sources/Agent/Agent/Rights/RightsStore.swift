@@ -55,6 +55,29 @@ package struct RightsStore {
     return ChangeSet([change] + vault.trustedTime.changes, of: id, result: heard)
   }
 
+  /// The provider confirmed the account beside an exchange, and told `told` with that. Throws if the account has gone
+  /// on: then nothing is kept.
+  package func confirm(
+    _ told: RightsUpdate?, sentAt: BootInstant, epoch: UInt64, of id: AccountID, confirms: Bool
+  ) throws(AgentFailure) -> ChangeSet<(AccountProfile, RightsChange?)> {
+    try requireCurrent(id, epoch: epoch)
+    var profile = try vault.directory.signedIn(.id(id))
+    let confirmed = vault.time.confirmed(by: profile.provider, sentAt: sentAt)
+    var changes: [VaultChange] = []
+    // An exchange that was sent later may have ended earlier.
+    if confirms, let confirmed, confirmed.lived >= profile.lastOnlineAuthAt?.lived ?? .zero {
+      profile.lastOnlineAuthAt = confirmed
+      changes.append(.put(profile.partition, .profile, profile.record))
+    }
+    var heard: RightsChange?
+    if let told, let (news, change) = try join(told, at: confirmed, of: profile) {
+      heard = news
+      changes.append(change)
+    }
+    return ChangeSet(
+      changes + vault.trustedTime.changes, memory: [.account(profile)], of: id, result: (profile, heard))
+  }
+
   /// Throws if nothing of this epoch is wanted any more.
   func requireCurrent(_ id: AccountID, epoch: UInt64) throws(AgentFailure) {
     guard vault.directory.current(id, epoch: epoch) != nil else {

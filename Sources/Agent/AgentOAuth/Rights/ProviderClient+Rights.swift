@@ -17,17 +17,62 @@ extension ProviderClient {
   package func userInfoRights(_ accessToken: Secret, subject: String) async throws(RightsFailure) -> (
     RightsUpdate, BootInstant
   ) {
-    guard let url = provider.endpoints.userinfo else { throw .refused("noUserInfo") }
     let rule = provider.rightsRule
-    let (answer, sentAt) = try await rightsDocument(url, accessToken)
-    let told = SecretJSON.read(answer) { node -> RightsUpdate? in
-      guard node.kind == .object, !node.hasDuplicateKeys, node["sub"].map({ $0.string == subject }) ?? true else {
-        return nil
-      }
+    let (told, sentAt) = try await userInfo(accessToken) { node -> RightsUpdate? in
+      guard node["sub"].map({ $0.string == subject }) ?? true else { return nil }
       return rule.rightsUpdate(userInfo: RightsClaims(node, rolesClaim: rule.rolesClaim), source: .refresh)
+    }
+    return (told, sentAt)
+  }
+
+  /// Shows that the provider accepts the token now: the answer has to name the person, since some providers answer 200
+  /// with an error. Returns the rights that it lists.
+  package func confirmByUserInfo(_ accessToken: Secret, subject: String) async throws(RightsFailure) -> (
+    RightsClaims, BootInstant
+  ) {
+    let rolesClaim = provider.rightsRule.rolesClaim
+    return try await userInfo(accessToken) { node -> RightsClaims? in
+      let named = node["sub"]?.string ?? node["id"]?.string ?? node["id"]?.integer.map(String.init)
+      return named == subject ? RightsClaims(node, rolesClaim: rolesClaim) : nil
+    }
+  }
+
+  private func userInfo<Told>(
+    _ accessToken: Secret, _ read: (JSONNode) -> Told?
+  ) async throws(RightsFailure) -> (Told, BootInstant) {
+    guard let url = provider.endpoints.userinfo else { throw .refused("noUserInfo") }
+    let (answer, sentAt) = try await rightsDocument(url, accessToken)
+    let told = SecretJSON.read(answer) { node in
+      node.kind == .object && !node.hasDuplicateKeys ? read(node) : nil
     }
     guard let told else { throw .refused("userInfoMalformed") }
     return (told, sentAt)
+  }
+
+  /// Shows by the provider's word that the token is active, and this person's (RFC 7662 §2.2).
+  package func confirmByIntrospection(
+    _ accessToken: Secret, subject: String
+  ) async throws(RightsFailure) -> BootInstant {
+    guard let url = provider.endpoints.introspection else { throw .refused("noIntrospection") }
+    let sentAt = clock.boot()
+    let isActive: Bool
+    do throws(DocumentFailure) {
+      isActive = try await introspect(accessToken, at: url) { node -> Bool? in
+        guard let isActive = node["active"]?.bool else { return nil }
+        return isActive && (node["sub"].map { $0.string == subject } ?? true)
+      }
+    } catch {
+      switch error {
+      case .malformed: throw .refused("introspectionMalformed")
+      case .offline: throw .offline("introspection")
+      case .untrusted(let failure): throw .untrusted(failure)
+      case .unavailable:
+        if error.isTemporary { throw .unavailable("introspection") }
+        throw .refused("introspectionRefused")
+      }
+    }
+    guard isActive else { throw .refused("inactive") }
+    return sentAt
   }
 
   package func entitlements(_ accessToken: Secret, subject: String) async throws(RightsFailure) -> (

@@ -7,7 +7,8 @@ enum AuthorizationCheckHandler: MethodHandler {
 
   static func handle(_ params: AuthorizationCheck.Params, _ call: Call) async throws(AgentFailure) -> WireDecision {
     let (_, decisions) = try await call.agent.decisions.decide(
-      params.account, [params.capability], context: PolicyContext(params.context))
+      params.account, [params.capability], context: PolicyContext(params.context),
+      waitSeconds: params.waitSeconds)
     return WireDecision(decisions[0])
   }
 }

@@ -7,7 +7,8 @@ enum AuthorizationCheckManyHandler: MethodHandler {
   static func handle(
     _ params: AuthorizationCheckMany.Params, _ call: Call
   ) async throws(AgentFailure) -> AuthorizationCheckMany.Result {
-    let (account, decisions) = try await call.agent.decisions.decide(params.account, params.capabilities)
+    let (account, decisions) = try await call.agent.decisions.decide(
+      params.account, params.capabilities, waitSeconds: params.waitSeconds)
     return AuthorizationCheckMany.Result(account: account, decisions: decisions.map { WireDecision($0) })
   }
 }

@@ -31,7 +31,7 @@ extension WireDecision {
       decisionId: recorded.id, effect: WireEffect(decision.effect), capability: decision.capability,
       reason: WireDecisionReason(decision.reason), failed: decision.failed.map(WireFailedCheck.init),
       obligations: decision.obligations, remedies: decision.remedies.map(WireRemedy.init),
-      validUntil: recorded.validUntil,
+      validUntil: recorded.validUntil, validForSeconds: decision.validFor.map { Int($0.wholeSeconds) },
       policy: WirePolicyUse(name: decision.policyName, version: Int(decision.policyVersion)),
       snapshotVersion: Int(clamping: decision.snapshotVersion),
       time: WireDecisionTime(

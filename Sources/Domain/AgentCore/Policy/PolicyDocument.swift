@@ -28,7 +28,7 @@ public struct Capability: Hashable, Sendable {
   /// The access token that a capability requires.
   public enum TokenRule: String, Hashable, Sendable, CaseIterable {
     case any, unexpired
-    /// The provider is reachable and the access token has not expired.
+    /// The provider confirmed the account within `onlineWithin`.
     case fresh
   }
 
@@ -90,7 +90,8 @@ public struct Capability: Hashable, Sendable {
   /// The time after the last online confirmation in which the capability may be used offline; nil: not offline.
   public var offlineWindow: Milliseconds?
   public var token = TokenRule.any
-  /// A confirmation younger than this satisfies `TokenRule.fresh`.
+  /// How old a confirmation may be that satisfies `TokenRule.fresh`; nil: `defaultOnlineWithin`, and only while the
+  /// provider can be reached.
   public var onlineWithin: Milliseconds?
   public var stepUp: StepUpRule?
   public var snapshotMaxAge: Milliseconds?
@@ -101,6 +102,9 @@ public struct Capability: Hashable, Sendable {
   public var forbids: [Forbid] = []
 
   public init(kind: Kind) { self.kind = kind }
+
+  /// Long enough to act on a decision, and short enough that a right which was taken away soon ends.
+  public static let defaultOnlineWithin = Milliseconds.seconds(60)
 }
 
 /// The sensitivity of data, from the lowest.

@@ -101,6 +101,7 @@ private struct Evaluation {
     {
       missing.append("entitlements")
     }
+    if !missing.isEmpty { fail(.snapshot, .snapshotMissing, ["missing": .words(missing)]) }
     guard let most = rule.snapshotMaxAge else { return }
     if isWithin(snapshot.age, most) {
       holds(for: most - snapshot.age)
@@ -148,9 +149,12 @@ private struct Evaluation {
     let left = age.map { age in
       [isRecent ? rule.onlineWithin : nil, isInWindow ? window : nil].compactMap { $0 }.map { $0 - age }.max()
     }
-    if facts.isConfirmedNow {
-      // The decision outlives the token if the rest of the offline window is longer.
-      if case .unexpired(let remaining?) = facts.token { holds(for: max(remaining, (left ?? nil) ?? .zero)) }
+    let limit = rule.onlineWithin ?? Capability.defaultOnlineWithin
+    if let age, facts.isOnline(within: limit) {
+      // The decision outlives the confirmation if the rest of the offline window is longer.
+      var online = limit - age
+      if case .unexpired(let remaining?) = facts.token { online = min(online, remaining) }
+      holds(for: max(online, (left ?? nil) ?? .zero))
     } else if isRecent || isInWindow {
       holds(for: left ?? nil)
     } else if let window {
@@ -194,8 +198,29 @@ private struct Evaluation {
     return Decision(
       capability: capability, effect: effect, reason: failed.first?.reason ?? .allowed, failed: failed,
       obligations: effect == .deny ? [] : rule?.obligations ?? [],
-      remedies: Set(failed.map(remedy)).sorted(), validFor: effect == .deny ? nil : holdsFor,
-      policyName: policy.name, policyVersion: policy.version, snapshotVersion: facts.snapshot?.version ?? 0)
+      remedies: remedies, validFor: effect == .deny ? nil : holdsFor,
+      policyName: policy.name, policyVersion: policy.version, snapshotVersion: facts.snapshot?.version ?? 0,
+      question: effect == .deny ? question : nil)
+  }
+
+  /// The failures that the provider's next answer may end; nil if there are none, or the provider asks for the person,
+  /// or the answer could not help.
+  private var question: ProviderQuestion? {
+    switch facts.state {
+    case .active, .offlineStale, .interactionRequired: break
+    case .reauthenticationRequired, .locked, .signedOut: return nil
+    }
+    let reasons = Set(failed.map(\.reason))
+    guard let rule, facts.confirmationAge != nil, !takesAnotherPolicy,
+      !reasons.isDisjoint(with: [
+        .onlineRequired, .freshTokenRequired, .offlineWindowExpired, .snapshotMissing, .snapshotTooOld,
+      ])
+    else { return nil }
+    return ProviderQuestion(
+      roles: rule.requires.rolesAny != nil || rule.requires.rolesAll != nil
+        || rule.forbids.contains { $0.whenRole != nil },
+      entitlements: rule.requires.entitlementsAll != nil || rule.forbids.contains { $0.whenEntitlement != nil },
+      wholeSnapshot: reasons.contains(.snapshotTooOld) || facts.snapshot == nil)
   }
 
   /// `readOnly` if the only failure is a required sign-in, the capability reads, and the policy permits it. A
@@ -204,6 +229,25 @@ private struct Evaluation {
     if failed.isEmpty { return .allow }
     let isDegraded = failed.count == 1 && failed[0].reason == .reauthenticationRequired
     return isDegraded && rule?.kind == .read && rule?.onReauthentication == .readOnly ? .readOnly : .deny
+  }
+
+  /// In the order in which to try them, without those that can't lead to `allow`: where an administrator has to change
+  /// something, no step-up and no sign-in helps. The provider's next answer may tell that it was changed already.
+  private var remedies: [Decision.Remedy] {
+    let needed = Set(failed.map(remedy))
+    guard needed.contains(.administrator) else { return needed.sorted() }
+    return question != nil && contact == .connect ? [.connect, .administrator] : [.administrator]
+  }
+
+  /// True if only another policy or another request can make this an `allow`.
+  private var takesAnotherPolicy: Bool {
+    failed.contains { failure in
+      switch failure.reason {
+      case .unknownCapability, .policyError, .sensitivityTooHigh: true
+      case .forbidden: failure.facts.isEmpty
+      default: false
+      }
+    }
   }
 
   private func remedy(_ failure: Decision.Failure) -> Decision.Remedy {

@@ -69,10 +69,11 @@ public struct PolicyFacts: Hashable, Sendable {
     self.clock = clock
   }
 
-  /// True if the provider is reachable and the access token has not expired. False once the provider requires a new
-  /// sign-in: tokens issued before then prove nothing.
-  var isConfirmedNow: Bool {
-    guard isOnline, case .unexpired = token else { return false }
+  /// True if the provider is reachable, the access token has not expired, and a confirmation is no older than `limit`:
+  /// being online expires. False once the provider requires a new sign-in: tokens issued before then prove nothing.
+  func isOnline(within limit: Milliseconds) -> Bool {
+    guard isOnline, case .unexpired = token, let confirmationAge else { return false }
+    guard confirmationAge.wholeSeconds <= limit.wholeSeconds else { return false }
     return state == .active || state == .interactionRequired
   }
 }

@@ -95,7 +95,10 @@ import Testing
   @Test func ruleWithoutConditions_allowsWhileOnlineWithAToken() throws {
     let rule = #"{"kind":"write"}"#
     #expect(try decide(rule).effect == .allow)
-    #expect(try decide(rule).validFor == .seconds(300), "until the token runs out")
+    #expect(try decide(rule).validFor == .seconds(60), "as long as a confirmation counts")
+    #expect(try decide(rule, .technician { $0.token = .unexpired(remaining: .seconds(20)) }).validFor == .seconds(20))
+    let late = try decide(rule, .technician { $0.confirmationAge = .seconds(61) })
+    #expect(late.reason == .freshTokenRequired && late.remedies == [.connect] && late.question != nil)
     #expect(try decide(rule, .technician { $0.isOnline = false }).reason == .onlineRequired)
     #expect(try decide(rule, .technician { $0.token = .expired }).reason == .freshTokenRequired)
     #expect(try decide(rule, .technician { $0.token = .none }).reason == .freshTokenRequired)
@@ -176,7 +179,7 @@ import Testing
         .init(.scopes, .missingScope, ["missing": .words(["mail"])]),
         .init(.entitlements, .missingEntitlement, ["missing": .words(["south"])]),
       ])
-    #expect(decision.reason == .missingRole && decision.remedies == [.interact, .administrator])
+    #expect(decision.reason == .missingRole && decision.remedies == [.administrator])
   }
 
   @Test func narrowerTokenScopes_overrideTheSnapshotsScopes() throws {
@@ -235,13 +238,99 @@ import Testing
   @Test func offlineWindow_countsFromTheConfirmationNotTheToken() throws {
     let rule = #"{"kind":"read","offlineWindowSeconds":600}"#
     #expect(try decide(rule).validFor == .seconds(600))
-    #expect(
-      try decide(rule, .technician { $0.token = .unexpired(remaining: .seconds(3600)) }).validFor == .seconds(3600))
-    #expect(try decide(rule, .technician { $0.token = .unexpired(remaining: nil) }).validFor == nil)
+    for remaining in [Milliseconds.seconds(3600), nil] {
+      #expect(
+        try decide(rule, .technician { $0.token = .unexpired(remaining: remaining) }).validFor == .seconds(600))
+    }
+    let unasked = try decide(
+      rule,
+      .technician {
+        $0.token = .unexpired(remaining: .days(30)); $0.confirmationAge = .days(29)
+      })
+    #expect(unasked.reason == .offlineWindowExpired, "an unexpired token is no confirmation")
     let idle = PolicyFacts.technician {
       $0.token = .expired; $0.confirmationAge = .seconds(700)
     }
     #expect(try decide(rule, idle).reason == .offlineWindowExpired, "online, and the last confirmation is old")
+  }
+
+  @Test func freshRule_asksForAConfirmationWithinItsLimit() throws {
+    let rule = #"{"kind":"write","token":"fresh","onlineWithinSeconds":300}"#
+    func aged(_ seconds: Int64, isOnline: Bool = true) -> PolicyFacts {
+      .technician {
+        $0.confirmationAge = .seconds(seconds)
+        $0.isOnline = isOnline
+        $0.token = .unexpired(remaining: .days(1))
+      }
+    }
+    #expect(try decide(rule, aged(300)).effect == .allow)
+    #expect(try decide(rule, aged(100)).validFor == .seconds(200))
+    #expect(try decide(rule, aged(301)).reason == .freshTokenRequired)
+    #expect(try decide(rule, aged(100, isOnline: false)).effect == .allow, "given by the policy, it holds offline")
+    let short = #"{"kind":"write","token":"fresh","onlineWithinSeconds":5}"#
+    #expect(try decide(short, aged(6)).reason == .freshTokenRequired)
+    let standard = #"{"kind":"write","token":"fresh"}"#
+    #expect(try decide(standard, aged(60)).effect == .allow)
+    #expect(try decide(standard, aged(61)).reason == .freshTokenRequired)
+    #expect(try decide(standard, aged(10, isOnline: false)).reason == .onlineRequired)
+  }
+
+  @Test func denialForWantOfAnAnswer_namesWhatToAskFor() throws {
+    func question(_ rule: String, more: String = "", _ change: (inout PolicyFacts) -> Void = { _ in }) throws
+      -> ProviderQuestion?
+    {
+      try decide(
+        rule,
+        .technician {
+          $0.confirmationAge = .seconds(700)
+          change(&$0)
+        }, more: more
+      ).question
+    }
+    #expect(try question(#"{"kind":"read"}"#) == ProviderQuestion())
+    #expect(try question(#"{"kind":"read","requires":{"rolesAny":["technician"]}}"#) == ProviderQuestion(roles: true))
+    #expect(
+      try question(#"{"kind":"read"}"#, more: #","forbids":[{"capabilities":["c"],"whenEntitlement":"x"}]"#)
+        == ProviderQuestion(entitlements: true))
+    #expect(
+      try question(#"{"kind":"read","offlineWindowSeconds":900,"snapshotMaxAgeSeconds":1}"#) {
+        $0.snapshot?.age = .days(1)
+      }
+        == ProviderQuestion(wholeSnapshot: true))
+    // Allowed, or nothing that the provider's answer could change.
+    #expect(try question(#"{"kind":"read","offlineWindowSeconds":900}"#) == nil)
+    #expect(try question(#"{"kind":"read"}"#) { $0.state = .reauthenticationRequired } == nil)
+    #expect(try question(#"{"kind":"read"}"#) { $0.state = .locked } == nil)
+    #expect(try question(#"{"kind":"read"}"#, more: #","forbids":[{"capabilities":["c"]}]"#) == nil)
+  }
+
+  @Test func remediesThatCantLeadToAllow_areNotOffered() throws {
+    let rule = #"{"kind":"write","requires":{"rolesAny":["chief"]},"stepUp":{"method":"pin","maxAgeSeconds":60}}"#
+    let denied = try decide(rule)
+    #expect(denied.failed.map(\.reason) == [.missingRole, .stepUpRequired])
+    #expect(denied.remedies == [.administrator], "a PIN gives no role")
+    // The role may have been given since the provider's last answer.
+    let stale = try decide(rule, .technician { $0.confirmationAge = .seconds(700) })
+    #expect(stale.remedies == [.connect, .administrator])
+    let both = try decide(
+      #"{"kind":"write","requires":{"scopesAll":["mail"]},"stepUp":{"method":"pin","maxAgeSeconds":60}}"#)
+    #expect(both.remedies == [.stepUp, .interact], "each is needed, and helps")
+  }
+
+  @Test func unknownEntitlements_areNeitherHeldNorAbsent() throws {
+    let facts = PolicyFacts.technician {
+      $0.snapshot?.entitlements = []; $0.snapshot?.knowsEntitlements = false
+    }
+    func decide(_ rule: String, _ forbids: String = "") throws -> Decision {
+      try self.decide(rule, facts, more: #","forbids":[{"capabilities":["c"],"whenScope":"x"}\#(forbids)]"#)
+    }
+    let missing = Decision.Failure(.snapshot, .snapshotMissing, ["missing": .words(["entitlements"])])
+    let forbidden = try decide(#"{"kind":"read"}"#, #",{"capabilities":["c"],"whenEntitlement":"suspended"}"#)
+    #expect(forbidden.failed == [missing] && forbidden.remedies == [.connect])
+    #expect(try decide(#"{"kind":"read","requires":{"entitlementsAll":["north"]}}"#).failed == [missing])
+    #expect(try decide(#"{"kind":"read"}"#).effect == .allow, "what hangs on no entitlement is decided")
+    let apart = #",{"capabilities":["c"],"whenRole":"trainee","whenEntitlement":"suspended"}"#
+    #expect(try decide(#"{"kind":"read"}"#, apart).effect == .allow, "the role alone keeps the rule from applying")
   }
 
   @Test func remedyForAMissingToken_dependsOnTheAccountState() throws {
@@ -286,6 +375,6 @@ import Testing
       decision.failed.map(\.check) == [
         .state, .forbids, .clock, .snapshot, .roles, .scopes, .entitlements, .window, .stepUp, .sensitivity,
       ])
-    #expect(decision.remedies == [.connect, .stepUp, .interact, .reauthenticate, .administrator])
+    #expect(decision.remedies == [.administrator])
   }
 }

@@ -8,7 +8,8 @@ struct Can: ParsableCommand {
     abstract: "Decide whether an account may do something now.",
     discussion: """
       The agent decides by the policy and by the provider's last answer, also offline. The answer says why, until \
-      when, and what would help.
+      when, and what would help. A denial for want of the provider's answer has it asked: try again a moment later, or \
+      give --wait.
 
       EXIT CODES:
         0  allowed, or allowed to read
@@ -31,7 +32,17 @@ struct Can: ParsableCommand {
   @Option(name: .long, help: "How sensitive the data is.")
   var sensitivity: Sensitivity?
 
+  @Option(
+    name: .long,
+    help: ArgumentHelp("How long to wait for the provider's answer, if it is needed, at most 60.", valueName: "seconds")
+  )
+  var wait: Int?
+
   @OptionGroup var common: CommonOptions
+
+  func validate() throws {
+    if let wait, !(0...60).contains(wait) { throw ValidationError("--wait is 0 to 60 seconds.") }
+  }
 
   func run() throws {
     let selection = try AccountSelection.choose(argument: account, option: common.account)
@@ -41,6 +52,7 @@ struct Can: ParsableCommand {
       params: { writer in
         writer.member("account", selection.selector)
         writer.member("capability", capability)
+        writer.member("waitSeconds", wait)
         guard let sensitivity else { return }
         writer.key("context")
         writer.beginObject()

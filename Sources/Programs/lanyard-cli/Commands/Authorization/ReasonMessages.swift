@@ -38,7 +38,8 @@ enum ReasonMessages {
     case "reauthenticationRequired": "The provider requires a new sign-in for this account."
     case "neverAuthenticated": "The provider has never confirmed this account."
     case "clockSuspect": "This machine's clock went backwards, so no time limit can be trusted."
-    case "snapshotMissing": "The provider has not yet told the rights of this account."
+    case "snapshotMissing":
+      "The provider has not yet told the \(facts.list("missing") ?? "rights") of this account."
     case "snapshotTooOld": snapshotTooOld(facts)
     case "missingRole": missingRole(facts)
     case "missingScope": missing("scope", facts)
@@ -46,7 +47,9 @@ enum ReasonMessages {
     case "forbidden": forbidden(facts)
     case "onlineRequired": "This needs the provider, and it can't be reached now" + sinceConfirmed(facts) + "."
     case "freshTokenRequired":
-      "This needs a fresh token, and there is none now" + sinceConfirmed(facts) + "."
+      facts.list("token") == nil
+        ? "This needs a recent confirmation by the provider" + sinceConfirmed(facts) + "."
+        : "This needs an access token that has not expired, and there is none now."
     case "offlineWindowExpired": offlineWindowExpired(facts)
     case "stepUpRequired": stepUpRequired(facts)
     case "sensitivityTooHigh": sensitivityTooHigh(facts)
