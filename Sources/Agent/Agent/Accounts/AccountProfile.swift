@@ -33,6 +33,8 @@ package struct AccountProfile: Sendable, Hashable {
   package var createdAt: Timestamp
   /// When the provider last confirmed the account, on the provider's timeline: offline windows begin here.
   package var lastOnlineAuthAt: TrustedInstant?
+  /// The last sign-in or import, by the machine's clocks.
+  var signedInAt: TrustedInstant?
 
   var record: Secret {
     SecretJSON.write { writer in
@@ -55,6 +57,8 @@ package struct AccountProfile: Sendable, Hashable {
       writer.member("createdAt", createdAt.milliseconds)
       writer.member("lastOnlineAuthAt", lastOnlineAuthAt?.time.milliseconds)
       writer.member("lastOnlineAuthLived", lastOnlineAuthAt?.lived.count)
+      writer.member("signedInAt", signedInAt?.time.milliseconds)
+      writer.member("signedInLived", signedInAt?.lived.count)
     }
   }
 
@@ -95,6 +99,9 @@ package struct AccountProfile: Sendable, Hashable {
       profile.epoch = UInt64(clamping: epoch)
       profile.lastOnlineAuthAt = node["lastOnlineAuthAt"]?.timestamp.map {
         TrustedInstant(time: $0, lived: Milliseconds(node["lastOnlineAuthLived"]?.integer ?? 0))
+      }
+      profile.signedInAt = node["signedInAt"]?.timestamp.map {
+        TrustedInstant(time: $0, lived: Milliseconds(node["signedInLived"]?.integer ?? 0))
       }
       return profile
     }

@@ -134,6 +134,7 @@ extension AccountProfile {
   fileprivate func backedUp(withGrant: Bool) -> AccountProfile {
     var copy = self
     copy.lastOnlineAuthAt = nil
+    copy.signedInAt = nil
     guard !withGrant else { return copy }
     if copy.signInStatus == .signedIn { copy.signInStatus = .signedOutSoft }
     copy.epoch += 1

@@ -216,6 +216,8 @@ extension StepUpFailure {
     case .unavailable: "There was not enough memory to make a key from the \(noun). Try again."
     case .throttled: "Several wrong \(noun)s came one after another. This one was not tried; wait a moment."
     case .required: "A \(noun) is set, and changing or removing it takes that one first: `stepUp.verify`."
+    case .recentSignInRequired:
+      "The first \(noun) of an account can be set within ten minutes after its person signed in (`lanyard login`), or typed in the agent's own prompt (`lanyard step-up --enroll --pinentry`). Nothing was changed."
     case .prompt(.cancelled, _): "The question for the PIN was closed. Nothing was tried."
     case .prompt(.timedOut, _): "The PIN was not typed in time. Nothing was tried."
     case .prompt(.unavailable, _): PromptFailure.unavailableMessage

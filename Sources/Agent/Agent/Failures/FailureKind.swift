@@ -123,7 +123,7 @@ extension StepUpFailure {
     case .wrong, .destroyed, .prompt, .badLength: .stepUpFailed
     case .unavailable: .storeUnavailable
     case .throttled: .stepUpThrottled
-    case .required: .stepUpRequired
+    case .required, .recentSignInRequired: .stepUpRequired
     }
   }
 }

@@ -10,6 +10,8 @@ package enum StepUpFailure: Sendable {
   case throttled(retryAfter: Milliseconds, left: Int)
   /// Changing or removing it takes a valid step-up.
   case required
+  /// Setting the first one takes a sign-in a moment ago, or the agent's own prompt.
+  case recentSignInRequired
   /// The person could not be asked, or gave no answer.
   case prompt(PromptFailure, left: Int)
   /// Longer or shorter than the contract allows.

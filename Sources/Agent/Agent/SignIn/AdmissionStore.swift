@@ -116,6 +116,7 @@ struct AdmissionStore {
     profile.displayName = admission.displayName ?? profile.displayName
     profile.email = admission.email ?? profile.email
     profile.lastOnlineAuthAt = vault.time.confirmed(by: profile.provider, sentAt: admission.sentAt)
+    profile.signedInAt = vault.time.moment()
     profile.remember(GrantMemory(health: .ok))
     profile.noteState(after: known?.restingState, at: vault.time.now(for: profile.provider))
     return (profile, replaced)

@@ -37,14 +37,18 @@ package struct StepUpCoordinator: Sendable {
   }
 
   package func enroll(
-    _ given: Secret, by method: StepUpMethod, for id: AccountID
+    _ given: Secret, by method: StepUpMethod, for id: AccountID, isTyped: Bool = false
   ) async throws(AgentFailure) -> StepUpState {
     try await turns.pass { () async throws(AgentFailure) in
-      let place = try await vault.read { vault throws(AgentFailure) in try vault.stepUp.placeForNew(method, of: id) }
+      let place = try await vault.read { vault throws(AgentFailure) in
+        try vault.stepUp.placeForNew(method, of: id, isTyped: isTyped)
+      }
       guard let proving = methods[method], let enrolment = await proving.enroll(given, pepper: place.pepper) else {
         throw .stepUp(.unavailable, id, method)
       }
-      return try await vault.commit { vault throws(AgentFailure) in try vault.stepUp.enroll(id, enrolment, at: place) }
+      return try await vault.commit { vault throws(AgentFailure) in
+        try vault.stepUp.enroll(id, enrolment, at: place, isTyped: isTyped)
+      }
     }
   }
 }

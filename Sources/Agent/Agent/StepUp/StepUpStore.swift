@@ -47,20 +47,23 @@ package struct StepUpStore {
   // MARK: setting and removing
 
   /// The place of a new proof, if one may be set now.
-  package func placeForNew(_ method: StepUpMethod, of id: AccountID) throws(AgentFailure) -> StepUpPlace {
+  /// Typed: in the agent's own prompt, where no other program sees it or answers.
+  package func placeForNew(
+    _ method: StepUpMethod, of id: AccountID, isTyped: Bool
+  ) throws(AgentFailure) -> StepUpPlace {
     let profile = try vault.directory.signedIn(.id(id))
-    try requireChangeable(try record(of: profile), of: profile)
+    try requireChangeable(try record(of: profile), of: profile, by: method, isTyped: isTyped)
     return try place(of: profile, by: method)
   }
 
   /// Sets it, with as many tries as a new one has.
   package func enroll(
-    _ id: AccountID, _ enrolment: StepUpEnrolment, at place: StepUpPlace
+    _ id: AccountID, _ enrolment: StepUpEnrolment, at place: StepUpPlace, isTyped: Bool
   ) throws(AgentFailure) -> ChangeSet<StepUpState> {
     var profile = try vault.directory.signedIn(.id(id))
     let previous = try record(of: profile)
     // Making it took its time: what it hung on may be over.
-    try requireChangeable(previous, of: profile)
+    try requireChangeable(previous, of: profile, by: place.method, isTyped: isTyped)
     guard place.partition == profile.partition.bytes else { throw .signedOut(id) }
     let dataKey = try vault.withRecords(of: id) { (records) throws(VaultFailure) in
       try records.dataKey(of: profile.partition)
@@ -83,7 +86,7 @@ package struct StepUpStore {
     var profile = try vault.directory.signedIn(.id(id))
     let record = try record(of: profile)
     guard let record, !record.isDestroyed else { return .unchanged(Self.status(of: profile, record)) }
-    try requireChangeable(record, of: profile)
+    try requireChangeable(record, of: profile, by: record.method, isTyped: false)
     profile.hasStepUp = false
     return ChangeSet(
       [
@@ -103,8 +106,17 @@ package struct StepUpStore {
   }
 
   /// A person who can't give the current proof can't replace or remove it.
-  private func requireChangeable(_ record: StepUpRecord?, of profile: AccountProfile) throws(AgentFailure) {
-    guard let record else { return }
+  private func requireChangeable(
+    _ record: StepUpRecord?, of profile: AccountProfile, by method: StepUpMethod, isTyped: Bool
+  ) throws(AgentFailure) {
+    guard let record else {
+      // Any program could set the first one, and so pass every step-up.
+      let age = profile.signedInAt.map { vault.time.elapsed(since: $0) }
+      guard isTyped || StepUpEnrolmentRule.mayEnrollFirst(sinceSignIn: age) else {
+        throw .stepUp(.recentSignInRequired, profile.id, method)
+      }
+      return
+    }
     guard !record.isDestroyed else { throw .stepUp(.destroyed, profile.id, record.method) }
     guard vault.tables.stepUps.isValid(profile.id) else { throw .stepUp(.required, profile.id, record.method) }
   }

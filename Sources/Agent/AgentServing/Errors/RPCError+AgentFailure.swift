@@ -112,7 +112,7 @@ extension AgentFailure {
     case .signIn(.exchange(.offline)), .provider(.document(.offline)), .provider(.registration(.offline)): [.connect]
     case .signIn(.answerRejected(let failure, _)), .signIn(.importedTokenSpent(let failure)): failure.wireRemedies
     case .stepUp(.wrong, _, _), .stepUp(.required, _, _): [.stepUp]
-    case .stepUp(.destroyed, _, _): [.reauthenticate]
+    case .stepUp(.destroyed, _, _), .stepUp(.recentSignInRequired, _, _): [.reauthenticate]
     case .provider(.damaged), .vaultDamaged, .rolledBack, .anchorDamaged, .auditDamaged, .backup(.damaged), .keyGone,
       .keySlot(.damaged), .keySlot(.costsOutOfBounds), .keySlot(.unknown), .keySlot(.changed):
       [.administrator]
@@ -224,6 +224,7 @@ extension StepUpFailure {
     case .destroyed: "destroyed"
     case .prompt(let failure, _): failure.wireReason
     case .badLength: "notAPIN"
+    case .recentSignInRequired: "recentSignInRequired"
     case .unavailable, .throttled, .required: nil
     }
   }
@@ -232,7 +233,7 @@ extension StepUpFailure {
     switch self {
     case .wrong(let left), .throttled(_, let left), .prompt(_, let left), .badLength(let left): left
     case .destroyed: 0
-    case .unavailable, .required: nil
+    case .unavailable, .required, .recentSignInRequired: nil
     }
   }
 }

@@ -7,13 +7,27 @@ enum StepUpEnrollHandler: MethodHandler {
 
   static func handle(_ params: StepUpEnroll.Params, _ call: Call) async throws(AgentFailure) -> StepUpEnroll.Result {
     let agent = call.agent
+    let asks = try params.method.asksPerson(hasPrompt: params.prompt != nil)
     let profile = try await agent.vault.profile(params.account)
     // Refused before the person is asked for anything.
-    _ = try await agent.vault.read { vault throws(AgentFailure) in try vault.stepUp.placeForNew(.pin, of: profile.id) }
-    let pin = try await agent.pin(params.pin, asks: params.prompt != nil, .newPIN(for: profile), of: profile.id)
+    _ = try await agent.vault.read { vault throws(AgentFailure) in
+      try vault.stepUp.placeForNew(.pin, of: profile.id, isTyped: asks)
+    }
+    let pin = try await agent.pin(params.pin, asks: asks, .newPIN(for: profile), of: profile.id)
     let status = try await agent.background.finish { () async throws(AgentFailure) in
-      try await agent.stepUpCoordinator.enroll(pin, by: .pin, for: profile.id)
+      try await agent.stepUpCoordinator.enroll(pin, by: .pin, for: profile.id, isTyped: asks)
     }
     return WireStepUpStatus(status, agent)
+  }
+}
+
+extension WireStepUpMethod? {
+  /// True if the agent asks the person in its own prompt; `method` and `prompt` may both say so.
+  func asksPerson(hasPrompt: Bool) throws(AgentFailure) -> Bool {
+    switch self {
+    case .pinentry: return true
+    case .pin where hasPrompt: throw .invalidParameter("/method", expected: "`pinentry`, or a `pin` without a prompt")
+    default: return hasPrompt
+    }
   }
 }

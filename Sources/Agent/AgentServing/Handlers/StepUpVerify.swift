@@ -7,11 +7,12 @@ enum StepUpVerifyHandler: MethodHandler {
 
   static func handle(_ params: StepUpVerify.Params, _ call: Call) async throws(AgentFailure) -> StepUpVerify.Result {
     let agent = call.agent
+    let asks = try params.method.asksPerson(hasPrompt: params.prompt != nil)
     // Refused before the person is asked for anything.
     let profile = try await agent.vault.read { vault throws(AgentFailure) in
       try vault.stepUpTries.requireTriable(params.account, by: .pin)
     }
-    let pin = try await agent.pin(params.pin, asks: params.prompt != nil, .pin(of: profile), of: profile.id)
+    let pin = try await agent.pin(params.pin, asks: asks, .pin(of: profile), of: profile.id)
     let duration = params.durationSeconds.map { Milliseconds.seconds(Int64($0)) }
     // A guess that was counted is judged, whether its caller still waits or not.
     let validUntil = try await agent.background.finish { () async throws(AgentFailure) in
