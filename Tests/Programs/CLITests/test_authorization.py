@@ -107,6 +107,12 @@ Denied: work may not do order.view now.
         self.refused(2, "can", "order.view", "--sensitivity", "secret")
         self.refused(2, "can")
 
+    def test_wait_is_sent_and_bounded(self):
+        self.told(decision(), "--wait", "5")
+        self.assertEqual(self.fake.params("authorization.check"), {
+            "account": "@active", "capability": "order.view", "waitSeconds": 5})
+        self.refused(2, "can", "order.view", "--wait", "61")
+
     def test_an_error_is_not_a_denial(self):
         self.fake.answers["authorization.check"] = Error(1001, "agentLocked", remedies=["unlock"])
         self.assertIn("lanyard unlock", self.refused(8, "can", "order.view"))
@@ -184,6 +190,12 @@ class PolicyTests(Person):
             self.refused(2, "policy", "set", self.file(text))
         self.refused(2, "policy", "check", "/nowhere")
         self.assertNotIn("policy.set", self.fake.methods())
+
+    def test_text_that_is_no_json_has_its_line_and_column(self):
+        for text, place in (('{\n  "name": "p",\n}\n', "3:1"), ('{"name": 01}', "1:11"),
+                            ('{\n  "a": {"b": 1,\n    "b": 2}\n}', "3:5")):
+            path = self.file(text)
+            self.assertIn(f"{path}:{place} ", self.refused(2, "policy", "check", path))
 
     def test_every_problem_has_its_line_and_column(self):
         self.fake.answers["policy.validate"] = Error(

@@ -151,6 +151,7 @@ __all__ = [
     "Snapshot",
     "SnapshotSource",
     "StepUpFailed",
+    "StepUpMethod",
     "StepUpRequired",
     "StepUpStatus",
     "StepUpThrottled",
@@ -748,6 +749,15 @@ class SnapshotSource(OpenEnum):
     ENTITLEMENTS = "entitlements"
 
 
+class StepUpMethod(OpenEnum):
+    """How the PIN is given. `pin`: by the caller, in `pin`. `pinentry`: typed in the agent's own prompt, as with
+    `prompt`.
+    """
+
+    PIN = "pin"
+    PINENTRY = "pinentry"
+
+
 class TokenFreshness(OpenEnum):
     """The freshness of an access token."""
 
@@ -1100,6 +1110,7 @@ class Decision(Record):
     time: DecisionTime
     account: str
     valid_until: Optional[datetime] = None
+    valid_for_seconds: Optional[int] = None
 
 
 @dataclass(frozen=True)
@@ -2226,7 +2237,7 @@ class ProviderMethods:
         preset: Optional[str] = None,
     ) -> ProviderUpdateResult:
         """Changes the given members of a provider. Each given member replaces the whole old value. The issuer can
-        change only while the provider has no accounts.
+        change only while the provider has no accounts. A `policy` must exist: `notFound` otherwise.
         """
         return self._caller.invoke(
             "provider.update",
@@ -2391,7 +2402,7 @@ class AsyncProviderMethods:
         preset: Optional[str] = None,
     ) -> ProviderUpdateResult:
         """Changes the given members of a provider. Each given member replaces the whole old value. The issuer can
-        change only while the provider has no accounts.
+        change only while the provider has no accounts. A `policy` must exist: `notFound` otherwise.
         """
         return await self._caller.invoke(
             "provider.update",
@@ -3144,14 +3155,19 @@ class AuthorizationMethods:
         account: str,
         capability: str,
         context: Optional[Union[AuthorizationContext, Mapping[str, Any]]] = None,
+        wait_seconds: Optional[int] = None,
     ) -> Decision:
-        """Decides whether an account may use a capability now. A denial is a result, not an error."""
+        """Decides whether an account may use a capability now. A denial is a result, not an error. A denial for want
+        of the provider's answer (`onlineRequired`, `freshTokenRequired`, `offlineWindowExpired`,
+        `snapshotMissing`, `snapshotTooOld`) starts one confirmation, not more often than every 10 s an account.
+        """
         return self._caller.invoke(
             "authorization.check",
             {
                 "account": account,
                 "capability": capability,
                 "context": context,
+                "waitSeconds": wait_seconds,
             },
             Decision,
         )
@@ -3161,13 +3177,17 @@ class AuthorizationMethods:
         *,
         account: str,
         capabilities: Sequence[str],
+        wait_seconds: Optional[int] = None,
     ) -> AuthorizationCheckManyResult:
-        """Decides about several capabilities at the same moment."""
+        """Decides about several capabilities at the same moment. Denials for want of the provider's answer start one
+        confirmation, as with `authorization.check`.
+        """
         return self._caller.invoke(
             "authorization.checkMany",
             {
                 "account": account,
                 "capabilities": capabilities,
+                "waitSeconds": wait_seconds,
             },
             AuthorizationCheckManyResult,
         )
@@ -3185,14 +3205,19 @@ class AsyncAuthorizationMethods:
         account: str,
         capability: str,
         context: Optional[Union[AuthorizationContext, Mapping[str, Any]]] = None,
+        wait_seconds: Optional[int] = None,
     ) -> Decision:
-        """Decides whether an account may use a capability now. A denial is a result, not an error."""
+        """Decides whether an account may use a capability now. A denial is a result, not an error. A denial for want
+        of the provider's answer (`onlineRequired`, `freshTokenRequired`, `offlineWindowExpired`,
+        `snapshotMissing`, `snapshotTooOld`) starts one confirmation, not more often than every 10 s an account.
+        """
         return await self._caller.invoke(
             "authorization.check",
             {
                 "account": account,
                 "capability": capability,
                 "context": context,
+                "waitSeconds": wait_seconds,
             },
             Decision,
         )
@@ -3202,13 +3227,17 @@ class AsyncAuthorizationMethods:
         *,
         account: str,
         capabilities: Sequence[str],
+        wait_seconds: Optional[int] = None,
     ) -> AuthorizationCheckManyResult:
-        """Decides about several capabilities at the same moment."""
+        """Decides about several capabilities at the same moment. Denials for want of the provider's answer start one
+        confirmation, as with `authorization.check`.
+        """
         return await self._caller.invoke(
             "authorization.checkMany",
             {
                 "account": account,
                 "capabilities": capabilities,
+                "waitSeconds": wait_seconds,
             },
             AuthorizationCheckManyResult,
         )
@@ -3312,8 +3341,9 @@ class PolicyMethods:
     ) -> PolicySetResult:
         """Sets a policy document; its version never decreases. Applies to the accounts of providers that name the
         policy; the policy `default` applies to providers that name none. A document that violates
-        `policy.schema.json`, or is older than the current version, is answered with `policyInvalid` and changes
-        nothing.
+        `policy.schema.json`, is older than the current version, or has other content under the same version, is
+        answered with `policyInvalid` and changes nothing. Content is compared without regard to white space and
+        the order of members.
         """
         return self._caller.invoke(
             "policy.set",
@@ -3399,8 +3429,9 @@ class AsyncPolicyMethods:
     ) -> PolicySetResult:
         """Sets a policy document; its version never decreases. Applies to the accounts of providers that name the
         policy; the policy `default` applies to providers that name none. A document that violates
-        `policy.schema.json`, or is older than the current version, is answered with `policyInvalid` and changes
-        nothing.
+        `policy.schema.json`, is older than the current version, or has other content under the same version, is
+        answered with `policyInvalid` and changes nothing. Content is compared without regard to white space and
+        the order of members.
         """
         return await self._caller.invoke(
             "policy.set",
@@ -3470,12 +3501,14 @@ class StepUpMethods:
         account: str,
         pin: Optional[str] = None,
         prompt: Optional[Union[Prompt, str]] = None,
+        method: Optional[Union[StepUpMethod, str]] = None,
     ) -> StepUpStatus:
         """Sets an account's PIN; changing it requires a valid step-up. By `pin`, or by `prompt`: then the agent asks
         the person, and the caller never sees the PIN. A new PIN has ten attempts, and setting it is not a
-        step-up. The bytes are used as given. Changing a PIN without a valid step-up is answered with
-        `stepUpRequired`. After ten wrong attempts the PIN is destroyed, and setting one is answered with
-        `stepUpFailed` and `attemptsLeft` 0 until the person signs in again.
+        step-up. The bytes are used as given. The first PIN of an account takes a sign-in of that account within
+        the last 600 s, or pinentry; changing a PIN takes a valid step-up. Both are answered with `stepUpRequired`
+        otherwise, the first with `reason` `recentSignInRequired`. After ten wrong attempts the PIN is destroyed,
+        and setting one is answered with `stepUpFailed` and `attemptsLeft` 0 until the person signs in again.
         """
         return self._caller.invoke(
             "stepUp.enroll",
@@ -3483,6 +3516,7 @@ class StepUpMethods:
                 "account": account,
                 "pin": pin,
                 "prompt": prompt,
+                "method": method,
             },
             StepUpStatus,
         )
@@ -3493,6 +3527,7 @@ class StepUpMethods:
         account: str,
         pin: Optional[str] = None,
         prompt: Optional[Union[Prompt, str]] = None,
+        method: Optional[Union[StepUpMethod, str]] = None,
         duration_seconds: Optional[int] = None,
     ) -> StepUpVerifyResult:
         """Performs a step-up with the PIN. A PIN is destroyed after 10 wrong attempts; a correct attempt does not
@@ -3508,6 +3543,7 @@ class StepUpMethods:
                 "account": account,
                 "pin": pin,
                 "prompt": prompt,
+                "method": method,
                 "durationSeconds": duration_seconds,
             },
             StepUpVerifyResult,
@@ -3570,12 +3606,14 @@ class AsyncStepUpMethods:
         account: str,
         pin: Optional[str] = None,
         prompt: Optional[Union[Prompt, str]] = None,
+        method: Optional[Union[StepUpMethod, str]] = None,
     ) -> StepUpStatus:
         """Sets an account's PIN; changing it requires a valid step-up. By `pin`, or by `prompt`: then the agent asks
         the person, and the caller never sees the PIN. A new PIN has ten attempts, and setting it is not a
-        step-up. The bytes are used as given. Changing a PIN without a valid step-up is answered with
-        `stepUpRequired`. After ten wrong attempts the PIN is destroyed, and setting one is answered with
-        `stepUpFailed` and `attemptsLeft` 0 until the person signs in again.
+        step-up. The bytes are used as given. The first PIN of an account takes a sign-in of that account within
+        the last 600 s, or pinentry; changing a PIN takes a valid step-up. Both are answered with `stepUpRequired`
+        otherwise, the first with `reason` `recentSignInRequired`. After ten wrong attempts the PIN is destroyed,
+        and setting one is answered with `stepUpFailed` and `attemptsLeft` 0 until the person signs in again.
         """
         return await self._caller.invoke(
             "stepUp.enroll",
@@ -3583,6 +3621,7 @@ class AsyncStepUpMethods:
                 "account": account,
                 "pin": pin,
                 "prompt": prompt,
+                "method": method,
             },
             StepUpStatus,
         )
@@ -3593,6 +3632,7 @@ class AsyncStepUpMethods:
         account: str,
         pin: Optional[str] = None,
         prompt: Optional[Union[Prompt, str]] = None,
+        method: Optional[Union[StepUpMethod, str]] = None,
         duration_seconds: Optional[int] = None,
     ) -> StepUpVerifyResult:
         """Performs a step-up with the PIN. A PIN is destroyed after 10 wrong attempts; a correct attempt does not
@@ -3608,6 +3648,7 @@ class AsyncStepUpMethods:
                 "account": account,
                 "pin": pin,
                 "prompt": prompt,
+                "method": method,
                 "durationSeconds": duration_seconds,
             },
             StepUpVerifyResult,

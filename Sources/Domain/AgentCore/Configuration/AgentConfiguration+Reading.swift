@@ -27,12 +27,8 @@ extension AgentConfiguration {
 
 extension ConfigurationProblem {
   init(at offset: Int, in bytes: UnsafeRawBufferPointer, _ text: String) {
-    let before = bytes[..<min(offset, bytes.count)]
-    let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-    self.init(
-      line: before.count { $0 == UInt8(ascii: "\n") } + 1,
-      // Continuation bytes of UTF-8 begin no character.
-      column: before[lineStart...].count { $0 & 0xC0 != 0x80 } + 1, text: text)
+    let place = JSONTextPosition(ofOffset: offset, in: bytes)
+    self.init(line: place.line, column: place.column, text: text)
   }
 }
 

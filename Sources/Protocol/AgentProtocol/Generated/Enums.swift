@@ -275,6 +275,13 @@ public enum WireSnapshotSource: String, CaseIterable, Hashable, Sendable {
   case entitlements
 }
 
+/// How the PIN is given. `pin`: by the caller, in `pin`. `pinentry`: typed in the agent's own prompt, as with
+/// `prompt`.
+public enum WireStepUpMethod: String, CaseIterable, Hashable, Sendable {
+  case pin
+  case pinentry
+}
+
 /// The freshness of an access token.
 public enum WireTokenFreshness: String, CaseIterable, Hashable, Sendable {
   case fresh

@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "84fe7def04fc00797384984f5ba065808cd08036f0e708d21e567e0f4f98bff3"
+  public static let schemaDigest = "45506a67c9dc0bb13e0de78419a99dca29db10e757ce5fb731ea91689dd16184"
 }

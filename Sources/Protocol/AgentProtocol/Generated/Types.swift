@@ -203,6 +203,7 @@ public struct WireAgentLimits: WireWritable, Sendable {
 
 /// Assumptions that replace the current facts.
 public struct WireAssumption: WireReadable, Sendable {
+  /// True: the provider confirms the account at that moment. False: it can't be reached.
   public var online: Bool?
   public var state: WireAccountState?
   /// Assume a step-up at that moment, or none.
@@ -491,9 +492,12 @@ public struct WireDecision: WireWritable, Sendable {
   public var obligations: [String]
   /// In the order in which to try them.
   public var remedies: [WireRemedy]
-  /// How long the decision holds if only time passes, in wall clock time. Absent for a denial, and if no part of the
-  /// decision expires.
+  /// Until when the decision holds if only time passes, by the machine's wall clock. Absent for a denial, and if no
+  /// part of the decision expires.
   public var validUntil: Timestamp?
+  /// The same as a duration in whole seconds, rounded down: no clock that is set wrong lengthens it. Absent where
+  /// `validUntil` is.
+  public var validForSeconds: Int?
   public var policy: WirePolicyUse
   public var snapshotVersion: Int
   public var time: WireDecisionTime
@@ -508,6 +512,7 @@ public struct WireDecision: WireWritable, Sendable {
     obligations: [String],
     remedies: [WireRemedy],
     validUntil: Timestamp? = nil,
+    validForSeconds: Int? = nil,
     policy: WirePolicyUse,
     snapshotVersion: Int,
     time: WireDecisionTime,
@@ -521,6 +526,7 @@ public struct WireDecision: WireWritable, Sendable {
     self.obligations = obligations
     self.remedies = remedies
     self.validUntil = validUntil
+    self.validForSeconds = validForSeconds
     self.policy = policy
     self.snapshotVersion = snapshotVersion
     self.time = time
@@ -547,6 +553,10 @@ public struct WireDecision: WireWritable, Sendable {
       writer.key("validUntil")
       writer.timestamp(validUntil)
     }
+    if let validForSeconds {
+      writer.key("validForSeconds")
+      writer.integer(validForSeconds)
+    }
     writer.key("policy")
     policy.write(to: &writer)
     writer.key("snapshotVersion")
@@ -561,6 +571,7 @@ public struct WireDecision: WireWritable, Sendable {
 
 /// The time of a decision.
 public struct WireDecisionTime: WireWritable, Sendable {
+  /// Trusted time: the one instant that is not by the machine's wall clock.
   public var now: Timestamp
   public var basis: WireDecisionBasis
   public var clock: WireClockTrust

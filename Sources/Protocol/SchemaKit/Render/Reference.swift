@@ -17,6 +17,11 @@ struct ReferenceRenderer {
     for event in contract.events { rows += describe(event) }
     rows += ["", "## Types"]
     for (name, schema) in contract.types { rows += describe(type: name, schema) }
+    rows += [
+      "", "## The policy document", "",
+      "What the members mean, their defaults, and the order of the checks: docs/offline.md. `*` stands for a name.",
+    ]
+    rows += describe(policy: "policy", contract.policy)
     rows += ["", "## Errors", "", "| code | name | meaning | retryable | data |", "|---|---|---|---|---|"]
     for error in contract.errors {
       let data = error.data.map { "`\($0)`" }.joined(separator: ", ")
@@ -59,6 +64,25 @@ struct ReferenceRenderer {
     let rows = ["", "### type: \(name)", "", schema.documentation]
     guard schema.object == nil else { return rows + table("Members", schema) }
     return rows + ["", words(schema) + "."]
+  }
+
+  /// An object of the policy document, then the objects in it. Shared types are described with the others.
+  private func describe(policy path: String, _ schema: Schema) -> [String] {
+    var rows = ["", "### \(path)"]
+    if let description = schema.description { rows += ["", description] }
+    rows += table("Members", schema)
+    for member in schema.object?.members ?? [] {
+      var (inner, suffix) = (member.schema, "")
+      switch inner.kind {
+      case .map(let shape):
+        guard let values = shape.values else { continue }
+        (inner, suffix) = (values, ".*")
+      case .array(let shape): (inner, suffix) = (shape.items, ".*")
+      default: break
+      }
+      if inner.object != nil { rows += describe(policy: "\(path).\(member.name)\(suffix)", inner) }
+    }
+    return rows
   }
 
   private func table(_ title: String, _ schema: Schema) -> [String] {

@@ -4,12 +4,15 @@ import Foundation
 
 /// Policy facts for tests, and the example that `Schemas` shows.
 enum PolicyStories {
-  static let fieldService: PolicyDocument = {
+  static let fieldService = try! example("field-service")
+
+  /// An example of `Schemas/examples`.
+  static func example(_ name: String) throws -> PolicyDocument {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    let file = root.appendingPathComponent("Schemas/examples/field-service.policy.json")
-    return try! PolicyDocument(parsing: [UInt8](Data(contentsOf: file)))
-  }()
+    let file = root.appendingPathComponent("Schemas/examples/\(name).policy.json")
+    return try PolicyDocument(parsing: [UInt8](Data(contentsOf: file)), expectedName: name)
+  }
 
   static func document(_ capability: String, more: String = "") throws(PolicyProblems) -> PolicyDocument {
     try PolicyDocument(

@@ -16,12 +16,15 @@ struct PolicyFile: ~Copyable {
     let shown = path == "-" ? "stdin" : path
     let name = try input.withBytes { (bytes) throws(CommandFailure) -> String? in
       guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else {
-        throw .usage("\(shown) is not JSON. Nothing was sent.")
+        let place = JSONTextPosition(ofErrorIn: bytes).map { ":\($0.line):\($0.column)" } ?? ""
+        throw .usage("\(shown)\(place) is not JSON from here on. Nothing was sent.")
       }
       return try tape.withRoot(of: bytes) { (root) throws(CommandFailure) -> String? in
         guard root.kind == .object else { throw .usage("\(shown) is not a JSON object. Nothing was sent.") }
         guard !root.hasDuplicateKeys else {
-          throw .usage("\(shown) has two members of the same name in one object. Nothing was sent.")
+          let place = Self.duplicate(in: root).flatMap { Self.position(of: $0, in: bytes) }
+          let shownPlace = place.map { ":\($0.line):\($0.column)" } ?? ""
+          throw .usage("\(shown)\(shownPlace) has two members of the same name in one object. Nothing was sent.")
         }
         return root["name"]?.string
       }
@@ -70,7 +73,7 @@ struct PolicyFile: ~Copyable {
 
   /// Line and column, from 1, of the value at a JSON Pointer (RFC 6901), or of its nearest ancestor that exists. The
   /// position of a member is that of its name.
-  private borrowing func position(of pointer: String) -> (line: Int, column: Int)? {
+  private borrowing func position(of pointer: String) -> JSONTextPosition? {
     input.withBytes { bytes in
       tape.withRoot(of: bytes) { root in
         var (node, place) = (root, root)
@@ -83,13 +86,28 @@ struct PolicyFile: ~Copyable {
             (node, place) = (member.value, member.key)
           }
         }
-        guard let start = bytes.baseAddress, let found = place.raw.baseAddress else { return nil }
-        let before = bytes.prefix(found - start)
-        let line = before.count { $0 == 0x0A } + 1
-        let lineStart = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
-        // Columns are characters, as editors count them.
-        return (line, String(decoding: before[lineStart...], as: UTF8.self).count + 1)
+        return Self.position(of: place, in: bytes)
       }
+    }
+  }
+
+  private static func position(of node: JSONNode, in bytes: UnsafeRawBufferPointer) -> JSONTextPosition? {
+    guard let start = bytes.baseAddress, let found = node.raw.baseAddress else { return nil }
+    return JSONTextPosition(ofOffset: found - start, in: bytes)
+  }
+
+  /// The second of two member names that are equal in one object, the first such place in the document.
+  private static func duplicate(in node: JSONNode) -> JSONNode? {
+    switch node.kind {
+    case .object:
+      var names: Set<String> = []
+      for (key, value) in node.members {
+        if let name = key.string, !names.insert(name).inserted { return key }
+        if let found = duplicate(in: value) { return found }
+      }
+      return nil
+    case .array: return node.elements.lazy.compactMap { duplicate(in: $0) }.first
+    default: return nil
     }
   }
 

@@ -5,7 +5,9 @@ public import JSONRPC
 
 /// Decides whether an account may use a capability now.
 ///
-/// A denial is a result, not an error.
+/// A denial is a result, not an error. A denial for want of the provider's answer (`onlineRequired`,
+/// `freshTokenRequired`, `offlineWindowExpired`, `snapshotMissing`, `snapshotTooOld`) starts one confirmation, not
+/// more often than every 10 s an account.
 public enum AuthorizationCheck: RPCMethod {
   public static let info = MethodInfo(
     name: "authorization.check", since: "1",
@@ -19,15 +21,19 @@ public enum AuthorizationCheck: RPCMethod {
     public var account: AccountSelector
     public var capability: String
     public var context: WireAuthorizationContext?
+    /// How long a denial may wait for the confirmation that it starts.
+    public var waitSeconds: Int
 
     public init(
       account: AccountSelector,
       capability: String,
-      context: WireAuthorizationContext? = nil
+      context: WireAuthorizationContext? = nil,
+      waitSeconds: Int = 0
     ) {
       self.account = account
       self.capability = capability
       self.context = context
+      self.waitSeconds = waitSeconds
     }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
@@ -35,6 +41,7 @@ public enum AuthorizationCheck: RPCMethod {
       var account: AccountSelector?
       var capability: String?
       var context: WireAuthorizationContext?
+      var waitSeconds: Int = 0
       for (memberName, memberValue) in node.members {
         if memberName.isText("account") {
           account = try reading("account") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
@@ -42,6 +49,8 @@ public enum AuthorizationCheck: RPCMethod {
           capability = try reading("capability") { () throws(ParamsProblem) in try memberValue.text(.capability) }
         } else if memberName.isText("context") {
           context = try reading("context") { () throws(ParamsProblem) in try WireAuthorizationContext(from: memberValue) }
+        } else if memberName.isText("waitSeconds") {
+          waitSeconds = try reading("waitSeconds") { () throws(ParamsProblem) in try memberValue.integer(0...60) }
         } else {
           throw ParamsProblem.unknownMember(memberName)
         }
@@ -51,6 +60,7 @@ public enum AuthorizationCheck: RPCMethod {
       self.account = account
       self.capability = capability
       self.context = context
+      self.waitSeconds = waitSeconds
     }
   }
 
@@ -58,6 +68,8 @@ public enum AuthorizationCheck: RPCMethod {
 }
 
 /// Decides about several capabilities at the same moment.
+///
+/// Denials for want of the provider's answer start one confirmation, as with `authorization.check`.
 public enum AuthorizationCheckMany: RPCMethod {
   public static let info = MethodInfo(
     name: "authorization.checkMany", since: "1",
@@ -70,24 +82,31 @@ public enum AuthorizationCheckMany: RPCMethod {
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var capabilities: [String]
+    /// How long a denial may wait for the confirmation that it starts.
+    public var waitSeconds: Int
 
     public init(
       account: AccountSelector,
-      capabilities: [String]
+      capabilities: [String],
+      waitSeconds: Int = 0
     ) {
       self.account = account
       self.capabilities = capabilities
+      self.waitSeconds = waitSeconds
     }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var account: AccountSelector?
       var capabilities: [String]?
+      var waitSeconds: Int = 0
       for (memberName, memberValue) in node.members {
         if memberName.isText("account") {
           account = try reading("account") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
         } else if memberName.isText("capabilities") {
           capabilities = try reading("capabilities") { () throws(ParamsProblem) in try memberValue.list(1...128) { (item) throws(ParamsProblem) in try item.text(.capability) } }
+        } else if memberName.isText("waitSeconds") {
+          waitSeconds = try reading("waitSeconds") { () throws(ParamsProblem) in try memberValue.integer(0...60) }
         } else {
           throw ParamsProblem.unknownMember(memberName)
         }
@@ -96,6 +115,7 @@ public enum AuthorizationCheckMany: RPCMethod {
       guard let capabilities else { throw ParamsProblem.missing("capabilities", expected: "array") }
       self.account = account
       self.capabilities = capabilities
+      self.waitSeconds = waitSeconds
     }
   }
 

@@ -69,8 +69,9 @@ public enum PolicyGet: RPCMethod {
 /// Sets a policy document; its version never decreases.
 ///
 /// Applies to the accounts of providers that name the policy; the policy `default` applies to providers that name
-/// none. A document that violates `policy.schema.json`, or is older than the current version, is answered with
-/// `policyInvalid` and changes nothing.
+/// none. A document that violates `policy.schema.json`, is older than the current version, or has other content under
+/// the same version, is answered with `policyInvalid` and changes nothing. Content is compared without regard to
+/// white space and the order of members.
 public enum PolicySet: RPCMethod {
   public static let info = MethodInfo(
     name: "policy.set", since: "1",

@@ -317,7 +317,8 @@ public enum ProviderGet: RPCMethod {
 
 /// Changes the given members of a provider.
 ///
-/// Each given member replaces the whole old value. The issuer can change only while the provider has no accounts.
+/// Each given member replaces the whole old value. The issuer can change only while the provider has no accounts. A
+/// `policy` must exist: `notFound` otherwise.
 public enum ProviderUpdate: RPCMethod {
   public static let info = MethodInfo(
     name: "provider.update", since: "1",
@@ -325,7 +326,7 @@ public enum ProviderUpdate: RPCMethod {
     accountScoped: false, underGrant: .agent,
     ordering: .concurrent,
     idempotent: true, carriesBody: false,
-    errors: [.providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity])
+    errors: [.providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .notFound, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, Sendable {
     public var provider: ProviderName

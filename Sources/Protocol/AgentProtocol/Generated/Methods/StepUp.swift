@@ -7,9 +7,11 @@ public import Secrets
 /// Sets an account's PIN; changing it requires a valid step-up.
 ///
 /// By `pin`, or by `prompt`: then the agent asks the person, and the caller never sees the PIN. A new PIN has ten
-/// attempts, and setting it is not a step-up. The bytes are used as given. Changing a PIN without a valid step-up is
-/// answered with `stepUpRequired`. After ten wrong attempts the PIN is destroyed, and setting one is answered with
-/// `stepUpFailed` and `attemptsLeft` 0 until the person signs in again.
+/// attempts, and setting it is not a step-up. The bytes are used as given. The first PIN of an account takes a
+/// sign-in of that account within the last 600 s, or pinentry; changing a PIN takes a valid step-up. Both are
+/// answered with `stepUpRequired` otherwise, the first with `reason` `recentSignInRequired`. After ten wrong attempts
+/// the PIN is destroyed, and setting one is answered with `stepUpFailed` and `attemptsLeft` 0 until the person signs
+/// in again.
 public enum StepUpEnroll: RPCMethod {
   public static let info = MethodInfo(
     name: "stepUp.enroll", since: "1",
@@ -23,15 +25,18 @@ public enum StepUpEnroll: RPCMethod {
     public var account: AccountSelector
     public var pin: Secret?
     public var prompt: WirePrompt?
+    public var method: WireStepUpMethod?
 
     public init(
       account: AccountSelector,
       pin: Secret? = nil,
-      prompt: WirePrompt? = nil
+      prompt: WirePrompt? = nil,
+      method: WireStepUpMethod? = nil
     ) {
       self.account = account
       self.pin = pin
       self.prompt = prompt
+      self.method = method
     }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
@@ -39,6 +44,7 @@ public enum StepUpEnroll: RPCMethod {
       var account: AccountSelector?
       var pin: Secret?
       var prompt: WirePrompt?
+      var method: WireStepUpMethod?
       for (memberName, memberValue) in node.members {
         if memberName.isText("account") {
           account = try reading("account") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
@@ -46,6 +52,8 @@ public enum StepUpEnroll: RPCMethod {
           pin = try reading("pin") { () throws(ParamsProblem) in try memberValue.secret(1...256) }
         } else if memberName.isText("prompt") {
           prompt = try reading("prompt") { () throws(ParamsProblem) in try memberValue.word(WirePrompt.self) }
+        } else if memberName.isText("method") {
+          method = try reading("method") { () throws(ParamsProblem) in try memberValue.word(WireStepUpMethod.self) }
         } else {
           throw ParamsProblem.unknownMember(memberName)
         }
@@ -54,6 +62,7 @@ public enum StepUpEnroll: RPCMethod {
       self.account = account
       self.pin = pin
       self.prompt = prompt
+      self.method = method
     }
   }
 
@@ -80,17 +89,20 @@ public enum StepUpVerify: RPCMethod {
     public var account: AccountSelector
     public var pin: Secret?
     public var prompt: WirePrompt?
+    public var method: WireStepUpMethod?
     public var durationSeconds: Int?
 
     public init(
       account: AccountSelector,
       pin: Secret? = nil,
       prompt: WirePrompt? = nil,
+      method: WireStepUpMethod? = nil,
       durationSeconds: Int? = nil
     ) {
       self.account = account
       self.pin = pin
       self.prompt = prompt
+      self.method = method
       self.durationSeconds = durationSeconds
     }
 
@@ -99,6 +111,7 @@ public enum StepUpVerify: RPCMethod {
       var account: AccountSelector?
       var pin: Secret?
       var prompt: WirePrompt?
+      var method: WireStepUpMethod?
       var durationSeconds: Int?
       for (memberName, memberValue) in node.members {
         if memberName.isText("account") {
@@ -107,6 +120,8 @@ public enum StepUpVerify: RPCMethod {
           pin = try reading("pin") { () throws(ParamsProblem) in try memberValue.secret(1...256) }
         } else if memberName.isText("prompt") {
           prompt = try reading("prompt") { () throws(ParamsProblem) in try memberValue.word(WirePrompt.self) }
+        } else if memberName.isText("method") {
+          method = try reading("method") { () throws(ParamsProblem) in try memberValue.word(WireStepUpMethod.self) }
         } else if memberName.isText("durationSeconds") {
           durationSeconds = try reading("durationSeconds") { () throws(ParamsProblem) in try memberValue.integer(1...86400) }
         } else {
@@ -117,6 +132,7 @@ public enum StepUpVerify: RPCMethod {
       self.account = account
       self.pin = pin
       self.prompt = prompt
+      self.method = method
       self.durationSeconds = durationSeconds
     }
   }
