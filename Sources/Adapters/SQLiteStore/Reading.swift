@@ -1,3 +1,4 @@
+internal import AgentModel
 public import AgentPorts
 
 extension SQLiteStore {
@@ -93,7 +94,13 @@ extension SQLiteStore {
 
   public func auditRows(after sequence: Int64, limit: Int) throws(StoreFailure) -> [AuditRow] {
     let statement = try opened().statement(
-      "SELECT sequence, keyEpoch, link, sealed FROM audit WHERE sequence > ?1 ORDER BY sequence LIMIT ?2")
+      """
+      SELECT 0 AS ring, sequence, keyEpoch, link, sealed FROM audit WHERE sequence > ?1
+      UNION ALL
+      SELECT 1, sequence, keyEpoch, link, sealed FROM auditDecision WHERE sequence > ?1
+      ORDER BY sequence, ring
+      LIMIT ?2
+      """)
     defer { statement.reset() }
     statement.bind(1, sequence)
     statement.bind(2, Int64(limit))
@@ -101,8 +108,8 @@ extension SQLiteStore {
     while try statement.step() {
       rows.append(
         AuditRow(
-          sequence: statement.integer(0), keyEpoch: statement.unsigned(1), link: statement.bytes(2),
-          sealed: statement.bytes(3)))
+          ring: statement.integer(0) == 0 ? .security : .decisions, sequence: statement.integer(1),
+          keyEpoch: statement.unsigned(2), link: statement.bytes(3), sealed: statement.bytes(4)))
     }
     return rows
   }

@@ -1,3 +1,4 @@
+internal import AgentModel
 internal import AgentPorts
 
 extension Connection {
@@ -44,19 +45,31 @@ extension Connection {
       let statement = try statement("DELETE FROM keySlot WHERE number = ?1")
       statement.bind(1, Int64(number))
       try statement.run()
-    case .appendAudit(let row):
+    case .appendAudit(let row): try append(row)
+    case .deleteAudit(let ring, let sequence):
       let statement = try statement(
-        "INSERT OR REPLACE INTO audit (sequence, keyEpoch, link, sealed) VALUES (?1, ?2, ?3, ?4)")
-      statement.bind(1, row.sequence)
-      statement.bind(2, Int64(row.keyEpoch))
-      statement.bind(3, row.link)
-      statement.bind(4, row.sealed)
-      try statement.run()
-    case .deleteAudit(let sequence):
-      let statement = try statement("DELETE FROM audit WHERE sequence <= ?1")
+        ring == .security
+          ? "DELETE FROM audit WHERE sequence <= ?1" : "DELETE FROM auditDecision WHERE sequence <= ?1")
       statement.bind(1, sequence)
       try statement.run()
     }
+  }
+
+  private func append(_ row: AuditRow) throws(StoreFailure) {
+    // A number is of one entry in both rings.
+    let other = try statement(
+      row.ring == .security ? "DELETE FROM auditDecision WHERE sequence = ?1" : "DELETE FROM audit WHERE sequence = ?1")
+    other.bind(1, row.sequence)
+    try other.run()
+    let statement = try statement(
+      row.ring == .security
+        ? "INSERT OR REPLACE INTO audit (sequence, keyEpoch, link, sealed) VALUES (?1, ?2, ?3, ?4)"
+        : "INSERT OR REPLACE INTO auditDecision (sequence, keyEpoch, link, sealed) VALUES (?1, ?2, ?3, ?4)")
+    statement.bind(1, row.sequence)
+    statement.bind(2, Int64(row.keyEpoch))
+    statement.bind(3, row.link)
+    statement.bind(4, row.sealed)
+    try statement.run()
   }
 
   private func put(_ record: SealedRecord) throws(StoreFailure) {

@@ -1,6 +1,9 @@
-/// One entry of the audit log as the store keeps it: numbered, encrypted, and chained to the entry before it.
+public import AgentModel
+
+/// One entry of the audit log as the store keeps it: numbered, encrypted, and chained to the entry before it in its ring.
 public struct AuditRow: Sendable, Equatable {
-  /// Counts from 1 without a gap.
+  public var ring: AuditRing
+  /// Counts from 1, over both rings.
   public var sequence: Int64
   /// The epoch of the root key that encrypted the entry.
   public var keyEpoch: UInt32
@@ -9,7 +12,8 @@ public struct AuditRow: Sendable, Equatable {
   /// The encrypted entry.
   public var sealed: [UInt8]
 
-  public init(sequence: Int64, keyEpoch: UInt32, link: [UInt8], sealed: [UInt8]) {
+  public init(ring: AuditRing, sequence: Int64, keyEpoch: UInt32, link: [UInt8], sealed: [UInt8]) {
+    self.ring = ring
     self.sequence = sequence
     self.keyEpoch = keyEpoch
     self.link = link

@@ -1,3 +1,5 @@
+public import AgentModel
+
 /// A durable store of encrypted records. It knows their keys and order and never their content.
 ///
 /// Calls are synchronous and come from the one actor that owns the store. `commit` applies a batch as one transaction
@@ -9,7 +11,7 @@ public protocol Store: AnyObject {
   var databaseID: [UInt8] { get }
   /// Reads a metadata value; nil if the name is not set.
   func metadata(_ name: String) throws(StoreFailure) -> [UInt8]?
-  /// At most `limit` entries of the audit log after `sequence`, in order.
+  /// At most `limit` entries of the audit log after `sequence`, of both rings in the order of their numbers.
   func auditRows(after sequence: Int64, limit: Int) throws(StoreFailure) -> [AuditRow]
   /// All key slots, ordered by number.
   func keySlots() throws(StoreFailure) -> [KeySlotRow]
@@ -189,9 +191,9 @@ public enum StoreWrite: Sendable, Equatable {
   case putKeySlot(KeySlotRow)
   /// Deletes a key slot.
   case deleteKeySlot(number: Int)
-  /// Inserts an audit entry, replacing a row with the same number: another program wrote that row, and it must not stop
+  /// Inserts an audit entry, replacing a row of either ring with the same number: another program wrote that row, and it must not stop
   /// the agent.
   case appendAudit(AuditRow)
-  /// Deletes the audit entries up to and including a number.
-  case deleteAudit(through: Int64)
+  /// Deletes the audit entries of a ring up to and including a number.
+  case deleteAudit(AuditRing, through: Int64)
 }

@@ -37,8 +37,9 @@ extension RecordKind {
   package static let policy = RecordKind(rawValue: 21)
   /// A caller's grant (docs/callers.md, Grants), without its secret.
   package static let callerGrant = RecordKind(rawValue: 27)
-  /// The beginning and the end of the audit log.
+  /// The bounds of the audit log's rings: of security events, and of decisions.
   static let auditChain = RecordKind(rawValue: 22)
+  static let decisionChain = RecordKind(rawValue: 34)
   /// The pepper of PINs that were set under an earlier root key.
   package static let pepper = RecordKind(rawValue: 23)
   /// The index key of look-ups that were made under an earlier root key.
@@ -78,8 +79,8 @@ extension RecordKind {
     switch self {
     case .head: .head
     case .accountKeys, .profile: .directory
-    case .callerGrant, .provider, .activeAccount, .trustedTime, .erasure, .policy, .auditChain, .indexKey, .sequence,
-      .logKeys, .mark, .keySlotNotes, .dropBox, .backup:
+    case .callerGrant, .provider, .activeAccount, .trustedTime, .erasure, .policy, .auditChain, .decisionChain,
+      .indexKey, .sequence, .logKeys, .mark, .keySlotNotes, .dropBox, .backup:
       .vault
     case .outbox: .outbox
     // Secrets of a person's programs: with a PIN, a soft sign-out leaves this key under it alone.

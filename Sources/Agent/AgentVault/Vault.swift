@@ -1,4 +1,5 @@
 package import AgentCore
+package import AgentModel
 package import AgentPorts
 package import Secrets
 
@@ -13,8 +14,8 @@ package final class Vault {
   package let store: any Store
   private(set) var seals: RecordSeals
   /// Nil before the first read, and after a failed commit.
-  private(set) var knownAuditChain: AuditChain?
-  let auditBound: AuditChain.Bound
+  private(set) var auditMemory: AuditMemory?
+  let auditBounds: [AuditRing: AuditChain.Bound]
   /// Compares the ledger's count with the anchor outside the store.
   package let witness: RollbackGuard
   private var partitions: [PartitionID: Partition] = [:]
@@ -33,13 +34,14 @@ package final class Vault {
 
   package init(
     store: any Store, root: SealingKey, epoch: UInt32, previous: VaultKeys? = nil,
-    witness: RollbackGuard = RollbackGuard(), auditBound: AuditChain.Bound = .standard
+    witness: RollbackGuard = RollbackGuard(),
+    auditBounds: [AuditRing: AuditChain.Bound] = [.security: .security, .decisions: .decisions]
   ) {
     self.store = store
     seals = RecordSeals(
       databaseID: store.databaseID, keys: VaultKeys(root: root, epoch: epoch), previousKeys: previous)
     self.witness = witness
-    self.auditBound = auditBound
+    self.auditBounds = auditBounds
   }
 
   package var keys: VaultKeys { seals.keys }
@@ -247,7 +249,7 @@ package final class Vault {
   package func apply(_ changes: [VaultChange], with writes: [StoreWrite] = []) throws(VaultFailure) {
     var draft = VaultDraft(self, writes: writes)
     for change in changes { try draft.draw(change) }
-    let chain = try draft.draw(audit: changes.compactMap(\.auditEntry))
+    let logged = try draft.draw(audit: changes.compactMap(\.auditEntry))
     // The counts of an overtaken store stand still: above the anchor's it would look like the newest copy.
     let isCounted =
       !witness.isOvertaken && (owesCount || !writes.isEmpty || changes.contains(where: \.isCounted))
@@ -259,10 +261,10 @@ package final class Vault {
       // The batch may have been committed all the same: read the heads again.
       forget(draft.touched.keys)
       forget(draft.destroyed)
-      knownAuditChain = nil
+      auditMemory = nil
       throw error
     }
-    if let chain { knownAuditChain = chain }
+    if let logged { auditMemory = logged }
     for (partition, state) in draft.touched { partitions[partition] = state }
     for partition in draft.destroyed { partitions[partition] = nil }
     let isNewer = ledger.sequence != knownLedger?.sequence
@@ -271,6 +273,9 @@ package final class Vault {
     owedMarks = []
     if isNewer { witness.advance(store.databaseID, to: ledger.sequence) }
   }
+
+  /// No entry of the audit log that is there changes from now on.
+  func closeAuditEntries() { auditMemory?.tails = [:] }
 
   private func forget(_ changed: some Sequence<PartitionID>) {
     for partition in changed { partitions[partition] = nil }
@@ -295,7 +300,7 @@ package final class Vault {
   package func adopt(_ keys: VaultKeys, previous: VaultKeys?) {
     seals = RecordSeals(databaseID: store.databaseID, keys: keys, previousKeys: previous)
     forget(Array(partitions.keys))
-    knownAuditChain = nil
+    auditMemory = nil
   }
 
   package func onStore<Result>(_ body: () throws(StoreFailure) -> Result) throws(VaultFailure) -> Result {

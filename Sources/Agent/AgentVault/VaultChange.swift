@@ -8,7 +8,7 @@ package enum VaultChange: Sendable {
   /// Destroys the keys of an incarnation with all its rows.
   case destroy(PartitionID)
   /// Appends to the audit log.
-  case audit(Secret)
+  case audit(AuditAppend)
   /// From here on the data key exists only where a step-up has wrapped it.
   case lockData(PartitionID)
   case unlockData(PartitionID, SealingKey)
@@ -20,7 +20,7 @@ package enum VaultChange: Sendable {
   /// Takes the next count of the ledger, so that another copy of the store shows itself (`Vault.isNewest`).
   case claim
 
-  package var auditEntry: Secret? { if case .audit(let entry) = self { entry } else { nil } }
+  package var auditEntry: AuditAppend? { if case .audit(let entry) = self { entry } else { nil } }
 
   /// An old copy of the store must not undo it (`VaultLedger`). What is written many times an hour and only ever
   /// narrows, as time does, is not counted: the anchor costs as much as the commit.

@@ -1,4 +1,5 @@
 internal import AgentCore
+internal import AgentModel
 internal import AgentPorts
 internal import Secrets
 
@@ -44,14 +45,17 @@ struct VaultDraft {
     }
   }
 
-  /// Adds audit entries. Returns the chain after the commit; nil without entries.
-  mutating func draw(audit entries: [Secret]) throws(VaultFailure) -> AuditChain? {
+  /// Adds audit entries. Returns the log's memory after the commit; nil without entries.
+  mutating func draw(audit entries: [AuditAppend]) throws(VaultFailure) -> AuditMemory? {
     guard !entries.isEmpty else { return nil }
-    let chain = try vault.audit.append(entries, to: &writes)
+    let before = try vault.audit.chains()
+    let memory = try vault.audit.append(entries, to: &writes)
     var state = try state(of: .vault)
-    try put(chain.record, .auditChain, [], .vault, &state)
+    for ring in AuditRing.allCases where memory.chains[ring] != before[ring] {
+      try put(memory.chains[ring].record, ring.chainKind, [], .vault, &state)
+    }
     touched[.vault] = state
-    return chain
+    return memory
   }
 
   private mutating func deleteData(of partition: PartitionID) throws(VaultFailure) {

@@ -64,7 +64,9 @@ import Testing
     #expect(throws: StoreFailure.corrupt) { try open() }
   }
 
-  @Test(arguments: ["TABLE record", "TABLE audit", "TABLE keySlot", "INDEX recordByKey", "INDEX recordByKind"])
+  @Test(arguments: [
+    "TABLE record", "TABLE audit", "TABLE auditDecision", "TABLE keySlot", "INDEX recordByKey", "INDEX recordByKind",
+  ])
   func schemaWithAMissingPart_isCorrupt(part: String) throws {
     try open().close()
     try run("DROP \(part)")

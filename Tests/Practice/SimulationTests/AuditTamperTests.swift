@@ -59,7 +59,7 @@ import Testing
       let expected = try world.tamper { store in
         let rows = try store.auditRows(after: 0, limit: 1000)
         let (changed, firstBroken) = damage.done(to: rows)
-        try store.commit([.deleteAudit(through: .max)] + changed.map { .appendAudit($0) })
+        try store.commit(AuditRing.allCases.map { .deleteAudit($0, through: .max) } + changed.map { .appendAudit($0) })
         return firstBroken
       }
       try await world.restart()

@@ -87,7 +87,9 @@ import Testing
       #expect(await leaving.answer(to: out).error == nil)
       #expect(effects.allSatisfy { $0 == "allow" || $0 == "deny" }, "\(effects)")
       let entries = try await Self.entries(world)
-      #expect(Self.decisions(entries).count == asked.count)
+      let counted = entries.filter { $0["event"]?.stringValue == "authorization.check" }
+        .reduce(0) { $0 + ($1["count"]?.integerValue ?? 1) }
+      #expect(counted == asked.count)
       let left = try #require(entries.firstIndex { $0["event"]?.stringValue == "account.signOut" })
       let late = entries[left...].filter {
         $0["event"]?.stringValue == "authorization.check" && $0["outcome"]?.stringValue == "allow"
@@ -131,6 +133,83 @@ import Testing
       #expect((state == "signedOut") == (count("account.signOut") == 1), "seed \(seed)")
       #expect(try await Self.firstBroken(world) == nil, "seed \(seed)")
       #expect(try await Self.check(scene).error == nil, "seed \(seed): it goes on")
+    }
+  }
+
+  /// Repeats are counted in one entry, also by callers at once, and each is answered with that entry's id.
+  @Test(arguments: Seeds.asked(60)) func repeatedDecision_isAnsweredWithTheIDOfTheEntryThatCountsIt(seed: UInt64) throws
+  {
+    try scenario(seed: seed) { world in
+      let scene = try await Scene.signedIn(world)
+      if seed % 2 == 0 { world.crash(at: .after(Int(seed / 2 % 5) + 1)) }
+      let clients = try (0..<4).map { _ in try world.client() }
+      let asked = (0..<40).map { number in
+        clients[number % 4].send(
+          "authorization.check", #"{"account":"\#(scene.account)","capability":"order.number\#(number % 3)"}"#)
+      }
+      var told: [String] = []
+      for (number, id) in asked.enumerated() {
+        if let id = await clients[number % 4].answer(to: id)["decisionId"] { told.append(id) }
+      }
+      for client in clients { client.disconnect() }
+      if seed % 2 == 0 { try await world.restart() }
+      let decisions = try await Self.entries(world).filter { $0["event"]?.stringValue == "authorization.check" }
+      let counted = decisions.reduce(0) { $0 + ($1["count"]?.integerValue ?? 1) }
+      #expect(Set(told).isSubset(of: Self.decisions(decisions)), "seed \(seed): answered, and not written down")
+      #expect(counted >= told.count && counted <= 40, "seed \(seed): \(counted) counted, \(told.count) answered")
+      #expect(decisions.count == 3 || seed % 2 == 0, "seed \(seed): \(decisions.count)")
+      #expect(try await Self.firstBroken(world) == nil, "seed \(seed)")
+    }
+  }
+
+  /// A client that may only ask for decisions floods the log: it is refused, and displaces nothing.
+  @Test func floodOfDecisions_isRefusedAndDisplacesNoSecurityEvent() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      let before = try await Self.entries(world)
+      let owner = try world.client()
+      let flooder = try world.client()
+      #expect(await flooder.call("agent.hello", #"{"client":{"name":"flooder","version":"1"}}"#).error == nil)
+      func ask(_ client: SimulatedClient, _ round: Int) async -> SimulatedAnswer {
+        let names = (0..<128).map { #""flood.r\#(round)n\#($0)""# }.joined(separator: ",")
+        return await client.call(
+          "authorization.checkMany", #"{"account":"\#(scene.account)","capabilities":[\#(names)]}"#)
+      }
+      var refused: SimulatedAnswer?
+      for round in 0..<60 where refused == nil {
+        let answer = await ask(flooder, round)
+        if answer.error != nil { refused = answer }
+      }
+      #expect(refused?.code == 1003, "\(String(describing: refused))")
+      #expect(await ask(flooder, 0).error != nil, "a repeat of more than the newest 256 is new")
+      #expect(await ask(flooder, 38).error == nil, "repeats of the newest cost nothing")
+      #expect(await ask(owner, 100).error == nil, "other clients are served")
+      world.advance(by: .seconds(3_600))
+      #expect(await ask(flooder, 101).error == nil, "an hour later it is served again")
+      let events = try await Self.entries(world, pages: 1000).filter {
+        $0["event"]?.stringValue != "authorization.check"
+      }
+      #expect(events.prefix(before.count).map { $0["event"] } == before.map { $0["event"] })
+      for client in [owner, flooder] { client.disconnect() }
+    }
+  }
+
+  /// A loop of changes is refused beyond the quota; a sign-out never is.
+  @Test func loopOfChanges_isRefusedAndASignOutIsNot() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      let client = try world.client()
+      var refused: SimulatedAnswer?
+      for number in 0..<2_500 where refused == nil {
+        let answer = await client.call(
+          "account.rename", #"{"account":"\#(scene.account)","alias":"name\#(number)"}"#)
+        if answer.error != nil { refused = answer }
+      }
+      #expect(refused?.code == 1003, "\(String(describing: refused))")
+      let out = await client.call("account.signOut", #"{"account":"\#(scene.account)","mode":"hard"}"#)
+      #expect(out.error == nil, "\(out)")
+      #expect(try await Self.firstBroken(world) == nil)
+      client.disconnect()
     }
   }
 

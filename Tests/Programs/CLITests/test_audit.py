@@ -85,6 +85,13 @@ NUMBER  WHEN                 ACCOUNT                         WHAT               
                 "agent.unlock agent.lock revocation.confirmed stepUp.enroll stepUp.unenroll stepUp.clear").split():
             self.assertNotIn(event, self.says(event))
 
+    def test_repeats_are_counted(self):
+        self.keeps(entry(
+            7, outcome="deny", client=None, facts={"capability": "a.b", "reason": "missingRole"}, count=12,
+            firstAt="2030-01-12T09:00:07.000Z", lastAt="2030-01-12T09:20:00.000Z"))
+        self.assertIn(
+            "may not do a.b (missingRole), 12 times until 2030-01-12 09:20:00", self.answer("audit"))
+
     def test_an_event_of_a_newer_agent(self):
         self.assertEqual(self.says("grant.made", size=3), "grant.made (size: 3)")
 

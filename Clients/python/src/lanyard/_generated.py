@@ -1031,6 +1031,9 @@ class AuditEntry(Record):
     outcome: str
     account: Optional[str] = None
     client: Optional[str] = None
+    count: Optional[int] = None
+    first_at: Optional[datetime] = None
+    last_at: Optional[datetime] = None
     facts: Optional[Dict[str, Any]] = None
 
 
@@ -4316,7 +4319,10 @@ class AuditMethods:
         after: Optional[int] = None,
         limit: Optional[int] = None,
     ) -> AuditListResult:
-        """Returns the entries of the audit log, oldest first."""
+        """Returns the entries of the audit log, oldest first. An entry that was listed does not change: later
+        repeats are counted in another one. Sequences count over security events, which are kept for a year at
+        least, and decisions, of which the newest 95,000 to 100,000 are kept; so older sequences have gaps.
+        """
         return self._caller.invoke(
             "audit.list",
             {
@@ -4334,7 +4340,7 @@ class AuditMethods:
         after: Optional[int] = None,
         limit: Optional[int] = None,
     ) -> AuditVerifyResult:
-        """Checks the chain of the audit log. Always checks the whole chain, because each link depends on the
+        """Checks the chains of the audit log. Always checks both rings as a whole, because each link depends on the
         previous ones.
         """
         return self._caller.invoke(
@@ -4361,7 +4367,10 @@ class AsyncAuditMethods:
         after: Optional[int] = None,
         limit: Optional[int] = None,
     ) -> AuditListResult:
-        """Returns the entries of the audit log, oldest first."""
+        """Returns the entries of the audit log, oldest first. An entry that was listed does not change: later
+        repeats are counted in another one. Sequences count over security events, which are kept for a year at
+        least, and decisions, of which the newest 95,000 to 100,000 are kept; so older sequences have gaps.
+        """
         return await self._caller.invoke(
             "audit.list",
             {
@@ -4379,7 +4388,7 @@ class AsyncAuditMethods:
         after: Optional[int] = None,
         limit: Optional[int] = None,
     ) -> AuditVerifyResult:
-        """Checks the chain of the audit log. Always checks the whole chain, because each link depends on the
+        """Checks the chains of the audit log. Always checks both rings as a whole, because each link depends on the
         previous ones.
         """
         return await self._caller.invoke(

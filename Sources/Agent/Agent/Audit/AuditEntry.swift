@@ -1,4 +1,6 @@
+internal import AgentCore
 package import AgentModel
+internal import AgentVault
 package import JSONRPC
 internal import SecretJSON
 internal import Secrets
@@ -21,6 +23,18 @@ package struct AuditEntry: Sendable {
     case stepUpEnroll = "stepUp.enroll", stepUpVerify = "stepUp.verify", stepUpUnenroll = "stepUp.unenroll"
     case stepUpClear = "stepUp.clear"
     case grantCreate = "grant.create", grantRevoke = "grant.revoke"
+
+    var ring: AuditRing { self == .decision ? .decisions : .security }
+
+    /// True for a change that can wait. What takes something away, and what has happened already, is never refused.
+    var isRefusable: Bool {
+      switch self {
+      case .accountSwitch, .accountRename, .providerAdd, .providerUpdate, .providerRemove, .policySet, .stepUpEnroll,
+        .grantCreate:
+        true
+      default: false
+      }
+    }
   }
 
   /// A fact of an entry: a value of the contract, a name that an administrator chose, or a number.
@@ -85,13 +99,42 @@ package struct AuditEntry: Sendable {
   package var client: String?
   package var facts: [Fact] = []
 
-  var record: Secret {
+  /// Whose quota the entry takes (`AuditQuota`); empty for the agent itself.
+  var clients = Caller.current?.quotas ?? []
+
+  /// The entry for the log.
+  var append: AuditAppend {
+    AuditAppend(
+      ring: event.ring, at: at, account: account?.text, sameness: sameness, name: decision ?? "",
+      coalesces: event.ring == .decisions, clients: clients, isRefusable: event.isRefusable,
+      record: { repeats in record(repeats) })
+  }
+
+  private var decision: String? {
+    for case .decision(let id) in facts { return id }
+    return nil
+  }
+
+  /// What repeats have in common: all but the time and a decision's id.
+  private var sameness: [UInt8] {
+    var entry = self
+    entry.at = Timestamp(milliseconds: 0)
+    entry.facts.removeAll { if case .decision = $0 { true } else { false } }
+    return entry.record(nil).withBytes { Array($0) }
+  }
+
+  private func record(_ repeats: AuditRepeats?) -> Secret {
     SecretJSON.write { writer in
       writer.member("at", at.milliseconds)
       writer.member("event", event.rawValue)
       writer.member("outcome", outcome)
       writer.member("account", account?.text)
       writer.member("client", client)
+      if let repeats, repeats.count > 1 {
+        writer.member("count", repeats.count)
+        writer.member("firstAt", repeats.firstAt.milliseconds)
+        writer.member("lastAt", repeats.lastAt.milliseconds)
+      }
       guard !facts.isEmpty else { return }
       writer.key("facts")
       writer.beginObject()
@@ -101,10 +144,28 @@ package struct AuditEntry: Sendable {
   }
 }
 
-/// The client of the current work, by its name from `agent.hello`.
-package enum Caller {
+/// The client of the current work.
+package struct Caller: Sendable {
   /// The maximum length of `auditEntry.client`.
   static let longestName = 128
 
-  @TaskLocal package static var client: String?
+  @TaskLocal package static var current: Caller?
+
+  /// The client's own name for itself, from `agent.hello`.
+  package var name: String?
+  let access: CallerAccess
+
+  package static var client: String? { current?.name }
+
+  package init(name: String?, access: CallerAccess) {
+    self.name = name
+    self.access = access
+  }
+
+  /// Whose quotas its entries take: those of its grants and of the grants that they were made under; without a grant,
+  /// that of its name.
+  var quotas: Set<String> {
+    if case .limited(let grant) = access { return Set(grant.line.map { "grant \($0)" }) }
+    return ["client \(name ?? "")"]
+  }
 }

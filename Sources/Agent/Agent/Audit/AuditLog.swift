@@ -12,7 +12,7 @@ extension VaultDependencies {
   ) -> VaultChange {
     let entry = AuditEntry(
       at: clock.wall(), event: event, outcome: outcome, account: account, client: Caller.client, facts: facts)
-    return .audit(entry.record)
+    return .audit(entry.append)
   }
 }
 
@@ -33,9 +33,14 @@ package struct AuditLog {
 
   /// Appends entries of operations without another commit, which are decisions. One transaction for all of them, with
   /// the time record, so that a reboot with an earlier clock does not lengthen an offline window in use.
-  package func append<Result>(_ entries: [AuditEntry], result: Result) -> ChangeSet<Result> {
-    ChangeSet(entries.map { .audit($0.record) } + vault.trustedTime.changes, result: result)
+  /// Results in the ids under which the log has them.
+  package func append(_ entries: [AuditEntry]) -> ChangeSet<[String]> {
+    let records = vault.records
+    return ChangeSet(entries.map { .audit($0.append) } + vault.trustedTime.changes) { _ in records.audit.lastNames }
   }
+
+  /// True if the entry would be counted in one that is there.
+  func isRepeat(_ entry: AuditEntry) -> Bool { vault.records.audit.isRepeat(entry.append) }
 
   /// The account of the wanted entries. A forgotten account still has entries, so its id is enough.
   package func account(_ selector: AccountSelector?) throws(AgentFailure) -> AccountID? {
@@ -46,18 +51,22 @@ package struct AuditLog {
     }
   }
 
-  /// The chain's ends; `isLonger`: the log has rows past its end, which this agent did not write.
-  package func chain() throws(AgentFailure) -> (chain: AuditChain, isLonger: Bool) {
+  /// The chains' ends; no entry that is there changes from now on. `isLonger`: the log has rows past its end, which this
+  /// agent did not write.
+  package func chains() throws(AgentFailure) -> (chains: AuditChains, isLonger: Bool) {
     try vault.withRecords { (records) throws(VaultFailure) in
-      let chain = try records.audit.chain()
-      return (chain, try !records.audit.rows(after: chain.last, limit: 1).isEmpty)
+      records.audit.closeEntries()
+      let chains = try records.audit.chains()
+      return (chains, try !records.audit.rows(after: chains.last, limit: 1).isEmpty)
     }
   }
 
-  /// A page of entries after a number, oldest first; `through` is the last one read, nil if there are no more.
+  /// A page of entries after a number, oldest first; `through` is the last one read, nil if there are no more. A reader
+  /// goes on after the last number that it got, so no entry that is there changes from now on.
   package func page(after: Int64) throws(AgentFailure) -> (entries: [RecordedAuditEntry], through: Int64?) {
     let rows = try vault.withRecords { (records) throws(VaultFailure) in
-      try records.audit.rows(after: after, limit: Self.pageRows)
+      records.audit.closeEntries()
+      return try records.audit.rows(after: after, limit: Self.pageRows)
     }
     let entries = try rows.map { (row, plain) throws(AgentFailure) in
       guard let entry = plain.flatMap({ RecordedAuditEntry($0, sequence: row.sequence) }) else { throw .auditDamaged }
@@ -74,7 +83,9 @@ package struct AuditLog {
       var walk = walk
       let rows = try records.audit.rows(after: after, limit: Self.pageRows).filter { $0.row.sequence <= last }
       for (row, plain) in rows {
-        walk.visit(row.sequence, link: row.link, opens: plain != nil) { records.audit.link(of: row, after: $0) }
+        walk.visit(row.sequence, in: row.ring, link: row.link, opens: plain != nil) {
+          records.audit.link(of: row, after: $0)
+        }
       }
       return (walk, rows.last?.row.sequence)
     }

@@ -8,10 +8,15 @@ package final class AuditWriter: Sendable {
   /// Whether entries are still true when they are written. Called in the transaction, so that nothing comes between.
   package typealias Check = @Sendable (OpenVault) -> Bool
 
-  private struct Waiting {
+  /// The entries of one request.
+  struct Request: Sendable {
     var entries: [AuditEntry]
     var areTrue: Check
-    var caller: CheckedContinuation<Result<Bool, AgentFailure>, Never>
+  }
+
+  private struct Waiting {
+    var request: Request
+    var caller: CheckedContinuation<Result<[String]?, AgentFailure>, Never>
   }
   private struct State {
     var queue: [Waiting] = []
@@ -26,12 +31,13 @@ package final class AuditWriter: Sendable {
     self.background = background
   }
 
-  /// Commits the entries; they are durable when this returns true. False, and nothing is written, if they are not true
-  /// any more when their turn comes: the order in the log is the order of effects.
-  func record(_ entries: [AuditEntry], if areTrue: @escaping Check) async throws(AgentFailure) -> Bool {
+  /// Commits the entries; they are durable when this returns the ids of the decisions that the log has: a repeat is
+  /// counted in the entry of an earlier one, and has its id. Nil, and nothing is written, if they are not true any more
+  /// when their turn comes: the order in the log is the order of effects.
+  func record(_ entries: [AuditEntry], if areTrue: @escaping Check) async throws(AgentFailure) -> [String]? {
     let result = await withCheckedContinuation { caller in
       let leads = state.withLock { state in
-        state.queue.append(Waiting(entries: entries, areTrue: areTrue, caller: caller))
+        state.queue.append(Waiting(request: Request(entries: entries, areTrue: areTrue), caller: caller))
         defer { state.isWriting = true }
         return !state.isWriting
       }
@@ -43,11 +49,8 @@ package final class AuditWriter: Sendable {
   private func write() async {
     while let group = next() {
       do throws(AgentFailure) {
-        let written = try await vault.commit { vault throws(AgentFailure) in
-          let areTrue = group.map { $0.areTrue(vault) }
-          return vault.audit.append(zip(group, areTrue).flatMap { $1 ? $0.entries : [] }, result: areTrue)
-        }
-        for (waiting, isWritten) in zip(group, written) { waiting.caller.resume(returning: .success(isWritten)) }
+        let recorded = try await vault.record(group.map(\.request))
+        for (waiting, result) in zip(group, recorded) { waiting.caller.resume(returning: result) }
       } catch {
         for waiting in group { waiting.caller.resume(returning: .failure(error)) }
       }

@@ -1,3 +1,4 @@
+package import AgentCore
 package import AgentModel
 package import JSONRPC
 internal import SecretJSON
@@ -12,6 +13,8 @@ package struct RecordedAuditEntry: Sendable {
   package var outcome: String
   package var account: AccountID?
   package var client: String?
+  /// Nil for an entry that happened once.
+  package var repeats: AuditRepeats?
   package var facts: RawJSON?
 
   /// Nil if the record is not one that the agent wrote.
@@ -19,10 +22,18 @@ package struct RecordedAuditEntry: Sendable {
     let read = SecretJSON.read(plain) { node -> RecordedAuditEntry? in
       guard let at = node["at"]?.timestamp, let event = node["event"]?.string, let outcome = node["outcome"]?.string
       else { return nil }
+      var repeats: AuditRepeats?
+      if let count = node["count"]?.integer, count > 1, let first = node["firstAt"]?.timestamp,
+        let last = node["lastAt"]?.timestamp
+      {
+        repeats = AuditRepeats(at: first)
+        repeats?.count = count
+        repeats?.lastAt = last
+      }
       return RecordedAuditEntry(
         sequence: sequence, at: at, event: event, outcome: outcome,
         account: node["account"]?.string.flatMap { AccountID($0) }, client: node["client"]?.string,
-        facts: node["facts"].map { RawJSON($0) })
+        repeats: repeats, facts: node["facts"].map { RawJSON($0) })
     }
     guard let read else { return nil }
     self = read
@@ -30,7 +41,7 @@ package struct RecordedAuditEntry: Sendable {
 
   private init(
     sequence: Int64, at: Timestamp, event: String, outcome: String, account: AccountID?, client: String?,
-    facts: RawJSON?
+    repeats: AuditRepeats?, facts: RawJSON?
   ) {
     self.sequence = sequence
     self.at = at
@@ -38,6 +49,7 @@ package struct RecordedAuditEntry: Sendable {
     self.outcome = outcome
     self.account = account
     self.client = client
+    self.repeats = repeats
     self.facts = facts
   }
 }

@@ -26,16 +26,17 @@ package struct PolicyDecisionPoint: Sendable {
     }
     for _ in 0..<Self.mostTries {
       let (found, policy) = try await facts(of: account)
-      let decisions = capabilities.map { capability in
+      var decisions = capabilities.map { capability in
         recorded(PolicyEngine.decide(capability, context: context, facts: found.facts, under: policy), found)
       }
       // Commit the audit entries before the answer, so that no client acts on an unrecorded decision. One that lost to a
       // sign-out or to another policy is made again: in the log it would stand after what it did not know.
-      let isWritten = try await audit.record(decisions.map(entry)) { [policyCache] vault in
+      let ids = try await audit.record(decisions.map(entry)) { [policyCache] vault in
         vault.directory.profiles[found.account]?.epoch == found.epoch
           && policyCache.policy(of: found.provider) == policy
       }
-      guard isWritten else { continue }
+      guard let ids else { continue }
+      for (index, id) in ids.enumerated() { decisions[index].id = id }
       if waitSeconds == 0, let question = ProviderQuestion.joined(decisions.compactMap(\.decision.question)) {
         try await account.confirm(question, waitSeconds: 0)
       }

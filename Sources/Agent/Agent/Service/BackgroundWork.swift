@@ -27,9 +27,9 @@ package final class BackgroundWork: Sendable {
     _ work: @escaping @Sendable () async throws(AgentFailure) -> Success
   ) async throws(AgentFailure) -> Success {
     let result: Result<Success, AgentFailure> = await withCheckedContinuation { continuation in
-      let client = Caller.client
+      let caller = Caller.current
       let started = add.yield {
-        await Caller.$client.withValue(client) {
+        await Caller.$current.withValue(caller) {
           do throws(AgentFailure) {
             continuation.resume(returning: .success(try await work()))
           } catch {

@@ -16,6 +16,7 @@ package actor VaultActor {
   private var state = VaultState.locked(LockedVault())
   /// Counts sign-outs, erasures and new PINs.
   private var withdrawalCount: UInt64 = 0
+  private var auditQuota = AuditQuota()
 
   package init(store: sending any Store, anchor: sending (any RollbackAnchor)?, dependencies: VaultDependencies) {
     self.store = store
@@ -91,8 +92,8 @@ package actor VaultActor {
   private func commit<Result>(
     _ changes: ChangeSet<Result>, to vault: OpenVault
   ) throws(AgentFailure) -> Result {
+    let records = try charged(changes.records) + vault.erasures.notes(of: changes.erases)
     if changes.isWithdrawal { withdrawalCount += 1 }
-    let records = changes.records + vault.erasures.notes(of: changes.erases)
     if !records.isEmpty || !changes.writes.isEmpty {
       try vault.withRecords(of: changes.account) { (sealed) throws(VaultFailure) in
         try sealed.apply(records, with: changes.writes)
@@ -105,6 +106,53 @@ package actor VaultActor {
     }
     return changes.result(erased)
   }
+
+  // MARK: audit
+
+  /// Takes the security events among the changes from their client's quota. Beyond it a change that can wait is refused;
+  /// what can't wait is done, and counted in an equal entry among the newest.
+  private func charged(_ changes: [VaultChange]) throws(AgentFailure) -> [VaultChange] {
+    var charged = changes
+    for (index, change) in changes.enumerated() {
+      guard case .audit(var entry) = change, entry.ring == .security,
+        let wait = auditQuota.take(1, of: .security, by: entry.clients, at: dependencies.clock.boot())
+      else { continue }
+      if entry.isRefusable { throw .overloaded(Self.quota, retryAfter: wait) }
+      entry.coalesces = true
+      charged[index] = .audit(entry)
+    }
+    return charged
+  }
+
+  /// Commits the entries of decisions. Returns for each request the ids under which the log has them, nil if its entries
+  /// are not true any more, and a failure if its client is over its quota.
+  func record(_ requests: [AuditWriter.Request]) throws(AgentFailure) -> [Result<[String]?, AgentFailure>] {
+    let vault = try unlocked()
+    let now = dependencies.clock.boot()
+    var admitted: [AuditEntry] = []
+    // The number of admitted entries of each request.
+    let counts = requests.map { request -> Result<Int?, AgentFailure> in
+      guard request.areTrue(vault) else { return .success(nil) }
+      let new = request.entries.count { !vault.audit.isRepeat($0) }
+      let clients = request.entries.first?.clients ?? []
+      if let wait = auditQuota.take(Int64(new), of: .decisions, by: clients, at: now) {
+        return .failure(.overloaded(Self.quota, retryAfter: wait))
+      }
+      admitted += request.entries
+      return .success(request.entries.count)
+    }
+    var ids: ArraySlice<String> = []
+    if !admitted.isEmpty { ids = try commit(vault.audit.append(admitted), to: vault)[...] }
+    return counts.map { count in
+      count.map { count in
+        guard let count else { return nil }
+        defer { ids = ids.dropFirst(count) }
+        return Array(ids.prefix(count))
+      }
+    }
+  }
+
+  private static let quota = "new audit entries of one client in an hour"
 
   // MARK: opening
 

@@ -317,7 +317,7 @@ public final class Connection: Conversation, @unchecked Sendable {
         let started = agent.background.start { [self] in
           finish(
             await requests.run(id) { [self] in
-              await Caller.$client.withValue(clientName) {
+              await Caller.$current.withValue(Caller(name: clientName, access: access)) {
                 do throws(RPCError) {
                   return .success(try await run(call))
                 } catch {

@@ -1,4 +1,5 @@
 internal import Agent
+internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
 
@@ -32,6 +33,7 @@ extension WireAuditEntry {
   init(_ entry: RecordedAuditEntry) {
     self.init(
       sequence: Int(entry.sequence), at: entry.at, event: entry.event, outcome: entry.outcome, account: entry.account,
-      client: entry.client, facts: entry.facts)
+      client: entry.client, count: entry.repeats.map { Int($0.count) }, firstAt: entry.repeats?.firstAt,
+      lastAt: entry.repeats?.lastAt, facts: entry.facts)
   }
 }

@@ -10,15 +10,11 @@ enum AuditVerifyHandler: MethodHandler {
     let vault = call.agent.vault
     let selector = try params.account.map(call.pinned)
     _ = try await vault.read { vault throws(AgentFailure) in try vault.audit.account(selector) }
-    let found = try await AuditVerification(of: vault)
+    let found = try await AuditVerification(of: vault, countingAfter: Int64(params.after ?? 0))
+    let head = found.chains.security.link + found.chains.decisions.link
+    let count = min(found.checked, params.limit.map { Int64($0) } ?? found.checked)
     return AuditVerify.Result(
-      intact: found.firstBroken == nil, entries: count(found.checked, from: found.chain.first, params),
-      head: Base64URL.encode(found.chain.link), firstBroken: found.firstBroken.map { Int($0) })
-  }
-
-  /// Counts the wanted entries among consecutive ones.
-  private static func count(_ checked: Int64, from first: Int64, _ params: AuditVerify.Params) -> Int {
-    let skipped = max(0, Int64(params.after ?? 0) - (first - 1))
-    return Int(min(max(0, checked - skipped), params.limit.map { Int64($0) } ?? checked))
+      intact: found.firstBroken == nil, entries: Int(count),
+      head: Base64URL.encode(head), firstBroken: found.firstBroken.map { Int($0) })
   }
 }

@@ -1,102 +1,138 @@
-/// The bounds of the audit log, stored encrypted, so that truncation at either end is detected (docs/storage.md,
-/// Audit).
+public import AgentModel
+
+/// The bounds of one ring of the audit log, stored encrypted, so that truncation at either end is detected
+/// (docs/storage.md, Audit).
 ///
-/// An entry's link is a keyed digest over the previous link, the entry's number and its encrypted bytes. Without the
-/// key, an entry can't be edited, moved, inserted or removed without breaking a link.
+/// An entry's link is a keyed digest over the previous link of its ring, the entry's number and its encrypted bytes.
+/// Without the key, an entry can't be edited, moved, inserted or removed without breaking a link. Both rings share one
+/// count, so that a number names one entry and tells the order.
 public struct AuditChain: Hashable, Sendable {
   public static let linkBytes = 32
   /// The link before the first entry ever written.
   public static let origin = [UInt8](repeating: 0, count: linkBytes)
 
-  /// The maximum size of the log.
+  /// The entries that a ring keeps.
   public struct Bound: Hashable, Sendable {
-    /// Maximum number of entries.
-    public var entries: Int64
-    /// Number of entries that a rotation removes at once, so that not every entry costs a deletion.
-    public var rotated: Int64
+    public enum Retention: Hashable, Sendable {
+      /// At most this many.
+      case entries(Int64)
+      /// At least those of the last `age`.
+      case age(Milliseconds)
+    }
+    public var retention: Retention
+    /// Entries leave a ring in segments of this size, so that not every entry costs a deletion.
+    public var segment: Int64
 
-    public init(entries: Int64, rotated: Int64) {
-      self.entries = entries
-      self.rotated = rotated
+    public init(_ retention: Retention, segment: Int64) {
+      self.retention = retention
+      self.segment = segment
     }
 
-    /// About 40 MB at 400 bytes an entry: years of a person's sign-ins, or a day of a busy program's decisions.
-    public static let standard = Bound(entries: 100_000, rotated: 5_000)
+    /// One oldest segment leaves per new segment, so that a clock that jumps ahead once removes 5,000 entries at most.
+    public static let security = Bound(.age(.seconds(366 * 86_400)), segment: 5_000)
+    /// About 40 MB at 400 bytes an entry.
+    public static let decisions = Bound(.entries(100_000), segment: 5_000)
   }
 
-  /// The number of the oldest entry in the log. Numbers start at 1 and are never reused.
+  /// Entries that leave the ring together.
+  public struct Segment: Hashable, Sendable {
+    /// The number and the link of its last entry.
+    public var through: Int64
+    public var link: [UInt8]
+    public var count: Int64
+    /// When its last entry was written.
+    public var newest: Timestamp
+
+    public init(through: Int64, link: [UInt8], count: Int64, newest: Timestamp) {
+      self.through = through
+      self.link = link
+      self.count = count
+      self.newest = newest
+    }
+  }
+
+  /// The number of the oldest entry. Numbers start at 1 and are never reused.
   public var first: Int64 = 1
   /// The link before `first`.
   public var before = origin
-  /// The number of the newest entry; 0 if the log was never written.
+  /// The number of the newest entry; 0 if the ring was never written.
   public var last: Int64 = 0
   /// The link of the newest entry.
   public var link = origin
+  public var count: Int64 = 0
+  /// The full segments, oldest first. The entries after them form the segment that is being filled.
+  public var segments: [Segment] = []
 
   public init() {}
 
-  public var count: Int64 { last - first + 1 }
+  public var isEmpty: Bool { count == 0 }
 
-  public mutating func append(_ link: [UInt8]) {
-    last += 1
+  private var unsegmented: Int64 { count - segments.reduce(0) { $0 + $1.count } }
+
+  public mutating func append(_ link: [UInt8], as sequence: Int64) {
+    if isEmpty { first = sequence }
+    last = sequence
     self.link = link
+    count += 1
   }
 
-  /// The last entry that rotation removes; nil if the log is within `bound`. After the removal the log is within
-  /// `bound`, however many entries one batch added.
-  public func excess(over bound: Bound = .standard) -> Int64? {
-    count > bound.entries ? max(first + bound.rotated - 1, last - bound.entries) : nil
+  /// Ends the segment if it is full. Afterwards the links of its entries must not change.
+  public mutating func endSegment(of bound: Bound, at now: Timestamp) -> Bool {
+    guard unsegmented >= bound.segment else { return false }
+    segments.append(Segment(through: last, link: link, count: unsegmented, newest: now))
+    return true
   }
 
-  /// Records that entries up to `sequence` were removed; `link` is the link of the last of them.
-  public mutating func drop(through sequence: Int64, link: [UInt8]) {
-    first = sequence + 1
+  /// The segment that rotation removes now; nil if the ring is within `bound`. For rings that are kept by age, ask once
+  /// after each segment that ended.
+  public func excess(over bound: Bound, at now: Timestamp) -> Segment? {
+    guard let oldest = segments.first else { return nil }
+    return switch bound.retention {
+    case .entries(let most): count > most ? oldest : nil
+    case .age(let age): segments.count > 1 && oldest.newest + age < now ? oldest : nil
+    }
+  }
+
+  /// Records that the oldest segment was removed; `link` is the link of its last entry as stored.
+  public mutating func dropSegment(link: [UInt8]) {
+    let dropped = segments.removeFirst()
+    first = dropped.through + 1
     before = link
+    count -= dropped.count
   }
 }
 
-/// Verifies the log entry by entry, in order, and finds the first altered one.
-public struct AuditVerifier: Sendable {
-  private let chain: AuditChain
-  private var link: [UInt8]
-  private var next: Int64
-  /// Number of intact entries so far.
-  public private(set) var checked: Int64 = 0
-  /// The number of the first entry that is altered, missing, moved or was not written by the agent; nil if there is
-  /// none.
-  public private(set) var firstBroken: Int64?
+/// The bounds of both rings.
+public struct AuditChains: Hashable, Sendable {
+  public var security = AuditChain()
+  public var decisions = AuditChain()
 
-  public init(_ chain: AuditChain) {
-    self.chain = chain
-    link = chain.before
-    next = chain.first
-  }
+  public init() {}
 
-  /// Checks the next entry of the log.
-  ///
-  /// - Parameters:
-  ///   - sequence: the entry's number.
-  ///   - stored: the entry's stored link.
-  ///   - opens: true if the entry decrypts under its number.
-  ///   - computed: computes the entry's link from the previous link.
-  public mutating func visit(
-    _ sequence: Int64, link stored: [UInt8], opens: Bool, computed: (_ previous: [UInt8]) -> [UInt8]
-  ) {
-    guard firstBroken == nil else { return }
-    guard sequence == next, sequence <= chain.last, opens, stored == computed(link) else {
-      return firstBroken = min(sequence, next)
+  public subscript(ring: AuditRing) -> AuditChain {
+    get {
+      switch ring {
+      case .security: security
+      case .decisions: decisions
+      }
     }
-    link = stored
-    next += 1
-    checked += 1
+    set {
+      switch ring {
+      case .security: security = newValue
+      case .decisions: decisions = newValue
+      }
+    }
   }
 
-  /// Call after the last entry: checks that the log ends at the chain's newest entry.
-  public mutating func finish() {
-    guard firstBroken == nil else { return }
-    if next != chain.last + 1 { firstBroken = next } else if link != chain.link { firstBroken = chain.last }
-  }
+  /// The number of the newest entry; 0 if the log was never written.
+  public var last: Int64 { max(security.last, decisions.last) }
 
-  /// True if no broken entry was found.
-  public var isIntact: Bool { firstBroken == nil }
+  /// The number of the oldest entry.
+  public var first: Int64 { firsts.min() ?? 1 }
+
+  /// From here on every number is one of an entry: smaller numbers may be of entries that left their ring.
+  var dense: Int64 { firsts.max() ?? 1 }
+
+  /// The number of the oldest entry of each ring that has any.
+  var firsts: [Int64] { [security, decisions].filter { !$0.isEmpty }.map(\.first) }
 }

@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "45506a67c9dc0bb13e0de78419a99dca29db10e757ce5fb731ea91689dd16184"
+  public static let schemaDigest = "e92b12fee051a1b9038bcd9038ac991a6ff19426f1bf78cc42217cd120255a72"
 }

@@ -286,6 +286,13 @@ public struct WireAuditEntry: WireWritable, Sendable {
   public var outcome: String
   public var account: AccountID?
   public var client: String?
+  /// How often it happened, if more than once: repeats within an hour are one entry. Its sequence and its facts are
+  /// those of the first.
+  public var count: Int?
+  /// With `count`: the first time.
+  public var firstAt: Timestamp?
+  /// With `count`: the last time.
+  public var lastAt: Timestamp?
   /// Without secrets.
   public var facts: RawJSON?
 
@@ -296,6 +303,9 @@ public struct WireAuditEntry: WireWritable, Sendable {
     outcome: String,
     account: AccountID? = nil,
     client: String? = nil,
+    count: Int? = nil,
+    firstAt: Timestamp? = nil,
+    lastAt: Timestamp? = nil,
     facts: RawJSON? = nil
   ) {
     self.sequence = sequence
@@ -304,6 +314,9 @@ public struct WireAuditEntry: WireWritable, Sendable {
     self.outcome = outcome
     self.account = account
     self.client = client
+    self.count = count
+    self.firstAt = firstAt
+    self.lastAt = lastAt
     self.facts = facts
   }
 
@@ -324,6 +337,18 @@ public struct WireAuditEntry: WireWritable, Sendable {
     if let client {
       writer.key("client")
       writer.string(client)
+    }
+    if let count {
+      writer.key("count")
+      writer.integer(count)
+    }
+    if let firstAt {
+      writer.key("firstAt")
+      writer.timestamp(firstAt)
+    }
+    if let lastAt {
+      writer.key("lastAt")
+      writer.timestamp(lastAt)
     }
     if let facts {
       writer.key("facts")

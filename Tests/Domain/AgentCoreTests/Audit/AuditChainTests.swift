@@ -1,4 +1,5 @@
 import AgentCore
+import AgentModel
 import Testing
 
 /// Changes to the log that need the file, but not the key. The walk finds each, and the entry where it begins.
@@ -17,26 +18,33 @@ import Testing
     return (0..<AuditChain.linkBytes).map { UInt8(truncatingIfNeeded: hash >> (8 * ($0 % 8))) }
   }
 
+  static let now = Timestamp(milliseconds: 0)
+
   /// A log of `count` entries, rotated at `bound`.
-  static func written(_ count: Int, bound: AuditChain.Bound = .standard) -> (chain: AuditChain, log: [Entry]) {
-    var (chain, log) = (AuditChain(), [Entry]())
+  static func written(
+    _ count: Int, bound: AuditChain.Bound = .decisions
+  ) -> (chain: AuditChains, log: [Entry]) {
+    var (chains, log) = (AuditChains(), [Entry]())
     for number in 0..<count {
-      let words = "entry \(number)"
-      let entry = Entry(sequence: chain.last + 1, words: words, link: link(chain.last + 1, words, after: chain.link))
+      let (words, sequence) = ("entry \(number)", chains.last + 1)
+      let entry = Entry(
+        sequence: sequence, words: words, link: link(sequence, words, after: chains.decisions.link))
       log.append(entry)
-      chain.append(entry.link)
-      guard let through = chain.excess(over: bound) else { continue }
-      chain.drop(through: through, link: log.first { $0.sequence == through }!.link)
-      log.removeAll { $0.sequence <= through }
+      chains.decisions.append(entry.link, as: sequence)
+      _ = chains.decisions.endSegment(of: bound, at: now)
+      while let segment = chains.decisions.excess(over: bound, at: now) {
+        chains.decisions.dropSegment(link: segment.link)
+        log.removeAll { $0.sequence <= segment.through }
+      }
     }
-    return (chain, log)
+    return (chains, log)
   }
 
   /// The number of the first entry that differs from what was written.
-  static func firstBroken(_ log: [Entry], _ chain: AuditChain) -> Int64? {
+  static func firstBroken(_ log: [Entry], _ chain: AuditChains) -> Int64? {
     var walk = AuditVerifier(chain)
     for entry in log {
-      walk.visit(entry.sequence, link: entry.link, opens: entry.opens) {
+      walk.visit(entry.sequence, in: .decisions, link: entry.link, opens: entry.opens) {
         link(entry.sequence, entry.words, after: $0)
       }
     }
@@ -47,7 +55,7 @@ import Testing
   @Test(arguments: [0, 1, 2, 10]) func unchangedLog_isIntact(count: Int) {
     let (chain, log) = Self.written(count)
     #expect(Self.firstBroken(log, chain) == nil)
-    #expect(chain.count == count)
+    #expect(chain.decisions.count == count)
   }
 
   @Test func editedEntry_isFirstBroken() {
@@ -108,7 +116,7 @@ import Testing
     let (chain, log) = Self.written(6)
     let (_, longer) = Self.written(9)
     #expect(Self.firstBroken(longer, chain) == 7)
-    #expect(Self.firstBroken(log, AuditChain()) == 1)
+    #expect(Self.firstBroken(log, AuditChains()) == 1)
   }
 
   @Test func olderCopyOfTheLog_failsAgainstTheCurrentHead() {
@@ -120,28 +128,61 @@ import Testing
 
   @Test(arguments: [10, 11, 14, 15, 16, 100, 101, 999])
   func rotatedLog_dropsTheOldestEntriesAndStaysIntact(count: Int) {
-    let (chain, log) = Self.written(count, bound: .init(entries: 10, rotated: 5))
-    #expect(Self.firstBroken(log, chain) == nil)
+    let (chains, log) = Self.written(count, bound: .init(.entries(10), segment: 5))
+    let chain = chains.decisions
+    #expect(Self.firstBroken(log, chains) == nil)
     #expect(chain.count <= 10 && chain.count >= min(Int64(count), 6) && chain.last == count)
     #expect(log.count == chain.count && log.first?.sequence == chain.first)
     guard chain.first > 1 else { return }
-    #expect(Self.firstBroken(Array(log.dropFirst()), chain) == chain.first)
+    #expect(Self.firstBroken(Array(log.dropFirst()), chains) == chain.first)
     // An entry that rotation dropped is refused when it is put back.
     let all = Self.written(count).log
-    #expect(Self.firstBroken(all, chain) == 1)
-    #expect(Self.firstBroken([all[Int(chain.first) - 2]] + log, chain) == chain.first - 1)
+    #expect(Self.firstBroken(all, chains) == 1)
+    #expect(Self.firstBroken([all[Int(chain.first) - 2]] + log, chains) == chain.first - 1)
   }
 
-  /// A batch may be larger than the number that one rotation drops, and larger than the bound.
-  @Test(arguments: 1...40) func batchOfAnySize_leavesTheLogWithinItsBound(group: Int) {
-    let bound = AuditChain.Bound(entries: 10, rotated: 5)
-    var chain = AuditChain()
-    for _ in 0..<20 {
-      for _ in 0..<group { chain.append(AuditChain.origin) }
-      guard let through = chain.excess(over: bound) else { continue }
-      #expect(through >= chain.first && through <= chain.last)
-      chain.drop(through: through, link: AuditChain.origin)
-      #expect(chain.count <= bound.entries && chain.excess(over: bound) == nil)
+  /// Two rings under one count: each removed, edited or moved entry shows, also where the other ring has gaps.
+  @Test(arguments: [4, 40]) func alteredEntryInEitherRing_shows(decisions: Int) {
+    let bound = AuditChain.Bound(.entries(10), segment: 5)
+    var chains = AuditChains()
+    var log: [(ring: AuditRing, entry: Entry)] = []
+    for number in 0..<decisions {
+      let ring: AuditRing = number % 4 == 0 ? .security : .decisions
+      let (words, sequence) = ("entry \(number)", chains.last + 1)
+      let entry = Entry(sequence: sequence, words: words, link: Self.link(sequence, words, after: chains[ring].link))
+      log.append((ring, entry))
+      chains[ring].append(entry.link, as: sequence)
+      guard ring == .decisions else { continue }
+      _ = chains[ring].endSegment(of: bound, at: Self.now)
+      while let segment = chains[ring].excess(over: bound, at: Self.now) {
+        chains[ring].dropSegment(link: segment.link)
+        log.removeAll { $0.ring == ring && $0.entry.sequence <= segment.through }
+      }
+    }
+    func firstBroken(_ log: [(ring: AuditRing, entry: Entry)]) -> Int64? {
+      var walk = AuditVerifier(chains)
+      for (ring, entry) in log {
+        walk.visit(entry.sequence, in: ring, link: entry.link, opens: entry.opens) {
+          Self.link(entry.sequence, entry.words, after: $0)
+        }
+      }
+      walk.finish()
+      return walk.firstBroken
+    }
+    #expect(firstBroken(log) == nil)
+    for index in log.indices {
+      let sequence = log[index].entry.sequence
+      var less = log
+      less.remove(at: index)
+      // Where decisions are gone, a removed number may be any of those between two entries.
+      let found = firstBroken(less) ?? .max
+      #expect(found <= sequence && found > (index > 0 ? log[index - 1].entry.sequence : 0), "removed \(sequence)")
+      var edited = log
+      edited[index].entry.words += "!"
+      #expect((firstBroken(edited) ?? .max) <= sequence, "edited \(sequence)")
+      var moved = log
+      moved[index].ring = log[index].ring == .security ? .decisions : .security
+      #expect(firstBroken(moved) != nil, "moved \(sequence)")
     }
   }
 }

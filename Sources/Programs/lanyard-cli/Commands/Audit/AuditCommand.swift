@@ -10,7 +10,8 @@ struct AuditCommand: ParsableCommand {
     discussion: """
       The agent records each decision, sign-in, sign-out and change before it answers. Entries are numbered, sealed \
       and chained, so --verify finds an entry that was edited, removed or moved. The log holds no token, no secret and \
-      no name of a person.
+      no name of a person. Equal decisions within an hour are one entry, which counts them. Sign-ins, sign-outs and \
+      changes are kept for a year at least; of the decisions, the newest 95,000 are kept.
 
       The newest entry comes last. Times are local. ASKED BY is the name that a program gave itself; the agent does \
       not check it.

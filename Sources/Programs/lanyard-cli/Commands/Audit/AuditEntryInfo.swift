@@ -19,7 +19,10 @@ struct AuditEntryInfo {
     when = node["at"]?.string.flatMap { Moment($0) }?.dateAndTime ?? "-"
     let event = node["event"]?.string ?? "-"
     let outcome = node["outcome"]?.string ?? "-"
-    sentence = AuditMessages.sentence(event, outcome: outcome, node["facts"])
+    let times = node["count"]?.integer.map { count in
+      ", \(count) times" + (node["lastAt"]?.string.flatMap { Moment($0) }.map { " until \($0.dateAndTime)" } ?? "")
+    }
+    sentence = AuditMessages.sentence(event, outcome: outcome, node["facts"]) + (times ?? "")
     style =
       switch outcome {
       case "ok", "allow": nil

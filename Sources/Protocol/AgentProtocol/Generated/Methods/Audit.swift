@@ -4,6 +4,10 @@ public import AgentModel
 public import JSONRPC
 
 /// Returns the entries of the audit log, oldest first.
+///
+/// An entry that was listed does not change: later repeats are counted in another one. Sequences count over security
+/// events, which are kept for a year at least, and decisions, of which the newest 95,000 to 100,000 are kept; so
+/// older sequences have gaps.
 public enum AuditList: RPCMethod {
   public static let info = MethodInfo(
     name: "audit.list", since: "1",
@@ -77,9 +81,9 @@ public enum AuditList: RPCMethod {
   }
 }
 
-/// Checks the chain of the audit log.
+/// Checks the chains of the audit log.
 ///
-/// Always checks the whole chain, because each link depends on the previous ones.
+/// Always checks both rings as a whole, because each link depends on the previous ones.
 public enum AuditVerify: RPCMethod {
   public static let info = MethodInfo(
     name: "audit.verify", since: "1",
@@ -132,7 +136,7 @@ public enum AuditVerify: RPCMethod {
     public var intact: Bool
     /// Number of checked entries in the requested range.
     public var entries: Int
-    /// The last link of the chain.
+    /// The last links of both rings.
     public var head: String
     public var firstBroken: Int?
 
