@@ -24,6 +24,6 @@ extension IdentityProof {
     } catch {
       throw .notNamed
     }
-    return try person(issuer: nil, subject: found.subject, tenant: found.tenant, name: found.name, email: nil)
+    return try person(Claims(subject: found.subject, tenant: found.tenant, name: found.name))
   }
 }

@@ -23,9 +23,20 @@ package struct IdentityProof {
     package var roles: Set<String>?
   }
 
+  /// What one source says of the person, before it is held against the configuration.
+  struct Claims {
+    var issuer: String?
+    var subject: String?
+    var tenant: String?
+    var name: String?
+    var email: String?
+    var roles: Set<String>?
+  }
+
   package func identify(_ response: TokenResponse, nonce: IDTokenPolicy.Nonce) async throws(IdentityFailure) -> Person {
     if let idToken = response.idToken {
-      return try await fromIDToken(idToken, beside: response.accessToken, nonce: nonce)
+      let told = try await fromIDToken(idToken, beside: response.accessToken, nonce: nonce)
+      return try person(await completed(told, by: response.accessToken))
     }
     if case .required = nonce, client.provider.configuration.scopes.contains("openid") {
       throw .idTokenMissing
@@ -36,14 +47,16 @@ package struct IdentityProof {
     if client.provider.endpoints.userinfo == nil, let endpoint = client.provider.endpoints.introspection {
       return try await fromIntrospection(accessToken, at: endpoint)
     }
-    return try await fromUserInfo(accessToken)
+    guard let url = client.provider.endpoints.userinfo else { throw .noEndpoint }
+    guard let found = await userInfo(accessToken, at: url) else { throw .notNamed }
+    return try person(found)
   }
 
   // MARK: ID token (OpenID Connect Core §3.1.3.7)
 
   private func fromIDToken(
     _ token: Secret, beside accessToken: Secret?, nonce: IDTokenPolicy.Nonce
-  ) async throws(IdentityFailure) -> Person {
+  ) async throws(IdentityFailure) -> Claims {
     let configuration = client.provider.configuration
     let claims: IDTokenClaims
     do throws(IDTokenFailure) {
@@ -58,7 +71,7 @@ package struct IdentityProof {
     } catch {
       throw .idTokenInvalid(error)
     }
-    return try person(
+    return Claims(
       issuer: claims.issuer, subject: claims.subject, tenant: claims.tenant,
       name: claims.name ?? claims.preferredUsername, email: claims.email)
   }
@@ -98,50 +111,59 @@ package struct IdentityProof {
     else { throw .signatureInvalid }
   }
 
-  // MARK: userinfo, for servers without ID tokens
+  // MARK: userinfo (OpenID Connect Core §5.3)
 
-  private func fromUserInfo(_ accessToken: Secret) async throws(IdentityFailure) -> Person {
-    guard let url = client.provider.endpoints.userinfo else {
-      throw .noEndpoint
-    }
+  /// For what the ID token leaves out: the person waits in front of the browser.
+  private static let userInfoTimeout = Milliseconds.seconds(10)
+
+  /// Userinfo is asked for name, e-mail and tenant where the ID token does not name them. An answer that does not name
+  /// the same subject must not be used (§5.3.2); without an answer the person is known all the same.
+  private func completed(_ told: Claims, by accessToken: Secret?) async -> Claims {
+    guard told.name == nil || told.email == nil || told.tenant == nil && claimNames.tenant != nil,
+      let accessToken, let url = client.provider.endpoints.userinfo,
+      let found = await userInfo(accessToken, at: url, ofSubject: told.subject)
+    else { return told }
+    var whole = told
+    whole.tenant = told.tenant ?? found.tenant
+    whole.name = told.name ?? found.name
+    whole.email = told.email ?? found.email
+    whole.roles = found.roles
+    return whole
+  }
+
+  /// Nil if there is no answer. With `subject`, nil also if the answer does not name it.
+  private func userInfo(_ accessToken: Secret, at url: String, ofSubject subject: String? = nil) async -> Claims? {
     let names = claimNames
     let rolesClaim = client.provider.configuration.authorization.rolesClaim
-    typealias Found = (String?, String?, String?, String?, RightsClaims)
-    do {
-      let found = try await client.document(url, bearer: accessToken) { node -> Found? in
-        (
-          node["sub"]?.string ?? node["id"]?.string ?? node["id"]?.integer.map(String.init),
-          names.tenant.flatMap { node.text(ofMember: $0) },
-          node["name"]?.string ?? node["login"]?.string, node["email"]?.string,
-          RightsClaims(node, rolesClaim: rolesClaim)
-        )
-      }
-      var known = try person(issuer: nil, subject: found.0, tenant: found.1, name: found.2, email: found.3)
-      if rolesClaim != nil { known.roles = found.4.roles ?? [] }
-      return known
-    } catch let failure as IdentityFailure {
-      throw failure
-    } catch {
-      throw .notNamed
+    let timeout = subject == nil ? nil : Self.userInfoTimeout
+    return try? await client.document(url, bearer: accessToken, timeout: timeout) { node -> Claims? in
+      guard node.kind == .object, !node.hasDuplicateKeys else { return nil }
+      if let subject, node["sub"]?.string != subject { return nil }
+      var found = Claims()
+      found.subject = node["sub"]?.string ?? node["id"]?.string ?? node["id"]?.integer.map(String.init)
+      found.tenant = names.tenant.flatMap { node.text(ofMember: $0) }
+      found.name = node["name"]?.string ?? node["login"]?.string ?? node["preferred_username"]?.string
+      found.email = node["email"]?.string
+      if rolesClaim != nil { found.roles = RightsClaims(node, rolesClaim: rolesClaim).roles ?? [] }
+      return found
     }
   }
 
-  func person(
-    issuer: String?, subject: String?, tenant: String?, name: String?, email: String?
-  ) throws(IdentityFailure) -> Person {
-    guard let subject, (1...IDTokenPolicy.maximumSubjectBytes).contains(subject.utf8.count) else {
+  func person(_ told: Claims) throws(IdentityFailure) -> Person {
+    guard let subject = told.subject, (1...IDTokenPolicy.maximumSubjectBytes).contains(subject.utf8.count) else {
       throw .subjectMissing
     }
     let configuration = client.provider.configuration
-    var known = tenant
+    var known = told.tenant
     if case .value(let value)? = configuration.tenant { known = value }
     if case .claim? = configuration.tenant, known == nil {
       throw .tenantMissing
     }
     // Names are for show: cut rather than refused.
     return Person(
-      identity: Identity(issuer: issuer ?? configuration.issuer, tenant: known, subject: subject),
-      displayName: name.map { String($0.prefix(128)) }, email: email.flatMap { $0.utf8.count <= 320 ? $0 : nil })
+      identity: Identity(issuer: told.issuer ?? configuration.issuer, tenant: known, subject: subject),
+      displayName: told.name.map { String($0.prefix(128)) },
+      email: told.email.flatMap { $0.utf8.count <= 320 ? $0 : nil }, roles: told.roles)
   }
 }
 

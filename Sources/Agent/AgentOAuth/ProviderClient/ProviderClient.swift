@@ -143,11 +143,13 @@ package struct ProviderClient: Sendable {
 
   /// Reads a public JSON document.
   package func document<Result>(
-    _ url: String, bearer: Secret? = nil, _ read: (JSONNode) -> Result?
+    _ url: String, bearer: Secret? = nil, timeout: Milliseconds? = nil, _ read: (JSONNode) -> Result?
   ) async throws(DocumentFailure) -> Result {
     var fields = [HTTPField("Accept", "application/json")]
     if let bearer { fields.append(.bearer(bearer)) }
-    return try self.read(await send(request("GET", url, fields: fields, body: nil)), read)
+    var request = request("GET", url, fields: fields, body: nil)
+    if let timeout { request.timeout = timeout }
+    return try self.read(await send(request), read)
   }
 
   /// The provider's answer about a token of this client (RFC 7662).
