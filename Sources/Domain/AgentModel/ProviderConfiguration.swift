@@ -161,6 +161,8 @@ public struct ServerMetadata: Hashable, Sendable {
   public var requiresPushedAuthorization: Bool
   /// `token_endpoint_auth_methods_supported`; empty if the metadata does not say.
   public var tokenEndpointAuthMethods: [String]
+  /// `revocation_endpoint_auth_methods_supported`; empty if the metadata does not say.
+  public var revocationEndpointAuthMethods: [String]
   /// `code_challenge_methods_supported`; empty if the metadata does not say.
   public var codeChallengeMethods: [String]
 
@@ -170,6 +172,7 @@ public struct ServerMetadata: Hashable, Sendable {
     authorizationResponseIssuer = false
     requiresPushedAuthorization = false
     tokenEndpointAuthMethods = []
+    revocationEndpointAuthMethods = []
     codeChallengeMethods = []
   }
 }

@@ -84,7 +84,7 @@ public enum CommandWords {
     "provider.remove": "lanyard provider remove",
     "revocation.abandon": "lanyard revocations abandon",
     "revocation.list": "lanyard revocations",
-    "revocation.retry": "lanyard revocations retry",
+    "revocation.retry": "lanyard revocations send",
     "session.get": "lanyard status",
     "signIn.begin": "lanyard login",
     "signIn.cancel": "lanyard login",

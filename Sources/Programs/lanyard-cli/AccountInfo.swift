@@ -36,9 +36,13 @@ struct AccountInfo {
   /// The alias, else the id.
   var label: String { alias ?? id }
 
+  /// A hard sign-out erased whose account it is.
+  var isErased: Bool { state == "signedOut" && subject.hasPrefix("erased:") }
+
   /// Name and e-mail address, as far as they are known; else the subject.
   var person: String {
-    switch (displayName, email) {
+    if isErased { return "erased" }
+    return switch (displayName, email) {
     case (let name?, let email?): "\(name) <\(email)>"
     case (let known?, nil), (nil, let known?): known
     case (nil, nil): subject

@@ -29,7 +29,7 @@ import Testing
       let refused = try await world.client().call("provider.remove", #"{"provider":"idp"}"#)
       #expect(refused.error != nil)
       #expect(deletions(world) == 0)
-      _ = try await world.client().call("account.signOut", #"{"account":"work","mode":"hard"}"#)
+      _ = try await world.client().call("account.signOut", #"{"account":"work","mode":"soft"}"#)
       _ = try await world.client().call("account.forget", #"{"account":"work"}"#)
       let removed = try await world.client().call("provider.remove", #"{"provider":"idp"}"#)
       #expect(removed.error == nil, "\(removed)")

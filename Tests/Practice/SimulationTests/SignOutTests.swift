@@ -240,6 +240,37 @@ import Testing
     }
   }
 
+  /// A client secret is what such a server wants: once it is configured, the refused token is sent again at once.
+  @Test func refusedRevocation_isSentWhenTheProviderIsConfiguredAnew() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      scene.idp.enqueueFault("/revoke", .status(400, #"{"error":"unauthorized_client"}"#))
+      let answer = try await Self.signOut(scene, "soft")
+      #expect(answer["revocation"] == "refused", "\(answer)")
+      #expect(answer["nextAttemptAt"] != nil)
+      await world.clock.sleep(for: .seconds(3600))
+      #expect(world.network.count("/revoke") == 1)
+      let updated = try await world.client().call("provider.update", #"{"provider":"idp","scopes":["openid"]}"#)
+      #expect(updated.error == nil, "\(updated)")
+      await world.clock.sleep(for: .seconds(10))
+      #expect(scene.idp.activeRefreshTokens().isEmpty)
+    }
+  }
+
+  /// The metadata lists `client_secret_basic` alone, and the client is public.
+  @Test func revocationThatWillBeRefused_isAFindingBeforehand() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      func findings() async throws -> [String] {
+        let answer = try await world.client().call("agent.diagnose", #"{"askProviders":true}"#)
+        return answer.result?["findings"]?.arrayValue?.compactMap { $0["check"]?.stringValue } ?? []
+      }
+      #expect(try await !findings().contains("revocationRefused"))
+      scene.idp.configure { $0.toldAuthenticationMethods = [.basic] }
+      #expect(try await findings().contains("revocationRefused"))
+    }
+  }
+
   /// Two real servers refuse public clients with 401: it is never reported as revoked.
   @Test func status401AtTheRevocation_isNeverReportedAsRevoked() throws {
     try scenario { world in
@@ -249,7 +280,7 @@ import Testing
       let watcher = try world.client()
       _ = await watcher.call("event.subscribe", #"{"types":["revocation.confirmed","revocation.abandoned"]}"#)
       let answer = try await Self.signOut(scene, "hard")
-      #expect(answer["revocation"] != "confirmed", "\(answer)")
+      #expect(answer["revocation"] == "refused", "\(answer)")
       await world.clock.sleep(for: .seconds(20 * 3600))
       #expect(world.network.count("/revoke") == 1, "parked for a day")
       #expect(try await Self.pending(world) == 1)

@@ -1,5 +1,6 @@
 """logout and forget, as people and programs see them."""
 
+import datetime
 import json
 import os
 import threading
@@ -52,11 +53,12 @@ class LogoutTests(Logouts):
         self.assertNotIn("active", self.answer("logout", "home"))
         self.assertIn("No account is active now: `lanyard switch`", self.answer("logout", "work"))
 
-    def test_an_erased_account_is_named_until_it_is_forgotten(self):
+    def test_an_erased_account_keeps_its_id_until_it_is_forgotten(self):
         self.people(WORK)
-        self.assertIn(
-            "Its data is erased. Its name stays in `lanyard list` until `lanyard forget work`.",
-            self.answer("logout", "work", "--hard"))
+        shown = self.answer("logout", "work", "--hard")
+        self.assertIn("Its data is erased, and whose account it was.", shown)
+        self.assertIn(f"`lanyard forget {WORK['id']}`", shown)
+        self.assertTrue(all(len(line) <= 80 for line in shown.splitlines()), shown)
 
     def test_a_pending_erasure_is_explained(self):
         agent = self.people(WORK)
@@ -65,7 +67,25 @@ class LogoutTests(Logouts):
         self.assertIn("its data can't be read any more", shown)
         self.assertIn("When that ends", shown)
         self.assertIn("at the latest at its next start", shown)
-        self.assertIn("`lanyard forget work`", shown)
+        self.assertIn(f"`lanyard forget {WORK['id']}`", shown)
+        self.assertTrue(all(len(line) <= 80 for line in shown.splitlines()), shown)
+
+    def test_a_queued_revocation_names_the_next_attempt_and_how_to_send_it_now(self):
+        agent = self.people(WORK)
+        soon = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(hours=6)).strftime("%FT%T.000Z")
+        self.answering(agent, revocation="queued", nextAttemptAt=soon)
+        shown = self.answer("logout", "work", "--offline")
+        self.assertIn("The revocation is queued. The agent sends it in 6 h,", shown)
+        self.assertIn("or when the network changes. `lanyard revocations send` sends it now.", shown)
+        self.assertTrue(all(len(line) <= 80 for line in shown.splitlines()), shown)
+
+    def test_a_refused_revocation_says_what_the_person_can_do(self):
+        agent = self.people(WORK)
+        self.answering(agent, revocation="refused", nextAttemptAt="2999-01-01T00:00:00.000Z")
+        shown = self.answer("logout", "work")
+        self.assertIn("was reached and refuses", shown)
+        self.assertIn("sign out at the provider's own page", shown)
+        self.assertNotIn("can be reached", shown)
         self.assertTrue(all(len(line) <= 80 for line in shown.splitlines()), shown)
 
     def test_json(self):
@@ -220,7 +240,7 @@ class ForgetTests(Logouts):
 
     def test_forget_refuses_a_signed_in_account(self):
         agent = self.people(WORK)
-        self.assertIn("`lanyard logout work --hard`", self.refused(2, "forget", "work"))
+        self.assertIn("`lanyard logout work`", self.refused(2, "forget", "work"))
         self.assertNotIn("account.forget", agent.methods())
 
     def test_forget_needs_a_name(self):

@@ -191,7 +191,7 @@ class InterruptedExchanges(Refreshes):
             asking = pool.submit(self.refresh)
             self.until(self.in_flight, "the exchange")
             self.caller.call(
-                "account.signOut", {"account": "alice", "mode": "hard", "revocationTimeoutSeconds": 3})
+                "account.signOut", {"account": "alice", "mode": "soft", "revocationTimeoutSeconds": 3})
             self.assertEqual(getattr(asking.exception(PATIENCE_SECONDS), "code", None), SIGNED_OUT)
         self.refused(SIGNED_OUT, self.get)
         self.until(lambda: list(self.practice.ended().values()) == ["revoked"], "the revocation")

@@ -655,10 +655,14 @@ class ResolutionBasis(OpenEnum):
 
 
 class RevocationOutcome(OpenEnum):
-    """The outcome of a revocation."""
+    """The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was
+    reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `unsupported`: the
+    provider can't revoke tokens. `notNeeded`: there was no token.
+    """
 
     CONFIRMED = "confirmed"
     QUEUED = "queued"
+    REFUSED = "refused"
     UNSUPPORTED = "unsupported"
     NOT_NEEDED = "notNeeded"
 
@@ -862,6 +866,7 @@ class AccountSignOutResult(Record):
     mode: Union[SignOutMode, str]
     data: Union[DataDisposition, str]
     revocation: Union[RevocationOutcome, str]
+    next_attempt_at: Optional[datetime] = None
     end_session_url: Optional[str] = None
 
 

@@ -54,17 +54,25 @@ extension Account {
   /// Hands the answer that could not be stored to a sign-out, since it holds the only live refresh token. Returns its
   /// entry for the outbox; nil without such an answer, or if an exchange is about to handle it.
   func surrender() async -> OutboxEntry? {
-    guard let held = exchanges.surrender(), let body = answers[held.nonce] else { return nil }
+    guard let held = exchanges.surrender(), let answer = answers[held.nonce] else { return nil }
     wipeAnswers()
-    guard let token = TokenResponse(body: body)?.refreshToken else { return nil }
+    guard let token = answer.refreshToken else { return nil }
     do {
-      return try await quarantine(token)
+      return try await quarantine(token, of: answer.origin)
     } catch {
-      answers[held.nonce] = body
+      answers[held.nonce] = answer
       exchanges.takeBack(held)
       wipeAnswers()
       return nil
     }
+  }
+
+  /// A sign-in replaces the grant of an answer that could not be kept: its refresh token is revoked.
+  func revokeHeldAnswer() {
+    guard let held = exchanges.surrender(), let answer = answers[held.nonce], let token = answer.refreshToken else {
+      return
+    }
+    dependencies.background.start { await self.revoke(token, of: answer.origin) }
   }
 
   // MARK: steps
@@ -144,12 +152,12 @@ extension Account {
   private func send(_ intent: ExchangeIntent, of run: ExchangeMachine.RunID, _ data: RunData) async
     -> ExchangeMachine.Reply
   {
-    guard let name = loaded?.profile.provider.text, let refreshToken = data.refreshToken else {
+    guard let profile = loaded?.profile, let refreshToken = data.refreshToken else {
       return .failed(.store)
     }
     let provider: Provider
     do throws(AgentFailure) {
-      provider = try await dependencies.vault.provider(named: name)
+      provider = try await dependencies.vault.provider(named: profile.provider.text)
     } catch {
       noteStoreError(error)
       return .failed(.store)
@@ -160,7 +168,7 @@ extension Account {
     switch answer {
     case .failed(let failure): return .failed(failure)
     case .answered(let body, let sentAt):
-      answers[intent.nonce] = body
+      answers[intent.nonce] = ReceivedAnswer(body: body, origin: TokenOrigin(profile, provider))
       return .answered(sentAt: sentAt)
     }
   }
@@ -191,9 +199,9 @@ extension Account {
 
   /// Stores the raw answer before it is read.
   private func stage(_ answer: ExchangeIntent) async -> ExchangeMachine.Staging {
-    guard let body = answers[answer.nonce] else { return .storeFailed }
+    guard let received = answers[answer.nonce] else { return .storeFailed }
     do throws(AgentFailure) {
-      switch try await journal.stage(body, for: answer) {
+      switch try await journal.stage(received.body, for: answer, of: received.origin) {
       case .staged: return .staged
       case .dropped: return .dropped
       case .overtaken: return .overtaken
@@ -205,7 +213,7 @@ extension Account {
   }
 
   private func judge(_ answer: ExchangeIntent, _ data: inout RunData) -> ExchangeMachine.Judgement {
-    guard let loaded, let response = answers[answer.nonce].flatMap({ TokenResponse(body: $0) }) else {
+    guard let loaded, let response = answers[answer.nonce].flatMap({ TokenResponse(body: $0.body) }) else {
       return .unreadable
     }
     guard response.accessToken != nil || response.refreshToken != nil else { return .withoutTokens }
@@ -294,24 +302,25 @@ extension Account {
   /// Revokes the tokens of an answer for another identity, and the refresh token that was sent for it.
   private func disown(_ answer: ExchangeIntent) async {
     let spent = loaded?.grant.refreshToken
+    let origin = answers[answer.nonce]?.origin
     await revoke(answer)
-    if let spent { await revoke(spent) }
+    if let spent, let origin { await revoke(spent, of: origin) }
   }
 
   private func revoke(_ answer: ExchangeIntent) async {
-    guard let token = answers[answer.nonce].flatMap({ TokenResponse(body: $0) })?.refreshToken else { return }
-    await revoke(token)
+    guard let received = answers[answer.nonce], let token = received.refreshToken else { return }
+    await revoke(token, of: received.origin)
   }
 
-  private func revoke(_ token: Secret) async {
-    if let entry = try? await quarantine(token) { dependencies.revoke(entry) }
+  private func revoke(_ token: Secret, of origin: TokenOrigin) async {
+    if let entry = try? await quarantine(token, of: origin) { dependencies.revoke(entry) }
   }
 
   /// Puts a token that came too late into the outbox, or into the inbox while the vault is locked. Its entry; nil if
   /// there is none.
-  private func quarantine(_ token: Secret) async throws(AgentFailure) -> OutboxEntry? {
-    try await dependencies.vault.commit(orLeave: .overtaken(token, of: id)) { [id] vault throws(AgentFailure) in
-      vault.outbox.quarantine(token, of: id)
+  private func quarantine(_ token: Secret, of origin: TokenOrigin) async throws(AgentFailure) -> OutboxEntry? {
+    try await dependencies.vault.commit(orLeave: .overtaken(token, of: origin)) { vault throws(AgentFailure) in
+      vault.outbox.quarantine(token, of: origin)
     } ?? nil
   }
 }

@@ -65,7 +65,7 @@ package actor Account {
   package var exchanges = ExchangeMachine()
   /// The raw answers that `exchanges` refers to, by the nonce of their request. Each may hold the only live refresh
   /// token.
-  package var answers: [[UInt8]: Secret] = [:]
+  package var answers: [[UInt8]: ReceivedAnswer] = [:]
   /// Counts replacements of the grant from outside, so that a slow load is detected as outdated.
   var replacements = 0
   /// When `Account` next checks whether a token needs renewal.
@@ -107,6 +107,14 @@ package actor Account {
     var idTokenIdentity: IDTokenIdentity?
     /// The memory that the rights snapshot is read from.
     package var rights: RightsMemory?
+  }
+
+  /// A raw answer, and whose it is: the account may be forgotten before it is judged.
+  package struct ReceivedAnswer: Sendable {
+    package var body: Secret
+    var origin: TokenOrigin
+
+    var refreshToken: Secret? { TokenResponse(body: body)?.refreshToken }
   }
 
   package init(id: AccountID, dependencies: AccountDependencies) {
@@ -203,6 +211,7 @@ package actor Account {
     // The vault was locked since: keep nothing in memory.
     guard dependencies.tokenCache.unlockGeneration == unlockGeneration else { return }
     tokens = [:]
+    revokeHeldAnswer()
     exchanges.signedIn(epoch: profile.epoch)
     wipeAnswers()
     var machine = TokenMachine(health: .ok, rule: rule)
@@ -300,7 +309,9 @@ package actor Account {
   /// Recovers from an end of the agent during an exchange: continues with a staged answer; an intent without an answer
   /// has an unknown outcome.
   private func recover(_ found: LoadedGrant) {
-    if let staged = found.staged { answers[staged.intent.nonce] = staged.body }
+    if let staged = found.staged, let profile = loaded?.profile {
+      answers[staged.intent.nonce] = ReceivedAnswer(body: staged.body, origin: TokenOrigin(profile, nil))
+    }
     perform(
       exchanges.recover(
         found.journal, generation: found.grant.generation, bootID: clock.bootID, at: clock.boot()))

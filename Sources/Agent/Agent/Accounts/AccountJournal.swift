@@ -34,9 +34,9 @@ struct AccountJournal {
   }
 
   /// The answer goes to the inbox if the vault was locked.
-  func stage(_ body: Secret, for intent: ExchangeIntent) async throws(AgentFailure) -> Kept {
+  func stage(_ body: Secret, for intent: ExchangeIntent, of origin: TokenOrigin) async throws(AgentFailure) -> Kept {
     let answer = StagedAnswer(intent: intent, body: body)
-    return try await vault.commit(orLeave: .answer(answer, of: id)) { vault throws(AgentFailure) in
+    return try await vault.commit(orLeave: .answer(answer, of: origin)) { vault throws(AgentFailure) in
       vault.journal.stage(body, for: intent, of: id)
     } ?? .dropped
   }

@@ -14,7 +14,10 @@ package struct AccountProfile: Sendable, Hashable {
   package var id: AccountID
   /// The partition of this incarnation's records; a new incarnation gets new keys.
   var partition: PartitionID
+  /// Of an erased account, a keyed digest in place of the subject, and no tenant.
   package var identity: Identity
+  /// A hard sign-out erased whose account it is (docs/sign-out.md, Modes).
+  package private(set) var isErased = false
   package var provider: ProviderName
   package var alias: Alias?
   package var displayName: String?
@@ -40,6 +43,7 @@ package struct AccountProfile: Sendable, Hashable {
     SecretJSON.write { writer in
       writer.member("id", id.text)
       writer.member("issuer", identity.issuer)
+      if isErased { writer.member("erased", 1) }
       writer.member("tenant", identity.tenant)
       writer.member("subject", identity.subject)
       writer.member("provider", provider.text)
@@ -87,6 +91,7 @@ package struct AccountProfile: Sendable, Hashable {
         id: id, partition: partition,
         identity: Identity(issuer: issuer, tenant: node["tenant"]?.string, subject: subject), provider: provider,
         createdAt: createdAt)
+      profile.isErased = node["erased"] != nil
       profile.alias = node["alias"]?.string.flatMap { Alias($0) }
       profile.displayName = node["displayName"]?.string
       profile.email = node["email"]?.string
@@ -111,6 +116,21 @@ package struct AccountProfile: Sendable, Hashable {
 }
 
 extension AccountProfile {
+  /// Nothing readable stays of the person: the id, the provider and a digest, by which the same person lands on this
+  /// account again.
+  mutating func erase(as digest: [UInt8]) {
+    identity = Identity(erased: digest, issuer: identity.issuer)
+    (alias, displayName, email, lastOnlineAuthAt) = (nil, nil, nil, nil)
+    hasStepUp = false
+    isErased = true
+  }
+
+  /// The person has signed in again.
+  mutating func name(_ identity: Identity) {
+    self.identity = identity
+    isErased = false
+  }
+
   /// Copies the facts that lists show before the account's grant is opened.
   mutating func remember(_ memory: GrantMemory) {
     health = memory.health
@@ -137,5 +157,12 @@ extension AccountProfile {
     case .locked: return .locked
     case .signedOut: return .signedOut
     }
+  }
+}
+
+extension Identity {
+  /// An identity that can be recognised, and not read.
+  init(erased digest: [UInt8], issuer: String) {
+    self.init(issuer: issuer, tenant: nil, subject: "erased:" + Base32.encode(digest))
   }
 }

@@ -24,6 +24,13 @@ package struct LoadedGrant: Sendable {
   }
 }
 
+extension LoadedGrant {
+  /// The live refresh token: a staged answer that was not read yet holds the only one.
+  var livingRefreshToken: Secret? {
+    staged.flatMap { TokenResponse(body: $0.body)?.refreshToken } ?? grant.refreshToken
+  }
+}
+
 /// A provider's raw answer with its request, from which the exchange continues after a crash.
 package struct StagedAnswer: Sendable {
   var intent: ExchangeIntent

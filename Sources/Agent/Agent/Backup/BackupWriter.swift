@@ -50,7 +50,10 @@ struct BackupWriter {
     try target.apply(changes)
     var found: [(PartitionID, AccountID?)] = []
     try source.forEachProfile { partition, plain in
-      found.append((partition, plain.flatMap { AccountProfile($0, partition: partition) }?.id))
+      let profile = plain.flatMap { AccountProfile($0, partition: partition) }
+      // Of an erased account there is nothing to keep: another vault could not even tell whose it was.
+      guard profile?.isErased != true else { return }
+      found.append((partition, profile?.id))
     }
     for batch in stride(from: 0, to: found.count, by: Self.accountsAtOnce) {
       var changes: [VaultChange] = []

@@ -81,11 +81,15 @@ package struct RestorePlan {
     guard let provider, let live = vault.directory.providers[profile.provider],
       live.configuration.issuer == provider.configuration.issuer
     else { return leaveOut(.providerDiffers) }
-    if let known = vault.directory.profile(of: profile.identity, at: profile.provider) {
+    if let known = try vault.profile(of: profile.identity, at: profile.provider) {
       return leaveOut(.alreadyThere, known.id)
     }
     if vault.directory.profiles[profile.id] != nil {
       profile.id = AccountID(bytes: vault.entropy.bytes(AccountID.byteCount))!
+    }
+    if profile.signInStatus == .signedOutHard, !profile.isErased {
+      // A backup of an earlier version names the person.
+      profile.erase(as: try vault.digest(of: profile.identity, at: profile.provider))
     }
     var restored = RestoredAccount()
     if let alias = profile.alias, vault.directory.profiles.values.contains(where: { $0.alias == alias }) {

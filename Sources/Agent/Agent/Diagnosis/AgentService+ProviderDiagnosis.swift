@@ -26,8 +26,17 @@ extension AgentService {
     var findings = Findings()
     let name = provider.configuration.name.text
     do throws(AgentFailure) {
-      _ = try await client(of: provider).discoverOrExplain()
+      var provider = provider
+      try await discover(&provider)
       findings.sound("providerReach", "The provider \(name) answers.")
+      if provider.refusesItsRevocations {
+        findings.notice(
+          "revocationRefused",
+          "The provider \(name) revokes tokens only for clients that authenticate in a way that is not configured here: "
+            + "after a sign-out its tokens stay valid until they expire.",
+          "Ask whoever administers the provider for a client secret, and add the provider with it.",
+          "After each sign-out, end the session at the provider's own page.")
+      }
     } catch {
       findings.problem("providerReach", error.message, subject: name, remedy(for: error))
     }

@@ -153,7 +153,7 @@ package struct VaultDiagnosis {
       findings.problem(
         "revocations",
         "\(old.count == 1 ? "A token" : "\(old.count) tokens") of signed-out accounts could not be revoked for more than a day: the provider may still take \(old.count == 1 ? "it" : "them").",
-        subject: oldest.accountLabel, "`lanyard revocations` says why; `lanyard revocations retry` tries again now.")
+        subject: oldest.accountLabel, "`lanyard revocations` says why; `lanyard revocations send` tries again now.")
     } else if !waiting.isEmpty {
       findings.notice(
         "revocations",

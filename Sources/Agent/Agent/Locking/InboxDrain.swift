@@ -33,17 +33,17 @@ struct InboxDrain {
 
   private func place(_ record: PendingRecord) -> [VaultChange] {
     switch record {
-    case .answer(let answer, let id):
-      if let partition = partition(awaiting: answer.intent, of: id) {
+    case .answer(let answer, let origin):
+      if let partition = partition(awaiting: answer.intent, of: origin.account) {
         return [.put(partition, .intent, answer.intent.record), .put(partition, .staged, answer.body)]
       }
       return revoking(
-        TokenResponse(body: answer.body)?.refreshToken.flatMap { vault.outbox.entry(forOvertaken: $0, of: id) })
+        TokenResponse(body: answer.body)?.refreshToken.flatMap { vault.outbox.entry(forOvertaken: $0, of: origin) })
     case .unspent(let intent, let id):
       return partition(awaiting: intent, of: id).map { [.delete($0, .intent)] } ?? []
-    case .overtaken(let token, let id): return revoking(vault.outbox.entry(forOvertaken: token, of: id))
-    case .unclaimed(let token, let name, let label):
-      guard let provider = vault.directory.providers[name] else { return [] }
+    case .overtaken(let token, let origin): return revoking(vault.outbox.entry(forOvertaken: token, of: origin))
+    case .unclaimed(let token, let name, let kept, let label):
+      guard let provider = kept ?? vault.directory.providers[name] else { return [] }
       return revoking(vault.outbox.entry(forUnclaimed: token, at: provider, of: nil, label: label))
     }
   }

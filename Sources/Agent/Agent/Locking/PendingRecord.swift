@@ -1,5 +1,6 @@
 package import AgentCore
 package import AgentModel
+package import AgentOAuth
 internal import JSONRPC
 internal import SecretJSON
 package import Secrets
@@ -7,13 +8,13 @@ package import Secrets
 /// A record that work in flight leaves in the inbox of a locked vault, for the next unlocking.
 package enum PendingRecord: Sendable {
   /// A provider's raw answer to a refresh.
-  case answer(StagedAnswer, of: AccountID)
+  case answer(StagedAnswer, of: TokenOrigin)
   /// A refresh that began and spent no token.
   case unspent(ExchangeIntent, of: AccountID)
   /// A late refresh token of an account that signed out or in again meanwhile.
-  case overtaken(Secret, of: AccountID)
+  case overtaken(Secret, of: TokenOrigin)
   /// A refresh token of a sign-in that created no account.
-  case unclaimed(Secret, at: ProviderName, label: String)
+  case unclaimed(Secret, at: ProviderName, Provider?, label: String)
 
   /// The request of the record; nil for a token without one.
   var intent: ExchangeIntent? {
@@ -29,22 +30,23 @@ package enum PendingRecord: Sendable {
   var record: Secret {
     SecretJSON.write { writer in
       switch self {
-      case .answer(let answer, let account):
+      case .answer(let answer, let origin):
         writer.member("what", Word.answer.rawValue)
-        writer.member("account", account.text)
+        origin.write(to: &writer)
         writer.member("intent", answer.intent.record)
         writer.member("body", answer.body)
       case .unspent(let intent, let account):
         writer.member("what", Word.unspent.rawValue)
         writer.member("account", account.text)
         writer.member("intent", intent.record)
-      case .overtaken(let token, let account):
+      case .overtaken(let token, let origin):
         writer.member("what", Word.overtaken.rawValue)
-        writer.member("account", account.text)
+        origin.write(to: &writer)
         writer.member("token", token)
-      case .unclaimed(let token, let provider, let label):
+      case .unclaimed(let token, let name, let provider, let label):
         writer.member("what", Word.unclaimed.rawValue)
-        writer.member("provider", provider.text)
+        writer.member("provider", name.text)
+        writer.member("sender", provider?.forRevocation.record)
         writer.member("label", label)
         writer.member("token", token)
       }
@@ -53,18 +55,18 @@ package enum PendingRecord: Sendable {
 
   package init?(_ plain: Secret) {
     let read = SecretJSON.read(plain) { node -> PendingRecord? in
-      let account = node["account"]?.string.flatMap { AccountID($0) }
+      let origin = TokenOrigin(node)
       let intent = node["intent"]?.secret.flatMap { ExchangeIntent($0) }
-      switch (node["what"]?.string.flatMap { Word(rawValue: $0) }, account, intent) {
-      case (.answer, let account?, let intent?):
-        return node["body"]?.secret.map { .answer(StagedAnswer(intent: intent, body: $0), of: account) }
-      case (.unspent, let account?, let intent?): return .unspent(intent, of: account)
-      case (.overtaken, let account?, _): return node["token"]?.secret.map { .overtaken($0, of: account) }
+      switch (node["what"]?.string.flatMap { Word(rawValue: $0) }, origin, intent) {
+      case (.answer, let origin?, let intent?):
+        return node["body"]?.secret.map { .answer(StagedAnswer(intent: intent, body: $0), of: origin) }
+      case (.unspent, let origin?, let intent?): return .unspent(intent, of: origin.account)
+      case (.overtaken, let origin?, _): return node["token"]?.secret.map { .overtaken($0, of: origin) }
       case (.unclaimed, _, _):
         guard let token = node["token"]?.secret, let label = node["label"]?.string,
           let provider = node["provider"]?.string.flatMap({ ProviderName($0) })
         else { return nil }
-        return .unclaimed(token, at: provider, label: label)
+        return .unclaimed(token, at: provider, node["sender"]?.secret.flatMap { Provider($0) }, label: label)
       default: return nil
       }
     }

@@ -1,5 +1,6 @@
 internal import AgentModel
 package import AgentOAuth
+internal import AgentPorts
 
 /// The requests to a provider while it is being configured.
 extension AgentService {
@@ -13,6 +14,8 @@ extension AgentService {
     guard let endpoint = provider.endpoints.registration else {
       throw .provider(.clientIDMissing(.notOffered))
     }
+    let redirect = provider.configuration.redirect
+    provider.configuration.redirect.port = redirect.port ?? freePort(for: redirect)
     let answer: ClientRegistration.Answer
     do throws(RegistrationFailure) {
       answer = try await client(of: provider).register(at: endpoint)
@@ -25,10 +28,36 @@ extension AgentService {
     provider.registration = answer.registration
   }
 
-  /// The client is not used any more: the provider may forget it.
-  package func takeBackRegistration(of provider: Provider) {
+  /// Below the range from which Linux takes the ports of outgoing connections (`ip_local_port_range`), which could be in
+  /// use at a sign-in.
+  private static let redirectPorts: ClosedRange<UInt16> = 20_000...32_000
+
+  /// A port that is free now, to be registered and kept: some servers compare the port of a redirect, though RFC 8252
+  /// §7.3 has them ignore it. Nil if none is found, so that each sign-in takes any.
+  private func freePort(for redirect: ProviderConfiguration.Redirect) -> UInt16? {
+    for _ in 0..<16 {
+      let drawn = environment.entropy.fraction() * Double(Self.redirectPorts.count)
+      let port = Self.redirectPorts.lowerBound + UInt16(drawn)
+      let listener = try? environment.redirects.listen(host: redirect.host, port: port, path: redirect.path) { _ in
+        SignInPage.over()
+      }
+      guard let listener else { continue }
+      listener.stop()
+      return port
+    }
+    return nil
+  }
+
+  /// The client was registered and never configured: no token is its.
+  package func dropRegistration(of provider: Provider) {
     guard let registration = provider.registration else { return }
     let client = client(of: provider)
     background.start { await client.unregister(registration) }
+  }
+
+  /// The client is not configured any more: the provider may forget it, once nothing is left to revoke by it.
+  package func takeBackRegistration(of provider: Provider) {
+    guard provider.registration != nil else { return }
+    background.start { [revocations] in await revocations.unregister(provider) }
   }
 }

@@ -67,8 +67,10 @@ package struct ProviderStore {
   }
 
   package func update(_ provider: Provider) throws(AgentFailure) -> ChangeSet<Void> {
-    guard vault.directory.providers[provider.configuration.name] != nil else { throw .providerNotFound }
-    return try saving(provider, vault.audited(.providerUpdate, .provider(provider.configuration.name)))
+    guard let before = vault.directory.providers[provider.configuration.name] else { throw .providerNotFound }
+    var saving = try saving(provider, vault.audited(.providerUpdate, .provider(provider.configuration.name)))
+    if !provider.isSameClient(as: before) { saving.records += try vault.outbox.keeping(before) }
+    return saving
   }
 
   /// Stores the metadata that a provider sent, if the provider is still configured.
@@ -87,13 +89,14 @@ package struct ProviderStore {
     return ChangeSet([record] + (entry.map { [$0] } ?? []), memory: [.provider(provider, place: place)])
   }
 
-  /// Removes a provider that no account uses any more, and returns what it was.
+  /// Removes a provider that no account uses any more, and returns what it was. Revocations that wait are sent all the
+  /// same: their entries have what that takes.
   package func remove(named name: String) throws(AgentFailure) -> ChangeSet<Provider> {
     let provider = try provider(named: name)
     let users = vault.directory.profiles.values.filter { $0.provider == provider.configuration.name }.map(\.id).sorted()
     guard users.isEmpty else { throw .provider(.inUse(users)) }
     return ChangeSet(
-      [
+      try vault.outbox.keeping(provider) + [
         .delete(.vault, .provider, id: try place(of: provider.configuration.name)),
         vault.audited(.providerRemove, .provider(provider.configuration.name)),
       ],

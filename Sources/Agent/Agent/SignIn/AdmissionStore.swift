@@ -36,6 +36,8 @@ package struct Admitted: Sendable {
   var previousState: AccountState
   /// Revocations that were given up, since they would have ended this sign-in.
   var superseded: [OutboxEntry]
+  /// The refresh token that this sign-in replaced, to be revoked.
+  var replaced: OutboxEntry?
   /// In which opening of the vault this happened.
   var unlockGeneration: UInt64
 }
@@ -52,12 +54,16 @@ struct AdmissionStore {
   /// One durable transaction: the account is there with its grant, or nothing is. The same identity lands on the same
   /// account id, also after it was signed out.
   func admit(_ admission: Admission) throws(AgentFailure) -> ChangeSet<Admitted> {
-    let known = vault.directory.profile(of: admission.identity, at: admission.provider)
+    let known = try vault.profile(of: admission.identity, at: admission.provider)
     if let expected = admission.expected, known?.id != expected { throw .signIn(.otherPerson) }
     if let alias = admission.alias { try vault.directory.requireFree(alias, for: known?.id) }
     let (profile, replaced) = profile(for: admission, known)
     var grant = admission.grant
-    if let previous = try? vault.journal.load(profile) { grant.generation = previous.grant.generation + 1 }
+    let previous = try? vault.journal.load(profile)
+    if let previous { grant.generation = previous.grant.generation + 1 }
+    let revoked = known.flatMap { known in
+      previous.flatMap { vault.outbox.entry(forReplaced: $0, of: known, by: grant.refreshToken) }
+    }
     var tokens = admission.tokens
     tokens.belong(to: grant.generation)
     var changes: [VaultChange] = [
@@ -67,6 +73,7 @@ struct AdmissionStore {
     changes += replaced.isEmpty ? vault.stepUp.forgettingDestroyed(of: profile) : replaced
     let superseded = try vault.outbox.superseded(by: profile.identity, at: profile.provider)
     changes += superseded.map { .delete(.vault, .outbox, id: $0.id) }
+    if let revoked { changes.append(vault.outbox.putting(revoked)) }
     changes.append(
       admission.idToken.map { .put(profile.partition, .idToken, $0) } ?? .delete(profile.partition, .idToken))
     changes.append(vault.journal.keeping(tokens, of: profile))
@@ -83,7 +90,7 @@ struct AdmissionStore {
       memory: [.account(profile)] + (becomesActive ? [.active(profile.id)] : []), of: profile.id,
       result: Admitted(
         profile: profile, grant: grant, tokens: tokens, heard: heard?.0, isNew: known == nil,
-        becameActive: becomesActive, previousState: state(of: known), superseded: superseded,
+        becameActive: becomesActive, previousState: state(of: known), superseded: superseded, replaced: revoked,
         unlockGeneration: vault.unlockGeneration))
   }
 
@@ -98,6 +105,7 @@ struct AdmissionStore {
     var profile: AccountProfile
     if let known {
       profile = known
+      profile.name(admission.identity)
       profile.signInStatus = .signedIn
       profile.epoch += 1
     } else {

@@ -108,6 +108,7 @@ extension SignInCoordinator {
       admitted.profile, admitted.grant, rule: configuration.refresh, admitted.tokens.all.first,
       idToken: response.idToken, rights: admitted.heard?.rights, unlockGeneration: admitted.unlockGeneration)
     tell(admitted)
+    if let replaced = admitted.replaced { dependencies.revoke(replaced) }
     await account.askAboutRights()
     return admitted
   }
@@ -131,7 +132,7 @@ extension SignInCoordinator {
     do throws(AgentFailure) {
       let label = answer.alias?.text ?? provider.configuration.name.text
       let entry = try await dependencies.vault.commit(
-        orLeave: .unclaimed(token, at: provider.configuration.name, label: label)
+        orLeave: .unclaimed(token, at: provider.configuration.name, provider, label: label)
       ) { vault throws(AgentFailure) in vault.outbox.quarantine(token, at: provider, of: identity, label: label) }
       if let entry, let entry { dependencies.revoke(entry) }
     } catch {

@@ -4,7 +4,7 @@ internal import JSONRPC
 internal import SecretJSON
 package import Secrets
 
-/// A token that must still be revoked, with all data for the request: its account and provider may be gone by then.
+/// A token that must still be revoked, with all that this takes: its account and its provider may be removed by then.
 package struct OutboxEntry: Sendable {
   package var id: [UInt8]
   package var token: Secret
@@ -15,6 +15,8 @@ package struct OutboxEntry: Sendable {
   package var accountLabel: String
   /// The person who granted the token: a revocation that ends all grants of this person must not follow a new sign-in.
   package var identity: Identity?
+  /// The provider as it was configured when the entry was made. Nil of an entry that an earlier version made.
+  package var sender: Provider?
   package var createdAt: Timestamp
   /// The end of the attempts.
   package var expiresAt: Timestamp
@@ -22,6 +24,12 @@ package struct OutboxEntry: Sendable {
   package var nextAttemptAt: Timestamp
   package var lastError: String?
   package var lastErrorAt: Timestamp?
+
+  /// Its account is erased: it keeps a digest of the person, and the id for a label.
+  mutating func erase(as identity: Identity, of account: AccountID) {
+    self.identity = identity
+    accountLabel = account.text
+  }
 
   /// The entry's id on the wire.
   package var name: String { "rev_" + Base32.encode(id) }
@@ -35,6 +43,7 @@ package struct OutboxEntry: Sendable {
       writer.member("accountLabel", accountLabel)
       writer.member("tenant", identity?.tenant)
       writer.member("subject", identity?.subject)
+      writer.member("sender", sender?.record)
       writer.member("createdAt", createdAt.milliseconds)
       writer.member("expiresAt", expiresAt.milliseconds)
       writer.member("attempts", Int64(attempts))
@@ -70,6 +79,7 @@ package struct OutboxEntry: Sendable {
         id: id, token: token, provider: provider, issuer: issuer, accountLabel: label,
         identity: node["subject"]?.string.map { Identity(issuer: issuer, tenant: node["tenant"]?.string, subject: $0) },
         now: createdAt, expiresAt: expiresAt)
+      entry.sender = node["sender"]?.secret.flatMap { Provider($0) }
       entry.kind = node["kind"]?.string.flatMap { TokenTypeHint(rawValue: $0) } ?? .refreshToken
       entry.attempts = Int(node["attempts"]?.integer ?? 0)
       entry.nextAttemptAt = node["nextAttemptAt"]?.timestamp ?? createdAt

@@ -35,13 +35,52 @@ package struct RevocationOutboxStore {
 
   /// The account of the token; nil if no account has that identity.
   package func account(of entry: OutboxEntry) -> AccountID? {
-    entry.identity.flatMap { vault.directory.profile(of: $0, at: entry.provider)?.id }
+    guard let identity = entry.identity else { return nil }
+    let erased = vault.directory.erasedProfiles(at: entry.provider).first { $0.identity == identity }
+    return erased?.id ?? (try? vault.profile(of: identity, at: entry.provider))?.id
+  }
+
+  /// The entries of a person at a provider, also those whose account was erased.
+  func entries(of identity: Identity, at provider: ProviderName) throws(AgentFailure) -> [OutboxEntry] {
+    let erased = try vault.erased(identity, at: provider)
+    return try entries().filter { $0.provider == provider && ($0.identity == identity || $0.identity == erased) }
+  }
+
+  /// The provider that an entry is sent to. As long as the same client is configured, it is the one of now, whose secret
+  /// or endpoint may have changed; else the one that was configured when the entry was made. Nil if there is neither.
+  func sender(of entry: OutboxEntry) throws(AgentFailure) -> Sender? {
+    let live = vault.directory.providers[entry.provider]
+    guard let kept = entry.sender else {
+      if live == nil, try vault.providers.isDamaged(entry.provider) { throw .provider(.damaged(nil)) }
+      return live.map { Sender(provider: $0, isConfigured: true) }
+    }
+    if let live, live.isSameClient(as: kept), live.endpoints.revocation != nil {
+      return Sender(provider: live, isConfigured: true)
+    }
+    return Sender(provider: kept, isConfigured: false)
+  }
+
+  /// A provider as `sender(of:)` finds it.
+  struct Sender: Sendable {
+    var provider: Provider
+    var isConfigured: Bool
+  }
+
+  /// True while a configured provider is this client, or an entry must still be sent by it.
+  func needs(_ client: Provider) throws(AgentFailure) -> Bool {
+    if vault.directory.providers.values.contains(where: { $0.isSameClient(as: client) }) { return true }
+    return try entries().contains { $0.sender?.isSameClient(as: client) == true }
+  }
+
+  /// The refresh tokens of a person's earlier grants that are still to be revoked.
+  func refreshTokens(of identity: Identity, at provider: ProviderName) throws(AgentFailure) -> [OutboxEntry] {
+    try entries(of: identity, at: provider).filter { $0.kind == .refreshToken }
   }
 
   /// The entries that a new sign-in of this person removes from the outbox: revocations that would end it, too.
   func superseded(by identity: Identity, at provider: ProviderName) throws(AgentFailure) -> [OutboxEntry] {
     guard vault.directory.providers[provider]?.configuration.revocationScope == .grant else { return [] }
-    return try entries().filter { $0.provider == provider && $0.identity == identity }
+    return try entries(of: identity, at: provider)
   }
 
   // MARK: making entries
@@ -50,20 +89,44 @@ package struct RevocationOutboxStore {
   package func entry(for token: Secret, of profile: AccountProfile, expiresAt: Timestamp?) -> OutboxEntry {
     let now = vault.time.now(for: profile.provider)
     let patience = now + RevocationOutbox.patience
-    return OutboxEntry(
+    var entry = OutboxEntry(
       id: vault.entropy.bytes(16), token: token, provider: profile.provider, issuer: profile.identity.issuer,
       accountLabel: profile.alias?.text ?? profile.id.text, identity: profile.identity, now: now,
       expiresAt: expiresAt.map { min($0, patience) } ?? patience)
+    entry.sender = vault.directory.providers[profile.provider]?.forRevocation
+    return entry
   }
 
-  /// An entry for a refresh token that came too late for its account. Nil if there is no such account, or if the
-  /// revocation would end the account's new sign-in.
-  package func entry(forOvertaken token: Secret, of id: AccountID) -> OutboxEntry? {
-    guard let profile = vault.directory.profiles[id] else { return nil }
+  /// The refresh token of a grant that a new sign-in of the same person replaces. Nil where its revocation would end the
+  /// new grant, or the provider has none.
+  func entry(forReplaced grant: LoadedGrant, of profile: AccountProfile, by successor: Secret?) -> OutboxEntry? {
+    guard let provider = vault.directory.providers[profile.provider], provider.endpoints.revocation != nil,
+      provider.configuration.revocationScope != .grant, let token = grant.livingRefreshToken
+    else { return nil }
+    // A provider may answer the second sign-in with the token of the first.
+    if let successor, successor.equals(token) { return nil }
+    return entry(
+      for: token, of: profile,
+      expiresAt: grant.grant.refreshTokenExpiresAt.map { vault.time.wall($0, of: profile.provider) })
+  }
+
+  /// An entry for a refresh token that came too late for its account. Nil if its revocation would end the account's new
+  /// sign-in, or if the account was forgotten and its provider is unknown.
+  package func entry(forOvertaken token: Secret, of origin: TokenOrigin) -> OutboxEntry? {
+    guard let profile = vault.directory.profiles[origin.account] else {
+      return origin.provider.flatMap { entry(forForgotten: token, of: origin, at: $0) }
+    }
     // The account signed in again meanwhile: a revocation that ends the whole grant would end the new sign-in, too.
     let scope = vault.directory.providers[profile.provider]?.configuration.revocationScope
     if profile.signInStatus == .signedIn, scope == .grant { return nil }
     return entry(for: token, of: profile, expiresAt: nil)
+  }
+
+  /// A refresh token of an account that was forgotten meanwhile: nothing readable of the person is kept with it.
+  private func entry(forForgotten token: Secret, of origin: TokenOrigin, at provider: Provider) -> OutboxEntry? {
+    var entry = entry(forUnclaimed: token, at: provider, of: origin.identity, label: origin.account.text)
+    entry?.identity = origin.identity.flatMap { try? vault.erased($0, at: provider.configuration.name) }
+    return entry
   }
 
   /// An entry for a token of a sign-in that created no account. Nil if the token can't be revoked, or if that would end
@@ -81,9 +144,11 @@ package struct RevocationOutboxStore {
       if isShared { return nil }
     }
     let now = vault.time.now(for: configuration.name)
-    return OutboxEntry(
+    var entry = OutboxEntry(
       id: vault.entropy.bytes(16), token: token, provider: configuration.name, issuer: configuration.issuer,
       accountLabel: label, identity: identity, now: now, expiresAt: now + RevocationOutbox.patience)
+    entry.sender = provider.forRevocation
+    return entry
   }
 
   // MARK: changes
@@ -93,8 +158,8 @@ package struct RevocationOutboxStore {
   func save(_ entry: OutboxEntry) -> ChangeSet<Void> { ChangeSet([putting(entry)]) }
 
   /// Adds an entry for a token that came too late for its account: it must not be used, so it is revoked.
-  func quarantine(_ token: Secret, of id: AccountID) -> ChangeSet<OutboxEntry?> {
-    saving(entry(forOvertaken: token, of: id))
+  func quarantine(_ token: Secret, of origin: TokenOrigin) -> ChangeSet<OutboxEntry?> {
+    saving(entry(forOvertaken: token, of: origin))
   }
 
   /// Adds an entry for a token of a sign-in that created no account.
@@ -110,10 +175,34 @@ package struct RevocationOutboxStore {
 
   /// Stores a failed attempt; false if the entry is gone, since its revocation is not wanted any more.
   func reschedule(_ entry: OutboxEntry) throws(AgentFailure) -> ChangeSet<Bool> {
-    let isThere = try vault.withRecords { (records) throws(VaultFailure) in
-      try records.read(.vault, .outbox, id: entry.id) != nil
+    let plain = try vault.withRecords { (records) throws(VaultFailure) in
+      try records.read(.vault, .outbox, id: entry.id)
     }
-    return isThere ? ChangeSet([putting(entry)], result: true) : .unchanged(false)
+    // What else was changed while the request was on its way stays.
+    guard var current = plain.flatMap({ OutboxEntry($0, id: entry.id) }) else { return .unchanged(false) }
+    current.attempts = entry.attempts
+    current.nextAttemptAt = entry.nextAttemptAt
+    (current.lastError, current.lastErrorAt) = (entry.lastError, entry.lastErrorAt)
+    return ChangeSet([putting(current)], result: true)
+  }
+
+  /// For the transaction that erases an account: nothing readable of the person stays in the entries that wait.
+  func erasing(_ identity: Identity, of profile: AccountProfile) throws(AgentFailure) -> [VaultChange] {
+    let erased = try vault.erased(identity, at: profile.provider)
+    return try entries(of: identity, at: profile.provider).map { entry in
+      var entry = entry
+      entry.erase(as: erased, of: profile.id)
+      return putting(entry)
+    }
+  }
+
+  /// Before a provider is removed or becomes another client: entries of earlier versions keep what sends them.
+  func keeping(_ provider: Provider) throws(AgentFailure) -> [VaultChange] {
+    try entries().filter { $0.provider == provider.configuration.name && $0.sender == nil }.map {
+      var entry = $0
+      entry.sender = provider.forRevocation
+      return putting(entry)
+    }
   }
 
   /// Removes the entry and destroys its token.

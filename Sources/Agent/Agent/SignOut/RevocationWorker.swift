@@ -1,5 +1,5 @@
 package import AgentCore
-internal import AgentModel
+package import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 internal import Secrets
@@ -10,7 +10,7 @@ package actor RevocationWorker {
   /// The entries in flight: at most one request each.
   private var inFlight: Set<[UInt8]> = []
   /// The callers that wait for the end of a request, by entry.
-  private var waiting: [[UInt8]: [CheckedContinuation<Void, Never>]] = [:]
+  private var waiting: [[UInt8]: [CheckedContinuation<RevocationOutcome, Never>]] = [:]
   /// The next attempt of each entry. Holds ids and no tokens, since the vault may be locked meanwhile.
   private var attempts: [[UInt8]: Attempt] = [:]
   private let alarm: Alarm
@@ -33,16 +33,24 @@ package actor RevocationWorker {
     /// The provider may be reachable again: tries the entries that it never answered. A provider that answered asked
     /// for patience (503, 401), and a network that comes and goes is no reason to have less.
     case unreached
+    /// This provider was configured anew: tries the entries that it refused.
+    case reconfigured(ProviderName)
+
+    fileprivate func concerns(_ entry: OutboxEntry) -> Bool {
+      switch self {
+      // An entry that was never tried was written without a network: a start is the next occasion.
+      case .due: entry.attempts == 0
+      case .unreached: entry.lastError.map { $0 == RevocationWorker.word(.none) } ?? true
+      case .reconfigured(let provider): entry.provider == provider && entry.lastError == RevocationWorker.refusal
+      }
+    }
   }
 
   /// Tries the entries that `resumption` allows, and schedules the others.
   package func resume(_ resumption: Resumption) async {
     guard let entries = try? await outbox() else { return }
     for entry in entries {
-      let wasUnreached = entry.lastError.map { $0 == Self.word(.none) } ?? true
-      // An entry that was never tried was written without a network: a start is the next occasion.
-      let isUntried = resumption == .due && entry.attempts == 0
-      if entry.nextAttemptAt <= now(for: entry) || isUntried || resumption == .unreached && wasUnreached {
+      if entry.nextAttemptAt <= now(for: entry) || resumption.concerns(entry) {
         dependencies.background.start { _ = await self.send(entry) }
       } else {
         schedule(entry)
@@ -53,9 +61,11 @@ package actor RevocationWorker {
   /// At a sign-in: tries the outstanding revocations of this person at this provider now, so that they do not come
   /// after the new login. `identity` is nil while the agent does not know yet who signs in.
   func drain(_ provider: ProviderName, of identity: Identity?) async {
-    guard let all = try? await outbox() else { return }
-    let entries = all.filter { $0.provider == provider && (identity == nil || $0.identity == identity) }
-    guard !entries.isEmpty else { return }
+    let found = try? await dependencies.vault.read { vault throws(AgentFailure) -> [OutboxEntry] in
+      guard let identity else { return try vault.outbox.entries().filter { $0.provider == provider } }
+      return try vault.outbox.entries(of: identity, at: provider)
+    }
+    guard let entries = found, !entries.isEmpty else { return }
     let background = dependencies.background
     _ = try? await withDeadline(seconds: Self.drainSeconds, clock: clock) { () async throws(AgentFailure) in
       await withDiscardingTaskGroup { group in
@@ -68,14 +78,14 @@ package actor RevocationWorker {
 
   /// Tries an entry, or waits for its attempt in flight: a revocation that ends whole grants must precede a new
   /// sign-in.
-  private func settle(_ entry: OutboxEntry) async {
-    guard inFlight.contains(entry.id) else { return _ = await send(entry) }
-    await withCheckedContinuation { waiting[entry.id, default: []].append($0) }
+  func settle(_ entry: OutboxEntry) async -> RevocationOutcome {
+    guard inFlight.contains(entry.id) else { return await send(entry) }
+    return await withCheckedContinuation { waiting[entry.id, default: []].append($0) }
   }
 
-  private func ended(_ id: [UInt8]) {
+  private func ended(_ id: [UInt8], _ outcome: RevocationOutcome) {
     inFlight.remove(id)
-    for caller in waiting.removeValue(forKey: id) ?? [] { caller.resume() }
+    for caller in waiting.removeValue(forKey: id) ?? [] { caller.resume(returning: outcome) }
   }
 
   /// A person waits in front of the browser (docs/sign-out.md, Outbox).
@@ -84,20 +94,32 @@ package actor RevocationWorker {
   /// Tries one entry. The result says what is known of the token now.
   package func send(_ entry: OutboxEntry) async -> RevocationOutcome {
     guard inFlight.insert(entry.id).inserted else { return .queued }
-    defer { ended(entry.id) }
-    // Another try may have ended it since it was read.
-    guard let current = try? await outbox().first(where: { $0.id == entry.id }) else { return .queued }
+    let outcome = await trySending(entry)
+    ended(entry.id, outcome)
+    return outcome
+  }
+
+  private func trySending(_ entry: OutboxEntry) async -> RevocationOutcome {
+    // Another attempt may have ended the entry since it was read.
+    guard let current = try? await outbox().first(where: { $0.id == entry.id }) else {
+      return .queued
+    }
     guard current.expiresAt > now(for: current) else {
       await giveUp(current, reason: "expired")
       return .queued
     }
-    guard let provider = try? await dependencies.vault.provider(named: current.provider.text),
-      provider.endpoints.revocation != nil
-    else {
+    let found: RevocationOutboxStore.Sender?
+    do throws(AgentFailure) {
+      found = try await dependencies.vault.read { vault throws(AgentFailure) in try vault.outbox.sender(of: current) }
+    } catch {
+      // Locked, or its provider's record does not open now: the entry waits for the next occasion.
+      return .queued
+    }
+    guard let found, found.provider.endpoints.revocation != nil else {
       await giveUp(current, reason: "unsupported")
       return .unsupported
     }
-    let answer = await dependencies.client(of: provider).revoke(current.token, current.kind)
+    let answer = await client(found).revoke(current.token, current.kind)
     let jitter = dependencies.environment.entropy.fraction()
     switch RevocationOutbox.verdict(answer, attempts: current.attempts + 1, jitter: jitter) {
     case .confirmed:
@@ -106,8 +128,11 @@ package actor RevocationWorker {
     case .unsupported:
       await giveUp(current, reason: "unsupported")
       return .unsupported
+    case .refused(let pause):
+      let isThere = await postpone(current, by: pause, because: Self.refusal)
+      return isThere ? .refused : .queued
     case .again(let pause):
-      await postpone(current, by: pause, after: answer)
+      await postpone(current, by: pause, because: Self.word(answer))
       return .queued
     }
   }
@@ -122,27 +147,58 @@ package actor RevocationWorker {
     } catch {
       if error.isLocked { return }
     }
+    left(entry)
     dependencies.events.publish(
       .revocationConfirmed(revocation: entry.name, issuer: entry.issuer), about: await account(of: entry))
   }
 
-  private func postpone(_ entry: OutboxEntry, by pause: Milliseconds, after answer: RevocationOutbox.Answer) async {
+  /// False if the entry was given up or superseded while it was on its way: then it does not come back.
+  @discardableResult
+  private func postpone(_ entry: OutboxEntry, by pause: Milliseconds, because error: String) async -> Bool {
     var entry = entry
     entry.attempts += 1
     entry.nextAttemptAt = now(for: entry) + pause
-    entry.lastError = Self.word(answer)
+    entry.lastError = error
     entry.lastErrorAt = now(for: entry)
-    // Given up or superseded while it was on its way: it does not come back.
     let isThere = try? await dependencies.vault.commit { [entry] vault throws(AgentFailure) in
       try vault.outbox.reschedule(entry)
     }
-    if isThere != false { schedule(entry) }
+    guard isThere != false else { return false }
+    schedule(entry)
+    return true
   }
 
-  private static func word(_ answer: RevocationOutbox.Answer) -> String {
+  /// A removed provider's host says nothing of the network, and its documents are not read again.
+  private func client(_ sender: RevocationOutboxStore.Sender) -> ProviderClient {
+    sender.isConfigured ? dependencies.client(of: sender.provider) : plainClient(of: sender.provider)
+  }
+
+  private func plainClient(of provider: Provider) -> ProviderClient {
+    ProviderClient(provider: provider, dependencies: .init(dependencies.environment, time: dependencies.time))
+  }
+
+  /// Deregisters a client that the agent registered itself (RFC 7592), once no provider has it and no revocation needs
+  /// it. While one waits, the end of that one calls this again.
+  func unregister(_ client: Provider) async {
+    guard let registration = client.registration else { return }
+    let isNeeded = try? await dependencies.vault.read { vault throws(AgentFailure) in
+      try vault.outbox.needs(client)
+    }
+    guard isNeeded == false else { return }
+    await plainClient(of: client).unregister(registration)
+  }
+
+  /// The entry has left the outbox. It may have been the last one of a client that is not configured any more.
+  private func left(_ entry: OutboxEntry) {
+    guard let client = entry.sender, client.registration != nil else { return }
+    dependencies.background.start { await self.unregister(client) }
+  }
+
+  fileprivate static let refusal = FailureKind.providerMisconfigured.rawValue
+
+  fileprivate static func word(_ answer: RevocationOutbox.Answer) -> String {
     switch answer {
     case .none: FailureKind.offline.rawValue
-    case .response(401, _, _), .response(403, _, _): FailureKind.providerMisconfigured.rawValue
     case .response: FailureKind.providerUnavailable.rawValue
     }
   }
@@ -155,6 +211,7 @@ package actor RevocationWorker {
     } catch {
       if error.isLocked { return }
     }
+    left(entry)
     await tellAbandoned(entry, reason)
   }
 
@@ -172,6 +229,7 @@ package actor RevocationWorker {
     try await dependencies.vault.commit { vault throws(AgentFailure) in
       vault.outbox.remove(entry, .revocationAbandoned, reason: "requested")
     }
+    left(entry)
     await tellAbandoned(entry, "requested")
   }
 

@@ -15,6 +15,8 @@ package struct SignOutCoordinator: Sendable {
   package struct Answer: Sendable {
     package var outcome: SignOutMachine.Outcome
     package var endSessionURL: String?
+    /// When the next revocation that waits is sent, by the wall clock. Nil if none waits.
+    package var nextAttemptAt: Timestamp?
   }
 
   /// A sign-out in progress, with the data that its machine refers to.
@@ -58,11 +60,13 @@ package struct SignOutCoordinator: Sendable {
     case .queueing(let departure):
       for entry in departure.entries { if let entry = job.entries[entry] { await revocations.schedule(entry) } }
       return job.machine.queued()
-    case .revoking(let entry, _):
-      let outcome = await revoke(job.entries[entry], within: job.revocationTimeoutSeconds)
+    case .revoking(let entries, _):
+      let outcome = await revoke(entries.compactMap { job.entries[$0] }, within: job.revocationTimeoutSeconds)
       return job.machine.revoked(outcome)
     case .signedOut(let outcome):
-      job.result = .success(Answer(outcome: outcome, endSessionURL: job.signedOut?.endSessionURL))
+      var answer = Answer(outcome: outcome, endSessionURL: job.signedOut?.endSessionURL)
+      if [.queued, .refused].contains(outcome.revocation) { answer.nextAttemptAt = await nextAttempt(of: job) }
+      job.result = .success(answer)
       return []
     case .failed: return []
     }
@@ -75,11 +79,12 @@ package struct SignOutCoordinator: Sendable {
         try vault.signOuts.signOut(id, mode, accessTokens: tokens)
       }
       let entries = [done.entry].compactMap { $0 } + done.others
-      job.entries = Dictionary(uniqueKeysWithValues: entries.map { ($0.id, $0) })
+      job.entries = Dictionary(uniqueKeysWithValues: (entries + done.earlier).map { ($0.id, $0) })
       job.signedOut = done
       return job.machine.committed(
         SignOutMachine.Departure(
-          wasActive: done.wasActive, entries: entries.map(\.id), isErased: done.erased.contains(id)))
+          wasActive: done.wasActive, entries: entries.map(\.id), earlier: done.earlier.map(\.id),
+          isErased: done.erased.contains(id)))
     } catch {
       job.result = .failure(error)
       return job.machine.refused()
@@ -94,13 +99,33 @@ package struct SignOutCoordinator: Sendable {
     await revocations.schedule(entry)
   }
 
-  /// Revokes the token; nil if that takes longer than `seconds`: then the attempt continues in the background.
-  private func revoke(_ entry: OutboxEntry?, within seconds: Int) async -> RevocationOutcome? {
-    guard let entry else { return nil }
+  /// Nil if it is being sent now.
+  private func nextAttempt(of job: Job) async -> Timestamp? {
+    let ids = Set(job.entries.keys)
+    let waiting = try? await dependencies.vault.read { vault throws(AgentFailure) in
+      try vault.outbox.entries().filter { ids.contains($0.id) }
+    }
+    return waiting?.compactMap { entry -> Timestamp? in
+      guard entry.nextAttemptAt > dependencies.time.now(for: entry.provider) else { return nil }
+      return dependencies.time.wall(entry.nextAttemptAt, of: entry.provider)
+    }.min()
+  }
+
+  /// Revokes the tokens; nil if that takes longer than `seconds`: then the attempts continue in the background.
+  private func revoke(_ entries: [OutboxEntry], within seconds: Int) async -> RevocationOutcome? {
     let (background, revocations) = (dependencies.background, revocations)
     let outcome = try? await withDeadline(seconds: seconds, clock: dependencies.environment.clock) {
       () async throws(AgentFailure) -> RevocationOutcome? in
-      await background.race { await revocations.send(entry) }
+      await background.race {
+        await withTaskGroup(of: (Int, RevocationOutcome).self) { group in
+          for (number, entry) in entries.enumerated() {
+            group.addTask { (number, await revocations.settle(entry)) }
+          }
+          var outcomes = [RevocationOutcome](repeating: .queued, count: entries.count)
+          for await (number, outcome) in group { outcomes[number] = outcome }
+          return RevocationOutcome.joined(outcomes)
+        }
+      }
     }
     return outcome ?? nil
   }

@@ -15,6 +15,8 @@ package struct SignedOut: Sendable {
   package var provider: Provider?
   /// Nil if there was no refresh token.
   package var entry: OutboxEntry?
+  /// Refresh tokens of earlier grants of the account that are still to be revoked.
+  package var earlier: [OutboxEntry]
   /// Access tokens that the refresh token's revocation does not reach.
   package var others: [OutboxEntry]
   var idToken: Secret?
@@ -41,10 +43,13 @@ package struct SignOutStore {
       throw .signedOut(id, during: .signOut)
     }
     let loaded = try vault.journal.load(before)
-    let (entry, others) = outboxEntries(of: before, loaded, accessTokens, mode)
-    let wasActive = vault.directory.active == id
     let (profile, leaving) = try leaving(before, mode)
-    var changes = ((entry.map { [$0] } ?? []) + others).map { vault.outbox.putting($0) }
+    // After a hard sign-out nothing readable of the person stands in what waits, either.
+    let (entry, others) = outboxEntries(of: mode == .hard ? profile : before, loaded, accessTokens, mode)
+    let earlier = try vault.outbox.refreshTokens(of: before.identity, at: before.provider)
+    let wasActive = vault.directory.active == id
+    var changes = try mode == .hard ? vault.outbox.erasing(before.identity, of: profile) : []
+    changes += ((entry.map { [$0] } ?? []) + others).map { vault.outbox.putting($0) }
     if wasActive { changes.append(.delete(.vault, .activeAccount)) }
     changes += leaving.records
     changes.append(vault.audited(.accountSignOut, account: id, .mode(mode.rawValue)))
@@ -56,8 +61,8 @@ package struct SignOutStore {
       of: id, erasing: leaving.erases, isWithdrawal: true
     ) { erased in
       SignedOut(
-        profile: profile, previousState: previousState, provider: provider, entry: entry, others: others,
-        idToken: loaded?.idToken, erased: erased, wasActive: wasActive)
+        profile: profile, previousState: previousState, provider: provider, entry: entry, earlier: earlier,
+        others: others, idToken: loaded?.idToken, erased: erased, wasActive: wasActive)
     }
   }
 
@@ -66,9 +71,7 @@ package struct SignOutStore {
     of profile: AccountProfile, _ loaded: LoadedGrant?, _ accessTokens: [(token: Secret, lives: Milliseconds)],
     _ mode: SignOutMode
   ) -> (entry: OutboxEntry?, others: [OutboxEntry]) {
-    // A staged answer that was not read yet holds the only live token.
-    let staged = loaded?.staged.flatMap { TokenResponse(body: $0.body)?.refreshToken }
-    var entry = (staged ?? loaded?.grant.refreshToken).map {
+    var entry = loaded?.livingRefreshToken.map {
       vault.outbox.entry(
         for: $0, of: profile,
         expiresAt: loaded?.grant.refreshTokenExpiresAt.map { vault.time.wall($0, of: profile.provider) })
@@ -111,8 +114,8 @@ package struct SignOutStore {
         )
       )
     }
-    profile.hasStepUp = false
-    // A new incarnation keeps the account's identity; the keys of the old one go with its rows.
+    profile.erase(as: try vault.digest(of: before.identity, at: before.provider))
+    // A new incarnation keeps the account's id; the keys of the old one go with its rows.
     profile.partition = PartitionID(bytes: vault.entropy.bytes(PartitionID.byteCount))!
     return (profile, ([.destroy(old), .put(profile.partition, .profile, profile.record)], .account(before.id)))
   }
@@ -126,9 +129,25 @@ package struct SignOutStore {
     guard profile.signInStatus != .signedIn else {
       throw .invalidParameter("/account", expected: "an account that is signed out")
     }
+    let waiting = try profile.isErased ? [] : vault.outbox.erasing(profile.identity, of: profile)
     return ChangeSet(
-      [.destroy(profile.partition), vault.audited(.accountForget, account: profile.id)],
+      waiting + [.destroy(profile.partition), vault.audited(.accountForget, account: profile.id)],
       memory: [.accountForgotten(profile.id)], of: profile.id, erasing: .account(profile.id), isWithdrawal: true
     ) { (profile, $0) }
+  }
+
+  /// The accounts that an earlier version erased, but for their names.
+  var namedAfterErasure: [AccountProfile] {
+    vault.directory.sortedProfiles.filter { $0.signInStatus == .signedOutHard && !$0.isErased }
+  }
+
+  /// Erases whose account it was.
+  func eraseName(of named: AccountProfile) throws(AgentFailure) -> ChangeSet<Void> {
+    var profile = named
+    profile.erase(as: try vault.digest(of: named.identity, at: named.provider))
+    let waiting = try vault.outbox.erasing(named.identity, of: profile)
+    return ChangeSet(
+      waiting + [.put(profile.partition, .profile, profile.record)],
+      memory: [.account(profile)], of: profile.id, erasing: .values, isWithdrawal: true)
   }
 }

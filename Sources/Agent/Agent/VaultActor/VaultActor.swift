@@ -195,6 +195,8 @@ package actor VaultActor {
       throw error
     }
     dependencies.tables.open(vault)
+    // An earlier version left their names. If the disk fails now, the next opening does it.
+    for profile in vault.signOuts.namedAfterErasure { try? commit(vault.signOuts.eraseName(of: profile), to: vault) }
   }
 
   /// Records in the audit log which client opened or created the vault, before the agent answers. If that fails, locks

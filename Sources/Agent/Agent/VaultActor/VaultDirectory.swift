@@ -96,9 +96,13 @@ extension VaultDirectory {
   /// The failure for an unknown name: `integrity` if it may belong to a profile that does not open.
   private var notFound: AgentFailure { damagedPartitions.isEmpty ? .accountNotFound : .vault(.integrity) }
 
-  /// The account that a person has at a provider, signed in or not.
-  package func profile(of identity: Identity, at provider: ProviderName) -> AccountProfile? {
-    profiles.values.first { $0.identity == identity && $0.provider == provider }
+  /// The account that a person has at a provider, signed in or not. Erased ones are found by `OpenVault.profile(of:at:)`.
+  func namedProfile(of identity: Identity, at provider: ProviderName) -> AccountProfile? {
+    profiles.values.first { $0.identity == identity && $0.provider == provider && !$0.isErased }
+  }
+
+  func erasedProfiles(at provider: ProviderName) -> [AccountProfile] {
+    profiles.values.filter { $0.isErased && $0.provider == provider }
   }
 
   /// The account, if it is still in the epoch in which the work began; nil for late answers, which change nothing.

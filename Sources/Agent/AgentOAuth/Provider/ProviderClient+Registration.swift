@@ -7,10 +7,26 @@ internal import Secrets
 
 /// The agent registers itself where that is offered (RFC 7591), and takes its registration back (RFC 7592).
 extension ProviderClient {
-  /// A public, native client that listens on loopback (RFC 8252): nothing is asked for that needs an administrator.
+  /// A native client that listens on loopback (RFC 8252): nothing is asked for that needs an administrator. It is a
+  /// public one where the provider takes that. After a refusal of the client's metadata, which registered nothing, the
+  /// next method is asked for.
   package func register(at endpoint: String) async throws(RegistrationFailure) -> ClientRegistration.Answer {
+    var methods = provider.methodsToRegister[...]
+    while true {
+      guard let method = methods.popFirst() else { throw .unsuitable }
+      do throws(RegistrationFailure) {
+        return try await register(at: endpoint, method)
+      } catch {
+        guard case .refused(error: "invalid_client_metadata"?) = error, !methods.isEmpty else { throw error }
+      }
+    }
+  }
+
+  private func register(
+    at endpoint: String, _ method: ClientAuthMethod
+  ) async throws(RegistrationFailure) -> ClientRegistration.Answer {
     let fields = [HTTPField("Content-Type", "application/json"), HTTPField("Accept", "application/json")]
-    switch await send(request("POST", endpoint, fields: fields, body: registrationRequest)) {
+    switch await send(request("POST", endpoint, fields: fields, body: registrationRequest(method))) {
     case .response(let response) where (200...299).contains(response.status):
       if let answer = ClientRegistration.Answer(body: response.body) { return answer }
       throw .unsuitable
@@ -40,7 +56,7 @@ extension ProviderClient {
   ]
 
   /// RFC 7591 §2.
-  private var registrationRequest: Secret {
+  private func registrationRequest(_ method: ClientAuthMethod) -> Secret {
     let configuration = provider.configuration
     var grantTypes = ["authorization_code", "refresh_token"]
     if provider.endpoints.deviceAuthorization != nil {
@@ -50,7 +66,7 @@ extension ProviderClient {
       writer.member("client_name", "Lanyard")
       writer.member("application_type", "native")  // OpenID Connect Registration §2
       writer.member("redirect_uris", [configuration.redirect.registeredURI])
-      writer.member("token_endpoint_auth_method", "none")
+      writer.member("token_endpoint_auth_method", method.rawValue)
       writer.member("grant_types", grantTypes)
       writer.member("response_types", ["code"])
       writer.member("scope", configuration.scopes.joined(separator: " "))
@@ -58,8 +74,21 @@ extension ProviderClient {
   }
 }
 
+extension Provider {
+  /// The methods to ask for, the best first: of those that the provider lists. One that lists none takes
+  /// `client_secret_basic` by RFC 8414 §2, and often public clients too.
+  var methodsToRegister: [ClientAuthMethod] {
+    let told = tokenEndpointAuthMethods
+    guard !told.isEmpty else { return [.publicClient, .clientSecretBasic] }
+    let offered = [ClientAuthMethod.publicClient, .clientSecretBasic, .clientSecretPost].filter {
+      told.contains($0.rawValue)
+    }
+    return offered.isEmpty ? [.publicClient] : offered
+  }
+}
+
 extension ProviderConfiguration.Redirect {
-  /// Without a port where any will do: RFC 8252 §7.3 has the server pass over it.
+  /// With the port that `AgentService.register` chose: RFC 8252 §7.3 has the server pass over it, and some compare it.
   fileprivate var registeredURI: String {
     "http://\(host.contains(":") ? "[\(host)]" : host)\(port.map { ":\($0)" } ?? "")\(path)"
   }

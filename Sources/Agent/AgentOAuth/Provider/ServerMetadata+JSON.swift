@@ -11,6 +11,7 @@ extension ServerMetadata {
     authorizationResponseIssuer = node["authorization_response_iss_parameter_supported"]?.bool ?? false
     requiresPushedAuthorization = node["require_pushed_authorization_requests"]?.bool ?? false
     tokenEndpointAuthMethods = node["token_endpoint_auth_methods_supported"]?.strings ?? []
+    revocationEndpointAuthMethods = node["revocation_endpoint_auth_methods_supported"]?.strings ?? []
     codeChallengeMethods = node["code_challenge_methods_supported"]?.strings ?? []
   }
 
@@ -23,6 +24,7 @@ extension ServerMetadata {
     writer.key("require_pushed_authorization_requests")
     writer.bool(requiresPushedAuthorization)
     writer.member("token_endpoint_auth_methods_supported", tokenEndpointAuthMethods)
+    writer.member("revocation_endpoint_auth_methods_supported", revocationEndpointAuthMethods)
     writer.member("code_challenge_methods_supported", codeChallengeMethods)
     writer.endObject()
   }
@@ -35,6 +37,9 @@ extension ServerMetadata {
     joined.authorizationResponseIssuer = authorizationResponseIssuer || other.authorizationResponseIssuer
     joined.requiresPushedAuthorization = requiresPushedAuthorization || other.requiresPushedAuthorization
     if tokenEndpointAuthMethods.isEmpty { joined.tokenEndpointAuthMethods = other.tokenEndpointAuthMethods }
+    if revocationEndpointAuthMethods.isEmpty {
+      joined.revocationEndpointAuthMethods = other.revocationEndpointAuthMethods
+    }
     if codeChallengeMethods.isEmpty { joined.codeChallengeMethods = other.codeChallengeMethods }
     return joined
   }

@@ -17,6 +17,7 @@ enum AccountSignOutHandler: MethodHandler {
     }
     return AccountSignOut.Result(
       account: id, mode: params.mode, data: WireDataDisposition(answer.outcome.data),
-      revocation: WireRevocationOutcome(answer.outcome.revocation), endSessionUrl: answer.endSessionURL)
+      revocation: WireRevocationOutcome(answer.outcome.revocation), nextAttemptAt: answer.nextAttemptAt,
+      endSessionUrl: answer.endSessionURL)
   }
 }

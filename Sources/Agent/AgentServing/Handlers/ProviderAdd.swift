@@ -47,7 +47,7 @@ enum ProviderAddHandler: MethodHandler {
         try vault.providers.add(provider)
       }
     } catch {
-      call.agent.takeBackRegistration(of: provider)
+      call.agent.dropRegistration(of: provider)
       throw error
     }
     return ProviderAdd.Result(provider: WireProvider(provider))

@@ -51,6 +51,9 @@ enum ProviderUpdateHandler: MethodHandler {
       vault.directory.accounts(of: params.provider)
     }
     await call.agent.accounts.configurationChanged(accounts)
+    call.agent.background.start { [revocations = call.agent.revocations] in
+      await revocations.resume(.reconfigured(params.provider))
+    }
     return ProviderUpdate.Result(provider: WireProvider(provider))
   }
 }

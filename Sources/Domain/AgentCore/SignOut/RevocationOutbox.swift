@@ -5,7 +5,7 @@ public enum RevocationOutbox {
   /// Bounds of the pause between two attempts.
   public static let shortest = Milliseconds.seconds(30)
   public static let longest = Milliseconds.seconds(6 * 3600)
-  /// The pause after 401 or 403: the server requires other credentials, so an early retry is useless.
+  /// The pause after a refusal: the server requires other credentials, so an early retry is useless.
   public static let parked = Milliseconds.seconds(24 * 3600)
   /// An entry is abandoned after this time, or when its token has expired.
   public static let patience = Milliseconds.seconds(30 * 24 * 3600)
@@ -22,8 +22,13 @@ public enum RevocationOutbox {
     case confirmed
     /// The server can't revoke this type of token; retries are useless.
     case unsupported
+    /// The server refuses this client, and says nothing about the token.
+    case refused(after: Milliseconds)
     case again(after: Milliseconds)
   }
+
+  /// RFC 6749 §5.2: errors about the client.
+  private static let errorsOfTheClient: Set<String> = ["invalid_client", "unauthorized_client"]
 
   /// `jitter` is a fraction from 0 up to, not including, 1; `attempts` includes the latest attempt.
   public static func verdict(_ answer: Answer, attempts: Int, jitter: Double) -> Verdict {
@@ -31,7 +36,8 @@ public enum RevocationOutbox {
     case .response(200, _, _): return .confirmed
     case .response(_, "unsupported_token_type"?, _): return .unsupported
     // 401 and 403 concern the client's permission and say nothing about the token.
-    case .response(401, _, _), .response(403, _, _): return .again(after: parked)
+    case .response(401, _, _), .response(403, _, _): return .refused(after: parked)
+    case .response(400..<500, let error?, _) where errorsOfTheClient.contains(error): return .refused(after: parked)
     case .response(_, _, let pause?): return .again(after: min(max(pause, shortest), longest))
     case .response, .none:
       let ceiling = min(longest, shortest * (Int64(1) << min(max(attempts - 1, 0), 12)))

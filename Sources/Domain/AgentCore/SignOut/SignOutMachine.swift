@@ -15,12 +15,15 @@ public struct SignOutMachine: Hashable, Sendable {
     public var wasActive: Bool
     /// The refresh token's entry first, where there is one.
     public var entries: [Entry]
+    /// Refresh tokens of earlier grants of the account, which are still to be revoked.
+    public var earlier: [Entry]
     /// No trace of the erased data is left on the disk.
     public var isErased: Bool
 
-    public init(wasActive: Bool, entries: [Entry], isErased: Bool) {
+    public init(wasActive: Bool, entries: [Entry], earlier: [Entry] = [], isErased: Bool) {
       self.wasActive = wasActive
       self.entries = entries
+      self.earlier = earlier
       self.isErased = isErased
     }
   }
@@ -48,8 +51,8 @@ public struct SignOutMachine: Hashable, Sendable {
     case postponing(Entry, Departure)
     /// All entries are put off, since the network must not be used.
     case queueing(Departure)
-    /// The first entry is sent, for as long as the caller waits.
-    case revoking(Entry, Departure)
+    /// The refresh tokens' entries are sent, for as long as the caller waits.
+    case revoking([Entry], Departure)
     case signedOut(Outcome)
     /// The transaction failed: the account is signed in as before.
     case failed
@@ -123,7 +126,7 @@ public struct SignOutMachine: Hashable, Sendable {
     return end(departure, .queued)
   }
 
-  /// `outcome` is nil if the caller's time is over: the entry goes on to its end.
+  /// `outcome` is `RevocationOutcome.joined` of all the entries that the state names, and nil if the caller's time is over: the entry goes on to its end.
   public mutating func revoked(_ outcome: RevocationOutcome?) -> [Effect] {
     guard case .revoking(_, let departure) = state else { return [] }
     return departure.entries.dropFirst().map { .send($0) } + end(departure, outcome ?? .queued)
@@ -132,8 +135,9 @@ public struct SignOutMachine: Hashable, Sendable {
   // MARK: rules
 
   private mutating func revoke(_ departure: Departure) -> [Effect] {
-    guard let first = departure.entries.first else { return end(departure, .notNeeded) }
-    state = mode == .offline ? .queueing(departure) : .revoking(first, departure)
+    let refreshTokens = departure.entries.prefix(1) + departure.earlier
+    guard !refreshTokens.isEmpty else { return end(departure, .notNeeded) }
+    state = mode == .offline ? .queueing(departure) : .revoking(Array(refreshTokens), departure)
     return []
   }
 

@@ -22,8 +22,18 @@ public enum RevocationOutcome: String, CaseIterable, Hashable, Sendable {
   case confirmed
   /// In the outbox: tried again later.
   case queued
+  /// The provider was reached and refuses this client. In the outbox: asked again in a day.
+  case refused
   /// The provider can't revoke tokens.
   case unsupported
   /// There was no token.
   case notNeeded
+}
+
+extension RevocationOutcome {
+  /// What a caller is told of several tokens: the first is the account's own, the others are of its earlier grants.
+  /// `confirmed` only if all of them are.
+  public static func joined(_ outcomes: [RevocationOutcome]) -> RevocationOutcome {
+    outcomes.first { $0 != .confirmed } ?? outcomes.first ?? .notNeeded
+  }
 }

@@ -19,7 +19,9 @@ extension ProviderState {
     }
     guard let client = parameters["client_id"].flatMap(client) else { throw .page("No such client is registered.") }
     guard let redirectURI = parameters["redirect_uri"],
-      client.redirectURIs.contains(where: { RedirectURI.matches(redirectURI, registered: $0) })
+      client.redirectURIs.contains(where: {
+        options.comparesRedirectPorts ? redirectURI == $0 : RedirectURI.matches(redirectURI, registered: $0)
+      })
     else { throw .page("The redirect URI is not registered for \(client.id).") }
 
     let state = parameters["state"]

@@ -27,7 +27,9 @@ extension ProviderState {
     guard !redirects.isEmpty, wanted["application_type"] != "native" || redirects.allSatisfy(RedirectURI.isLoopback)
     else { throw OAuthError(code: "invalid_redirect_uri") }
     let method = wanted["token_endpoint_auth_method"]?.stringValue ?? ClientAuthenticationMethod.basic.rawValue
-    guard let method = ClientAuthenticationMethod(rawValue: method), method != .privateKeyJWT else {
+    guard let method = ClientAuthenticationMethod(rawValue: method), method != .privateKeyJWT,
+      options.toldAuthenticationMethods.contains(method)
+    else {
       throw OAuthError(code: "invalid_client_metadata", description: "token_endpoint_auth_method is not offered")
     }
     let id = newValue("client_")

@@ -64,6 +64,8 @@ public struct PracticeOptions: Sendable {
   /// issuer's path begins with the part that is replaced.
   public var hasIssuerOfEachTenant = false
   public var registration: ClientRegistrationPolicy = .off
+  /// The port of a loopback redirect must be the registered one, against RFC 8252 section 7.3.
+  public var comparesRedirectPorts = false
   public var signingAlgorithm: SigningAlgorithm = .rs256
   public var keySource: KeySource = .practiceOnlyFixedKeys
   public var accessTokenFormat: AccessTokenFormat = .jwt

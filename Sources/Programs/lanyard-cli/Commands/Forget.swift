@@ -32,7 +32,7 @@ struct Forget: ParsableCommand {
     guard account.state == "signedOut" else {
       throw CommandFailure(
         .usage, name: "signedIn", "\(account.label) (\(account.person)) is signed in. Nothing was changed.",
-        hints: ["Sign out first: `lanyard logout \(account.label) --hard`."])
+        hints: ["Sign out first: `lanyard logout \(account.label)`."])
     }
     try agent.perform("account.forget", params: { $0.member("account", account.id) })
     Output.answer(Text.shown("Forgotten: \(account.label) (\(account.person))."))

@@ -6,12 +6,13 @@ extension Story {
   func signOut() throws {
     narrator.heading("Signing out")
     narrator.say(
-      "Hard: the agent destroys the keys of the account's data and asks the provider to revoke its tokens (RFC 7009).")
+      "Hard: the agent destroys the keys of the account's data, erases whose account it is, and asks the provider to "
+        + "revoke its tokens (RFC 7009).")
     let before = stage.provider.activeRefreshTokens(user: "bob").count
     try run("lanyard", "logout", "home", "--hard")
     let after = stage.provider.activeRefreshTokens(user: "bob").count
     try check(before > 0 && after == 0, "bob has \(after) refresh tokens that live, of \(before)")
-    try run("lanyard", "token", "home", status: 4)
+    try run("lanyard", "token", "home", status: 1)
     narrator.checked("The provider has revoked all refresh tokens of bob.")
 
     narrator.next("Soft: as hard, but the account's data stays sealed until the same person signs in again.")

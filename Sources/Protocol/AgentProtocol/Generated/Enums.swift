@@ -193,10 +193,13 @@ public enum WireResolutionBasis: String, CaseIterable, Hashable, Sendable {
   case active
 }
 
-/// The outcome of a revocation.
+/// The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was reached
+/// and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `unsupported`: the provider can't
+/// revoke tokens. `notNeeded`: there was no token.
 public enum WireRevocationOutcome: String, CaseIterable, Hashable, Sendable {
   case confirmed
   case queued
+  case refused
   case unsupported
   case notNeeded
 }

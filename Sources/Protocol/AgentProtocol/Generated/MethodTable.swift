@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "e92b12fee051a1b9038bcd9038ac991a6ff19426f1bf78cc42217cd120255a72"
+  public static let schemaDigest = "fecacdebebdd79aaafea570d92201353f3012cd09fa5877193b9681ac76d37be"
 }

@@ -13,6 +13,7 @@ public struct WireAccount: WireWritable, Sendable {
   public var provider: ProviderName
   public var issuer: String
   public var tenant: String?
+  /// After a hard sign-out, `erased:` and a keyed digest: alias, name, e-mail and tenant are absent then.
   public var subject: String
   public var displayName: String?
   public var email: String?

@@ -56,11 +56,11 @@ import Testing
     let left = departure([Self.refreshToken, Self.accessToken])
     var machine = released(mode, left)
     #expect(machine.surrendered(nil) == [])
-    #expect(machine.state == .revoking(Self.refreshToken, left))
+    #expect(machine.state == .revoking([Self.refreshToken], left))
     #expect(machine.revoked(.confirmed).first == .send(Self.accessToken))
   }
 
-  @Test(arguments: [RevocationOutcome.confirmed, .queued, .unsupported])
+  @Test(arguments: [RevocationOutcome.confirmed, .queued, .refused, .unsupported])
   func answer_namesTheOutcomeOfTheFirstEntry(_ outcome: RevocationOutcome) {
     var machine = released(.soft, departure())
     _ = machine.surrendered(nil)
@@ -85,13 +85,48 @@ import Testing
   @Test func tokenOfAHeldAnswer_isRevokedBesideTheOthers() {
     var machine = released(.soft, departure())
     #expect(machine.surrendered(Self.held) == [.send(Self.held)])
-    #expect(machine.state == .revoking(Self.refreshToken, departure()))
+    #expect(machine.state == .revoking([Self.refreshToken], departure()))
   }
 
   @Test func tokenOfAHeldAnswerAlone_isRevokedAndTheOutcomeIsNotNeeded() {
     var machine = released(.soft, departure([]))
     let ended = Machine.Outcome(data: .sealed, revocation: .notNeeded)
     #expect(machine.surrendered(Self.held) == [.send(Self.held), .tellSignedOut(ended), .tellErased, .resumeErasure])
+  }
+
+  // MARK: earlier grants
+
+  @Test(arguments: [SignOutMode.soft, .hard]) func theTokensOfEarlierGrantsAreRevokedWithTheFirstEntry(
+    _ mode: SignOutMode
+  ) {
+    var left = departure()
+    left.earlier = [[4], [5]]
+    var machine = released(mode, left)
+    _ = machine.surrendered(nil)
+    #expect(machine.state == .revoking([Self.refreshToken, [4], [5]], left))
+  }
+
+  @Test func theTokenOfAnEarlierGrantAloneIsRevoked() {
+    var left = departure([])
+    left.earlier = [[4]]
+    var machine = released(.soft, left)
+    _ = machine.surrendered(nil)
+    #expect(machine.state == .revoking([[4]], left))
+  }
+
+  @Test func offlineTheTokensOfEarlierGrantsStayQueued() {
+    var left = departure([])
+    left.earlier = [[4]]
+    var machine = released(.offline, left)
+    _ = machine.surrendered(nil) + machine.queued()
+    #expect(machine.state == .signedOut(Machine.Outcome(data: .sealed, revocation: .queued)))
+  }
+
+  @Test func severalTokensAreConfirmedOnlyIfAllAre() {
+    #expect(RevocationOutcome.joined([.confirmed, .confirmed]) == .confirmed)
+    #expect(RevocationOutcome.joined([.confirmed, .queued]) == .queued)
+    #expect(RevocationOutcome.joined([.unsupported, .queued]) == .unsupported)
+    #expect(RevocationOutcome.joined([]) == .notNeeded)
   }
 
   // MARK: offline

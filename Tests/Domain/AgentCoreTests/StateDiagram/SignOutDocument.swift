@@ -88,7 +88,7 @@ struct SignOutDocument {
     case "surrendering": "the account gives up an answer that it could not keep"
     case "postponing": "the token of such an answer is put off"
     case "queueing": "all tokens are put off"
-    case "revoking": "the refresh token is revoked, for as long as the caller waits"
+    case "revoking": "the refresh tokens are revoked, for as long as the caller waits"
     case "signedOut": "the caller is answered"
     case "failed": "nothing was changed"
     default: "a state that this table has no words for yet"

@@ -134,7 +134,8 @@ struct SignOutStory {
 
   /// The account's sign-ins and sign-outs in the audit log.
   private func history() async throws -> [String] {
-    let entries = try #require(await call("audit.list", #"{"account":"work","limit":1000}"#).result?["entries"])
+    let entries = try #require(
+      await call("audit.list", #"{"account":"\#(scene.account)","limit":1000}"#).result?["entries"])
     return (entries.arrayValue ?? []).compactMap { $0["event"]?.stringValue }.filter {
       $0 == "signIn" || $0 == "account.signOut"
     }
@@ -161,7 +162,7 @@ struct SignOutStory {
     for method in ["token.get", "token.refresh"] {
       try await scene.token(method: method).isExpected(2003, account: scene.account)
     }
-    let read = await call("secret.get", #"{"account":"work","name":"draft"}"#)
+    let read = await call("secret.get", #"{"account":"\#(scene.account)","name":"draft"}"#)
     #expect(read.code == (mode == "hard" ? 2003 : 2008), "\(comment): \(read)")
     #expect(await call("account.get", #"{"account":"@active"}"#)["account"] != scene.account, comment)
     try await everythingIsSent(comment)
@@ -172,7 +173,7 @@ struct SignOutStory {
     // The same person signs in again, and no late revocation follows.
     let again = try await world.signIn("alice", at: scene.provider)
     #expect(again == scene.account, comment)
-    let found = await call("secret.get", #"{"account":"work","name":"draft"}"#)
+    let found = await call("secret.get", #"{"account":"\#(scene.account)","name":"draft"}"#)
     #expect(mode == "hard" ? found.code == 6003 : found["value"] == "words", "\(comment): \(found)")
     await world.clock.sleep(for: .seconds(86_400))
     let token = try await scene.token()
@@ -187,7 +188,7 @@ struct SignOutStory {
     let isOvertaken = wasOut && scene.idp.options.revocationReach == .grant
     let mayBeDead = meanwhile == .refresh || isOvertaken
     if !mayBeDead || token.code != 2004 { #expect(scene.works(token), "\(comment): \(token)") }
-    let read = await call("secret.get", #"{"account":"work","name":"draft"}"#)
+    let read = await call("secret.get", #"{"account":"\#(scene.account)","name":"draft"}"#)
     #expect(wasOut && mode == "hard" ? read.code == 6003 : read["value"] == "words", "\(comment): \(read)")
     try await everythingIsSent(comment)
     if wasOut {

@@ -7,12 +7,12 @@ struct Logout: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Sign out.",
     discussion: """
-      The agent erases the tokens at once and revokes them at the provider, now or when it can reach the provider \
-      (`lanyard revocations` shows those that wait).
+      The agent erases the tokens at once and revokes them at the provider, now or when it can reach the provider. \
+      `lanyard revocations` shows those that wait, `lanyard revocations send` sends them now.
         --soft     (default) keeps the account's data sealed until the same
                    person signs in again
-        --hard     erases the data; `lanyard list` still shows the account,
-                   until `lanyard forget`
+        --hard     erases the data and whose account it is; `lanyard list`
+                   shows its id until `lanyard forget`
         --offline  as --soft, but without the network
 
       The browser may still be signed in at the provider. If the provider has a page that ends this, the command shows \
@@ -22,7 +22,7 @@ struct Logout: ParsableCommand {
 
       EXAMPLES:
         lanyard logout work
-        lanyard logout work --hard && lanyard forget work    # erase all of it
+        lanyard logout work && lanyard forget work    # erase all of it
         lanyard logout --all
       """)
 

@@ -10,11 +10,14 @@ struct SignOutOutcome {
   private let account: AccountInfo?
   private let data: String
   private let revocation: String
+  /// When the agent sends the revocation again by itself.
+  private let nextAttempt: Moment?
 
   init(_ result: JSONNode, of account: AccountInfo?) {
     self.account = account
     data = result["data"]?.string ?? ""
     revocation = result["revocation"]?.string ?? ""
+    nextAttempt = result["nextAttemptAt"]?.string.flatMap { Moment($0) }
     endSessionURL = result["endSessionUrl"]?.string
     json = result.text
   }
@@ -29,18 +32,21 @@ struct SignOutOutcome {
     if account.isActive { Output.answer("  No account is active now: `lanyard switch` chooses one.") }
   }
 
-  /// The consequences for the data. `account.list` names an erased account until it is forgotten.
+  /// What happened to the data. `account.list` shows the id of an erased account until it is forgotten.
   private func lines(data account: AccountInfo) -> [String] {
-    let trace = "Its name stays in `lanyard list` until `lanyard forget \(account.label)`."
+    let trace = [
+      "Only its id stays, so that the same person gets this account again, until",
+      "`lanyard forget \(account.id)`.",
+    ]
     return switch data {
     case "sealed": ["Its data is sealed until \(account.person) signs in again."]
-    case "erased": ["Its data is erased. \(trace)"]
+    case "erased": ["Its data is erased, and whose account it was."] + trace
     case "erasurePending":
       [
         "Its keys are destroyed, so its data can't be read any more.",
         "Another program is reading the store. When that ends, the agent erases the",
-        "last traces, at the latest at its next start.", trace,
-      ]
+        "last traces, at the latest at its next start.",
+      ] + trace
     case "": []
     default: [data]
     }
@@ -50,7 +56,19 @@ struct SignOutOutcome {
     switch revocation {
     case "confirmed": ["The provider confirmed that its tokens are revoked."]
     case "queued":
-      ["The revocation is queued until the provider can be reached", "(`lanyard revocations` shows it)."]
+      [
+        "The revocation is queued. The agent sends it \(nextAttempt?.relative ?? "as soon as it can"),",
+        "or when the network changes. `lanyard revocations send` sends it now.",
+      ]
+    case "refused":
+      [
+        "The provider was reached and refuses to revoke tokens for this client:",
+        "they may stay valid until they expire. The agent asks again \(nextAttempt?.relative ?? "later").",
+        endSessionURL == nil
+          ? "To end them now, sign out at the provider's own page."
+          : "To end them now, end the session at the provider, too.",
+        "If the provider gave you a client secret, `lanyard provider add` takes it.",
+      ]
     case "unsupported": ["This provider can't revoke tokens. They are valid until they expire."]
     case "notNeeded": ["There was no token to revoke."]
     case "": []

@@ -33,7 +33,10 @@ struct RevocationsList: ParsableCommand {
     let attempts = entry["attempts"]?.integer ?? 0
     let next = entry["nextAttemptAt"]?.string.flatMap { Moment($0) }
     let end = entry["expiresAt"]?.string.flatMap { Moment($0) }.map { ", given up \($0.relative)" } ?? ""
-    guard attempts > 0 else { return "not tried yet, sent when the provider can be reached\(end)" }
+    guard attempts > 0 else {
+      let planned = next.flatMap { $0 > .now ? "sent \($0.relative) or when the network changes" : nil }
+      return "not tried yet, \(planned ?? "sent now")\(end)"
+    }
     let when =
       next.map { $0.seconds > Moment.now.seconds ? "again \($0.relative)" : "again now" } ?? "not again by itself"
     return "tried \(attempts == 1 ? "once" : "\(attempts) times"), \(when)\(end)"

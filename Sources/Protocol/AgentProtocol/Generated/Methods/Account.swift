@@ -339,6 +339,9 @@ public enum AccountSignOut: RPCMethod {
     public var mode: WireSignOutMode
     public var data: WireDataDisposition
     public var revocation: WireRevocationOutcome
+    /// With `queued` or `refused`: when the agent sends the revocation again by itself. A change of the network or
+    /// `revocation.retry` may come before.
+    public var nextAttemptAt: Timestamp?
     /// A URL for the browser that ends the session at the provider (OpenID Connect RP-Initiated Logout).
     public var endSessionUrl: String?
 
@@ -347,12 +350,14 @@ public enum AccountSignOut: RPCMethod {
       mode: WireSignOutMode,
       data: WireDataDisposition,
       revocation: WireRevocationOutcome,
+      nextAttemptAt: Timestamp? = nil,
       endSessionUrl: String? = nil
     ) {
       self.account = account
       self.mode = mode
       self.data = data
       self.revocation = revocation
+      self.nextAttemptAt = nextAttemptAt
       self.endSessionUrl = endSessionUrl
     }
 
@@ -366,6 +371,10 @@ public enum AccountSignOut: RPCMethod {
       writer.string(data.rawValue)
       writer.key("revocation")
       writer.string(revocation.rawValue)
+      if let nextAttemptAt {
+        writer.key("nextAttemptAt")
+        writer.timestamp(nextAttemptAt)
+      }
       if let endSessionUrl {
         writer.key("endSessionUrl")
         writer.string(endSessionUrl)

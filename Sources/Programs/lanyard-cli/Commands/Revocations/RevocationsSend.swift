@@ -2,10 +2,10 @@ import ArgumentParser
 import CommandSupport
 import JSONRPC
 
-/// `lanyard revocations retry`
-struct RevocationsRetry: ParsableCommand {
+/// `lanyard revocations send`
+struct RevocationsSend: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "retry", abstract: "Try again now, then list the revocations that still wait.")
+    commandName: "send", abstract: "Send the revocations now, then list those that still wait.", aliases: ["retry"])
 
   @Argument(help: "The revocation. Default: all.")
   var revocation: String?

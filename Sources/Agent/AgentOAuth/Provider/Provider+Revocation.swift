@@ -1,0 +1,30 @@
+internal import AgentModel
+
+extension Provider {
+  /// The parts that a revocation needs, to be kept with the token: endpoints, client authentication, pins and the way to
+  /// the server. It outlives the provider, which may be removed or be another one by then.
+  package var forRevocation: Provider {
+    var part = self
+    part.configuration.scopes = []
+    part.configuration.resources = []
+    part.configuration.errorCodes = [:]
+    part.configuration.authorization = .init()
+    part.configuration.allowedOrigins = []
+    part.configuration.policy = nil
+    return part
+  }
+
+  /// The provider's metadata lists how a client must authenticate to revoke, and this client's method is not in it:
+  /// a revocation will be refused.
+  package var refusesItsRevocations: Bool {
+    guard endpoints.revocation != nil, let told = metadata?.revocationEndpointAuthMethods, !told.isEmpty else {
+      return false
+    }
+    return !told.contains(authenticationMethod.rawValue)
+  }
+
+  /// True if both are the same client at the same issuer: a token of one may be sent by the other.
+  package func isSameClient(as other: Provider) -> Bool {
+    configuration.issuer == other.configuration.issuer && configuration.clientID == other.configuration.clientID
+  }
+}
