@@ -17,6 +17,10 @@ public struct ProviderConfiguration: Hashable, Sendable {
   public var redirect: Redirect
   /// The provider's rules for refresh tokens.
   public var refresh: RefreshRule
+  /// True if the person chose `refresh`; otherwise it is the preset's or the default, and an observation overrides it.
+  public var isRefreshConfigured = false
+  /// What a refresh with fewer scopes does to the grant.
+  public var narrowing = Narrowing.unknown
   /// The meaning of this provider's error codes, which overrides the built-in tables.
   public var errorCodes: [String: FailureClass]
   /// The rule that determines the tenant of an account; nil: accounts have no tenant.
@@ -60,6 +64,12 @@ public struct ProviderConfiguration: Hashable, Sendable {
     pins = [:]
   }
 
+  /// What the agent does after a lost response: what was configured, else `replayLast`. Where a revocation ends the
+  /// whole grant, a reuse may end other devices' sessions too, so the default there is a new sign-in.
+  public var onUnknownOutcome: RefreshRule.OnUnknownOutcome {
+    refresh.onUnknownOutcome ?? (revocationScope == .grant ? .reauthenticate : .replayLast)
+  }
+
   /// The loopback redirect URI (RFC 8252 §7.3).
   public struct Redirect: Hashable, Sendable {
     public var host = "127.0.0.1"
@@ -74,16 +84,24 @@ public struct ProviderConfiguration: Hashable, Sendable {
     /// `none`: refresh tokens are not rotated. `grace`: a rotated token stays valid for `graceSeconds`. `strict`: reuse
     /// ends the grant (RFC 9700 §4.14.2).
     public enum Reuse: String, Hashable, Sendable { case none, grace, strict }
-    /// The action after a lost response: ask for a new sign-in, or send the same refresh token once more.
-    public enum OnUnknownOutcome: String, Hashable, Sendable { case reauthenticate, replayOnce }
+    /// What to do after a lost response: ask for a new sign-in once the access token has expired; send the same refresh
+    /// token once more at once; or send it once more after the access token has expired, when the person would have to
+    /// sign in anyway.
+    public enum OnUnknownOutcome: String, Hashable, Sendable { case reauthenticate, replayOnce, replayLast }
     /// The provider's reuse policy.
     public var reuse = Reuse.strict
     /// The time in seconds for which a rotated refresh token stays valid; used with `Reuse.grace`.
     public var graceSeconds: Int64 = 0
-    /// The agent's action after a lost response.
-    public var onUnknownOutcome = OnUnknownOutcome.reauthenticate
+    /// What the agent does after a lost response; nil: `ProviderConfiguration.onUnknownOutcome` chooses.
+    public var onUnknownOutcome: OnUnknownOutcome?
+    /// As `ProviderConfiguration.narrowing`, for the machine that gets this rule.
+    public var narrowing = Narrowing.unknown
     public init() {}
   }
+
+  /// What a refresh with fewer scopes does to the grant: RFC 6749 §6 says that the grant keeps its scopes, but at most
+  /// servers the new refresh token has the fewer scopes.
+  public enum Narrowing: String, Hashable, Sendable { case keeps, sticks, unknown }
 
   /// The tenant of an account: the value of an ID token claim, or a fixed value.
   public enum TenantRule: Hashable, Sendable { case claim(String), value(String) }

@@ -118,8 +118,8 @@ import Testing
     "", "<html>", "{", "[]", "null", #"{"error":7}"#, #"{"error":{"code":1}}"#, #"["error"]"#, deep, "\u{0}",
     #"{"error":"\#(String(repeating: "x", count: 257))"}"#,
   ])
-  func responseThatIsNoOAuthError_hasOnlyItsStatus(body: String) {
-    #expect(refusal(body) == TokenEndpointRefusal(status: 400))
+  func responseThatIsNoOAuthError_hasOnlyItsStatusAndWhetherItIsAPage(body: String) {
+    #expect(refusal(body) == TokenEndpointRefusal(status: 400, isPage: body.hasPrefix("<")))
   }
 
   /// The stored refusal is bounded, and its deciding members stay.

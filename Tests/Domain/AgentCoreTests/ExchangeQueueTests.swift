@@ -28,7 +28,7 @@ import Testing
     var queue = ExchangeQueue()
     for ticket in 1...6 as ClosedRange<UInt64> { _ = queue.enter(ticket, issuer: "a", isWanted: false, at: start) }
     _ = queue.enter(7, issuer: "a", isWanted: true, at: start)
-    queue.want(5)
+    #expect(queue.want(5, at: start).isEmpty)
     #expect(queue.leave(1, at: start) == [5])
     #expect(queue.leave(2, at: start) == [7])
     #expect(queue.leave(5, at: start) == [3])
@@ -59,6 +59,34 @@ import Testing
     #expect(queue.isEmpty)
   }
 
+  @Test func silentIssuer_holdsBackExchangesWithoutACaller() {
+    var queue = ExchangeQueue()
+    queue.fellSilent("a", at: start)
+    #expect(queue.enter(1, issuer: "a", isWanted: false, at: start).isEmpty)
+    #expect(queue.enter(2, issuer: "a", isWanted: true, at: start) == [2])
+    #expect(queue.enter(3, issuer: "b", isWanted: false, at: start) == [3])
+    #expect(queue.enter(4, issuer: "a", isWanted: false, at: start).isEmpty)
+    #expect(queue.want(4, at: start) == [4])
+    #expect(queue.leave(2, at: start).isEmpty)
+    #expect(queue.heard("a", at: start) == [1])
+    #expect(!queue.isSilent("a"))
+  }
+
+  @Test func silentIssuer_isAskedWithGrowingPausesWhileAnExchangeWaits() {
+    var queue = ExchangeQueue()
+    queue.fellSilent("a", at: start)
+    #expect(queue.nextLook(at: start) == nil, "nothing waits for it")
+    _ = queue.enter(1, issuer: "a", isWanted: false, at: start)
+    var now = start
+    for pause in [15, 30, 60, 120, 240, 300, 300] as [Int64] {
+      #expect(queue.nextLook(at: now) == now + .seconds(pause))
+      now = now + .seconds(pause)
+      #expect(queue.issuersToAsk(at: now) == ["a"])
+      #expect(queue.issuersToAsk(at: now).isEmpty && queue.nextLook(at: now) == nil, "it is being asked")
+      queue.wasNotHeard("a", at: now)
+    }
+  }
+
   /// In random histories: the bounds hold, and every ticket is admitted exactly once.
   @Test func randomHistories_keepBoundsAndAdmitEveryTicketOnce() {
     for seed in 1...500 as ClosedRange<UInt64> {
@@ -85,7 +113,7 @@ import Testing
           waiting.insert(next)
           next += 1
           take(queue.enter(next - 1, issuer: issuer[next - 1]!, isWanted: Bool.random(using: &random), at: now))
-        case 2: if let ticket = waiting.min() { queue.want(ticket) }
+        case 2: if let ticket = waiting.min() { take(queue.want(ticket, at: now)) }
         case 3:
           if let ticket = running.keys.min() {
             running[ticket] = nil

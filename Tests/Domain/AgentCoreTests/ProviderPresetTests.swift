@@ -35,7 +35,7 @@ import Testing
     #expect(configuration.scopes == row.scopes.split(separator: " ").map(String.init))
     #expect(configuration.refresh.reuse == row.reuse)
     #expect(configuration.refresh.graceSeconds == row.grace)
-    #expect(configuration.refresh.onUnknownOutcome == .reauthenticate)
+    #expect(configuration.onUnknownOutcome == (row.revocation == .grant ? .reauthenticate : .replayLast))
     #expect(configuration.revocationScope == row.revocation)
     #expect(configuration.tenant == row.tenant)
     #expect(configuration.authorization.tenantClaim == row.claim)

@@ -112,9 +112,10 @@ import Testing
     #expect(moment(300, 0) == start + .seconds(255))
     #expect(moment(300, 0.999)! < start + .milliseconds(277_500) && moment(300, 0.999)! > start + .seconds(277))
     #expect(moment(3600, 0) == start + .seconds(3300))
-    // At most one renewal a minute.
-    #expect(moment(61, 0) == start + .seconds(60))
-    #expect(moment(60, 0) == nil && moment(5, 0.5) == nil)
+    // Tokens that live less than a minute are renewed, too, but none within 15 s.
+    #expect(moment(60, 0) == start + .seconds(45) && moment(40, 0) == start + .seconds(25))
+    #expect(moment(20, 0) == start + .seconds(15))
+    #expect(moment(15, 0) == nil && moment(5, 0.5) == nil)
     // A token without a stale period is not renewed.
     #expect(RenewalTime.of(issuedAt: start, refreshAt: start, expiresAt: start, jitter: 0) == nil)
   }

@@ -170,4 +170,56 @@ import Testing
     }
     #expect(grant.machine.health == .reauthenticate(reason: "unexplainedRefusal"))
   }
+
+  /// Neither from memory nor as `staleOk`, also after a restart (docs/tokens.md, Health and freshness).
+  @Test func lockedAccount_isServedNoTokenUntilAForcedRefreshSucceeds() {
+    var grant = Grant.fresh()
+    let (forced, _) = grant.wants(.forced)
+    let joined = grant.wants().id
+    #expect(joined != forced)
+    #expect(grant.fails(.locked).refusals[forced] == .locked)
+    #expect(grant.machine.servedToken == nil && grant.machine.standardToken != nil)
+    #expect(grant.wants().effects.refusals.values.map { $0 } == [.locked])
+    grant.advance(120)
+    let (again, _) = grant.wants(.forced)
+    let waits = grant.wants().id
+    let effects = grant.fails(.locked)
+    #expect(effects.refusals == [again: .locked, waits: .locked])
+    grant.advance(120)
+    grant.wants(.forced)
+    grant.succeeds()
+    #expect(grant.machine.servedToken != nil && grant.wants().effects.answers.count == 1)
+  }
+
+  @Test func unexplainedRefusal_isCheckedAgainByTokenGetAfterTwoMinutes() {
+    var grant = Grant()
+    for _ in 0..<3 {
+      grant.wants()
+      grant.fails(.unexplained(status: 403))
+      grant.advance(600)
+    }
+    #expect(grant.machine.health == .reauthenticate(reason: "unexplainedRefusal"))
+    #expect(grant.wants().effects.exchanges.count == 1)
+    grant.fails(.unexplained(status: 403))
+    grant.advance(119)
+    #expect(grant.wants().effects.exchanges.isEmpty, "once in two minutes, for all callers")
+    grant.advance(1)
+    #expect(grant.wants().effects.exchanges.count == 1)
+    grant.succeeds()
+    #expect(grant.machine.health == .ok)
+  }
+
+  @Test func refusalByAPage_hasLongerPauses() {
+    var grant = Grant()
+    var pauses: [Milliseconds] = []
+    for _ in 0..<3 {
+      grant.wants()
+      grant.fails(.unexplained(status: 403, isPage: true), jitter: 0)
+      guard grant.machine.health == .ok else { break }
+      pauses.append(grant.machine.nextAttemptAt! - grant.now)
+      grant.now = grant.machine.nextAttemptAt!
+    }
+    #expect(pauses == [.seconds(60), .seconds(90)])
+    #expect(grant.machine.health == .reauthenticate(reason: "unexplainedRefusal"))
+  }
 }

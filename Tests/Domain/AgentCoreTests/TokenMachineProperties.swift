@@ -46,8 +46,8 @@ import Testing
       self.seed = seed
       random = Random(state: seed)
       reuse = [.none, .grace, .strict][Int(seed % 3)]
-      choice = seed / 3 % 2 == 0 ? .reauthenticate : .replayOnce
-      graceSeconds = [0, 10, 600][Int(seed / 6 % 3)]
+      choice = [.reauthenticate, .replayOnce, .replayLast][Int(seed / 3 % 3)]
+      graceSeconds = [0, 10, 600][Int(seed / 9 % 3)]
       machine = TokenMachine(health: .ok, rule: Grant.rule(reuse, grace: graceSeconds, choice))
     }
 
@@ -62,8 +62,12 @@ import Testing
           if doubts > 0 {
             guard attempt.isReplay else { throw fail("a token in doubt is sent as if it were not (I4)") }
             guard doubts < 2 else { throw fail("a second replay (I4)") }
+            let hasLiveToken = machine.tokens.values.contains { now < $0.expiresAt }
             switch (reuse, choice) {
             case (.none, _): break
+            case (.strict, .replayLast):
+              guard !hasLiveToken else { throw fail("the last replay came before the token expired (I4)") }
+            case (.grace, .replayLast) where !hasLiveToken: break
             case (.grace, _):
               guard now < firstDoubtAt! + Milliseconds.seconds(graceSeconds) / 2 else {
                 throw fail("a late replay (I4)")
@@ -142,9 +146,9 @@ import Testing
           .transient("throttled", retryAfter: .seconds(60)), .unexplained(status: 400), .interaction(claims: nil),
           .misconfigured("invalid_target"),
         ].randomElement(using: &random)!
-        // A replay that was answered is spent, whichever the answer.
+        // A replay that was answered is spent, unless the provider did not serve it.
         switch failure {
-        case .offline, .untrustedServer, .store: break
+        case .offline, .untrustedServer, .store, .transient: break
         default: if attempt.isReplay { doubts += 1 }
         }
         effects = machine.exchangeFailed(attempt: attempt.number, failure, at: now, jitter: jitter)

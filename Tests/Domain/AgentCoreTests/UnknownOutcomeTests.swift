@@ -70,8 +70,10 @@ import Testing
     #expect(grant.wants().effects.exchanges.isEmpty)
   }
 
-  @Test(arguments: [ExchangeFailure.offline("refused"), .untrustedServer(.tls), .store])
-  func replayThatWasNeverSent_isNotSpent(failure: ExchangeFailure) {
+  @Test(arguments: [
+    ExchangeFailure.offline("refused"), .untrustedServer(.tls), .store, .transient("status503", retryAfter: nil),
+  ])
+  func replayThatWasNotServed_isNotSpent(failure: ExchangeFailure) {
     var grant = Grant(reuse: .grace, grace: 600)
     grant.wants()
     grant.fails(Self.lost)
@@ -88,8 +90,7 @@ import Testing
 
   /// An answer to the replay that does not settle the first request ends the right to replay, and asks for a sign-in.
   @Test(arguments: [
-    ExchangeFailure.transient("status503", retryAfter: nil), .unexplained(status: 400), .interaction(claims: nil),
-    .misconfigured("invalid_client"),
+    ExchangeFailure.unexplained(status: 400), .interaction(claims: nil), .misconfigured("invalid_client"),
   ])
   func replayThatWasAnswered_isSpent(failure: ExchangeFailure) {
     var grant = Grant(reuse: .strict, onUnknownOutcome: .replayOnce)
@@ -141,6 +142,103 @@ import Testing
     #expect(grant.wants().effects.exchanges.map(\.isReplay) == [true])
     #expect(grant.fails(Self.lost).tellsPerson == ["outcomeUnknown"])
     #expect(grant.wants().effects.exchanges.isEmpty)
+  }
+
+  // MARK: the last replay
+
+  @Test func lastReplay_comesWhenTheTokenHasExpired() {
+    var grant = Grant.fresh(onUnknownOutcome: .replayLast)
+    grant.advance(260)
+    let waits = grant.wants().id
+    let effects = grant.fails(Self.lost)
+    #expect(grant.machine.health == .unknown && effects.tellsPerson.isEmpty)
+    #expect(effects.contains(.answer(waits, serial: 1, .staleOk)))
+    // A caller that wants another token than the one at hand is told when.
+    #expect(grant.wants(.forced).effects.refusals.values.first == .unavailable(retryAfter: .seconds(40)))
+    #expect(grant.wants(.usable(minimumLifetime: .zero), .mail).effects.exchanges.isEmpty)
+    grant.advance(40)
+    let (late, replay) = grant.wants()
+    #expect(replay.exchanges.map(\.isReplay) == [true] && grant.machine.mayRecover(at: grant.now))
+    #expect(grant.succeeds().answers == [late: 2] && grant.machine.health == .ok)
+  }
+
+  @Test func lastReplayThatFails_endsInASignIn() {
+    var grant = Grant.fresh(onUnknownOutcome: .replayLast)
+    grant.advance(260)
+    grant.wants()
+    grant.fails(Self.lost)
+    grant.advance(40)
+    grant.wants()
+    let effects = grant.fails(Self.lost)
+    #expect(effects.tellsPerson == ["outcomeUnknown"] && !grant.machine.mayRecover(at: grant.now))
+    grant.advance(1_000_000)
+    #expect(grant.wants().effects.exchanges.isEmpty, "it is sent once")
+  }
+
+  @Test func lastReplayOfATokenInUse_comesWithoutACaller() {
+    var grant = Grant.fresh(onUnknownOutcome: .replayLast)
+    var token = grant.token()
+    token.renewAt = token.refreshAt
+    _ = grant.noted(grant.machine.adopt(token, for: .standard))
+    grant.advance(260)
+    grant.wants()
+    grant.fails(Self.lost)
+    #expect(grant.machine.nextRenewal(at: grant.now) == nil)
+    #expect(grant.machine.doubtShows(at: grant.now) == token.expiresAt)
+    grant.advance(40)
+    #expect(grant.renews().exchanges.map(\.isReplay) == [true])
+  }
+
+  @Test func graceThatHasPassed_isFollowedByTheLastReplay() {
+    var grant = Grant.fresh(reuse: .grace, grace: 60, onUnknownOutcome: .replayLast)
+    grant.advance(260)
+    grant.wants()
+    grant.advance(30)
+    #expect(grant.fails(Self.lost).exchanges.isEmpty)
+    grant.advance(10)
+    #expect(grant.wants().effects.exchanges.map(\.isReplay) == [true])
+  }
+
+  @Test func lastReplayAfterARestart_isSentOnce() {
+    for wasReplay in [false, true] {
+      var grant = Grant(onUnknownOutcome: .replayLast)
+      let effects = grant.noted(
+        grant.machine.recoveredWithoutAnswer(sentAt: nil, wasReplay: wasReplay, at: grant.now))
+      #expect(effects.tellsPerson == (wasReplay ? ["outcomeUnknown"] : []))
+      #expect(grant.wants().effects.exchanges.map(\.isReplay) == (wasReplay ? [] : [true]))
+    }
+  }
+
+  // MARK: servers that fail
+
+  @Test func gatewayError_isAnUnknownOutcomeWhereTokensRotate() {
+    for status in ["status502", "status504"] {
+      let failure = ExchangeFailure.transient(status, retryAfter: nil)
+      #expect(Grant().machine.judged(failure) == .unknownOutcome(status))
+      #expect(Grant(reuse: .none).machine.judged(failure) == failure)
+    }
+    let unavailable = ExchangeFailure.transient("status503", retryAfter: nil)
+    #expect(Grant().machine.judged(unavailable) == unavailable)
+  }
+
+  @Test func internalError_isTransientOnceAndThenAnUnknownOutcome() {
+    let failure = ExchangeFailure.transient("status500", retryAfter: nil)
+    var grant = Grant(onUnknownOutcome: .replayLast)
+    grant.wants()
+    #expect(grant.machine.judged(failure) == failure)
+    grant.fails(failure)
+    #expect(grant.machine.nextAttemptAt! >= grant.now + .seconds(5) && grant.machine.health == .ok)
+    grant.now = grant.machine.nextAttemptAt!
+    grant.wants()
+    #expect(grant.machine.judged(failure) == .unknownOutcome("status500"))
+    #expect(grant.fails(.unknownOutcome("status500")).exchanges.isEmpty, "the server has trouble: not at once")
+    #expect(grant.machine.nextAttemptAt == grant.now + .seconds(30))
+    grant.advance(30)
+    #expect(grant.wants().effects.exchanges.map(\.isReplay) == [true])
+    grant.succeeds()
+    grant.advance(300)
+    grant.wants()
+    #expect(grant.machine.judged(failure) == failure, "a success lies between")
   }
 
   // MARK: after a restart

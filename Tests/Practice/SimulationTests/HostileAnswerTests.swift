@@ -38,7 +38,7 @@ import Testing
       (302, "", nil), (303, html, "text/html"), (307, "", nil), (308, "", nil),
       (200, "Please log in", "text/html"),
       // Failing servers and proxies.
-      (500, html, "text/html"), (500, "", nil), (502, html, "text/html"), (504, html, "text/html"), (599, "", nil),
+      (500, html, "text/html"), (500, "", nil), (599, "", nil),
       (500, #"{"error":"invalid_grant"}"#, "application/json"), (503, deepObject, "application/json"),
       // Unexplained refusals: retried the first time.
       (400, "", nil), (400, html, "text/html"), (403, "", nil), (404, html, "text/html"),

@@ -114,6 +114,10 @@ class StatusTests(Person):
         agent.answers.update(accounts({**WORK, "state": "signedOut"}))
         self.assertNotRegex(self.answer("status"), "Data ")
 
+    def test_status_says_how_to_get_lost_scopes_back(self):
+        self.agent({**accounts(WORK), "session.get": {**SESSION, "lostScopes": ["mail.send"]}})
+        self.assertRegex(self.answer("status"), "Lost scopes +mail.send: .*`lanyard login --account work`")
+
     def test_status_json_is_one_object(self):
         self.agent(accounts(WORK))
         out = self.answer("status", "--json")

@@ -19,10 +19,10 @@ struct ContractTests {
     agent.restore path passphrase?! prompt?
     agent.diagnose askProviders?
     agent.shutdown
-    provider.add name issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? endpoints? redirect? refresh? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? policy? preset?
+    provider.add name issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? endpoints? redirect? refresh? narrowing? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? policy? preset?
     provider.list
     provider.get provider
-    provider.update provider issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? endpoints? redirect? refresh? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? policy? preset?
+    provider.update provider issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? endpoints? redirect? refresh? narrowing? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? policy? preset?
     provider.remove provider
     signIn.begin provider flow scopes? account? alias? prompt? openBrowser?
     signIn.wait signIn timeoutSeconds?
@@ -37,8 +37,8 @@ struct ContractTests {
     account.signOut account mode revocationTimeoutSeconds?
     account.forget account
     session.get account
-    token.get account scopes? resource? minimumLifetimeSeconds? timeoutSeconds?
-    token.refresh account scopes? resource? minimumLifetimeSeconds? timeoutSeconds?
+    token.get account scopes? exactScopes? resource? minimumLifetimeSeconds? timeoutSeconds?
+    token.refresh account scopes? exactScopes? resource? minimumLifetimeSeconds? timeoutSeconds?
     token.reject account fingerprint challenge?
     request.send account method url headers? body? bodyBase64? idempotencyKey? allowAuthRetry? timeoutSeconds? scopes? resource?
     authorization.check account capability context?
@@ -152,7 +152,8 @@ struct ContractTests {
     ("dataDisposition", "sealed erased erasurePending"),
     ("revocationOutcome", "confirmed queued unsupported notNeeded"), ("effect", "allow deny readOnly"),
     ("resolutionBasis", "selector directory issuer active"), ("revocationScope", "token family grant"),
-    ("tokenReuse", "none grace strict"), ("unknownOutcomeRule", "reauthenticate replayOnce"),
+    ("tokenReuse", "none grace strict"), ("unknownOutcomeRule", "reauthenticate replayOnce replayLast"),
+    ("narrowing", "keeps sticks unknown"), ("refreshRuleBasis", "configured learned preset assumed"),
     ("failureClass", "transient reauthenticate locked interaction misconfigured"),
     ("remedy", "unlock connect stepUp interact reauthenticate administrator"),
     ("operationStatus", "queued ready sending done rejected needsInteraction unknown orphaned"),

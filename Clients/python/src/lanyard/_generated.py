@@ -79,6 +79,7 @@ __all__ = [
     "InteractionRequired",
     "KeySlot",
     "LastFailure",
+    "Narrowing",
     "NotFound",
     "NotPermitted",
     "Offline",
@@ -114,6 +115,7 @@ __all__ = [
     "ReauthenticationRequired",
     "Redirect",
     "RefreshPhase",
+    "RefreshRuleBasis",
     "RefreshRules",
     "RefreshState",
     "Remedy",
@@ -582,6 +584,17 @@ class FailureClass(OpenEnum):
     MISCONFIGURED = "misconfigured"
 
 
+class Narrowing(OpenEnum):
+    """What a refresh with fewer scopes does to the grant. `keeps`: the grant keeps its scopes (RFC 6749 §6).
+    `sticks`: the new refresh token has the fewer scopes, and the others are lost. `unknown` is treated as
+    `sticks`.
+    """
+
+    KEEPS = "keeps"
+    STICKS = "sticks"
+    UNKNOWN = "unknown"
+
+
 class OperationDelivery(OpenEnum):
     """Who delivers an operation."""
 
@@ -632,6 +645,18 @@ class RefreshPhase(OpenEnum):
     IN_FLIGHT = "inFlight"
     IN_DOUBT = "inDoubt"
     BACKOFF = "backoff"
+
+
+class RefreshRuleBasis(OpenEnum):
+    """Why a refresh rule applies. `configured`: the person chose it. `learned`: the provider returned the same
+    refresh token, or none, so refresh tokens are not rotated. `preset`: the preset knows the provider. `assumed`:
+    nothing is known, so the strict rule applies.
+    """
+
+    CONFIGURED = "configured"
+    LEARNED = "learned"
+    PRESET = "preset"
+    ASSUMED = "assumed"
 
 
 class Remedy(OpenEnum):
@@ -790,10 +815,14 @@ class TokenSource(OpenEnum):
 
 
 class UnknownOutcomeRule(OpenEnum):
-    """What to do when the response of a refresh is lost."""
+    """What to do when the response of a refresh is lost. `reauthenticate`: the access token is served until it
+    expires, then a new sign-in is needed. `replayLast` (the default unless `revocationScope` is `grant`): when
+    the access token has expired, the refresh token is sent once more. `replayOnce`: it is sent once more at once.
+    """
 
     REAUTHENTICATE = "reauthenticate"
     REPLAY_ONCE = "replayOnce"
+    REPLAY_LAST = "replayLast"
 
 
 # Types.
@@ -1394,6 +1423,8 @@ class Provider(Record):
     endpoints: Optional[Endpoints] = None
     redirect: Optional[Redirect] = None
     refresh: Optional[RefreshRules] = None
+    refresh_because: Optional[Union[RefreshRuleBasis, str]] = None
+    narrowing: Optional[Union[Narrowing, str]] = None
     error_codes: Optional[Dict[str, Union[FailureClass, str]]] = None
     tenant: Optional[TenantRule] = None
     authorization: Optional[AuthorizationRules] = None
@@ -1574,6 +1605,7 @@ class Session(Record):
     refresh_token_expires_at: Optional[datetime] = None
     last_online_auth_at: Optional[datetime] = None
     offline_grace_until: Optional[datetime] = None
+    lost_scopes: Optional[List[str]] = None
     server_time_offset_ms: Optional[int] = None
     step_up_valid_until: Optional[datetime] = None
     device_key_id: Optional[str] = None
@@ -2147,6 +2179,7 @@ class ProviderMethods:
         endpoints: Optional[Union[Endpoints, Mapping[str, Any]]] = None,
         redirect: Optional[Union[Redirect, Mapping[str, Any]]] = None,
         refresh: Optional[Union[RefreshRules, Mapping[str, Any]]] = None,
+        narrowing: Optional[Union[Narrowing, str]] = None,
         error_codes: Optional[Mapping[str, Union[FailureClass, str]]] = None,
         tenant: Optional[Union[TenantRule, Mapping[str, Any]]] = None,
         authorization: Optional[Union[AuthorizationRules, Mapping[str, Any]]] = None,
@@ -2177,6 +2210,7 @@ class ProviderMethods:
                 "endpoints": endpoints,
                 "redirect": redirect,
                 "refresh": refresh,
+                "narrowing": narrowing,
                 "errorCodes": error_codes,
                 "tenant": tenant,
                 "authorization": authorization,
@@ -2231,6 +2265,7 @@ class ProviderMethods:
         endpoints: Optional[Union[Endpoints, Mapping[str, Any]]] = None,
         redirect: Optional[Union[Redirect, Mapping[str, Any]]] = None,
         refresh: Optional[Union[RefreshRules, Mapping[str, Any]]] = None,
+        narrowing: Optional[Union[Narrowing, str]] = None,
         error_codes: Optional[Mapping[str, Union[FailureClass, str]]] = None,
         tenant: Optional[Union[TenantRule, Mapping[str, Any]]] = None,
         authorization: Optional[Union[AuthorizationRules, Mapping[str, Any]]] = None,
@@ -2261,6 +2296,7 @@ class ProviderMethods:
                 "endpoints": endpoints,
                 "redirect": redirect,
                 "refresh": refresh,
+                "narrowing": narrowing,
                 "errorCodes": error_codes,
                 "tenant": tenant,
                 "authorization": authorization,
@@ -2312,6 +2348,7 @@ class AsyncProviderMethods:
         endpoints: Optional[Union[Endpoints, Mapping[str, Any]]] = None,
         redirect: Optional[Union[Redirect, Mapping[str, Any]]] = None,
         refresh: Optional[Union[RefreshRules, Mapping[str, Any]]] = None,
+        narrowing: Optional[Union[Narrowing, str]] = None,
         error_codes: Optional[Mapping[str, Union[FailureClass, str]]] = None,
         tenant: Optional[Union[TenantRule, Mapping[str, Any]]] = None,
         authorization: Optional[Union[AuthorizationRules, Mapping[str, Any]]] = None,
@@ -2342,6 +2379,7 @@ class AsyncProviderMethods:
                 "endpoints": endpoints,
                 "redirect": redirect,
                 "refresh": refresh,
+                "narrowing": narrowing,
                 "errorCodes": error_codes,
                 "tenant": tenant,
                 "authorization": authorization,
@@ -2396,6 +2434,7 @@ class AsyncProviderMethods:
         endpoints: Optional[Union[Endpoints, Mapping[str, Any]]] = None,
         redirect: Optional[Union[Redirect, Mapping[str, Any]]] = None,
         refresh: Optional[Union[RefreshRules, Mapping[str, Any]]] = None,
+        narrowing: Optional[Union[Narrowing, str]] = None,
         error_codes: Optional[Mapping[str, Union[FailureClass, str]]] = None,
         tenant: Optional[Union[TenantRule, Mapping[str, Any]]] = None,
         authorization: Optional[Union[AuthorizationRules, Mapping[str, Any]]] = None,
@@ -2426,6 +2465,7 @@ class AsyncProviderMethods:
                 "endpoints": endpoints,
                 "redirect": redirect,
                 "refresh": refresh,
+                "narrowing": narrowing,
                 "errorCodes": error_codes,
                 "tenant": tenant,
                 "authorization": authorization,
@@ -2932,6 +2972,7 @@ class TokenMethods:
         *,
         account: str,
         scopes: Optional[Sequence[str]] = None,
+        exact_scopes: Optional[bool] = None,
         resource: Optional[str] = None,
         minimum_lifetime_seconds: Optional[int] = None,
         timeout_seconds: Optional[int] = None,
@@ -2942,6 +2983,7 @@ class TokenMethods:
             {
                 "account": account,
                 "scopes": scopes,
+                "exactScopes": exact_scopes,
                 "resource": resource,
                 "minimumLifetimeSeconds": minimum_lifetime_seconds,
                 "timeoutSeconds": timeout_seconds,
@@ -2954,6 +2996,7 @@ class TokenMethods:
         *,
         account: str,
         scopes: Optional[Sequence[str]] = None,
+        exact_scopes: Optional[bool] = None,
         resource: Optional[str] = None,
         minimum_lifetime_seconds: Optional[int] = None,
         timeout_seconds: Optional[int] = None,
@@ -2966,6 +3009,7 @@ class TokenMethods:
             {
                 "account": account,
                 "scopes": scopes,
+                "exactScopes": exact_scopes,
                 "resource": resource,
                 "minimumLifetimeSeconds": minimum_lifetime_seconds,
                 "timeoutSeconds": timeout_seconds,
@@ -3006,6 +3050,7 @@ class AsyncTokenMethods:
         *,
         account: str,
         scopes: Optional[Sequence[str]] = None,
+        exact_scopes: Optional[bool] = None,
         resource: Optional[str] = None,
         minimum_lifetime_seconds: Optional[int] = None,
         timeout_seconds: Optional[int] = None,
@@ -3016,6 +3061,7 @@ class AsyncTokenMethods:
             {
                 "account": account,
                 "scopes": scopes,
+                "exactScopes": exact_scopes,
                 "resource": resource,
                 "minimumLifetimeSeconds": minimum_lifetime_seconds,
                 "timeoutSeconds": timeout_seconds,
@@ -3028,6 +3074,7 @@ class AsyncTokenMethods:
         *,
         account: str,
         scopes: Optional[Sequence[str]] = None,
+        exact_scopes: Optional[bool] = None,
         resource: Optional[str] = None,
         minimum_lifetime_seconds: Optional[int] = None,
         timeout_seconds: Optional[int] = None,
@@ -3040,6 +3087,7 @@ class AsyncTokenMethods:
             {
                 "account": account,
                 "scopes": scopes,
+                "exactScopes": exact_scopes,
                 "resource": resource,
                 "minimumLifetimeSeconds": minimum_lifetime_seconds,
                 "timeoutSeconds": timeout_seconds,

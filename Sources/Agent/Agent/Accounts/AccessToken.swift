@@ -11,6 +11,9 @@ package struct AccessToken: Sendable {
   package var key: TokenKey
   package var secret: Secret
   package var tokenType: String
+  /// The resource of `key`, if the answer or the token itself shows that the token is for it: a server may ignore the
+  /// parameter (RFC 8707 §2).
+  package var confirmedResource: String?
   package var scopes: ScopeSet
   package var lifetime: Milliseconds
   /// The time before its expiry from which on it is stale.
@@ -39,6 +42,7 @@ package struct AccessToken: Sendable {
     self.key = key
     self.secret = secret
     tokenType = response.tokenType
+    confirmedResource = key.resource.flatMap { response.isFor($0) ? $0 : nil }
     scopes = response.scope ?? key.scopes ?? grant.scopes
     lifetime = response.expiresIn ?? (isLast ? Self.lifetimeUntilRejected : Self.assumedLifetime)
     // A token that can't be refreshed is never stale; a refresh token that ends before the access token has to be used
@@ -96,6 +100,7 @@ extension AccessToken {
     if let scopes = key.scopes { writer.member("asked", scopes.names) }
     writer.member("accessToken", secret)
     writer.member("tokenType", tokenType)
+    writer.member("confirmedResource", confirmedResource)
     writer.member("scopes", scopes.names)
     writer.member("lifetime", lifetime.count)
     writer.member("lead", lead.count)
@@ -115,6 +120,7 @@ extension AccessToken {
     key = TokenKey(resource: node["resource"]?.string, scopes: node["asked"]?.strings.map { ScopeSet($0) })
     self.secret = secret
     self.tokenType = tokenType
+    confirmedResource = node["confirmedResource"]?.string
     scopes = ScopeSet(node["scopes"]?.strings ?? [])
     self.lifetime = Milliseconds(lifetime)
     self.lead = Milliseconds(lead)

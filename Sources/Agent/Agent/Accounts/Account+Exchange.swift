@@ -34,6 +34,8 @@ extension Account {
     /// The profile after the commit.
     var profile: AccountProfile?
     var rights: RightsChange?
+    /// The provider's refresh rule, if the answer showed a new one.
+    var rule: ProviderConfiguration.RefreshRule?
   }
 
   /// The token machine began an attempt.
@@ -93,6 +95,7 @@ extension Account {
       await revoke(answer)
       return exchanges.heldWasRevoked(run)
     case .queue:
+      guard await mayBeAnswered() else { return exchanges.providerIsSilent(run) }
       let isAdmitted = await enterQueue(run)
       return exchanges.queued(run, isAdmitted: isAdmitted)
     case .prepare(let attempt): return exchanges.prepared(run, prepare(attempt, &data))
@@ -128,6 +131,12 @@ extension Account {
   }
 
   // MARK: the request
+
+  /// The one replay is not spent on a provider that answers nothing now (docs/tokens.md, Unknown outcome).
+  private func mayBeAnswered() async -> Bool {
+    guard let loaded, loaded.machine.exchange?.isReplay == true else { return true }
+    return await dependencies.gate.answers(loaded.profile.identity.issuer)
+  }
 
   private func enterQueue(_ run: ExchangeMachine.RunID) async -> Bool {
     guard let loaded else { return false }
@@ -165,8 +174,9 @@ extension Account {
     let answer = await dependencies.client(of: provider).refresh(refreshToken, key: intent.key) {
       await self.mayLeave(run)
     }
+    noteSilence(answer, of: provider)
     switch answer {
-    case .failed(let failure): return .failed(failure)
+    case .failed(let failure): return .failed(loaded?.machine.judged(failure) ?? failure)
     case .answered(let body, let sentAt):
       answers[intent.nonce] = ReceivedAnswer(body: body, origin: TokenOrigin(profile, provider))
       return .answered(sentAt: sentAt)
@@ -192,6 +202,17 @@ extension Account {
     } catch {
       noteStoreError(error)
       return exchanges.began(run, .storeFailed)
+    }
+  }
+
+  private func noteSilence(_ answer: ProviderClient.TokenAnswer, of provider: Provider) {
+    guard let issuer = loaded?.profile.identity.issuer else { return }
+    switch answer {
+    case .failed(let failure) where failure.isSilence:
+      let client = dependencies.client(of: provider)
+      dependencies.gate.fellSilent(issuer) { await client.answers() }
+    case .failed(.offline), .failed(.untrustedServer), .failed(.unknownOutcome), .failed(.store): break
+    case .failed, .answered: dependencies.gate.heard(issuer)
     }
   }
 
@@ -238,7 +259,7 @@ extension Account {
       let end = try await journal.finish(
         answer, grant: renewed.grant, answer: response, tokens: keepsake(with: renewed.accessToken))
       guard let end else { return .overtaken }
-      (renewed.profile, renewed.rights) = end
+      (renewed.profile, renewed.rights, renewed.rule) = (end.profile, end.rights, end.rule)
       data.renewed = renewed
       return .durable
     } catch {
@@ -273,6 +294,7 @@ extension Account {
     loaded?.storeError = nil
     confirmation.lacksAnswer = nil
     if let profile = renewed.profile { loaded?.profile = profile }
+    if let rule = renewed.rule { loaded?.machine.learned(rule) }
     data.token = takesToken ? renewed.accessToken.flatMap(take) : nil
     return data.token != nil
   }
@@ -331,6 +353,7 @@ extension GrantRecord {
     guard let scope, scope != scopes else { return nil }
     let lost = scopes.names.filter { !scope.names.contains($0) }
     scopes = scope
+    lostScopes = ScopeSet((lostScopes.names + lost).filter { !scope.names.contains($0) })
     if !lost.isEmpty { isNarrowed = true }
     return lost.isEmpty ? nil : lost
   }

@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentModel
+internal import AgentOAuth
 internal import AgentPorts
 internal import Secrets
 
@@ -54,6 +55,12 @@ extension Account {
       let jitter = data.jitter ?? dependencies.environment.entropy.fraction()
       perform(loaded?.machine.exchangeFailed(attempt: attempt, failure, at: now, jitter: jitter) ?? [])
     case .noToken(let attempt):
+      // An answer of an earlier boot has a token that is only too old; one without a token that the agent can use is
+      // told.
+      if let response = data.response, response.accessToken == nil {
+        let failure = ExchangeFailure.transient(TokenMachine.noUsableToken, retryAfter: nil)
+        loaded?.lastFailure = LastFailure(kind: failure.kind, at: clock.wall(), reason: failure.reason)
+      }
       perform(loaded?.machine.exchangeBroughtNoToken(attempt: attempt, at: now) ?? [])
     case .token(let attempt):
       guard let token = data.token else { return }

@@ -129,9 +129,11 @@ package actor Account {
   // MARK: requests of callers
 
   /// Returns a token from memory, or after the one exchange that all callers share.
-  package func token(_ key: TokenKey, _ demand: TokenMachine.Demand) async throws(AgentFailure) -> TokenAnswer {
+  package func token(
+    _ key: TokenKey, _ demand: TokenMachine.Demand, exactScopes: Bool = false
+  ) async throws(AgentFailure) -> TokenAnswer {
     try await load()
-    let key = standardized(key)
+    let key = try resolved(key, exactScopes: exactScopes)
     waiterIDs += 1
     let waiter = waiterIDs
     let result: Result<TokenAnswer, AgentFailure> = await withTaskCancellationHandler {
@@ -158,12 +160,18 @@ package actor Account {
     return try await token(key, .replacing(fingerprint: fingerprint))
   }
 
-  /// The standard key if `key` lists no scopes or all the granted ones. Not for a narrowed grant: a request without
-  /// scopes may bring more of them than `key` lists.
-  private func standardized(_ key: TokenKey) -> TokenKey {
-    guard let scopes = key.scopes, let grant = loaded?.grant else { return key }
-    let isWhole = scopes.isEmpty || (scopes == grant.scopes && !grant.isNarrowed)
-    return isWhole ? TokenKey(resource: key.resource) : key
+  /// The key of the token that answers a request. It is the standard one for all the granted scopes, however they are
+  /// spelled out; a token with fewer scopes is exchanged only where the grant keeps its scopes.
+  private func resolved(_ key: TokenKey, exactScopes: Bool) throws(AgentFailure) -> TokenKey {
+    guard let scopes = key.scopes, let loaded else { return key }
+    let request = ScopeRequest.of(
+      scopes, granted: loaded.grant.scopes, isNarrowed: loaded.grant.isNarrowed, exactly: exactScopes,
+      at: loaded.machine.narrowing)
+    switch request {
+    case .standard: return TokenKey(resource: key.resource)
+    case .own(let scopes): return TokenKey(resource: key.resource, scopes: scopes)
+    case .wouldNarrow: throw .wouldNarrow(id)
+    }
   }
 
   private func leave(_ waiter: UInt64) {
@@ -193,6 +201,7 @@ package actor Account {
       refreshTokenExpiresAt: loaded.grant.refreshTokenExpiresAt.map { dependencies.time.wall($0, of: provider) },
       lastOnlineAuthAt: loaded.profile.lastOnlineAuthAt.map { dependencies.time.wall($0.time, of: provider) },
       offlineGraceUntil: offlineGraceUntil(loaded.profile), scopes: loaded.grant.scopes,
+      lostScopes: loaded.grant.lostScopes,
       roles: loaded.rights?.snapshot.roles.sorted() ?? [], phase: machine.phase(at: now), attempts: machine.failures,
       nextAttemptAt: machine.nextAttemptAt.flatMap { $0 > now ? clock.wall() + ($0 - now) : nil },
       lastError: loaded.lastFailure, generation: loaded.grant.generation)
@@ -217,6 +226,12 @@ package actor Account {
     var machine = TokenMachine(health: .ok, rule: rule)
     if let token = token.flatMap({ take($0, from: profile.provider) }) {
       _ = machine.adopt(token.facts, for: .standard)
+      // The refresh token would end with an access token that no program asked for yet: the sign-in counts as use.
+      if let end = grant.refreshTokenExpiresAt,
+        end <= dependencies.time.now(for: profile.provider) + (token.facts.expiresAt - clock.boot())
+      {
+        machine.used(.standard, at: clock.boot())
+      }
     }
     loaded = Loaded(
       profile: profile, machine: machine, grant: grant, toldState: .active,
@@ -286,6 +301,7 @@ package actor Account {
       loaded = Loaded(
         profile: profile, machine: machine, grant: grant, toldState: state,
         stateSince: state == profile.restingState ? profile.stateSince : dependencies.time.now(for: profile.provider),
+        lastFailure: signedOut ? nil : grant.memory.lastFailure,
         idTokenIdentity: found?.idToken.flatMap(IDTokenIdentity.read), rights: found?.rights)
       exchanges.loaded(epoch: profile.epoch)
       dependencies.tokenCache.setState(state, of: id)
@@ -432,7 +448,7 @@ package actor Account {
     guard let loaded else { return }
     let live = loaded.machine.liveSerials
     tokens = tokens.filter { live.contains($0.key) }
-    guard let facts = loaded.machine.standardToken, let token = tokens[facts.serial] else {
+    guard let facts = loaded.machine.servedToken, let token = tokens[facts.serial] else {
       published = nil
       return dependencies.tokenCache.withdraw(id)
     }

@@ -13,14 +13,18 @@ package final class ExchangeGate: Sendable {
     var tickets: Ticket = 0
     var waiting: [Ticket: CheckedContinuation<Bool, Never>] = [:]
     var isClosed = false
+    /// How to ask a silent issuer for a sign of life; true if it answers.
+    var probes: [String: @Sendable () async -> Bool] = [:]
   }
 
   private let state = Mutex(State())
   private let clock: any AgentClock
   private let alarm: Alarm
+  private let background: BackgroundWork
 
   package init(clock: any AgentClock, background: BackgroundWork) {
     self.clock = clock
+    self.background = background
     alarm = Alarm(clock: clock, background: background)
   }
 
@@ -49,11 +53,51 @@ package final class ExchangeGate: Sendable {
   }
 
   /// A caller now waits for the exchange with this ticket.
-  package func want(_ ticket: Ticket) { state.withLock { $0.queue.want(ticket) } }
+  package func want(_ ticket: Ticket) { admit { queue, now in queue.want(ticket, at: now) } }
 
   func leave(_ ticket: Ticket) {
-    for next in state.withLock({ $0.take($0.queue.leave(ticket, at: clock.boot())) }) { next.resume(returning: true) }
+    admit { queue, now in queue.leave(ticket, at: now) }
     planLook()
+  }
+
+  private func admit(_ change: (inout ExchangeQueue, BootInstant) -> [Ticket]) {
+    let admitted = state.withLock { state in
+      let tickets = change(&state.queue, clock.boot())
+      return state.take(tickets)
+    }
+    for next in admitted { next.resume(returning: true) }
+  }
+
+  // MARK: silent issuers
+
+  func isSilent(_ issuer: String) -> Bool { state.withLock { $0.queue.isSilent(issuer) } }
+
+  /// A request to the issuer got no answer in time. `probe` asks the issuer for a sign of life.
+  func fellSilent(_ issuer: String, probe: @escaping @Sendable () async -> Bool) {
+    state.withLock { state in
+      state.queue.fellSilent(issuer, at: clock.boot())
+      state.probes[issuer] = probe
+    }
+    planLook()
+  }
+
+  /// The issuer answered something.
+  func heard(_ issuer: String) {
+    state.withLock { $0.probes[issuer] = nil }
+    admit { queue, now in queue.heard(issuer, at: now) }
+    planLook()
+  }
+
+  /// True if the issuer is not silent, or answers now.
+  func answers(_ issuer: String) async -> Bool {
+    guard let probe = state.withLock({ $0.queue.isSilent(issuer) ? $0.probes[issuer] : nil }) else { return true }
+    if await probe() {
+      heard(issuer)
+    } else {
+      state.withLock { $0.queue.wasNotHeard(issuer, at: clock.boot()) }
+      planLook()
+    }
+    return !isSilent(issuer)
   }
 
   /// The agent ends: resumes every exchange in the queue with a refusal, so that it sends nothing.
@@ -73,11 +117,14 @@ package final class ExchangeGate: Sendable {
   }
 
   private func look() -> BootInstant? {
-    let (admitted, next) = state.withLock { state in
+    let (admitted, silent, next) = state.withLock { state in
       let now = clock.boot()
-      return (state.take(state.queue.look(at: now)), state.queue.nextLook(at: now))
+      let admitted = state.take(state.queue.look(at: now))
+      let silent = state.queue.issuersToAsk(at: now)
+      return (admitted, silent, state.queue.nextLook(at: now))
     }
     for continuation in admitted { continuation.resume(returning: true) }
+    for issuer in silent { background.start { _ = await self.answers(issuer) } }
     return next
   }
 }

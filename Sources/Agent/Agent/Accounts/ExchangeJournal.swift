@@ -1,5 +1,5 @@
 package import AgentCore
-internal import AgentModel
+package import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 internal import AgentVault
@@ -54,6 +54,14 @@ enum Kept: Sendable {
   case overtaken
 }
 
+/// An exchange as its commit left the account.
+package struct FinishedExchange: Sendable {
+  package var profile: AccountProfile
+  package var rights: RightsChange?
+  /// The provider's refresh rule, if the answer showed a new one.
+  package var rule: ProviderConfiguration.RefreshRule?
+}
+
 /// The stored journal of refreshes (docs/tokens.md, Journal). The numbers are the journal's steps.
 struct ExchangeJournal {
   let vault: OpenVault
@@ -64,7 +72,7 @@ struct ExchangeJournal {
   ) throws(AgentFailure) -> (AccountProfile, LoadedGrant?, ProviderConfiguration.RefreshRule) {
     let profile = try vault.directory.profile(.id(id))
     if try vault.providers.isDamaged(profile.provider) { throw .provider(.damaged(profile.id)) }
-    return (profile, try load(profile), vault.directory.providers[profile.provider]?.configuration.refresh ?? .init())
+    return (profile, try load(profile), vault.directory.providers[profile.provider]?.refreshRule ?? .init())
   }
 
   func load(_ profile: AccountProfile) throws(AgentFailure) -> LoadedGrant? {
@@ -114,7 +122,7 @@ struct ExchangeJournal {
   /// rights; nil if the account changed meanwhile.
   func finish(
     _ intent: ExchangeIntent, of id: AccountID, grant: GrantRecord, answer: TokenResponse, tokens: AccessTokens
-  ) throws(AgentFailure) -> ChangeSet<(AccountProfile, RightsChange?)?> {
+  ) throws(AgentFailure) -> ChangeSet<FinishedExchange?> {
     guard var profile = vault.directory.current(id, epoch: intent.epoch) else { return .unchanged(nil) }
     let isOfThisBoot = intent.bootID == vault.clock.bootID
     if isOfThisBoot {
@@ -138,8 +146,27 @@ struct ExchangeJournal {
       heard = news
       changes.append(change)
     }
+    let learned = try learnReuse(from: answer, to: intent, provider: profile.provider)
     return ChangeSet(
-      changes + entry + vault.trustedTime.changes, memory: [.account(profile)], of: id, result: (profile, heard))
+      changes + learned.changes + entry + vault.trustedTime.changes, memory: [.account(profile)] + learned.memory,
+      of: id, result: FinishedExchange(profile: profile, rights: heard, rule: learned.rule))
+  }
+
+  /// The answer shows whether the provider rotates refresh tokens. Changes its record only if that is new.
+  private func learnReuse(
+    from answer: TokenResponse, to intent: ExchangeIntent, provider name: ProviderName
+  ) throws(AgentFailure) -> (
+    changes: [VaultChange], memory: [MemoryChange], rule: ProviderConfiguration.RefreshRule?
+  ) {
+    guard var provider = vault.directory.providers[name] else { return ([], [], nil) }
+    let before = provider.refreshRule
+    let broughtAnother = answer.refreshToken.map { Fingerprint.of($0) != intent.fingerprint } ?? false
+    guard provider.learnReuse(broughtAnother: broughtAnother) else { return ([], [], nil) }
+    let place = try vault.providers.place(of: name)
+    return (
+      [.put(.vault, .provider, id: place, provider.record)], [.provider(provider, place: place)],
+      provider.refreshRule == before ? nil : provider.refreshRule
+    )
   }
 
   /// Stores the state of the grant after a failed exchange, and ends or keeps its journal entry.

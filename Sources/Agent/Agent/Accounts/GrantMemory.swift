@@ -18,6 +18,10 @@ package struct GrantMemory: Sendable, Equatable {
     package var status: Int
     package var failures: Int
     package var unexplained: Int
+
+    var failure: ExchangeFailure {
+      reason.map { .transient($0, retryAfter: nil) } ?? .unexplained(status: status)
+    }
   }
 
   package init(health: TokenMachine.Health) { self.health = health }
@@ -31,7 +35,7 @@ package struct GrantMemory: Sendable, Equatable {
       until: wall + length, length: length, reason: nil, status: 0, failures: patience.failures,
       unexplained: patience.unexplained)
     switch patience.failure {
-    case .unexplained(let status): held.status = status
+    case .unexplained(let status, _): held.status = status
     default: held.reason = patience.failure.reason ?? "transient"
     }
     self.patience = held
@@ -44,10 +48,16 @@ package struct GrantMemory: Sendable, Equatable {
       let left = max(.zero, min(patience.until - wall, patience.length))
       memory.patience = TokenMemory.Patience(
         until: boot + left,
-        failure: patience.reason.map { .transient($0, retryAfter: nil) } ?? .unexplained(status: patience.status),
-        failures: patience.failures, unexplained: patience.unexplained)
+        failure: patience.failure, failures: patience.failures, unexplained: patience.unexplained)
     }
     return memory
+  }
+
+  /// The failure that the pause is for, at about the time when it was written.
+  var lastFailure: LastFailure? {
+    guard let patience else { return nil }
+    let failure = patience.failure
+    return LastFailure(kind: failure.kind, at: patience.until + (.zero - patience.length), reason: failure.reason)
   }
 
   // MARK: record

@@ -15,6 +15,8 @@ package struct GrantRecord: Sendable {
   package var scopes: ScopeSet
   /// True if an exchange granted fewer scopes than the sign-in: a later one may grant more again.
   var isNarrowed = false
+  /// Scopes that the sign-in granted and that an exchange took away.
+  var lostScopes = ScopeSet([])
   /// On the provider's timeline.
   package var refreshTokenExpiresAt: Timestamp?
 
@@ -25,6 +27,7 @@ package struct GrantRecord: Sendable {
       memory.write(to: &writer)
       writer.member("scopes", scopes.names)
       if isNarrowed { writer.member("isNarrowed", 1) }
+      if !lostScopes.isEmpty { writer.member("lostScopes", lostScopes.names) }
       writer.member("refreshTokenExpiresAt", refreshTokenExpiresAt?.milliseconds)
     }
   }
@@ -47,6 +50,7 @@ package struct GrantRecord: Sendable {
         scopes: ScopeSet(node["scopes"]?.strings ?? []),
         refreshTokenExpiresAt: node["refreshTokenExpiresAt"]?.timestamp)
       grant.isNarrowed = node["isNarrowed"] != nil
+      grant.lostScopes = ScopeSet(node["lostScopes"]?.strings ?? [])
       return grant
     }
     guard let read else { return nil }

@@ -11,7 +11,8 @@ package struct IssuedToken: Sendable {
   package var facts: TokenMachine.TokenFacts
 
   package subscript<Value>(dynamicMember path: KeyPath<AccessToken, Value>) -> Value { issued[keyPath: path] }
-  package var resource: String? { issued.key.resource }
+  /// The resource that the token was asked for, as far as the provider confirmed it.
+  package var resource: String? { issued.confirmedResource }
 
   /// For the wire only: lifetimes run on the boot clock, and clients compare with the wall clock as it is now.
   package func expiresAt(on clock: any AgentClock) -> Timestamp { clock.wall() + (facts.expiresAt - clock.boot()) }
@@ -42,6 +43,8 @@ package struct SessionFacts: Sendable {
   /// The end of the longest offline window of its policy.
   package var offlineGraceUntil: Timestamp?
   package var scopes: ScopeSet
+  /// Scopes that the sign-in granted and that an exchange took away.
+  package var lostScopes: ScopeSet
   package var roles: [String]
   package var phase: RefreshPhase
   package var attempts: Int

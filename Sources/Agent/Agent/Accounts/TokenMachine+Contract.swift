@@ -9,7 +9,8 @@ extension TokenMachine {
     case .signedOut: return .signedOut
     case .reauthenticate: return .reauthenticationRequired
     case .locked: return .locked
-    case .unknown where freshness(at: now) == .expired || freshness(at: now) == .none: return .reauthenticationRequired
+    case .unknown where [.expired, .none].contains(freshness(at: now)) && !mayRecover(at: now):
+      return .reauthenticationRequired
     case .ok, .unknown, .misconfigured: break
     }
     if hasInteraction { return .interactionRequired }

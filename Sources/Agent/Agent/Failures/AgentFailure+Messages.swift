@@ -30,6 +30,11 @@ extension AgentFailure {
     case .dataUnderPIN, .vault(.dataLocked, _):
       "This account's data is locked by its PIN since it was signed out. `stepUp.verify` opens it."
     case .token(let refusal, _): refusal.message
+    case .wouldNarrow:
+      """
+      A token with fewer scopes might cost this account its other scopes for good, so none was requested. Request it \
+      without `exactScopes` for the token with all scopes, or set the provider's `narrowing` to `keeps` if it keeps them.
+      """
     case .rights(let failure, _): failure.message
     case .signIn(let failure): failure.message
     case .stepUp(let failure, _, let method): failure.message(method.noun)
@@ -198,7 +203,7 @@ extension ExchangeFailure {
     case .untrustedServer(let reason): reason.message + " Nothing was sent to it, and nothing was kept."
     case .transient: "The provider could not answer now. Nothing was kept; try again later."
     case .misconfigured: "The provider refuses this client's configuration. Mend it by `provider.update`."
-    case .unexplained(let status):
+    case .unexplained(let status, _):
       "The provider refused, with status \(status), and did not say why. Nothing was kept."
     case .unknownOutcome: "The provider's answer was lost. Nothing was kept; sign in again."
     case .reauthenticate, .locked, .interaction, .store: "The provider refused. Nothing was kept; sign in again."

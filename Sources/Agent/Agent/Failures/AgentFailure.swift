@@ -43,6 +43,8 @@ package enum AgentFailure: Error, Sendable {
   case dataUnderPIN(AccountID?)
   /// No token can be given.
   case token(TokenMachine.Refusal, AccountID)
+  /// A token with exactly these scopes might take the others away from the grant.
+  case wouldNarrow(AccountID)
   case rights(RightsFailure, AccountID? = nil)
   case signIn(SignInFailure)
   case stepUp(StepUpFailure, AccountID, StepUpMethod)
@@ -151,7 +153,9 @@ extension AgentFailure {
   /// The account that the failure is about; nil where it is about none.
   package var account: AccountID? {
     switch self {
-    case .timedOut(let id), .signedOut(let id, _), .dataSealed(let id), .token(_, let id), .stepUp(_, let id, _): id
+    case .timedOut(let id), .signedOut(let id, _), .dataSealed(let id), .token(_, let id), .wouldNarrow(let id),
+      .stepUp(_, let id, _):
+      id
     case .notFound(_, let id), .dataUnderPIN(let id), .rights(_, let id), .vault(_, let id),
       .provider(.damaged(let id)):
       id
@@ -174,8 +178,7 @@ extension AgentFailure {
   package var retryAfter: Milliseconds? {
     switch self {
     case .overloaded(_, let pause), .token(.offline(let pause), _), .token(.unavailable(let pause), _): pause
-    case .vault(.store(.busy), _), .backup(.store(.busy)): .seconds(1)
-    case .vault(.store, _), .backup(.store), .token(.store, _): .seconds(5)
+    case .vault(.store, _), .backup(.store), .token(.store, _): TokenMachine.storePause
     case .backup(.overtaken): .seconds(1)
     case .rights(.unavailable(_, let pause), _), .provider(.registration(.unavailable(let pause))),
       .signIn(.exchange(.transient(_, let pause))):

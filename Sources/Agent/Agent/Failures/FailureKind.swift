@@ -31,6 +31,7 @@ extension AgentFailure {
     case .signedOut: .signedOut
     case .dataSealed, .dataUnderPIN, .vault(.dataLocked, _): .dataLocked
     case .token(let refusal, _): refusal.kind
+    case .wouldNarrow: .providerMisconfigured
     case .rights(let failure, _): failure.kind
     case .signIn(let failure): failure.kind
     case .stepUp(let failure, _, _): failure.kind
@@ -83,7 +84,7 @@ extension ExchangeFailure {
   /// The machine reason beside the kind.
   package var reason: String? {
     switch self {
-    case .offline(let reason), .transient(let reason, _), .unknownOutcome(let reason), .reauthenticate(let reason),
+    case .offline(let reason), .transient(let reason, _), .unknownOutcome(let reason, _), .reauthenticate(let reason),
       .misconfigured(let reason):
       reason
     case .unexplained: "unexplainedRefusal"

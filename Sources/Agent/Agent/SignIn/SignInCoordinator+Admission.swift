@@ -105,7 +105,7 @@ extension SignInCoordinator {
     }
     let account = accounts.account(admitted.profile.id)
     await account.signedIn(
-      admitted.profile, admitted.grant, rule: configuration.refresh, admitted.tokens.all.first,
+      admitted.profile, admitted.grant, rule: client.provider.refreshRule, admitted.tokens.all.first,
       idToken: response.idToken, rights: admitted.heard?.rights, unlockGeneration: admitted.unlockGeneration)
     tell(admitted)
     if let replaced = admitted.replaced { dependencies.revoke(replaced) }

@@ -18,6 +18,9 @@ package struct Provider: Sendable {
   /// By the provider's time.
   package private(set) var metadataReadAt: Timestamp?
 
+  /// What the answers to refreshes showed; nil before the first.
+  package var learnedReuse: LearnedReuse?
+
   package mutating func learn(_ metadata: ServerMetadata, at moment: Timestamp) {
     self.metadata = metadata
     metadataReadAt = moment
@@ -29,6 +32,34 @@ package struct Provider: Sendable {
   package var endpoints: ServerMetadata.Endpoints {
     guard let metadata else { return configuration.endpoints }
     return configuration.endpoints.completed(from: metadata.endpoints)
+  }
+
+  /// The refresh rule that applies to its accounts.
+  package var refreshRule: ProviderConfiguration.RefreshRule {
+    var rule = configuration.refresh
+    if refreshRuleBasis == .learned { rule.reuse = .none }
+    rule.onUnknownOutcome = configuration.onUnknownOutcome
+    rule.narrowing = configuration.narrowing
+    return rule
+  }
+
+  /// Why a refresh rule applies.
+  package enum RefreshRuleBasis: String, Sendable, CaseIterable { case configured, learned, preset, assumed }
+
+  /// Why `refreshRule` applies. An observation is better than what a preset assumes.
+  package var refreshRuleBasis: RefreshRuleBasis {
+    if configuration.isRefreshConfigured { return .configured }
+    if learnedReuse == LearnedReuse.none { return .learned }
+    return preset == nil ? .assumed : .preset
+  }
+
+  /// Learns from an answer to a refresh; false if that says nothing new, or the person chose the rule.
+  package mutating func learnReuse(broughtAnother: Bool) -> Bool {
+    guard !configuration.isRefreshConfigured else { return false }
+    let learned = LearnedReuse.after(learnedReuse, broughtAnother: broughtAnother)
+    guard learned != learnedReuse else { return false }
+    learnedReuse = learned
+    return true
   }
 
   package var preset: ProviderPreset? { configuration.preset.flatMap(ProviderPreset.named) }
@@ -57,7 +88,13 @@ package struct Provider: Sendable {
       writer.member("redirectPath", it.redirect.path)
       writer.member("reuse", it.refresh.reuse.rawValue)
       writer.member("graceSeconds", it.refresh.graceSeconds)
-      writer.member("onUnknownOutcome", it.refresh.onUnknownOutcome.rawValue)
+      writer.member("onUnknownOutcome", it.refresh.onUnknownOutcome?.rawValue)
+      if it.isRefreshConfigured {
+        writer.key("refreshConfigured")
+        writer.bool(true)
+      }
+      writer.member("learnedReuse", learnedReuse?.rawValue)
+      writer.member("narrowing", it.narrowing.rawValue)
       writer.key("errorCodes")
       writer.beginObject()
       for (code, meaning) in it.errorCodes.sorted(by: { $0.key < $1.key }) {
@@ -129,7 +166,9 @@ package struct Provider: Sendable {
       it.redirect.path = node["redirectPath"]?.string ?? it.redirect.path
       it.refresh.reuse = node["reuse"]?.string.flatMap { .init(rawValue: $0) } ?? .strict
       it.refresh.graceSeconds = node["graceSeconds"]?.integer ?? 0
-      it.refresh.onUnknownOutcome = node["onUnknownOutcome"]?.string.flatMap { .init(rawValue: $0) } ?? .reauthenticate
+      it.refresh.onUnknownOutcome = node["onUnknownOutcome"]?.string.flatMap { .init(rawValue: $0) }
+      it.isRefreshConfigured = node["refreshConfigured"]?.bool ?? false
+      it.narrowing = node["narrowing"]?.string.flatMap { .init(rawValue: $0) } ?? .unknown
       for (code, meaning) in node.members(of: "errorCodes") {
         guard let code = code.string, let meaning = meaning.string.flatMap({ FailureClass(rawValue: $0) }) else {
           continue
@@ -160,6 +199,7 @@ package struct Provider: Sendable {
           managementURL: node["registrationUri"]?.string, accessToken: node["registrationToken"]?.secret)
       }
       provider.metadataReadAt = node["metadataReadAt"]?.timestamp
+      provider.learnedReuse = node["learnedReuse"]?.string.flatMap { .init(rawValue: $0) }
       return provider
     }
     guard let read else { return nil }

@@ -208,6 +208,18 @@ package struct ProviderClient: Sendable {
     }
   }
 
+  /// A sign of life: the provider answers the request for its metadata, though perhaps without having any. An error of
+  /// the server or of a gateway before it is none.
+  package func answers() async -> Bool {
+    let issuer = provider.configuration.issuer
+    let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
+    let fields = [HTTPField("Accept", "application/json")]
+    switch await send(request("GET", base + "/.well-known/openid-configuration", fields: fields, body: nil)) {
+    case .response(let response): return response.status < 500
+    case .notConnected, .untrusted, .unknown: return false
+    }
+  }
+
   package func send(_ request: HTTPRequest) async -> HTTPOutcome {
     await dependencies.http.send(request)
   }

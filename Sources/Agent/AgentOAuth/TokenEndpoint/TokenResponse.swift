@@ -19,6 +19,8 @@ package struct TokenResponse: Sendable {
   package var refreshTokenExpiresIn: Milliseconds?
   /// Nil if the scope is as it was asked for.
   package var scope: ScopeSet?
+  /// The resources that the answer names for its access token, as some servers do.
+  var resources: [String] = []
   package var idToken: Secret?
 
   /// True if the provider issued something, usable or not.
@@ -55,6 +57,7 @@ package struct TokenResponse: Sendable {
       refreshIn: node["refresh_in"]?.lifetime, refreshToken: node["refresh_token"]?.nonemptySecret,
       refreshTokenExpiresIn: (node["refresh_token_expires_in"] ?? node["refresh_expires_in"])?.lifetime,
       scope: node["scope"]?.scopes, idToken: node["id_token"]?.nonemptySecret)
+    resources = node["resource"]?.strings ?? [node["resource"]?.string].compactMap { $0 }
   }
 
   /// Nil if the form holds no token, or one that it names twice.
@@ -72,6 +75,12 @@ package struct TokenResponse: Sendable {
       refreshTokenExpiresIn: (form.text("refresh_token_expires_in") ?? form.text("refresh_expires_in"))
         .flatMap(Double.init).flatMap(Milliseconds.init(lifetime:)),
       scope: form.text("scope").map(ScopeSet.init(spaceDelimited:)), idToken: form["id_token"])
+  }
+
+  /// True if the answer or its access token, where that is a JWT (RFC 9068 §2.2), names the resource.
+  package func isFor(_ resource: String) -> Bool {
+    let audiences = accessToken?.withBytes { AccessTokenAudience.of($0) } ?? []
+    return (resources + audiences).contains { AccessTokenAudience.isSame($0, resource) }
   }
 
   /// Members that must not occur twice: the agent could not tell which of two tokens is meant (RFC 8259 §4).
@@ -168,6 +177,7 @@ extension TokenEndpointRefusal {
       }
       return Timestamp(httpDate: field, now: now).map { max(.zero, $0 - now) }
     }
+    isPage = response.isPage || response.body.withBytes { $0.first { !$0.isBlank } == UInt8(ascii: "<") }
     let read: TokenEndpointRefusal? = SecretJSON.read(response.body.withoutPreface) { node in
       var refusal = self
       refusal.error = node["error"]?.word

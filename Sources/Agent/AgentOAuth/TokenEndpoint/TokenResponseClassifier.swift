@@ -49,7 +49,7 @@ extension JSONNode? {
 
 extension HTTPResponse {
   /// Says of itself that it is a page.
-  fileprivate var isPage: Bool {
+  var isPage: Bool {
     let type = field("Content-Type")?.prefix { $0 != ";" && $0 != " " }.lowercased()
     return type == "text/html" || type == "application/xhtml+xml"
   }
@@ -66,5 +66,5 @@ extension UnsafeRawBufferPointer {
 
 extension UInt8 {
   /// White space of RFC 8259 §2.
-  fileprivate var isBlank: Bool { self == 0x20 || (0x09...0x0A).contains(self) || self == 0x0D }
+  var isBlank: Bool { self == 0x20 || (0x09...0x0A).contains(self) || self == 0x0D }
 }

@@ -66,6 +66,7 @@ extension AgentFailure {
     case .vault(.store(let failure), _), .backup(.store(let failure)): failure.wireReason
     case .token(.store, _): StoreFailure.inputOutput.wireReason
     case .token(.reauthenticate(let reason), _), .token(.misconfigured(let reason), _): reason
+    case .wouldNarrow: "wouldNarrow"
     case .caller(.grantNeeded): "grantNeeded"
     case .caller(.grantRefused): "grantRefused"
     case .rights(.offline(let reason), _), .rights(.unavailable(let reason, _), _), .rights(.refused(let reason), _):

@@ -21,7 +21,7 @@ enum ProviderAddHandler: MethodHandler {
     try configuration.apply(
       ProviderChanges(
         scopes: params.scopes, resources: params.resources, endpoints: params.endpoints, redirect: params.redirect,
-        refresh: params.refresh, errorCodes: params.errorCodes, tenant: params.tenant,
+        refresh: params.refresh, narrowing: params.narrowing, errorCodes: params.errorCodes, tenant: params.tenant,
         authorization: params.authorization, revocationScope: params.revocationScope,
         postLogoutRedirectURI: params.postLogoutRedirectUri,
         persistAccessTokens: params.persistAccessTokens, allowedOrigins: params.allowedOrigins, pins: params.pins,

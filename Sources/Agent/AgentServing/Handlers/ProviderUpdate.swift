@@ -24,7 +24,7 @@ enum ProviderUpdateHandler: MethodHandler {
     try provider.configuration.apply(
       ProviderChanges(
         scopes: params.scopes, resources: params.resources, endpoints: params.endpoints, redirect: params.redirect,
-        refresh: params.refresh, errorCodes: params.errorCodes, tenant: params.tenant,
+        refresh: params.refresh, narrowing: params.narrowing, errorCodes: params.errorCodes, tenant: params.tenant,
         authorization: params.authorization, revocationScope: params.revocationScope,
         postLogoutRedirectURI: params.postLogoutRedirectUri,
         persistAccessTokens: params.persistAccessTokens, allowedOrigins: params.allowedOrigins, pins: params.pins,

@@ -18,7 +18,7 @@ enum TokenGetHandler: MethodHandler {
     let account = try await call.agent.accounts.actor(params.account)
     let key = TokenKey(resource: params.resource, scopes: params.scopes.map { ScopeSet($0) })
     let answer = try await withDeadline(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
-      () async throws(AgentFailure) in try await account.token(key, demand)
+      () async throws(AgentFailure) in try await account.token(key, demand, exactScopes: params.exactScopes)
     }
     guard let answer else { throw .timedOut(account.id) }
     return WireToken(answer)

@@ -10,6 +10,7 @@ struct ProviderChanges {
   var endpoints: WireEndpoints?
   var redirect: WireRedirect?
   var refresh: WireRefreshRules?
+  var narrowing: WireNarrowing?
   var errorCodes: WireMap<WireFailureClass>?
   var tenant: WireTenantRule?
   var authorization: WireAuthorizationRules?
@@ -33,7 +34,11 @@ extension ProviderConfiguration {
     if let resources = changes.resources { self.resources = resources }
     if let endpoints = changes.endpoints { self.endpoints = try .init(endpoints) }
     if let redirect = changes.redirect { self.redirect = try .init(redirect) }
-    if let refresh = changes.refresh { self.refresh = try .init(refresh) }
+    if let refresh = changes.refresh {
+      self.refresh = try .init(refresh)
+      isRefreshConfigured = true
+    }
+    if let narrowing = changes.narrowing { self.narrowing = .init(rawValue: narrowing.rawValue) ?? .unknown }
     if let errorCodes = changes.errorCodes {
       self.errorCodes = Dictionary(
         errorCodes.entries.map { ($0.name, FailureClass(rawValue: $0.value.rawValue) ?? .transient) }
@@ -138,7 +143,7 @@ extension ProviderConfiguration.RefreshRule {
     if reuse == .grace, graceSeconds == 0 {
       throw .invalidParameter("/refresh/graceSeconds", expected: "the seconds of grace, since reuse is grace")
     }
-    onUnknownOutcome = wire.onUnknownOutcome.flatMap { .init(rawValue: $0.rawValue) } ?? .reauthenticate
+    onUnknownOutcome = wire.onUnknownOutcome.flatMap { .init(rawValue: $0.rawValue) }
   }
 }
 
@@ -159,9 +164,11 @@ extension WireProvider {
         pushedAuthorizationRequest: ends.pushedAuthorizationRequest),
       redirect: WireRedirect(host: it.redirect.host, port: it.redirect.port.map(Int.init), path: it.redirect.path),
       refresh: WireRefreshRules(
-        reuse: WireTokenReuse(rawValue: it.refresh.reuse.rawValue) ?? .strict,
-        graceSeconds: it.refresh.reuse == .grace ? Int(it.refresh.graceSeconds) : nil,
-        onUnknownOutcome: WireUnknownOutcomeRule(rawValue: it.refresh.onUnknownOutcome.rawValue)),
+        reuse: WireTokenReuse(rawValue: provider.refreshRule.reuse.rawValue) ?? .strict,
+        graceSeconds: provider.refreshRule.reuse == .grace ? Int(it.refresh.graceSeconds) : nil,
+        onUnknownOutcome: WireUnknownOutcomeRule(rawValue: it.onUnknownOutcome.rawValue)),
+      refreshBecause: WireRefreshRuleBasis(provider.refreshRuleBasis),
+      narrowing: WireNarrowing(rawValue: it.narrowing.rawValue),
       errorCodes: WireMap(
         it.errorCodes.sorted { $0.key < $1.key }.compactMap { code, meaning in
           WireFailureClass(rawValue: meaning.rawValue).map { .init(name: code, value: $0) }
@@ -180,6 +187,17 @@ extension WireProvider {
       allowedOrigins: it.allowedOrigins,
       pins: WireMap(it.pins.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }),
       caFile: it.caFile, proxy: it.proxy, policy: it.policy, preset: it.preset)
+  }
+}
+
+extension WireRefreshRuleBasis {
+  init(_ basis: Provider.RefreshRuleBasis) {
+    switch basis {
+    case .configured: self = .configured
+    case .learned: self = .learned
+    case .preset: self = .preset
+    case .assumed: self = .assumed
+    }
   }
 }
 

@@ -21,20 +21,24 @@ public enum FailureClassifier {
   public static func classify(
     _ refusal: TokenEndpointRefusal, codes configured: [String: FailureClass] = [:], table: FailureTable? = nil
   ) -> ExchangeFailure {
-    let said = refusal.error ?? "status\(refusal.status)"
+    let said = refusal.error ?? word(of: refusal.status)
     for code in refusal.codes + [refusal.suberror, refusal.error].compactMap({ $0 }) {
       if let known = configured[code] { return failure(FailureTable.Meaning(known), refusal, said: said) }
     }
     let standard = FailureTable.standard.row(for: refusal)
     if let standard, case .status = standard.sign {
-      return failure(standard.meaning, refusal, said: "status\(refusal.status)")
+      return failure(standard.meaning, refusal, said: word(of: refusal.status))
     }
     guard let row = table?.row(for: refusal) ?? standard else {
       return refusal.retryAfter == nil
-        ? .unexplained(status: refusal.status) : failure(.transient, refusal, said: "status\(refusal.status)")
+        ? .unexplained(status: refusal.status, isPage: refusal.isPage)
+        : failure(.transient, refusal, said: word(of: refusal.status))
     }
     return failure(row.meaning, refusal, said: row.standardError ?? said)
   }
+
+  /// The word for a refusal by status alone.
+  static func word(of status: Int) -> String { "status\(status)" }
 
   private static func failure(
     _ meaning: FailureTable.Meaning, _ refusal: TokenEndpointRefusal, said: String

@@ -15,10 +15,12 @@ public struct TokenEndpointRefusal: Hashable, Sendable {
   public var claims: String?
   /// `Retry-After` as a duration (RFC 9110 §10.2.3).
   public var retryAfter: Milliseconds?
+  /// The body is an HTML page, and no answer of the protocol.
+  public var isPage: Bool
 
   public init(
     status: Int, error: String? = nil, suberror: String? = nil, codes: [String] = [], description: String? = nil,
-    claims: String? = nil, retryAfter: Milliseconds? = nil
+    claims: String? = nil, retryAfter: Milliseconds? = nil, isPage: Bool = false
   ) {
     self.status = status
     self.error = error
@@ -27,6 +29,7 @@ public struct TokenEndpointRefusal: Hashable, Sendable {
     self.description = description
     self.claims = claims
     self.retryAfter = retryAfter
+    self.isPage = isPage
   }
 }
 
@@ -38,10 +41,11 @@ public enum ExchangeFailure: Hashable, Sendable {
   case untrustedServer(TrustFailure)
   /// A temporary failure of the provider: retry later.
   case transient(String, retryAfter: Milliseconds?)
-  /// A refusal without a known meaning: transient twice, then it means a new sign-in.
-  case unexplained(status: Int)
+  /// A refusal without a known meaning: transient twice, then it means a new sign-in. `isPage`: an HTML page, as
+  /// portals, proxies and gateways send it.
+  case unexplained(status: Int, isPage: Bool = false)
   /// The response was lost: the provider may have consumed the refresh token.
-  case unknownOutcome(String)
+  case unknownOutcome(String, retryAfter: Milliseconds? = nil)
   /// The refresh token is no longer valid: the person must sign in again.
   case reauthenticate(reason: String)
   /// The provider has disabled the person's account.
@@ -52,4 +56,16 @@ public enum ExchangeFailure: Hashable, Sendable {
   case misconfigured(String)
   /// The agent's store failed: either nothing was sent, or the response is kept in memory.
   case store
+
+  /// The reason of a request that got no answer in time.
+  public static let timedOut = "timedOut"
+
+  /// No answer came in time, or a gateway got none: other requests to the provider would meet the same.
+  public var isSilence: Bool {
+    switch self {
+    case .unknownOutcome(let reason, _): reason == Self.timedOut
+    case .transient(let word, _): word == FailureClassifier.word(of: 502) || word == FailureClassifier.word(of: 504)
+    default: false
+    }
+  }
 }

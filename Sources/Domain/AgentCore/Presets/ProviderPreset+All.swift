@@ -24,6 +24,7 @@ extension ProviderPreset {
     $0.hasIssuerOfEachTenant = true
     $0.assertionAudience = .tokenEndpoint
     $0.refresh.reuse = .none
+    $0.narrowing = .keeps  // refresh tokens "aren't bound to a resource or scope"
     $0.tenant = .claim("tid")
     $0.failures = .entra
   }
@@ -58,6 +59,7 @@ extension ProviderPreset {
     $0.issuer = "https://accounts.google.com"
     $0.scopes = ["openid", "profile", "email"]
     $0.refresh.reuse = .none
+    $0.narrowing = .keeps  // without rotation there is no other refresh token that fewer scopes could stick to
     $0.revocationScope = .grant
     $0.tenantClaim = "hd"
     $0.failures = .google

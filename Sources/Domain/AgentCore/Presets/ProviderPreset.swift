@@ -20,6 +20,7 @@ public struct ProviderPreset: Sendable {
   /// `aud` of a client assertion (RFC 7523 §3), if it is not the issuer.
   public var assertionAudience: AssertionAudience?
   public var refresh: ProviderConfiguration.RefreshRule
+  public var narrowing = ProviderConfiguration.Narrowing.unknown
   public var revocationScope: ProviderConfiguration.RevocationScope
   /// True if access tokens do not expire and there are no refresh tokens: unless stored, they would be lost with the
   /// process.
@@ -61,6 +62,8 @@ public struct ProviderPreset: Sendable {
   public func describe(_ configuration: inout ProviderConfiguration) {
     configuration.preset = name
     configuration.refresh = refresh
+    configuration.isRefreshConfigured = false
+    configuration.narrowing = narrowing
     configuration.revocationScope = revocationScope
     configuration.persistAccessTokens = persistAccessTokens
   }

@@ -28,7 +28,7 @@ public enum LeadTime {
 /// it is stale, so that many accounts, and many machines, do not come at once.
 public enum RenewalTime {
   /// A provider is never asked faster than this without being asked for, however short its tokens live.
-  public static let fastest = Milliseconds.seconds(60)
+  public static let fastest = Milliseconds.seconds(15)
 
   /// Nil if the token would be over by then. `jitter` is a fraction from 0 up to 1.
   public static func of(

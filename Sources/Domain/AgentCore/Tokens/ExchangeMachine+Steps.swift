@@ -36,6 +36,12 @@ extension ExchangeMachine {
     return go(run, to: .prepare(attempt))
   }
 
+  /// The attempt is a replay, and its provider does not answer now: the replay would be lost too.
+  public mutating func providerIsSilent(_ run: RunID) -> [Effect] {
+    guard case .queue? = step(of: run) else { return [] }
+    return fail(run, .offline("notAnswering"), nil)
+  }
+
   public mutating func prepared(_ run: RunID, _ preparation: Preparation) -> [Effect] {
     guard case .prepare? = step(of: run) else { return [] }
     switch preparation {
@@ -217,11 +223,12 @@ extension ExchangeMachine {
     case .unknownOutcome:
       if !intent.isReplay { grant?.uncertain = intent }
       return .inDoubt(intent)
+    case .transient: return intent.isReplay ? .inDoubt(grant?.uncertain ?? intent) : .done
     case .offline, .untrustedServer, .store:
       return intent.isReplay ? grant?.uncertain.map { .inDoubt($0) } ?? .done : .done
     case .reauthenticate: return .done
     // A replay that was answered, and not with what became of the first request: the doubt stands.
-    case .transient, .unexplained, .locked, .interaction, .misconfigured:
+    case .unexplained, .locked, .interaction, .misconfigured:
       return intent.isReplay ? .inDoubt(intent) : .done
     }
   }

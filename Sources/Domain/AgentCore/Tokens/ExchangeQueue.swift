@@ -5,6 +5,9 @@ public import AgentModel
 ///
 /// A provider that hangs must not stop the others: an exchange that takes longer than `patience` no longer counts
 /// against the four, and still counts against its issuer's two.
+///
+/// An issuer whose answer did not come in time is *silent*: an exchange there that no caller waits for would only lose
+/// its answer too. It waits until the issuer answers anything, which the agent asks for with growing pauses.
 public struct ExchangeQueue: Sendable {
   public typealias Ticket = UInt64
 
@@ -23,6 +26,18 @@ public struct ExchangeQueue: Sendable {
     var isWanted: Bool
   }
 
+  private struct Silence {
+    /// When to ask the issuer next.
+    var askAt: BootInstant
+    var pause: Milliseconds
+    var isAsked = false
+  }
+
+  /// The first pause before a silent issuer is asked for a sign of life; it doubles up to `longestSilencePause`.
+  public static let silencePause = Milliseconds.seconds(15)
+  public static let longestSilencePause = Milliseconds.seconds(300)
+
+  private var silent: [String: Silence] = [:]
   private var running: [Ticket: Running] = [:]
   /// In the order in which they came.
   private var line: [Waiting] = []
@@ -38,8 +53,44 @@ public struct ExchangeQueue: Sendable {
   }
 
   /// A caller now waits for this ticket: it goes before the tickets that no caller waits for.
-  public mutating func want(_ ticket: Ticket) {
-    if let place = line.firstIndex(where: { $0.ticket == ticket }) { line[place].isWanted = true }
+  public mutating func want(_ ticket: Ticket, at now: BootInstant) -> [Ticket] {
+    guard let place = line.firstIndex(where: { $0.ticket == ticket && !$0.isWanted }) else { return [] }
+    line[place].isWanted = true
+    return admit(at: now)
+  }
+
+  // MARK: silent issuers
+
+  public func isSilent(_ issuer: String) -> Bool { silent[issuer] != nil }
+
+  /// A request to the issuer got no answer in time.
+  public mutating func fellSilent(_ issuer: String, at now: BootInstant) {
+    guard silent[issuer] == nil else { return }
+    silent[issuer] = Silence(askAt: now + Self.silencePause, pause: Self.silencePause)
+  }
+
+  /// The issuer answered something.
+  public mutating func heard(_ issuer: String, at now: BootInstant) -> [Ticket] {
+    guard silent.removeValue(forKey: issuer) != nil else { return [] }
+    return admit(at: now)
+  }
+
+  /// The silent issuers to ask now for a sign of life: those that an exchange waits for. `heard` or `wasNotHeard`
+  /// follows for each.
+  public mutating func issuersToAsk(at now: BootInstant) -> [String] {
+    let due = silent.filter { $0.value.askAt <= now && isAwaited($0.key, $0.value) }.keys.sorted()
+    for issuer in due { silent[issuer]?.isAsked = true }
+    return due
+  }
+
+  public mutating func wasNotHeard(_ issuer: String, at now: BootInstant) {
+    guard let pause = silent[issuer]?.pause else { return }
+    let next = min(pause * 2, Self.longestSilencePause)
+    silent[issuer] = Silence(askAt: now + next, pause: next)
+  }
+
+  private func isAwaited(_ issuer: String, _ silence: Silence) -> Bool {
+    !silence.isAsked && line.contains { $0.issuer == issuer }
   }
 
   /// It has ended, or gave its place up.
@@ -52,10 +103,16 @@ public struct ExchangeQueue: Sendable {
   /// Time has passed.
   public mutating func look(at now: BootInstant) -> [Ticket] { admit(at: now) }
 
-  /// When time alone admits another ticket, without an exchange that ends; nil if it admits none.
+  /// When time alone admits another ticket, without an exchange that ends, or when a silent issuer is to be asked; nil
+  /// if there is nothing to do.
   public func nextLook(at now: BootInstant) -> BootInstant? {
-    guard line.contains(where: { hasRoom(at: $0.issuer) }) else { return nil }
-    return running.values.map { $0.since + Self.patience }.filter { now < $0 }.min()
+    let asks = silent.compactMap { isAwaited($0.key, $0.value) ? max($0.value.askAt, now) : nil }
+    guard line.contains(where: { mayGo($0) }) else { return asks.min() }
+    return (asks + running.values.map { $0.since + Self.patience }.filter { now < $0 }).min()
+  }
+
+  private func mayGo(_ entry: Waiting) -> Bool {
+    hasRoom(at: entry.issuer) && (entry.isWanted || !isSilent(entry.issuer))
   }
 
   private func hasRoom(at issuer: String) -> Bool {
@@ -65,8 +122,7 @@ public struct ExchangeQueue: Sendable {
   private mutating func admit(at now: BootInstant) -> [Ticket] {
     var admitted: [Ticket] = []
     while running.values.count(where: { now < $0.since + Self.patience }) < Self.mostInAll {
-      let next =
-        line.firstIndex { $0.isWanted && hasRoom(at: $0.issuer) } ?? line.firstIndex { hasRoom(at: $0.issuer) }
+      let next = line.firstIndex { $0.isWanted && mayGo($0) } ?? line.firstIndex { mayGo($0) }
       guard let next else { break }
       let entry = line.remove(at: next)
       running[entry.ticket] = Running(issuer: entry.issuer, since: now)

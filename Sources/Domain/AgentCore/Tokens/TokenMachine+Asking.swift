@@ -8,7 +8,8 @@ extension TokenMachine {
   ) -> [Effect] {
     if health == .signedOut { return [.refuse(id, .signedOut)] }
     used(key, at: now)
-    let cached = audiences[key].liveToken(at: now)
+    // A disabled account is served no token, as it is allowed nothing (docs/offline.md).
+    let cached = health == .locked ? nil : audiences[key].liveToken(at: now)
     switch (demand, cached) {
     case (.usable(let minimum), let token?) where token.serves(minimum, at: now):
       // Stale: answer from memory, and begin one exchange without a waiter. One that failed is told as `staleOk`.
@@ -53,7 +54,8 @@ extension TokenMachine {
     return tokens.keys.compactMap { renewal(of: $0, at: now) }.min()
   }
 
-  /// When it begins to show that the refresh token may be spent: the access token is served until then.
+  /// When it begins to show that the refresh token may be spent: the access token is served until then. If the rule
+  /// allows a replay then, `renew` begins it.
   public func doubtShows(at now: BootInstant) -> BootInstant? {
     guard health == .unknown, let token = standardToken, now < token.expiresAt else { return nil }
     return token.expiresAt

@@ -6,7 +6,10 @@ extension TokenMachine {
   /// since a provider forgives a second use only for a while.
   public mutating func sending(attempt number: UInt64, at now: BootInstant) -> Bool {
     guard let attempt = exchange, attempt.number == number else { return false }  // I3
-    if attempt.isReplay, !isForgiven(at: now) { return false }
+    if attempt.isReplay, !isForgiven(at: now) {
+      lost?.replayIsSpent = false  // it was not sent, and `replayLast` may allow it later
+      return false
+    }
     exchange?.startedAt = now
     return true
   }
@@ -33,8 +36,12 @@ extension TokenMachine {
     guard let attempt = exchange, attempt.number == number else { return [] }  // I3
     exchange = nil
     var effects: [Effect]
-    if case .unknownOutcome = failure, rule.reuse != .none {
+    if case .unknownOutcome(let reason, let retryAfter) = failure, rule.reuse != .none {
       effects = answerWasLost(attempt, at: now)
+      // A server that has trouble is not asked again at once: the replay would meet the same trouble.
+      if reason.hasPrefix("status") {
+        hold(failure, for: max(retryAfter ?? .zero, pauseBeforeReplay(at: now)), at: now)
+      }
       if mayReplay(at: now) { return effects + beginNext(at: now) }  // the waiters wait for the replay
     } else {
       effects = learn(from: failure, of: attempt, at: now, jitter: jitter)
@@ -53,7 +60,7 @@ extension TokenMachine {
     emptyExchanges += 1
     var effects = setHealth(.ok) + [.stateChanged]
     if emptyExchanges > 1 {
-      let failure = ExchangeFailure.transient("noUsableToken", retryAfter: nil)
+      let failure = ExchangeFailure.transient(Self.noUsableToken, retryAfter: nil)
       let pause = backoff(1)
       hold(failure, for: pause, at: now)
       effects += refuseWaiters(for: attempt.key, Self.refusal(failure, pause: pause), at: now)
@@ -78,7 +85,7 @@ extension TokenMachine {
   ) -> [Effect] {
     guard rule.reuse != .none else { return [] }
     lost = LostRequest(sentAt: sentAt, replayIsSpent: wasReplay)
-    return setHealth(.unknown, tellPerson: !mayReplay(at: now))
+    return setHealth(.unknown, tellPerson: !mayRecover(at: now))
   }
 
   /// The agent ended after the answer was durable and before it was judged: going on with it is an exchange like any
@@ -91,7 +98,7 @@ extension TokenMachine {
 
   private mutating func answerWasLost(_ attempt: Attempt, at now: BootInstant) -> [Effect] {
     if !attempt.isReplay { lost = LostRequest(sentAt: attempt.startedAt, replayIsSpent: false) }
-    let effects = setHealth(.unknown, tellPerson: !mayReplay(at: now))
+    let effects = setHealth(.unknown, tellPerson: !mayRecover(at: now))
     return attempt.isReplay ? effects + [.sessionExpired(reason: Self.outcomeUnknown)] : effects
   }
 
@@ -100,8 +107,8 @@ extension TokenMachine {
     from failure: ExchangeFailure, of attempt: Attempt, at now: BootInstant, jitter: Double
   ) -> [Effect] {
     switch failure {
-    case .transient where attempt.isReplay, .unexplained where attempt.isReplay,
-      .interaction where attempt.isReplay, .misconfigured where attempt.isReplay:
+    case .unexplained where attempt.isReplay, .interaction where attempt.isReplay,
+      .misconfigured where attempt.isReplay:
       // The one replay was answered, and not with what became of the first request: I4, the doubt stands.
       return [.stateChanged, .sessionExpired(reason: Self.outcomeUnknown)]
     case .reauthenticate(let reason): return stand(.reauthenticate(reason: reason), at: now)
@@ -116,8 +123,14 @@ extension TokenMachine {
       return [.persistHealth, .stateChanged]
     case .unexplained where attempt.key == .standard: return grantWasRefused(failure, at: now, jitter: jitter)
     case .unexplained: return requestWasRefused(attempt.key, failure, at: now, jitter: jitter)
-    case .transient(_, let retryAfter):
-      hold(failure, for: retryAfter.map { max($0, Backoff.shortest) } ?? backoff(jitter), at: now)
+    case .transient(let reason, let retryAfter):
+      var pause = retryAfter.map { max($0, Backoff.shortest) } ?? backoff(jitter)
+      if reason == FailureClassifier.word(of: 500) { pause = max(pause, Self.internalErrorPause) }
+      if attempt.isReplay {
+        lost?.replayIsSpent = false  // the provider did not serve the request
+        pause = max(pause, pauseBeforeReplay(at: now))
+      }
+      hold(failure, for: pause, at: now)
       return [.persistHealth, .stateChanged]
     case .unknownOutcome:
       // Refresh tokens are not rotated, so that the lost answer cost nothing.
@@ -126,7 +139,7 @@ extension TokenMachine {
     case .offline, .untrustedServer, .store:
       // Nothing was sent, so the right to one replay is not spent.
       if attempt.isReplay { lost?.replayIsSpent = false }
-      hold(failure, for: backoff(jitter), at: now)
+      hold(failure, for: failure == .store ? Self.storePause : backoff(jitter), at: now)
       return [.stateChanged]
     }
   }
@@ -137,7 +150,7 @@ extension TokenMachine {
       patience?.unexplained += 1
       return stand(.reauthenticate(reason: Self.unexplainedRefusal), at: now)
     }
-    hold(failure, for: Self.nonzeroPause(failures: failures + 2, jitter), at: now)
+    hold(failure, for: Self.pause(after: failure, failures: failures + 2, jitter), at: now)
     return [.persistHealth, .stateChanged]
   }
 
@@ -147,7 +160,7 @@ extension TokenMachine {
     _ key: TokenKey, _ failure: ExchangeFailure, at now: BootInstant, jitter: Double
   ) -> [Effect] {
     let times = audiences[key].rejections + 1
-    audiences.reject(key, failure, for: Self.nonzeroPause(failures: times + 1, jitter), at: now)
+    audiences.reject(key, failure, for: Self.pause(after: failure, failures: times + 1, jitter), at: now)
     guard times > Self.mostUnexplained, refusal(for: .standard, nil, at: now) == nil else { return [] }
     return begin(.standard, at: now)
   }
@@ -167,10 +180,32 @@ extension TokenMachine {
 
   private func backoff(_ jitter: Double) -> Milliseconds { Backoff.pause(failures: failures + 1, jitter: jitter) }
 
-  /// Never zero: a provider whose answers can't be understood is not asked again at once.
-  private static func nonzeroPause(failures: Int, _ jitter: Double) -> Milliseconds {
-    max(Backoff.shortest, Backoff.pause(failures: failures, jitter: jitter))
+  /// Never zero: a provider whose answers can't be understood is not asked again at once. A page comes from a portal, a
+  /// proxy or a gateway, which takes longer to get out of the way.
+  private static func pause(after failure: ExchangeFailure, failures: Int, _ jitter: Double) -> Milliseconds {
+    let shortest =
+      if case .unexplained(_, isPage: true) = failure { pagePause * Int64(failures) } else { Backoff.shortest }
+    return max(shortest, Backoff.pause(failures: failures, jitter: jitter))
   }
+
+  /// Times the number of failures in a row: a page that still comes after two and a half minutes is taken for
+  /// the provider's.
+  static let pagePause = Milliseconds.seconds(30)
+
+  /// A provider that failed inside may need more than a moment, and a second internal error counts as a lost answer.
+  static let internalErrorPause = Milliseconds.seconds(5)
+
+  /// Before a replay to a server that has trouble: long enough for a restart, and within the grace, if there is one.
+  private func pauseBeforeReplay(at now: BootInstant) -> Milliseconds {
+    let pause = Milliseconds.seconds(30)
+    guard rule.reuse == .grace, let sentAt = lost?.sentAt else { return pause }
+    let left = sentAt + Milliseconds.seconds(rule.graceSeconds) / 2 - now
+    return left > .zero ? min(pause, left / 2) : pause
+  }
+
+  /// After a failure of the store, which callers are told, too: a disk that has room again is found at once, and a dead
+  /// one is not tried by every call.
+  public static let storePause = Milliseconds.seconds(1)
 
   /// After so many refusals that the agent can't explain, the next one is taken for the end of the grant.
   private static let mostUnexplained = 2

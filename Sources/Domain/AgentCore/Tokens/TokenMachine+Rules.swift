@@ -14,8 +14,13 @@ extension TokenMachine {
   /// caller that only asks for a token finds out after this time.
   public static let recheckWhenAsked = Milliseconds.seconds(900)
 
+  /// A refusal that the agent can't explain may come from a server between the agent and the provider: a caller that
+  /// only asks for a token finds out after this time.
+  public static let recheckUnexplained = recheckWhenForced
+
   public static let outcomeUnknown = "outcomeUnknown"
   public static let unexplainedRefusal = "unexplainedRefusal"
+  public static let noUsableToken = "noUsableToken"
   /// The reasons for which the refresh token is still there and may be tried again.
   static let revocableReasons: Set<String> = ["refused", unexplainedRefusal]
 
@@ -26,11 +31,18 @@ extension TokenMachine {
     case .signedOut: return .signedOut
     case .reauthenticate(let reason):
       let isRevocable = Self.revocableReasons.contains(reason)
-      if !isRevocable || !mayAskAgain(demand, since: heardAt, at: now) { return .reauthenticate(reason: reason) }
-    case .unknown where !mayReplay(at: now): return .reauthenticate(reason: Self.outcomeUnknown)  // I4
-    case .locked: if !mayAskAgain(demand, since: heardAt, mended: true, at: now) { return .locked }
+      let pause = reason == Self.unexplainedRefusal ? Self.recheckUnexplained : nil
+      if !isRevocable || !mayAskAgain(demand, since: heardAt, whenAsked: pause, at: now) {
+        return .reauthenticate(reason: reason)
+      }
+    case .unknown where !mayReplay(at: now):  // I4
+      return lastReplay(at: now).map { .unavailable(retryAfter: $0 - now) }
+        ?? .reauthenticate(reason: Self.outcomeUnknown)
+    case .locked: if !mayAskAgain(demand, since: heardAt, whenAsked: Self.recheckWhenAsked, at: now) { return .locked }
     case .misconfigured(let error):
-      if !mayAskAgain(demand, since: heardAt, mended: true, at: now) { return .misconfigured(error) }
+      if !mayAskAgain(demand, since: heardAt, whenAsked: Self.recheckWhenAsked, at: now) {
+        return .misconfigured(error)
+      }
     case .ok, .unknown: break
     }
     let audience = audiences[key]
@@ -54,27 +66,67 @@ extension TokenMachine {
     }
   }
 
+  /// `whenAsked`: the pause after which a caller that forces nothing may reach the provider; nil: it never may.
   private func mayAskAgain(
-    _ demand: Demand?, since heardAt: BootInstant?, mended: Bool = false, at now: BootInstant
+    _ demand: Demand?, since heardAt: BootInstant?, whenAsked: Milliseconds? = nil, at now: BootInstant
   ) -> Bool {
     guard let heardAt, lost == nil else { return false }  // I4
     switch demand {
     case .forced: return now >= heardAt + Self.recheckWhenForced
-    case .usable: return mended && now >= heardAt + Self.recheckWhenAsked
+    case .usable: return whenAsked.map { now >= heardAt + $0 } ?? false
     case .replacing, nil: return false
     }
   }
 
-  /// May the refresh token of the lost request be sent once more? `grace(n)` forgives it for n seconds, and half of
-  /// them leaves room for the way there; `replayOnce` is the explicit choice in the provider's configuration.
+  /// May the refresh token of the lost request be sent once more now?
   func mayReplay(at now: BootInstant) -> Bool { lost?.replayIsSpent == false && isForgiven(at: now) }
 
+  /// `grace(n)` forgives a reuse for n seconds, and half of them leaves room for the way there; `replayOnce` is the
+  /// explicit choice in the provider's configuration; `replayLast` waits until no access token is left, when the person
+  /// would have to sign in anyway.
   func isForgiven(at now: BootInstant) -> Bool {
     guard let lost else { return false }
-    switch (rule.reuse, rule.onUnknownOutcome) {
-    case (.none, _), (.strict, .replayOnce): return true
-    case (.grace, _): return lost.sentAt.map { now < $0 + Milliseconds.seconds(rule.graceSeconds) / 2 } ?? false
-    case (.strict, .reauthenticate): return false
+    if rule.reuse == .none || isWithinGrace(lost, at: now) { return true }
+    switch rule.onUnknownOutcome {
+    case .replayOnce: return rule.reuse == .strict
+    case .replayLast: return lastExpiry(at: now) == nil
+    case .reauthenticate, nil: return false
+    }
+  }
+
+  private func isWithinGrace(_ lost: LostRequest, at now: BootInstant) -> Bool {
+    guard rule.reuse == .grace, let sentAt = lost.sentAt else { return false }
+    return now < sentAt + Milliseconds.seconds(rule.graceSeconds) / 2
+  }
+
+  /// When the last access token expires; nil if none lives.
+  private func lastExpiry(at now: BootInstant) -> BootInstant? {
+    tokens.values.map(\.expiresAt).filter { now < $0 }.max()
+  }
+
+  /// When `replayLast` allows the replay that it does not allow yet.
+  private func lastReplay(at now: BootInstant) -> BootInstant? {
+    guard rule.onUnknownOutcome == .replayLast, lost?.replayIsSpent == false else { return nil }
+    return lastExpiry(at: now)
+  }
+
+  /// The outcome of a request is unknown, and the one replay that the rule allows is in flight or still to come.
+  public func mayRecover(at now: BootInstant) -> Bool {
+    exchange?.isReplay == true || mayReplay(at: now) || lastReplay(at: now) != nil
+  }
+
+  /// A gateway that got no answer in time, or a bad one, does not know what the provider behind it did: the refresh
+  /// token may be spent. An internal error may come before or after it was spent: the first is taken for the one, a
+  /// second in a row for the other.
+  public func judged(_ failure: ExchangeFailure) -> ExchangeFailure {
+    guard rule.reuse != .none, case .transient(let word, let retryAfter) = failure else { return failure }
+    switch word {
+    case FailureClassifier.word(of: 502), FailureClassifier.word(of: 504):
+      return .unknownOutcome(word, retryAfter: retryAfter)
+    case FailureClassifier.word(of: 500):
+      if case .transient(word, _)? = lastFailure { return .unknownOutcome(word, retryAfter: retryAfter) }
+      return failure
+    default: return failure
     }
   }
 
@@ -117,7 +169,7 @@ extension TokenMachine {
 
   /// A failure spoils nothing that still works: a waiter for a usable token gets the one that has not expired.
   mutating func refuseWaiters(for key: TokenKey, _ refusal: Refusal, at now: BootInstant) -> [Effect] {
-    let token = audiences[key].liveToken(at: now)
+    let token = health == .locked ? nil : audiences[key].liveToken(at: now)
     return takeWaiters(for: key).map { waiter in
       guard case .usable = waiter.demand, let token else { return .refuse(waiter.id, refusal) }
       return .answer(waiter.id, serial: token.serial, .staleOk)

@@ -63,6 +63,10 @@ public struct TokenMachine: Sendable {
   }
 
   public var standardToken: TokenFacts? { token(.standard) }
+  /// What a refresh with fewer scopes does to the grant at this provider.
+  public var narrowing: ProviderConfiguration.Narrowing { rule.narrowing }
+  /// The standard token, if callers may have it.
+  public var servedToken: TokenFacts? { health == .locked ? nil : standardToken }
   public var hasInteraction: Bool { !audiences.interactions.isEmpty }
   /// Failures in a row that asked for patience.
   public var failures: Int { patience?.failures ?? 0 }

@@ -50,10 +50,14 @@ extension SimulatedWorld {
     let rule =
       switch rotation {
       case .none: #"{"reuse":"none"}"#
-      case .grace(let seconds): #"{"reuse":"grace","graceSeconds":\#(seconds)}"#
-      case .strict: #"{"reuse":"strict"}"#
+      // `replayLast`, the default, has scenarios of its own.
+      case .grace(let seconds):
+        #"{"reuse":"grace","graceSeconds":\#(seconds),"onUnknownOutcome":"reauthenticate"}"#
+      case .strict: #"{"reuse":"strict","onUnknownOutcome":"reauthenticate"}"#
       }
-    let members = more ?? #","refresh":\#(rule)"#
+    var members = more ?? #","refresh":\#(rule)"#
+    // A refresh of `PracticeProvider` with fewer scopes leaves the grant as it is (RFC 6749 §6).
+    if !members.contains("narrowing") { members += #","narrowing":"keeps""# }
     let answer = try await client().call(
       "provider.add",
       #"{"name":"\#(name)","issuer":"\#(provider.idp.issuer)","clientId":"lanyard-demo"\#(members)}"#)

@@ -21,7 +21,8 @@ extension SimulatedWorld {
       }
     let answer = await client.call(
       "provider.add",
-      #"{"name":"\#(provider.name)","issuer":"\#(provider.idp.issuer)","clientId":"lanyard-demo","refresh":\#(reuse)}"#)
+      #"{"name":"\#(provider.name)","issuer":"\#(provider.idp.issuer)","clientId":"lanyard-demo","#
+        + #""refresh":\#(reuse),"narrowing":"keeps"}"#)
     guard answer.error == nil else { throw Unreadable("provider.add: \(answer.line ?? "no answer")") }
   }
 }

@@ -129,6 +129,14 @@ public enum WireFailureClass: String, CaseIterable, Hashable, Sendable {
   case misconfigured
 }
 
+/// What a refresh with fewer scopes does to the grant. `keeps`: the grant keeps its scopes (RFC 6749 §6). `sticks`:
+/// the new refresh token has the fewer scopes, and the others are lost. `unknown` is treated as `sticks`.
+public enum WireNarrowing: String, CaseIterable, Hashable, Sendable {
+  case keeps
+  case sticks
+  case unknown
+}
+
 /// Who delivers an operation.
 public enum WireOperationDelivery: String, CaseIterable, Hashable, Sendable {
   case agent
@@ -173,6 +181,16 @@ public enum WireRefreshPhase: String, CaseIterable, Hashable, Sendable {
   case inFlight
   case inDoubt
   case backoff
+}
+
+/// Why a refresh rule applies. `configured`: the person chose it. `learned`: the provider returned the same refresh
+/// token, or none, so refresh tokens are not rotated. `preset`: the preset knows the provider. `assumed`: nothing is
+/// known, so the strict rule applies.
+public enum WireRefreshRuleBasis: String, CaseIterable, Hashable, Sendable {
+  case configured
+  case learned
+  case preset
+  case assumed
 }
 
 /// A remedy.
@@ -308,8 +326,11 @@ public enum WireTokenSource: String, CaseIterable, Hashable, Sendable {
   case staleOk
 }
 
-/// What to do when the response of a refresh is lost.
+/// What to do when the response of a refresh is lost. `reauthenticate`: the access token is served until it expires,
+/// then a new sign-in is needed. `replayLast` (the default unless `revocationScope` is `grant`): when the access
+/// token has expired, the refresh token is sent once more. `replayOnce`: it is sent once more at once.
 public enum WireUnknownOutcomeRule: String, CaseIterable, Hashable, Sendable {
   case reauthenticate
   case replayOnce
+  case replayLast
 }

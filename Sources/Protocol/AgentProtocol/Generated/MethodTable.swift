@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "fecacdebebdd79aaafea570d92201353f3012cd09fa5877193b9681ac76d37be"
+  public static let schemaDigest = "c0b19931230dd1bcef285db514e39962b98d9d4b81260aab5ad41f0a800bf280"
 }

@@ -1237,6 +1237,9 @@ public struct WireProvider: WireWritable, Sendable {
   public var endpoints: WireEndpoints?
   public var redirect: WireRedirect?
   public var refresh: WireRefreshRules?
+  /// Why `refresh.reuse` applies.
+  public var refreshBecause: WireRefreshRuleBasis?
+  public var narrowing: WireNarrowing?
   public var errorCodes: WireMap<WireFailureClass>?
   public var tenant: WireTenantRule?
   public var authorization: WireAuthorizationRules?
@@ -1271,6 +1274,8 @@ public struct WireProvider: WireWritable, Sendable {
     endpoints: WireEndpoints? = nil,
     redirect: WireRedirect? = nil,
     refresh: WireRefreshRules? = nil,
+    refreshBecause: WireRefreshRuleBasis? = nil,
+    narrowing: WireNarrowing? = nil,
     errorCodes: WireMap<WireFailureClass>? = nil,
     tenant: WireTenantRule? = nil,
     authorization: WireAuthorizationRules? = nil,
@@ -1296,6 +1301,8 @@ public struct WireProvider: WireWritable, Sendable {
     self.endpoints = endpoints
     self.redirect = redirect
     self.refresh = refresh
+    self.refreshBecause = refreshBecause
+    self.narrowing = narrowing
     self.errorCodes = errorCodes
     self.tenant = tenant
     self.authorization = authorization
@@ -1351,6 +1358,14 @@ public struct WireProvider: WireWritable, Sendable {
     if let refresh {
       writer.key("refresh")
       refresh.write(to: &writer)
+    }
+    if let refreshBecause {
+      writer.key("refreshBecause")
+      writer.string(refreshBecause.rawValue)
+    }
+    if let narrowing {
+      writer.key("narrowing")
+      writer.string(narrowing.rawValue)
     }
     if let errorCodes {
       writer.key("errorCodes")
@@ -1616,6 +1631,8 @@ public struct WireSession: WireWritable, Sendable {
   /// The end of the longest offline window of its policy.
   public var offlineGraceUntil: Timestamp?
   public var scopes: [String]
+  /// Scopes that the sign-in granted and that the provider no longer grants; a new sign-in may bring them back.
+  public var lostScopes: [String]?
   public var roles: [String]
   public var refresh: WireRefreshState
   public var serverTimeOffsetMs: Int?
@@ -1636,6 +1653,7 @@ public struct WireSession: WireWritable, Sendable {
     lastOnlineAuthAt: Timestamp? = nil,
     offlineGraceUntil: Timestamp? = nil,
     scopes: [String],
+    lostScopes: [String]? = nil,
     roles: [String],
     refresh: WireRefreshState,
     serverTimeOffsetMs: Int? = nil,
@@ -1654,6 +1672,7 @@ public struct WireSession: WireWritable, Sendable {
     self.lastOnlineAuthAt = lastOnlineAuthAt
     self.offlineGraceUntil = offlineGraceUntil
     self.scopes = scopes
+    self.lostScopes = lostScopes
     self.roles = roles
     self.refresh = refresh
     self.serverTimeOffsetMs = serverTimeOffsetMs
@@ -1694,6 +1713,10 @@ public struct WireSession: WireWritable, Sendable {
     }
     writer.key("scopes")
     writer.list(scopes) { item, writer in writer.string(item) }
+    if let lostScopes {
+      writer.key("lostScopes")
+      writer.list(lostScopes) { item, writer in writer.string(item) }
+    }
     writer.key("roles")
     writer.list(roles) { item, writer in writer.string(item) }
     writer.key("refresh")
@@ -1928,6 +1951,7 @@ public struct WireToken: WireWritable, Sendable {
   public var account: AccountID
   public var issuer: String
   public var scopes: [String]
+  /// The requested resource, if the provider's answer or the token itself shows that the token is for it.
   public var resource: String?
   public var source: WireTokenSource
   /// Identifies this token in `token.reject`.
@@ -1994,6 +2018,10 @@ public struct WireToken: WireWritable, Sendable {
 public struct WireTokenRequest: WireReadable, AccountScopedParams, Sendable {
   public var account: AccountSelector
   public var scopes: [String]?
+  /// True to get a token with exactly `scopes`, or error 3003 with the reason `wouldNarrow` if the provider would
+  /// take the other scopes away from the grant. False: such a provider's token for all granted scopes is returned
+  /// instead.
+  public var exactScopes: Bool
   public var resource: String?
   /// The minimum remaining lifetime.
   public var minimumLifetimeSeconds: Int
@@ -2002,12 +2030,14 @@ public struct WireTokenRequest: WireReadable, AccountScopedParams, Sendable {
   public init(
     account: AccountSelector,
     scopes: [String]? = nil,
+    exactScopes: Bool = false,
     resource: String? = nil,
     minimumLifetimeSeconds: Int = 60,
     timeoutSeconds: Int? = nil
   ) {
     self.account = account
     self.scopes = scopes
+    self.exactScopes = exactScopes
     self.resource = resource
     self.minimumLifetimeSeconds = minimumLifetimeSeconds
     self.timeoutSeconds = timeoutSeconds
@@ -2017,6 +2047,7 @@ public struct WireTokenRequest: WireReadable, AccountScopedParams, Sendable {
     guard node.kind == .object else { throw ParamsProblem(expected: "object") }
     var account: AccountSelector?
     var scopes: [String]?
+    var exactScopes: Bool = false
     var resource: String?
     var minimumLifetimeSeconds: Int = 60
     var timeoutSeconds: Int?
@@ -2025,6 +2056,8 @@ public struct WireTokenRequest: WireReadable, AccountScopedParams, Sendable {
         account = try reading("account") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
       } else if memberName.isText("scopes") {
         scopes = try reading("scopes") { () throws(ParamsProblem) in try memberValue.list(0...128) { (item) throws(ParamsProblem) in try item.text(.scope) } }
+      } else if memberName.isText("exactScopes") {
+        exactScopes = try reading("exactScopes") { () throws(ParamsProblem) in try memberValue.boolean() }
       } else if memberName.isText("resource") {
         resource = try reading("resource") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
       } else if memberName.isText("minimumLifetimeSeconds") {
@@ -2038,6 +2071,7 @@ public struct WireTokenRequest: WireReadable, AccountScopedParams, Sendable {
     guard let account else { throw ParamsProblem.missing("account", expected: "string") }
     self.account = account
     self.scopes = scopes
+    self.exactScopes = exactScopes
     self.resource = resource
     self.minimumLifetimeSeconds = minimumLifetimeSeconds
     self.timeoutSeconds = timeoutSeconds

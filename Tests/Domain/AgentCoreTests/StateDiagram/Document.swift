@@ -21,7 +21,7 @@ struct Document {
 
     How to read it. A grant has two axes: what goes on with it (the first diagram) and how old the access token is that
     it keeps in memory (the second). An arrow is something that happens. Labels in brackets tell for which `refresh.reuse`
-    of the provider it is so, where that matters; `replayOnce` is `strict` with `onUnknownOutcome` so, and `one audience`
+    of the provider it is so, where that matters; `replayOnce` and `replayLast` are `strict` with that `onUnknownOutcome`, `one audience`
     is a token for a `resource` or fewer scopes, whose trouble stays its own. Two arrows with the same words out of one
     state depend on what the diagram does not show: how many failures came before, how long ago the request was sent, who
     waits. The tables tell the same in full.

@@ -166,7 +166,10 @@ extension ExchangeWalk {
       switch step {
       case .revokeHeld: [("revoked", { $0.heldWasRevoked(run) })]
       case .queue:
-        [("admitted", { $0.queued(run, isAdmitted: true) }), ("agent ends", { $0.queued(run, isAdmitted: false) })]
+        [
+          ("admitted", { $0.queued(run, isAdmitted: true) }), ("agent ends", { $0.queued(run, isAdmitted: false) }),
+          ("provider silent", { $0.providerIsSilent(run) }),
+        ]
       case .prepare(let attempt):
         [
           ("ready", { $0.prepared(run, .ready(Exchange.intent(epoch: epoch, replay: attempt.isReplay))) }),

@@ -27,6 +27,7 @@ struct Explorer {
       Variant(name: "grace", rule: Grant.rule(.grace, grace: 60)),
       Variant(name: "strict", rule: Grant.rule(.strict)),
       Variant(name: "replayOnce", rule: Grant.rule(.strict, .replayOnce)),
+      Variant(name: "replayLast", rule: Grant.rule(.strict, .replayLast)),
       Variant(name: "one audience", rule: Grant.rule(.strict), key: .mail),
     ]
   }

@@ -38,7 +38,7 @@ import Testing
     try await scene.livesOn()
   }
 
-  private static let statuses = [503, 429, 408, 425, 500, 502]
+  private static let statuses = [503, 429, 408, 425, 500]
 
   @Test func retryAfterInSeconds_isKept() async throws {
     try await everySeed { world, chance in

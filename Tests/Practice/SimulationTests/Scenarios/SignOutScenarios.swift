@@ -64,7 +64,8 @@ struct SignOutStory {
     options.revocationReach = chance.one(of: [.family, .grant])
     let scene = try await Scene.signedIn(
       world, options: options,
-      more: #","refresh":{"reuse":"strict"},"revocationScope":"\#(options.revocationReach.rawValue)""#)
+      more: #","refresh":{"reuse":"strict","onUnknownOutcome":"reauthenticate"},"#
+        + #""revocationScope":"\#(options.revocationReach.rawValue)""#)
     let story = SignOutStory(scene: scene, chance: chance, mode: mode, meanwhile: meanwhile)
     _ = await story.call("secret.put", #"{"account":"work","name":"draft","value":"words"}"#)
     switch meanwhile {

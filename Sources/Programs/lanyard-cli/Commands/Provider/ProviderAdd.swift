@@ -76,6 +76,12 @@ struct ProviderAdd: ParsableCommand {
   @Option(name: .long, help: "With --reuse grace: how long a used refresh token stays valid.")
   var graceSeconds: Int?
 
+  /// What a refresh with fewer scopes does at this server.
+  enum Narrowing: String, CaseIterable, ExpressibleByArgument { case keeps, sticks, unknown }
+
+  @Option(name: .long, help: "What a token with fewer scopes does to the others: the server keeps them, or it sticks.")
+  var narrowing: Narrowing?
+
   @Option(name: .long, help: "The claim of the ID token that names the tenant: tid, org_id, hd, …")
   var tenantClaim: String?
 
@@ -169,6 +175,7 @@ struct ProviderAdd: ParsableCommand {
       writer.member("preset", preset)
       writer.member("allowedOrigins", ifAny: allowedOrigin)
       writer.member("revocationScope", revocationScope?.rawValue)
+      writer.member("narrowing", narrowing?.rawValue)
       writer.member("postLogoutRedirectUri", postLogoutRedirectURI)
       if persistAccessTokens { writer.member("persistAccessTokens", true) }
       writer.member("caFile", authorities)

@@ -18,9 +18,24 @@ struct ProviderShow: ParsableCommand {
       if common.json { return Output.answer(json: result.raw) }
       var facts = Facts()
       for (key, value) in (result["provider"] ?? result).members {
-        facts.add(key.string ?? "", value.displayText)
+        if key.string == "refreshBecause", let basis = value.string {
+          facts.add("refresh rule", Self.explanation(basis))
+        } else {
+          facts.add(key.string ?? "", value.displayText)
+        }
       }
       facts.print()
+    }
+  }
+
+  /// Why the provider's refresh rule applies.
+  private static func explanation(_ basis: String) -> String {
+    switch basis {
+    case "configured": "configured for this provider"
+    case "learned": "learned: the provider returned the same refresh token, or none"
+    case "preset": "the preset knows this provider"
+    case "assumed": "assumed: the provider has not shown how it treats refresh tokens"
+    default: basis
     }
   }
 }

@@ -13,6 +13,7 @@ struct SessionInfo {
   let stepUpValidUntil: Moment?
   let clock: String
   let scopes: [String]
+  let lostScopes: [String]
   let refreshPhase: String
   let nextAttempt: Moment?
   let lastError: String?
@@ -32,6 +33,7 @@ struct SessionInfo {
     stepUpValidUntil = moment(node["stepUpValidUntil"])
     clock = node["clock"]?.string ?? ""
     scopes = node["scopes"].map { $0.elements.compactMap(\.string) } ?? []
+    lostScopes = node["lostScopes"].map { $0.elements.compactMap(\.string) } ?? []
     refreshPhase = node["refresh"]?["phase"]?.string ?? "idle"
     nextAttempt = moment(node["refresh"]?["nextAttemptAt"])
     lastError = node["refresh"]?["lastError"]?["name"]?.string

@@ -46,6 +46,12 @@ struct StatusReport {
     guard let session else { return addProblem(to: &facts) }
     facts.add("Token", session.tokenWords)
     facts.add("Refresh", session.refreshWords)
+    if !session.lostScopes.isEmpty {
+      facts.add(
+        "Lost scopes",
+        "\(session.lostScopes.joined(separator: " ")): the provider took them away. "
+          + "`lanyard login --account \(account.label)` gets them back")
+    }
     facts.add("Last online", session.lastOnline?.relative)
     facts.add("Offline until", session.offlineGraceUntil.map(Self.offline))
     facts.add("Data", account.dataWords)

@@ -34,6 +34,7 @@ public enum ProviderAdd: RPCMethod {
     public var endpoints: WireEndpoints?
     public var redirect: WireRedirect?
     public var refresh: WireRefreshRules?
+    public var narrowing: WireNarrowing?
     public var errorCodes: WireMap<WireFailureClass>?
     public var tenant: WireTenantRule?
     public var authorization: WireAuthorizationRules?
@@ -67,6 +68,7 @@ public enum ProviderAdd: RPCMethod {
       endpoints: WireEndpoints? = nil,
       redirect: WireRedirect? = nil,
       refresh: WireRefreshRules? = nil,
+      narrowing: WireNarrowing? = nil,
       errorCodes: WireMap<WireFailureClass>? = nil,
       tenant: WireTenantRule? = nil,
       authorization: WireAuthorizationRules? = nil,
@@ -91,6 +93,7 @@ public enum ProviderAdd: RPCMethod {
       self.endpoints = endpoints
       self.redirect = redirect
       self.refresh = refresh
+      self.narrowing = narrowing
       self.errorCodes = errorCodes
       self.tenant = tenant
       self.authorization = authorization
@@ -118,6 +121,7 @@ public enum ProviderAdd: RPCMethod {
       var endpoints: WireEndpoints?
       var redirect: WireRedirect?
       var refresh: WireRefreshRules?
+      var narrowing: WireNarrowing?
       var errorCodes: WireMap<WireFailureClass>?
       var tenant: WireTenantRule?
       var authorization: WireAuthorizationRules?
@@ -153,6 +157,8 @@ public enum ProviderAdd: RPCMethod {
           redirect = try reading("redirect") { () throws(ParamsProblem) in try WireRedirect(from: memberValue) }
         } else if memberName.isText("refresh") {
           refresh = try reading("refresh") { () throws(ParamsProblem) in try WireRefreshRules(from: memberValue) }
+        } else if memberName.isText("narrowing") {
+          narrowing = try reading("narrowing") { () throws(ParamsProblem) in try memberValue.word(WireNarrowing.self) }
         } else if memberName.isText("errorCodes") {
           errorCodes = try reading("errorCodes") { () throws(ParamsProblem) in try memberValue.map(atMost: 128, names: .errorCodesNames) { (item) throws(ParamsProblem) in try item.word(WireFailureClass.self) } }
         } else if memberName.isText("tenant") {
@@ -193,6 +199,7 @@ public enum ProviderAdd: RPCMethod {
       self.endpoints = endpoints
       self.redirect = redirect
       self.refresh = refresh
+      self.narrowing = narrowing
       self.errorCodes = errorCodes
       self.tenant = tenant
       self.authorization = authorization
@@ -343,6 +350,7 @@ public enum ProviderUpdate: RPCMethod {
     public var endpoints: WireEndpoints?
     public var redirect: WireRedirect?
     public var refresh: WireRefreshRules?
+    public var narrowing: WireNarrowing?
     public var errorCodes: WireMap<WireFailureClass>?
     public var tenant: WireTenantRule?
     public var authorization: WireAuthorizationRules?
@@ -377,6 +385,7 @@ public enum ProviderUpdate: RPCMethod {
       endpoints: WireEndpoints? = nil,
       redirect: WireRedirect? = nil,
       refresh: WireRefreshRules? = nil,
+      narrowing: WireNarrowing? = nil,
       errorCodes: WireMap<WireFailureClass>? = nil,
       tenant: WireTenantRule? = nil,
       authorization: WireAuthorizationRules? = nil,
@@ -401,6 +410,7 @@ public enum ProviderUpdate: RPCMethod {
       self.endpoints = endpoints
       self.redirect = redirect
       self.refresh = refresh
+      self.narrowing = narrowing
       self.errorCodes = errorCodes
       self.tenant = tenant
       self.authorization = authorization
@@ -428,6 +438,7 @@ public enum ProviderUpdate: RPCMethod {
       var endpoints: WireEndpoints?
       var redirect: WireRedirect?
       var refresh: WireRefreshRules?
+      var narrowing: WireNarrowing?
       var errorCodes: WireMap<WireFailureClass>?
       var tenant: WireTenantRule?
       var authorization: WireAuthorizationRules?
@@ -463,6 +474,8 @@ public enum ProviderUpdate: RPCMethod {
           redirect = try reading("redirect") { () throws(ParamsProblem) in try WireRedirect(from: memberValue) }
         } else if memberName.isText("refresh") {
           refresh = try reading("refresh") { () throws(ParamsProblem) in try WireRefreshRules(from: memberValue) }
+        } else if memberName.isText("narrowing") {
+          narrowing = try reading("narrowing") { () throws(ParamsProblem) in try memberValue.word(WireNarrowing.self) }
         } else if memberName.isText("errorCodes") {
           errorCodes = try reading("errorCodes") { () throws(ParamsProblem) in try memberValue.map(atMost: 128, names: .errorCodesNames) { (item) throws(ParamsProblem) in try item.word(WireFailureClass.self) } }
         } else if memberName.isText("tenant") {
@@ -503,6 +516,7 @@ public enum ProviderUpdate: RPCMethod {
       self.endpoints = endpoints
       self.redirect = redirect
       self.refresh = refresh
+      self.narrowing = narrowing
       self.errorCodes = errorCodes
       self.tenant = tenant
       self.authorization = authorization

@@ -1,0 +1,54 @@
+import AgentCore
+import AgentModel
+import Testing
+
+@Suite struct ScopeRequestTests {
+  private let granted = ScopeSet(["openid", "read", "write"])
+
+  private func request(
+    _ scopes: [String], isNarrowed: Bool = false, exactly: Bool = false, at narrowing: ProviderConfiguration.Narrowing
+  ) -> ScopeRequest {
+    ScopeRequest.of(ScopeSet(scopes), granted: granted, isNarrowed: isNarrowed, exactly: exactly, at: narrowing)
+  }
+
+  @Test func fewerScopes_areRequestedOnlyWhereTheGrantKeepsItsScopes() {
+    #expect(request(["read"], at: .keeps) == .own(ScopeSet(["read"])))
+    #expect(request(["read"], exactly: true, at: .keeps) == .own(ScopeSet(["read"])))
+    for narrowing in [ProviderConfiguration.Narrowing.sticks, .unknown] {
+      #expect(request(["read"], at: narrowing) == .standard)
+      #expect(request(["read"], exactly: true, at: narrowing) == .wouldNarrow)
+    }
+  }
+
+  @Test func allGrantedScopes_areTheStandardToken() {
+    for narrowing in [ProviderConfiguration.Narrowing.keeps, .sticks, .unknown] {
+      #expect(request(["write", "read", "openid"], exactly: true, at: narrowing) == .standard)
+      #expect(request([], at: narrowing) == .standard)
+    }
+  }
+
+  @Test func moreScopes_areRequestedWithTheGrantedOnes() {
+    let all = ScopeSet(["admin", "openid", "read", "write"])
+    #expect(request(["admin"], at: .unknown) == .own(all))
+    #expect(request(["admin", "read"], exactly: true, at: .unknown) == .wouldNarrow)
+    #expect(request(all.names, exactly: true, at: .unknown) == .own(all))
+    #expect(request(["admin"], at: .keeps) == .own(ScopeSet(["admin"])))
+  }
+
+  @Test func narrowedGrant_isAskedForExactlyItsScopesOnlyWhereItKeepsThem() {
+    #expect(request(granted.names, isNarrowed: true, at: .keeps) == .own(granted))
+    #expect(request(granted.names, isNarrowed: true, at: .sticks) == .standard)
+  }
+}
+
+@Suite struct LearnedReuseTests {
+  @Test func sameRefreshTokenOrNone_meansNoRotation() {
+    #expect(LearnedReuse.after(nil, broughtAnother: false) == LearnedReuse.none)
+    #expect(LearnedReuse.after(LearnedReuse.none, broughtAnother: false) == LearnedReuse.none)
+  }
+
+  @Test func anotherRefreshToken_endsWhatWasLearnedForGood() {
+    #expect(LearnedReuse.after(LearnedReuse.none, broughtAnother: true) == .rotates)
+    #expect(LearnedReuse.after(.rotates, broughtAnother: false) == .rotates)
+  }
+}

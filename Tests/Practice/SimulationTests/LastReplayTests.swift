@@ -1,0 +1,137 @@
+import AgentModel
+import AgentPorts
+import AgentSimulation
+import PracticeProvider
+import Testing
+
+/// Lost answers at a provider that nothing is configured for (docs/tokens.md, Unknown outcome).
+@Suite struct LastReplayTests {
+  private static let byDefault = #","allowedOrigins":[]"#
+
+  /// No answer came, and the provider never saw the request: the session is kept, without the person.
+  @Test func frozenProvider_costsNoSession() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world, more: Self.byDefault)
+      let witness = try await Witness.at(world)
+      await world.clock.sleep(for: .seconds(3350))
+      world.network.next("/token", .lostRequest(.timedOut))
+      #expect(try await scene.token(#","minimumLifetimeSeconds":1"#)["source"] == "cache")
+      await world.clock.sleep(for: .seconds(60))
+      #expect(scene.refreshes.count == 1)
+      #expect(try await scene.session()["state"] == "active")
+      #expect(scene.works(try await scene.token(#","minimumLifetimeSeconds":1"#)))
+      await world.clock.sleep(for: .seconds(200))
+      #expect(scene.works(try await scene.token()))
+      #expect(scene.refreshes.map(\.refreshToken) == [scene.firstRefreshToken, scene.firstRefreshToken])
+      #expect(witness.expiries == [])
+      try await scene.livesOn()
+    }
+  }
+
+  /// A replay is not spent on a provider that still hangs.
+  @Test func hangingProvider_isAskedForItsMetadataBeforeTheReplay() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world, more: Self.byDefault)
+      await scene.expireUnused()
+      world.network.next("/token", .lostRequest(.timedOut))
+      world.network.next("/.well-known/openid-configuration", .lostRequest(.timedOut))
+      #expect(try await scene.token().error != nil)
+      #expect(scene.refreshes.count == 1)
+      await world.clock.sleep(for: .seconds(600))
+      #expect(scene.works(try await scene.token()))
+      #expect(scene.refreshes.count == 2)
+      try await scene.livesOn()
+    }
+  }
+
+  /// One account in doubt is enough: the others wait until the provider's metadata answers.
+  @Test func hangingProvider_putsFewSessionsInDoubt() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world, more: Self.byDefault)
+      for user in ["bob", "carol"] { try await world.signIn(user, at: scene.provider, alias: user) }
+      world.network.next("/token", .lostRequest(.timedOut), times: 100)
+      world.network.next("/.well-known/openid-configuration", .lostRequest(.timedOut), times: 100)
+      await world.clock.sleep(for: .seconds(3290))
+      let client = try world.client()
+      for account in ["work", "bob", "carol"] {
+        _ = await client.call("token.get", #"{"account":"\#(account)","minimumLifetimeSeconds":1}"#)
+      }
+      await world.clock.sleep(for: .seconds(250))
+      #expect(scene.refreshes.count <= 2, "two at an issuer at a time, and none after the first time-out")
+      world.network.clearIncidents()
+      await world.clock.sleep(for: .seconds(1000))
+      for account in ["work", "bob", "carol"] {
+        let answer = await client.call("token.get", #"{"account":"\#(account)"}"#)
+        #expect(scene.works(answer), "\(account): \(answer)")
+      }
+    }
+  }
+
+  /// A gateway does not know what the provider behind it did.
+  @Test(arguments: [502, 504], ["", "1800"])
+  func gatewayError_costsNoSession(status: Int, retryAfter: String) throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world, more: Self.byDefault)
+      await scene.expireUnused()
+      let pause: Int64 = retryAfter.isEmpty ? 30_000 : 1_800_000
+      scene.idp.enqueueFault(
+        "/token", .status(status, "", headers: retryAfter.isEmpty ? [] : [("Retry-After", retryAfter)]))
+      try await scene.token().isExpected(3002, account: scene.account, pause: pause - 200...pause)
+      await world.clock.sleep(for: Milliseconds(pause - 1000))
+      #expect(try await scene.token().code == 3002)
+      #expect(scene.refreshes.count == 1)
+      await world.clock.sleep(for: .seconds(2))
+      #expect(scene.works(try await scene.token()))
+      try await scene.livesOn()
+    }
+  }
+
+  @Test func providerWhoseRevocationEndsGrants_isNeverSentASpentToken() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world, more: #","revocationScope":"grant""#)
+      await scene.expireUnused()
+      world.network.next("/token", .lostRequest(.reset))
+      try await scene.token().isExpected(2004, reason: "outcomeUnknown", account: scene.account)
+      await world.clock.sleep(for: .seconds(100_000))
+      #expect(try await scene.token().code == 2004)
+      #expect(scene.refreshes.count == 1)
+    }
+  }
+
+  /// The rule is learned from what comes back, and told.
+  @Test func providerThatDoesNotRotate_isLearned() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world, rotation: .none, more: Self.byDefault)
+      let client = try world.client()
+      func rule() async throws -> [String?] {
+        let provider = await client.call("provider.get", #"{"provider":"idp"}"#).json["result", "provider"]
+        return [provider?["refresh"]?["reuse"]?.stringValue, provider?["refreshBecause"]?.stringValue]
+      }
+      #expect(try await rule() == ["strict", "assumed"])
+      #expect(scene.works(try await scene.token(method: "token.refresh")))
+      #expect(try await rule() == ["none", "learned"])
+      world.network.next("/token", .lostAnswer(.reset))
+      #expect(try await scene.token(method: "token.refresh").code == 3002)
+      await world.clock.sleep(for: .seconds(5))
+      #expect(scene.works(try await scene.token(method: "token.refresh")))
+      try await world.restart()
+      let after = try world.client()
+      let provider = await after.call("provider.get", #"{"provider":"idp"}"#).json["result", "provider"]
+      #expect(provider?["refreshBecause"]?.stringValue == "learned", "it is remembered")
+    }
+  }
+
+  /// Not asked for since the sign-in, and renewed all the same: the refresh token would end with the access token.
+  @Test func refreshTokenThatEndsWithItsAccessToken_isUsedInTimeWithoutACaller() throws {
+    try scenario { world in
+      var options = Scene.options
+      options.accessTokenLifetimeSeconds = 600
+      options.refreshTokenLifetimeSeconds = 600
+      options.tellsRefreshTokenLifetime = true
+      let scene = try await Scene.signedIn(world, options: options)
+      await world.clock.sleep(for: .seconds(620))
+      #expect(scene.refreshes.count == 1)
+      #expect(scene.works(try await scene.token()))
+    }
+  }
+}
