@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "c0b19931230dd1bcef285db514e39962b98d9d4b81260aab5ad41f0a800bf280"
+  public static let schemaDigest = "f004fb484c34127817dad19664f3b1660c77a87d08c38f96959e68733cc7aa27"
 }
