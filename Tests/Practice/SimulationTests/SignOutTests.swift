@@ -83,7 +83,7 @@ import Testing
       options.revocationReach = .token
       let scene = try await Scene.signedIn(world, options: options)
       await scene.expireUnused()
-      world.failCommit(2, with: .full)
+      world.failCommit(Journal.staged, with: .full)
       #expect(try await scene.token().code == 5001)
       #expect(scene.idp.activeRefreshTokens() != [scene.firstRefreshToken], "the provider has made the next one")
       _ = try await Self.signOut(scene, mode)

@@ -31,10 +31,13 @@ class Writes:
     def __init__(self, lines: List[str]) -> None:
         self.calls = lines
         synchronised = [number for number, line in enumerate(lines, 1) if line.endswith(f"fdatasync {LOG}")]
-        assert len(synchronised) == 3, lines
+        # The claim of a count, the intent, the answer, the grant.
+        assert len(synchronised) == 4, lines
         # A kill leaves written data durable; only a power loss could take it away.
-        self.intent_written, self.answer_written, self.grant_written = (number - 1 for number in synchronised)
-        self.intent_durable = synchronised[0]
+        self.intent_written, self.answer_written, self.grant_written = (number - 1 for number in synchronised[1:])
+        self.intent_durable = synchronised[1]
+        anchors = [number for number, line in enumerate(lines, 1) if "anchor" in line]
+        assert not [number for number in anchors if self.intent_written <= number < self.answer_written], lines
 
     def failures(self) -> List[Point]:
         """An anchor that can't be written stops nothing: it is a witness, not the store."""

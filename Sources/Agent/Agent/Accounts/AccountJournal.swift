@@ -16,9 +16,19 @@ struct AccountJournal {
 
   /// False if the account has gone on, or the vault was locked: nothing may be sent.
   func begin(_ intent: ExchangeIntent) async throws(AgentFailure) -> Bool {
-    let outcome = try await vault.commitIfOpen { vault throws(AgentFailure) in
+    // The anchor is written before the intent: a death in between leaves no request in doubt.
+    let claimed = try await vault.commitIfOpen { vault throws(AgentFailure) in
+      try vault.journal.claim(for: intent, of: id)
+    }
+    guard try isDurable(claimed) else { return false }
+    let begun = try await vault.commitIfOpen { vault throws(AgentFailure) in
       try vault.journal.begin(intent, of: id)
     }
+    return try isDurable(begun)
+  }
+
+  /// False if the account changed or the vault was locked.
+  private func isDurable(_ outcome: IntentOutcome?) throws(AgentFailure) -> Bool {
     switch outcome {
     case .durable?: return true
     case .accountChanged?, nil: return false

@@ -90,23 +90,34 @@ struct ExchangeJournal {
     }
   }
 
+  /// Before step 1: takes the next count of the store, and with it the anchor, so that of two agents on copies of one
+  /// store only one sends a refresh token.
+  func claim(for intent: ExchangeIntent, of id: AccountID) throws(AgentFailure) -> ChangeSet<IntentOutcome> {
+    guard vault.directory.current(id, epoch: intent.epoch) != nil else { return .unchanged(.accountChanged) }
+    guard try mayBegin(id) else { return .unchanged(.storeIsOld) }
+    let records = vault.records
+    return ChangeSet([.claim], of: id) { _ in
+      // Two copies of the store may have looked at the same moment.
+      records.witness.isOvertaken ? .storeIsOld : .durable
+    }
+  }
+
   /// Step 1: stores the intent once the connection stands and before the request is sent on it, if there is room for its
   /// answer, too.
   func begin(_ intent: ExchangeIntent, of id: AccountID) throws(AgentFailure) -> ChangeSet<IntentOutcome> {
     guard let profile = vault.directory.current(id, epoch: intent.epoch) else { return .unchanged(.accountChanged) }
-    let records = vault.records
-    let isNewest = try vault.withRecords(of: id) { (records) throws(VaultFailure) in
+    guard try mayBegin(id) else { return .unchanged(.storeIsOld) }
+    // A staged answer to an earlier request does not belong to this one.
+    return ChangeSet(
+      [.put(profile.partition, .intent, intent.record), .delete(profile.partition, .staged)], of: id, result: .durable)
+  }
+
+  /// False if another copy of the store went on. Throws if the answer could not be stored.
+  private func mayBegin(_ id: AccountID) throws(AgentFailure) -> Bool {
+    try vault.withRecords(of: id) { (records) throws(VaultFailure) in
       guard try records.isNewest() else { return false }
       try records.checkWritable()
       return true
-    }
-    guard isNewest else { return .unchanged(.storeIsOld) }
-    // A staged answer to an earlier request does not belong to this one.
-    return ChangeSet(
-      [.claim, .put(profile.partition, .intent, intent.record), .delete(profile.partition, .staged)], of: id
-    ) { _ in
-      // Two copies of the store may have looked at the same moment: only one of them takes the count.
-      records.witness.isOvertaken ? .storeIsOld : .durable
     }
   }
 

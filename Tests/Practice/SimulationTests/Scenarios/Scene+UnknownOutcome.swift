@@ -4,9 +4,10 @@ import Testing
 
 /// The commits of a refresh, counted from its beginning.
 enum Journal {
-  static let intent = 1
-  static let staged = 2
-  static let kept = 3
+  static let claim = 1
+  static let intent = 2
+  static let staged = 3
+  static let kept = 4
 }
 
 extension Scene {
