@@ -18,7 +18,7 @@ from agent_fixture import LanyardError, PATIENCE_SECONDS, add_provider, import_a
 STORE_UNAVAILABLE = 5001
 REAUTHENTICATE = 2004
 RULES = {
-    "strict": {"reuse": "strict"},
+    "strict": {"reuse": "strict", "onUnknownOutcome": "reauthenticate"},
     "grace": {"reuse": "grace", "graceSeconds": 60},
     "none": {"reuse": "none"},
 }

@@ -48,7 +48,9 @@ class Refreshes(AgentFixture):
             "--rotation", self.rotation, "--access-token-lifetime", str(self.lifetime_seconds))
         self.agent = self.scene()
         self.caller = self.client(self.agent)
-        reuse = {"reuse": self.rotation, **({"graceSeconds": 30} if self.rotation == "grace" else {})}
+        reuse = {"reuse": self.rotation, "onUnknownOutcome": "reauthenticate"}
+        if self.rotation == "grace":
+            reuse["graceSeconds"] = 30
         add_provider(self.caller, self.practice, refresh=reuse)
         self.account = import_account(self.caller, self.practice, "alice", alias="alice")
 
