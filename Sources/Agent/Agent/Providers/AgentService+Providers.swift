@@ -39,7 +39,7 @@ extension AgentService {
       let drawn = environment.entropy.fraction() * Double(Self.redirectPorts.count)
       let port = Self.redirectPorts.lowerBound + UInt16(drawn)
       let listener = try? environment.redirects.listen(host: redirect.host, port: port, path: redirect.path) { _ in
-        SignInPage.over()
+        SignInPage.ended()
       }
       guard let listener else { continue }
       listener.stop()
