@@ -18,7 +18,11 @@ import Testing
     let accounts = await client.call("account.list")
     let providers = await client.call("provider.list")
     let shown = (accounts.result?["accounts"]?.arrayValue ?? []).map { account in
-      ["alias", "subject", "state", "active"].map { account[$0]?.text ?? "-" }.joined(separator: " ")
+      ["alias", "subject", "state", "active"].map { name in
+        let text = account[name]?.text ?? "-"
+        // The digest in the subject of an erased account differs between vaults.
+        return text.contains("erased:") ? "erased" : text
+      }.joined(separator: " ")
     }
     let names = (providers.result?["providers"]?.arrayValue ?? []).map { $0["name"]?.stringValue ?? "" }
     return (shown + names.sorted()).joined(separator: "\n")
