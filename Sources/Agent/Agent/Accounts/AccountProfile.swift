@@ -120,13 +120,13 @@ extension AccountProfile {
   /// account again.
   mutating func erase(as digest: [UInt8]) {
     identity = Identity(erased: digest, issuer: identity.issuer)
-    (alias, displayName, email, lastOnlineAuthAt) = (nil, nil, nil, nil)
+    (alias, displayName, email, lastOnlineAuthAt, signedInAt) = (nil, nil, nil, nil, nil)
     hasStepUp = false
     isErased = true
   }
 
   /// The person has signed in again.
-  mutating func name(_ identity: Identity) {
+  mutating func identify(as identity: Identity) {
     self.identity = identity
     isErased = false
   }

@@ -105,7 +105,7 @@ struct AdmissionStore {
     var profile: AccountProfile
     if let known {
       profile = known
-      profile.name(admission.identity)
+      profile.identify(as: admission.identity)
       profile.signInStatus = .signedIn
       profile.epoch += 1
     } else {
