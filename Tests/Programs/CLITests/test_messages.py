@@ -20,7 +20,7 @@ DATA = {
     "account": WORK["id"], "accounts": [WORK["id"]], "attemptsLeft": 2, "candidates": [WORK["id"]],
     "claims": {"id_token": {}}, "decision": {"effect": "deny"}, "duplicateId": False,
     "expected": "string like ^[a-z0-9][a-z0-9._-]{0,63}$", "kind": "pin", "limit": 9, "path": "/refresh/graceSeconds",
-    "problems": [{"pointer": "/capabilities/a~1b", "text": "expected object"}], "providerError": "invalid_grant",
+    "outcome": "notSent", "problems": [{"pointer": "/capabilities/a~1b", "text": "expected object"}], "providerError": "invalid_grant",
     "reason": "revoked", "retryAfterMs": 1500, "supported": [1],
     "remedies": ["unlock", "connect", "stepUp", "interact", "reauthenticate", "administrator"],
 }

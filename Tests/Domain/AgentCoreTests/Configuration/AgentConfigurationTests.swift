@@ -39,7 +39,7 @@ import Testing
 
   @Test(
     arguments: [
-      ("", "1:1 This is not JSON (RFC 8259)."), ("{\n  \"proxy\": none\n}", "2:12 This is not JSON (RFC 8259)."),
+      ("", "1:1 This is not JSON (RFC 8259)."), ("{\n  \"proxy\": none\n}", "2:13 This is not JSON (RFC 8259)."),
       ("{\"lockOn\": [\"sleep\",]}", "1:21 This is not JSON (RFC 8259)."), ("{} x", "1:4 This is not JSON (RFC 8259)."),
       ("[]", "1:1 This must be an object."),
       (
