@@ -38,12 +38,12 @@ struct TransferFailure {
   }
 
   /// The numbers are those of OpenSSL's `x509_vfy.h`, which are part of its interface. libcurl compares the host's name
-  /// itself, after OpenSSL has verified the rest.
+  /// itself, after OpenSSL has verified the rest and before it sets the result, which is 1 until then.
   private var refusedCertificate: TrustFailure {
     switch verification {
     case 9, 10: .expired
     case 2, 18, 19, 20, 21, 24, 27: .unknownAuthority
-    case 0, 62, 64: .wrongName
+    case 0, 1, 62, 64: .wrongName
     default: .tls
     }
   }

@@ -179,7 +179,10 @@ extension FailedSignInTests.Wrong {
       Self(name: "no ID token", reason: "invalidIdToken", fault: Fault(.changeAnswer(["id_token": .null]))),
       Self(
         name: "no tenant where one belongs", reason: "identityMismatch", more: #","tenant":{"claim":"tid"}"#,
-        fault: Fault(.changeIDToken(["tid": nil]))),
+        prepare: { _, idp, _, _ in
+          idp.enqueueFault("/token", Fault(.changeIDToken(["tid": nil])))
+          idp.enqueueFault("/userinfo", Fault(.changeAnswer(["tid": .null])))
+        }),
     ]
 
   /// Events on this machine meanwhile.

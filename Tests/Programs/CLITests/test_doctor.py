@@ -216,12 +216,13 @@ class RealDoctorTests(Doctor, RealProvider):
             file.write("not-a-real-passphrase")
         os.chmod(path, 0o600)
         agent = subprocess.Popen(
-            [os.path.join(self.programs, "lanyard-agent"), "--protection", "passphrase", "--passphrase-file", path],
+            [os.path.join(self.programs, "lanyard-agent"), "--new-store", "--protection", "passphrase",
+             "--passphrase-file", path],
             env=self.settings(None), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(agent.wait)
         self.addCleanup(agent.kill)
         while self.lanyard("status", "--no-start").returncode == 3:
-            pass
+            self.assertIsNone(agent.poll(), "the agent ended")
         self.one(self.doctor(0), "protection", OK)
         self.answer("lock")
         self.assertIn("locked", self.one(self.doctor(0), "vault", NOTICE)["message"])

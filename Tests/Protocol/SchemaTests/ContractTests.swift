@@ -19,10 +19,10 @@ struct ContractTests {
     agent.restore path passphrase?! prompt?
     agent.diagnose askProviders?
     agent.shutdown
-    provider.add name issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? endpoints? redirect? refresh? narrowing? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? policy? preset?
+    provider.add name issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? endpoints? redirect? refresh? narrowing? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? caFile? proxy? policy? preset?
     provider.list
     provider.get provider
-    provider.update provider issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? endpoints? redirect? refresh? narrowing? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? policy? preset?
+    provider.update provider issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? endpoints? redirect? refresh? narrowing? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? caFile? proxy? policy? preset?
     provider.remove provider
     signIn.begin provider flow scopes? account? alias? prompt? openBrowser?
     signIn.wait signIn timeoutSeconds?
@@ -150,7 +150,7 @@ struct ContractTests {
     ("signInFlow", "browser device paste"),
     ("signInStatus", "pending completed"), ("signOutMode", "soft hard offline"),
     ("dataDisposition", "sealed erased erasurePending"),
-    ("revocationOutcome", "confirmed queued unsupported notNeeded"), ("effect", "allow deny readOnly"),
+    ("revocationOutcome", "confirmed queued refused unsupported notNeeded"), ("effect", "allow deny readOnly"),
     ("resolutionBasis", "selector directory issuer active"), ("revocationScope", "token family grant"),
     ("tokenReuse", "none grace strict"), ("unknownOutcomeRule", "reauthenticate replayOnce replayLast"),
     ("narrowing", "keeps sticks unknown"), ("refreshRuleBasis", "configured learned preset assumed"),

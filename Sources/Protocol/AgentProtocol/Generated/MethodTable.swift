@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "f004fb484c34127817dad19664f3b1660c77a87d08c38f96959e68733cc7aa27"
+  public static let schemaDigest = "ddb928654014f8b7dc92acabeb2dc2d73bccc28a325efabeaf353b105a3519ce"
 }
