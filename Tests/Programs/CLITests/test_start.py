@@ -103,7 +103,7 @@ class StartTests(Person):
         self.answer("rpc", "agent.status")
 
     def test_each_exit_code_of_the_agent_is_explained(self):
-        words = {64: "did not understand", 73: "exit 73", 74: "store can't be read", 76: "can't open its vault",
+        words = {64: "did not accept", 73: "exit 73", 74: "store can't be read", 76: "can't open its vault",
                  1: "ended at once (exit 1)"}
         for code, expected in words.items():
             with self.subTest(code):

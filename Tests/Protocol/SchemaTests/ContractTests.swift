@@ -41,8 +41,8 @@ struct ContractTests {
     token.refresh account scopes? exactScopes? resource? minimumLifetimeSeconds? timeoutSeconds?
     token.reject account fingerprint challenge?
     request.send account method url headers? body? bodyBase64? idempotencyKey? allowAuthRetry? timeoutSeconds? scopes? resource?
-    authorization.check account capability context?
-    authorization.checkMany account capabilities
+    authorization.check account capability context? waitSeconds?
+    authorization.checkMany account capabilities waitSeconds?
     snapshot.get account
     snapshot.refresh account
     policy.get name
@@ -50,8 +50,8 @@ struct ContractTests {
     policy.validate name? policy
     policy.list
     policy.explain account capability at? assume?
-    stepUp.enroll account pin?! prompt?
-    stepUp.verify account pin?! prompt? durationSeconds?
+    stepUp.enroll account pin?! prompt? method?
+    stepUp.verify account pin?! prompt? method? durationSeconds?
     stepUp.status account
     stepUp.clear account
     stepUp.unenroll account

@@ -166,8 +166,10 @@ extension TokenMachine {
   }
 
   /// The provider refused in a way that time does not mend.
+  /// The provider answered: an earlier failure that asked for patience is over.
   private mutating func stand(_ new: Health, at now: BootInstant) -> [Effect] {
     heardAt = now
+    patience = nil
     return setHealth(new)
   }
 

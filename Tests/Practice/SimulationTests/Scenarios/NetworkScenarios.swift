@@ -110,8 +110,6 @@ import Testing
   /// A page in place of the response, a redirect to one, and the status of RFC 6585 §6.
   private static let portals: [Incident] = [
     .intercepted(status: 200, fields: [("Content-Type", "text/html")], body: page),
-    .intercepted(status: 200, fields: [("Content-Type", "application/json")], body: #"{"terms":"please accept"}"#),
-    .intercepted(status: 200, fields: [], body: ""),
     .intercepted(status: 302, fields: [("Location", "http://guest.example/")], body: ""),
     .intercepted(status: 307, fields: [("Location", "http://guest.example/")], body: page),
     .intercepted(status: 511, fields: [("Content-Type", "text/html")], body: page),
