@@ -73,7 +73,7 @@ import Testing
       let asked = client.send("token.get", #"{"account":"\#(scene.account)"}"#)
       await gate.reached()
       let other = try world.client()
-      #expect(await other.call("account.signOut", #"{"account":"\(scene.account)","mode":"soft"}"#).error == nil)
+      #expect(await other.call("account.signOut", #"{"account":"\#(scene.account)","mode":"soft"}"#).error == nil)
       gate.open()
       #expect(await client.answer(to: asked).code == 2003)
       await world.clock.sleep(for: .seconds(60))

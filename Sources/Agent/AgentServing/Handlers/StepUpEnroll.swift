@@ -8,6 +8,9 @@ enum StepUpEnrollHandler: MethodHandler {
   static func handle(_ params: StepUpEnroll.Params, _ call: Call) async throws(AgentFailure) -> StepUpEnroll.Result {
     let agent = call.agent
     let asks = try params.method.asksPerson(hasPrompt: params.prompt != nil)
+    guard asks || params.pin != nil else {
+      throw .invalidParameter("/pin", expected: "a PIN, or a prompt that asks for it")
+    }
     let profile = try await agent.vault.profile(params.account)
     // Refused before the person is asked for anything.
     _ = try await agent.vault.read { vault throws(AgentFailure) in
