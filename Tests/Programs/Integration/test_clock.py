@@ -75,12 +75,19 @@ class WallClockChanges(AgentFixture):
         self.caller.call("policy.set", {"name": "default", "policy": POLICY})
 
     def go_offline(self):
-        """Refreshes once and disconnects; returns the boot clock before and after."""
+        """Refreshes once, and takes the provider away; returns the boot clock before and after."""
         before = boot_seconds()
         self.caller.call("token.refresh", {"account": "work"})
         after = boot_seconds()
         self.caller.call("connectivity.report", {"online": False})
+        # A denial has the agent ask the provider, whatever a client reported.
+        self.endpoints("http://127.0.0.1:9")
         return before, after
+
+    def endpoints(self, base):
+        self.caller.call("provider.update", {
+            "provider": "practice", "endpoints": {
+                "token": f"{base}/token", "introspection": f"{base}/introspect", "userinfo": f"{base}/userinfo"}})
 
     def decide(self):
         decisions = self.caller.call(
@@ -118,6 +125,7 @@ class WallClockChanges(AgentFixture):
             self.assertEqual(self.decide(), (False, True))
         # Until the provider answers again.
         self.agent.set_wall(0)
+        self.endpoints(self.idp.issuer)
         self.caller.call("connectivity.report", {"online": True})
         self.caller.call("token.refresh", {"account": "work"})
         self.assertEqual(self.decide(), (True, False))
