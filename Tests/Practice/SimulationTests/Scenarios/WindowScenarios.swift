@@ -178,7 +178,8 @@ import Testing
         world.setOnline(true)
         let lie = Self.wrongness(chance)
         scene.idp.setClockOffset(milliseconds: lie.count)
-        await world.clock.sleep(for: chance.seconds(1...7200))
+        // Longer than the pause after a denial had the provider asked.
+        await world.clock.sleep(for: chance.seconds(301...7200))
         #expect(scene.works(try await scene.token(method: "token.refresh")))
         let counted = Counted(since: try #require(scene.refreshes.last?.at))
         world.setOnline(false)
