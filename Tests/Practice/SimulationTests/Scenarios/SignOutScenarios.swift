@@ -103,7 +103,10 @@ struct SignOutStory {
     plan()
     var waiting: [Crowd.Request] = []
     switch meanwhile {
-    case .refresh: waiting = crowd.ask(chance.number(1...4), chance.one(of: ["token.get", "token.refresh"]))
+    case .refresh:
+      // By its id: a hard sign-out takes the alias away.
+      waiting = crowd.ask(
+        chance.number(1...4), chance.one(of: ["token.get", "token.refresh"]), #"{"account":"\#(scene.account)"}"#)
     case .reconnect:
       world.network.isOnline = true
       waiting = crowd.ask(1, "connectivity.report", #"{"online":true}"#)

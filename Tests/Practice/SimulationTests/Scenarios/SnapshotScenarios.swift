@@ -154,7 +154,7 @@ import Testing
       let witness = try await Witness.at(world)
       try scene.idp.setUser("alice@acme", entitlements: ["late"])
       let crowd = try Crowd(world, clients: 1)
-      let asked = crowd.ask(1, "snapshot.refresh")
+      let asked = crowd.ask(1, "snapshot.refresh", #"{"account":"\#(scene.account)"}"#)
       await world.clock.sleep(for: chance.milliseconds(0...200))
       let client = try world.client()
       let mode = chance.one(of: ["soft", "hard", "offline"])
