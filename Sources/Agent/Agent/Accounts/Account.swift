@@ -188,6 +188,11 @@ package actor Account {
     try await load()
     noticeReachability()
     guard let loaded else { throw .locked }
+    return sessionFacts(of: loaded)
+  }
+
+  @inline(never)
+  private func sessionFacts(of loaded: Loaded) -> SessionFacts {
     let now = clock.boot()
     let (machine, provider) = (loaded.machine, loaded.profile.provider)
     let state = machine.state(at: now)

@@ -69,8 +69,12 @@ public struct TokenMachine: Sendable {
   public var servedToken: TokenFacts? { health == .locked ? nil : standardToken }
   public var hasInteraction: Bool { !audiences.interactions.isEmpty }
   /// Failures in a row that asked for patience.
+  // Not inlined: Swift 6.3's optimiser fails on the borrow of `patience` that an asynchronous caller then has.
+  @inline(never)
   public var failures: Int { patience?.failures ?? 0 }
+  @inline(never)
   public var nextAttemptAt: BootInstant? { patience?.until }
+  @inline(never)
   public var lastFailure: ExchangeFailure? { patience?.failure }
   public var isOffline: Bool { if case .offline? = lastFailure { true } else { false } }
   /// The provider's last answer is missing: it was not reached, could not answer, or sent an error that the agent does
