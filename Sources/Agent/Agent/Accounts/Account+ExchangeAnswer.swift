@@ -1,0 +1,91 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentOAuth
+internal import AgentPorts
+internal import Secrets
+
+/// The steps of a run after the request: stores the answer, judges it, and commits the new grant or the failure.
+extension Account {
+  /// Stores the raw answer before it is read.
+  func stage(_ answer: ExchangeIntent) async -> ExchangeMachine.Staging {
+    guard let received = answers[answer.nonce] else { return .storeFailed }
+    do throws(AgentFailure) {
+      switch try await journal.stage(received.body, for: answer, of: received.origin) {
+      case .staged: return .staged
+      case .dropped: return .dropped
+      case .overtaken: return .overtaken
+      }
+    } catch {
+      noteStoreError(error)
+      return .storeFailed
+    }
+  }
+
+  func judge(_ answer: ExchangeIntent, _ data: inout RunData) -> ExchangeMachine.Judgement {
+    guard let loaded, let response = answers[answer.nonce].flatMap({ TokenResponse(body: $0.body) }) else {
+      return .unreadable
+    }
+    guard response.accessToken != nil || response.refreshToken != nil else { return .withoutTokens }
+    if let change = loaded.identityChange(in: response.idToken) { return .anotherPerson(reason: change.rawValue) }
+    data.response = response
+    return .usable
+  }
+
+  /// Stores the new grant before the callers are answered.
+  func commit(_ answer: ExchangeIntent, _ data: inout RunData) async -> ExchangeMachine.Commitment {
+    guard let loaded, let response = data.response else { return .overtaken }
+    var renewed = RenewedGrant(
+      renewing: loaded, by: response, for: answer, clock: clock,
+      now: dependencies.time.now(for: loaded.profile.provider))
+    do throws(AgentFailure) {
+      let end = try await journal.finish(
+        answer, grant: renewed.grant, answer: response, tokens: storableTokens(with: renewed.accessToken))
+      guard let end else { return .overtaken }
+      (renewed.profile, renewed.rights, renewed.rule) = (end.profile, end.rights, end.rule)
+      data.renewed = renewed
+      return .durable
+    } catch {
+      if error.isLocked { return .vaultLocked }
+      noteStoreError(error)
+      return .storeFailed
+    }
+  }
+
+  /// True if the answer's token is in memory now.
+  func adopt(_ data: inout RunData, takesToken: Bool) -> Bool {
+    guard let renewed = data.renewed else { return false }
+    loaded?.grant = renewed.grant
+    loaded?.lastFailure = nil
+    loaded?.storeError = nil
+    confirmation.lacksAnswer = nil
+    if let profile = renewed.profile { loaded?.profile = profile }
+    if let rule = renewed.rule { loaded?.machine.learned(rule) }
+    data.token = takesToken ? renewed.accessToken.flatMap(take) : nil
+    return data.token != nil
+  }
+
+  /// Stores the effect of the failure before the callers are answered, so that the agent knows it after a crash.
+  func settle(
+    _ intent: ExchangeIntent, _ failure: ExchangeFailure, _ attempt: UInt64, _ end: ExchangeMachine.JournalEnd,
+    _ data: inout RunData
+  ) async {
+    guard let loaded else { return }
+    let jitter = dependencies.environment.entropy.fraction()
+    data.jitter = jitter
+    var (grant, machine) = (loaded.grant, loaded.machine)
+    _ = machine.exchangeFailed(attempt: attempt, failure, at: clock.boot(), jitter: jitter)
+    grant.memory = GrantMemory(machine.memory, boot: clock.boot(), wall: clock.wall())
+    // If this fails the intent stays stored: after a crash the outcome counts as unknown, which is never less careful.
+    try? await journal.settle(epoch: intent.epoch, grant: grant, end: end)
+  }
+}
+
+extension Account.Loaded {
+  /// The first claim of a refreshed ID token that differs from the earlier one and must not (OpenID Connect Core
+  /// §12.2); nil if the ID token is acceptable.
+  fileprivate func identityChange(in idToken: Secret?) -> IDTokenFailure? {
+    guard let refreshed = idToken.flatMap(IDTokenIdentity.read) else { return nil }
+    if refreshed.subject != profile.identity.subject { return .subjectChanged }
+    return idTokenIdentity?.changes(in: refreshed).first
+  }
+}

@@ -1,0 +1,67 @@
+package import AgentCore
+package import AgentModel
+internal import AgentPorts
+
+/// The requests of callers for a token.
+extension Account {
+  /// Returns a token from memory, or after the one exchange that all callers share.
+  package func token(
+    _ key: TokenKey, _ demand: TokenMachine.Demand, exactScopes: Bool = false
+  ) async throws(AgentFailure) -> TokenAnswer {
+    try await load()
+    let key = try resolved(key, exactScopes: exactScopes)
+    let waiter = waiting.newID()
+    let result: Result<TokenAnswer, AgentFailure> = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        // A cancellation before this point found no entry in `waiting`, so look for it here.
+        guard !Task.isCancelled else { return continuation.resume(returning: .failure(AgentFailure.cancelled)) }
+        noticeReachability()
+        waiting.add(waiter, key: key, continuation)
+        perform(loaded?.machine.wanted(by: waiter, key: key, demand: demand, at: clock.boot()) ?? [])
+        if loaded == nil { waiting.answer(waiter, .failure(.locked)) }
+        if let run = exchanges.current, loaded?.machine.isWanted == true { dependencies.gate.want(run) }
+        watchRenewal()
+      }
+    } onCancel: {
+      dependencies.background.start { await self.leave(waiter) }
+    }
+    return try result.get()
+  }
+
+  /// Replaces the token with this fingerprint, which a resource refused, for any audience.
+  package func replacement(of fingerprint: String) async throws(AgentFailure) -> TokenAnswer {
+    try await load()
+    let key = loaded?.machine.key(ofFingerprint: fingerprint) ?? .standard
+    return try await token(key, .replacing(fingerprint: fingerprint))
+  }
+
+  /// The key of the token that answers a request. It is the standard one for all the granted scopes, however they are
+  /// spelled out; a token with fewer scopes is exchanged only where the grant keeps its scopes.
+  private func resolved(_ key: TokenKey, exactScopes: Bool) throws(AgentFailure) -> TokenKey {
+    guard let scopes = key.scopes, let loaded else { return key }
+    let request = ScopeRequest.of(
+      scopes, granted: loaded.grant.scopes, isNarrowed: loaded.grant.isNarrowed, exactly: exactScopes,
+      at: loaded.machine.narrowing)
+    switch request {
+    case .standard: return TokenKey(resource: key.resource)
+    case .own(let scopes): return TokenKey(resource: key.resource, scopes: scopes)
+    case .wouldNarrow: throw .wouldNarrow(id)
+    }
+  }
+
+  private func leave(_ waiter: UInt64) {
+    loaded?.machine.waiterLeft(waiter)
+    waiting.answer(waiter, .failure(.cancelled))
+  }
+
+  /// Resumes every waiter with `error`; exchanges go on.
+  func refuseWaiters(_ error: AgentFailure) {
+    for waiter in waiting.ids {
+      loaded?.machine.waiterLeft(waiter)
+      waiting.answer(waiter, .failure(error))
+    }
+  }
+
+  /// Records the store's error for the waiting callers.
+  func noteStoreError(_ error: AgentFailure) { loaded?.storeError = error.attributed(to: id) }
+}

@@ -1,0 +1,52 @@
+internal import AgentCore
+internal import AgentModel
+package import AgentOAuth
+internal import AgentPorts
+
+/// The parts of the agent that `Account` uses.
+package struct AccountDependencies: Sendable {
+  package let vault: VaultActor
+  package let background: BackgroundWork
+  package let gate: ExchangeGate
+  let renewals: RenewalTimer
+  package let tokenCache: TokenCache
+  package let events: any EventPublishing
+  package let connectivity: ConnectivityState
+  package let time: TimeKeeper
+  package let policies: PolicyCache
+  package let stepUps: StepUps
+  package let metadata: MetadataRefresher
+  package let environment: AgentEnvironment
+  /// Sends an entry of the outbox in the background.
+  package let revoke: @Sendable (OutboxEntry) -> Void
+  /// Tries the outstanding revocations of one person at a provider, or of all persons, within a few seconds.
+  let drain: @Sendable (ProviderName, Identity?) async -> Void
+
+  init(
+    vault: VaultActor, tables: PublishedTables, background: BackgroundWork, events: any EventPublishing,
+    environment: AgentEnvironment, revoker: Handle<RevocationWorker>
+  ) {
+    self.vault = vault
+    self.background = background
+    gate = ExchangeGate(clock: environment.clock, background: background)
+    renewals = RenewalTimer(clock: environment.clock, background: background)
+    tokenCache = tables.tokenCache
+    self.events = events
+    connectivity = ConnectivityState(events: events, clock: environment.clock)
+    time = tables.time
+    policies = tables.policyCache
+    stepUps = tables.stepUps
+    metadata = MetadataRefresher(
+      vault: vault, background: background, environment: environment, time: tables.time)
+    self.environment = environment
+    revoke = { entry in background.start { _ = await revoker.value?.send(entry) } }
+    drain = { await revoker.value?.drain($0, of: $1) }
+  }
+
+  package func client(of provider: Provider) -> ProviderClient {
+    var dependencies = ProviderClient.Dependencies(environment, time: time)
+    dependencies.http = ObservedHTTPExchange(
+      base: environment.http, provider: provider, connectivity: connectivity, metadata: metadata)
+    return ProviderClient(provider: provider, dependencies: dependencies)
+  }
+}

@@ -1,0 +1,40 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+
+/// The access tokens of one account in memory, by the serials that `TokenMachine` refers to.
+struct IssuedTokens {
+  private var tokens: [UInt64: IssuedToken] = [:]
+  /// Goes on after `removeAll`: no two tokens have one serial.
+  private var serials: UInt64 = 0
+
+  subscript(serial: UInt64) -> IssuedToken? { tokens[serial] }
+
+  /// Keeps an access token; nil if it has expired already. `sentAt` is when its request was sent.
+  mutating func take(
+    _ token: AccessToken, sentAt: BootInstant, now: BootInstant, entropy: any Entropy
+  ) -> IssuedToken? {
+    let expiresAt = sentAt + token.lifetime
+    guard expiresAt > now else { return nil }
+    serials += 1
+    let refreshAt = expiresAt + (.zero - token.lead)
+    let facts = TokenMachine.TokenFacts(
+      serial: serials, lifetime: token.lifetime, refreshAt: refreshAt, expiresAt: expiresAt,
+      renewAt: RenewalTime.of(
+        issuedAt: sentAt, refreshAt: refreshAt, expiresAt: expiresAt, jitter: entropy.fraction()),
+      fingerprint: Fingerprint.of(token.secret))
+    let issued = IssuedToken(issued: token, facts: facts)
+    tokens[serials] = issued
+    return issued
+  }
+
+  /// The tokens that have not expired, the oldest first.
+  func live(at now: BootInstant) -> [IssuedToken] {
+    tokens.values.filter { now < $0.facts.expiresAt }.sorted { $0.facts.serial < $1.facts.serial }
+  }
+
+  /// Wipes all other tokens.
+  mutating func keep(only serials: Set<UInt64>) { tokens = tokens.filter { serials.contains($0.key) } }
+
+  mutating func removeAll() { tokens = [:] }
+}

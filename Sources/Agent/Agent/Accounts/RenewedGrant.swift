@@ -1,0 +1,50 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentOAuth
+internal import AgentPorts
+
+/// A grant after an answer renewed it.
+struct RenewedGrant {
+  var grant: GrantRecord
+  /// Nil if the answer brought no usable access token.
+  var accessToken: AccessToken?
+  /// Scopes that the answer took away.
+  var lostScopes: [String]?
+  /// The profile after the commit.
+  var profile: AccountProfile?
+  var rights: RightsChange?
+  /// The provider's refresh rule, if the answer showed a new one.
+  var rule: ProviderConfiguration.RefreshRule?
+
+  /// `answer` renews the grant of `loaded`. `now` is trusted time.
+  init(
+    renewing loaded: Account.Loaded, by response: TokenResponse, for answer: ExchangeIntent, clock: any AgentClock,
+    now: Timestamp
+  ) {
+    var grant = loaded.grant
+    grant.refreshToken = response.refreshToken ?? grant.refreshToken
+    grant.generation += 1
+    grant.memory = GrantMemory(
+      loaded.machine.memory(afterSuccessFor: answer.key), boot: clock.boot(), wall: clock.wall())
+    if let lifetime = response.refreshTokenExpiresIn { grant.refreshTokenExpiresAt = now + lifetime }
+    lostScopes = answer.key == .standard ? grant.narrow(to: response.scope) : nil
+    self.grant = grant
+    // An answer of an earlier boot has no trustworthy time: keep its refresh token, and refresh again.
+    let isOfThisBoot = answer.bootID == clock.bootID
+    accessToken =
+      isOfThisBoot
+      ? AccessToken(response, for: answer.key, of: grant, sentAt: answer.boot, clock: clock, now: now) : nil
+  }
+}
+
+extension GrantRecord {
+  /// Applies a narrower `scope` of an answer (RFC 6749 §5.1). Returns the scopes that were lost; nil if none were.
+  fileprivate mutating func narrow(to scope: ScopeSet?) -> [String]? {
+    guard let scope, scope != scopes else { return nil }
+    let lost = scopes.names.filter { !scope.names.contains($0) }
+    scopes = scope
+    lostScopes = ScopeSet((lostScopes.names + lost).filter { !scope.names.contains($0) })
+    if !lost.isEmpty { isNarrowed = true }
+    return lost.isEmpty ? nil : lost
+  }
+}
