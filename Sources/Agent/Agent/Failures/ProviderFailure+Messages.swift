@@ -1,0 +1,66 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentOAuth
+internal import AgentPorts
+internal import AgentVault
+
+/// The messages of what a provider, its documents or its certificate lack.
+extension ProviderFailure {
+  private static let byHand =
+    "Register one there, as a native or desktop application with the redirect http://127.0.0.1/callback, and give its clientId."
+
+  var message: String {
+    switch self {
+    case .notFound: "There is no provider of this name. `provider.list` names those that are there."
+    case .damaged:
+      "The record of this provider does not open. Its accounts wait for it; others are not touched. Add the provider again under its name, or restore the store from a backup."
+    case .inUse:
+      "Accounts still belong to this provider. Sign them out and forget them first; nothing was changed."
+    case .document(let failure), .clientIDMissing(.document(let failure)): failure.message
+    case .clientIDMissing(.notOffered): "This provider registers no programs by itself. " + Self.byHand
+    case .registration(.offline): DocumentFailure.offline.message
+    case .registration(.untrusted(let reason)): DocumentFailure.untrusted(reason).message
+    case .registration(.unsuitable): "The provider registered a client that this agent can't be. " + Self.byHand
+    case .registration(.refused): "The provider does not let this agent register itself. " + Self.byHand
+    case .registration(.answerLost), .registration(.unavailable):
+      "The provider could not answer now. Nothing was changed; try again later."
+    case .noAuthorizationEndpoint: "This provider has no authorization endpoint."
+    case .noSignInEndpoints:
+      "This provider has no authorization or token endpoint. Give them by `provider.update`."
+    case .noPushEndpoint:
+      "This provider takes only pushed authorization requests and does not say where. Give the endpoint pushedAuthorizationRequest by `provider.update`."
+    case .pushEndpointGone:
+      "This provider takes only pushed authorization requests, and there is no such endpoint where it says. Give the endpoint pushedAuthorizationRequest by `provider.update`."
+    case .pushRefused:
+      "The provider does not take this sign-in: what is asked for is not what it knows of this client. Mend it by `provider.update`."
+    case .redirectNotLoopback: "The redirect host is not a loopback address. Mend it by `provider.update`."
+    }
+  }
+}
+
+extension DocumentFailure {
+  var message: String {
+    switch self {
+    case .offline: "There is no way to the provider. Nothing was changed; try again when you are online."
+    case .untrusted(let reason): reason.message + " Nothing was changed."
+    case .unavailable where isTemporary:
+      "The provider could not answer now. Nothing was changed; try again later."
+    case .unavailable, .malformed:
+      "There is no discovery document of this issuer. Check the issuer, or give the endpoints yourself."
+    }
+  }
+}
+
+extension TrustFailure {
+  var message: String {
+    switch self {
+    case .unknownAuthority:
+      "The provider could not be trusted: this machine does not know the authority of its certificate. A private authority is trusted once its file is named, as `caFile`."
+    case .wrongName: "The provider could not be trusted: its certificate is for another host."
+    case .expired:
+      "The provider could not be trusted: its certificate is not valid now. It has expired, or this machine's clock is wrong."
+    case .pinMismatch: "The provider could not be trusted: no pinned key is the server's."
+    case .tls: "The provider could not be trusted: TLS failed."
+    }
+  }
+}

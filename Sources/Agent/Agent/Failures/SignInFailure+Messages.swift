@@ -1,0 +1,59 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentOAuth
+internal import AgentPorts
+internal import AgentVault
+
+/// The messages of a failed sign-in to a person.
+extension SignInFailure {
+  var message: String {
+    switch self {
+    case .expired: "The person did not sign in in time. Begin again; nothing was changed."
+    case .cancelled: "The sign-in was cancelled. Nothing was changed."
+    case .denied, .answer(.denied): "The sign-in was denied at the provider. Nothing was changed."
+    case .otherPerson:
+      "Another person signed in than the one whose account was named. Nothing of that account was changed."
+    case .identity(.tenantMissing): "The provider named no tenant where one was expected. Nothing was kept."
+    case .answer(.unreadable): "The provider's answer could not be read. Nothing was kept; begin again."
+    case .answer(.withoutCode): "The provider's answer has no code. Nothing was kept; begin again."
+    case .pastedNoAnswer:
+      "This is neither the address to which the browser was sent back, nor the code in it. Nothing was kept."
+    case .answer(.stateMismatch):
+      "The answer does not belong to this sign-in. Nothing was kept; if you did not start it, another person did."
+    case .answer(.issuerMismatch): "The answer is from another provider than the one asked. Nothing was kept."
+    case .answer(.refused): "The provider refused the sign-in. Nothing was kept."
+    case .identity(.idTokenMissing): "The provider sent no ID token. Nothing was kept."
+    case .identity(.idTokenInvalid(let failure)):
+      "The provider's ID token can't be believed (\(failure.rawValue)). Nothing was kept."
+    case .identity(.subjectMissing), .identity(.notNamed): "The provider did not say who signed in. Nothing was kept."
+    case .identity(.noEndpoint): "The provider says nowhere who signed in. Nothing was kept."
+    case .notATokenResponse: "The provider's answer is no token response. Nothing was kept."
+    case .identity(.accessTokenMissing): "The provider sent no access token. Nothing was kept."
+    case .deviceFlowUnsupported:
+      "This provider offers no sign-in by device code. Sign in by browser or paste, or give its deviceAuthorization endpoint by `provider.update`."
+    case .invalidDeviceAnswer: "The provider's answer names no code and no page for it. Nothing was kept."
+    case .deviceCodeUnknown: "The provider does not know the code any more. Nothing was kept; begin again."
+    case .portBusy(let port):
+      "Port \(port), where this provider's answers come back, is used by another program. Free it and try again."
+    case .noListener: "No address could be opened for the browser to come back to."
+    case .exchange(let failure): failure.signInMessage
+    case .answerRejected(let failure, _): failure.message
+    case .importedTokenSpent(let failure): failure.message + " The token that was given is used up."
+    }
+  }
+}
+
+extension ExchangeFailure {
+  var signInMessage: String {
+    switch self {
+    case .offline: "There is no way to the provider. Nothing was kept; try again when you are online."
+    case .untrustedServer(let reason): reason.message + " Nothing was sent to it, and nothing was kept."
+    case .transient: "The provider could not answer now. Nothing was kept; try again later."
+    case .misconfigured: "The provider refuses this client's configuration. Mend it by `provider.update`."
+    case .unexplained(let status, _):
+      "The provider refused, with status \(status), and did not say why. Nothing was kept."
+    case .unknownOutcome: "The provider's answer was lost. Nothing was kept; sign in again."
+    case .reauthenticate, .locked, .interaction, .store: "The provider refused. Nothing was kept; sign in again."
+    }
+  }
+}

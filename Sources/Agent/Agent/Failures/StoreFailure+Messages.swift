@@ -1,0 +1,53 @@
+internal import AgentPorts
+
+/// The messages of a store or a backup that fails.
+extension StoreFailure {
+  var message: String {
+    guard self != .missing else {
+      return """
+        The store's files were removed or replaced under the running agent, so nothing can be written. What is cached \
+        is still served. Put the state directory back, or end the agent (`lanyard rpc agent.shutdown`): the next start \
+        says what to do.
+        """
+    }
+    return "The store can't be used now: \(cause). Nothing was lost; what is cached is still served."
+  }
+
+  var cause: String {
+    switch self {
+    case .full: "the disk is full"
+    case .readOnly: "it can only be read"
+    case .inputOutput: "the disk reported an error"
+    case .corrupt: "the file is damaged"
+    case .busy: "another program holds it"
+    case .closed: "it is closed"
+    case .unsafePermissions: "others could read or replace its files"
+    case .missing: "its files are gone"
+    case .newerSchema: "a later version of the agent wrote it"
+    }
+  }
+}
+
+extension BackupFailure {
+  var message: String {
+    switch self {
+    case .file(.noPath): "The path must be absolute, and name a file."
+    case .file(.exists): "Something stands at this path already. It was not touched; name another file."
+    case .file(.noDirectory):
+      "There is no such directory, or a symbolic link stands in its place. Nothing was written."
+    case .file(.notFound): "There is no such file. Nothing was changed."
+    case .file(.forbidden): "You may not read or write there. Nothing was changed."
+    case .notABackup, .file(.notABackup): "This is no backup of Lanyard. Nothing was changed."
+    case .newer:
+      "A later version of the agent wrote this backup. Update the agent; nothing was changed."
+    case .damaged:
+      "The backup is damaged, or is not what was written. Nothing was changed; use another copy of it."
+    case .wrongPassphrase: "This passphrase does not open the backup. Nothing was changed; try again."
+    case .noMemory: "There was not enough memory to make a key from the passphrase."
+    case .store(let failure), .file(.store(let failure)):
+      "This could not be done: \(failure.cause). No half file is left, and nothing was lost."
+    case .overtaken:
+      "While the backup was written an account was signed out or erased, or a PIN was set. No backup was kept; make it again."
+    }
+  }
+}

@@ -1,0 +1,23 @@
+internal import AgentCore
+internal import AgentPorts
+
+/// The message of a refused token to a person.
+extension TokenMachine.Refusal {
+  var message: String {
+    switch self {
+    case .signedOut: "This account is signed out. Sign in again to use it."
+    case .reauthenticate:
+      "The provider no longer takes this account's refresh token. Sign in again; the account and its data are kept."
+    case .locked:
+      "The provider says that this account is disabled. Its administrator can tell more; nothing was deleted."
+    case .interaction:
+      "The provider wants the person for this: sign in once more to go on. Other tokens still work."
+    case .misconfigured:
+      "The provider refuses this client's configuration. Mend it by `provider.update`; nothing was deleted."
+    case .offline: "There is no way to the provider, and no token that is still good. The session is kept."
+    case .untrustedServer(let reason): reason.message + " Nothing was sent to it; the session is kept."
+    case .unavailable: "The provider could not answer now. The session is kept; try again later."
+    case .store: StoreFailure.inputOutput.message
+    }
+  }
+}
