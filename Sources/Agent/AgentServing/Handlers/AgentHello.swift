@@ -6,11 +6,11 @@ enum AgentHelloHandler: OrderedMethodHandler {
 
   static func handle(_ params: AgentHello.Params, _ call: Call) throws(AgentFailure) -> AgentHello.Result {
     // First: a client that asks to be limited is limited, also if the rest of this hello is wrong.
-    if let grant = params.grant { try call.connection.present(grant) }
+    if let grant = params.grant { try call.client.present(grant) }
     if let wanted = params.`protocol`, wanted != AgentContract.protocolVersion {
       throw .unsupportedProtocol(supported: AgentContract.protocolVersion)
     }
-    call.connection.clientName = params.client.name
+    call.client.name = params.client.name
     return AgentHello.Result(
       agent: WireAgentIdentity(name: "lanyard-agent", version: call.agent.version),
       protocol: AgentContract.protocolVersion, instance: call.agent.instance, schemaDigest: AgentContract.schemaDigest,

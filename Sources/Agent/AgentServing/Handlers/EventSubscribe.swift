@@ -19,7 +19,7 @@ enum EventSubscribeHandler: OrderedMethodHandler {
     }
     guard
       let started = call.server.events.subscribe(
-        connection: call.connection.id, output: call.connection.output, types: params.types.map { Set($0) },
+        connection: call.client.id, output: call.client.output, types: params.types.map { Set($0) },
         accounts: accounts, covered: call.limits?.permission.accounts,
         since: params.since.map { ($0.epoch, Int64($0.sequence)) })
     else { throw .overloaded("subscriptions on one connection") }

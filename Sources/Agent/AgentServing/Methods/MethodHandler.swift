@@ -6,7 +6,7 @@ internal import JSONRPC
 /// The context of a request beside its parameters.
 struct Call: Sendable {
   let server: AgentServer
-  let connection: Connection
+  let client: ConnectedClient
   /// The caller's access when the request began.
   let access: CallerAccess
 

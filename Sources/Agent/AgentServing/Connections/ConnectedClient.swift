@@ -1,0 +1,90 @@
+internal import Agent
+internal import AgentPorts
+internal import AgentProtocol
+internal import JSONRPC
+internal import Secrets
+internal import Synchronization
+
+/// The client of one connection: its name, its access, and its requests in flight.
+final class ConnectedClient: Sendable {
+  let id: UInt64
+  let output: any ConnectionOutput
+  let requests: RequestsInFlight
+  private let server: AgentServer
+  private let introduced = Mutex<String??>(nil)
+  private let known: Mutex<CallerAccess>
+  /// True while no grant limits the client: one atomic load instead of a lock.
+  private let trusted: Atomic<Bool>
+
+  init(id: UInt64, output: any ConnectionOutput, server: AgentServer) {
+    self.id = id
+    self.output = output
+    self.server = server
+    requests = RequestsInFlight(limit: server.limits.requestsInFlight)
+    known = Mutex(server.agent.callerGrants.isStrict ? .unknown : .trusted)
+    trusted = Atomic(!server.agent.callerGrants.isStrict)
+  }
+
+  /// The client's name from `agent.hello`; before that the name of its program, if the transport knows it.
+  var name: String? {
+    get {
+      introduced.withLock { known in
+        if known == nil { known = .some(output.peerName) }
+        return known ?? nil
+      }
+    }
+    set { introduced.withLock { $0 = .some(newValue) } }
+  }
+
+  // MARK: access
+
+  /// True while no grant limits the client.
+  var isTrusted: Bool { trusted.load(ordering: .acquiring) }
+
+  /// The client's current access.
+  var access: CallerAccess { isTrusted ? .trusted : known.withLock { $0 } }
+
+  /// Sets the access; false if the connection was refused before. It stays refused, also if a grant opens meanwhile.
+  @discardableResult private func set(_ access: CallerAccess) -> Bool {
+    known.withLock { known in
+      if case .refused = known { return false }
+      known = access
+      let trusts = if case .trusted = access { true } else { false }
+      trusted.store(trusts, ordering: .releasing)
+      return true
+    }
+  }
+
+  /// Limits the connection to the grant with this secret. Any failure refuses the connection: a client that asked to be
+  /// limited is never served without a limit.
+  func present(_ secret: Secret) throws(AgentFailure) {
+    do throws(AgentFailure) {
+      let new = try server.agent.callerGrants.open(secret, on: id, from: access) { [weak self] in self?.refuseAll() }
+      guard set(new) else { throw .caller(.grantRefused) }
+      if case .limited(let limits) = new { server.events.narrow(id, to: limits.permission) }
+    } catch {
+      refuseAll()
+      throw error
+    }
+  }
+
+  /// Refuses the connection for good. Requests that began under a limit end without an answer.
+  private func refuseAll() {
+    if case .limited = access { requests.cancelAll() }
+    set(.refused)
+    server.agent.callerGrants.connectionEnded(id)
+    server.events.connectionEnded(id)
+  }
+
+  /// Refuses the connection if an unserved request would have limited it.
+  func unserved(_ name: String, _ params: JSONNode?) {
+    if name == AgentHello.name, params?.kind == .object, params?["grant"] != nil { refuseAll() }
+  }
+
+  /// The client is gone: cancels its requests and ends its subscriptions.
+  func ended() {
+    requests.cancelAll()
+    server.events.connectionEnded(id)
+    server.agent.callerGrants.connectionEnded(id)
+  }
+}

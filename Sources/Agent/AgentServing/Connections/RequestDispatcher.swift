@@ -1,0 +1,184 @@
+internal import Agent
+internal import AgentPorts
+internal import AgentProtocol
+internal import JSONRPC
+internal import Synchronization
+
+/// Begins the requests of one connection in the order that their methods demand, and answers each once.
+final class RequestDispatcher: Sendable {
+  private let server: AgentServer
+  private let client: ConnectedClient
+  private let gate = OrderingGate()
+  private let end = Mutex(End.open)
+  private enum End { case open, halfClosed, gone }
+
+  init(server: AgentServer, client: ConnectedClient) {
+    self.server = server
+    self.client = client
+  }
+
+  private var agent: AgentService { server.agent }
+
+  /// True if a request with this id may be answered at once: none comes before it, and none has its id.
+  func mayAnswerNow(_ id: UnsafeRawBufferPointer) -> Bool {
+    !agent.isShuttingDown && !gate.isHeld && !client.requests.contains(id)
+  }
+
+  /// The client will send no more. Its requests are finished and answered before the connection closes.
+  func inputEnded() {
+    end.withLock { $0 = .halfClosed }
+    if client.requests.isEmpty { client.output.closeAfterFlush() }
+  }
+
+  /// The client is gone.
+  func connectionEnded() {
+    end.withLock { $0 = .gone }
+    client.ended()
+  }
+
+  // MARK: requests
+
+  func takeBatch(_ root: JSONNode) {
+    guard root.elements.contains(where: { _ in true }) else {
+      return AnswerSlot.line(client.output).fill(nil, FixedErrors.invalidRequest)
+    }
+    let batch = BatchAnswers(count: root.elements.count(where: Self.isAnswered), output: client.output)
+    var index = 0
+    for element in root.elements {
+      takeRequest(element, slot: .batch(batch, index: index))
+      if Self.isAnswered(element) { index += 1 }
+    }
+  }
+
+  /// True for everything but a notification, also for an invalid request.
+  private static func isAnswered(_ element: JSONNode) -> Bool {
+    if case .request(nil, _, _) = Envelope(element) { false } else { true }
+  }
+
+  func takeRequest(_ node: JSONNode, slot: AnswerSlot) {
+    guard case .request(let rawID, let methodNode, let params) = Envelope(node) else {
+      guard case .invalid(let rawID) = Envelope(node) else { return }
+      return slot.fill(rawID, FixedErrors.invalidRequest)
+    }
+    let name = methodNode.string ?? ""
+    guard let rawID else { return takeNotification(name, params) }
+    // Check this first: the client would take any answer with this id for the answer to the request in flight.
+    guard !client.requests.contains(rawID) else {
+      client.unserved(name, params)
+      return slot.fill(AnswerObject.error(id: nil, FixedErrors.duplicateID))
+    }
+    let id = Array(rawID)
+    guard let method = server.methods[name] else {
+      return slot.fill(AnswerObject.error(id: rawID, FixedErrors.methodNotFound))
+    }
+    if agent.isShuttingDown { return slot.fill(AnswerObject.error(id: rawID, .shuttingDown)) }
+    do throws(RequestsInFlight.Refusal) {
+      try client.requests.begin(id)
+    } catch .duplicateID {
+      client.unserved(name, params)
+      return slot.fill(AnswerObject.error(id: nil, FixedErrors.duplicateID))
+    } catch {
+      client.unserved(name, params)
+      return slot.fill(AnswerObject.error(id: rawID, .overloaded("requests in flight on one connection")))
+    }
+    let prepared: PreparedCall
+    do throws(ParamsProblem) {
+      prepared = try method.prepare(params)
+    } catch {
+      client.requests.release(id)
+      client.unserved(name, params)
+      slot.fill(AnswerObject.error(id: rawID, .invalidParams(error.path, expected: error.expected)))
+      return finished()
+    }
+    serve(prepared, name, id, slot)
+  }
+
+  private func takeNotification(_ name: String, _ params: JSONNode?) {
+    if name == "$/cancel" {
+      guard let id = params?["id"] else { return }
+      return client.requests.cancel(Array(id.raw))
+    }
+    guard let method = server.methods[name], !agent.isShuttingDown else { return }
+    guard let prepared = try? method.prepare(params), (try? client.requests.begin(nil)) != nil else {
+      return client.unserved(name, params)
+    }
+    serve(prepared, name, nil, nil)
+  }
+
+  private func serve(_ prepared: PreparedCall, _ name: String, _ id: [UInt8]?, _ slot: AnswerSlot?) {
+    // A refused client does not keep the vault open.
+    let usesVault = client.access.isServed && server.methods[name]?.info.usesVault == true
+    if usesVault { agent.idle.began() }
+    switch prepared {
+    case .ordered(let run, let answered):
+      gate.submit(isBarrier: false) { [self] in
+        defer { if usesVault { agent.idle.ended() } }
+        let call = Call(server: server, client: client, access: client.access)
+        do throws(RPCError) {
+          let result = try run(call)
+          client.requests.release(id)
+          answer(name, id, slot, .success(result))
+          answered(result, call)
+          // A request that waited for its turn may outlive its client; its subscriptions must not.
+          if end.withLock({ $0 == .gone }) { server.events.connectionEnded(client.id) }
+        } catch {
+          client.requests.release(id)
+          answer(name, id, slot, .failure(error))
+        }
+        finished()
+      }
+    case .concurrent(let run, let isBarrier):
+      gate.submit(isBarrier: isBarrier) { [self] in
+        let call = Call(server: server, client: client, access: client.access)
+        let finish: @Sendable (Result<any WireWritable, RPCError>) -> Void = { [self] result in
+          client.requests.release(id)
+          answer(name, id, slot, result)
+          if isBarrier { gate.release() }
+          if usesVault { agent.idle.ended() }
+          finished()
+        }
+        let started = agent.background.start { [self] in
+          finish(
+            await client.requests.run(id) { [self] in
+              await Caller.$current.withValue(Caller(name: client.name, access: client.access)) {
+                do throws(RPCError) {
+                  return .success(try await run(call))
+                } catch {
+                  return .failure(error)
+                }
+              }
+            })
+        }
+        if !started { finish(.failure(.shuttingDown)) }
+      }
+    }
+  }
+
+  private func answer(
+    _ name: String, _ id: [UInt8]?, _ slot: AnswerSlot?, _ result: Result<any WireWritable, RPCError>
+  ) {
+    let log = agent.environment.log
+    switch result {
+    case .success:
+      log.log(.debug, "served", [(.method, .name(name)), (.connection, .number(Int64(client.id)))])
+    case .failure(let error):
+      log.log(
+        .debug, "refused",
+        [
+          (.method, .name(name)), (.connection, .number(Int64(client.id))),
+          (.code, .number(Int64(error.code.rawValue))),
+        ])
+    }
+    guard let id, let slot else { return }
+    id.withUnsafeBytes { id in
+      switch result {
+      case .success(let value): slot.fill(AnswerObject.result(id: id, value))
+      case .failure(let error): slot.fill(AnswerObject.error(id: id, error))
+      }
+    }
+  }
+
+  private func finished() {
+    if client.requests.end(), end.withLock({ $0 == .halfClosed }) { client.output.closeAfterFlush() }
+  }
+}
