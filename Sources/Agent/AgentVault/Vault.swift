@@ -78,34 +78,6 @@ package final class Vault {
     return found
   }
 
-  /// Passes the profiles of all partitions to `body` without opening the partitions, to fill the directory at the
-  /// start. One at a time, so that ten thousand profiles are never in guarded memory together. Nil stands for a profile
-  /// that does not open; requests for its account fail with `integrity`.
-  package func forEachProfile(_ body: (PartitionID, Secret?) -> Void) throws(VaultFailure) {
-    let ledger = try ledger()
-    var missing = Set(ledger.partitions)
-    try onStore { () throws(StoreFailure) in
-      try store.forEachRecord(of: .profile) { row in
-        let partition = row.key.partition
-        // A row without a ledger entry was inserted or restored from outside; it is ignored.
-        guard missing.remove(partition) != nil else { return }
-        body(partition, try? seals.open(profile: row))
-      }
-    }
-    for partition in missing { body(partition, nil) }
-  }
-
-  /// The ids that the head of a partition names, in order.
-  func namedRecords(of kind: RecordKind, in partition: PartitionID) throws(VaultFailure) -> [[UInt8]] {
-    try open(partition).head.generations.keys.filter { $0.kind == kind }.map(\.id)
-      .sorted { $0.lexicographicallyPrecedes($1) }
-  }
-
-  /// The kinds that the vault's own head names.
-  func ownKinds() throws(VaultFailure) -> Set<RecordKind> {
-    Set(try open(.vault).head.generations.keys.map(\.kind))
-  }
-
   /// Opens a partition and compares its rows with its head, and its head with the ledger. Once is enough: afterwards
   /// only this vault writes to the partition.
   package func open(_ partition: PartitionID) throws(VaultFailure) -> Partition {
@@ -133,45 +105,12 @@ package final class Vault {
     return opened
   }
 
-  /// The records of one kind as stored, compared with their head but not decrypted.
-  func sealedRecords(_ partition: PartitionID, _ kind: RecordKind) throws(VaultFailure) -> [SealedRecord] {
-    let head = try open(partition).head
-    return try onStore { () throws(StoreFailure) in try store.records(in: partition, kind: kind) }
-      .filter { head.generations[.init(kind: kind, id: $0.key.id)] == $0.generation }
-  }
-
-  /// Decrypts every record of an account as stored now. Records under the person's PIN are only compared with the head.
-  package func check(_ partition: PartitionID) throws(VaultFailure) {
-    let opened = try open(partition)
-    let rows = try onStore { () throws(StoreFailure) in try store.records(in: partition) }
-      .filter { $0.key.kind != .head }
-    guard rows.count == opened.head.generations.count else { throw .integrity }
-    for row in rows {
-      guard opened.head.generations[.init(kind: row.key.kind, id: row.key.id)] == row.generation else {
-        throw .integrity
-      }
-      if row.key.kind.keyClass == .data, opened.keys?.data == nil { continue }
-      _ = try seals.open(row, by: seals.key(of: row.key.kind, in: partition, opened))
-    }
-  }
-
-  /// Opens a copy of this store, under the same keys and outside `VaultActor`.
-  package var opensCopies: @Sendable (any Store) -> Vault {
-    let (root, epoch, previous) = (keys.root, keys.epoch, seals.previousKeys)
-    return { Vault(store: $0, root: root, epoch: epoch, previous: previous) }
-  }
-
   // MARK: the ledger
 
   package func ledger() throws(VaultFailure) -> VaultLedger {
     if let knownLedger { return knownLedger }
-    let ledger: VaultLedger
-    if let sequence = try read(.vault, .sequence) {
-      guard let read = VaultLedger(sequence: sequence) else { throw .integrity }
-      ledger = try withMarks(read)
-    } else {
-      ledger = try firstLedger()
-    }
+    let (ledger, damaged) = try LedgerReader(vault: self).read()
+    owedMarks.formUnion(damaged)
     knownLedger = ledger
     return ledger
   }
@@ -191,55 +130,6 @@ package final class Vault {
     forget(closed)
     knownLedger = ledger
     owesCount = true
-  }
-
-  /// Reads the marks. Which generation the heads of a damaged mark must have is lost, so its partitions are closed for
-  /// good: their accounts answer `integrity`, and a mark written anew takes the damaged one's place.
-  private func withMarks(_ read: VaultLedger) throws(VaultFailure) -> VaultLedger {
-    var ledger = read
-    var damaged: Set<Int> = []
-    for (id, plain) in try readEach(.mark) {
-      if let plain, ledger.read(plain) { continue }
-      guard let mark = id.first.map(Int.init), mark < VaultLedger.marks else { throw .integrity }
-      damaged.insert(mark)
-    }
-    guard !damaged.isEmpty else { return ledger }
-    for partition in try onStore({ () throws(StoreFailure) in try store.partitions() })
-    where partition != .vault && partition != .drops && damaged.contains(VaultLedger.mark(of: partition)) {
-      owedMarks.insert(ledger.close(partition))
-    }
-    owedMarks.formUnion(damaged)
-    return ledger
-  }
-
-  /// The first ledger of a new vault, or of one from before ledgers existed: it trusts the heads, this once.
-  private func firstLedger() throws(VaultFailure) -> VaultLedger {
-    var ledger = VaultLedger()
-    for row in try onStore({ () throws(StoreFailure) in try store.records(kind: .head) })
-    where row.key.partition != .vault && (try? seals.open(head: row)) != nil {
-      _ = ledger.set(row.generation, of: row.key.partition)
-    }
-    return ledger
-  }
-
-  // MARK: the data key and the PIN
-
-  /// The key that is mixed into a PIN before it is stretched: without this vault a PIN can't be guessed. The key
-  /// outlives the root key that it was derived from, since data under it can't be sealed again without the person.
-  package func pepper(for partition: PartitionID) throws(VaultFailure) -> SealingKey {
-    if let kept = try read(partition, .pepper) {
-      guard let key = SealingKey(kept) else { throw .integrity }
-      return key
-    }
-    return try seals.keys(of: open(partition).epoch).pepper.derive("partition", partition.bytes)
-  }
-
-  /// Nil while the data key is sealed under the person's PIN.
-  package func dataKey(of partition: PartitionID) throws(VaultFailure) -> SealingKey? { try open(partition).keys?.data }
-
-  /// True if this partition has keys, but not its data key.
-  package func isDataLocked(_ partition: PartitionID) throws(VaultFailure) -> Bool {
-    try open(partition).keys.map { $0.data == nil } ?? false
   }
 
   // MARK: writing

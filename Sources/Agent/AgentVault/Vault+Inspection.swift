@@ -1,0 +1,61 @@
+package import AgentPorts
+package import Secrets
+
+/// Reads of the store as a whole, for the start, backups and diagnosis.
+extension Vault {
+  /// Passes the profiles of all partitions to `body` without opening the partitions, to fill the directory at the
+  /// start. One at a time, so that ten thousand profiles are never in guarded memory together. Nil stands for a profile
+  /// that does not open; requests for its account fail with `integrity`.
+  package func forEachProfile(_ body: (PartitionID, Secret?) -> Void) throws(VaultFailure) {
+    let ledger = try ledger()
+    var missing = Set(ledger.partitions)
+    try onStore { () throws(StoreFailure) in
+      try store.forEachRecord(of: .profile) { row in
+        let partition = row.key.partition
+        // A row without a ledger entry was inserted or restored from outside; it is ignored.
+        guard missing.remove(partition) != nil else { return }
+        body(partition, try? seals.open(profile: row))
+      }
+    }
+    for partition in missing { body(partition, nil) }
+  }
+
+  /// The ids that the head of a partition names, in order.
+  func namedRecords(of kind: RecordKind, in partition: PartitionID) throws(VaultFailure) -> [[UInt8]] {
+    try open(partition).head.generations.keys.filter { $0.kind == kind }.map(\.id)
+      .sorted { $0.lexicographicallyPrecedes($1) }
+  }
+
+  /// The kinds that the vault's own head names.
+  func ownKinds() throws(VaultFailure) -> Set<RecordKind> {
+    Set(try open(.vault).head.generations.keys.map(\.kind))
+  }
+
+  /// The records of one kind as stored, compared with their head but not decrypted.
+  func sealedRecords(_ partition: PartitionID, _ kind: RecordKind) throws(VaultFailure) -> [SealedRecord] {
+    let head = try open(partition).head
+    return try onStore { () throws(StoreFailure) in try store.records(in: partition, kind: kind) }
+      .filter { head.generations[.init(kind: kind, id: $0.key.id)] == $0.generation }
+  }
+
+  /// Decrypts every record of an account as stored now. Records under the person's PIN are only compared with the head.
+  package func check(_ partition: PartitionID) throws(VaultFailure) {
+    let opened = try open(partition)
+    let rows = try onStore { () throws(StoreFailure) in try store.records(in: partition) }
+      .filter { $0.key.kind != .head }
+    guard rows.count == opened.head.generations.count else { throw .integrity }
+    for row in rows {
+      guard opened.head.generations[.init(kind: row.key.kind, id: row.key.id)] == row.generation else {
+        throw .integrity
+      }
+      if row.key.kind.keyClass == .data, opened.keys?.data == nil { continue }
+      _ = try seals.open(row, by: seals.key(of: row.key.kind, in: partition, opened))
+    }
+  }
+
+  /// Opens a copy of this store, under the same keys and outside `VaultActor`.
+  package var opensCopies: @Sendable (any Store) -> Vault {
+    let (root, epoch, previous) = (keys.root, keys.epoch, seals.previousKeys)
+    return { Vault(store: $0, root: root, epoch: epoch, previous: previous) }
+  }
+}
