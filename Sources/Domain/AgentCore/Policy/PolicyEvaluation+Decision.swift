@@ -1,0 +1,85 @@
+internal import AgentModel
+
+/// The decision that follows from the failed checks: its effect, and what may help.
+extension PolicyEvaluation {
+  func decision(_ capability: String, policy: (name: String, version: Int64)) -> Decision {
+    let effect = effect
+    return Decision(
+      capability: capability, effect: effect, reason: failed.first?.reason ?? .allowed, failed: failed,
+      obligations: effect == .deny ? [] : rule?.obligations ?? [],
+      remedies: remedies, validFor: effect == .deny ? nil : holdsFor,
+      policyName: policy.name, policyVersion: policy.version, snapshotVersion: facts.snapshot?.version ?? 0,
+      question: effect == .deny ? question : nil)
+  }
+
+  /// The failures that the provider's next answer may end; nil if there are none, or the provider asks for the person,
+  /// or the answer could not help.
+  private var question: ProviderQuestion? {
+    switch facts.state {
+    case .active, .offlineStale, .interactionRequired: break
+    case .reauthenticationRequired, .locked, .signedOut: return nil
+    }
+    let reasons = Set(failed.map(\.reason))
+    guard let rule, facts.confirmationAge != nil, !takesAnotherPolicy,
+      !reasons.isDisjoint(with: [
+        .onlineRequired, .freshTokenRequired, .offlineWindowExpired, .snapshotMissing, .snapshotTooOld,
+      ])
+    else { return nil }
+    return ProviderQuestion(
+      roles: rule.requires.rolesAny != nil || rule.requires.rolesAll != nil
+        || rule.forbids.contains { $0.whenRole != nil },
+      entitlements: rule.requires.entitlementsAll != nil || rule.forbids.contains { $0.whenEntitlement != nil },
+      wholeSnapshot: reasons.contains(.snapshotTooOld) || facts.snapshot == nil)
+  }
+
+  /// `readOnly` if the only failure is a required sign-in, the capability reads, and the policy permits it. A
+  /// capability that writes is denied: clients could take `readOnly` for a permission to write.
+  private var effect: Decision.Effect {
+    if failed.isEmpty { return .allow }
+    let isDegraded = failed.count == 1 && failed[0].reason == .reauthenticationRequired
+    return isDegraded && rule?.kind == .read && rule?.onReauthentication == .readOnly ? .readOnly : .deny
+  }
+
+  /// In the order in which to try them, without those that can't lead to `allow`: where an administrator has to change
+  /// something, no step-up and no sign-in helps. The provider's next answer may tell that it was changed already.
+  private var remedies: [Decision.Remedy] {
+    let needed = Set(failed.map(remedy))
+    guard needed.contains(.administrator) else { return needed.sorted() }
+    return question != nil && contact == .connect ? [.connect, .administrator] : [.administrator]
+  }
+
+  /// True if only another policy or another request can make this an `allow`.
+  private var takesAnotherPolicy: Bool {
+    failed.contains { failure in
+      switch failure.reason {
+      case .unknownCapability, .policyError, .sensitivityTooHigh: true
+      case .forbidden: failure.facts.isEmpty
+      default: false
+      }
+    }
+  }
+
+  private func remedy(_ failure: Decision.Failure) -> Decision.Remedy {
+    switch failure.reason {
+    case .clockSuspect: .connect
+    case .stepUpRequired: .stepUp
+    // Consent to a missing scope is given at the provider, in an interactive sign-in.
+    case .missingScope: .interact
+    case .signedOut, .reauthenticationRequired, .neverAuthenticated: .reauthenticate
+    case .snapshotMissing, .snapshotTooOld, .onlineRequired, .freshTokenRequired, .offlineWindowExpired: contact
+    case .allowed, .unknownCapability, .accountLocked, .missingRole, .missingEntitlement, .forbidden,
+      .sensitivityTooHigh, .policyError:
+      .administrator
+    }
+  }
+
+  /// The remedy that brings a current answer from the provider.
+  private var contact: Decision.Remedy {
+    switch facts.state {
+    case .active, .offlineStale: .connect
+    case .interactionRequired: .interact
+    case .reauthenticationRequired, .signedOut: .reauthenticate
+    case .locked: .administrator
+    }
+  }
+}
