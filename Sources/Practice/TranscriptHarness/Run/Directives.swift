@@ -134,7 +134,7 @@ extension Player {
       }
       validator.opened(name)
       guard let endpoint = try running().endpoint else { throw Unreadable("no agent runs") }
-      wires[name] = Client(try endpoint.open { try wait($0, until: $1) })
+      wires[name] = TranscriptClient(try endpoint.open { try wait($0, until: $1) })
     }
   }
 
@@ -149,7 +149,7 @@ extension Player {
     }
   }
 
-  private func each(_ names: String, _ body: (Client) throws -> Void) throws {
+  private func each(_ names: String, _ body: (TranscriptClient) throws -> Void) throws {
     for name in names.split(separator: " ") { try body(try client(String(name))) }
   }
 

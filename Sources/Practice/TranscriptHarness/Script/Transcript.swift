@@ -56,3 +56,19 @@ public struct TranscriptProblem: Error, CustomStringConvertible, Sendable {
 
   public var description: String { "\(place): \(text)" }
 }
+
+extension Transcript.Action {
+  var isSend: Bool {
+    switch self {
+    case .send, .sendRaw: true
+    default: false
+    }
+  }
+
+  var isExpectation: Bool {
+    switch self {
+    case .expect, .expectRaw: true
+    default: false
+    }
+  }
+}
