@@ -12,11 +12,7 @@ import Testing
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
         await scene.expireUnused()
-        let gate = Gate()
-        world.network.next("/token", .heldAfter(gate))
-        let client = try world.client()
-        let waiting = client.send("token.get", #"{"account":"work"}"#)
-        await gate.reached()
+        let (client, waiting, gate) = try await scene.heldExchange()
         let again = try await world.signIn("alice", at: scene.provider, again: scene.account)
         #expect(again == scene.account)
         let told = await client.answer(to: waiting)
@@ -50,11 +46,7 @@ import Testing
         let scene = try await Scene.signedIn(
           world, options: options, more: #","refresh":{"reuse":"strict"},"revocationScope":"grant""#)
         await scene.expireUnused()
-        let gate = Gate()
-        world.network.next("/token", .heldAfter(gate))
-        let client = try world.client()
-        client.send("token.get", #"{"account":"work"}"#)
-        await gate.reached()
+        let gate = try await scene.heldExchange().gate
         try await world.signIn("alice", at: scene.provider, again: scene.account)
         gate.open()
         await world.clock.sleep(for: .seconds(60))
@@ -70,11 +62,7 @@ import Testing
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
         await scene.expireUnused()
-        let gate = Gate()
-        world.network.next("/token", .heldAfter(gate))
-        let client = try world.client()
-        let waiting = client.send("token.get", #"{"account":"work"}"#)
-        await gate.reached()
+        let (client, waiting, gate) = try await scene.heldExchange()
         #expect(await client.call("agent.shutdown").error == nil)
         #expect(await client.answer(to: waiting).code == 1002, "seed \(seed)")
         gate.open()

@@ -19,11 +19,7 @@ import Testing
         options.revocationReach = .token
         let scene = try await Scene.signedIn(world, options: options)
         await scene.expireUnused()
-        let gate = Gate()
-        world.network.next("/token", .heldAfter(gate))
-        let client = try world.client()
-        let waiting = client.send("token.get", #"{"account":"work"}"#)
-        await gate.reached()
+        let (client, waiting, gate) = try await scene.heldExchange()
         #expect(await client.call("account.signOut", #"{"account":"work","mode":"soft"}"#).error == nil)
         #expect(await client.answer(to: waiting).code == 2003)
         #expect(await client.call("account.forget", #"{"account":"\#(scene.account)"}"#).error == nil)

@@ -18,12 +18,7 @@ import Testing
     code: Int = 5002
   ) throws {
     try scenario { world in
-      let scene = try await Scene.signedIn(world)
-      let before = try Self.partitions(world)
-      try await world.restart()
-      try await world.signIn("bob", at: scene.provider, alias: "home")
-      let work = try #require(before.first)
-      let home = try #require(try Self.partitions(world).first { $0 != work })
+      let (scene, work, home) = try await Self.twoAccounts(world)
       try world.tamper { try damage($0, work, home) }
       try await world.restart()
       let broken = try await scene.token()
@@ -35,6 +30,17 @@ import Testing
       #expect(await client.call("account.list").error == nil)
       #expect(await client.call("agent.status").error == nil)
     }
+  }
+
+  /// An account of Alice's and one of Bob's, with their partitions.
+  private static func twoAccounts(
+    _ world: SimulatedWorld
+  ) async throws -> (scene: Scene, work: PartitionID, home: PartitionID) {
+    let scene = try await Scene.signedIn(world)
+    let work = try #require(try partitions(world).first)
+    try await world.restart()
+    try await world.signIn("bob", at: scene.provider, alias: "home")
+    return (scene, work, try #require(try partitions(world).first { $0 != work }))
   }
 
   private static func partitions(_ world: SimulatedWorld) throws -> [PartitionID] {
@@ -167,12 +173,7 @@ import Testing
   /// The ledger has lost the generation of the head: the account answers for itself, and a new sign-in replaces it.
   @Test(arguments: [true, false]) func damagedLedgerMark_closesItsAccountsAlone(isDeleted: Bool) throws {
     try scenario { world in
-      let scene = try await Scene.signedIn(world)
-      let before = try Self.partitions(world)
-      try await world.restart()
-      try await world.signIn("bob", at: scene.provider, alias: "home")
-      let work = try #require(before.first)
-      let home = try #require(try Self.partitions(world).first { $0 != work })
+      let (scene, work, home) = try await Self.twoAccounts(world)
       let mark = work.bytes[0] % 64
       // Both accounts have the same mark in one of 64 worlds.
       guard home.bytes[0] % 64 != mark else { return }

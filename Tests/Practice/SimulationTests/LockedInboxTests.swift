@@ -20,13 +20,9 @@ import Testing
   }
 
   private static func answerWhileLocked(_ scene: Scene, status: Int? = nil) async throws {
-    let gate = Gate()
-    scene.world.network.next("/token", .heldAfter(gate))
     if let status { scene.idp.enqueueFault("/token", .status(status)) }
-    let client = try scene.world.client()
+    let (client, waiting, gate) = try await scene.heldExchange("token.refresh")
     defer { client.disconnect() }
-    let waiting = client.send("token.refresh", #"{"account":"work"}"#)
-    await gate.reached()
     #expect(await client.call("agent.lock").error == nil)
     #expect(await client.answer(to: waiting).code == 1001)
     gate.open()
@@ -99,11 +95,7 @@ import Testing
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
         await scene.expireUnused()
-        let gate = Gate()
-        world.network.next("/token", .heldAfter(gate))
-        let client = try world.client()
-        client.send("token.refresh", #"{"account":"work"}"#)
-        await gate.reached()
+        let (client, _, gate) = try await scene.heldExchange("token.refresh")
         #expect(await client.call("agent.lock").error == nil)
         world.failCommit(1, with: .full)
         gate.open()
@@ -120,11 +112,7 @@ import Testing
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
         await scene.expireUnused()
-        let gate = Gate()
-        world.network.next("/token", .heldAfter(gate))
-        let client = try world.client()
-        let asked = client.send("token.refresh", #"{"account":"work"}"#)
-        await gate.reached()
+        let (client, asked, gate) = try await scene.heldExchange("token.refresh")
         world.failCommit(1, with: .full)
         gate.open()
         #expect(await client.answer(to: asked).code == 5001, "seed \(seed)")
@@ -150,11 +138,7 @@ import Testing
     for seed in Self.seeds {
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
-        let gate = Gate()
-        world.network.next("/token", .heldAfter(gate))
-        let client = try world.client()
-        client.send("token.refresh", #"{"account":"work"}"#)
-        await gate.reached()
+        let (client, _, gate) = try await scene.heldExchange("token.refresh")
         #expect(await client.call("account.signOut", #"{"account":"work","mode":"\#(mode)"}"#).error == nil)
         #expect(await client.call("agent.lock").error == nil)
         gate.open()
@@ -224,11 +208,7 @@ import Testing
   private static func scene(_ world: SimulatedWorld) async throws -> (Scene, [SealedRecord]) {
     let scene = try await Scene.signedIn(world)
     await scene.expireUnused()
-    let gate = Gate()
-    world.network.next("/token", .heldAfter(gate))
-    let client = try world.client()
-    client.send("token.refresh", #"{"account":"work"}"#)
-    await gate.reached()
+    let (client, _, gate) = try await scene.heldExchange("token.refresh")
     _ = await client.call("agent.lock")
     gate.open()
     await world.clock.sleep(for: .seconds(1))

@@ -59,11 +59,7 @@ import Testing
       try scenario(seed: seed) { world in
         let scene = try await Scene.signedIn(world)
         await scene.expireUnused()
-        let gate = Gate()
-        world.network.next("/token", .heldAfter(gate))
-        let client = try world.client()
-        let waiting = client.send("token.get", #"{"account":"work"}"#)
-        await gate.reached()
+        let (client, waiting, gate) = try await scene.heldExchange()
         _ = try await Self.signOut(scene, mode)
         #expect(await client.answer(to: waiting).code == 2003, "seed \(seed)")
         gate.open()

@@ -16,9 +16,8 @@ struct Scene: Sendable {
   var idp: PracticeProvider { provider.idp }
 
   /// Access tokens live an hour and are renewed in its last five minutes. An unused account is not renewed then, so
-  /// that
-  /// each exchange is one that the scenario asked for. Signatures are cheap and access tokens unsigned, since scenarios
-  /// make many thousands of them.
+  /// that each exchange is one that the scenario asked for. Signatures are cheap and access tokens unsigned, since
+  /// scenarios make many thousands of them.
   static let options: PracticeOptions = {
     var options = PracticeOptions()
     options.accessTokenLifetimeSeconds = 3600
@@ -51,6 +50,19 @@ struct Scene: Sendable {
     let client = try world.client()
     defer { client.disconnect() }
     return await client.call(method, #"{"account":"\#(account)"\#(more)}"#)
+  }
+
+  /// A request for a token whose exchange the gate holds: by default the provider has answered, and its answer is on
+  /// the way. The client is still connected.
+  func heldExchange(
+    _ method: String = "token.get", by incident: (Gate) -> Incident = Incident.heldAfter
+  ) async throws -> (client: SimulatedClient, request: Int, gate: Gate) {
+    let gate = Gate()
+    world.network.next("/token", incident(gate))
+    let client = try world.client()
+    let request = client.send(method, #"{"account":"\#(account)"}"#)
+    await gate.reached()
+    return (client, request, gate)
   }
 
   func account() async throws -> SimulatedAnswer {

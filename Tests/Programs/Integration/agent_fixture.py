@@ -149,6 +149,15 @@ class AgentFixture(unittest.TestCase):
         self.addCleanup(client.close)
         return client
 
+    def alice(self, *options: str) -> tuple[Provider, Scene, Client]:
+        """A provider with these options, and an agent at which Alice is signed in."""
+        provider = self.provider(*options)
+        scene = self.scene()
+        client = self.client(scene)
+        add_provider(client, provider)
+        import_account(client, provider, "alice", alias="alice")
+        return provider, scene, client
+
     def directory(self) -> str:
         directory = tempfile.mkdtemp(prefix="lanyard-integration-")
         self.addCleanup(shutil.rmtree, directory, ignore_errors=True)

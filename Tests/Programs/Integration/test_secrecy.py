@@ -7,7 +7,7 @@ import signal
 import subprocess
 import unittest
 
-from agent_fixture import AGENT, BIN, PATIENCE_SECONDS, AgentFixture, LanyardError, add_provider, import_account, raw, request
+from agent_fixture import AGENT, BIN, PATIENCE_SECONDS, AgentFixture, LanyardError, add_provider, raw, request
 
 CLIENT_SECRET = "practice-secret"
 PEOPLE = {"alice": "alice@acme.example", "bob": "bob@globex.example"}
@@ -154,11 +154,7 @@ class Secrecy(AgentFixture):
 class Commands(AgentFixture):
     def test_lanyard_passes_no_token_as_an_argument(self):
         """`lanyard` passes no secret to another program by its arguments, which every user can read."""
-        practice = self.provider()
-        scene = self.scene()
-        caller = self.client(scene)
-        add_provider(caller, practice)
-        import_account(caller, practice, "alice", alias="alice")
+        _, scene, caller = self.alice()
         token = caller.call("token.get", {"account": "alice"})["accessToken"]
         printed = subprocess.run(
             [os.path.join(BIN, "lanyard"), "token", "alice"], capture_output=True, env=scene.environment, text=True,

@@ -143,16 +143,8 @@ class Passphrase(AgentFixture):
 
 
 class KeyFile(AgentFixture):
-    def prepared(self):
-        practice = self.provider()
-        scene = self.scene()
-        client = self.client(scene)
-        add_provider(client, practice)
-        import_account(client, practice, "alice", alias="alice")
-        return practice, scene, client
-
     def test_missing_key_file_prevents_the_start_and_makes_no_other(self):
-        _, scene, _ = self.prepared()
+        _, scene, _ = self.alice()
         scene.end()
         key = os.path.join(scene.state, "key")
         os.rename(key, key + ".away")
@@ -162,7 +154,7 @@ class KeyFile(AgentFixture):
         scene.start()
 
     def test_key_file_of_another_store_is_refused(self):
-        _, scene, _ = self.prepared()
+        _, scene, _ = self.alice()
         other = self.scene()
         for agent in (scene, other):
             agent.end()
@@ -170,13 +162,13 @@ class KeyFile(AgentFixture):
         self.assertEqual(scene.run().returncode, VAULT_CLOSED)
 
     def test_key_file_readable_by_others_is_refused(self):
-        _, scene, _ = self.prepared()
+        _, scene, _ = self.alice()
         scene.end()
         os.chmod(os.path.join(scene.state, "key"), 0o644)
         self.assertIn(scene.run().returncode, (VAULT_CLOSED, 73))
 
     def test_overwritten_store_prevents_the_start(self):
-        _, scene, _ = self.prepared()
+        _, scene, _ = self.alice()
         scene.end()
         for name in os.listdir(scene.state):
             if name.startswith("lanyard.sqlite-"):
@@ -186,7 +178,7 @@ class KeyFile(AgentFixture):
         self.assertIn(scene.run().returncode, (STORE_FAILED, VAULT_CLOSED))
 
     def test_old_copy_of_the_store_sends_no_refresh_token(self):
-        practice, scene, client = self.prepared()
+        practice, scene, client = self.alice()
         scene.end()
         if not os.path.isdir(os.path.join(scene.environment["XDG_CONFIG_HOME"], "lanyard", "anchors")):
             self.skipTest("this agent keeps no anchor outside its state")
@@ -214,11 +206,7 @@ class MissingStore(AgentFixture):
     """A state directory whose store is gone, while the anchors know of it."""
 
     def prepared(self):
-        practice = self.provider()
-        scene = self.scene()
-        client = self.client(scene)
-        add_provider(client, practice)
-        import_account(client, practice, "alice", alias="alice")
+        practice, scene, client = self.alice()
         scene.end()
         return practice, scene, client
 
@@ -299,11 +287,7 @@ class CopiedStore(AgentFixture):
     """Two agents, one of them on a copy of the store that was made while the other ran."""
 
     def prepared(self):
-        practice = self.provider("--rotation", "strict")
-        scene = self.scene()
-        client = self.client(scene)
-        add_provider(client, practice)
-        import_account(client, practice, "alice", alias="alice")
+        practice, scene, client = self.alice("--rotation", "strict")
         other = self.scene(start=False)
         shutil.copytree(scene.state, os.path.join(scene.directory, "copy"))
         # One person's configuration, and so one anchor.
@@ -320,7 +304,7 @@ class CopiedStore(AgentFixture):
         before = practice.asked()
         self.refused(ROLLED_BACK, lambda: second.call("token.refresh", {"account": "alice"}))
         self.assertEqual(practice.asked(), before)
-        # Whatever the copy goes on to write, it never becomes the newest.
+        # More commits never make the copy the newest.
         for number in range(9):
             second.call("account.rename", {"account": "alice", "alias": f"alice{number}"})
             self.refused(ROLLED_BACK, lambda: second.call("token.refresh", {"account": f"alice{number}"}))
@@ -350,11 +334,7 @@ class StoreUnderAnotherProcess(AgentFixture):
     """The files of a running agent are removed, moved or locked by another process."""
 
     def prepared(self):
-        practice = self.provider()
-        scene = self.scene()
-        client = self.client(scene)
-        add_provider(client, practice)
-        import_account(client, practice, "alice", alias="alice")
+        practice, scene, client = self.alice()
         client.call("token.get", {"account": "alice"})
         return practice, scene, client
 
@@ -414,11 +394,7 @@ class StoreUnderAnotherProcess(AgentFixture):
 
 class DamagedAnchor(AgentFixture):
     def test_anchor_with_a_count_that_no_store_reaches_is_refused_with_words(self):
-        practice = self.provider()
-        scene = self.scene()
-        client = self.client(scene)
-        add_provider(client, practice)
-        import_account(client, practice, "alice", alias="alice")
+        practice, scene, client = self.alice()
         scene.end()
         anchors = os.path.join(scene.environment["XDG_CONFIG_HOME"], "lanyard", "anchors")
         (name,) = [name for name in os.listdir(anchors) if not name.startswith("place-")]
