@@ -34,7 +34,7 @@ SWIFT_TEST := $(SWIFT) test $(SWIFT_FLAGS) --no-parallel
   test-integration real-provider test-real test-fuzz test-demo bench packages packages-tests build-tests release format \
   schemas install uninstall clean
 
-help: ## Say what there is to make.
+help: ## List the targets.
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } \
 	  /^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
@@ -60,7 +60,7 @@ soak: build-tests real-provider ## Run thousands of seeds, every kill point, and
 	LANYARD_KILLS=all $(MAKE) --no-print-directory test-integration
 	.ci/bare-machine
 
-bare-machine: ## A part of soak: `make demo` and `make test` on a Debian that has nothing (root, debootstrap).
+bare-machine: ## A part of soak: `make demo` and `make test` on a bare Debian (root, debootstrap).
 	.ci/bare-machine
 
 replay: build-tests ## Run one test with one seed, as in `make replay TEST=SimulationTests.ChaosTests SEED=17`.

@@ -1,7 +1,7 @@
 """A real agent with a real provider, for measurements and for tests: started, signed in, and taken down again.
 
 Uses the Python client, which must be importable (`PYTHONPATH=Clients/python/src`). It speaks raw methods only, so it
-needs nothing but the names of the contract.
+needs only the names of the contract.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ public final class AnchoredPlace: Sendable {
     path = directory + "/place-" + hexadecimal(Array(digest.prefix(Self.nameBytes)))
   }
 
-  /// True if a database stood in the state directory, whatever the note says.
+  /// True if there is a note, readable or not: a database stood in the state directory.
   public var isKnown: Bool {
     var status = stat()
     return lstat(path, &status) == 0

@@ -27,7 +27,7 @@ extension ProviderState {
     let delay = fault.delayMilliseconds
     switch fault.effect {
     case .answer(let response): return .respond(response, delayMilliseconds: delay)
-    case .notJSON: return .respond(.html(Self.pageOfSomebodyElse), delayMilliseconds: delay)
+    case .notJSON: return .respond(.html(Self.captivePortalPage), delayMilliseconds: delay)
     case .dropBeforeProcessing: return .drop(delayMilliseconds: delay)
     case .hangBeforeProcessing: return .hang
     case .endlessBody:
@@ -63,7 +63,7 @@ extension ProviderState {
     return Array(json.changed(by: changes).text.utf8)
   }
 
-  private static let pageOfSomebodyElse =
+  private static let captivePortalPage =
     "<!doctype html><title>Guest network</title><h1>Welcome</h1><p>Accept the terms to use this network.</p>\n"
 
   // MARK: Endpoints

@@ -33,7 +33,7 @@ struct ConfigurationFile {
     }
   }
 
-  /// It names authorities that are trusted, so nobody else may write to it.
+  /// It names authorities that are trusted, so a file that another user could write is refused.
   private static func bytes(of path: String) throws(Failure) -> [UInt8] {
     func failure(_ text: String) -> Failure { Failure(lines: ["\(path): \(text)"]) }
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)

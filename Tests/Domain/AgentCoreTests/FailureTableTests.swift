@@ -2,8 +2,8 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// Each row of each table, by a response that only this row decides: an edited row fails here, and so does a new one
-/// without a story.
+/// Each row of each table, by a response that only this row decides: an edited row fails here, and a new one
+/// without a story, too.
 @Suite struct FailureTableTests {
   @Test(arguments: Story.all) func everyTableRow_classifiesItsStory(story: Story) throws {
     var reached: Set<FailureTable.Row> = []

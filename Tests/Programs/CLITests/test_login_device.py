@@ -109,7 +109,7 @@ Waiting until you have signed in, for another 10 min. Ctrl-C gives up.
         self.assertRegex(text, r"signed in: 1:1\d left")
 
     def test_an_expired_code_ends_the_sign_in(self):
-        self.sign_ins(begun=begun(), **{"signIn.wait": Error(2007, "signInFailed", "Nobody came.", reason="expired")})
+        self.sign_ins(begun=begun(), **{"signIn.wait": Error(2007, "signInFailed", "The sign-in expired.", reason="expired")})
         told = self.lanyard("login", "idp", "--device")
         self.assertEqual((told.returncode, told.stdout), (4, ""))
         self.assertIn("Reason: expired.", told.stderr)

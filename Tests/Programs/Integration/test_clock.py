@@ -80,7 +80,7 @@ class WallClockChanges(AgentFixture):
         self.caller.call("token.refresh", {"account": "work"})
         after = boot_seconds()
         self.caller.call("connectivity.report", {"online": False})
-        # A denial has the agent ask the provider, whatever a client reported.
+        # After a denial the agent asks the provider, also if a client reported that it is offline.
         self.endpoints("http://127.0.0.1:9")
         return before, after
 

@@ -1,4 +1,4 @@
-"""The demo leaves nothing behind, in whichever way it ends."""
+"""The demo removes its processes and files, also if it is interrupted."""
 
 import os
 import random

@@ -145,7 +145,7 @@ class Faults(Deaths):
                         elif name == "kept":
                             self.assertIn(answer, acknowledged)
                             acknowledged = {answer}
-                    # Cached tokens are served, whichever call fails.
+                    # Cached tokens are served, no matter which call fails.
                     self.assertTrue(client.call("token.get", {"account": "alice"})["accessToken"])
                 calls = scene.counted()
                 scene.disarm()

@@ -4,8 +4,8 @@ internal import Glibc
 /// SQLite's own file system with a bound on how long a call sleeps.
 ///
 /// A reader of a WAL database that meets a foreign lock sleeps in growing pauses, ten seconds in all
-/// (`walTryBeginRead`), whatever `sqlite3_busy_timeout` says. With this file system the pauses end at a moment that the
-/// calling thread has set; SQLite then counts its tries to the end at once and answers `SQLITE_PROTOCOL`.
+/// (`walTryBeginRead`), also past the time of `sqlite3_busy_timeout`. With this file system the pauses end at a moment
+/// that the calling thread has set; SQLite then counts its tries to the end at once and answers `SQLITE_PROTOCOL`.
 enum PatientFileSystem {
   /// The name to open databases with; nil, the default file system, if it can't be registered.
   static let name: String? = {

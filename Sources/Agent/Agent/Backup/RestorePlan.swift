@@ -44,7 +44,7 @@ package struct RestorePlan {
     }
     let known = try vault.policies.all()
     for policy in policies {
-      // Whatever its version: a backup does not show which of the two policies is right.
+      // Also if its version is higher: a backup does not show which of the two policies is right.
       if known.contains(where: { $0.name == policy.name }) {
         restored.skipped.append(SkippedItem(kind: .policy, name: policy.name, reason: .alreadyThere))
       } else if known.count + restored.policies.count >= PolicyStore.most {

@@ -34,7 +34,7 @@ extension AgentService {
           "revocationRefused",
           "The provider \(name) revokes tokens only for clients that authenticate in a way that is not configured here: "
             + "after a sign-out its tokens stay valid until they expire.",
-          "Ask whoever administers the provider for a client secret, and add the provider with it.",
+          "Ask the administrator of the provider for a client secret, and add the provider with it.",
           "After each sign-out, end the session at the provider's own page.")
       }
     } catch {

@@ -11,8 +11,9 @@ public struct TokenMemory: Hashable, Sendable {
   public struct Patience: Hashable, Sendable {
     public var until: BootInstant
     public var failure: ExchangeFailure
-    /// Failures in a row that asked for patience, and how many of them no one could explain.
+    /// Failures in a row that asked for patience.
     public var failures: Int
+    /// Those of `failures` that the provider did not explain.
     public var unexplained: Int
 
     public init(until: BootInstant, failure: ExchangeFailure, failures: Int, unexplained: Int) {
