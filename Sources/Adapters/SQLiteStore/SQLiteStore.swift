@@ -10,6 +10,7 @@ public final class SQLiteStore: Store {
   private let path: String
   private let vfs: String?
   private let reserve: Reserve
+  private let repeatFile: RepeatFile
   /// Nil after `close()`, and after a failure that needs a new connection.
   private var connection: Connection?
   private var isClosed = false
@@ -41,7 +42,10 @@ public final class SQLiteStore: Store {
     self.vfs = vfs
     self.connection = connection
     reserve = Reserve(path: path + "-reserve", vfs: vfs)
+    repeatFile = RepeatFile(path: path + "-repeats", vfs: vfs)
   }
+
+  public var repeatJournal: (any RepeatJournal)? { repeatFile }
 
   deinit { close() }
 
@@ -70,6 +74,7 @@ public final class SQLiteStore: Store {
     files = vfs == nil ? FileIdentities(path: path) : nil
     self.batches = batches
     self.connection = connection
+    repeatFile.reopen()
     return connection
   }
 

@@ -49,12 +49,16 @@ public protocol Store: AnyObject {
   /// Copies the whole store as of now into a new file at `path`. If the copy fails, the caller removes the partial
   /// file.
   func snapshot(to path: String) throws(StoreFailure)
+  /// Keeps counts beside the store, from any thread; nil if the store has no such place.
+  var repeatJournal: (any RepeatJournal)? { get }
   /// Closes the store; later calls throw `closed`.
   func close()
 }
 
 extension Store {
   public func checkInPlace() throws(StoreFailure) {}
+
+  public var repeatJournal: (any RepeatJournal)? { nil }
 
   public func forEachRecord(of kind: RecordKind, _ body: (SealedRecord) -> Void) throws(StoreFailure) {
     for record in try records(kind: kind) { body(record) }

@@ -9,130 +9,54 @@ extension Vault {
   package var audit: SealedAuditLog { SealedAuditLog(vault: self) }
 }
 
-/// An entry for the audit log.
-package struct AuditAppend: Sendable {
-  package var ring: AuditRing
-  package var at: Timestamp
-  /// The account that the entry is about, by its id; nil for the agent as a whole.
-  package var account: String?
-  /// Two entries are repeats of each other if these bytes are equal.
-  package var sameness: [UInt8]
-  /// Tells the entry from others to its client: a decision's id.
-  package var name: String
-  /// True if the entry is counted in an equal one among the newest of its ring.
-  package var coalesces: Bool
-  /// The client that causes the entry, as `AuditQuota` knows it; empty for the agent itself.
-  package var clients: Set<String>
-  /// True if the operation may be refused because its client has added too many entries.
-  package var isRefusable: Bool
-  /// The plain text of the entry that stands for so many.
-  package var record: @Sendable (AuditRepeats) -> Secret
-
-  package init(
-    ring: AuditRing, at: Timestamp, account: String?, sameness: [UInt8], name: String, coalesces: Bool,
-    clients: Set<String>, isRefusable: Bool, record: @escaping @Sendable (AuditRepeats) -> Secret
-  ) {
-    self.ring = ring
-    self.at = at
-    self.account = account
-    self.sameness = sameness
-    self.name = name
-    self.coalesces = coalesces
-    self.clients = clients
-    self.isRefusable = isRefusable
-    self.record = record
-  }
-}
-
-/// The newest entries of a ring, into which repeats are counted. In memory only: after a start, an unlock and a failed
-/// commit the first repeat is an entry of its own.
-struct AuditTail {
-  struct Entry {
-    var append: AuditAppend
-    var repeats: AuditRepeats
-    var row: AuditRow
-    var isChanged = true
-    /// False once something else happened to the account: a repeat would stand before it.
-    var isOpen = true
-  }
-
-  /// The link before the first entry.
-  var base: [UInt8]
-  var entries: [Entry] = []
-
-  /// A change writes the rows after it again, since their links change. 256 rows take about 100 KB.
-  static let most = 256
-
-  /// The entry that counts `append`.
-  func place(of append: AuditAppend) -> Int? {
-    guard append.coalesces else { return nil }
-    return entries.lastIndex {
-      var repeats = $0.repeats
-      return $0.isOpen && $0.append.sameness == append.sameness && repeats.add(at: append.at)
-    }
-  }
-
-  mutating func trim() {
-    guard entries.count > Self.most else { return }
-    let first = entries.count - Self.most
-    base = entries[first - 1].row.link
-    entries.removeFirst(first)
-  }
-}
-
-/// The audit log as the vault knows it: the rings' bounds and newest entries.
-struct AuditMemory {
-  var chains: AuditChains
-  var tails: [AuditRing: AuditTail] = [:]
-  /// The names of the last commit's entries, in their order. A repeat has the name of the entry that counts it.
-  var names: [String] = []
-
-  /// Counts a repeat in an entry that is there, and returns its name; nil if there is none.
-  mutating func count(_ append: AuditAppend) -> String? {
-    guard let index = tails[append.ring]?.place(of: append) else { return nil }
-    _ = tails[append.ring]!.entries[index].repeats.add(at: append.at)
-    tails[append.ring]!.entries[index].isChanged = true
-    return tails[append.ring]!.entries[index].append.name
-  }
-
-  /// No repeat is counted in a decision that stands before an event about its account.
-  mutating func close(before event: AuditAppend) {
-    guard var tail = tails[.decisions] else { return }
-    for index in tail.entries.indices
-    where event.account == nil || tail.entries[index].append.account == event.account {
-      tail.entries[index].isOpen = false
-    }
-    tails[.decisions] = tail
-  }
-}
-
 /// The audit log (docs/storage.md, Audit): sealed entries in two rings, each a chain, and the chains' ends in sealed
 /// records.
 package struct SealedAuditLog {
   package let vault: Vault
 
-  /// Adds the entries to a batch, and removes the oldest ones from a full ring. Returns the memory after the commit.
-  func append(_ entries: [AuditAppend], to batch: inout [StoreWrite]) throws(VaultFailure) -> AuditMemory {
+  /// Adds the entries to a batch, and removes the oldest ones from a full ring. Takes in the repeats that were counted
+  /// before. Returns the memory after the commit.
+  func append(
+    _ entries: [AuditAppend], after repeats: [RepeatTally] = [], to batch: inout [StoreWrite]
+  ) throws(VaultFailure) -> AuditMemory {
     var memory = AuditMemory(chains: try chains())
     if let known = vault.auditMemory { memory = known }
-    memory.names = []
+    for tally in repeats where !memory.count(tally) {
+      if let summary = try summary(of: tally) { _ = try add(summary, &memory, &batch) }
+    }
+    memory.places = []
     for entry in entries {
       if entry.ring == .security { memory.close(before: entry) }
-      if let name = memory.count(entry) {
-        memory.names.append(name)
-        continue
+      if let place = memory.count(entry) {
+        memory.places.append(place)
+      } else {
+        memory.places.append(try add(entry, &memory, &batch))
       }
-      let row = AuditRow(
-        ring: entry.ring, sequence: memory.chains.last + 1, keyEpoch: vault.keys.epoch, link: [], sealed: [])
-      let base = memory.chains[entry.ring].link
-      memory.tails[entry.ring, default: AuditTail(base: base)].entries.append(
-        AuditTail.Entry(append: entry, repeats: AuditRepeats(at: entry.at), row: row))
-      memory.names.append(entry.name)
-      memory.chains[entry.ring].append([], as: row.sequence)
-      try endSegment(of: entry.ring, at: entry.at, &memory, &batch)
     }
     for ring in AuditRing.allCases { write(ring, &memory, &batch) }
     return memory
+  }
+
+  private func add(
+    _ entry: AuditAppend, _ memory: inout AuditMemory, _ batch: inout [StoreWrite]
+  ) throws(VaultFailure) -> AuditPlace {
+    let row = AuditRow(
+      ring: entry.ring, sequence: memory.chains.last + 1, keyEpoch: vault.keys.epoch, link: [], sealed: [])
+    let base = memory.chains[entry.ring].link
+    memory.tails[entry.ring, default: AuditTail(base: base)].entries.append(
+      AuditTail.Entry(append: entry, repeats: AuditRepeats(at: entry.at), row: row))
+    memory.chains[entry.ring].append([], as: row.sequence)
+    try endSegment(of: entry.ring, at: entry.at, &memory, &batch)
+    return AuditPlace(name: entry.name, sequence: row.sequence)
+  }
+
+  /// An entry for the repeats of one that changes no more: a copy of it, with their count and times. Nil if it is not
+  /// there, or damaged.
+  private func summary(of tally: RepeatTally) throws(VaultFailure) -> AuditAppend? {
+    guard let row = try rows(after: tally.sequence - 1, limit: 1).first, row.row.sequence == tally.sequence,
+      let plain = row.plain
+    else { return nil }
+    return AuditAppend(ring: row.row.ring, copying: plain, with: tally.repeats)
   }
 
   /// Ends a full segment. Its entries change no more, so that the segment's link stays. Then removes the oldest
@@ -207,13 +131,15 @@ package struct SealedAuditLog {
   /// From now on no entry that is there changes. For readers: what was listed or verified stays so.
   package func closeEntries() { vault.closeAuditEntries() }
 
-  /// True if the entry would be counted in one that is there.
-  package func isRepeat(_ entry: AuditAppend) -> Bool {
-    vault.auditMemory?.tails[entry.ring]?.place(of: entry) != nil
+  /// The entry that would count this one; nil if it would be one of its own.
+  package func place(of entry: AuditAppend) -> (place: AuditPlace, lastAt: Timestamp)? {
+    guard let tail = vault.auditMemory?.tails[entry.ring], let index = tail.place(of: entry) else { return nil }
+    let found = tail.entries[index]
+    return (found.place, found.repeats.lastAt)
   }
 
-  /// The names of the last commit's entries, in their order. A repeat has the name of the entry that counts it.
-  package var lastNames: [String] { vault.auditMemory?.names ?? [] }
+  /// The places of the last commit's entries, in their order.
+  package var lastPlaces: [AuditPlace] { vault.auditMemory?.places ?? [] }
 
   /// The entries after a number, in order, with their contents; nil for one that does not open.
   package func rows(
@@ -226,7 +152,7 @@ package struct SealedAuditLog {
   }
 
   /// The log key derived from the root key of an epoch; nil if there is none.
-  private func logKey(of epoch: UInt32) -> SealingKey? {
+  func logKey(of epoch: UInt32) -> SealingKey? {
     if let keys = try? vault.seals.keys(of: epoch) { return keys.log }
     return (try? earlierLogKeys())?[epoch]
   }
@@ -283,54 +209,5 @@ extension AuditRing {
     case .security: .auditChain
     case .decisions: .decisionChain
     }
-  }
-}
-
-extension AuditChain {
-  package var record: Secret {
-    SecretJSON.write { writer in
-      writer.member("first", first)
-      writer.member("before", Base64URL.encode(before))
-      writer.member("last", last)
-      writer.member("link", Base64URL.encode(link))
-      writer.member("count", count)
-      guard !segments.isEmpty else { return }
-      writer.key("segments")
-      writer.beginArray()
-      for segment in segments {
-        writer.beginObject()
-        writer.member("through", segment.through)
-        writer.member("link", Base64URL.encode(segment.link))
-        writer.member("count", segment.count)
-        writer.member("newest", segment.newest.milliseconds)
-        writer.endObject()
-      }
-      writer.endArray()
-    }
-  }
-
-  package init?(_ plain: Secret) {
-    let read = SecretJSON.read(plain) { node -> AuditChain? in
-      guard let first = node["first"]?.integer, let before = Self.link(node["before"]),
-        let last = node["last"]?.integer, let end = Self.link(node["link"]), first >= 1, last >= first - 1, last < .max
-      else { return nil }
-      var chain = AuditChain()
-      (chain.first, chain.before, chain.last, chain.link) = (first, before, last, end)
-      // A record from before there were rings has no count: its numbers have no gap.
-      chain.count = node["count"]?.integer ?? last - first + 1
-      for segment in node["segments"].map({ Array($0.elements) }) ?? [] {
-        guard let through = segment["through"]?.integer, let link = Self.link(segment["link"]),
-          let count = segment["count"]?.integer, let newest = segment["newest"]?.timestamp
-        else { return nil }
-        chain.segments.append(Segment(through: through, link: link, count: count, newest: newest))
-      }
-      return chain
-    }
-    guard let read else { return nil }
-    self = read
-  }
-
-  private static func link(_ node: JSONNode?) -> [UInt8]? {
-    node?.plainText.flatMap { Base64URL.decode($0) }.flatMap { $0.count == linkBytes ? $0 : nil }
   }
 }

@@ -14,8 +14,14 @@ package final class Vault {
   package let store: any Store
   private(set) var seals: RecordSeals
   /// Nil before the first read, and after a failed commit.
-  private(set) var auditMemory: AuditMemory?
+  var auditMemory: AuditMemory?
   let auditBounds: [AuditRing: AuditChain.Bound]
+  /// Counts repeats of decisions between two commits.
+  package let repeats: RepeatCounter
+  /// Repeats whose commit failed. They may be in the log all the same: the batch in the chain's record tells.
+  var owedRepeats: [RepeatCounter.Batch] = []
+  /// True if a power cut may have taken repeats, and the log does not say so yet.
+  package internal(set) var lacksRepeats = false
   /// Compares the ledger's count with the anchor outside the store.
   package let witness: RollbackGuard
   private var partitions: [PartitionID: Partition] = [:]
@@ -35,9 +41,11 @@ package final class Vault {
   package init(
     store: any Store, root: SealingKey, epoch: UInt32, previous: VaultKeys? = nil,
     witness: RollbackGuard = RollbackGuard(),
-    auditBounds: [AuditRing: AuditChain.Bound] = [.security: .security, .decisions: .decisions]
+    auditBounds: [AuditRing: AuditChain.Bound] = [.security: .security, .decisions: .decisions],
+    repeatsBegan: @escaping @Sendable () -> Void = {}
   ) {
     self.store = store
+    repeats = RepeatCounter(journal: store.repeatJournal, databaseID: store.databaseID, began: repeatsBegan)
     seals = RecordSeals(
       databaseID: store.databaseID, keys: VaultKeys(root: root, epoch: epoch), previousKeys: previous)
     self.witness = witness
@@ -139,22 +147,39 @@ package final class Vault {
   package func apply(_ changes: [VaultChange], with writes: [StoreWrite] = []) throws(VaultFailure) {
     var draft = VaultDraft(self, writes: writes)
     for change in changes { try draft.draw(change) }
-    let logged = try draft.draw(audit: changes.compactMap(\.auditEntry))
+    let entries = changes.compactMap(\.auditEntry)
+    let counted = entries.isEmpty && changes.repeatCounting == nil ? nil : takeRepeats(changes.repeatCounting)
+    var logged: AuditMemory?
+    do throws(VaultFailure) {
+      if let counted { logged = try draft.draw(audit: entries, after: counted) }
+    } catch {
+      if let counted { owe(counted) }
+      throw error
+    }
     // The counts of an overtaken store stand still: above the anchor's it would look like the newest copy.
     let isCounted =
       !witness.isOvertaken && (owesCount || !writes.isEmpty || changes.contains(where: \.isCounted))
-    let ledger = try draft.settle(ledger(), owing: owedMarks, isCounted: isCounted)
-    let batch = draft.writes
+    let ledger: VaultLedger
     do throws(VaultFailure) {
+      ledger = try draft.settle(self.ledger(), owing: owedMarks, isCounted: isCounted)
+      let batch = draft.writes
       try onStore { () throws(StoreFailure) in try store.commit(batch) }
     } catch {
       // The batch may have been committed all the same: read the heads again.
       forget(draft.touched.keys)
       forget(draft.destroyed)
       auditMemory = nil
+      if let counted { owe(counted) }
       throw error
     }
     if let logged { auditMemory = logged }
+    if let counted {
+      owedRepeats = []
+      lacksRepeats = false
+      if counted.beginsIn != nil, let logged {
+        repeats.begin(logged.chains.decisions.batch, key: keys.log, epoch: keys.epoch)
+      }
+    }
     for (partition, state) in draft.touched { partitions[partition] = state }
     for partition in draft.destroyed { partitions[partition] = nil }
     let isNewer = ledger.sequence != knownLedger?.sequence
@@ -163,9 +188,6 @@ package final class Vault {
     owedMarks = []
     if isNewer { witness.advance(store.databaseID, to: ledger.sequence) }
   }
-
-  /// No entry of the audit log that is there changes from now on.
-  func closeAuditEntries() { auditMemory?.tails = [:] }
 
   private func forget(_ changed: some Sequence<PartitionID>) {
     for partition in changed { partitions[partition] = nil }

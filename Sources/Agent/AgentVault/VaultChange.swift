@@ -20,6 +20,9 @@ package enum VaultChange: Sendable {
   /// Takes the next count of the ledger, so that another copy of the store shows itself (`Vault.isNewest`).
   case claim
 
+  /// Takes in the repeats that were counted beside the log, and says how repeats are counted from now on.
+  case repeats(RepeatCounting)
+
   package var auditEntry: AuditAppend? { if case .audit(let entry) = self { entry } else { nil } }
 
   /// An old copy of the store must not undo it (`VaultLedger`). What is written many times an hour and only ever
@@ -28,7 +31,17 @@ package enum VaultChange: Sendable {
     switch self {
     case .put(_, let kind, _, _), .delete(_, let kind, _): kind.isCounted
     case .destroy, .lockData, .unlockData, .renewData, .reseal, .claim: true
-    case .audit: false
+    case .audit, .repeats: false
     }
   }
+}
+
+/// How repeats of decisions are counted after a commit (docs/storage.md, Repeats in a batch).
+package enum RepeatCounting: Sendable, Hashable {
+  /// As before it.
+  case unchanged
+  /// Beside the log, in this boot of the machine.
+  case inJournal(boot: String)
+  /// Each by a commit.
+  case inLog
 }

@@ -36,7 +36,7 @@ struct VaultDraft {
       writes.append(.deletePartition(partition))
     case .reseal(let partition): touched[partition] = try state(of: partition)
     // All audit entries follow at the end.
-    case .audit, .claim: break
+    case .audit, .repeats, .claim: break
     case .lockData(let partition): try changeKeys(of: partition) { $0.data = nil }
     case .unlockData(let partition, let key): try changeKeys(of: partition) { $0.data = key }
     case .renewData(let partition):
@@ -45,11 +45,11 @@ struct VaultDraft {
     }
   }
 
-  /// Adds audit entries. Returns the log's memory after the commit; nil without entries.
-  mutating func draw(audit entries: [AuditAppend]) throws(VaultFailure) -> AuditMemory? {
-    guard !entries.isEmpty else { return nil }
+  /// Adds audit entries, and the repeats that were counted before them. Returns the log's memory after the commit.
+  mutating func draw(audit entries: [AuditAppend], after repeats: CountedRepeats) throws(VaultFailure) -> AuditMemory {
     let before = try vault.audit.chains()
-    let memory = try vault.audit.append(entries, to: &writes)
+    var memory = try vault.audit.append(entries, after: repeats.tallies(since: before.decisions.batch), to: &writes)
+    repeats.settle(&memory.chains.decisions)
     var state = try state(of: .vault)
     for ring in AuditRing.allCases where memory.chains[ring] != before[ring] {
       try put(memory.chains[ring].record, ring.chainKind, [], .vault, &state)

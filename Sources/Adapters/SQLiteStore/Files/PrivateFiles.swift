@@ -8,7 +8,7 @@ struct PrivateFiles {
   let path: String
 
   /// The files that SQLite and the store keep beside the database.
-  private static let suffixes = ["", "-wal", "-shm", "-journal", "-reserve"]
+  private static let suffixes = ["", "-wal", "-shm", "-journal", "-reserve", "-repeats"]
 
   /// Checks the directory and the existing files, and creates the database's file if it is missing.
   ///

@@ -13,7 +13,7 @@ package import Secrets
 package actor Account {
   package nonisolated let id: AccountID
   let dependencies: AccountDependencies
-  var loaded: Loaded?
+  var loaded: Loaded? { didSet { dependencies.decisions.withdraw(id) } }
   /// Decides the steps of runs; `Account+Exchange.swift` performs them.
   package var exchanges = ExchangeMachine()
   /// The raw answers that `exchanges` refers to, by the nonce of their request. Each may hold the only live refresh
@@ -30,7 +30,7 @@ package actor Account {
   /// Rings when such a request that failed is to be made again. Most accounts never need it.
   lazy var rightsAlarm = Alarm(clock: clock, background: dependencies.background)
   /// The confirmation that decisions asked for.
-  var confirmation = Confirmation()
+  var confirmation = Confirmation() { didSet { dependencies.decisions.withdraw(id) } }
   /// The token that the reading thread serves.
   var published: PublishedToken?
   var tokens = IssuedTokens()

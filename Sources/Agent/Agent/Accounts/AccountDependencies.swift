@@ -10,6 +10,7 @@ package struct AccountDependencies: Sendable {
   package let gate: ExchangeGate
   let renewals: RenewalTimer
   package let tokenCache: TokenCache
+  let decisions: DecisionCache
   package let events: any EventPublishing
   package let connectivity: ConnectivityState
   package let time: TimeKeeper
@@ -31,8 +32,10 @@ package struct AccountDependencies: Sendable {
     gate = ExchangeGate(clock: environment.clock, background: background)
     renewals = RenewalTimer(clock: environment.clock, background: background)
     tokenCache = tables.tokenCache
+    decisions = tables.decisions
     self.events = events
-    connectivity = ConnectivityState(events: events, clock: environment.clock)
+    connectivity = ConnectivityState(
+      events: events, clock: environment.clock, decisions: tables.decisions)
     time = tables.time
     policies = tables.policyCache
     stepUps = tables.stepUps

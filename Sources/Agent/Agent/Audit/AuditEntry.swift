@@ -23,6 +23,8 @@ package struct AuditEntry: Sendable {
     case stepUpEnroll = "stepUp.enroll", stepUpVerify = "stepUp.verify", stepUpUnenroll = "stepUp.unenroll"
     case stepUpClear = "stepUp.clear"
     case grantCreate = "grant.create", grantRevoke = "grant.revoke"
+    /// Repeats of decisions may be missing before it.
+    case auditGap = "audit.gap"
 
     var ring: AuditRing { self == .decision ? .decisions : .security }
 
@@ -98,6 +100,8 @@ package struct AuditEntry: Sendable {
   /// The client's own name for itself; the agent does not verify it.
   package var client: String?
   package var facts: [Fact] = []
+  /// True for a decision whose repeats need no commit of their own.
+  var isBatched = false
 
   /// Whose quota the entry takes (`AuditQuota`); empty for the agent itself.
   var clients = Caller.current?.quotas ?? []

@@ -33,14 +33,23 @@ package struct AuditLog {
 
   /// Appends entries of operations without another commit, which are decisions. One transaction for all of them, with
   /// the time record, so that a reboot with an earlier clock does not lengthen an offline window in use.
-  /// Results in the ids under which the log has them.
-  package func append(_ entries: [AuditEntry]) -> ChangeSet<[String]> {
+  /// Results in the places where the log has them.
+  func append(_ entries: [AuditEntry], counting: RepeatCounting = .unchanged) -> ChangeSet<[AuditPlace]> {
     let records = vault.records
-    return ChangeSet(entries.map { .audit($0.append) } + vault.trustedTime.changes) { _ in records.audit.lastNames }
+    return ChangeSet(entries.map { .audit($0.append) } + [.repeats(counting)] + vault.trustedTime.changes) { _ in
+      records.audit.lastPlaces
+    }
   }
 
-  /// True if the entry would be counted in one that is there.
-  func isRepeat(_ entry: AuditEntry) -> Bool { vault.records.audit.isRepeat(entry.append) }
+  /// Takes in the repeats that were counted beside the log.
+  func settled(_ counting: RepeatCounting) -> ChangeSet<Void> {
+    ChangeSet([.repeats(counting)] + vault.trustedTime.changes)
+  }
+
+  /// The entry that would count this one; nil if it would be one of its own.
+  func place(of entry: AuditEntry) -> (place: AuditPlace, lastAt: Timestamp)? {
+    vault.records.audit.place(of: entry.append)
+  }
 
   /// The account of the wanted entries. A forgotten account still has entries, so its id is enough.
   package func account(_ selector: AccountSelector?) throws(AgentFailure) -> AccountID? {
@@ -51,7 +60,7 @@ package struct AuditLog {
     }
   }
 
-  /// The chains' ends; no entry that is there changes from now on. `isLonger`: the log has rows past its end, which this
+  /// Call it in `VaultActor.readAudit`. The chains' ends; no entry that is there changes from now on. `isLonger`: the log has rows past its end, which this
   /// agent did not write.
   package func chains() throws(AgentFailure) -> (chains: AuditChains, isLonger: Bool) {
     try vault.withRecords { (records) throws(VaultFailure) in
@@ -61,7 +70,7 @@ package struct AuditLog {
     }
   }
 
-  /// A page of entries after a number, oldest first; `through` is the last one read, nil if there are no more. A reader
+  /// Call it in `VaultActor.readAudit`. A page of entries after a number, oldest first; `through` is the last one read, nil if there are no more. A reader
   /// goes on after the last number that it got, so no entry that is there changes from now on.
   package func page(after: Int64) throws(AgentFailure) -> (entries: [RecordedAuditEntry], through: Int64?) {
     let rows = try vault.withRecords { (records) throws(VaultFailure) in

@@ -39,6 +39,6 @@ package struct AuditVerification: Sendable {
   private static func chains(
     of vault: VaultActor
   ) async throws(AgentFailure) -> (chains: AuditChains, isLonger: Bool) {
-    try await vault.read { vault throws(AgentFailure) in try vault.audit.chains() }
+    try await vault.readAudit { vault throws(AgentFailure) in try vault.audit.chains() }
   }
 }

@@ -11,6 +11,8 @@ package final class AuditWriter: Sendable {
   /// The entries of one request.
   struct Request: Sendable {
     var entries: [AuditEntry]
+    /// For `DecisionCache`; nil for a decision that is not to be repeated.
+    var offers: [DecisionCache.Offer?]
     var areTrue: Check
   }
 
@@ -31,13 +33,16 @@ package final class AuditWriter: Sendable {
     self.background = background
   }
 
-  /// Commits the entries; they are durable when this returns the ids of the decisions that the log has: a repeat is
-  /// counted in the entry of an earlier one, and has its id. Nil, and nothing is written, if they are not true any more
+  /// Records the entries; they are durable when this returns the ids of the decisions that the log has: a repeat is
+  /// counted in the entry of an earlier one, and has its id. A batched repeat is durable 100 ms later. Nil, and nothing is written, if they are not true any more
   /// when their turn comes: the order in the log is the order of effects.
-  func record(_ entries: [AuditEntry], if areTrue: @escaping Check) async throws(AgentFailure) -> [String]? {
+  func record(
+    _ entries: [AuditEntry], offering offers: [DecisionCache.Offer?], if areTrue: @escaping Check
+  ) async throws(AgentFailure) -> [String]? {
     let result = await withCheckedContinuation { caller in
       let leads = state.withLock { state in
-        state.queue.append(Waiting(request: Request(entries: entries, areTrue: areTrue), caller: caller))
+        state.queue.append(
+          Waiting(request: Request(entries: entries, offers: offers, areTrue: areTrue), caller: caller))
         defer { state.isWriting = true }
         return !state.isWriting
       }

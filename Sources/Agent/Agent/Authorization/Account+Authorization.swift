@@ -10,6 +10,9 @@ struct AccountFacts: Sendable {
   var provider: ProviderName
   var facts: PolicyFacts
   var time: ProviderTime
+  var readAt: BootInstant
+  /// Of the moment before they were read.
+  var ticket: DecisionCache.Ticket
 }
 
 extension Account {
@@ -17,6 +20,7 @@ extension Account {
   func authorizationFacts() async throws(AgentFailure) -> AccountFacts {
     try await load()
     noticeReachability()
+    let ticket = dependencies.decisions.ticket()
     guard let loaded else { throw .locked }
     let now = clock.boot()
     let (profile, machine) = (loaded.profile, loaded.machine)
@@ -35,13 +39,16 @@ extension Account {
       facts.state = .signedOut
       facts.token = .none
       return AccountFacts(
-        account: id, epoch: profile.epoch, provider: profile.provider, facts: facts, time: time)
+        account: id, epoch: profile.epoch, provider: profile.provider, facts: facts, time: time, readAt: now,
+        ticket: ticket)
     }
     facts.tokenScopes = Set(loaded.grant.scopes.names)
     facts.snapshot = snapshot(of: loaded).map { PolicyFacts.Snapshot($0, age: $1) }
     facts.snapshot?.knowsRoles = loaded.rights?.roles != nil
     facts.snapshot?.knowsEntitlements = loaded.rights?.knowsEntitlements ?? false
-    return AccountFacts(account: id, epoch: profile.epoch, provider: profile.provider, facts: facts, time: time)
+    return AccountFacts(
+      account: id, epoch: profile.epoch, provider: profile.provider, facts: facts, time: time, readAt: now,
+      ticket: ticket)
   }
 
   /// The wall-clock time until which the policy allows anything offline; nil if it allows nothing.

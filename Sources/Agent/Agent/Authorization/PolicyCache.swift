@@ -15,16 +15,24 @@ package final class PolicyCache: Sendable {
     var names: [ProviderName: String] = [:]
   }
   private let state = Mutex(State())
+  private let decisions: DecisionCache
+
+  package init(decisions: DecisionCache = DecisionCache()) { self.decisions = decisions }
 
   package func fill(_ documents: [String: PolicyDocument?], named names: [ProviderName: String]) {
-    state.withLock { $0 = State(documents: documents, names: names) }
+    change { $0 = State(documents: documents, names: names) }
   }
 
-  package func clear() { state.withLock { $0 = State() } }
+  package func clear() { change { $0 = State() } }
 
-  package func put(_ document: PolicyDocument) { state.withLock { $0.documents[document.name] = .some(document) } }
+  package func put(_ document: PolicyDocument) { change { $0.documents[document.name] = .some(document) } }
 
-  func setName(_ name: String?, of provider: ProviderName) { state.withLock { $0.names[provider] = name } }
+  func setName(_ name: String?, of provider: ProviderName) { change { $0.names[provider] = name } }
+
+  private func change(_ body: (inout State) -> Void) {
+    state.withLock { body(&$0) }
+    decisions.withdrawAll()
+  }
 
   /// The policy of a provider's accounts: the one that the provider names, otherwise the default policy.
   package func policy(of provider: ProviderName) -> PolicyEngine.Policy {

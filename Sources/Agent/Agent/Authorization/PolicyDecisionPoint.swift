@@ -29,9 +29,10 @@ package struct PolicyDecisionPoint: Sendable {
       var decisions = capabilities.map { capability in
         recorded(PolicyEngine.decide(capability, context: context, facts: found.facts, under: policy), found)
       }
-      // Commit the audit entries before the answer, so that no client acts on an unrecorded decision. One that lost to a
+      let offers = context == PolicyContext() ? decisions.map { offer($0, found) } : decisions.map { _ in nil }
+      // Record the audit entries before the answer, so that no client acts on an unrecorded decision. One that lost to a
       // sign-out or to another policy is made again: in the log it would stand after what it did not know.
-      let ids = try await audit.record(decisions.map(entry)) { [policyCache] vault in
+      let ids = try await audit.record(decisions.map(entry), offering: offers) { [policyCache] vault in
         vault.directory.profiles[found.account]?.epoch == found.epoch
           && policyCache.policy(of: found.provider) == policy
       }
@@ -55,7 +56,7 @@ package struct PolicyDecisionPoint: Sendable {
 
   private func entry(_ recorded: RecordedDecision) -> AuditEntry {
     let decision = recorded.decision
-    return AuditEntry(
+    var entry = AuditEntry(
       at: clock.wall(), event: .decision, outcome: decision.effect.rawValue, account: recorded.account,
       client: Caller.client,
       facts: [
@@ -63,6 +64,13 @@ package struct PolicyDecisionPoint: Sendable {
         .policy(decision.policyName), .policyVersion(decision.policyVersion),
         .snapshotVersion(Int64(clamping: decision.snapshotVersion)),
       ])
+    entry.isBatched = decision.audit == .batched
+    return entry
+  }
+
+  private func offer(_ recorded: RecordedDecision, _ found: AccountFacts) -> DecisionCache.Offer {
+    DecisionCache.Offer(
+      decision: recorded, client: Caller.client, ticket: found.ticket, decidedAt: found.readAt, wall: clock.wall())
   }
 
   /// The decision under the given assumptions, without any effect.

@@ -38,6 +38,12 @@ package enum CallerAccess: Sendable {
     guard case .limited(let limits) = self, limits.areOpen(at: now) else { return false }
     return limits.coversToken(of: account)
   }
+
+  /// Whether a decision may be answered on the spot.
+  package func coversCheck(of account: AccountID, at now: BootInstant) -> Bool {
+    guard case .limited(let limits) = self, limits.areOpen(at: now) else { return false }
+    return limits.covers(account) && limits.permission.methods.contains("authorization.check")
+  }
 }
 
 extension EffectiveGrant {

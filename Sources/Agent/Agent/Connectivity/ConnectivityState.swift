@@ -41,11 +41,13 @@ package final class ConnectivityState: Sendable {
   private let events: any EventPublishing
   private let clock: any AgentClock
   private let state: Mutex<State>
+  private let decisions: DecisionCache
   private let generationCount = Atomic<UInt64>(0)
 
-  package init(events: any EventPublishing, clock: any AgentClock) {
+  package init(events: any EventPublishing, clock: any AgentClock, decisions: DecisionCache = DecisionCache()) {
     self.events = events
     self.clock = clock
+    self.decisions = decisions
     state = Mutex(State(current: Connectivity(state: .unknown, since: clock.wall(), basis: .none)))
   }
 
@@ -73,7 +75,9 @@ package final class ConnectivityState: Sendable {
     let outcome = await http.send(request)
     if let url = HTTPURL(request.url), let answered = outcome.showsReachability {
       state.withLock { state in
-        if answered || era == state.era { state.hostsByProvider[provider, default: [:]][url.host] = answered }
+        guard answered || era == state.era else { return }
+        let before = state.hostsByProvider[provider, default: [:]].updateValue(answered, forKey: url.host)
+        if before != answered { decisions.withdrawAll() }
       }
       if url.isLoopback { recordLoopback(answered) } else { record(answered, from: url.host, era) }
     }
@@ -99,6 +103,7 @@ package final class ConnectivityState: Sendable {
       state.forget()
       state.hostsByProvider = [:]
       state.report = isOnline
+      decisions.withdrawAll()
       return isOnline ? .online : .offline
     }
   }
@@ -110,6 +115,7 @@ package final class ConnectivityState: Sendable {
       // Keep the reports of hosts that answered; drop those of unreachable hosts.
       state.hostsByProvider = state.hostsByProvider.mapValues { $0.filter(\.value) }
       if state.report == false { state.report = nil }
+      decisions.withdrawAll()
       return state.current.state == .offline ? .unknown : nil
     }
   }

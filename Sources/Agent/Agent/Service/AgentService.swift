@@ -56,7 +56,8 @@ package final class AgentService: Sendable {
     let vaultHandle = Handle<VaultActor>()
     tables = PublishedTables(
       clock: environment.clock, events: events, background: background, ownerGrant: ownerGrant,
-      grantableMethods: grantableMethods, rememberTime: { await vaultHandle.value?.rememberTime() })
+      grantableMethods: grantableMethods, rememberTime: { await vaultHandle.value?.rememberTime() },
+      settleRepeats: { await vaultHandle.value?.settleRepeats() })
     vault = VaultActor(
       store: store, anchor: anchor,
       dependencies: VaultDependencies(
@@ -89,6 +90,7 @@ package final class AgentService: Sendable {
   // MARK: parts of `tables` and of `dependencies`
 
   package var tokenCache: TokenCache { tables.tokenCache }
+  package var decisionCache: DecisionCache { tables.decisions }
   package var stepUps: StepUps { tables.stepUps }
   var policyCache: PolicyCache { tables.policyCache }
   package var callerGrants: CallerGrantTable { tables.callerGrants }

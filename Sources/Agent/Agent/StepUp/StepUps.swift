@@ -12,10 +12,15 @@ package final class StepUps: Sendable {
   private let clock: any AgentClock
   private let events: any EventPublishing
   private let alarm: Alarm
+  private let decisions: DecisionCache
 
-  package init(clock: any AgentClock, events: any EventPublishing, background: BackgroundWork) {
+  package init(
+    clock: any AgentClock, events: any EventPublishing, background: BackgroundWork,
+    decisions: DecisionCache = DecisionCache()
+  ) {
     self.clock = clock
     self.events = events
+    self.decisions = decisions
     alarm = Alarm(clock: clock, background: background)
   }
 
@@ -46,6 +51,7 @@ package final class StepUps: Sendable {
     let validUntil = clock.wall() + duration
     let earliest = moments.withLock { moments in
       moments.granted(id, by: method, at: now, for: duration)
+      decisions.withdraw(id)
       events.publish(.stepUpGranted(validUntil: validUntil), account: id)
       return moments.earliest
     }
@@ -55,12 +61,14 @@ package final class StepUps: Sendable {
 
   package func clear(_ id: AccountID) {
     moments.withLock { moments in
+      decisions.withdraw(id)
       if moments.clear(id) { events.publish(.stepUpExpired, account: id) }
     }
   }
 
   func clearAll() {
     moments.withLock { moments in
+      decisions.withdrawAll()
       for id in moments.clearAll() { events.publish(.stepUpExpired, account: id) }
     }
   }
@@ -70,7 +78,10 @@ package final class StepUps: Sendable {
 
   private func expire() -> BootInstant? {
     moments.withLock { moments in
-      for id in moments.expire(at: clock.boot()) { events.publish(.stepUpExpired, account: id) }
+      for id in moments.expire(at: clock.boot()) {
+        decisions.withdraw(id)
+        events.publish(.stepUpExpired, account: id)
+      }
       return moments.earliest
     }
   }

@@ -21,16 +21,18 @@ package final class TimeKeeper: ProviderClock {
   /// Stores the record in the background: the wall clock was set forward, and that must outlast the agent.
   private let remember: @Sendable () -> Void
   private let hourly: Alarm
+  private let decisions: DecisionCache
   /// The most running time that a kill or a power cut can take from the record.
   static let recordInterval = Milliseconds.seconds(3600)
 
   package init(
     clock: any AgentClock, events: any EventPublishing, background: BackgroundWork,
-    remember: @escaping @Sendable () -> Void
+    decisions: DecisionCache = DecisionCache(), remember: @escaping @Sendable () -> Void
   ) {
     self.clock = clock
     self.events = events
     self.remember = remember
+    self.decisions = decisions
     hourly = Alarm(clock: clock, background: background)
   }
 
@@ -71,6 +73,7 @@ package final class TimeKeeper: ProviderClock {
       state.time?.apply(sample, from: provider, at: machine)
       tell(&state, at: machine)
     }
+    decisions.withdrawAll()
   }
 
   package func reading(for provider: ProviderName) -> ProviderTime { reading(for: provider, at: machine) }
@@ -137,6 +140,7 @@ package final class TimeKeeper: ProviderClock {
     let clock: ClockTrust = behind == nil ? .trusted : .suspect
     if clock != state.published {
       state.published = clock
+      decisions.withdrawAll()
       events.publish(
         .clockSuspect(clock, behind: behind))
     }

@@ -65,11 +65,13 @@ package final class OpenVault {
   private func remember(_ change: MemoryChange) {
     switch change {
     case .account(let profile):
+      tables.decisions.withdraw(profile.id)
       let previous = directory.put(profile)
       if previous == nil || previous?.alias != profile.alias {
         tables.tokenCache.setAccount(profile.id, alias: profile.alias)
       }
     case .accountForgotten(let id):
+      tables.decisions.withdraw(id)
       directory.remove(id)
       tables.tokenCache.remove(id)
     case .active(let id):

@@ -8,22 +8,32 @@ internal import Secrets
 /// changed after each commit, emptied at the locking.
 struct PublishedTables: Sendable {
   let tokenCache: TokenCache
+  let decisions: DecisionCache
   let stepUps: StepUps
   let policyCache: PolicyCache
   let callerGrants: CallerGrantTable
   let time: TimeKeeper
+  /// Takes counted repeats into the log in the background, soon after the first one.
+  let repeatsBegan: @Sendable () -> Void
 
-  /// Empty tables. `rememberTime` makes the trusted time durable.
+  /// Empty tables. `rememberTime` makes the trusted time durable. `settleRepeats` takes counted repeats into the audit
+  /// log, and returns when it is to be called again.
   init(
     clock: any AgentClock, events: any EventPublishing, background: BackgroundWork, ownerGrant: Secret?,
-    grantableMethods: [GrantableMethod], rememberTime: @escaping @Sendable () async -> Void
+    grantableMethods: [GrantableMethod], rememberTime: @escaping @Sendable () async -> Void,
+    settleRepeats: @escaping @Sendable () async -> BootInstant?
   ) {
     tokenCache = TokenCache()
-    stepUps = StepUps(clock: clock, events: events, background: background)
-    policyCache = PolicyCache()
-    time = TimeKeeper(clock: clock, events: events, background: background) { background.start(rememberTime) }
+    decisions = DecisionCache()
+    stepUps = StepUps(clock: clock, events: events, background: background, decisions: decisions)
+    policyCache = PolicyCache(decisions: decisions)
+    time = TimeKeeper(clock: clock, events: events, background: background, decisions: decisions) {
+      background.start(rememberTime)
+    }
     callerGrants = CallerGrantTable(
       clock: clock, time: time, background: background, owner: ownerGrant, methods: grantableMethods)
+    let alarm = Alarm(clock: clock, background: background)
+    repeatsBegan = { alarm.set(clock.boot() + VaultActor.repeatPause, settleRepeats) }
   }
 
   /// Everything but the accounts, which callers can use from `open(_:)` on. True if the time was kept in another boot
@@ -51,5 +61,6 @@ struct PublishedTables: Sendable {
     policyCache.clear()
     callerGrants.close()
     tokenCache.clear()
+    decisions.withdrawAll()
   }
 }

@@ -16,7 +16,9 @@ package actor VaultActor {
   private var state = VaultState.locked(LockedVault())
   /// Counts sign-outs, erasures and new PINs.
   private var withdrawalCount: UInt64 = 0
-  private var auditQuota = AuditQuota()
+  var auditQuota = AuditQuota()
+  /// When repeats of decisions were last taken into the log.
+  var settledRepeatsAt = BootInstant(milliseconds: 0)
 
   package init(store: sending any Store, anchor: sending (any RollbackAnchor)?, dependencies: VaultDependencies) {
     self.store = store
@@ -27,11 +29,11 @@ package actor VaultActor {
   // MARK: reading and committing
 
   /// Nil while the vault is locked.
-  private var vault: OpenVault? { if case .open(let vault) = state { vault } else { nil } }
+  var vault: OpenVault? { if case .open(let vault) = state { vault } else { nil } }
 
   package var isOpen: Bool { vault != nil }
 
-  private func unlocked() throws(AgentFailure) -> OpenVault {
+  func unlocked() throws(AgentFailure) -> OpenVault {
     guard let vault else { throw .locked }
     return vault
   }
@@ -89,10 +91,10 @@ package actor VaultActor {
     try unlocked().providers.provider(named: name)
   }
 
-  private func commit<Result>(
+  func commit<Result>(
     _ changes: ChangeSet<Result>, to vault: OpenVault
   ) throws(AgentFailure) -> Result {
-    let records = try charged(changes.records) + vault.erasures.notes(of: changes.erases)
+    let records = try audited(changes.records, in: vault) + vault.erasures.notes(of: changes.erases)
     if changes.isWithdrawal { withdrawalCount += 1 }
     if !records.isEmpty || !changes.writes.isEmpty {
       try vault.withRecords(of: changes.account) { (sealed) throws(VaultFailure) in
@@ -106,53 +108,6 @@ package actor VaultActor {
     }
     return changes.result(erased)
   }
-
-  // MARK: audit
-
-  /// Takes the security events among the changes from their client's quota. Beyond it a change that can wait is refused;
-  /// what can't wait is done, and counted in an equal entry among the newest.
-  private func charged(_ changes: [VaultChange]) throws(AgentFailure) -> [VaultChange] {
-    var charged = changes
-    for (index, change) in changes.enumerated() {
-      guard case .audit(var entry) = change, entry.ring == .security,
-        let wait = auditQuota.take(1, of: .security, by: entry.clients, at: dependencies.clock.boot())
-      else { continue }
-      if entry.isRefusable { throw .overloaded(Self.quota, retryAfter: wait) }
-      entry.coalesces = true
-      charged[index] = .audit(entry)
-    }
-    return charged
-  }
-
-  /// Commits the entries of decisions. Returns for each request the ids under which the log has them, nil if its entries
-  /// are not true any more, and a failure if its client is over its quota.
-  func record(_ requests: [AuditWriter.Request]) throws(AgentFailure) -> [Result<[String]?, AgentFailure>] {
-    let vault = try unlocked()
-    let now = dependencies.clock.boot()
-    var admitted: [AuditEntry] = []
-    // The number of admitted entries of each request.
-    let counts = requests.map { request -> Result<Int?, AgentFailure> in
-      guard request.areTrue(vault) else { return .success(nil) }
-      let new = request.entries.count { !vault.audit.isRepeat($0) }
-      let clients = request.entries.first?.clients ?? []
-      if let wait = auditQuota.take(Int64(new), of: .decisions, by: clients, at: now) {
-        return .failure(.overloaded(Self.quota, retryAfter: wait))
-      }
-      admitted += request.entries
-      return .success(request.entries.count)
-    }
-    var ids: ArraySlice<String> = []
-    if !admitted.isEmpty { ids = try commit(vault.audit.append(admitted), to: vault)[...] }
-    return counts.map { count in
-      count.map { count in
-        guard let count else { return nil }
-        defer { ids = ids.dropFirst(count) }
-        return Array(ids.prefix(count))
-      }
-    }
-  }
-
-  private static let quota = "new audit entries of one client in an hour"
 
   // MARK: opening
 
@@ -190,6 +145,7 @@ package actor VaultActor {
     state = .open(vault)
     do throws(AgentFailure) {
       try commit(InboxDrain(vault).drain(), to: vault)
+      recoverRepeats(vault)
     } catch {
       lock(isCertain: false)
       throw error
@@ -227,6 +183,7 @@ package actor VaultActor {
   ///   one is known at the next opening, and records that come until then stay in memory.
   private func lock(isCertain: Bool = true) {
     rememberTime()
+    endRepeats()
     switch state {
     case .open(let vault): state = .locked(LockedVault(inbox: isCertain ? vault.inbox : nil))
     case .locked(let locked): state = .locked(isCertain ? locked : LockedVault())
@@ -252,6 +209,8 @@ package actor VaultActor {
   /// (`rotateNext`). A rotation under way continues. Returns the epoch of the new key.
   func beginRotation() throws(AgentFailure) -> UInt32 {
     let vault = try unlocked()
+    // Their key is that of the log.
+    endRepeats()
     guard let rotation = try vault.keySlots.rewrapped() else { return vault.records.keys.epoch }
     do throws(AgentFailure) {
       try vault.keySlots.begin(rotation)

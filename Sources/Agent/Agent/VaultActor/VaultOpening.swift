@@ -159,7 +159,8 @@ struct VaultOpening {
     do {
       let records = Vault(
         store: store, root: root, epoch: slot.keyEpoch,
-        previous: try RootKeyRotation.previousKeys(in: store, root: root, epoch: slot.keyEpoch), witness: anchor)
+        previous: try RootKeyRotation.previousKeys(in: store, root: root, epoch: slot.keyEpoch), witness: anchor,
+        repeatsBegan: dependencies.tables.repeatsBegan)
       try records.checkOwnRecords()
       // An old copy is refused before anything is written to it: each write that counts would make it look newer.
       let slots = KeySlotAdmission(store: store, records: records, clock: dependencies.clock)

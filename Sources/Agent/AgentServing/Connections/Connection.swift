@@ -7,19 +7,19 @@ internal import JSONRPC
 /// One client over any transport: bytes in, lines out.
 ///
 /// The transport's reading thread calls `received`, `endOfInput` and `lineTimedOut`, one at a time. It answers a fresh
-/// token itself, by `CachedTokenAnswers`; `RequestDispatcher` takes every other request.
+/// token and a repeated decision itself, by `CachedAnswers`; `RequestDispatcher` takes every other request.
 public final class Connection: Conversation, @unchecked Sendable {
   // The variables belong to the reading thread; the rest is immutable or locks itself.
   private var framer = LineFramer(limit: Limits.bodyLineBytes)
   private var tape = JSONTape()
   private var lineBegan: BootInstant?
-  /// True if a line of the last chunk was not answered from `TokenCache`.
+  /// True if a line of the last chunk was not answered by `CachedAnswers`.
   public private(set) var mayHaveLeftSecretsOnStack = false
   /// Read once for all the lines of a chunk.
   private var chunkTime: BootInstant?
   /// The length of an unfinished line at which its method is searched; longer than any line once the method was found.
   private var judgesPrefixAt = Limits.lineBytes
-  private var cached: CachedTokenAnswers
+  private var cached: CachedAnswers
   private let client: ConnectedClient
   private let dispatcher: RequestDispatcher
   private let server: AgentServer
@@ -28,7 +28,7 @@ public final class Connection: Conversation, @unchecked Sendable {
     self.server = server
     client = ConnectedClient(id: id, output: output, server: server)
     dispatcher = RequestDispatcher(server: server, client: client)
-    cached = CachedTokenAnswers(agent: server.agent, client: client, dispatcher: dispatcher)
+    cached = CachedAnswers(agent: server.agent, client: client, dispatcher: dispatcher)
   }
 
   /// The moment of the chunk, from the first line that needs it.

@@ -14,7 +14,7 @@ enum AuditListHandler: MethodHandler {
     // Between two pages others have their turn: one account's entries may be far apart.
     var position: Int64? = Int64(params.after ?? 0)
     while let after = position {
-      let page = try await vault.read { vault throws(AgentFailure) in try vault.audit.page(after: after) }
+      let page = try await vault.readAudit { vault throws(AgentFailure) in try vault.audit.page(after: after) }
       for entry in page.entries where account == nil || entry.account == account {
         guard call.limits == nil || entry.account.map({ call.sees($0) }) ?? false else { continue }
         // There is more, and so the last one that fits says where it goes on.

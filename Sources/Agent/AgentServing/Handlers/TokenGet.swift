@@ -3,7 +3,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
 
-/// A fresh standard token is answered on the reading thread (`CachedTokenAnswers`); everything else comes here.
+/// A fresh standard token is answered on the reading thread (`CachedAnswers`); everything else comes here.
 enum TokenGetHandler: MethodHandler {
   typealias Method = TokenGet
 

@@ -62,6 +62,10 @@ public struct AuditChain: Hashable, Sendable {
   public var count: Int64 = 0
   /// The full segments, oldest first. The entries after them form the segment that is being filled.
   public var segments: [Segment] = []
+  /// The number of the last batch of counted repeats.
+  public var batch: Int64 = 0
+  /// The boot in which repeats are counted outside the log now; nil while every repeat is in it.
+  public var countingBoot: String?
 
   public init() {}
 

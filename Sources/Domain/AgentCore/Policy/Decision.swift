@@ -60,6 +60,8 @@ public struct Decision: Hashable, Sendable {
   public var policyName: String
   public var policyVersion: Int64
   public var snapshotVersion: UInt64
+  /// How the log gets the decision.
+  public var audit = Capability.AuditRule.durable
   /// What the provider's answer may change about a denial; nil if it can't, or the decision is no denial.
   public var question: ProviderQuestion?
 }

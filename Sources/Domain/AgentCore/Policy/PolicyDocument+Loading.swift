@@ -70,10 +70,11 @@ private struct Conditions {
   var onReauthentication: Capability.ReauthenticationRule?
   var onClockSuspect: Capability.SuspectClockRule?
   var obligations: [String]?
+  var audit: Capability.AuditRule?
 
   static let names = [
     "sensitivity", "requires", "offlineWindowSeconds", "token", "onlineWithinSeconds", "stepUp",
-    "snapshotMaxAgeSeconds", "onReauthentication", "onClockSuspect", "obligations",
+    "snapshotMaxAgeSeconds", "onReauthentication", "onClockSuspect", "obligations", "audit",
   ]
 }
 
@@ -168,6 +169,7 @@ private struct PolicyLoader {
       own.onReauthentication ?? tier.onReauthentication ?? defaults.onReauthentication ?? capability.onReauthentication
     capability.onClockSuspect =
       own.onClockSuspect ?? tier.onClockSuspect ?? defaults.onClockSuspect ?? capability.onClockSuspect
+    capability.audit = own.audit ?? tier.audit
     capability.obligations = own.obligations ?? tier.obligations ?? []
     return capability
   }
@@ -183,6 +185,7 @@ private struct PolicyLoader {
     read.snapshotMaxAge = reader.seconds(place["snapshotMaxAgeSeconds"])
     read.onReauthentication = reader.word(place["onReauthentication"], as: Capability.ReauthenticationRule.self)
     read.onClockSuspect = reader.word(place["onClockSuspect"], as: Capability.SuspectClockRule.self)
+    read.audit = reader.word(place["audit"], as: Capability.AuditRule.self)
     read.obligations = reader.texts(place["obligations"], most: 32, ofLength: 128, "a text of 1 to 128 characters")
     return read
   }

@@ -42,6 +42,14 @@ public struct Capability: Hashable, Sendable {
     case shrink
   }
 
+  /// How the log gets decisions about a capability (docs/storage.md, Repeats in a batch).
+  public enum AuditRule: String, Hashable, Sendable, CaseIterable {
+    /// Each one is on the disk before it is told.
+    case durable
+    /// A repeat is with the kernel before it is told, and on the disk within 100 ms.
+    case batched
+  }
+
   /// A required step-up: its method and maximum age.
   public struct StepUpRule: Hashable, Sendable {
     public var method: StepUpMethod
@@ -100,6 +108,12 @@ public struct Capability: Hashable, Sendable {
   /// Obligations that an allowed decision passes to the caller.
   public var obligations: [String] = []
   public var forbids: [Forbid] = []
+  /// Nil: `batched` for what reads data that is not confidential and asks for no step-up.
+  public var audit: AuditRule?
+
+  public var auditRule: AuditRule {
+    audit ?? (kind == .read && sensitivity < .confidential && stepUp == nil ? .batched : .durable)
+  }
 
   public init(kind: Kind) { self.kind = kind }
 

@@ -9,7 +9,7 @@ extension PolicyEvaluation {
       obligations: effect == .deny ? [] : rule?.obligations ?? [],
       remedies: remedies, validFor: effect == .deny ? nil : holdsFor,
       policyName: policy.name, policyVersion: policy.version, snapshotVersion: facts.snapshot?.version ?? 0,
-      question: effect == .deny ? question : nil)
+      audit: rule?.auditRule ?? .durable, question: effect == .deny ? question : nil)
   }
 
   /// The failures that the provider's next answer may end; nil if there are none, or the provider asks for the person,

@@ -162,5 +162,19 @@ final class ProcessStore: Store {
     try call { (store) throws(StoreFailure) in try store.snapshot(to: path) }
   }
 
+  var repeatJournal: (any RepeatJournal)? {
+    inner.repeatJournal.map { ProcessJournal(inner: $0, life: life) }
+  }
+
   func close() { inner.close() }
+}
+
+/// The journal of one process: a dead process writes nothing.
+private struct ProcessJournal: RepeatJournal {
+  let inner: any RepeatJournal
+  let life: ProcessLife
+
+  func write(_ bytes: [UInt8], slot: Int) -> Bool { life.isAlive && inner.write(bytes, slot: slot) }
+
+  func read() -> [[UInt8]]? { inner.read() }
 }

@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "ddb928654014f8b7dc92acabeb2dc2d73bccc28a325efabeaf353b105a3519ce"
+  public static let schemaDigest = "fc0b9a05bde2cc9fc553e4c3314dd1a79ecac6f239e4e6d6f03d0d688cd03d96"
 }

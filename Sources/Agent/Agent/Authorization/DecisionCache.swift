@@ -1,0 +1,191 @@
+internal import AgentCore
+package import AgentModel
+internal import AgentPorts
+internal import AgentVault
+package import JSONRPC
+internal import Synchronization
+
+/// Decisions that the reading thread repeats without asking an actor (docs/offline.md, Repeated checks).
+///
+/// An entry is withdrawn with every change of what it was decided from, and before a change is written down. A repeat is
+/// counted in the audit log's entry within the same lock, so that none is counted after a withdrawal.
+package final class DecisionCache: Sendable {
+  /// A decision is repeated for its account, capability and client, since the log counts it for these.
+  struct Key: Hashable {
+    var account: AccountID
+    var capability: String
+    var client: String?
+  }
+
+  /// Counts changes: a decision is published only if nothing changed since its facts were read.
+  struct Ticket: Sendable { fileprivate var changes: UInt64 }
+
+  /// What a decision needs to be published.
+  struct Offer: Sendable {
+    var decision: RecordedDecision
+    var client: String?
+    var ticket: Ticket
+    var decidedAt: BootInstant
+    var wall: Timestamp
+  }
+
+  private struct State {
+    var entries: [Key: PublishedDecision] = [:]
+    var changes: UInt64 = 0
+    /// The number of the last change that concerned all accounts, and those of single ones since.
+    var lastOfAll: UInt64 = 0
+    var last: [AccountID: UInt64] = [:]
+  }
+  private let state = Mutex(State())
+
+  /// Bounds the memory. A full cache is emptied: its entries live for seconds.
+  private static let most = 4_096
+
+  func ticket() -> Ticket { state.withLock { Ticket(changes: $0.changes) } }
+
+  /// Publishes a decision that the log counts under `sequence`, unless something changed since its facts were read.
+  func publish(_ offer: Offer, sequence: Int64, counter: RepeatCounter) {
+    let account = offer.decision.account
+    guard let decision = PublishedDecision(offer, sequence: sequence, counter: counter) else { return }
+    state.withLock { state in
+      guard max(state.lastOfAll, state.last[account] ?? 0) <= offer.ticket.changes else { return }
+      if state.entries.count >= Self.most { state.entries = [:] }
+      let key = Key(account: account, capability: offer.decision.decision.capability, client: offer.client)
+      state.entries[key] = decision
+    }
+  }
+
+  /// Something that decisions about this account are made from changes.
+  func withdraw(_ account: AccountID) {
+    state.withLock { state in
+      state.changes += 1
+      state.last[account] = state.changes
+      guard !state.entries.isEmpty else { return }
+      for key in state.entries.keys where key.account == account { state.entries[key] = nil }
+    }
+  }
+
+  /// Something that all decisions are made from changes: a policy, the time, the network.
+  func withdrawAll() {
+    state.withLock { state in
+      state.changes += 1
+      state.lastOfAll = state.changes
+      state.last = [:]
+      state.entries = [:]
+    }
+  }
+
+  /// Counts a repeat and writes its decision; false if the actors must decide.
+  package func repeated(
+    _ account: AccountID, _ capability: String, for client: String?, at now: BootInstant, wall: Timestamp,
+    to writer: inout JSONWriter
+  ) -> Bool {
+    let key = Key(account: account, capability: capability, client: client)
+    return state.withLock { state in
+      guard let decision = state.entries[key] else { return false }
+      guard decision.holds(at: now, wall: wall), decision.count(at: wall) else {
+        state.entries[key] = nil
+        return false
+      }
+      decision.write(at: now, to: &writer)
+      return true
+    }
+  }
+}
+
+/// A decision in the form of its answer. The members that change with time stand where the pieces of it meet.
+private struct PublishedDecision {
+  private let answer: [UInt8]
+  /// Where the value of `validForSeconds` belongs, if the decision ends by itself.
+  private let durationAt: Int
+  /// Where the value of `time.now` belongs.
+  private let nowAt: Int
+  private let decidedAt: BootInstant
+  /// The decision's own time, in which it tells `now`.
+  private let now: Timestamp
+  /// How far the wall clock was ahead of the boot clock.
+  private let wallOffset: Int64
+  /// When the decision ends by itself; nil if it does not.
+  private let endsAt: BootInstant?
+  private let sequence: Int64
+  private let counter: RepeatCounter
+
+  /// Facts that change with time alone, such as an account's state, are read again after so long.
+  private static let longest = Milliseconds.seconds(5)
+  /// The wall clock may be corrected by so much while an entry is there.
+  private static let wallTolerance: Int64 = 1_000
+
+  /// Nil for a denial, which starts a confirmation, and for a decision that tells ages.
+  init?(_ offer: DecisionCache.Offer, sequence: Int64, counter: RepeatCounter) {
+    let (recorded, decision) = (offer.decision, offer.decision.decision)
+    guard decision.effect != .deny, decision.failed.allSatisfy(\.facts.isEmpty) else { return nil }
+    self.sequence = sequence
+    self.counter = counter
+    decidedAt = offer.decidedAt
+    now = recorded.now
+    wallOffset = offer.wall.milliseconds - offer.decidedAt.milliseconds
+    endsAt = decision.validFor.map { offer.decidedAt + $0 }
+    var writer = JSONWriter(capacity: 768)
+    writer.beginObject()
+    writer.member("decisionId", recorded.id)
+    writer.member("effect", decision.effect.rawValue)
+    writer.member("capability", decision.capability)
+    writer.member("reason", decision.reason.rawValue)
+    writer.key("failed")
+    writer.beginArray()
+    for failure in decision.failed {
+      writer.beginObject()
+      writer.member("check", failure.check.rawValue)
+      writer.member("reason", failure.reason.rawValue)
+      writer.endObject()
+    }
+    writer.endArray()
+    writer.member("obligations", decision.obligations)
+    writer.member("remedies", decision.remedies.map(\.rawValue))
+    if let validUntil = recorded.validUntil {
+      writer.key("validUntil")
+      writer.string(validUntil.rfc3339)
+      writer.key("validForSeconds")
+      durationAt = writer.count
+      writer.verbatim(",")
+    } else {
+      durationAt = 0
+    }
+    writer.key("policy")
+    writer.beginObject()
+    writer.member("name", decision.policyName)
+    writer.member("version", decision.policyVersion)
+    writer.endObject()
+    writer.member("snapshotVersion", Int64(clamping: decision.snapshotVersion))
+    writer.key("time")
+    writer.beginObject()
+    writer.key("now")
+    nowAt = writer.count
+    writer.verbatim(",")
+    writer.member("basis", recorded.basis.rawValue)
+    writer.member("clock", recorded.clock == .suspect ? "suspect" : "trusted")
+    writer.endObject()
+    writer.member("account", recorded.account.text)
+    writer.endObject()
+    answer = writer.withBytes { Array($0) }
+  }
+
+  func holds(at instant: BootInstant, wall: Timestamp) -> Bool {
+    let moved = wall.milliseconds - instant.milliseconds - wallOffset
+    return instant >= decidedAt && instant - decidedAt < Self.longest && endsAt.map { instant < $0 } ?? true
+      && abs(moved) < Self.wallTolerance
+  }
+
+  func count(at wall: Timestamp) -> Bool { counter.count(sequence, at: wall) }
+
+  func write(at instant: BootInstant, to writer: inout JSONWriter) {
+    answer.withUnsafeBytes { answer in
+      func piece(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: answer[range]) }
+      writer.verbatim(piece(0..<durationAt))
+      if let endsAt { writer.digits((endsAt - instant).wholeSeconds) }
+      writer.verbatim(piece(durationAt..<nowAt))
+      writer.string((now + (instant - decidedAt)).rfc3339)
+      writer.verbatim(piece(nowAt..<answer.count))
+    }
+  }
+}

@@ -1,0 +1,161 @@
+internal import AgentCore
+package import AgentModel
+package import AgentPorts
+internal import Secrets
+internal import Synchronization
+
+/// Counts repeats of audit entries between two commits (docs/storage.md, Repeats in a batch).
+///
+/// A count is in the journal when `count` returns, so that a kill of the agent loses none. Commits take the counts into
+/// the log, and each begins a new batch: the journal's two halves hold the batch before a commit and the one after it,
+/// so that either is there whether the commit took place or not. Any thread may count.
+package final class RepeatCounter: Sendable {
+  /// The counts of one batch.
+  struct Batch: Sendable {
+    var number: Int64
+    var tallies: [RepeatTally]
+  }
+
+  private struct Counting {
+    var number: Int64
+    var key: SealingKey
+    var keyEpoch: UInt32
+    var tallies: [RepeatTally] = []
+    /// The slot of an entry, by its number.
+    var slots: [Int64: Int] = [:]
+  }
+
+  /// Nil while every repeat takes a commit.
+  private let state = Mutex<Counting?>(nil)
+  private let journal: (any RepeatJournal)?
+  private let databaseID: [UInt8]
+  /// Called with the first count of each batch.
+  private let began: @Sendable () -> Void
+
+  static let batchSlots = RepeatJournalSize.slots / 2
+
+  package init(journal: (any RepeatJournal)?, databaseID: [UInt8], began: @escaping @Sendable () -> Void) {
+    self.journal = journal
+    self.databaseID = databaseID
+    self.began = began
+  }
+
+  package var isOpen: Bool { state.withLock { $0 != nil } }
+
+  package var isEmpty: Bool { state.withLock { $0?.tallies.isEmpty ?? true } }
+
+  /// Counts a repeat of the entry with this number. False if it must be committed instead: no batch is open, the journal
+  /// is full or takes nothing, or the entry has stood for an hour.
+  package func count(_ sequence: Int64, at now: Timestamp) -> Bool {
+    var isFirst = false
+    let isCounted = state.withLock { state -> Bool in
+      guard let counting = state else { return false }
+      let slot = counting.slots[sequence] ?? counting.tallies.count
+      guard slot < Self.batchSlots else { return false }
+      var tally = RepeatTally(sequence: sequence, repeats: AuditRepeats(at: now))
+      if slot < counting.tallies.count {
+        tally = counting.tallies[slot]
+        guard tally.repeats.add(at: now) else { return false }
+      }
+      let place = Int(counting.number & 1) * Self.batchSlots + slot
+      let content = RepeatSlot(batch: counting.number, tally: tally)
+        .sealed(by: counting.key, epoch: counting.keyEpoch, databaseID, place)
+      guard journal?.write(content, slot: place) == true else { return false }
+      isFirst = counting.tallies.isEmpty
+      if slot == counting.tallies.count {
+        state?.tallies.append(tally)
+        state?.slots[sequence] = slot
+      } else {
+        state?.tallies[slot] = tally
+      }
+      return true
+    }
+    if isFirst { began() }
+    return isCounted
+  }
+
+  /// True if the journal is there and takes counts.
+  func canBegin() -> Bool { journal?.write([], slot: 0) == true }
+
+  /// Begins to count, once the commit that says so is durable.
+  func begin(_ number: Int64, key: SealingKey, epoch: UInt32) {
+    state.withLock { $0 = Counting(number: number, key: key, keyEpoch: epoch) }
+  }
+
+  /// The counts for a commit. Counts go on in the next batch, or not at all if `ends`. Nil if no batch is open.
+  func take(ends: Bool) -> Batch? {
+    state.withLock { state in
+      guard let counting = state else { return nil }
+      state?.number += 1
+      state?.tallies = []
+      state?.slots = [:]
+      if ends { state = nil }
+      return Batch(number: counting.number, tallies: counting.tallies)
+    }
+  }
+
+  /// The counts in the journal of the batches from `first` on; nil if the journal is gone. `key` finds the log key of an
+  /// epoch.
+  func recorded(from first: Int64, key: (UInt32) -> SealingKey?) -> [Batch]? {
+    guard let slots = journal?.read() else { return nil }
+    var found: [Int64: Batch] = [:]
+    for (place, bytes) in slots.enumerated() {
+      guard let epoch = RepeatSlot.epoch(of: bytes), let key = key(epoch),
+        let slot = RepeatSlot(bytes, by: key, databaseID, place), slot.batch >= first
+      else { continue }
+      found[slot.batch, default: Batch(number: slot.batch, tallies: [])].tallies.append(slot.tally)
+    }
+    return found.values.sorted { $0.number < $1.number }
+  }
+}
+
+/// One slot of the journal: the epoch of the root key, then the sealed count.
+private struct RepeatSlot {
+  var batch: Int64
+  var tally: RepeatTally
+
+  private static let numbers = 5
+  /// Nonce, numbers and tag.
+  private static let sealedBytes = 24 + numbers * 8 + 16
+
+  init(batch: Int64, tally: RepeatTally) {
+    self.batch = batch
+    self.tally = tally
+  }
+
+  func sealed(by key: SealingKey, epoch: UInt32, _ databaseID: [UInt8], _ place: Int) -> [UInt8] {
+    let numbers = [
+      batch, tally.sequence, tally.repeats.count, tally.repeats.firstAt.milliseconds, tally.repeats.lastAt.milliseconds,
+    ].map(\.littleEndian)
+    let sealed = numbers.withUnsafeBytes { key.seal($0, additionalData: Self.additionalData(databaseID, place)) }
+    return withUnsafeBytes(of: epoch.littleEndian) { Array($0) } + sealed
+  }
+
+  static func epoch(of bytes: [UInt8]) -> UInt32? {
+    guard bytes.count >= 4 + sealedBytes else { return nil }
+    let epoch = bytes[..<4].reversed().reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+    return epoch == 0 ? nil : epoch
+  }
+
+  init?(_ bytes: [UInt8], by key: SealingKey, _ databaseID: [UInt8], _ place: Int) {
+    let sealed = Array(bytes[4..<4 + Self.sealedBytes])
+    guard let plain = try? key.open(sealed, additionalData: Self.additionalData(databaseID, place)) else { return nil }
+    let numbers = plain.withBytes { plain in
+      (0..<Self.numbers).map { Int64(littleEndian: plain.loadUnaligned(fromByteOffset: $0 * 8, as: Int64.self)) }
+    }
+    guard numbers[2] > 0 else { return nil }
+    batch = numbers[0]
+    tally = RepeatTally(
+      sequence: numbers[1], repeats: AuditRepeats(at: Timestamp(milliseconds: numbers[3])))
+    tally.repeats.count = numbers[2]
+    tally.repeats.lastAt = Timestamp(milliseconds: numbers[4])
+  }
+
+  private static func additionalData(_ databaseID: [UInt8], _ place: Int) -> [UInt8] {
+    var fields = LengthPrefixed()
+    fields.append(Array("lanyard repeats 1".utf8))
+    fields.append(databaseID)
+    fields.append(UInt64(place))
+    return fields.bytes
+  }
+}

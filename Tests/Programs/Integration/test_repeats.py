@@ -1,0 +1,176 @@
+"""Repeated decisions are answered from memory: kill -9 at any moment loses none from the log, and nothing outlives its end."""
+
+import json
+import os
+import random
+import socket
+import threading
+import time
+import unittest
+
+from agent_fixture import AgentFixture, ConnectionLost, LanyardError, add_provider, import_account
+
+KILLS = int(os.environ.get("LANYARD_KILLS", "10").replace("all", "200"))
+POLICY = {
+    "name": "default",
+    "version": 1,
+    "capabilities": {
+        "read": {"kind": "read", "offlineWindowSeconds": 86400},
+        "list": {"kind": "read", "offlineWindowSeconds": 86400},
+        "write": {"kind": "write", "offlineWindowSeconds": 86400},
+    },
+}
+
+
+class Checks(threading.Thread):
+    """A client that checks one capability again and again until the agent dies."""
+
+    def __init__(self, scene, capability):
+        super().__init__(daemon=True)
+        self.scene = scene
+        self.capability = capability
+        self.answered = 0
+        self.unexpected = []
+        self.start()
+
+    def run(self):
+        try:
+            with self.scene.client(timeout=30) as client:
+                while True:
+                    effect = client.call("authorization.check", {"account": "alice", "capability": self.capability})
+                    if effect["effect"] != "allow":
+                        self.unexpected.append(effect)
+                    self.answered += 1
+        except (ConnectionLost, ConnectionError, OSError):
+            pass
+        except LanyardError as error:
+            self.unexpected.append(error)
+
+
+class Repeats(AgentFixture):
+    def prepare(self, **policy):
+        provider = self.provider()
+        scene = self.scene()
+        with scene.client() as client:
+            add_provider(client, provider)
+            import_account(client, provider, "alice", alias="alice")
+            client.call("policy.set", {"name": "default", "policy": {**POLICY, **policy}})
+        return scene
+
+    def counts(self, client):
+        counts, after = {}, 0
+        while after is not None:
+            page = client.call("audit.list", {"after": after, "limit": 1000})
+            for entry in page["entries"]:
+                if entry["event"] == "authorization.check":
+                    name = entry["facts"]["capability"]
+                    counts[name] = counts.get(name, 0) + entry.get("count", 1)
+            after = page.get("next")
+        self.assertTrue(client.call("audit.verify", {})["intact"])
+        return counts
+
+    def test_no_repeat_is_lost_by_a_kill(self):
+        seed = int(os.environ.get("LANYARD_SEED", time.time_ns() % 1_000_000))
+        chance = random.Random(seed)
+        scene = self.prepare()
+        told = {"read": 0, "list": 0}
+        deaths = 0
+        with self.subTest(seed=seed):
+            for _ in range(KILLS):
+                clients = [Checks(scene, name) for name in told for _ in range(2)]
+                time.sleep(chance.uniform(0.01, 0.5))
+                scene.kill()
+                deaths += 1
+                for client in clients:
+                    client.join(30)
+                    self.assertEqual(client.unexpected, [])
+                    told[client.capability] += client.answered
+                scene.start()
+                with scene.client() as client:
+                    counts = self.counts(client)
+                for name, answered in told.items():
+                    # Each of the two clients may have had one check under way at each kill.
+                    self.assertGreaterEqual(counts.get(name, 0), answered, f"{name}, seed {seed}")
+                    self.assertLessEqual(counts.get(name, 0), answered + 2 * deaths, f"{name}, seed {seed}")
+            self.assertGreater(told["read"], 50 * KILLS, "repeats came from memory")
+
+    def test_repeats_reach_the_disk_soon(self):
+        scene = self.prepare()
+        with scene.client() as client:
+            first = client.call("authorization.check", {"account": "alice", "capability": "read"})
+            for _ in range(500):
+                repeat = client.call("authorization.check", {"account": "alice", "capability": "read"})
+                self.assertEqual(repeat["decisionId"], first["decisionId"])
+            self.assertEqual({**repeat, "time": 0, "validForSeconds": 0, "validUntil": 0},
+                             {**first, "time": 0, "validForSeconds": 0, "validUntil": 0})
+            time.sleep(1)
+        scene.kill()
+        # What is in the file beside the log is of no use any more.
+        os.remove(os.path.join(scene.state, "lanyard.sqlite-repeats"))
+        scene.start()
+        with scene.client() as client:
+            self.assertEqual(self.counts(client), {"read": 501})
+
+    def test_what_ends_a_decision_ends_its_repeats_at_once(self):
+        scene = self.prepare()
+        with scene.client() as client, scene.client() as other:
+            for version in range(2, 8):
+                for _ in range(50):
+                    decision = client.call("authorization.check", {"account": "alice", "capability": "read"})
+                    self.assertEqual((decision["effect"], decision["policy"]["version"]), ("allow", version - 1))
+                other.call("policy.set", {"name": "default", "policy": {**POLICY, "version": version}})
+            other.call("account.signOut", {"account": "alice", "mode": "offline"})
+            decision = client.call("authorization.check", {"account": "alice", "capability": "read"})
+            self.assertEqual((decision["effect"], decision["reason"]), ("deny", "signedOut"))
+            self.assertEqual(self.counts(client)["read"], 301)
+
+    def test_each_client_has_an_entry_of_its_own(self):
+        scene = self.prepare()
+        for name in ("mail", "editor"):
+            with scene.client() as client:
+                client.call("agent.hello", {"client": {"name": name, "version": "1"}})
+                for _ in range(30):
+                    client.call("authorization.check", {"account": "alice", "capability": "read"})
+        with scene.client() as client:
+            entries = client.call("audit.list", {"after": 3})["entries"]
+            told = [(e["client"], e.get("count")) for e in entries if e["event"] == "authorization.check"]
+            self.assertEqual(told, [("mail", 30), ("editor", 30)])
+
+    def test_deleted_store_is_noticed_within_a_moment(self):
+        scene = self.prepare()
+        with scene.client() as client:
+            for _ in range(20):
+                client.call("authorization.check", {"account": "alice", "capability": "read"})
+            for name in os.listdir(scene.state):
+                if name.startswith("lanyard.sqlite"):
+                    os.remove(os.path.join(scene.state, name))
+            end = time.monotonic() + 5
+            error = None
+            while error is None and time.monotonic() < end:
+                try:
+                    client.call("authorization.check", {"account": "alice", "capability": "read"})
+                except LanyardError as refused:
+                    error = refused
+            self.assertIsNotNone(error, "checks go on without a log")
+            self.assertEqual(error.code, 5001)
+
+    def test_pipelined_checks_are_answered_in_one_go(self):
+        scene = self.prepare()
+        line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "authorization.check",
+                           "params": {"account": "alice", "capability": "read"}}).encode()
+        with scene.client() as client:
+            for _ in range(3):
+                client.call("authorization.check", {"account": "alice", "capability": "read"})
+        with socket.socket(socket.AF_UNIX) as peer:
+            peer.connect(scene.socket)
+            peer.sendall(b"".join(line.replace(b'"id": 1', b'"id": %d' % n) + b"\n" for n in range(100)))
+            received = b""
+            while received.count(b"\n") < 100:
+                received += peer.recv(65536)
+        answers = [json.loads(text) for text in received.splitlines()]
+        self.assertEqual({answer["id"] for answer in answers}, set(range(100)))
+        self.assertEqual({answer["result"]["effect"] for answer in answers}, {"allow"})
+
+
+if __name__ == "__main__":
+    unittest.main()
