@@ -85,7 +85,9 @@ bool cverify_rsa(
     crypto.OSSL_PARAM_BLD_free(builder);
   crypto.BN_free(n);
   crypto.BN_free(e);
-  if (key && (size_t)crypto.EVP_PKEY_get_bits(key) < least_bits) {
+  // OpenSSL takes a PSS signature without its leading zeros; RFC 8017 §8.1.2 wants it as long as the modulus.
+  const size_t bits = key ? (size_t)crypto.EVP_PKEY_get_bits(key) : 0;
+  if (key && (bits < least_bits || signature.count != (bits + 7) / 8)) {
     crypto.EVP_PKEY_free(key);
     key = NULL;
   }

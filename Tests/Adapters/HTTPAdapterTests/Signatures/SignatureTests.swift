@@ -30,6 +30,22 @@ import TokenSignatures
     #expect(!isValid(signature, message, .ed25519(x: [])))
   }
 
+  /// Every 256th signature begins with a zero.
+  @Test(arguments: [SignatureAlgorithm.rs256, .ps256])
+  func signatureWithoutItsLeadingZero_isInvalid(algorithm: SignatureAlgorithm) throws {
+    let key = try SigningKey.of(algorithm)
+    for number in 0..<20_000 {
+      let message = Array("message \(number)".utf8)
+      let signature = try key.sign(message)
+      guard signature.first == 0 else { continue }
+      #expect(verifier.isValid(signature, over: message, by: key.publicKey, algorithm: algorithm))
+      let shorter = Array(signature.dropFirst())
+      #expect(!verifier.isValid(shorter, over: message, by: key.publicKey, algorithm: algorithm))
+      return
+    }
+    Issue.record("no signature began with a zero")
+  }
+
   @Test func algorithmWithAKeyOfAnotherType_isInvalid() throws {
     for key in try SigningKey.all.get() {
       let signature = try key.sign(message)
