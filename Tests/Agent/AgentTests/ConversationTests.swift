@@ -13,7 +13,7 @@ import Testing
       try SimulatedWorld(seed: seed).run { world in
         let idp = try await world.provider("idp")
         try await world.signIn("alice", at: idp, alias: "work")
-        await world.clock.sleep(for: .seconds(301))
+        await world.clock.sleep(for: .seconds(2400))
         let chance = SeededEntropy(seed: seed &* 7919)
         let client = try world.client()
         let methods = [
@@ -75,7 +75,7 @@ import Testing
     try SimulatedWorld(seed: 1).run { world in
       let idp = try await world.provider("idp")
       try await world.signIn("alice", at: idp, alias: "work")
-      await world.clock.sleep(for: .seconds(301))
+      await world.clock.sleep(for: .seconds(2400))
       let gate = Gate()
       world.network.next("/token", .heldBefore(gate))
       let client = try world.client()
@@ -123,7 +123,7 @@ import Testing
       try SimulatedWorld(seed: seed).run { world in
         let idp = try await world.provider("idp")
         try await world.signIn("alice", at: idp, alias: "work")
-        await world.clock.sleep(for: .seconds(301))
+        await world.clock.sleep(for: .seconds(2400))
         let client = try world.client()
         let request = client.send("token.get", #"{"account":"work"}"#)
         client.endOfInput()

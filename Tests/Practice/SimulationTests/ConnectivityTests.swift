@@ -65,8 +65,8 @@ import Testing
       let scene = try await Scene.signedIn(world)
       let other = try await world.provider("other")
       try await world.signIn("bob", at: other, alias: "home")
-      world.network.isOnline = false
       await scene.expireUnused()
+      world.network.isOnline = false
       _ = try await scene.token()
       #expect(try await connectivity(world) == "online by exchange")
       let client = try world.client()

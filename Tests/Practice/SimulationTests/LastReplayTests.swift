@@ -121,17 +121,34 @@ import Testing
     }
   }
 
-  /// Not asked for since the sign-in, and renewed all the same: the refresh token would end with the access token.
-  @Test func refreshTokenThatEndsWithItsAccessToken_isUsedInTimeWithoutACaller() throws {
+  /// A sign-in counts as use: its refresh token is used in time where it ends with the access token, whether the
+  /// provider tells that or not.
+  @Test(arguments: [true, false]) func refreshTokenThatEndsWithItsAccessToken_isUsedInTimeWithoutACaller(
+    isTold: Bool
+  ) throws {
     try scenario { world in
       var options = Scene.options
       options.accessTokenLifetimeSeconds = 600
       options.refreshTokenLifetimeSeconds = 600
-      options.tellsRefreshTokenLifetime = true
+      options.tellsRefreshTokenLifetime = isTold
       let scene = try await Scene.signedIn(world, options: options)
       await world.clock.sleep(for: .seconds(620))
       #expect(scene.refreshes.count == 1)
       #expect(scene.works(try await scene.token()))
+    }
+  }
+
+  /// A sign-in counts as one use, as a `token.get` at that moment: renewal goes on for half an hour, and then no longer.
+  @Test func unusedSignIn_isRenewedForHalfAnHour() throws {
+    try scenario { world in
+      var options = Scene.options
+      options.accessTokenLifetimeSeconds = 600
+      let scene = try await Scene.signedIn(world, options: options)
+      await world.clock.sleep(for: .seconds(1800))
+      let count = scene.refreshes.count
+      #expect((3...4).contains(count), "\(count)")
+      await world.clock.sleep(for: .seconds(86_400))
+      #expect(scene.refreshes.count == count)
     }
   }
 }

@@ -82,13 +82,8 @@ package actor Account {
     var machine = TokenMachine(health: .ok, rule: rule)
     if let token = token.flatMap({ take($0, from: profile.provider) }) {
       _ = machine.adopt(token.facts, for: .standard)
-      // The refresh token would end with an access token that no program asked for yet, or within a minute after it:
-      // the sign-in counts as use.
-      if let end = grant.refreshTokenExpiresAt,
-        end <= dependencies.time.now(for: profile.provider) + (token.facts.expiresAt - clock.boot()) + .seconds(60)
-      {
-        machine.used(.standard, at: clock.boot())
-      }
+      // A sign-in counts as one use: the program that began it asks for the token next.
+      machine.used(.standard, at: clock.boot())
     }
     loaded = Loaded(
       profile: profile, machine: machine, grant: grant, toldState: .active,
