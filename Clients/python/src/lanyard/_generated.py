@@ -2194,7 +2194,8 @@ class ProviderMethods:
         preset: Optional[str] = None,
     ) -> ProviderAddResult:
         """Adds a provider. An existing name is refused with `-32602` at `/name`; use `provider.update` instead. The
-        agent fetches the provider's metadata at once, unless the endpoints are given.
+        agent fetches the provider's metadata at once, unless the endpoints are given. A `policy` must exist:
+        `notFound` otherwise.
         """
         return self._caller.invoke(
             "provider.add",
@@ -2363,7 +2364,8 @@ class AsyncProviderMethods:
         preset: Optional[str] = None,
     ) -> ProviderAddResult:
         """Adds a provider. An existing name is refused with `-32602` at `/name`; use `provider.update` instead. The
-        agent fetches the provider's metadata at once, unless the endpoints are given.
+        agent fetches the provider's metadata at once, unless the endpoints are given. A `policy` must exist:
+        `notFound` otherwise.
         """
         return await self._caller.invoke(
             "provider.add",

@@ -19,6 +19,8 @@ package final class PolicyCache: Sendable {
 
   package init(decisions: DecisionCache = DecisionCache()) { self.decisions = decisions }
 
+  package init() {}
+
   package func fill(_ documents: [String: PolicyDocument?], named names: [ProviderName: String]) {
     change { $0 = State(documents: documents, names: names) }
   }

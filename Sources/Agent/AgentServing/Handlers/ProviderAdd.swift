@@ -14,6 +14,7 @@ enum ProviderAddHandler: MethodHandler {
     }
     let preset = try params.preset.map { name throws(AgentFailure) in try ProviderPreset.asked(name) }
     try await call.agent.vault.read { vault throws(AgentFailure) in try vault.providers.requireFree(params.name) }
+    if let policy = params.policy { try await call.requirePolicy(named: policy) }
     var configuration = ProviderConfiguration(
       name: params.name, issuer: try ProviderPreset.issuer(params.issuer, of: preset),
       clientID: params.clientId ?? "")
@@ -51,5 +52,12 @@ enum ProviderAddHandler: MethodHandler {
       throw error
     }
     return ProviderAdd.Result(provider: WireProvider(provider))
+  }
+}
+
+extension Call {
+  /// A provider whose policy is not there would deny everything.
+  func requirePolicy(named name: String) async throws(AgentFailure) {
+    _ = try await agent.vault.read { vault throws(AgentFailure) in try vault.policies.policy(named: name) }
   }
 }

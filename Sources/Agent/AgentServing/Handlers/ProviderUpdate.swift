@@ -10,10 +10,7 @@ enum ProviderUpdateHandler: MethodHandler {
 
   static func handle(_ params: ProviderUpdate.Params, _ call: Call) async throws(AgentFailure) -> ProviderUpdate.Result
   {
-    if let policy = params.policy {
-      // A name that leads nowhere would deny everything.
-      _ = try await call.agent.vault.read { vault throws(AgentFailure) in try vault.policies.policy(named: policy) }
-    }
+    if let policy = params.policy { try await call.requirePolicy(named: policy) }
     let preset = try params.preset.map { name throws(AgentFailure) in try ProviderPreset.asked(name) }
     var provider = try await call.agent.vault.provider(named: params.provider.text)
     let (before, known) = (provider.configuration, provider)

@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "fc0b9a05bde2cc9fc553e4c3314dd1a79ecac6f239e4e6d6f03d0d688cd03d96"
+  public static let schemaDigest = "bfb2ac77bb8f3fe0eba86b7b02182c90893c0331befea8588c27268b4b92e7d1"
 }

@@ -7,7 +7,7 @@ public import Secrets
 /// Adds a provider.
 ///
 /// An existing name is refused with `-32602` at `/name`; use `provider.update` instead. The agent fetches the
-/// provider's metadata at once, unless the endpoints are given.
+/// provider's metadata at once, unless the endpoints are given. A `policy` must exist: `notFound` otherwise.
 public enum ProviderAdd: RPCMethod {
   public static let info = MethodInfo(
     name: "provider.add", since: "1",
@@ -15,7 +15,7 @@ public enum ProviderAdd: RPCMethod {
     accountScoped: false, underGrant: .agent,
     ordering: .concurrent,
     idempotent: false, carriesBody: false,
-    errors: [.providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity])
+    errors: [.providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .notFound, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, Sendable {
     public var name: ProviderName
