@@ -56,6 +56,10 @@ class File:
         named = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
         return [name for (name,) in self.ask(named)]
 
+    def indexes(self) -> List[str]:
+        """Those that a statement made, and none that SQLite keeps for a PRIMARY KEY."""
+        return [name for (name,) in self.ask("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY name")]
+
     def columns(self, table: str) -> List[str]:
         return [column[1] for column in self.ask(f"PRAGMA table_info({table})")]
 
@@ -572,8 +576,10 @@ class Tampering(AgentFixture):
         self.each(lambda attack: self.closes_the_vault(attack, STORE_FAILED, VAULT_CLOSED), "1", "store", ["one", "databaseID"])
 
     def test_changed_schema_closes_the_vault(self):
-        for sql in ("DROP TABLE audit", "DROP TABLE record", "DROP TABLE keySlot", "DROP TABLE store", "DROP INDEX recordByKey", "DROP INDEX recordByKind", "DROP TABLE metadata",
-                    "ALTER TABLE record RENAME COLUMN sealed TO opened", "PRAGMA user_version = 0",
+        with contextlib.closing(File(self.agent.state)) as file:
+            dropped = [f"DROP TABLE {name}" for name in file.tables()] + [f"DROP INDEX {name}" for name in file.indexes()]
+        self.assertIn("DROP TABLE auditDecision", dropped)
+        for sql in (*dropped, "ALTER TABLE record RENAME COLUMN sealed TO opened", "PRAGMA user_version = 0",
                     "PRAGMA user_version = 99", "PRAGMA user_version = -1", "PRAGMA application_id = 7"):
             with self.subTest(sql=sql):
                 self.closes_the_vault(lambda file: file.ask(sql), STORE_FAILED, VAULT_CLOSED)
