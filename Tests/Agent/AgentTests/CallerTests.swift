@@ -174,6 +174,27 @@ import Testing
     }
   }
 
+  /// Nothing but the disk outlives the agent: the error says that the grant may come back, and only then it does.
+  @Test func revocationThatTheDiskNeverTook_isToldAsNotStored() throws {
+    try SimulatedWorld(seed: 13).run { world in
+      _ = try await Self.people(world)
+      let owner = try world.client()
+      let made = await owner.call("grant.create", #"{"client":"c","accounts":["work"],"methods":["token.get"]}"#)
+      let (name, secret) = (try #require(made["grant"]), try #require(made["secret"]))
+      let hello = #"{"client":{"name":"c","version":"1"},"grant":"\#(secret)"}"#
+      world.failCommit(1, with: .full)
+      let refused = await owner.call("grant.revoke", #"{"grant":"\#(name)"}"#)
+      #expect(refused.code == 5001 && refused.retryAfterMs == 1000, "\(refused)")
+      let message = try #require(refused.error?["message"]?.stringValue)
+      #expect(message.contains("If the agent ends before the store takes it, the grant is back"), "\(message)")
+      try await world.restart()
+      #expect(try await world.client().call("agent.hello", hello).code == nil)
+      #expect(try await world.client().call("grant.revoke", #"{"grant":"\#(name)"}"#).error == nil)
+      try await world.restart()
+      #expect(try await world.client().call("agent.hello", hello).code == 1007)
+    }
+  }
+
   /// A row that was changed, deleted or restored opens nothing; other grants and the accounts are not affected.
   @Test(arguments: ["flipped", "deleted"])
   func damagedGrant_opensNothingAndAffectsNoOther(damage: String) throws {

@@ -4498,7 +4498,10 @@ class GrantMethods:
         *,
         grant: str,
     ) -> GrantRevokeResult:
-        """Revokes a grant."""
+        """Revokes a grant. After `storeUnavailable` the grant serves no caller while the agent runs, and the agent
+        stores the revocation as soon as the disk takes it. If the agent ends before, the grant is back: revoke it
+        again.
+        """
         return self._caller.invoke(
             "grant.revoke",
             {
@@ -4549,7 +4552,10 @@ class AsyncGrantMethods:
         *,
         grant: str,
     ) -> GrantRevokeResult:
-        """Revokes a grant."""
+        """Revokes a grant. After `storeUnavailable` the grant serves no caller while the agent runs, and the agent
+        stores the revocation as soon as the disk takes it. If the agent ends before, the grant is back: revoke it
+        again.
+        """
         return await self._caller.invoke(
             "grant.revoke",
             {

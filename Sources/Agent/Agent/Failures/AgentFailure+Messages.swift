@@ -44,6 +44,12 @@ extension AgentFailure {
     case .vault(.integrity, _):
       "A sealed record of this account does not open, or is not what its head says. Other accounts are not touched; sign in again to replace it."
     case .vault(.store(let failure), _): failure.message
+    case .grantStillStored(let failure):
+      """
+      The grant serves no program any more, but its revocation could not be stored: \(failure.cause). The agent tries \
+      again every few seconds. If the agent ends before the store takes it, the grant is back: then revoke it again by \
+      `lanyard grant revoke`.
+      """
     case .passphrase(let failure): failure.message
     case .keySlot(let failure): failure.message
     case .key(let failure, let protection): failure.message(of: protection)

@@ -57,6 +57,8 @@ package enum AgentFailure: Error, Sendable {
   // MARK: the vault
 
   case vault(VaultFailure, AccountID? = nil)
+  /// The store refused the revocation of a caller's grant, which serves no caller all the same while the agent runs.
+  case grantStillStored(StoreFailure)
   case passphrase(PassphraseFailure)
   case keySlot(KeySlotFailure)
   /// The key source of this protection gives no key.
@@ -124,7 +126,7 @@ extension AgentFailure {
   /// The disk failed.
   var storeFailure: StoreFailure? {
     switch self {
-    case .vault(.store(let failure), _): failure
+    case .vault(.store(let failure), _), .grantStillStored(let failure): failure
     default: nil
     }
   }
@@ -178,7 +180,7 @@ extension AgentFailure {
   package var retryAfter: Milliseconds? {
     switch self {
     case .overloaded(_, let pause), .token(.offline(let pause), _), .token(.unavailable(let pause), _): pause
-    case .vault(.store, _), .backup(.store), .token(.store, _): TokenMachine.storePause
+    case .vault(.store, _), .grantStillStored, .backup(.store), .token(.store, _): TokenMachine.storePause
     case .backup(.overtaken): .seconds(1)
     case .rights(.unavailable(_, let pause), _), .provider(.registration(.unavailable(let pause))),
       .signIn(.exchange(.transient(_, let pause))):

@@ -39,7 +39,7 @@ extension AgentFailure {
     case .provider(let failure): failure.kind
     case .vault(.integrity, _), .activeAccountDamaged, .keyGone, .vaultDamaged, .anchorDamaged, .auditDamaged:
       .integrity
-    case .vault(.store, _): .storeUnavailable
+    case .vault(.store, _), .grantStillStored: .storeUnavailable
     case .passphrase(.noMemory): .storeUnavailable
     case .passphrase: .unlockFailed
     case .keySlot(let failure): failure.kind

@@ -63,7 +63,8 @@ extension AgentFailure {
   /// `data.reason`: one word for programs.
   fileprivate var wireReason: String? {
     switch self {
-    case .vault(.store(let failure), _), .backup(.store(let failure)): failure.wireReason
+    case .vault(.store(let failure), _), .grantStillStored(let failure), .backup(.store(let failure)):
+      failure.wireReason
     case .token(.store, _): StoreFailure.inputOutput.wireReason
     case .token(.reauthenticate(let reason), _), .token(.misconfigured(let reason), _): reason
     case .wouldNarrow: "wouldNarrow"

@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "bfb2ac77bb8f3fe0eba86b7b02182c90893c0331befea8588c27268b4b92e7d1"
+  public static let schemaDigest = "dd8d41ea1cd88f1f124bd06379aa2d8866846f0594c690488ac1c095b24b8536"
 }

@@ -149,6 +149,9 @@ public enum GrantList: RPCMethod {
 }
 
 /// Revokes a grant.
+///
+/// After `storeUnavailable` the grant serves no caller while the agent runs, and the agent stores the revocation as
+/// soon as the disk takes it. If the agent ends before, the grant is back: revoke it again.
 public enum GrantRevoke: RPCMethod {
   public static let info = MethodInfo(
     name: "grant.revoke", since: "1",
