@@ -176,6 +176,34 @@ import Testing
     }
   }
 
+  /// The other copy may use the token that this one would revoke: a sign-out is queued, what waits in the outbox stays
+  /// there, and no client is deregistered.
+  @Test(arguments: ["atTheSignOut", "whileItWaits"])
+  func overtakenStore_sendsNothingOfItsOutbox(overtaken moment: String) throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      var options = Scene.options
+      options.registration = .open
+      let other = world.makeProvider("other", options: options)
+      let added = try await Self.call(world, "provider.add", #"{"name":"other","issuer":"\#(other.idp.issuer)"}"#)
+      #expect(added.error == nil, "\(added)")
+      if moment == "atTheSignOut" { world.anchor.overtake() } else { world.network.isOnline = false }
+      let out = try await Self.call(world, "account.signOut", #"{"account":"work","mode":"soft"}"#)
+      #expect(out["revocation"] == "queued", "\(out)")
+      if moment == "whileItWaits" { world.anchor.overtake() }
+      world.network.isOnline = true
+      let sent = scene.idp.requests(to: nil).count
+      let sentToOther = other.idp.requests(to: nil).count
+      #expect(try await Self.call(world, "provider.remove", #"{"provider":"other"}"#).error == nil)
+      #expect(try await Self.call(world, "connectivity.report", #"{"online":true}"#).error == nil)
+      #expect(try await Self.call(world, "revocation.retry").error == nil)
+      await world.clock.sleep(for: .seconds(86_400))
+      #expect(scene.idp.requests(to: nil).count == sent && other.idp.requests(to: nil).count == sentToOther)
+      #expect(scene.idp.isActive(refreshToken: scene.firstRefreshToken))
+      #expect(try await Self.call(world, "agent.status").result?["pendingRevocations"]?.integerValue == 1)
+    }
+  }
+
   /// Counting on from there would overflow: refused, also by a person who accepts an old copy.
   @Test(arguments: [UInt64.max, 1 << 63, (1 << 62) + 1] as [UInt64], [true, false])
   func anchorWithACountThatNoStoreReaches_isRefused(count: UInt64, accepting: Bool) throws {

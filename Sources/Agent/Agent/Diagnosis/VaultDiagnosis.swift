@@ -37,7 +37,7 @@ package struct VaultDiagnosis {
     if vault.records.witness.isOvertaken {
       findings.problem(
         "anchor",
-        "Another copy of this store was used after it was copied. Its refresh tokens may be spent, so this agent sends none.",
+        "Another copy of this store was used after it was copied. Its refresh tokens may be spent, so this agent sends none, not even to revoke it.",
         "End this agent and go on with the other copy.",
         "If there is none any more: `lanyard-agent --accept-old-store` once, which signs every account in it out.")
     } else if vault.records.witness.isBehind {

@@ -60,6 +60,12 @@ package struct RevocationOutboxStore {
     return Sender(provider: kept, isConfigured: false)
   }
 
+  /// False once another copy of the store went on: what this one would revoke may be in use there, and a revocation of a
+  /// spent token may end the tokens that came after it (docs/storage.md, Anchors).
+  func maySend() throws(AgentFailure) -> Bool {
+    try vault.withRecords { (records) throws(VaultFailure) in try records.isNewest() }
+  }
+
   /// A provider as `sender(of:)` finds it.
   struct Sender: Sendable {
     var provider: Provider

@@ -110,7 +110,12 @@ package actor RevocationWorker {
     }
     let found: RevocationOutboxStore.Sender?
     do throws(AgentFailure) {
-      found = try await dependencies.vault.read { vault throws(AgentFailure) in try vault.outbox.sender(of: current) }
+      let read = try await dependencies.vault.read { vault throws(AgentFailure) in
+        (sender: try vault.outbox.sender(of: current), maySend: try vault.outbox.maySend())
+      }
+      // The entry waits, and is never tried again: this agent stays an old copy's.
+      guard read.maySend else { return .queued }
+      found = read.sender
     } catch {
       // Locked, or its provider's record does not open now: the entry waits for the next occasion.
       return .queued
@@ -181,10 +186,11 @@ package actor RevocationWorker {
   /// it. While one waits, the end of that one calls this again.
   func unregister(_ client: Provider) async {
     guard let registration = client.registration else { return }
-    let isNeeded = try? await dependencies.vault.read { vault throws(AgentFailure) in
-      try vault.outbox.needs(client)
+    let isOver = try? await dependencies.vault.read { vault throws(AgentFailure) -> Bool in
+      if try vault.outbox.needs(client) { return false }
+      return try vault.outbox.maySend()
     }
-    guard isNeeded == false else { return }
+    guard isOver == true else { return }
     await plainClient(of: client).unregister(registration)
   }
 
