@@ -16,8 +16,8 @@ public struct AuditChain: Hashable, Sendable {
     public enum Retention: Hashable, Sendable {
       /// At most this many.
       case entries(Int64)
-      /// At least those of the last `age`.
-      case age(Milliseconds)
+      /// Those of the last `age`, but at most about `most`.
+      case age(Milliseconds, most: Int64 = .max)
     }
     public var retention: Retention
     /// Entries leave a ring in segments of this size, so that not every entry costs a deletion.
@@ -29,7 +29,9 @@ public struct AuditChain: Hashable, Sendable {
     }
 
     /// One oldest segment leaves per new segment, so that a clock that jumps ahead once removes 5,000 entries at most.
-    public static let security = Bound(.age(.seconds(366 * 86_400)), segment: 5_000)
+    ///
+    /// A million entries take about 400 MB. One client at its quota (`AuditQuota`) needs three weeks to write so many.
+    public static let security = Bound(.age(.seconds(366 * 86_400), most: 1_000_000), segment: 5_000)
     /// About 40 MB at 400 bytes an entry.
     public static let decisions = Bound(.entries(100_000), segment: 5_000)
   }
@@ -93,7 +95,8 @@ public struct AuditChain: Hashable, Sendable {
     guard let oldest = segments.first else { return nil }
     return switch bound.retention {
     case .entries(let most): count > most ? oldest : nil
-    case .age(let age): segments.count > 1 && oldest.newest + age < now ? oldest : nil
+    case .age(let age, let most):
+      segments.count > 1 && (oldest.newest + age < now || count > most) ? oldest : nil
     }
   }
 

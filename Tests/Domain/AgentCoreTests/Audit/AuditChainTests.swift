@@ -141,6 +141,32 @@ import Testing
     #expect(Self.firstBroken([all[Int(chain.first) - 2]] + log, chains) == chain.first - 1)
   }
 
+  /// A ring that is kept by age has a bound by number, too: beyond it one segment leaves for each new one.
+  @Test func ringKeptByAge_keepsAtMostItsNumber() {
+    let bound = AuditChain.Bound(.age(.seconds(1_000_000), most: 50), segment: 5)
+    var chain = AuditChain()
+    var most: Int64 = 0
+    for number in 1...200 {
+      chain.append(Self.link(Int64(number), "entry", after: chain.link), as: Int64(number))
+      guard chain.endSegment(of: bound, at: Self.now) else { continue }
+      if let segment = chain.excess(over: bound, at: Self.now) { chain.dropSegment(link: segment.link) }
+      most = max(most, chain.count)
+      if number <= 50 { #expect(chain.first == 1 && chain.count == number, "nothing goes before") }
+    }
+    #expect(most == 50)
+    #expect(chain.last == 200 && chain.count == 50 && chain.first == 151)
+  }
+
+  @Test func securityRing_holdsAYearOfOneClientsHoursAndABoundedNumber() {
+    guard case .age(let age, let most) = AuditChain.Bound.security.retention else {
+      Issue.record("the ring of security events is kept by age")
+      return
+    }
+    #expect(age >= .seconds(365 * 86_400) && most == 1_000_000)
+    // One client at its quota needs three weeks to fill it.
+    #expect(most / AuditQuota.Limits().security >= 20 * 24)
+  }
+
   /// Two rings under one count: each removed, edited or moved entry shows, also where the other ring has gaps.
   @Test(arguments: [4, 40]) func alteredEntryInEitherRing_shows(decisions: Int) {
     let bound = AuditChain.Bound(.entries(10), segment: 5)
