@@ -3,7 +3,7 @@ internal import Glibc
 internal import LoopbackHTTP
 internal import Synchronization
 
-/// Receives the redirect of a sign-in on a loopback socket. It takes one request on its path and stops listening.
+/// Receives the redirects of sign-ins on a loopback socket.
 public struct LoopbackRedirects: RedirectListenerFactory {
   private let executor: any TaskExecutor
 
@@ -13,18 +13,14 @@ public struct LoopbackRedirects: RedirectListenerFactory {
   public func listen(
     host: String, port: UInt16?, path: String, onRequest: @escaping @Sendable (String) async -> RedirectPage
   ) throws(RedirectFailure) -> any RedirectListener {
-    let holder = Holder(host: host, path: path)
     let executor = self.executor
     do throws(LoopbackError) {
       let listener = try LoopbackListener(host: host, port: port ?? 0, maximumBodyBytes: 0) { request in
         guard request.path == path else { return .respond(.text("Not found.", status: 404)) }
         guard request.method == "GET" else { return .respond(.text("Only GET.", status: 405)) }
-        let page = wait(on: executor) { await onRequest(request.query) }
-        holder.stop()  // this response is still sent
-        return .respond(Self.response(page))
+        return .respond(Self.response(wait(on: executor) { await onRequest(request.query) }))
       }
-      holder.hold(listener)
-      return holder
+      return Holder(listener, host: host, path: path)
     } catch {
       switch error {
       case .portBusy(let port): throw .portBusy(port)
@@ -50,26 +46,16 @@ public struct LoopbackRedirects: RedirectListenerFactory {
   }
 
   private final class Holder: RedirectListener {
-    private let listener = Mutex<LoopbackListener?>(nil)
-    private let port = Atomic<UInt16>(0)
-    private let host: String
-    private let path: String
+    private let listener: Mutex<LoopbackListener?>
+    let redirectURI: String
 
-    init(host: String, path: String) {
-      self.host = host
-      self.path = path
+    init(_ listener: LoopbackListener, host: String, path: String) {
+      redirectURI = "http://\(host.contains(":") ? "[\(host)]" : host):\(listener.port)\(path)"
+      self.listener = Mutex(listener)
     }
 
-    func hold(_ new: LoopbackListener) {
-      port.store(new.port, ordering: .relaxed)
-      listener.withLock { $0 = new }
-    }
-
-    var redirectURI: String {
-      "http://\(host.contains(":") ? "[\(host)]" : host):\(port.load(ordering: .relaxed))\(path)"
-    }
-
-    /// Releasing the listener frees its port without waiting for its threads, one of which calls this.
+    /// Releasing the listener frees its port without waiting for its threads, one of which may wait for the caller. A
+    /// response that is being made is still sent.
     func stop() { listener.withLock { $0 = nil } }
   }
 }

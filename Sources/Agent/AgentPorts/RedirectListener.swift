@@ -1,7 +1,8 @@
 /// Opens the loopback redirect URI of a sign-in (RFC 8252 §7.3).
 public protocol RedirectListenerFactory: Sendable {
   /// Listens on a loopback host. A nil `port` takes a free one. `onRequest` gets the query string of each GET request
-  /// to `path` and returns the page to show; requests with another method or path do not reach it.
+  /// to `path` and returns the page to show; requests with another method or path do not reach it. It listens until
+  /// `stop()`, which `onRequest` may cause: the page is shown all the same.
   ///
   /// - Throws: `RedirectFailure` if the listener can't be opened.
   func listen(

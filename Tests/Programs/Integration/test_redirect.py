@@ -78,6 +78,23 @@ class RedirectTests(AgentFixture):
         self.agent.call("signIn.cancel", {"signIn": sign_in})
         self.until(self.is_closed, "the port is free")
 
+    def test_two_sign_ins_share_a_fixed_port(self):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        first = self.begin(host="127.0.0.1", port=port, path="/callback")
+        late = self.answer()
+        second = self.agent.call("signIn.begin", {"provider": "practice", "flow": "browser"})
+        self.page = second["authorizationUrl"]
+        page = self.ask("GET", self.answer())
+        self.assertEqual(page.status, 200, page.text)
+        self.assertEqual(self.agent.call("signIn.wait", {"signIn": second["signIn"]})["status"], "completed")
+        self.assertFalse(self.is_closed(), "the other sign-in still waits")
+        page = self.ask("GET", late)
+        self.assertEqual(page.status, 200, page.text)
+        self.assertEqual(self.agent.call("signIn.wait", {"signIn": first})["status"], "completed")
+        self.until(self.is_closed, "the port is free")
+
     def test_busy_redirect_port_is_reported(self):
         with socket.socket() as other:
             other.bind(("127.0.0.1", 0))

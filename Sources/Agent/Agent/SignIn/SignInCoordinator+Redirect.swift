@@ -22,11 +22,11 @@ extension SignInCoordinator {
       way = .paste(request)
     } else {
       do throws(RedirectFailure) {
-        let listener = try dependencies.environment.redirects.listen(
-          host: redirect.host, port: redirect.port, path: redirect.path
-        ) { query in await self.redirected(id, query) }
-        request = AuthorizationRequest(redirectURI: listener.redirectURI, entropy: entropy)
-        way = .browser(request, listener)
+        let uri = try redirects.open(redirect, for: id, by: dependencies.environment.redirects) { listener, query in
+          await self.redirected(at: listener, query)
+        }
+        request = AuthorizationRequest(redirectURI: uri, entropy: entropy)
+        way = .browser(request)
       } catch {
         throw AgentFailure(error)
       }
@@ -37,19 +37,20 @@ extension SignInCoordinator {
       guard let pushed = try await push(parameters, to: provider) else { return (way, endpoint.adding(parameters)) }
       return (way, endpoint.adding(pushed))
     } catch {
-      if case .browser(_, let listener) = way { listener.stop() }
+      redirects.leave(id)
       throw error
     }
   }
 
   /// Judges the browser's answer, redeems the code, and says in a page what came of it.
-  private func redirected(_ id: String, _ query: String) async -> RedirectPage {
-    guard let job = jobs[id], job.isPending, !job.isAnswered, let request = job.request else {
+  private func redirected(at listener: String, _ query: String) async -> RedirectPage {
+    guard let (job, request, answer) = recipient(of: query, at: listener), !job.isAnswered else {
       return SignInPage.ended()
     }
+    let id = job.id
     jobs[id]?.isAnswered = true
     let failure: AgentFailure
-    switch AuthorizationAnswer(query: query, to: request, of: job.provider) {
+    switch answer {
     case .code(let code):
       do throws(RedemptionFailure) {
         let admitted = try await redeem(code, request, job)
@@ -58,11 +59,26 @@ extension SignInCoordinator {
       } catch {
         failure = error.told
       }
-    // The listener takes one answer, from any sender.
+    // A sign-in takes one answer, from any sender.
     case .refused(let reason), .foreign(let reason): failure = .signIn(.answer(reason))
     }
     finish(id, .failed(failure))
     return SignInPage.failed(failure, provider: job.provider.configuration.name.text)
+  }
+
+  /// The sign-in that an answer is for: the one with its `state`. The late answer to an ended sign-in is for none. An
+  /// answer with an unknown `state` is for the sign-in that waits there alone, which it ends; where several wait it is
+  /// for none of them, so that no sender ends all.
+  private func recipient(
+    of query: String, at listener: String
+  ) -> (SignInJob, AuthorizationRequest, AuthorizationAnswer)? {
+    let waiting = redirects.signIns(at: listener)
+    let answers = waiting.compactMap { id -> (SignInJob, AuthorizationRequest, AuthorizationAnswer)? in
+      guard let job = jobs[id], job.isPending, let request = job.request else { return nil }
+      return (job, request, AuthorizationAnswer(query: query, to: request, of: job.provider))
+    }
+    if let own = answers.first(where: { $0.2.hasState }) { return own }
+    return waiting.count == 1 && !redirects.isOfEndedSignIn(query) ? answers.first : nil
   }
 
   // MARK: by hand

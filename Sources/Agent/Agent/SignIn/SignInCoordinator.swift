@@ -18,6 +18,7 @@ package actor SignInCoordinator {
   let dependencies: AccountDependencies
   package let accounts: AccountDirectory
   var jobs: [String: SignInJob] = [:]
+  var redirects = RedirectListeners()
   /// Sign-ins that wait for a provider's first answer: they take a place already.
   private var beginning = 0
   private var waiterIDs: UInt64 = 0
@@ -83,7 +84,7 @@ package actor SignInCoordinator {
       page = .device(device)
     }
     guard !isOver, dependencies.tokenCache.unlockGeneration != nil else {
-      if case .browser(_, let listener) = way { listener.stop() }
+      redirects.leave(id)
       throw isOver ? .shuttingDown : .locked
     }
     forgetOldest()
@@ -228,7 +229,7 @@ package actor SignInCoordinator {
   package func finish(_ id: String, _ status: SignInJob.Status) {
     guard jobs[id]?.isPending == true else { return }
     jobs[id]?.status = status
-    if case .browser(_, let listener)? = jobs[id]?.way { listener.stop() }
+    redirects.leave(id, state: jobs[id]?.request?.state)
     jobs[id]?.way = .ended
     let waiters = jobs[id]?.waiters ?? [:]
     jobs[id]?.waiters = [:]

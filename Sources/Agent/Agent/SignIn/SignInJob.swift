@@ -14,8 +14,8 @@ package struct SignInJob: Sendable {
 
   /// The way on which the provider's answer comes back.
   package enum Way: Sendable {
-    /// The browser brings it to our listener, or a person brings it by hand.
-    case browser(AuthorizationRequest, any RedirectListener)
+    /// The browser brings it to a listener of `RedirectListeners`, or a person brings it by hand.
+    case browser(AuthorizationRequest)
     /// A person brings the answer; the agent opens no listener.
     case paste(AuthorizationRequest)
     /// The agent asks for it; nil while it does.
@@ -51,7 +51,7 @@ package struct SignInJob: Sendable {
   /// Nil for a device's, and when it has ended.
   package var request: AuthorizationRequest? {
     switch way {
-    case .browser(let request, _), .paste(let request): request
+    case .browser(let request), .paste(let request): request
     case .device, .ended: nil
     }
   }

@@ -11,6 +11,14 @@ package enum AuthorizationAnswer {
   /// It is no answer to this sign-in: the right one may still come.
   case foreign(AuthorizationFailure)
 
+  /// True if the answer has the request's `state`.
+  package var hasState: Bool {
+    switch self {
+    case .foreign(.unreadable), .foreign(.stateMismatch): false
+    case .code, .refused, .foreign: true
+    }
+  }
+
   package init(query: String, to request: AuthorizationRequest, of provider: Provider) {
     guard let answer = HTTPQuery(query), answer.duplicates.isEmpty else {
       self = .foreign(.unreadable)

@@ -1,8 +1,7 @@
 public import AgentPorts
 internal import Synchronization
 
-/// Replaces loopback listeners and the person's browser: an address is open while the agent listens on it, and takes
-/// one redirect.
+/// Replaces loopback listeners and the person's browser: an address is open while the agent listens on it.
 public final class SimulatedBrowser: RedirectListenerFactory, BrowserOpener {
   private struct State {
     var opened: [String] = []
@@ -34,9 +33,7 @@ public final class SimulatedBrowser: RedirectListenerFactory, BrowserOpener {
     let mark = location.firstIndex(of: "?") ?? location.endIndex
     let uri = String(location[..<mark])
     guard let answer = state.withLock({ $0.open[uri] }) else { return nil }
-    let page = await answer(String(location[mark...].dropFirst()))
-    close(uri)
-    return page
+    return await answer(String(location[mark...].dropFirst()))
   }
 
   /// Only records the URL: scenarios decide where the person goes.
