@@ -23,6 +23,43 @@ package final class RepeatCounter: Sendable {
     var tallies: [RepeatTally] = []
     /// The slot of an entry, by its number.
     var slots: [Int64: Int] = [:]
+    var additionalData: [[UInt8]] = []
+    var nonces = NoncePool()
+    /// True once the owner was told of the batch's first count.
+    var hasBegun = false
+
+    mutating func count(
+      _ sequence: Int64, at now: Timestamp, _ journal: (any RepeatJournal)?, _ databaseID: [UInt8]
+    ) -> Bool {
+      let slot = slots[sequence] ?? tallies.count
+      guard slot < RepeatCounter.batchSlots else { return false }
+      var tally = RepeatTally(sequence: sequence, repeats: AuditRepeats(at: now))
+      if slot < tallies.count {
+        tally = tallies[slot]
+        guard tally.repeats.add(at: now) else { return false }
+      }
+      let place = Int(number & 1) * RepeatCounter.batchSlots + slot
+      if slot == additionalData.count { additionalData.append(RepeatSlot.additionalData(databaseID, place)) }
+      let content = RepeatSlot(batch: number, tally: tally)
+        .sealed(by: key, epoch: keyEpoch, additionalData[slot], &nonces)
+      guard journal?.write(content, slot: place) == true else { return false }
+      if slot == tallies.count {
+        tallies.append(tally)
+        slots[sequence] = slot
+      } else {
+        tallies[slot] = tally
+      }
+      return true
+    }
+
+    /// Goes on with the next batch.
+    mutating func next() {
+      number += 1
+      tallies = []
+      slots = [:]
+      additionalData = []
+      hasBegun = false
+    }
   }
 
   /// Nil while every repeat takes a commit.
@@ -49,25 +86,10 @@ package final class RepeatCounter: Sendable {
   package func count(_ sequence: Int64, at now: Timestamp) -> Bool {
     var isFirst = false
     let isCounted = state.withLock { state -> Bool in
-      guard let counting = state else { return false }
-      let slot = counting.slots[sequence] ?? counting.tallies.count
-      guard slot < Self.batchSlots else { return false }
-      var tally = RepeatTally(sequence: sequence, repeats: AuditRepeats(at: now))
-      if slot < counting.tallies.count {
-        tally = counting.tallies[slot]
-        guard tally.repeats.add(at: now) else { return false }
-      }
-      let place = Int(counting.number & 1) * Self.batchSlots + slot
-      let content = RepeatSlot(batch: counting.number, tally: tally)
-        .sealed(by: counting.key, epoch: counting.keyEpoch, databaseID, place)
-      guard journal?.write(content, slot: place) == true else { return false }
-      isFirst = counting.tallies.isEmpty
-      if slot == counting.tallies.count {
-        state?.tallies.append(tally)
-        state?.slots[sequence] = slot
-      } else {
-        state?.tallies[slot] = tally
-      }
+      // In place: a copy of the counts would be made anew for each one.
+      guard state != nil, state!.count(sequence, at: now, journal, databaseID) else { return false }
+      isFirst = !state!.hasBegun
+      state!.hasBegun = true
       return true
     }
     if isFirst { began() }
@@ -86,9 +108,7 @@ package final class RepeatCounter: Sendable {
   func take(ends: Bool) -> Batch? {
     state.withLock { state in
       guard let counting = state else { return nil }
-      state?.number += 1
-      state?.tallies = []
-      state?.slots = [:]
+      state?.next()
       if ends { state = nil }
       return Batch(number: counting.number, tallies: counting.tallies)
     }
@@ -123,11 +143,13 @@ private struct RepeatSlot {
     self.tally = tally
   }
 
-  func sealed(by key: SealingKey, epoch: UInt32, _ databaseID: [UInt8], _ place: Int) -> [UInt8] {
+  func sealed(
+    by key: SealingKey, epoch: UInt32, _ additionalData: [UInt8], _ nonces: inout NoncePool
+  ) -> [UInt8] {
     let numbers = [
       batch, tally.sequence, tally.repeats.count, tally.repeats.firstAt.milliseconds, tally.repeats.lastAt.milliseconds,
     ].map(\.littleEndian)
-    let sealed = numbers.withUnsafeBytes { key.seal($0, additionalData: Self.additionalData(databaseID, place)) }
+    let sealed = numbers.withUnsafeBytes { key.seal($0, additionalData: additionalData, nonces: &nonces) }
     return withUnsafeBytes(of: epoch.littleEndian) { Array($0) } + sealed
   }
 
@@ -151,7 +173,7 @@ private struct RepeatSlot {
     tally.repeats.lastAt = Timestamp(milliseconds: numbers[4])
   }
 
-  private static func additionalData(_ databaseID: [UInt8], _ place: Int) -> [UInt8] {
+  static func additionalData(_ databaseID: [UInt8], _ place: Int) -> [UInt8] {
     var fields = LengthPrefixed()
     fields.append(Array("lanyard repeats 1".utf8))
     fields.append(databaseID)

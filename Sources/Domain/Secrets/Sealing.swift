@@ -77,12 +77,30 @@ public struct SealingKey: Sendable {
     }
   }
 
+  /// Length of a nonce in bytes.
+  public static let nonceBytes = Int(crypto_aead_xchacha20poly1305_ietf_NPUBBYTES)
+
+  /// Encrypts with XChaCha20-Poly1305 under a random nonce, which precedes the ciphertext.
+  ///
+  /// - Parameter nonces: random nonces for many calls, since the kernel takes longer for one than the encryption.
+  public func seal(
+    _ plain: UnsafeRawBufferPointer, additionalData: [UInt8], nonces: inout NoncePool
+  ) -> [UInt8] {
+    nonces.next { nonce in seal(plain, additionalData: additionalData) { $0.copyMemory(from: nonce) } }
+  }
+
   /// Encrypts with XChaCha20-Poly1305 under a random nonce, which precedes the ciphertext.
   public func seal(_ plain: UnsafeRawBufferPointer, additionalData: [UInt8]) -> [UInt8] {
-    let nonceBytes = Int(crypto_aead_xchacha20poly1305_ietf_NPUBBYTES)
+    seal(plain, additionalData: additionalData) { randombytes_buf($0.baseAddress!, $0.count) }
+  }
+
+  private func seal(
+    _ plain: UnsafeRawBufferPointer, additionalData: [UInt8], nonce: (UnsafeMutableRawBufferPointer) -> Void
+  ) -> [UInt8] {
+    let nonceBytes = Self.nonceBytes
     let tagBytes = Int(crypto_aead_xchacha20poly1305_ietf_ABYTES)
     return [UInt8](unsafeUninitializedCapacity: nonceBytes + plain.count + tagBytes) { buffer, count in
-      randombytes_buf(buffer.baseAddress!, nonceBytes)
+      nonce(UnsafeMutableRawBufferPointer(start: buffer.baseAddress!, count: nonceBytes))
       var written: UInt64 = 0
       _ = secret.withBytes { key in
         crypto_aead_xchacha20poly1305_ietf_encrypt(

@@ -17,9 +17,10 @@ package final class PolicyCache: Sendable {
   private let state = Mutex(State())
   private let decisions: DecisionCache
 
-  package init(decisions: DecisionCache = DecisionCache()) { self.decisions = decisions }
+  package init(decisions: DecisionCache) { self.decisions = decisions }
 
-  package init() {}
+  /// A cache of its own.
+  package convenience init() { self.init(decisions: DecisionCache()) }
 
   package func fill(_ documents: [String: PolicyDocument?], named names: [ProviderName: String]) {
     change { $0 = State(documents: documents, names: names) }

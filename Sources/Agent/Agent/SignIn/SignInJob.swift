@@ -1,7 +1,7 @@
 package import AgentCore
 package import AgentModel
 package import AgentOAuth
-package import AgentPorts
+internal import AgentPorts
 internal import Secrets
 
 /// A sign-in in progress: it holds no account's lock, and ends by itself.

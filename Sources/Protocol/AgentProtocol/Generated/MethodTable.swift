@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "dd8d41ea1cd88f1f124bd06379aa2d8866846f0594c690488ac1c095b24b8536"
+  public static let schemaDigest = "077e946af5ff2233c46d7b309b4ac2133772785e71b97696fe92bac5c15f196e"
 }
