@@ -17,8 +17,8 @@ CAPABILITIES = 1_000
 IN_FLIGHT = [(1, 1), (4, 4), (16, 8)]
 """Connections, and how deep each: 1, 16 and 128 decisions at once."""
 
-READS = 20
-"""The capabilities among which the repeated ones are, each second one."""
+USED = 40
+"""The capabilities that are asked for, the first ones. Every second one writes."""
 
 WRITES, WRITTEN_BYTES = 100, 12 << 10
 
@@ -48,8 +48,8 @@ def decisions(bench: Any, agent_program: str, demo: str) -> None:
     texts = {
         "request-token": TOKEN,
         "request-decision": DECISION,
-        "writes": "\n".join(names()[1::2]) + "\n",
-        "reads": "\n".join(names()[:READS:2]) + "\n",
+        "writes": "\n".join(names()[1:USED:2]) + "\n",
+        "reads": "\n".join(names()[:USED:2]) + "\n",
     }
     files = {name: os.path.join(bench.directory, name) for name in texts}
     for name, path in files.items():

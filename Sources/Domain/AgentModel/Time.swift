@@ -16,12 +16,34 @@ public struct Timestamp: Hashable, Comparable, Sendable {
   public var rfc3339: String {
     let (days, rest) = milliseconds.flooredDivision(by: 86_400_000)
     let (year, month, day) = CivilDate.from(daysSince1970: days)
-    func pad(_ value: Int64, _ width: Int) -> String {
-      let text = String(value)
-      return String(repeating: "0", count: max(0, width - text.count)) + text
+    return String(unsafeUninitializedCapacity: 48) { text in
+      var count = 0
+      func put(_ byte: UInt8) {
+        text[count] = byte
+        count += 1
+      }
+      func put(_ value: Int64, _ width: Int, _ end: UInt8) {
+        var (digits, rest) = (1, value.magnitude)
+        while rest >= 10 { (digits, rest) = (digits + 1, rest / 10) }
+        digits = max(digits, width)
+        rest = value.magnitude
+        for position in (count..<count + digits).reversed() {
+          text[position] = UInt8(ascii: "0") + UInt8(rest % 10)
+          rest /= 10
+        }
+        count += digits
+        put(end)
+      }
+      if year < 0 { put(UInt8(ascii: "-")) }
+      put(year, 4, UInt8(ascii: "-"))
+      put(month, 2, UInt8(ascii: "-"))
+      put(day, 2, UInt8(ascii: "T"))
+      put(rest / 3_600_000, 2, UInt8(ascii: ":"))
+      put(rest / 60_000 % 60, 2, UInt8(ascii: ":"))
+      put(rest / 1000 % 60, 2, UInt8(ascii: "."))
+      put(rest % 1000, 3, UInt8(ascii: "Z"))
+      return count
     }
-    return pad(year, 4) + "-" + pad(month, 2) + "-" + pad(day, 2) + "T" + pad(rest / 3_600_000, 2) + ":"
-      + pad(rest / 60_000 % 60, 2) + ":" + pad(rest / 1000 % 60, 2) + "." + pad(rest % 1000, 3) + "Z"
   }
 
   /// The moment of a civil date and time in UTC. The values are not checked.
