@@ -10,9 +10,8 @@ internal import Synchronization
 /// An entry is withdrawn with every change of what it was decided from, and before a change is written down. A repeat is
 /// counted in the audit log's entry within the same lock, so that none is counted after a withdrawal.
 package final class DecisionCache: Sendable {
-  /// A decision is repeated for its account, capability and client, since the log counts it for these.
-  struct Key: Hashable {
-    var account: AccountID
+  /// A decision about an account is repeated for its capability and client, since the log counts it for these.
+  private struct Key: Hashable {
     var capability: String
     var client: String?
   }
@@ -30,11 +29,17 @@ package final class DecisionCache: Sendable {
   }
 
   private struct State {
-    var entries: [Key: PublishedDecision] = [:]
+    var entries: [AccountID: [Key: PublishedDecision]] = [:]
+    var count = 0
     var changes: UInt64 = 0
     /// The number of the last change that concerned all accounts, and those of single ones since.
     var lastOfAll: UInt64 = 0
     var last: [AccountID: UInt64] = [:]
+
+    mutating func empty() {
+      entries = [:]
+      count = 0
+    }
   }
   private let state = Mutex(State())
 
@@ -49,9 +54,10 @@ package final class DecisionCache: Sendable {
     guard let decision = PublishedDecision(offer, sequence: sequence, counter: counter) else { return }
     state.withLock { state in
       guard max(state.lastOfAll, state.last[account] ?? 0) <= offer.ticket.changes else { return }
-      if state.entries.count >= Self.most { state.entries = [:] }
-      let key = Key(account: account, capability: offer.decision.decision.capability, client: offer.client)
-      state.entries[key] = decision
+      if state.count >= Self.most { state.empty() }
+      let key = Key(capability: offer.decision.decision.capability, client: offer.client)
+      let previous = state.entries[account, default: [:]].updateValue(decision, forKey: key)
+      if previous == nil { state.count += 1 }
     }
   }
 
@@ -60,8 +66,7 @@ package final class DecisionCache: Sendable {
     state.withLock { state in
       state.changes += 1
       state.last[account] = state.changes
-      guard !state.entries.isEmpty else { return }
-      for key in state.entries.keys where key.account == account { state.entries[key] = nil }
+      state.count -= state.entries.removeValue(forKey: account)?.count ?? 0
     }
   }
 
@@ -71,7 +76,7 @@ package final class DecisionCache: Sendable {
       state.changes += 1
       state.lastOfAll = state.changes
       state.last = [:]
-      state.entries = [:]
+      state.empty()
     }
   }
 
@@ -80,11 +85,12 @@ package final class DecisionCache: Sendable {
     _ account: AccountID, _ capability: String, for client: String?, at now: BootInstant, wall: Timestamp,
     to writer: inout JSONWriter
   ) -> Bool {
-    let key = Key(account: account, capability: capability, client: client)
+    let key = Key(capability: capability, client: client)
     return state.withLock { state in
-      guard let decision = state.entries[key] else { return false }
+      guard let decision = state.entries[account]?[key] else { return false }
       guard decision.holds(at: now, wall: wall), decision.count(at: wall) else {
-        state.entries[key] = nil
+        state.entries[account]?[key] = nil
+        state.count -= 1
         return false
       }
       decision.write(at: now, to: &writer)
