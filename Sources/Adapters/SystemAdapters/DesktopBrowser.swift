@@ -25,6 +25,7 @@ public struct DesktopBrowser: BrowserOpener {
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+    guard lanyard_spawn_closes_others(&actions) == 0 else { return }
     var child = pid_t()
     let arguments = ["xdg-open", url]
     let started = withChildAttributes(Int16(POSIX_SPAWN_SETPGROUP)) { attributes in

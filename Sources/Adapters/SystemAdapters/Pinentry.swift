@@ -125,6 +125,10 @@ private struct Child {
     posix_spawn_file_actions_adddup2(&actions, ends[1], 0)
     posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
+    guard lanyard_spawn_closes_others(&actions) == 0 else {
+      close(ends[0])
+      return nil
+    }
     // A session of its own: in the agent's session it would be a background process of the agent's terminal, and the
     // terminal stops background readers (SIGTTIN).
     var child = pid_t()

@@ -7,6 +7,7 @@ import json
 import os
 import pwd
 import resource
+import select
 import shutil
 import signal
 import socket
@@ -23,6 +24,10 @@ CANNOT_CREATE, ALREADY_RUNNING = 73, 75
 OVERLOADED = 1003
 IS_ROOT = os.geteuid() == 0
 LIBC = ctypes.CDLL(None, use_errno=True)
+CAN_OVERLAY = IS_ROOT and shutil.which("unshare") is not None and subprocess.run(
+    ["unshare", "-m", "mount", "-t", "overlay", "-o", "lowerdir=/usr/lib:/usr/bin", "overlay", "/usr/bin"],
+    capture_output=True).returncode == 0
+NO_OVERLAY = "NOT TESTED: a browser of one's own needs root, a mount namespace and overlays"
 
 
 def as_nobody(work):
@@ -389,14 +394,35 @@ exec sleep 600
 """
 
 
+SHUTTING_DOWN = r"""#!/usr/bin/python3
+import json, os, socket, sys
+seen = {}
+for name in os.listdir("/proc/self/fd"):
+    try:
+        seen[name] = os.readlink("/proc/self/fd/" + name)
+    except FileNotFoundError:
+        continue  # the directory itself
+for name in seen:
+    if int(name) > 2 and seen[name].startswith("socket:"):
+        try:
+            socket.socket(fileno=os.dup(int(name))).shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+with open(sys.argv[0] + ".new", "w") as file:
+    json.dump(seen, file)
+os.rename(sys.argv[0] + ".new", sys.argv[0] + ".seen")
+print("ERR 83886179 cancelled", flush=True)
+"""
+
+
 class ChildProcesses(AgentFixture):
     PLANTED = {"CANARY_OF_THE_AGENT": "planted-7Qz", "AWS_SECRET_ACCESS_KEY": "planted-7Qz", "LD_PRELOAD_": "planted-7Qz",
                "BASH_ENV": "/planted-7Qz", "PYTHONPATH": "/planted-7Qz", "LISTEN_FDS": "planted-7Qz", "DISPLAY": ":77"}
 
-    def program(self):
+    def program(self, text=HANGING):
         path = os.path.join(self.directory(), "program")
         with open(path, "w") as file:
-            file.write(HANGING)
+            file.write(text)
         os.chmod(path, stat.S_IRWXU)
         return path
 
@@ -443,25 +469,65 @@ class ChildProcesses(AgentFixture):
             asking.sendall(request("stepUp.enroll", {"account": "alice", "prompt": "pinentry"}))
             self.looked_at(program, scene, 3)
 
-    @unittest.skipUnless(IS_ROOT and os.path.exists("/usr/bin/xdg-open") and shutil.which("unshare"),
-                         "NOT TESTED: a browser of one's own needs a mount namespace and xdg-open")
-    def test_browser_gets_a_minimal_environment_and_no_descriptors(self):
-        program = self.program()
-        # The test's program is mounted over xdg-open, for this agent only.
-        script = 'mount --bind "$0" /usr/bin/xdg-open && exec "$@"'
-        scene = self.scene(start=False)
+    def seen_during_an_exchange(self, scene, client, idp, program, start):
+        """The child's descriptors, while an exchange was in flight that the child tried to break."""
+        import_account(client, idp, "alice", alias="alice")
+        idp.fault("none", delayMilliseconds=4000)
+        before = idp.asked()
+        with socket.socket(socket.AF_UNIX) as refreshing:
+            refreshing.connect(scene.socket)
+            refreshing.settimeout(PATIENCE_SECONDS)
+            refreshing.sendall(request("token.refresh", {"account": "alice"}))
+            self.until(lambda: idp.asked() > before, "an exchange in flight")
+            start()
+            self.until(lambda: os.path.exists(program + ".seen"), "the child has tried")
+            early = select.select([refreshing], [], [], 0)[0] and refreshing.recv(65536)
+            self.assertFalse(early, "the exchange ended before the child's attack")
+            with refreshing.makefile("rb") as reader:
+                answer = json.loads(reader.readline())
+        self.assertIn("accessToken", answer.get("result", {}), answer)
+        with open(program + ".seen") as file:
+            return json.load(file)
+
+    def test_pinentry_can_not_break_an_exchange_in_flight(self):
+        program = self.program(SHUTTING_DOWN)
+        scene = self.scene("--pinentry", program, start=False)
+        client, idp = self.started(scene.command, scene)
+        with socket.socket(socket.AF_UNIX) as asking:
+            asking.connect(scene.socket)
+            seen = self.seen_during_an_exchange(
+                scene, client, idp, program,
+                lambda: asking.sendall(request("stepUp.enroll", {"account": "alice", "prompt": "pinentry"})))
+        self.assertEqual(sorted(seen), ["0", "1", "2"], seen)
+
+    def browser(self, text):
+        """A scene whose agent finds a program of this test at /usr/bin/xdg-open; the second is where it writes."""
+        place = self.directory()
+        os.chmod(place, 0o755)
+        told = os.path.join(self.directory(), "browser")
+        program = os.path.join(place, "xdg-open")
+        with open(program, "w") as file:
+            file.write(text.replace("sys.argv[0]", repr(told)).replace("$0", told))
         os.chmod(program, 0o755)
-        client, _ = self.started(["unshare", "-m", "sh", "-c", script, program, *scene.command], scene)
+        # Laid over /usr/bin for this agent only; nothing is written there.
+        script = 'mount -t overlay -o lowerdir="$0":/usr/bin overlay /usr/bin && exec "$@"'
+        return self.scene(start=False), told, ["unshare", "-m", "sh", "-c", script, place]
+
+    @unittest.skipUnless(CAN_OVERLAY, NO_OVERLAY)
+    def test_browser_can_not_break_an_exchange_in_flight(self):
+        scene, told, overlaid = self.browser(SHUTTING_DOWN)
+        client, idp = self.started([*overlaid, *scene.command], scene)
+        seen = self.seen_during_an_exchange(
+            scene, client, idp, told,
+            lambda: client.call("signIn.begin", {"provider": "practice", "flow": "browser", "openBrowser": True}))
+        self.assertEqual(sorted(seen), ["0", "1", "2"], seen)
+
+    @unittest.skipUnless(CAN_OVERLAY, NO_OVERLAY)
+    def test_browser_gets_a_minimal_environment_and_no_descriptors(self):
+        scene, told, overlaid = self.browser(HANGING)
+        client, _ = self.started([*overlaid, *scene.command], scene)
         begun = client.call("signIn.begin", {"provider": "practice", "flow": "browser", "openBrowser": True})
-        seen = "/usr/bin/xdg-open"
-        self.until(lambda: os.path.exists(f"/proc/{scene.pid}/root{seen}.there"), "the browser runs")
-        try:
-            for name in ("environ", "fd", "there"):
-                os.replace(f"{seen}.{name}", f"{program}.{name}")
-        except OSError:
-            for name in ("environ", "fd", "there"):
-                shutil.move(f"{seen}.{name}", f"{program}.{name}")
-        self.looked_at(program, scene, 3)
+        self.looked_at(told, scene, 3)
         client.call("signIn.cancel", {"signIn": begun["signIn"]})
 
 

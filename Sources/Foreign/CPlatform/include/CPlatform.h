@@ -4,6 +4,7 @@
 // between can overwrite the reason. Every descriptor made here is close-on-exec.
 #pragma once
 
+#include <spawn.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -167,6 +168,12 @@ int64_t lanyard_boot_milliseconds(void);
 int64_t lanyard_wall_milliseconds(void);
 /// The kernel's random id of this boot as text: 36 characters and a NUL. 0 or a negative errno.
 int lanyard_boot_id(char text[37]);
+
+// ---- Children (Spawning.c) -----------------------------------------------------------------------------------
+
+/// The last file action of every spawn: the child has no descriptor above 2. Libraries make descriptors that are not
+/// close-on-exec (libcurl's connections). 0 or a negative errno.
+int lanyard_spawn_closes_others(posix_spawn_file_actions_t *actions);
 
 // ---- Starting the agent (Detach.c) ---------------------------------------------------------------------------
 

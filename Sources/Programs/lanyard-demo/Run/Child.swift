@@ -1,3 +1,4 @@
+import CPlatform
 import Foundation
 
 /// A running program, with its output.
@@ -32,6 +33,8 @@ final class Child {
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_adddup2(&actions, outputEnd.fileDescriptor, 1)
     posix_spawn_file_actions_adddup2(&actions, errorsEnd.fileDescriptor, 2)
+    let unclosed = lanyard_spawn_closes_others(&actions)
+    guard unclosed == 0 else { throw NotAsTold("descriptors can't be closed: \(String(cString: strerror(-unclosed)))") }
 
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
