@@ -109,12 +109,14 @@ let foreign: [Target] = [
   system("CSodium", pkgConfig: "libsodium", apt: "libsodium-dev"),
   system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
   system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
-  shim("CBus"),  // sd-bus, opened when the first connection needs it (Sources/Foreign/CBus/README.md)
-  shim("CCurl"),  // libcurl, opened when the first exchange needs it (Sources/Foreign/CCurl/README.md)
+  shim("CBus", ["CLibraries"]),  // sd-bus, opened when the first connection needs it (Sources/Foreign/CBus/README.md)
+  shim("CCurl", ["CLibraries"]),  // libcurl, opened when the first exchange needs it (Sources/Foreign/CCurl/README.md)
   shim("CFaultVFS", ["CSQLite"]),  // an SQLite file system that fails and dies on demand
   shim("CHeap"),  // the agent's heap wipes what it frees
+  shim("CLibraries"),  // opens libraries of the system by absolute path
   shim("CPlatform"),  // what `import Glibc` does not reach
-  shim("CVerify"),  // libcrypto, opened when it is first needed: signatures, and a key agreed upon
+  shim("CStart"),  // the agent's first instructions: a clean environment, open standard descriptors
+  shim("CVerify", ["CLibraries"]),  // libcrypto, opened when it is first needed: signatures, and a key agreed upon
 ]
 
 /// For the demo, the tests and client authors.
@@ -143,8 +145,8 @@ let programs: [Target] = [
   program(
     "lanyard-agent",
     [
-      "Agent", "AgentCore", "AgentServing", "AgentModel", "AgentPorts", "CHeap", "CPlatform", "DBus", "HTTPAdapter",
-      "KeyProviders", "SQLiteStore", "Secrets", "SystemAdapters", "TokenSignatures", "UnixTransport",
+      "Agent", "AgentCore", "AgentServing", "AgentModel", "AgentPorts", "CHeap", "CPlatform", "CStart", "DBus",
+      "HTTPAdapter", "KeyProviders", "SQLiteStore", "Secrets", "SystemAdapters", "TokenSignatures", "UnixTransport",
     ]
   ),  // wiring only
   program(

@@ -1,4 +1,5 @@
 #include "CBus.h"
+#include "CLibraries.h"
 #include "SDBus.h"
 
 #include <dlfcn.h>
@@ -23,7 +24,7 @@ static struct {
 static bool is_open;
 
 static void open_once(void) {
-  void *library = dlopen("libsystemd.so.0", RTLD_LAZY | RTLD_LOCAL);
+  void *library = lanyard_open_library("libsystemd.so.0");
   if (!library) return;
 #define RESOLVE(name) \
   if (!(bus_library.name = (typeof(bus_library.name))dlsym(library, "sd_bus_" #name))) return;

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "CCurl.h"
+#include "CLibraries.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -52,7 +53,7 @@ static void *wiping_realloc(void *memory, size_t size) {
 
 static void open_once(void) {
   dl_iterate_phdr(count_object, &objects_before);
-  void *library = dlopen("libcurl.so.4", RTLD_LAZY | RTLD_LOCAL);
+  void *library = lanyard_open_library("libcurl.so.4");
   if (!library) return;
 #define RESOLVE(name) if (!(name = (typeof(name))dlsym(library, "curl_" #name))) return;
   FUNCTIONS(RESOLVE)

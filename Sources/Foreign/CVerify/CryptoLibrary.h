@@ -1,5 +1,7 @@
 // libcrypto, opened when it is first needed. A file that includes this defines FUNCTIONS(X) before, the list of the
 // functions it calls; `crypto` holds them once `open_crypto` has returned true.
+#include "CLibraries.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -11,7 +13,7 @@ static struct {
 static bool is_open;
 
 static void open_once(void) {
-  void *library = dlopen("libcrypto.so.3", RTLD_LAZY | RTLD_LOCAL);
+  void *library = lanyard_open_library("libcrypto.so.3");
   if (!library) return;
 #define RESOLVE(name) if (!(crypto.name = (typeof(crypto.name))dlsym(library, #name))) return;
   FUNCTIONS(RESOLVE)

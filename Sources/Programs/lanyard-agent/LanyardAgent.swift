@@ -4,6 +4,7 @@ internal import AgentServing
 internal import AgentModel
 internal import AgentPorts
 internal import CPlatform
+internal import CStart
 internal import DBus
 internal import Glibc
 internal import HTTPAdapter
@@ -36,6 +37,9 @@ struct LanyardAgent {
       case .version: end(.done, says: "lanyard-agent \(version)\n", to: STDOUT_FILENO)
       case .usage(let message): end(.usage, says: "lanyard-agent: \(message)\n")
       }
+    }
+    if case .stdio = options.transport, !options.checksOnly, lanyard_closed_at_start() & 0b011 != 0 {
+      end(.usage, says: "lanyard-agent: --stdio needs standard input and output, and one of them is closed.\n")
     }
     do throws(ConfigurationFile.Failure) {
       if let file = try ConfigurationFile.read(options) { options.take(file) }

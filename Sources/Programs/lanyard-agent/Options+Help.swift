@@ -21,7 +21,8 @@ extension Options {
                               caFile, proxy, lockAfterSeconds, lockOn, limits.
                               Options come before it, and it before the variables
                               CURL_CA_BUNDLE, SSL_CERT_FILE, SSL_CERT_DIR,
-                              https_proxy, all_proxy and no_proxy.
+                              https_proxy, all_proxy and no_proxy. Variables that
+                              the manual does not list are removed at the start.
 
     THE VAULT
       --protection KIND       How the store is protected. No kind falls back to

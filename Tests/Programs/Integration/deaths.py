@@ -58,6 +58,7 @@ class Faulty(Scene):
         return {
             **environment,
             "LD_PRELOAD": self.library,
+            "LANYARD_TEST_PRELOAD": "1",
             "LANYARD_FAULT_UNDER": f"{self.state}:{os.path.join(self.directory, 'home')}",
             "LANYARD_FAULT_PLAN": self.plan,
             "LANYARD_FAULT_COUNT": self.count,

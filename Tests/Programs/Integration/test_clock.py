@@ -41,6 +41,7 @@ class Shifted(Scene):
         return {
             **super().environment,
             "LD_PRELOAD": self.library,
+            "LANYARD_TEST_PRELOAD": "1",
             "LANYARD_CLOCK_SHIFT": os.path.join(self.directory, "shift"),
             "LANYARD_CLOCK_SEEN": self.seen,
         }

@@ -206,6 +206,39 @@ class Arguments(AgentFixture):
         self.assertFalse(os.path.exists(scene.state))
 
 
+class StandardDescriptors(AgentFixture):
+    """Descriptors 0 to 2 that are closed at the start: the next file that is opened would get their number."""
+
+    def started(self, scene, closed, options, **more):
+        redirections = " ".join({0: "<&-", 1: ">&-", 2: "2>&-"}[number] for number in closed)
+        return subprocess.Popen(
+            ["/bin/sh", "-c", f'exec "$0" "$@" {redirections}', AGENT, *options],
+            **{"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, **more},
+            env=scene.environment)
+
+    def test_stdio_agent_without_standard_descriptors_exits_with_usage(self):
+        for closed in ((0, 1), (0,), (1,), (0, 1, 2)):
+            with self.subTest(closed=closed):
+                scene = self.scene(start=False)
+                process = self.started(scene, closed, ["--stdio", "--state-dir", scene.state])
+                _, told = process.communicate(timeout=PATIENCE_SECONDS)
+                self.assertEqual(process.returncode, USAGE)
+                self.assertEqual(b"--stdio needs" in told, 2 not in closed, told)
+                self.assertFalse(os.path.exists(scene.state))
+
+    @unittest.skipUnless(os.geteuid() == 0, "NOT TESTED: only root may read the agent's files in /proc")
+    def test_no_file_of_the_agent_takes_the_number_of_a_standard_descriptor(self):
+        scene = self.scene(start=False)
+        scene.process = self.started(scene, (0, 1, 2), scene.command[1:])
+        self.addCleanup(scene.process.stderr.close)
+        self.until(lambda: os.path.exists(scene.socket) or scene.process.poll() is not None, "a socket")
+        self.assertIn("result", raw(scene.socket, STATUS)[0])
+        found = [os.readlink(f"/proc/{scene.pid}/fd/{number}") for number in range(3)]
+        self.assertEqual(found, ["/dev/null"] * 3)
+        with open(os.path.join(scene.state, "lock")) as file:
+            self.assertEqual(file.read().split()[:1], [str(scene.pid)])
+
+
 class Ending(AgentFixture):
     def test_signalled_agent_exits_with_0(self):
         scene = self.scene()

@@ -1,0 +1,5 @@
+#pragma once
+
+/// Opens a library of the system, for example "libcurl.so.4", by its absolute path: no variable and no RUNPATH decides
+/// which file it is. NULL if no directory of the system has it.
+void *lanyard_open_library(const char *name);

@@ -1,0 +1,109 @@
+// The agent's first instructions: the environment is cleaned, and descriptors 0 to 2 are opened.
+//
+// The dynamic linker calls `.preinit_array` of a program before the constructors of its libraries (System V ABI,
+// "Initialization and Termination Functions"). But it has read variables itself by then (LD_PRELOAD, GLIBC_TUNABLES), so
+// the program starts itself again if a variable has to go. The new image finds nothing to remove and goes on: no loop,
+// and no mark is needed.
+#define _GNU_SOURCE
+#include "CStart.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+// The variables that the agent and its children need (docs/manual.md, The environment). Every other is removed, since
+// libraries obey many that no list could name: SSLKEYLOGFILE writes the keys of TLS connections to a file,
+// OPENSSL_CONF loads a module, GCONV_PATH and LOCPATH load data.
+static const char *const kept[] = {
+  // Where its files are, and how to speak.
+  "HOME", "LANG", "LC_ALL", "LC_CTYPE", "PATH",
+  // Message buses, and where pinentry and a browser appear.
+  "DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS", "DISPLAY", "GPG_TTY", "TERM", "WAYLAND_DISPLAY", "XAUTHORITY",
+  // The service manager.
+  "CREDENTIALS_DIRECTORY", "LISTEN_FDNAMES", "LISTEN_FDS", "LISTEN_PID", "NOTIFY_SOCKET",
+  // Authorities and proxies.
+  "ALL_PROXY", "CURL_CA_BUNDLE", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_DIR", "SSL_CERT_FILE", "all_proxy", "http_proxy",
+  "https_proxy", "no_proxy",
+};
+// No library reads these but for the directories of the person.
+static const char *const kept_prefixes[] = {"LANYARD_", "XDG_"};
+
+enum { vault_closed = 76 };
+
+static unsigned closed;
+
+unsigned lanyard_closed_at_start(void) { return closed; }
+
+static bool is_named(const char *variable, const char *name) {
+  size_t length = strlen(name);
+  return strncmp(variable, name, length) == 0 && variable[length] == '=';
+}
+
+static bool is_kept(const char *variable) {
+  if (!strchr(variable, '=')) return false;
+  for (size_t index = 0; index < sizeof kept / sizeof *kept; index++)
+    if (is_named(variable, kept[index])) return true;
+  for (size_t index = 0; index < sizeof kept_prefixes / sizeof *kept_prefixes; index++)
+    if (strncmp(variable, kept_prefixes[index], strlen(kept_prefixes[index])) == 0) return true;
+  return false;
+}
+
+// Tests preload libraries that fail calls (Tests/Programs/Integration/faultline.c). A release build has no such way.
+static bool is_for_test(char *const environment[], const char *variable) {
+#ifdef DEBUG
+  if (!is_named(variable, "LD_PRELOAD")) return false;
+  for (; *environment; environment++)
+    if (strcmp(*environment, "LANYARD_TEST_PRELOAD=1") == 0) return true;
+#else
+  (void)environment;
+  (void)variable;
+#endif
+  return false;
+}
+
+static _Noreturn void refuse(const char *reason) {
+  ssize_t ignored = write(STDERR_FILENO, reason, strlen(reason));
+  (void)ignored;
+  _exit(vault_closed);
+}
+
+// Removes variables in place; true if there was one to remove.
+static bool clean(char **environment) {
+  char **end = environment;
+  for (char **variable = environment; *variable; variable++)
+    if (is_kept(*variable) || is_for_test(environment, *variable)) *end++ = *variable;
+  if (!*end) return false;
+  *end = NULL;
+  return true;
+}
+
+// A descriptor that is opened later would get one of these numbers, and a line to standard output would go into it.
+static void open_standard_descriptors(void) {
+  for (int fd = 0; fd <= 2; fd++) {
+    if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    closed |= 1u << fd;
+    if (open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) != fd)
+      refuse("lanyard-agent: /dev/null can't be opened in place of a closed standard descriptor.\n");
+  }
+}
+
+static void start(int count, char **arguments, char **environment) {
+  (void)count;
+  if (clean(environment)) {
+    execve("/proc/self/exe", arguments, environment);
+    // Without /proc: by the path that it was started with.
+    const char *path = (const char *)getauxval(AT_EXECFN);
+    if (path) execve(path, arguments, environment);
+    refuse("lanyard-agent: it can't start itself again with a clean environment, so it does not start.\n");
+  }
+  // The kernel has named the process after /proc/self/exe.
+  char name[16];
+  if (prctl(PR_GET_NAME, name) == 0 && strcmp(name, "exe") == 0) prctl(PR_SET_NAME, "lanyard-agent");
+  open_standard_descriptors();
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*const first)(int, char **, char **) = start;
