@@ -17,4 +17,7 @@ public enum ProcessHardening {
       throw Failure(errno: -result)
     }
   }
+
+  /// Raises the limit of locked memory as far as an unprivileged process may.
+  public static func raiseMemoryLockLimit() { lanyard_raise_memory_lock_limit() }
 }

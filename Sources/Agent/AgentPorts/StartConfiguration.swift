@@ -1,13 +1,19 @@
-/// What the agent was started with beside its options.
+/// What the agent was started with beside its options, and what the machine gives it.
 public struct StartConfiguration: Sendable {
   /// The configuration file; nil if there is none.
   public var path: String?
   /// Looks again: what is wrong now with the file, or with a file that it or the environment names, in sentences for a
   /// person. Empty if nothing is.
   public var problems: @Sendable () -> [String]
+  /// True if the kernel has kept every secret out of swap since the start.
+  public var isMemoryLocked: @Sendable () -> Bool
 
-  public init(path: String? = nil, problems: @escaping @Sendable () -> [String] = { [] }) {
+  public init(
+    path: String? = nil, problems: @escaping @Sendable () -> [String] = { [] },
+    isMemoryLocked: @escaping @Sendable () -> Bool = { true }
+  ) {
     self.path = path
     self.problems = problems
+    self.isMemoryLocked = isMemoryLocked
   }
 }

@@ -25,6 +25,12 @@ final class SecretPool: Sendable {
   private struct State: @unchecked Sendable { var slabs: [[Slab]] }
   private let state = Mutex(State(slabs: blockBytes.map { _ in [] }))
 
+  private struct Locking {
+    var isComplete = true
+    var observer: (@Sendable () -> Void)?
+  }
+  private let locking = Mutex(Locking())
+
   init() {
     // 0 means initialised, 1 that another part of the process did it first.
     precondition(sodium_init() != -1, "libsodium could not be initialised: no secret can be held safely")
@@ -32,8 +38,7 @@ final class SecretPool: Sendable {
 
   func allocate(_ count: Int) -> UnsafeMutableRawBufferPointer {
     guard let sizeClass = Self.blockBytes.firstIndex(where: { $0 >= count }) else {
-      guard let memory = sodium_malloc(count) else { preconditionFailure("no guarded memory left") }
-      return UnsafeMutableRawBufferPointer(start: memory, count: count)
+      return UnsafeMutableRawBufferPointer(start: guarded(count), count: count)
     }
     let size = Self.blockBytes[sizeClass]
     let address = state.withLock { state -> UInt in
@@ -41,7 +46,7 @@ final class SecretPool: Sendable {
       if let found = state.slabs[sizeClass].firstIndex(where: { !$0.free.isEmpty }) {
         index = found
       } else {
-        guard let base = sodium_malloc(Self.slabBytes) else { preconditionFailure("no guarded memory left") }
+        let base = guarded(Self.slabBytes)
         let blocks = Self.slabBytes / size
         state.slabs[sizeClass].append(Slab(base: base, free: (0..<UInt16(blocks)).reversed(), blocks: blocks))
         index = state.slabs[sizeClass].count - 1
@@ -74,6 +79,30 @@ final class SecretPool: Sendable {
       }
       preconditionFailure("released memory that the pool never lent")
     }
+  }
+
+  /// `sodium_malloc` ignores a refusal of mlock(2), so the lock is asked for once more: a locked page costs nothing.
+  private func guarded(_ count: Int) -> UnsafeMutableRawPointer {
+    guard let memory = sodium_malloc(count) else { preconditionFailure("no guarded memory left") }
+    if sodium_mlock(memory, count) != 0 {
+      locking.withLock { locking in
+        locking.isComplete = false
+        return locking.observer.take()
+      }?()
+    }
+    return memory
+  }
+
+  /// False once the kernel has refused to lock a part of the pool.
+  var isLocked: Bool { locking.withLock { $0.isComplete } }
+
+  /// Calls `body` once, at the first refusal, also if that was before this call. `body` must not allocate secrets.
+  func whenUnlocked(_ body: @escaping @Sendable () -> Void) {
+    let isComplete = locking.withLock { locking in
+      if locking.isComplete { locking.observer = body }
+      return locking.isComplete
+    }
+    if !isComplete { body() }
   }
 
   /// Number of slabs in the pool, for tests.

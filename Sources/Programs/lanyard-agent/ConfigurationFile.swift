@@ -4,6 +4,7 @@ internal import AgentPorts
 internal import AgentServing
 internal import Glibc
 internal import HTTPAdapter
+internal import Secrets
 
 /// The configuration file: found, checked, read at the start.
 struct ConfigurationFile {
@@ -89,11 +90,13 @@ extension Options {
   /// For `agent.status` and `agent.diagnose`.
   var startConfiguration: StartConfiguration {
     let (file, authorities) = (configuration, network.authorities)
-    return StartConfiguration(path: file?.path) {
-      (file?.problems ?? [])
-        + [authorities.file].compactMap { $0 }.filter { access($0, R_OK) != 0 }.map {
-          "\($0), which names the certificate authorities, can't be read: no server is trusted."
-        }
-    }
+    return StartConfiguration(
+      path: file?.path,
+      problems: {
+        (file?.problems ?? [])
+          + [authorities.file].compactMap { $0 }.filter { access($0, R_OK) != 0 }.map {
+            "\($0), which names the certificate authorities, can't be read: no server is trusted."
+          }
+      }, isMemoryLocked: { LockedMemory.isComplete })
   }
 }

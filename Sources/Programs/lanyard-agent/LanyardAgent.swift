@@ -54,10 +54,29 @@ struct LanyardAgent {
         .vaultClosed,
         says: "lanyard-agent: this process can't be protected from core dumps and tracers, so it does not start.\n")
     }
+    lockMemory(options)
     // Before the first thread: threads inherit the signal mask.
     let signals = lanyard_signalfd()
     if options.checksOnly { check(options) }
     serve(options, signals: signals)
+  }
+
+  /// Tells on standard error, now or later, if memory of secrets can't be locked.
+  private static func lockMemory(_ options: Options) {
+    ProcessHardening.raiseMemoryLockLimit()
+    LockedMemory.probe()
+    if options.requiresLockedMemory, !LockedMemory.isComplete {
+      end(
+        .vaultClosed,
+        says: """
+          lanyard-agent: the limit of locked memory is too low (`ulimit -l`), so secrets could be written to swap, and \
+          --require-locked-memory forbids that. Raise the limit to 8 MiB.
+
+          """)
+    }
+    LockedMemory.whenIncomplete {
+      say("lanyard-agent: the limit of locked memory is too low (`ulimit -l`), so secrets may be written to swap.\n")
+    }
   }
 
   private static func serve(_ options: Options, signals: Int32) {
@@ -249,8 +268,12 @@ struct LanyardAgent {
   }
 
   static func end(_ status: Exit, says message: String, to fd: Int32 = STDERR_FILENO) -> Never {
+    say(message, to: fd)
+    exit(status.rawValue)
+  }
+
+  private static func say(_ message: String, to fd: Int32 = STDERR_FILENO) {
     var message = message
     message.withUTF8 { _ = write(fd, $0.baseAddress, $0.count) }
-    exit(status.rawValue)
   }
 }

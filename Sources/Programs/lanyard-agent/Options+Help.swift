@@ -43,6 +43,11 @@ extension Options {
       --accept-old-store      Accept an old copy of the store, if there is no newer
                               one. Signs every account in it out and sends none of
                               its refresh tokens, which may be used already.
+      --require-locked-memory
+                              Do not start where the machine does not let the
+                              agent lock enough memory (`ulimit -l`), so that
+                              secrets could be written to swap. Without this
+                              option the agent starts, and tells it.
       --new-store             Begin an empty store if the one that was here is gone
                               and no copy of it exists. With a store here this
                               changes nothing.
@@ -82,7 +87,7 @@ extension Options {
       73  a directory can't be created or is not private
       74  the store can't be read or written
       75  another agent holds this state
-      76  the vault can't be opened
+      76  the vault can't be opened, or this process can't be protected
 
     """
 }

@@ -39,6 +39,8 @@ struct Options {
   var configuration: ConfigurationFile?
   var limits = ServingLimits()
   var network = ConnectionDefaults()
+  /// `--require-locked-memory`: do not start where secrets may be written to swap.
+  private(set) var requiresLockedMemory = false
   /// `--check`: examine the store, print the findings and exit.
   var checksOnly = false
 
@@ -97,6 +99,7 @@ struct Options {
     case "--accept-old-store": acceptsOldStore = true
     case "--new-store": beginsNewStore = true
     case "--check": checksOnly = true
+    case "--require-locked-memory": requiresLockedMemory = true
     case "--strict-grants":
       guard attached == nil else { throw .usage("--strict-grants takes no value.") }
       strictGrants = true

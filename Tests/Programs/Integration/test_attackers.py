@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from agent_fixture import AGENT, DEMO, PATIENCE_SECONDS, STATUS, AgentFixture, LanyardError, add_provider, import_account, raw, request
 
-CANNOT_CREATE, ALREADY_RUNNING = 73, 75
+CANNOT_CREATE, ALREADY_RUNNING, VAULT_CLOSED = 73, 75, 76
 OVERLOADED = 1003
 IS_ROOT = os.geteuid() == 0
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -174,6 +174,76 @@ class SameUser(UnprivilegedAgent):
             ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
             with self.subTest(how=how):
                 self.assertEqual((ended.si_status, ended.si_code), (how, os.CLD_KILLED), "it left a core")
+
+
+@unittest.skipUnless(IS_ROOT, "NOT TESTED: root locks memory without limit, and only root can become another user")
+class LockedMemory(AgentFixture):
+    """An agent of the user `nobody`, under a limit of locked memory."""
+
+    def started(self, limit, *options):
+        nobody = pwd.getpwnam("nobody")
+        scene = self.scene(start=False)
+        environment = scene.environment
+        for top, directories, files in os.walk(scene.directory):
+            for path in [top, *(os.path.join(top, name) for name in directories + files)]:
+                os.chown(path, nobody.pw_uid, nobody.pw_gid)
+        scene.process = subprocess.Popen(
+            ["prlimit", f"--memlock={limit}", "setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}",
+             "--clear-groups", "--bounding-set=-all", *scene.command, *options],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment)
+        self.addCleanup(scene.process.stderr.close)
+        return scene
+
+    def asked(self, scene, method, **params):
+        self.until(lambda: os.path.exists(scene.socket) or scene.process.poll() is not None, "a socket")
+        (answer,) = as_nobody(lambda: raw(scene.socket, request(method, params)))
+        return answer["result"]
+
+    def memory_findings(self, scene):
+        found = self.asked(scene, "agent.diagnose")["findings"]
+        return [finding for finding in found if finding["check"] == "memory"]
+
+    def test_unlocked_memory_is_told(self):
+        for limit in ("0:0", "65536:65536"):
+            with self.subTest(limit=limit):
+                scene = self.started(limit)
+                self.assertIs(self.asked(scene, "agent.status")["memoryLocked"], False)
+                (finding,) = self.memory_findings(scene)
+                self.assertEqual(finding["severity"], "problem")
+                self.assertEqual(scene.end(signal.SIGTERM), 0)
+                told = scene.process.stderr.read().decode().splitlines()
+                self.assertEqual(len([line for line in told if "ulimit -l" in line]), 1, told)
+
+    def test_required_locked_memory_is_not_waived(self):
+        for limit in ("0:0", "65536:65536"):
+            with self.subTest(limit=limit):
+                scene = self.started(limit, "--require-locked-memory")
+                _, told = scene.process.communicate(timeout=PATIENCE_SECONDS)
+                self.assertEqual(scene.process.returncode, VAULT_CLOSED)
+                self.assertIn(b"--require-locked-memory", told)
+                self.assertFalse(os.path.exists(scene.state))
+
+    def test_memory_is_locked_under_a_common_limit(self):
+        """A soft limit is raised to the hard one."""
+        for limit in ("8388608:8388608", "0:8388608"):
+            with self.subTest(limit=limit):
+                scene = self.started(limit, "--require-locked-memory")
+                self.assertIs(self.asked(scene, "agent.status")["memoryLocked"], True)
+                self.assertEqual(self.memory_findings(scene), [])
+                with open(f"/proc/{scene.pid}/status") as file:
+                    locked = int(file.read().split("VmLck:")[1].split()[0])
+                self.assertGreater(locked, 0)
+                scene.process.terminate()
+                self.assertNotIn(b"ulimit", scene.process.stderr.read())
+
+    def test_limit_that_is_reached_later_is_told(self):
+        scene = self.started("1100000:1100000")
+        self.assertIs(self.asked(scene, "agent.status")["memoryLocked"], True)
+        # A secret that is larger than what is left, even if no account takes it.
+        large = {"account": "nobody", "name": "large", "value": "x" * 1_040_000}
+        as_nobody(lambda: raw(scene.socket, request("secret.put", large)))
+        self.assertIs(self.asked(scene, "agent.status")["memoryLocked"], False)
+        self.assertEqual(len(self.memory_findings(scene)), 1)
 
 
 class InstanceLock(AgentFixture):

@@ -1031,6 +1031,7 @@ class AgentStatusResult(Record):
     started_at: datetime
     version: str
     callers_are_trusted: bool
+    memory_locked: bool
     configuration: Optional[str] = None
 
 

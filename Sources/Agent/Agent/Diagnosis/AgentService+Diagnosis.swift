@@ -49,6 +49,12 @@ extension AgentService {
     if problems.isEmpty, let path = configuration.path {
       findings.sound("configuration", "The configuration file \(path) holds.")
     }
+    if !configuration.isMemoryLocked() {
+      findings.problem(
+        "memory", "The limit of locked memory is too low, so secrets may be written to swap.",
+        "Raise the limit (`ulimit -l`, `LimitMEMLOCK=` of the service) to 8 MiB, then start the agent anew.",
+        "Or encrypt the swap space.")
+    }
     return findings
   }
 

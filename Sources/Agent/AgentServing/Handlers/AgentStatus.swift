@@ -23,6 +23,7 @@ enum AgentStatusHandler: MethodHandler {
       pendingRevocations: status.pendingRevocations, pendingOperations: 0, connections: call.server.connectionCount,
       startedAt: agent.startedAt,
       version: agent.version, callersAreTrusted: !agent.callerGrants.isStrict,
+      memoryLocked: agent.environment.configuration.isMemoryLocked(),
       configuration: agent.environment.configuration.path)
   }
 }

@@ -118,6 +118,8 @@ int lanyard_network_next(const void *bytes, size_t count, size_t *offset, struct
 
 /// Forbids core dumps and tracing by other processes of the same user (PR_SET_DUMPABLE 0), and checks by reading back.
 int lanyard_deny_dumps(void);
+/// Raises the soft limit of locked memory (RLIMIT_MEMLOCK, setrlimit(2)) to the hard one.
+void lanyard_raise_memory_lock_limit(void);
 /// Ignores SIGPIPE: a write to a closed peer is then an error and does not end the process.
 int lanyard_ignore_sigpipe(void);
 /// Fills `bytes` from the kernel's generator; blocks only until the generator is first seeded.

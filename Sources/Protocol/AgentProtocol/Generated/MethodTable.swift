@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "077e946af5ff2233c46d7b309b4ac2133772785e71b97696fe92bac5c15f196e"
+  public static let schemaDigest = "9e416cf0a88a1668734570a3c454fd404ba22662c55a051cab18f4dd05e3a4dd"
 }

@@ -135,6 +135,9 @@ public enum AgentStatus: RPCMethod {
     public var version: String
     /// True if programs of this user need no grant.
     public var callersAreTrusted: Bool
+    /// True if the machine has kept every secret in locked memory since the agent's start, so that none was written
+    /// to swap.
+    public var memoryLocked: Bool
     /// The path of the configuration file that the agent read at its start; absent without one.
     public var configuration: String?
 
@@ -150,6 +153,7 @@ public enum AgentStatus: RPCMethod {
       startedAt: Timestamp,
       version: String,
       callersAreTrusted: Bool,
+      memoryLocked: Bool,
       configuration: String? = nil
     ) {
       self.locked = locked
@@ -163,6 +167,7 @@ public enum AgentStatus: RPCMethod {
       self.startedAt = startedAt
       self.version = version
       self.callersAreTrusted = callersAreTrusted
+      self.memoryLocked = memoryLocked
       self.configuration = configuration
     }
 
@@ -190,6 +195,8 @@ public enum AgentStatus: RPCMethod {
       writer.string(version)
       writer.key("callersAreTrusted")
       writer.bool(callersAreTrusted)
+      writer.key("memoryLocked")
+      writer.bool(memoryLocked)
       if let configuration {
         writer.key("configuration")
         writer.string(configuration)
