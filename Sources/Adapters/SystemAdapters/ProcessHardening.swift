@@ -6,14 +6,14 @@ public enum ProcessHardening {
   /// The kernel refused: this process must not hold tokens.
   public struct Failure: Error, Sendable, Equatable { public let errno: Int32 }
 
-  /// Forbids core dumps and tracing, creates files for this user alone, and turns SIGPIPE into an error.
+  /// Forbids core dumps, tracing and new privileges, creates files for this user alone, and turns SIGPIPE into an error.
   public static func apply() throws(Failure) {
     umask(0o077)
     // The Swift runtime may print registers and memory when a process crashes; memory here holds tokens.
     for crash in [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT] { signal(crash, SIG_DFL) }
     // Over a limit on the size of files (setrlimit(2)), a write then fails like one on a full disk.
     signal(SIGXFSZ, SIG_IGN)
-    for result in [lanyard_deny_dumps(), lanyard_ignore_sigpipe()] where result < 0 {
+    for result in [lanyard_deny_dumps(), lanyard_deny_new_privileges(), lanyard_ignore_sigpipe()] where result < 0 {
       throw Failure(errno: -result)
     }
   }

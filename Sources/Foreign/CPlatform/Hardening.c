@@ -16,6 +16,8 @@ int lanyard_deny_dumps(void) {
   return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0 ? 0 : -EPERM;
 }
 
+int lanyard_deny_new_privileges(void) { return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : 0; }
+
 void lanyard_raise_memory_lock_limit(void) {
   struct rlimit limit;
   if (getrlimit(RLIMIT_MEMLOCK, &limit) < 0) return;

@@ -280,6 +280,30 @@ class InstanceLock(AgentFixture):
         self.assertEqual(reached(first.socket), "answered")
 
 
+class Privileges(AgentFixture):
+    SHOWING = """#!/bin/sh
+    grep NoNewPrivs: /proc/self/status > "$0.new"
+    mv "$0.new" "$0.seen"
+    """
+
+    def test_agent_gains_no_privileges_by_a_program_that_it_starts(self):
+        program = os.path.join(self.directory(), "pinentry")
+        with open(program, "w") as file:
+            file.write(self.SHOWING)
+        os.chmod(program, stat.S_IRWXU)
+        scene = self.scene("--pinentry", program)
+        for task in os.listdir(f"/proc/{scene.pid}/task"):
+            with open(f"/proc/{scene.pid}/task/{task}/status") as file:
+                self.assertIn("NoNewPrivs:\t1\n", file.read(), task)
+        with socket.socket(socket.AF_UNIX) as asking:
+            asking.connect(scene.socket)
+            asking.sendall(request("agent.unlock", {"prompt": "pinentry"}))
+            asking.sendall(request("agent.addKeySlot", {"protection": "passphrase", "prompt": "pinentry"}))
+            self.until(lambda: os.path.exists(program + ".seen"), "the program ran")
+        with open(program + ".seen") as file:
+            self.assertEqual(file.read(), "NoNewPrivs:\t1\n")
+
+
 class InheritedSockets(AgentFixture):
     """Sockets that a service manager passes, or claims to pass (sd_listen_fds(3))."""
 

@@ -118,6 +118,9 @@ int lanyard_network_next(const void *bytes, size_t count, size_t *offset, struct
 
 /// Forbids core dumps and tracing by other processes of the same user (PR_SET_DUMPABLE 0), and checks by reading back.
 int lanyard_deny_dumps(void);
+/// This process and its children gain no privileges by a set-user-ID program (PR_SET_NO_NEW_PRIVS, prctl(2)). 0 or a
+/// negative errno.
+int lanyard_deny_new_privileges(void);
 /// Raises the soft limit of locked memory (RLIMIT_MEMLOCK, setrlimit(2)) to the hard one.
 void lanyard_raise_memory_lock_limit(void);
 /// Ignores SIGPIPE: a write to a closed peer is then an error and does not end the process.
