@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "9e416cf0a88a1668734570a3c454fd404ba22662c55a051cab18f4dd05e3a4dd"
+  public static let schemaDigest = "033d9ca4295787f206de31eddafc1eda3a71b3a369d8436aef9c2059b94bfa70"
 }
