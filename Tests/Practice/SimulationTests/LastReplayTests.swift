@@ -110,14 +110,55 @@ import Testing
       #expect(try await rule() == ["strict", "assumed"])
       #expect(scene.works(try await scene.token(method: "token.refresh")))
       #expect(try await rule() == ["none", "learned"])
-      world.network.next("/token", .lostAnswer(.reset))
-      #expect(try await scene.token(method: "token.refresh").code == 3002)
-      await world.clock.sleep(for: .seconds(5))
-      #expect(scene.works(try await scene.token(method: "token.refresh")))
       try await world.restart()
       let after = try world.client()
       let provider = await after.call("provider.get", #"{"provider":"idp"}"#).json["result", "provider"]
       #expect(provider?["refreshBecause"]?.stringValue == "learned", "it is remembered")
+    }
+  }
+
+  /// A provider that rotates only now and then: the same refresh token came back so far, and the lost answer rotated.
+  @Test(arguments: ["family", "grant"]) func learnedRule_allowsNoReplayAtOnce(revocationScope: String) throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(
+        world, rotation: .none, more: #","allowedOrigins":[],"revocationScope":"\#(revocationScope)""#)
+      #expect(scene.works(try await scene.token(method: "token.refresh")))
+      world.network.next("/token", .lostAnswer(.reset))
+      let refused = try await scene.token(method: "token.refresh")
+      #expect(refused.code == (revocationScope == "grant" ? 2004 : 3002), "\(refused)")
+      await world.clock.sleep(for: .seconds(600))
+      #expect(scene.works(try await scene.token()), "the token at hand is served")
+      #expect(try await scene.token(method: "token.refresh").error != nil)
+      #expect(scene.refreshes.count == 2, "the spent token is not sent while another one works")
+      await world.clock.sleep(for: .seconds(3600))
+      if revocationScope == "grant" {
+        #expect(try await scene.token().code == 2004)
+        #expect(scene.refreshes.count == 2)
+      } else {
+        #expect(scene.works(try await scene.token()))
+        #expect(scene.refreshes.count == 3)
+      }
+    }
+  }
+
+  /// One answer with another refresh token is enough, and what it ended is not learned again.
+  @Test func learnedRule_isUnlearnedByOneRotatedAnswer() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world, rotation: .none, more: Self.byDefault)
+      let client = try world.client()
+      func basis() async throws -> String? {
+        await client.call("provider.get", #"{"provider":"idp"}"#).json["result", "provider", "refreshBecause"]?
+          .stringValue
+      }
+      #expect(scene.works(try await scene.token(method: "token.refresh")))
+      #expect(try await basis() == "learned")
+      scene.idp.enqueueFault("/token", Fault(.changeAnswer(["refresh_token": .string("another")])))
+      #expect(scene.works(try await scene.token(method: "token.refresh")))
+      #expect(try await basis() == "assumed")
+      let again = #"{"access_token":"at","token_type":"Bearer","expires_in":3600,"refresh_token":"another"}"#
+      world.network.next("/token", .intercepted(status: 200, fields: [], body: again))
+      #expect(try await scene.token(method: "token.refresh").error == nil)
+      #expect(try await basis() == "assumed")
     }
   }
 

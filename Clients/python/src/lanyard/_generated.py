@@ -649,8 +649,9 @@ class RefreshPhase(OpenEnum):
 
 class RefreshRuleBasis(OpenEnum):
     """Why a refresh rule applies. `configured`: the person chose it. `learned`: the provider returned the same
-    refresh token, or none, so refresh tokens are not rotated. `preset`: the preset knows the provider. `assumed`:
-    nothing is known, so the strict rule applies.
+    refresh token, or none, so refresh tokens are not rotated as far as is known; after a lost answer the agent
+    does as if nothing were learned, since the provider may rotate now and then. `preset`: the preset knows the
+    provider. `assumed`: nothing is known, so the strict rule applies.
     """
 
     CONFIGURED = "configured"

@@ -41,7 +41,7 @@ extension Account {
       let end = try await journal.finish(
         answer, grant: renewed.grant, answer: response, tokens: storableTokens(with: renewed.accessToken))
       guard let end else { return .overtaken }
-      (renewed.profile, renewed.rights, renewed.rule) = (end.profile, end.rights, end.rule)
+      (renewed.profile, renewed.rights) = (end.profile, end.rights)
       data.renewed = renewed
       return .durable
     } catch {
@@ -59,7 +59,6 @@ extension Account {
     loaded?.storeError = nil
     confirmation.lacksAnswer = nil
     if let profile = renewed.profile { loaded?.profile = profile }
-    if let rule = renewed.rule { loaded?.machine.learned(rule) }
     data.token = takesToken ? renewed.accessToken.flatMap(take) : nil
     return data.token != nil
   }

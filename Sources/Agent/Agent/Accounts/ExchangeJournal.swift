@@ -1,5 +1,5 @@
 package import AgentCore
-package import AgentModel
+internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 internal import AgentVault
@@ -58,8 +58,6 @@ enum Kept: Sendable {
 package struct FinishedExchange: Sendable {
   package var profile: AccountProfile
   package var rights: RightsChange?
-  /// The provider's refresh rule, if the answer showed a new one.
-  package var rule: ProviderConfiguration.RefreshRule?
 }
 
 /// The stored journal of refreshes (docs/tokens.md, Journal). The numbers are the journal's steps.
@@ -160,24 +158,18 @@ struct ExchangeJournal {
     let learned = try learnReuse(from: answer, to: intent, provider: profile.provider)
     return ChangeSet(
       changes + learned.changes + entry + vault.trustedTime.changes, memory: [.account(profile)] + learned.memory,
-      of: id, result: FinishedExchange(profile: profile, rights: heard, rule: learned.rule))
+      of: id, result: FinishedExchange(profile: profile, rights: heard))
   }
 
   /// The answer shows whether the provider rotates refresh tokens. Changes its record only if that is new.
   private func learnReuse(
     from answer: TokenResponse, to intent: ExchangeIntent, provider name: ProviderName
-  ) throws(AgentFailure) -> (
-    changes: [VaultChange], memory: [MemoryChange], rule: ProviderConfiguration.RefreshRule?
-  ) {
-    guard var provider = vault.directory.providers[name] else { return ([], [], nil) }
-    let before = provider.refreshRule
+  ) throws(AgentFailure) -> (changes: [VaultChange], memory: [MemoryChange]) {
+    guard var provider = vault.directory.providers[name] else { return ([], []) }
     let broughtAnother = answer.refreshToken.map { Fingerprint.of($0) != intent.fingerprint } ?? false
-    guard provider.learnReuse(broughtAnother: broughtAnother) else { return ([], [], nil) }
+    guard provider.learnReuse(broughtAnother: broughtAnother) else { return ([], []) }
     let place = try vault.providers.place(of: name)
-    return (
-      [.put(.vault, .provider, id: place, provider.record)], [.provider(provider, place: place)],
-      provider.refreshRule == before ? nil : provider.refreshRule
-    )
+    return ([.put(.vault, .provider, id: place, provider.record)], [.provider(provider, place: place)])
   }
 
   /// Stores the state of the grant after a failed exchange, and ends or keeps its journal entry.

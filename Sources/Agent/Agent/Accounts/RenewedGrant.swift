@@ -13,8 +13,6 @@ struct RenewedGrant {
   /// The profile after the commit.
   var profile: AccountProfile?
   var rights: RightsChange?
-  /// The provider's refresh rule, if the answer showed a new one.
-  var rule: ProviderConfiguration.RefreshRule?
 
   /// `answer` renews the grant of `loaded`. `now` is trusted time.
   init(

@@ -34,22 +34,28 @@ package struct Provider: Sendable {
     return configuration.endpoints.completed(from: metadata.endpoints)
   }
 
-  /// The refresh rule that applies to its accounts.
+  /// The refresh rule that applies to its accounts. What was learned does not change it: a provider that returned the
+  /// same refresh token so far may rotate now and then, and a lost answer may be one that rotated.
   package var refreshRule: ProviderConfiguration.RefreshRule {
     var rule = configuration.refresh
-    if refreshRuleBasis == .learned { rule.reuse = .none }
     rule.onUnknownOutcome = configuration.onUnknownOutcome
     rule.narrowing = configuration.narrowing
     return rule
   }
 
-  /// Why a refresh rule applies.
+  /// How the provider treats refresh tokens, as `provider.get` tells it.
+  package var reuse: ProviderConfiguration.RefreshRule.Reuse {
+    refreshRuleBasis == .learned ? .none : configuration.refresh.reuse
+  }
+
+  /// Where `reuse` comes from.
   package enum RefreshRuleBasis: String, Sendable, CaseIterable { case configured, learned, preset, assumed }
 
-  /// Why `refreshRule` applies. An observation is better than what a preset assumes.
+  /// Where `reuse` comes from. An observation is better than what a preset assumes.
   package var refreshRuleBasis: RefreshRuleBasis {
     if configuration.isRefreshConfigured { return .configured }
-    if learnedReuse == LearnedReuse.none { return .learned }
+    // A preset that says the same is worth more: it knows, also about a lost answer.
+    if learnedReuse == LearnedReuse.none, configuration.refresh.reuse != .none { return .learned }
     return preset == nil ? .assumed : .preset
   }
 

@@ -164,8 +164,8 @@ extension WireProvider {
         pushedAuthorizationRequest: ends.pushedAuthorizationRequest),
       redirect: WireRedirect(host: it.redirect.host, port: it.redirect.port.map(Int.init), path: it.redirect.path),
       refresh: WireRefreshRules(
-        reuse: WireTokenReuse(rawValue: provider.refreshRule.reuse.rawValue) ?? .strict,
-        graceSeconds: provider.refreshRule.reuse == .grace ? Int(it.refresh.graceSeconds) : nil,
+        reuse: WireTokenReuse(rawValue: provider.reuse.rawValue) ?? .strict,
+        graceSeconds: provider.reuse == .grace ? Int(it.refresh.graceSeconds) : nil,
         onUnknownOutcome: WireUnknownOutcomeRule(rawValue: it.onUnknownOutcome.rawValue)),
       refreshBecause: WireRefreshRuleBasis(provider.refreshRuleBasis),
       narrowing: WireNarrowing(rawValue: it.narrowing.rawValue),

@@ -1,4 +1,5 @@
-/// What the answers of a provider show of its refresh tokens (docs/tokens.md, The rule).
+/// What the answers of a provider show of its refresh tokens (docs/tokens.md, The rule). It is told to the person and
+/// changes no rule: only a configuration or a preset says what happens to a refresh token whose answer was lost.
 public enum LearnedReuse: String, Hashable, Sendable {
   /// An answer brought the same refresh token back, or none: refresh tokens are not rotated.
   case none

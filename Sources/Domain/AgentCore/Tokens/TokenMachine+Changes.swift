@@ -33,9 +33,6 @@ extension TokenMachine {
     }
   }
 
-  /// An exchange showed how the provider treats refresh tokens. Where they are not rotated, nothing is in doubt.
-  public mutating func learned(_ rule: ProviderConfiguration.RefreshRule) { self.rule = rule }
-
   /// The provider may be reachable again: the pause no longer holds the next caller back. The account counts as offline
   /// until the next request to the provider.
   public mutating func reconnected() { if isOffline { patience?.until = BootInstant(milliseconds: 0) } }

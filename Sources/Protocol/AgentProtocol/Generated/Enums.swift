@@ -184,8 +184,9 @@ public enum WireRefreshPhase: String, CaseIterable, Hashable, Sendable {
 }
 
 /// Why a refresh rule applies. `configured`: the person chose it. `learned`: the provider returned the same refresh
-/// token, or none, so refresh tokens are not rotated. `preset`: the preset knows the provider. `assumed`: nothing is
-/// known, so the strict rule applies.
+/// token, or none, so refresh tokens are not rotated as far as is known; after a lost answer the agent does as if
+/// nothing were learned, since the provider may rotate now and then. `preset`: the preset knows the provider.
+/// `assumed`: nothing is known, so the strict rule applies.
 public enum WireRefreshRuleBasis: String, CaseIterable, Hashable, Sendable {
   case configured
   case learned

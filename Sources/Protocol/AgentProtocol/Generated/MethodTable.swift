@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "033d9ca4295787f206de31eddafc1eda3a71b3a369d8436aef9c2059b94bfa70"
+  public static let schemaDigest = "efeb039c6666cc160e01d23639563f6b8947e640b08b45918514a170737a02af"
 }

@@ -32,7 +32,7 @@ struct ProviderShow: ParsableCommand {
   private static func explanation(_ basis: String) -> String {
     switch basis {
     case "configured": "configured for this provider"
-    case "learned": "learned: the provider returned the same refresh token, or none"
+    case "learned": "learned: the provider returned the same refresh token, or none; a lost answer may differ"
     case "preset": "the preset knows this provider"
     case "assumed": "assumed: the provider has not shown how it treats refresh tokens"
     default: basis
