@@ -51,13 +51,18 @@ final class Transfer: @unchecked Sendable {
     if isTooLarge { return .unknown(.tooLarge) }
     guard let failure else {
       guard head.isComplete else { return .unknown(.malformed) }
-      let body = body.take()?.finish() ?? Secret(text: "")
-      return .response(
-        HTTPResponse(
-          status: head.status, fields: plan.isDecoded ? head.decodedFields : head.fields, body: body, sentAt: sentAt,
-          receivedAt: clock.boot()))
+      return .response(response(sentAt: sentAt))
     }
-    return .unknown(isCancelled ? .cancelled : failure.afterSending)
+    if isCancelled { return .unknown(.cancelled) }
+    let lost = failure.afterSending
+    guard head.isComplete, body != nil, lost == .reset || lost == .timedOut else { return .unknown(lost) }
+    return .unknown(lost, partial: response(sentAt: sentAt))
+  }
+
+  private func response(sentAt: BootInstant) -> HTTPResponse {
+    HTTPResponse(
+      status: head.status, fields: plan.isDecoded ? head.decodedFields : head.fields,
+      body: body.take()?.finish() ?? Secret(text: ""), sentAt: sentAt, receivedAt: clock.boot())
   }
 
   // MARK: libcurl's callbacks

@@ -72,8 +72,9 @@ public enum HTTPOutcome: Sendable {
   case notConnected(ConnectFailure)
   /// The certificate was refused, or no pin matched: no byte of the HTTP request was sent.
   case untrusted(TrustFailure)
-  /// The request may have arrived, but no complete response did.
-  case unknown(LostResponse)
+  /// The request may have arrived, but no complete response did. `partial`: its complete head, and the body so far, if
+  /// the response was cut in its body (`reset`, `timedOut`).
+  case unknown(LostResponse, partial: HTTPResponse? = nil)
 
   /// Why no connection was made, or in the last case, why nothing was sent on it.
   public enum ConnectFailure: String, Sendable {

@@ -74,6 +74,27 @@ import Testing
     #expect(TokenResponseClassifier.sort(tokens) == .tokens)
   }
 
+  /// A response that was cut: its whole JSON text or its whole refresh token arrived, or it is as lost as before.
+  @Test(
+    arguments: [
+      (200, #"{"access_token":"at","token_type":"Bearer","refresh_token":"rt"}"#, true),
+      (200, #"{"access_token":"at"}"# + "\r\n", true), (201, #"[{"refresh_token":"rt"}]"#, true),
+      (200, ")]}'\n" + #"{"access_token":"at"}"#, true), (200, #"{"error":"bad_refresh_token"}"#, true),
+      (200, #"{"access_token":"at","refresh_token":"rt""#, true), (200, #"{"refresh_token":"rt","expires_"#, true),
+      (200, #"[{"refresh_token":"rt","access_token":"a"#, true),
+      // Inside a token, before the refresh token, a form.
+      (200, #"{"access_token":"at","refresh_token":"r"#, false),
+      (200, #"{"access_token":"at","refresh_token":""#, false),
+      (200, #"{"refresh_token":"rt\"#, false), (200, #"{"access_token":"at","expires_in":36"#, false),
+      (200, #"{"access_token":"at""#, false), (200, "{", false), (200, "", false), (200, "12", false),
+      (200, "access_token=at&refresh_token=r", false), (200, #""rt""#, false),
+      // No success.
+      (400, #"{"error":"invalid_grant"}"#, false), (302, #"{"refresh_token":"rt"}"#, false),
+    ] as [(Int, String, Bool)])
+  func cutTokenEndpointResponse_isReadableIfItsRefreshTokenOrAllOfItArrived(status: Int, body: String, isRead: Bool) {
+    #expect(TokenResponseClassifier.isReadable(partial: response(status, Array(body.utf8))) == isRead)
+  }
+
   // MARK: refusals
 
   static let now = Timestamp(httpDate: "Tue, 01 Jan 2030 00:00:00 GMT", now: Timestamp(milliseconds: 0))!

@@ -7,6 +7,8 @@ import signal
 import socket
 import time
 import unittest
+import urllib.parse
+import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 from agent_fixture import PATIENCE_SECONDS, AgentFixture, LanyardError, add_provider, import_account, request
@@ -253,6 +255,29 @@ class HostileStrict(HostileAnswers, Refreshes):
             self.assertEqual(error.reason, "outcomeUnknown")
             self.assertEqual(self.get()["fingerprint"], cached)
             self.refused(REAUTHENTICATE, self.refresh)
+
+
+class CutAnswers(Refreshes):
+    """The body of an answer is cut, at a provider that ends the grant at the first reuse."""
+
+    def answer_bytes(self):
+        """The length of an answer to a refresh of alice's."""
+        form = {"grant_type": "refresh_token", "client_id": "lanyard-demo",
+                "refresh_token": self.practice.refresh_token("alice")}
+        data = urllib.parse.urlencode(form).encode()
+        with urllib.request.urlopen(f"{self.practice.issuer}/token", data, timeout=PATIENCE_SECONDS) as answer:
+            body = answer.read()
+        self.assertLess(body.index(b'"refresh_token"'), len(body) - 100)
+        return len(body)
+
+    def test_answer_cut_after_its_refresh_token_keeps_the_session(self):
+        missing = self.answer_bytes() - 20
+        for _ in range(3):
+            self.practice.fault("truncatedBody", bytes=missing)
+            # The successor is sent for what was cut off.
+            with self.exchanges(2):
+                self.assertTrue(self.refresh()["accessToken"])
+            self.lives_on()
 
 
 class HostileGrace(HostileAnswers, Refreshes):

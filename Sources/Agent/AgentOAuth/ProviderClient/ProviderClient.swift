@@ -100,7 +100,8 @@ package struct ProviderClient: Sendable {
       receivedAt: response.receivedAt)
   }
 
-  /// `mayRotate`: the request carried a refresh token that the provider may have spent.
+  /// `mayRotate`: the request carried a refresh token that the provider may have spent. Of a response that was cut, what
+  /// arrived is read: it may hold the only live refresh token.
   func judge(_ outcome: HTTPOutcome, mayRotate: Bool = false) -> TokenAnswer {
     switch outcome {
     case .response(let response):
@@ -116,7 +117,9 @@ package struct ProviderClient: Sendable {
       }
     case .notConnected(let failure): return .failed(.offline(failure.rawValue))
     case .untrusted(let reason): return .failed(.untrustedServer(reason))
-    case .unknown(let lost): return .failed(.unknownOutcome(lost.rawValue))
+    case .unknown(_, partial: let partial?) where TokenResponseClassifier.isReadable(partial: partial):
+      return judge(.response(partial), mayRotate: mayRotate)
+    case .unknown(let lost, _): return .failed(.unknownOutcome(lost.rawValue))
     }
   }
 

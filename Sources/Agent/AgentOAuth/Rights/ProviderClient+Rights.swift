@@ -107,8 +107,8 @@ extension ProviderClient {
     case .response(let response): throw refusal(response)
     case .notConnected(let failure): throw .offline(failure.rawValue)
     case .untrusted(let reason): throw .untrusted(reason)
-    case .unknown(.tooLarge): throw .refused("tooLarge")
-    case .unknown(let lost): throw .unavailable(lost.rawValue)
+    case .unknown(.tooLarge, _): throw .refused("tooLarge")
+    case .unknown(let lost, _): throw .unavailable(lost.rawValue)
     }
   }
 

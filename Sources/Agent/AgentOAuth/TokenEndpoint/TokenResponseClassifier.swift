@@ -20,6 +20,15 @@ enum TokenResponseClassifier {
     case foreign
   }
 
+  /// True if enough of a success arrived before the response was cut: its whole JSON text, or the whole refresh token in
+  /// it. A form has no end, so its last value may be half of one.
+  static func isReadable(partial response: HTTPResponse) -> Bool {
+    guard (200...299).contains(response.status) else { return false }
+    let body = response.body.withoutPreface
+    let isWhole = SecretJSON.read(body) { $0.kind == .object || $0.kind == .array } ?? false
+    return isWhole || LenientTokenReader.refreshToken(in: body) != nil
+  }
+
   static func sort(_ response: HTTPResponse) -> Kind {
     guard (200...299).contains(response.status) else { return .refusal }
     if let answer = TokenResponse(body: response.body), answer.hasTokens { return .tokens }

@@ -11,6 +11,8 @@ public enum Incident: Sendable {
   case lostRequest(HTTPOutcome.LostResponse)
   /// The provider processed the request; the response is lost.
   case lostAnswer(HTTPOutcome.LostResponse)
+  /// The provider processed the request; that many bytes of the response's body arrive.
+  case cutAnswer(HTTPOutcome.LostResponse, arriving: @Sendable (_ body: String) -> Int)
   /// The request arrives this much later.
   case delay(Milliseconds)
   /// The connection is made only when the gate opens: nothing has left the machine.

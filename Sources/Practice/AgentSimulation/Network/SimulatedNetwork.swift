@@ -142,7 +142,7 @@ public final class SimulatedNetwork: HTTPExchange {
     case .heldBefore(let gate): await hold(gate, until: deadline)
     case .intercepted(let status, let fields, let body):
       return answer(status, fields, Array(body.utf8), request, sentAt)
-    case .lostAnswer, .heldAfter, .heldWhileConnecting, .notConnected, .untrusted, nil: break
+    case .lostAnswer, .cutAnswer, .heldAfter, .heldWhileConnecting, .notConnected, .untrusted, nil: break
     }
     if let gone = gone(deadline) { return gone }
     guard let provider = state.withLock({ $0.provider(for: url) }) else { return .notConnected(.refused) }
@@ -151,7 +151,16 @@ public final class SimulatedNetwork: HTTPExchange {
     if case .heldAfter(let gate) = incident { await hold(gate, until: deadline) }
     await travel(until: deadline)
     if let gone = gone(deadline) { return gone }
-    return await outcome(of: reply, request, sentAt, deadline)
+    let outcome = await outcome(of: reply, request, sentAt, deadline)
+    guard case .cutAnswer(let lost, let arriving) = incident, case .response(var partial) = outcome else {
+      return outcome
+    }
+    partial.body = partial.body.withBytes { body in
+      let count = arriving(String(decoding: body, as: UTF8.self))
+      return Secret(copying: UnsafeRawBufferPointer(rebasing: body.prefix(count)))
+    }
+    if lost == .timedOut { await clock.sleep(until: deadline) }
+    return Task.isCancelled ? .unknown(.cancelled) : .unknown(lost, partial: partial)
   }
 
   private func travel(until deadline: BootInstant) async {
@@ -189,7 +198,12 @@ public final class SimulatedNetwork: HTTPExchange {
       await clock.sleep(until: min(deadline, clock.boot() + Milliseconds(Int64(delay))))
       return gone(deadline) ?? .unknown(.reset)
     case .hang: return await lose(.timedOut, deadline)
-    case .truncate: return .unknown(.reset)
+    case .truncate(let response, let bodyBytes):
+      let arrived = Array(response.body.prefix(bodyBytes))
+      guard case .response(let partial) = answer(response.status, response.headers, arrived, request, sentAt),
+        !arrived.isEmpty
+      else { return .unknown(.reset) }
+      return .unknown(.reset, partial: partial)
     case .endlessBody: return .unknown(.tooLarge)
     case .raw: return .unknown(.malformed)
     }

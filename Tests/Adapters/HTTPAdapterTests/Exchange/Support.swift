@@ -56,8 +56,14 @@ extension HTTPOutcome {
     case .response(let response): "\(response.status) \(response.text)"
     case .notConnected(let failure): "notConnected \(failure)"
     case .untrusted(let reason): "untrusted \(reason)"
-    case .unknown(let lost): "unknown \(lost)"
+    case .unknown(let lost, _): "unknown \(lost)"
     }
+  }
+
+  /// The body so far of a response that was cut.
+  var partialText: String? {
+    guard case .unknown(_, partial: let partial?) = self else { return nil }
+    return partial.text
   }
 
   var response: HTTPResponse? {
