@@ -18,13 +18,28 @@ package final class RollbackGuard {
 
   package var isThere: Bool { anchor != nil }
 
-  /// The highest count that the anchor received; nil if it holds none for this database, or can't be read.
-  package func sequence(of databaseID: [UInt8]) -> UInt64? { try? anchor?.sequence(databaseID: databaseID) }
+  /// What the anchor says of a database.
+  package enum Knowledge {
+    /// It holds no count for this database, or can't be asked.
+    case none
+    /// The highest count that it received.
+    case count(UInt64)
+    /// It holds something that is no count, and no other anchor tells one.
+    case damaged
+  }
+
+  package func knowledge(of databaseID: [UInt8]) -> Knowledge {
+    do throws(KeySourceFailure) {
+      return try anchor?.sequence(databaseID: databaseID).map { .count($0) } ?? .none
+    } catch {
+      return error == .damaged ? .damaged : .none
+    }
+  }
 
   /// False if another copy of the store went on from where this one, at `sequence`, is. True if the anchor can't be
   /// asked: it is a witness, not a key.
   package func isNewest(_ databaseID: [UInt8], at sequence: UInt64) -> Bool {
-    if let anchored = self.sequence(of: databaseID), sequence < anchored { isOvertaken = true }
+    if case .count(let anchored) = knowledge(of: databaseID), sequence < anchored { isOvertaken = true }
     return !isOvertaken
   }
 

@@ -63,7 +63,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "", "lanyard-anchor-1 ", "lanyard-anchor-1 5", "lanyard-anchor-1 -5\n", "lanyard-anchor-2 5\n",
+    "", "-1", "1e9", "lanyard-anchor-1 ", "lanyard-anchor-1 1e9\n", "lanyard-anchor-1 5", "lanyard-anchor-1 -5\n",
+    "lanyard-anchor-2 5\n",
     "lanyard-anchor-1 18446744073709551616\n", "lanyard-anchor-1 5\n\n",
     "lanyard-anchor-1 00000000000000000000000005\n",
     "x",
@@ -162,6 +163,17 @@ private final class FakeAnchor: RollbackAnchor, @unchecked Sendable {
     #expect(try anchors.sequence(databaseID: []) == 3)
     try anchors.advance(databaseID: [], to: 8)
     #expect(good.known == 8)
+  }
+
+  /// An anchor file is written atomically: no crash leaves one that is damaged, also none that is empty.
+  @Test func damagedAnchorWhereNoOtherTellsACount_isReported() throws {
+    #expect(throws: KeySourceFailure.damaged) {
+      try Anchors([FakeAnchor(failure: .damaged), FakeAnchor()]).sequence(databaseID: [])
+    }
+    #expect(throws: KeySourceFailure.damaged) {
+      try Anchors([FakeAnchor(failure: .locked), FakeAnchor(failure: .damaged)]).sequence(databaseID: [])
+    }
+    #expect(try Anchors([FakeAnchor(failure: .unavailable), FakeAnchor()]).sequence(databaseID: []) == nil)
   }
 
   @Test func anchorsThatAllFail_reportTheFirstFailure() throws {

@@ -218,6 +218,28 @@ import Testing
     }
   }
 
+  /// The store may be as old as any: refused, unless the person accepts it. Then every account is signed out.
+  @Test func damagedAnchor_isRefusedUnlessThePersonAcceptsTheStore() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      let sent = scene.refreshes.count
+      world.crash()
+      world.anchor.fail(.damaged)
+      await #expect(throws: (any Error).self) { try await world.restart() }
+      await #expect(throws: (any Error).self, "it is refused again, and opening changed nothing") {
+        try await world.restart()
+      }
+      try await world.restart(acceptingOldStore: true)
+      try await scene.token().isExpected(2003, account: scene.account)
+      #expect(scene.refreshes.count == sent)
+      #expect(scene.idp.isActive(refreshToken: scene.firstRefreshToken), "no token was sent, not even to be revoked")
+      world.crash()
+      world.anchor.fail(nil)
+      try await world.restart()
+      try await scene.token().isExpected(2003, account: scene.account)
+    }
+  }
+
   /// With an up-to-date store the option changes nothing.
   @Test func acceptingAnUpToDateStore_keepsItsAccounts() throws {
     try scenario { world in

@@ -182,6 +182,12 @@ extension Findings {
         "anchor", "The anchor outside the store holds a count that no store reaches: it is damaged.",
         "Remove the store's file in ~/.config/lanyard/anchors. If the agent still refuses, restart the machine: its kernel forgets the other anchor."
       )
+    case .anchorUnreadable:
+      problem(
+        "anchor", "The anchor outside the store is damaged: it holds no count. The store may be an old copy of itself.",
+        "Put the store's file in ~/.config/lanyard/anchors back.",
+        "If there is no copy of it: `lanyard-agent --accept-old-store` once. It signs every account out, and destroys their refresh tokens without sending any; sign in again then."
+      )
     case .vault(.store(.missing), _):
       problem(
         check, "The store is gone: `lanyard.sqlite` is missing, empty or replaced, but it held a vault.",

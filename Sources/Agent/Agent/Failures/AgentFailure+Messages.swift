@@ -69,6 +69,13 @@ extension AgentFailure {
       ~/.config/lanyard/anchors (after a restart of the machine nothing else holds the count), then start the agent \
       again.
       """
+    case .anchorUnreadable:
+      """
+      The anchor outside this store is damaged: the store's file in ~/.config/lanyard/anchors holds no count. So the \
+      agent can't tell whether this store is an older copy of itself, whose refresh tokens may be spent. Nothing of it \
+      was used, sent or changed. Put that file back; if there is no copy of it, start the agent once with \
+      --accept-old-store, which signs every account out and writes the file anew.
+      """
     case .auditDamaged:
       "An entry of the audit log does not open. `audit.verify` says where; accounts and tokens are not touched."
     case .backup(let failure): failure.message

@@ -73,6 +73,8 @@ package enum AgentFailure: Error, Sendable {
   case rolledBack
   /// The anchor holds a count that no store reaches.
   case anchorDamaged
+  /// The anchor holds something that is no count: the store may be an old copy.
+  case anchorUnreadable
   case auditDamaged
   case backup(BackupFailure)
 }

@@ -37,7 +37,8 @@ extension AgentFailure {
     case .stepUp(let failure, _, _): failure.kind
     case .policyInvalid: .policyInvalid
     case .provider(let failure): failure.kind
-    case .vault(.integrity, _), .activeAccountDamaged, .keyGone, .vaultDamaged, .anchorDamaged, .auditDamaged:
+    case .vault(.integrity, _), .activeAccountDamaged, .keyGone, .vaultDamaged, .anchorDamaged,
+      .anchorUnreadable, .auditDamaged:
       .integrity
     case .vault(.store, _), .grantStillStored: .storeUnavailable
     case .passphrase(.noMemory): .storeUnavailable

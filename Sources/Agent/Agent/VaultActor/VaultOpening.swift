@@ -198,9 +198,19 @@ struct VaultOpening {
   /// Refuses an old copy of the store, unless the person accepted it: it holds spent refresh tokens, used-up PIN
   /// attempts and accounts that were signed out since.
   private func requireNewest(_ records: Vault) throws {
-    guard let anchored = anchor.sequence(of: store.databaseID), try records.ledger().sequence < anchored else { return }
-    guard anchored <= RollbackGuard.highestSequence else { throw AgentFailure.anchorDamaged }
-    guard acceptsOldStore else { throw AgentFailure.rolledBack }
+    let anchored: UInt64
+    switch anchor.knowledge(of: store.databaseID) {
+    case .none: return
+    case .count(let count):
+      anchored = count
+      guard try records.ledger().sequence < anchored else { return }
+      guard anchored <= RollbackGuard.highestSequence else { throw AgentFailure.anchorDamaged }
+      guard acceptsOldStore else { throw AgentFailure.rolledBack }
+    case .damaged:
+      // The store may be as old as any.
+      guard acceptsOldStore else { throw AgentFailure.anchorUnreadable }
+      anchored = try records.ledger().sequence
+    }
     try OldStore(records: records, dependencies: dependencies).disarm(above: anchored)
   }
 }

@@ -115,7 +115,8 @@ extension AgentFailure {
     case .signIn(.answerRejected(let failure, _)), .signIn(.importedTokenSpent(let failure)): failure.wireRemedies
     case .stepUp(.wrong, _, _), .stepUp(.required, _, _): [.stepUp]
     case .stepUp(.destroyed, _, _), .stepUp(.recentSignInRequired, _, _): [.reauthenticate]
-    case .provider(.damaged), .vaultDamaged, .rolledBack, .anchorDamaged, .auditDamaged, .backup(.damaged), .keyGone,
+    case .provider(.damaged), .vaultDamaged, .rolledBack, .anchorDamaged, .anchorUnreadable, .auditDamaged,
+      .backup(.damaged), .keyGone,
       .keySlot(.damaged), .keySlot(.costsOutOfBounds), .keySlot(.unknown), .keySlot(.changed):
       [.administrator]
     case .key(let failure, _): failure == .locked ? [] : [.administrator]
