@@ -1,4 +1,5 @@
 import AgentModel
+import Foundation
 import Secrets
 import Testing
 
@@ -58,6 +59,34 @@ import Testing
   func accessTokenOfAnUnknownType_isNotUsedAndTheRefreshTokenKept(member: String, isUsable: Bool) throws {
     let answer = try #require(TokenResponse(#"{"access_token":"at","refresh_token":"rt"\#(member)}"#))
     #expect(answer.accessToken?.text == (isUsable ? "at" : nil))
+  /// A server that ignores `resource` (RFC 8707) answers with a token for itself.
+  @Test(
+    arguments: [
+      // Opaque, and nothing beside it.
+      ("opaque", "", false),
+      // A JWT with another audience, with none, and with one that only begins like the resource.
+      (Self.jwt(#"{"aud":"https://idp.example"}"#), "", false), (Self.jwt(#"{"sub":"u"}"#), "", false),
+      (Self.jwt(#"{"aud":["https://api.example/mailbox","https://api.example"]}"#), "", false),
+      (Self.jwt(#"{"resource":"https://api.example/mail"}"#), "", false),
+      ("opaque", #","resource":"https://api.example/files""#, false),
+      // Only the resource that was asked for counts, from the answer or from the token.
+      ("opaque", #","resource":"https://api.example/mail""#, true),
+      ("opaque", #","resource":["https://api.example/files","https://api.example/mail"]"#, true),
+      (Self.jwt(#"{"aud":"https://api.example/mail"}"#), "", true),
+      (Self.jwt(#"{"aud":["https://idp.example","https://api.example/mail/"]}"#), "", true),
+    ])
+  func tokenIsForAResource_onlyIfTheAnswerOrTheTokenNamesIt(token: String, members: String, isFor: Bool) throws {
+    let answer = try #require(TokenResponse(#"{"access_token":"\#(token)","token_type":"Bearer"\#(members)}"#))
+    #expect(answer.isFor("https://api.example/mail") == isFor)
+  }
+
+  private static func jwt(_ claims: String) -> String {
+    func encoded(_ text: String) -> String {
+      Data(text.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+    return encoded(#"{"alg":"RS256","typ":"at+jwt"}"#) + "." + encoded(claims) + ".c2ln"
+  }
+
     #expect(answer.tokenType == (isUsable ? "Bearer" : ""))
     #expect(answer.issuedAccessToken)
     #expect(answer.refreshToken?.text == "rt")
