@@ -174,6 +174,48 @@ import Testing
     }
   }
 
+  /// `retryAfterMs` of 5001 is the truth: the agent heals within it, and a retry after it succeeds.
+  @Test func retryAfterOfAFullDisk_isWhenARetrySucceeds() async throws {
+    try await everySeed { world, chance in
+      let scene = try await Scene.signedIn(world)
+      await scene.expireUnused()
+      world.disk.setCapacity(world.disk.bytes().count)
+      let client = try world.client()
+      let rename = #"{"account":"\#(scene.account)","alias":"job"}"#
+      let (asks, renames) = (chance.number(1...3), chance.coin())
+      func ask() async throws -> SimulatedAnswer {
+        if renames { return await client.call("account.rename", rename) }
+        return try await scene.token()
+      }
+      var told = Milliseconds.zero
+      for _ in 0..<asks {
+        let answer = try await ask()
+        answer.isExpected(5001, reason: "diskFull", account: scene.account, pause: 1...1_000)
+        told = Milliseconds(try #require(answer.retryAfterMs))
+        await world.clock.sleep(for: chance.seconds(0...2))
+      }
+      #expect(try await ask().code == 5001)
+      world.disk.setCapacity(nil)
+      await world.clock.sleep(for: told)
+      #expect(try await ask().error == nil)
+      #expect(scene.works(try await scene.token()))
+    }
+  }
+
+  /// The same where the disk is full only when the answer is stored: it is in memory, and stored within the pause.
+  @Test func retryAfterOfADiskThatIsFullWhileStaging_isWhenARetrySucceeds() async throws {
+    try await everySeed { world, chance in
+      let scene = try await Scene.signedIn(world)
+      await scene.expireUnused()
+      world.failCommit(chance.one(of: [Journal.staged, Journal.kept]), with: .full)
+      let answer = try await scene.token()
+      answer.isExpected(5001, reason: "diskFull", account: scene.account, pause: 1...1_000)
+      await world.clock.sleep(for: Milliseconds(try #require(answer.retryAfterMs)))
+      #expect(scene.works(try await scene.token()))
+      #expect(scene.refreshes.count == 1, "the answer was kept")
+    }
+  }
+
   /// In the last minutes of a token, too: an exchange that can't begin does no harm.
   @Test func staleTokenOnAFullDisk_isServed() async throws {
     try await everySeed { world, chance in
