@@ -17,7 +17,7 @@ import Testing
       ("300", 300), (#""300""#, 300), ("299.9", 299), (#""299.9""#, 299), ("3e2", 300), ("0", 0), (#""0""#, 0),
       ("1e308", 315_360_000), ("9007199254740993", 315_360_000), (#""99999999999999999999999""#, 315_360_000),
       // A value that is no lifetime is ignored.
-      ("-1", nil), (#""-1""#, nil), ("null", nil), (#""soon""#, nil), (#""""#, nil), ("true", nil), ("[300]", nil),
+      ("null", nil), (#""soon""#, nil), (#""""#, nil), ("true", nil), ("[300]", nil),
       (#"{"s":300}"#, nil), (#""nan""#, nil),
     ] as [(String, Int64?)])
   func tokenResponseLifetimes_areRead(text: String, seconds: Int64?) throws {
@@ -35,6 +35,18 @@ import Testing
     }
   }
 
+  /// A negative `expires_in` is that of a token which has expired, like 0; other negative members say nothing.
+  @Test(arguments: ["-1", #""-1""#, "-0.5", "-9007199254740993"])
+  func negativeExpiresIn_isZero(text: String) throws {
+    #expect(try answer(#","expires_in":\#(text)"#).expiresIn == .zero)
+    let form = "access_token=at&refresh_token=rt&expires_in=\(text.filter { $0 != "\"" })"
+    #expect(TokenResponse(form)?.expiresIn == .zero)
+    for name in ["refresh_in", "refresh_token_expires_in", "refresh_expires_in"] {
+      let answer = try answer(#","\#(name)":\#(text)"#)
+      #expect(answer.refreshIn == nil && answer.refreshTokenExpiresIn == nil, "\(name)")
+    }
+  }
+
   @Test(
     arguments: [
       (#""a b""#, "a b"), (#"["a","b"]"#, "a b"), (#""""#, ""), ("[]", ""), ("null", nil), ("7", nil),
@@ -47,18 +59,6 @@ import Testing
     #expect(answer.refreshToken?.text == "rt")
   }
 
-  /// RFC 6749 §7.1: an unknown token type must not be used; the refresh token beside it is kept.
-  @Test(
-    arguments: [
-      (#","token_type":"Bearer""#, true), (#","token_type":"bearer""#, true), (#","token_type":"BEARER""#, true),
-      ("", true), (#","token_type":null"#, true),
-      (#","token_type":"""#, false), (#","token_type":"mac""#, false), (#","token_type":"DPoP""#, false),
-      (#","token_type":"N_A""#, false), (#","token_type":"bearer ""#, false), (#","token_type":7"#, false),
-      (#","token_type":["Bearer"]"#, false),
-    ])
-  func accessTokenOfAnUnknownType_isNotUsedAndTheRefreshTokenKept(member: String, isUsable: Bool) throws {
-    let answer = try #require(TokenResponse(#"{"access_token":"at","refresh_token":"rt"\#(member)}"#))
-    #expect(answer.accessToken?.text == (isUsable ? "at" : nil))
   /// A server that ignores `resource` (RFC 8707) answers with a token for itself.
   @Test(
     arguments: [
@@ -87,6 +87,18 @@ import Testing
     return encoded(#"{"alg":"RS256","typ":"at+jwt"}"#) + "." + encoded(claims) + ".c2ln"
   }
 
+  /// RFC 6749 §7.1: an unknown token type must not be used; the refresh token beside it is kept.
+  @Test(
+    arguments: [
+      (#","token_type":"Bearer""#, true), (#","token_type":"bearer""#, true), (#","token_type":"BEARER""#, true),
+      ("", true), (#","token_type":null"#, true),
+      (#","token_type":"""#, false), (#","token_type":"mac""#, false), (#","token_type":"DPoP""#, false),
+      (#","token_type":"N_A""#, false), (#","token_type":"bearer ""#, false), (#","token_type":7"#, false),
+      (#","token_type":["Bearer"]"#, false),
+    ])
+  func accessTokenOfAnUnknownType_isNotUsedAndTheRefreshTokenKept(member: String, isUsable: Bool) throws {
+    let answer = try #require(TokenResponse(#"{"access_token":"at","refresh_token":"rt"\#(member)}"#))
+    #expect(answer.accessToken?.text == (isUsable ? "at" : nil))
     #expect(answer.tokenType == (isUsable ? "Bearer" : ""))
     #expect(answer.issuedAccessToken)
     #expect(answer.refreshToken?.text == "rt")

@@ -53,7 +53,7 @@ package struct TokenResponse: Sendable {
       accessToken: tokenType == nil ? nil : accessToken.flatMap { $0.fitsAHeader ? $0 : nil },
       issuedAccessToken: accessToken != nil,
       tokenType: tokenType ?? "",
-      expiresIn: node["expires_in"]?.lifetime,
+      expiresIn: node["expires_in"]?.number.flatMap(Milliseconds.init(remaining:)),
       refreshIn: node["refresh_in"]?.lifetime, refreshToken: node["refresh_token"]?.nonemptySecret,
       refreshTokenExpiresIn: (node["refresh_token_expires_in"] ?? node["refresh_expires_in"])?.lifetime,
       scope: node["scope"]?.scopes, idToken: node["id_token"]?.nonemptySecret)
@@ -69,7 +69,7 @@ package struct TokenResponse: Sendable {
     self.init(
       accessToken: tokenType.isEmpty ? nil : accessToken.flatMap { $0.fitsAHeader ? $0 : nil },
       issuedAccessToken: accessToken != nil, tokenType: tokenType,
-      expiresIn: form.text("expires_in").flatMap(Double.init).flatMap(Milliseconds.init(lifetime:)),
+      expiresIn: form.text("expires_in").flatMap(Double.init).flatMap(Milliseconds.init(remaining:)),
       refreshIn: form.text("refresh_in").flatMap(Double.init).flatMap(Milliseconds.init(lifetime:)),
       refreshToken: refreshToken,
       refreshTokenExpiresIn: (form.text("refresh_token_expires_in") ?? form.text("refresh_expires_in"))
@@ -144,9 +144,9 @@ extension JSONNode {
 
   /// Seconds as a number or, as some providers write them, as a string of digits; bounded by ten years. One that is
   /// negative is no lifetime.
-  fileprivate var lifetime: Milliseconds? {
-    (integer.map(Double.init) ?? double ?? string.flatMap { Double($0) }).flatMap(Milliseconds.init(lifetime:))
-  }
+  fileprivate var lifetime: Milliseconds? { number.flatMap(Milliseconds.init(lifetime:)) }
+
+  fileprivate var number: Double? { integer.map(Double.init) ?? double ?? string.flatMap { Double($0) } }
 
   /// Space-delimited (RFC 6749 §3.3) or, as some providers write them, a list.
   fileprivate var scopes: ScopeSet? {
@@ -160,6 +160,14 @@ extension Milliseconds {
   fileprivate init?(lifetime seconds: Double) {
     guard seconds >= 0 else { return nil }  // no NaN either
     self = .seconds(Int64(min(seconds, 315_360_000)))
+  }
+}
+
+extension Milliseconds {
+  /// The `expires_in` of an access token: a negative one is that of a token which has expired, like 0.
+  fileprivate init?(remaining seconds: Double) {
+    guard !seconds.isNaN else { return nil }
+    self.init(lifetime: max(0, seconds))
   }
 }
 
