@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "efeb039c6666cc160e01d23639563f6b8947e640b08b45918514a170737a02af"
+  public static let schemaDigest = "f5b3d77e63991a1575d2a2b71ef58b8fd8196fd3b27039fd79bea2e40017321e"
 }
