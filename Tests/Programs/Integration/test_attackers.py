@@ -298,7 +298,7 @@ class Privileges(AgentFixture):
         with socket.socket(socket.AF_UNIX) as asking:
             asking.connect(scene.socket)
             asking.sendall(request("agent.unlock", {"prompt": "pinentry"}))
-            asking.sendall(request("agent.addKeySlot", {"protection": "passphrase", "prompt": "pinentry"}))
+            asking.sendall(request("agent.addKeySlot", {"protection": "passphrase", "prompt": "pinentry"}, 2))
             self.until(lambda: os.path.exists(program + ".seen"), "the program ran")
         with open(program + ".seen") as file:
             self.assertEqual(file.read(), "NoNewPrivs:\t1\n")

@@ -12,8 +12,8 @@ struct RedirectListeners {
 
   /// By the sign-in that opened the listener; it stays open until the last one has left.
   private var entries: [String: Entry] = [:]
-  /// The states of sign-ins that have left, newest last.
-  private var endedStates: [String] = []
+  /// The hashes of the states of sign-ins that have left, newest last: no state stays in memory.
+  private var endedStates: [Int] = []
 
   /// Earlier answers that are recognised: as many as the ended sign-ins that `SignInCoordinator` remembers.
   private static let remembered = 64
@@ -38,7 +38,7 @@ struct RedirectListeners {
   /// The sign-in has ended, or was never begun: it takes no answer any more. `state`: that of its request.
   mutating func leave(_ id: String, state: String? = nil) {
     guard let name = entries.first(where: { $0.value.signIns.contains(id) })?.key else { return }
-    if let state { endedStates = endedStates.suffix(Self.remembered - 1) + [state] }
+    if let state { endedStates = endedStates.suffix(Self.remembered - 1) + [state.hashValue] }
     entries[name]?.signIns.remove(id)
     guard entries[name]?.signIns.isEmpty == true else { return }
     entries.removeValue(forKey: name)?.listener.stop()
@@ -49,6 +49,6 @@ struct RedirectListeners {
 
   /// True if the answer is one to a sign-in that has left: a page that was loaded again, or that came too late.
   func isOfEndedSignIn(_ query: String) -> Bool {
-    HTTPQuery(query)?["state"].map(endedStates.contains) ?? false
+    HTTPQuery(query)?["state"].map { endedStates.contains($0.hashValue) } ?? false
   }
 }
