@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 // The variables that the agent and its children need (docs/manual.md, The environment). Every other is removed, since
@@ -91,7 +92,16 @@ static void open_standard_descriptors(void) {
   }
 }
 
+// A timer outlives execve(2) and the handler of its signal does not: LD_PROFILE's would end the agent.
+static void stop_timers(void) {
+  const struct itimerval none = {0};
+  setitimer(ITIMER_REAL, &none, NULL);
+  setitimer(ITIMER_VIRTUAL, &none, NULL);
+  setitimer(ITIMER_PROF, &none, NULL);
+}
+
 static void start(int count, char **arguments, char **environment) {
+  stop_timers();
   (void)count;
   if (clean(environment)) {
     execve("/proc/self/exe", arguments, environment);
