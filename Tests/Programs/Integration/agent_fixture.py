@@ -9,6 +9,7 @@ import os
 import platform
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -179,6 +180,16 @@ class AgentFixture(unittest.TestCase):
             if time.monotonic() > deadline:
                 self.fail(f"in vain: {what}")
             time.sleep(0.005)
+
+
+def accepts(path: str) -> bool:
+    """True if a server accepts connections at a socket. A socket has its name a moment before that."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(path)
+        except OSError:
+            return False
+    return True
 
 
 def add_provider(client: Client, provider: Provider, **members: Any) -> None:

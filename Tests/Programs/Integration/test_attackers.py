@@ -18,7 +18,8 @@ import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from agent_fixture import AGENT, DEMO, PATIENCE_SECONDS, STATUS, AgentFixture, LanyardError, add_provider, import_account, raw, request
+from agent_fixture import AGENT, DEMO, PATIENCE_SECONDS, STATUS, AgentFixture, LanyardError
+from agent_fixture import accepts, add_provider, import_account, raw, request
 
 CANNOT_CREATE, ALREADY_RUNNING, VAULT_CLOSED = 73, 75, 76
 OVERLOADED = 1003
@@ -91,7 +92,7 @@ class UnprivilegedAgent(AgentFixture):
                 os.chown(path, self.nobody.pw_uid, self.nobody.pw_gid)
         self.agent.process = self.started(self.agent.command, environment)
         self.plain = self.started([DEMO, "provider"], environment)
-        self.until(lambda: os.path.exists(self.agent.socket), "a socket")
+        self.until(lambda: accepts(self.agent.socket), "a socket")
 
     def started(self, command, environment):
         process = subprocess.Popen(
@@ -169,7 +170,7 @@ class SameUser(UnprivilegedAgent):
                 env=scene.environment, cwd=scene.directory,
                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2))
             scene.process = process
-            self.until(lambda: os.path.exists(scene.socket), "a socket")
+            self.until(lambda: accepts(scene.socket), "a socket")
             process.send_signal(how)
             ended = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
             with self.subTest(how=how):
@@ -195,7 +196,7 @@ class LockedMemory(AgentFixture):
         return scene
 
     def asked(self, scene, method, **params):
-        self.until(lambda: os.path.exists(scene.socket) or scene.process.poll() is not None, "a socket")
+        self.until(lambda: accepts(scene.socket) or scene.process.poll() is not None, "a socket")
         (answer,) = as_nobody(lambda: raw(scene.socket, request(method, params)))
         return answer["result"]
 
@@ -332,7 +333,7 @@ class InheritedSockets(AgentFixture):
                     theirs.bind(os.path.join(scene.directory, "theirs"))
                     theirs.listen()
                     self.started(scene, variables, theirs)
-                    self.until(lambda: os.path.exists(scene.socket), "a socket of its own")
+                    self.until(lambda: accepts(scene.socket), "a socket of its own")
                     self.assertEqual(reached(scene.socket), "answered")
 
     def test_inherited_descriptor_that_is_no_listening_stream_is_refused(self):

@@ -5,7 +5,7 @@ import subprocess
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from agent_fixture import AgentFixture, LanyardError, Scene, add_provider, import_account
+from agent_fixture import AgentFixture, LanyardError, Scene, accepts, add_provider, import_account
 
 STORE_UNAVAILABLE = 5001
 DISK = "4m"
@@ -98,7 +98,7 @@ class FullDisk(AgentFixture):
         self.agent.kill()
         # It may or may not start without space; with space again, everything is there.
         self.agent.start(wait=False)
-        self.until(lambda: self.agent.process.poll() is not None or os.path.exists(self.agent.socket), "a start or an end")
+        self.until(lambda: self.agent.process.poll() is not None or accepts(self.agent.socket), "a start or an end")
         if self.agent.process.poll() is None:
             self.agent.kill()
         else:

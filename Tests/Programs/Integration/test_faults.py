@@ -17,7 +17,7 @@ import unittest
 from typing import List
 
 from deaths import Deaths, Faulty, Point, is_sound
-from agent_fixture import LanyardError, PATIENCE_SECONDS, Scene, add_provider, import_account
+from agent_fixture import LanyardError, PATIENCE_SECONDS, Scene, accepts, add_provider, import_account
 from test_disk import SmallDisk
 
 STORE_UNAVAILABLE = 5001
@@ -88,7 +88,7 @@ class Faults(Deaths):
                 os.remove(scene.count)
             scene.arm(point)
             scene.start(wait=False)
-            self.until(lambda: scene.process.poll() is not None or os.path.exists(scene.socket), "a start or an end")
+            self.until(lambda: scene.process.poll() is not None or accepts(scene.socket), "a start or an end")
             calls = scene.counted() if os.path.exists(scene.count) else []
             if scene.process.poll() is not None:
                 self.assertIn(scene.process.returncode, (CANNOT_CREATE, STORE_FAILED, VAULT_CLOSED), scene.log()[-300:])
@@ -185,7 +185,7 @@ class Faults(Deaths):
                     env=scene.environment,
                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
                 self.until(
-                    lambda: scene.process.poll() is not None or os.path.exists(scene.socket), "a start or an end")
+                    lambda: scene.process.poll() is not None or accepts(scene.socket), "a start or an end")
                 acknowledged = {"before"}
                 if scene.process.poll() is not None:
                     self.assertIn(scene.process.returncode, (CANNOT_CREATE, STORE_FAILED))

@@ -9,7 +9,7 @@ import stat
 import subprocess
 import unittest
 
-from agent_fixture import AGENT, PATIENCE_SECONDS, STATUS, AgentFixture, Scene, raw
+from agent_fixture import AGENT, PATIENCE_SECONDS, STATUS, AgentFixture, Scene, accepts, raw
 
 CANNOT_CREATE, STORE_FAILED, ALREADY_RUNNING, VAULT_CLOSED, USAGE = 73, 74, 75, 76, 64
 
@@ -40,7 +40,7 @@ class SingleInstance(AgentFixture):
         self.until(lambda: sum(start.poll() is not None for start in starts) == 9, "nine of ten end")
         ended = [start.returncode for start in starts if start.returncode is not None]
         self.assertEqual(ended, [ALREADY_RUNNING] * 9)
-        self.until(lambda: os.path.exists(scene.socket), "a socket")
+        self.until(lambda: accepts(scene.socket), "a socket")
         self.assertIn("result", raw(scene.socket, STATUS)[0])
 
     def test_second_state_at_the_same_socket_is_refused(self):
@@ -150,7 +150,7 @@ class Directories(AgentFixture):
                     scene.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                     env=scene.environment, umask=mask)
                 scene.process = process
-                self.until(lambda: os.path.exists(scene.socket) or process.poll() is not None, "a socket")
+                self.until(lambda: accepts(scene.socket) or process.poll() is not None, "a socket")
                 self.assertIsNone(process.poll())
                 raw(scene.socket, STATUS)
                 for top in (scene.state, os.path.dirname(scene.socket)):
@@ -231,7 +231,7 @@ class StandardDescriptors(AgentFixture):
         scene = self.scene(start=False)
         scene.process = self.started(scene, (0, 1, 2), scene.command[1:])
         self.addCleanup(scene.process.stderr.close)
-        self.until(lambda: os.path.exists(scene.socket) or scene.process.poll() is not None, "a socket")
+        self.until(lambda: accepts(scene.socket) or scene.process.poll() is not None, "a socket")
         self.assertIn("result", raw(scene.socket, STATUS)[0])
         found = [os.readlink(f"/proc/{scene.pid}/fd/{number}") for number in range(3)]
         self.assertEqual(found, ["/dev/null"] * 3)
@@ -257,7 +257,7 @@ class Ending(AgentFixture):
             scene.command + ["--log-level", "trace"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, env=scene.environment)
         scene.process = process
-        self.until(lambda: os.path.exists(scene.socket), "a socket")
+        self.until(lambda: accepts(scene.socket), "a socket")
         raw(scene.socket, STATUS + b"nonsense\n", 2)
         process.terminate()
         self.assertEqual(process.communicate(timeout=PATIENCE_SECONDS)[0], b"")

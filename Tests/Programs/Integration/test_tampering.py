@@ -14,9 +14,9 @@ import shutil
 import sqlite3
 import time
 import unittest
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
-from agent_fixture import Client, AgentFixture, LanyardError, Provider, Scene, add_provider, import_account
+from agent_fixture import Client, AgentFixture, LanyardError, Provider, Scene, accepts, add_provider, import_account
 
 INVALID_PARAMS, LOCKED, UNLOCK_FAILED, INTEGRITY = -32602, 1001, 1008, 5002
 STORE_FAILED, VAULT_CLOSED = 74, 76
@@ -25,6 +25,7 @@ PIN, SECRET = "2468", "what-alice-keeps"
 
 # The numbers of the sealed format (RecordKinds.swift).
 HEAD, KEYS, PROFILE, GRANT, CLIENT_SECRET, STEP_UP, SNAPSHOT, PROVIDER, ACTIVE, POLICY, MARK = 1, 2, 3, 4, 9, 11, 12, 16, 17, 21, 30
+OUTBOX, TRUSTED_TIME, ERASURE, CALLER_GRANT, KEY_SLOT_NOTES = 18, 19, 20, 27, 31
 VAULT = bytes(16)
 
 RULES = {
@@ -234,15 +235,12 @@ class Tampering(AgentFixture):
         with contextlib.closing(File(self.agent.state)) as file:
             attack(file)
         self.agent.start(wait=False)
-        self.until(lambda: self.agent.process.poll() is not None or os.path.exists(self.agent.socket), "a start or an end")
+        self.until(lambda: self.agent.process.poll() is not None or accepts(self.agent.socket), "a start or an end")
         try:
             if self.agent.process.poll() is not None:
                 yield None
             else:
-                client = self.agent.client(timeout=20)
-                # The socket has its name a moment before it accepts.
-                client.connect(wait_seconds=20)
-                with client:
+                with self.agent.client(timeout=20) as client:
                     yield client
         finally:
             if self.agent.process.poll() is None:
@@ -474,10 +472,35 @@ class Tampering(AgentFixture):
                         self.assertEqual(self.answers(client, person), self.sound[person])
             self.each(expect, self.vault_row(POLICY, number), columns=self.columns_beside("kind"))
 
-    def test_provider_or_policy_of_another_kind_closes_the_vault(self):
+    def of_another_kind(self, kinds: Tuple[int, ...], expect: Callable[..., None]) -> None:
+        """Changes a provider's and a policy's kind, and checks the result."""
+        for row, people in ((PROVIDER, ("alice", "bob")), (POLICY, ("alice", "bob"))):
+            with contextlib.closing(File(self.origin.state)) as file:
+                (cell,) = [cell for cell in file.cells("record", self.vault_row(row, 0)) if cell.column == "kind"]
+            others = [kind for kind in kinds if kind != row]
+            for other in others if ALL else [self.chance.choice(others)]:
+                with self.subTest(kind=row, other=other, seed=self.seed):
+                    expect(lambda file, cell=cell, other=other: self.change(file, cell, other), row, people)
+
+    def test_provider_or_policy_of_a_kind_that_must_be_complete_closes_the_vault(self):
         """An extra record of a kind that must be complete."""
-        for kind in (PROVIDER, POLICY):
-            self.each(self.closes_the_vault, self.vault_row(kind, 0), columns=["kind"])
+        kinds = (OUTBOX, TRUSTED_TIME, ERASURE, KEY_SLOT_NOTES, 1016, -1, 1 << 40, (1 << 63) - 1)
+        self.of_another_kind(kinds, lambda attack, row, people: self.closes_the_vault(attack))
+
+    def test_provider_or_policy_of_a_kind_that_answers_for_itself_affects_its_accounts_only(self):
+        def expect(attack, row, people):
+            with self.attacked(attack) as client:
+                self.assertIsNotNone(client, self.agent.log()[-300:])
+                told = {person: self.answers(client, person) for person in self.accounts}
+            for person in set(self.accounts) - set(people):
+                self.assertEqual(told[person], self.sound[person], f"{person} has nothing to do with it")
+            for person in people:
+                if row == PROVIDER:
+                    self.assertEqual((told[person]["token.get"], told[person]["token.refresh"]), ("integrity",) * 2)
+                else:
+                    self.assertEqual(told[person], {**self.sound[person], "authorization.check": "policyError"})
+
+        self.of_another_kind((PROVIDER, POLICY, CALLER_GRANT, ACTIVE), expect)
 
     def test_damaged_records_stay_damaged_after_a_root_key_rotation(self):
         def attack(file):

@@ -8,7 +8,7 @@ import threading
 import time
 import unittest
 
-from agent_fixture import PATIENCE_SECONDS, AgentFixture, add_provider, import_account
+from agent_fixture import PATIENCE_SECONDS, AgentFixture, accepts, add_provider, import_account
 
 LOCKED, UNLOCK_FAILED, STORE_UNAVAILABLE, INTEGRITY, ROLLED_BACK = 1001, 1008, 5001, 5002, 5003
 STORE_FAILED, VAULT_CLOSED = 74, 76
@@ -193,7 +193,7 @@ class KeyFile(AgentFixture):
         os.chmod(scene.state, 0o700)
         before = practice.asked()
         scene.start(wait=False)
-        if self.until(lambda: scene.process.poll() is not None or os.path.exists(scene.socket), "a start or an end"):
+        if self.until(lambda: scene.process.poll() is not None or accepts(scene.socket), "a start or an end"):
             if scene.process.poll() is not None:
                 self.assertEqual(scene.process.returncode, VAULT_CLOSED)
             else:
