@@ -1,5 +1,5 @@
-// The fuzzer's driver: compiled together with Sources/Protocol/JSONRPC into one module, so that every check of the scanner,
-// the writer, the envelope and the framer sees the same bytes (Tests/Fuzz/run).
+// The fuzzer's driver: compiled together with Sources/Protocol/JSONRPC into one module, so that every check of the
+// scanner, the writer, the envelope and the framer sees the same bytes (Tests/Fuzz/run).
 
 /// libFuzzer calls this for each input; a trap is a finding.
 @_cdecl("LLVMFuzzerTestOneInput")

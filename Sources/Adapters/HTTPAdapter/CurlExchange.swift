@@ -9,8 +9,8 @@ internal import Synchronization
 /// (libcurl is given none).
 ///
 /// The request alone decides what is sent: no redirects, cookies, `.netrc`, HSTS or `Alt-Svc` store. A proxy comes from
-/// the request, else from the defaults, else from the environment, but never for loopback. `http` is allowed for loopback
-/// only.
+/// the request, else from the defaults, else from the environment, but never for loopback. `http` is allowed for
+/// loopback only.
 ///
 /// TLS 1.2 or later, always verified against the authorities of the request, else of the defaults, else of the system;
 /// pins are checked in addition.

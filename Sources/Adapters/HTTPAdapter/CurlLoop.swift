@@ -78,8 +78,9 @@ final class CurlLoop: Sendable {
     if Self.running.subtract(1, ordering: .relaxed).newValue == 0 { ccurl_give_memory_back() }
   }
 
-  /// Ends the transfers whose time is up. The process may have been stopped meanwhile, so a response that has arrived is
-  /// read first: a transfer ends when libcurl has run once more and read nothing. Returns how long the thread may wait.
+  /// Ends the transfers whose time is up. The process may have been stopped meanwhile, so a response that has arrived
+  /// is read first: a transfer ends when libcurl has run once more and read nothing. Returns how long the thread may
+  /// wait.
   private func endOverdue(
     on multi: UnsafeMutableRawPointer, _ active: inout [UnsafeMutableRawPointer: EasyHandle]
   ) -> Int {

@@ -1,14 +1,14 @@
 public import AgentPorts
 
-/// Several anchors as one: the highest count wins, and anchors that cannot be read are skipped where another one tells a
-/// count.
+/// Several anchors as one: the highest count wins, and anchors that cannot be read are skipped where another one tells
+/// a count.
 public struct Anchors: RollbackAnchor {
   private let anchors: [any RollbackAnchor]
 
   public init(_ anchors: [any RollbackAnchor]) { self.anchors = anchors }
 
-  /// Throws `.damaged` if an anchor is damaged and no other tells a count: an anchor file is written atomically, so that
-  /// no crash damages one. Any other failure is thrown only if no anchor can be read.
+  /// Throws `.damaged` if an anchor is damaged and no other tells a count: an anchor file is written atomically, so
+  /// that no crash damages one. Any other failure is thrown only if no anchor can be read.
   public func sequence(databaseID: [UInt8]) throws(KeySourceFailure) -> UInt64? {
     var highest: UInt64?
     var failures: [KeySourceFailure] = []

@@ -21,8 +21,8 @@ public final class SQLiteStore: Store {
   /// When a call last met a lock of another process, in microseconds of the monotonic clock.
   private var metLockAt: Int?
 
-  /// How long a call waits for another process's lock. Callers that queue up behind a lock that stays wait less, so that
-  /// each is answered within about a second.
+  /// How long a call waits for another process's lock. Callers that queue up behind a lock that stays wait less, so
+  /// that each is answered within about a second.
   private static let patienceMilliseconds = 800
   private static let shortPatienceMilliseconds = 20
 

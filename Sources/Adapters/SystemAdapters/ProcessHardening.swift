@@ -6,7 +6,8 @@ public enum ProcessHardening {
   /// The kernel refused: this process must not hold tokens.
   public struct Failure: Error, Sendable, Equatable { public let errno: Int32 }
 
-  /// Forbids core dumps, tracing and new privileges, creates files for this user alone, and turns SIGPIPE into an error.
+  /// Forbids core dumps, tracing and new privileges, creates files for this user alone, and turns SIGPIPE into an
+  /// error.
   public static func apply() throws(Failure) {
     umask(0o077)
     // The Swift runtime may print registers and memory when a process crashes; memory here holds tokens.

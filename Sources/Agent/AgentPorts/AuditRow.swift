@@ -1,6 +1,7 @@
 public import AgentModel
 
-/// One entry of the audit log as the store keeps it: numbered, encrypted, and chained to the entry before it in its ring.
+/// One entry of the audit log as the store keeps it: numbered, encrypted, and chained to the entry before it in its
+/// ring.
 public struct AuditRow: Sendable, Equatable {
   public var ring: AuditRing
   /// Counts from 1, over both rings.

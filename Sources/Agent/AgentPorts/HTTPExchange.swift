@@ -34,8 +34,8 @@ public struct HTTPRequest: Sendable {
   /// The proxy (`ProxyAddress`); nil: that of the exchange.
   public var proxy: String?
   /// Asked once the connection and TLS stand, before the first byte of the request leaves. If it says no, nothing is
-  /// sent, and the exchange ends as `notConnected(.withheld)`. It is not asked when no connection can be made, and other
-  /// exchanges do not wait for it.
+  /// sent, and the exchange ends as `notConnected(.withheld)`. It is not asked when no connection can be made, and
+  /// other exchanges do not wait for it.
   public var beforeSending: (@Sendable () async -> Bool)?
 
   public init(

@@ -195,8 +195,8 @@ public enum StoreWrite: Sendable, Equatable {
   case putKeySlot(KeySlotRow)
   /// Deletes a key slot.
   case deleteKeySlot(number: Int)
-  /// Inserts an audit entry, replacing a row of either ring with the same number: another program wrote that row, and it must not stop
-  /// the agent.
+  /// Inserts an audit entry, replacing a row of either ring with the same number: another program wrote that row, and
+  /// it must not stop the agent.
   case appendAudit(AuditRow)
   /// Deletes the audit entries of a ring up to and including a number.
   case deleteAudit(AuditRing, through: Int64)

@@ -81,8 +81,8 @@ package final class RepeatCounter: Sendable {
 
   package var isEmpty: Bool { state.withLock { $0?.tallies.isEmpty ?? true } }
 
-  /// Counts a repeat of the entry with this number. False if it must be committed instead: no batch is open, the journal
-  /// is full or takes nothing, or the entry has stood for an hour.
+  /// Counts a repeat of the entry with this number. False if it must be committed instead: no batch is open, the
+  /// journal is full or takes nothing, or the entry has stood for an hour.
   package func count(_ sequence: Int64, at now: Timestamp) -> Bool {
     var isFirst = false
     let isCounted = state.withLock { state -> Bool in
@@ -114,8 +114,8 @@ package final class RepeatCounter: Sendable {
     }
   }
 
-  /// The counts in the journal of the batches from `first` on; nil if the journal is gone. `key` finds the log key of an
-  /// epoch.
+  /// The counts in the journal of the batches from `first` on; nil if the journal is gone. `key` finds the log key of
+  /// an epoch.
   func recorded(from first: Int64, key: (UInt32) -> SealingKey?) -> [Batch]? {
     guard let slots = journal?.read() else { return nil }
     var found: [Int64: Batch] = [:]

@@ -47,8 +47,8 @@ extension Vault {
     owedRepeats = counted.batches + [repeats.take(ends: true)].compactMap { $0 }
   }
 
-  /// Finds the repeats that an earlier process counted and did not commit, for the next commit. False if there are none.
-  /// A power cut takes what the kernel had not written: then `lacksRepeats` is set.
+  /// Finds the repeats that an earlier process counted and did not commit, for the next commit. False if there are
+  /// none. A power cut takes what the kernel had not written: then `lacksRepeats` is set.
   package func recoverRepeats(boot: String) throws(VaultFailure) -> Bool {
     let chain = try audit.chains().decisions
     guard let countingBoot = chain.countingBoot else { return false }

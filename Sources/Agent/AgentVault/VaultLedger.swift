@@ -84,8 +84,8 @@ package struct VaultLedger {
     return true
   }
 
-  /// Closes a partition for good: no head is ever of the generation that the ledger asks for then. The mark that must be
-  /// written again.
+  /// Closes a partition for good: no head is ever of the generation that the ledger asks for then. The mark that must
+  /// be written again.
   package mutating func close(_ partition: PartitionID) -> Int { set(.max, of: partition) }
 
   private static func number(_ bytes: UnsafeRawBufferPointer) -> UInt64? {

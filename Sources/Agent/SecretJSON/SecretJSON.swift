@@ -2,8 +2,8 @@ package import AgentModel
 package import JSONRPC
 package import Secrets
 
-/// JSON with secrets in it: records before they are sealed, and the answers of providers. The text and its secret members
-/// stand in guarded memory only.
+/// JSON with secrets in it: records before they are sealed, and the answers of providers. The text and its secret
+/// members stand in guarded memory only.
 package enum SecretJSON {
   package static func write(_ body: (inout JSONWriter) -> Void) -> Secret {
     var writer = JSONWriter(capacity: 1024)

@@ -2,8 +2,8 @@ public import LoopbackHTTP
 
 /// `application/x-www-form-urlencoded`, as queries and OAuth requests use it (RFC 6749 appendix B).
 ///
-/// A second opinion beside the agent's `PercentCoding` and `HTTPQuery`: provider and agent must agree on the wire without
-/// sharing code.
+/// A second opinion beside the agent's `PercentCoding` and `HTTPQuery`: provider and agent must agree on the wire
+/// without sharing code.
 public enum FormEncoding {
   static let mediaType = "application/x-www-form-urlencoded"
 

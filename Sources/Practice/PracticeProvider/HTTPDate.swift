@@ -1,5 +1,6 @@
-/// Writes IMF-fixdate (RFC 9110 section 5.6.7), which is English and GMT in every locale. The agent only reads such dates
-/// (`Timestamp(httpDate:)`); with calendar arithmetic of its own, the provider is a second opinion on that reader.
+/// Writes IMF-fixdate (RFC 9110 section 5.6.7), which is English and GMT in every locale. The agent only reads such
+/// dates (`Timestamp(httpDate:)`); with calendar arithmetic of its own, the provider is a second opinion on that
+/// reader.
 enum HTTPDate {
   private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
   private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]

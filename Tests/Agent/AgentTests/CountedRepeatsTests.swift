@@ -156,8 +156,8 @@ import Testing
     vault.store.close()
   }
 
-  /// Kills and failing commits at random moments: the log tells what was told, but for the one decision of a commit whose
-  /// outcome is unknown.
+  /// Kills and failing commits at random moments: the log tells what was told, but for the one decision of a commit
+  /// whose outcome is unknown.
   @Test(arguments: 0..<60) func countsAcrossKillsAndFailures_areThoseThatWereTold(seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     var vault = try vault()

@@ -8,8 +8,8 @@ import Testing
 @testable import AgentServing
 @testable import AgentVault
 
-/// Accounts that an earlier version erased by a hard sign-out: it kept alias, name, e-mail, tenant and subject, and their
-/// revocations stood under the alias (docs/sign-out.md, Modes).
+/// Accounts that an earlier version erased by a hard sign-out: it kept alias, name, e-mail, tenant and subject, and
+/// their revocations stood under the alias (docs/sign-out.md, Modes).
 @Suite struct EarlierErasureTests {
   private static let names = ["alice", "Alice", "acme", #""work""#]
 

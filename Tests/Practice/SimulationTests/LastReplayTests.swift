@@ -179,7 +179,8 @@ import Testing
     }
   }
 
-  /// A sign-in counts as one use, as a `token.get` at that moment: renewal goes on for half an hour, and then no longer.
+  /// A sign-in counts as one use, as a `token.get` at that moment: renewal goes on for half an hour, and then no
+  /// longer.
   @Test func unusedSignIn_isRenewedForHalfAnHour() throws {
     try scenario { world in
       var options = Scene.options

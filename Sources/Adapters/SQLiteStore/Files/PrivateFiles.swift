@@ -48,7 +48,8 @@ struct PrivateFiles {
 
   /// Tightens a regular file of this user with one name to 0600; refuses everything else.
   private static func secure(_ name: String, in directory: Int32) throws(StoreFailure) {
-    // Not opened for reading: closing an ordinary descriptor would drop the locks that this process holds on the file (fcntl(2)).
+    // Not opened for reading: closing an ordinary descriptor would drop the locks that this process holds on the file
+    // (fcntl(2)).
     let file = lanyard_open_name(directory, name)
     if file == -ENOENT { return }
     guard file >= 0 else { throw failure(-file) }

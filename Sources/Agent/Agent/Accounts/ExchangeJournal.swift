@@ -100,8 +100,8 @@ struct ExchangeJournal {
     }
   }
 
-  /// Step 1: stores the intent once the connection stands and before the request is sent on it, if there is room for its
-  /// answer, too.
+  /// Step 1: stores the intent once the connection stands and before the request is sent on it, if there is room for
+  /// its answer, too.
   func begin(_ intent: ExchangeIntent, of id: AccountID) throws(AgentFailure) -> ChangeSet<IntentOutcome> {
     guard let profile = vault.directory.current(id, epoch: intent.epoch) else { return .unchanged(.accountChanged) }
     guard try mayBegin(id) else { return .unchanged(.storeIsOld) }
@@ -189,8 +189,8 @@ struct ExchangeJournal {
     return ChangeSet(changes + entry + vault.trustedTime.changes, memory: [.account(profile)], of: id)
   }
 
-  /// Stores an unknown outcome that was found when the account was loaded. Changes nothing if the account changed since:
-  /// a request that was sent meanwhile has its own intent in the journal.
+  /// Stores an unknown outcome that was found when the account was loaded. Changes nothing if the account changed
+  /// since: a request that was sent meanwhile has its own intent in the journal.
   func keepDoubt(_ intent: ExchangeIntent, of id: AccountID, grant: GrantRecord) throws(AgentFailure) -> ChangeSet<Void>
   {
     guard let profile = vault.directory.current(id, epoch: intent.epoch), let found = try load(profile),

@@ -60,8 +60,8 @@ package struct AuditLog {
     }
   }
 
-  /// Call it in `VaultActor.readAudit`. The chains' ends; no entry that is there changes from now on. `isLonger`: the log has rows past its end, which this
-  /// agent did not write.
+  /// The chains' ends; no entry that is there changes from now on. `isLonger`: the log has rows past its end, which this
+  /// agent did not write. Call it in `VaultActor.readAudit`.
   package func chains() throws(AgentFailure) -> (chains: AuditChains, isLonger: Bool) {
     try vault.withRecords { (records) throws(VaultFailure) in
       records.audit.closeEntries()
@@ -70,8 +70,9 @@ package struct AuditLog {
     }
   }
 
-  /// Call it in `VaultActor.readAudit`. A page of entries after a number, oldest first; `through` is the last one read, nil if there are no more. A reader
-  /// goes on after the last number that it got, so no entry that is there changes from now on.
+  /// A page of entries after a number, oldest first; `through` is the last one read, nil if there are no more. A reader
+  /// goes on after the last number that it got, so no entry that is there changes from now on. Call it in
+  /// `VaultActor.readAudit`.
   package func page(after: Int64) throws(AgentFailure) -> (entries: [RecordedAuditEntry], through: Int64?) {
     let rows = try vault.withRecords { (records) throws(VaultFailure) in
       records.audit.closeEntries()

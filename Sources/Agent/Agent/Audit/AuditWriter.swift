@@ -34,8 +34,8 @@ package final class AuditWriter: Sendable {
   }
 
   /// Records the entries; they are durable when this returns the ids of the decisions that the log has: a repeat is
-  /// counted in the entry of an earlier one, and has its id. A batched repeat is durable 100 ms later. Nil, and nothing is written, if they are not true any more
-  /// when their turn comes: the order in the log is the order of effects.
+  /// counted in the entry of an earlier one, and has its id. A batched repeat is durable 100 ms later. Nil, and nothing
+  /// is written, if they are not true any more when their turn comes: the order in the log is the order of effects.
   func record(
     _ entries: [AuditEntry], offering offers: [DecisionCache.Offer?], if areTrue: @escaping Check
   ) async throws(AgentFailure) -> [String]? {

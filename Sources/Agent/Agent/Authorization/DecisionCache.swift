@@ -7,8 +7,8 @@ internal import Synchronization
 
 /// Decisions that the reading thread repeats without asking an actor (docs/offline.md, Repeated checks).
 ///
-/// An entry is withdrawn with every change of what it was decided from, and before a change is written down. A repeat is
-/// counted in the audit log's entry within the same lock, so that none is counted after a withdrawal.
+/// An entry is withdrawn with every change of what it was decided from, and before a change is written down. A repeat
+/// is counted in the audit log's entry within the same lock, so that none is counted after a withdrawal.
 package final class DecisionCache: Sendable {
   /// A decision about an account is repeated for its capability and client, since the log counts it for these.
   private struct Key: Hashable {

@@ -30,8 +30,8 @@ package struct PolicyDecisionPoint: Sendable {
         recorded(PolicyEngine.decide(capability, context: context, facts: found.facts, under: policy), found)
       }
       let offers = context == PolicyContext() ? decisions.map { offer($0, found) } : decisions.map { _ in nil }
-      // Record the audit entries before the answer, so that no client acts on an unrecorded decision. One that lost to a
-      // sign-out or to another policy is made again: in the log it would stand after what it did not know.
+      // Record the audit entries before the answer, so that no client acts on an unrecorded decision. One that lost to
+      // a sign-out or to another policy is made again: in the log it would stand after what it did not know.
       let ids = try await audit.record(decisions.map(entry), offering: offers) { [policyCache] vault in
         vault.directory.profiles[found.account]?.epoch == found.epoch
           && policyCache.policy(of: found.provider) == policy

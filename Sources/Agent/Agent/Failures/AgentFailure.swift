@@ -6,8 +6,8 @@ package import AgentVault
 
 /// Why the agent does not do what it is asked: one case a failure, with its own facts.
 ///
-/// It knows nothing of the wire. `RPCError` translates it to the contract, at one place; decisions are taken on its cases
-/// and never on texts.
+/// It knows nothing of the wire. `RPCError` translates it to the contract, at one place; decisions are taken on its
+/// cases and never on texts.
 package enum AgentFailure: Error, Sendable {
   // MARK: the request
 

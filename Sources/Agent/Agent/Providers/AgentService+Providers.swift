@@ -28,8 +28,8 @@ extension AgentService {
     provider.registration = answer.registration
   }
 
-  /// Below the range from which Linux takes the ports of outgoing connections (`ip_local_port_range`), which could be in
-  /// use at a sign-in.
+  /// Below the range from which Linux takes the ports of outgoing connections (`ip_local_port_range`), which could be
+  /// in use at a sign-in.
   private static let redirectPorts: ClosedRange<UInt16> = 20_000...32_000
 
   /// A port that is free now, to be registered and kept: some servers compare the port of a redirect, though RFC 8252

@@ -187,7 +187,8 @@ extension Account {
     }
   }
 
-  /// Takes over what `RightsStore` joined, and tells subscribers. Of two that come in the other order, the later stands.
+  /// Takes over what `RightsStore` joined, and tells subscribers. Of two that come in the other order, the later
+  /// stands.
   package func tell(_ heard: RightsChange?) {
     guard let heard, let known = loaded else { return }
     if let rights = known.rights, rights.revision >= heard.rights.revision { return }

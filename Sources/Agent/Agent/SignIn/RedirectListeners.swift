@@ -18,8 +18,8 @@ struct RedirectListeners {
   /// Earlier answers that are recognised: as many as the ended sign-ins that `SignInCoordinator` remembers.
   private static let remembered = 64
 
-  /// The redirect URI of a sign-in, at a listener that is open already or is opened now. `onRequest` gets the listener's
-  /// name, for `signIns(at:)`, and the query.
+  /// The redirect URI of a sign-in, at a listener that is open already or is opened now. `onRequest` gets the
+  /// listener's name, for `signIns(at:)`, and the query.
   mutating func open(
     _ redirect: ProviderConfiguration.Redirect, for id: String, by factory: any RedirectListenerFactory,
     onRequest: @escaping @Sendable (_ listener: String, _ query: String) async -> RedirectPage

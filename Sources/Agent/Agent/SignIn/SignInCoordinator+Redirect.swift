@@ -83,8 +83,8 @@ extension SignInCoordinator {
 
   // MARK: by hand
 
-  /// Takes the answer from a person instead of the browser. Text that is no answer to this sign-in leaves it as it is, so
-  /// that the right one can still be brought; the error then has `attemptsLeft`, or is one that passes.
+  /// Takes the answer from a person instead of the browser. Text that is no answer to this sign-in leaves it as it is,
+  /// so that the right one can still be brought; the error then has `attemptsLeft`, or is one that passes.
   package func complete(_ id: String, with pasted: Secret) async throws(AgentFailure) -> SignInJob.Status {
     guard let job = jobs[id] else { throw await notFound() }
     guard job.isPending else { return job.status }

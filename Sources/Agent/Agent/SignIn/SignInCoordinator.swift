@@ -114,8 +114,8 @@ package actor SignInCoordinator {
 
   // MARK: time
 
-  /// One alarm for all sign-ins, set for what is due next: a question to the provider, an expiry, a forgetting. A caller
-  /// that begins and cancels in a loop leaves no sleeping task behind.
+  /// One alarm for all sign-ins, set for what is due next: a question to the provider, an expiry, a forgetting. A
+  /// caller that begins and cancels in a loop leaves no sleeping task behind.
   func watch() {
     guard let next = nextDue() else { return }
     alarm.set(next) { await self.look() }

@@ -33,7 +33,8 @@ package struct SignInJob: Sendable {
   package var status = Status.pending
   /// An answer was taken and is being redeemed; a second one is not.
   package var isAnswered = false
-  /// The number of malformed answers that a person may still bring. A typing error or two are normal; guessing gets nowhere.
+  /// The number of malformed answers that a person may still bring. A typing error or two are normal; guessing gets
+  /// nowhere.
   var answersLeft = Self.answersAtMost
   var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
 

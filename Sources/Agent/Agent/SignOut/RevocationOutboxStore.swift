@@ -46,8 +46,9 @@ package struct RevocationOutboxStore {
     return try entries().filter { $0.provider == provider && ($0.identity == identity || $0.identity == erased) }
   }
 
-  /// The provider that an entry is sent to. As long as the same client is configured, it is the one of now, whose secret
-  /// or endpoint may have changed; else the one that was configured when the entry was made. Nil if there is neither.
+  /// The provider that an entry is sent to. As long as the same client is configured, it is the one of now, whose
+  /// secret or endpoint may have changed; else the one that was configured when the entry was made. Nil if there is
+  /// neither.
   func sender(of entry: OutboxEntry) throws(AgentFailure) -> Sender? {
     let live = vault.directory.providers[entry.provider]
     guard let kept = entry.sender else {
@@ -60,8 +61,8 @@ package struct RevocationOutboxStore {
     return Sender(provider: kept, isConfigured: false)
   }
 
-  /// False once another copy of the store went on: what this one would revoke may be in use there, and a revocation of a
-  /// spent token may end the tokens that came after it (docs/storage.md, Anchors).
+  /// False once another copy of the store went on: what this one would revoke may be in use there, and a revocation of
+  /// a spent token may end the tokens that came after it (docs/storage.md, Anchors).
   func maySend() throws(AgentFailure) -> Bool {
     try vault.withRecords { (records) throws(VaultFailure) in try records.isNewest() }
   }
@@ -103,8 +104,8 @@ package struct RevocationOutboxStore {
     return entry
   }
 
-  /// The refresh token of a grant that a new sign-in of the same person replaces. Nil where its revocation would end the
-  /// new grant, or the provider has none.
+  /// The refresh token of a grant that a new sign-in of the same person replaces. Nil where its revocation would end
+  /// the new grant, or the provider has none.
   func entry(forReplaced grant: LoadedGrant, of profile: AccountProfile, by successor: Secret?) -> OutboxEntry? {
     guard let provider = vault.directory.providers[profile.provider], provider.endpoints.revocation != nil,
       provider.configuration.revocationScope != .grant, let token = grant.livingRefreshToken

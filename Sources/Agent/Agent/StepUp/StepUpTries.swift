@@ -56,8 +56,8 @@ package struct StepUpTries {
     }
   }
 
-  /// The proof was right: its try is taken back, the data comes back if it was under it, and the step-up begins. Returns
-  /// until when it counts.
+  /// The proof was right: its try is taken back, the data comes back if it was under it, and the step-up begins.
+  /// Returns until when it counts.
   func wasRight(
     _ attempt: StepUpTry, key: SealingKey, for duration: Milliseconds?
   ) throws(AgentFailure) -> ChangeSet<Timestamp> {

@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// The step-ups that are valid now, with the one timer that ends them: nothing wakes while there is none.
 ///
-/// Granted and cleared by `VaultActor`, in the same step as what they hang on, so that no step-up outlives a sign-out or
-/// a lock. They are in memory alone: a restart ends them all.
+/// Granted and cleared by `VaultActor`, in the same step as what they hang on, so that no step-up outlives a sign-out
+/// or a lock. They are in memory alone: a restart ends them all.
 package final class StepUps: Sendable {
   private let moments = Mutex(ActiveStepUps())
   private let clock: any AgentClock

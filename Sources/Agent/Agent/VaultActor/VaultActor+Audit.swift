@@ -23,8 +23,8 @@ extension VaultActor {
     return audited
   }
 
-  /// Takes the security events among the changes from their client's quota. Beyond it a change that can wait is refused;
-  /// what can't wait is done, and counted in an equal entry among the newest.
+  /// Takes the security events among the changes from their client's quota. Beyond it a change that can wait is
+  /// refused; what can't wait is done, and counted in an equal entry among the newest.
   private func charged(_ changes: [VaultChange]) throws(AgentFailure) -> [VaultChange] {
     var charged = changes
     for (index, change) in changes.enumerated() {

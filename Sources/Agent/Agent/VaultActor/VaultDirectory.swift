@@ -96,7 +96,8 @@ extension VaultDirectory {
   /// The failure for an unknown name: `integrity` if it may belong to a profile that does not open.
   private var notFound: AgentFailure { damagedPartitions.isEmpty ? .accountNotFound : .vault(.integrity) }
 
-  /// The account that a person has at a provider, signed in or not. Erased ones are found by `OpenVault.profile(of:at:)`.
+  /// The account that a person has at a provider, signed in or not. Erased ones are found by
+  /// `OpenVault.profile(of:at:)`.
   func namedProfile(of identity: Identity, at provider: ProviderName) -> AccountProfile? {
     profiles.values.first { $0.identity == identity && $0.provider == provider && !$0.isErased }
   }

@@ -19,8 +19,8 @@ package struct AuthorizationRequest: Sendable {
     verifier = Secret(text: Base64URL.encode(entropy.bytes(32)))
   }
 
-  /// The parameters of the request (RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect Core §3.1.2.1), in the URL that the browser opens
-  /// or pushed to the provider before.
+  /// The parameters of the request (RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect Core §3.1.2.1), in the URL that the
+  /// browser opens or pushed to the provider before.
   package func parameters(
     of provider: ProviderConfiguration, scopes: [String], prompt: String?, loginHint: String?
   ) -> [(String, String)] {

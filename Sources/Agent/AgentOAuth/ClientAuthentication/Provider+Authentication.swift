@@ -4,8 +4,8 @@ package import AgentPorts
 
 /// Chooses the client's authentication method.
 extension Provider {
-  /// The method that the person chose; else the best that the provider takes and the client has something for; else what every
-  /// server must take (RFC 6749 §2.3.1).
+  /// The method that the person chose; else the best that the provider takes and the client has something for; else
+  /// what every server must take (RFC 6749 §2.3.1).
   var authenticationMethod: ClientAuthMethod {
     if let chosen = configuration.tokenEndpointAuthMethod { return chosen }
     let taken = tokenEndpointAuthMethods

@@ -8,8 +8,8 @@ extension ProviderClient {
   /// One way a provider, and no other one after a refusal: a wrong secret may burn the refresh token that came with it.
   /// Nil if the client's key can't sign, so that nothing is sent.
   ///
-  /// `naming` puts the client's id in the body where the header has it too: RFC 9126 §2.1 wants it there, and so do some
-  /// servers at RFC 8628 §3.1.
+  /// `naming` puts the client's id in the body where the header has it too: RFC 9126 §2.1 wants it there, and so do
+  /// some servers at RFC 8628 §3.1.
   package func authenticate(_ form: inout FormBody, at endpoint: String, naming: Bool = false) -> [HTTPField]? {
     let clientID = provider.configuration.clientID
     var fields = [HTTPField("Content-Type", FormBody.mediaType), HTTPField("Accept", "application/json")]

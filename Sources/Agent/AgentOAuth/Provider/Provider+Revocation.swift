@@ -1,8 +1,8 @@
 internal import AgentModel
 
 extension Provider {
-  /// The parts that a revocation needs, to be kept with the token: endpoints, client authentication, pins and the way to
-  /// the server. It outlives the provider, which may be removed or be another one by then.
+  /// The parts that a revocation needs, to be kept with the token: endpoints, client authentication, pins and the way
+  /// to the server. It outlives the provider, which may be removed or be another one by then.
   package var forRevocation: Provider {
     var part = self
     part.configuration.scopes = []

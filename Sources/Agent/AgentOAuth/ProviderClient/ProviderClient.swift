@@ -100,8 +100,8 @@ package struct ProviderClient: Sendable {
       receivedAt: response.receivedAt)
   }
 
-  /// `mayRotate`: the request carried a refresh token that the provider may have spent. Of a response that was cut, what
-  /// arrived is read: it may hold the only live refresh token.
+  /// `mayRotate`: the request carried a refresh token that the provider may have spent. Of a response that was cut,
+  /// what arrived is read: it may hold the only live refresh token.
   func judge(_ outcome: HTTPOutcome, mayRotate: Bool = false) -> TokenAnswer {
     switch outcome {
     case .response(let response):

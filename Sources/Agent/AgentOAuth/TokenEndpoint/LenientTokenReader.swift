@@ -1,8 +1,8 @@
 internal import Secrets
 
 /// Finds the refresh token in an answer that can't be read as a whole: a name that is no UTF-8, a neighbour nested
-/// beyond the bound, a member that stands twice, an end that is missing, also since the response was cut. Nothing else of such an answer is believed, but
-/// the successor of a token that was spent is the only one that lives.
+/// beyond the bound, a member that stands twice, an end that is missing, also since the response was cut. Nothing else
+/// of such an answer is believed, but the successor of a token that was spent is the only one that lives.
 ///
 /// Only the members of the outermost object, or of the first in an array, are looked at, each taken whole, and the name
 /// must stand there once.

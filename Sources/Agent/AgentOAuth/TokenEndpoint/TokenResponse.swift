@@ -26,8 +26,8 @@ package struct TokenResponse: Sendable {
   /// True if the provider issued something, usable or not.
   var hasTokens: Bool { issuedAccessToken || refreshToken != nil }
 
-  /// Reads a JSON object, one that is the only element of an array, or a form (`FormAnswer`). Nil if the body is none of
-  /// these, and no refresh token can be found in it either.
+  /// Reads a JSON object, one that is the only element of an array, or a form (`FormAnswer`). Nil if the body is none
+  /// of these, and no refresh token can be found in it either.
   package init?(body: Secret) {
     let body = body.withoutPreface
     let read = SecretJSON.read(body) { node -> TokenResponse? in
@@ -111,8 +111,8 @@ package struct TokenResponse: Sendable {
 }
 
 extension Secret {
-  /// RFC 8259 §8.1: a parser may pass over a byte order mark; some servers write one. Others write `)]}'` before JSON, so
-  /// that no page can load it as a script.
+  /// RFC 8259 §8.1: a parser may pass over a byte order mark; some servers write one. Others write `)]}'` before JSON,
+  /// so that no page can load it as a script.
   var withoutPreface: Secret {
     withBytes { bytes -> Secret? in
       var rest = bytes[...]

@@ -7,8 +7,8 @@ internal import Secrets
 ///
 /// A provider may spend a refresh token when it answers 2xx. If tokens can be read, they are kept. If they can't, the
 /// provider has still answered: an empty body, JSON without tokens or a text in an unknown form may be all that is left
-/// of an answer with tokens, and where refresh tokens rotate its outcome is unknown (I4). Only an answer that is plainly
-/// of another server, a page for people, is none: the refresh token is as good as before.
+/// of an answer with tokens, and where refresh tokens rotate its outcome is unknown (I4). Only an answer that is
+/// plainly of another server, a page for people, is none: the refresh token is as good as before.
 enum TokenResponseClassifier {
   package enum Kind: Equatable {
     case tokens, refusal
@@ -20,8 +20,8 @@ enum TokenResponseClassifier {
     case foreign
   }
 
-  /// True if enough of a success arrived before the response was cut: its whole JSON text, or the whole refresh token in
-  /// it. A form has no end, so its last value may be half of one.
+  /// True if enough of a success arrived before the response was cut: its whole JSON text, or the whole refresh token
+  /// in it. A form has no end, so its last value may be half of one.
   static func isReadable(partial response: HTTPResponse) -> Bool {
     guard (200...299).contains(response.status) else { return false }
     let body = response.body.withoutPreface

@@ -26,8 +26,8 @@ struct CachedAnswers: ~Copyable {
     self.dispatcher = dispatcher
   }
 
-  /// Answers a `token.get` of a fresh standard token, or a repeated `authorization.check`, on the reading thread. Returns
-  /// false for every other request, which the method table then handles in full.
+  /// Answers a `token.get` of a fresh standard token, or a repeated `authorization.check`, on the reading thread.
+  /// Returns false for every other request, which the method table then handles in full.
   mutating func answer(_ root: JSONNode, at moment: () -> BootInstant) -> Bool {
     guard case .request(let id?, let method, let params?) = Envelope(root) else { return false }
     let isToken = method.isText("token.get")

@@ -33,8 +33,8 @@ public struct AuditVerifier: Sendable {
     _ sequence: Int64, in ring: AuditRing, link stored: [UInt8], opens: Bool, computed: (_ previous: [UInt8]) -> [UInt8]
   ) {
     guard firstBroken == nil else { return }
-    // A missing number below `dense` may be of an entry that left the other ring, but for a ring's first. Then the links
-    // tell.
+    // A missing number below `dense` may be of an entry that left the other ring, but for a ring's first. Then the
+    // links tell.
     let missing = min(max(next, chains.dense), chains.firsts.filter { $0 >= next }.min() ?? .max)
     guard missing >= sequence else { return firstBroken = missing }
     if sequence > next { gaps.merge(AuditRing.allCases.map { ($0, next) }) { earlier, _ in earlier } }

@@ -67,7 +67,8 @@ struct PolicyEvaluation {
 
   private mutating func checkSnapshot(_ rule: Capability) {
     guard let snapshot = facts.snapshot else { return fail(.snapshot, .snapshotMissing) }
-    // Rights that were never reported are unknown, not absent: a forbid could apply, and a required right could be held.
+    // Rights that were never reported are unknown, not absent: a forbid could apply, and a required right could be
+    // held.
     let undecided = rule.forbids.filter { facts.snapshot.applies($0) == nil }
     var missing: [String] = []
     if !snapshot.knowsRoles, undecided.contains(where: { $0.whenRole != nil }) { missing.append("roles") }

@@ -126,7 +126,8 @@ public struct SignOutMachine: Hashable, Sendable {
     return end(departure, .queued)
   }
 
-  /// `outcome` is `RevocationOutcome.joined` of all the entries that the state names, and nil if the caller's time is over: the entry goes on to its end.
+  /// `outcome` is `RevocationOutcome.joined` of all the entries that the state names, and nil if the caller's time is
+  /// over: the entry goes on to its end.
   public mutating func revoked(_ outcome: RevocationOutcome?) -> [Effect] {
     guard case .revoking(_, let departure) = state else { return [] }
     return departure.entries.dropFirst().map { .send($0) } + end(departure, outcome ?? .queued)

@@ -5,8 +5,8 @@ public import AgentModel
 /// An attempt is counted durably before it is judged, so that a kill, a full disk or a concurrent caller can't undo the
 /// count. A correct attempt removes only itself from the count.
 ///
-/// - P1: at most `maximum` attempts at one PIN are ever judged wrong. A correct PIN does not reset the count, so guesses
-///   between the person's own step-ups gain nothing. Only a new PIN, which requires a valid step-up, resets it.
+/// - P1: at most `maximum` attempts at one PIN are ever judged wrong. A correct PIN does not reset the count, so
+///   guesses between the person's own step-ups gain nothing. Only a new PIN, which requires a valid step-up, resets it.
 /// - P2: consecutive wrong attempts lengthen the pauses between them; a correct one ends the pauses.
 /// - P3: pauses are measured on the boot clock. After a reboot the full pause starts again, since the time that the
 ///   machine was off is unknown; the wall clock is never used.

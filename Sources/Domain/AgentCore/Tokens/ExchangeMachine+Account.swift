@@ -72,8 +72,8 @@ extension ExchangeMachine {
     return [.report(.lostRequest(sentAt: intent.bootID == bootID ? intent.boot : nil, wasReplay: intent.isReplay))]
   }
 
-  /// The request whose lost answer is in doubt since the account was loaded, if the journal must be told: a doubt is told
-  /// to subscribers once, and not at each start.
+  /// The request whose lost answer is in doubt since the account was loaded, if the journal must be told: a doubt is
+  /// told to subscribers once, and not at each start.
   ///
   /// - Parameters:
   ///   - isInDoubt: the token machine takes the outcome for unknown.

@@ -42,7 +42,8 @@ public struct ExchangeMachine: Hashable, Sendable {
   /// Nil while the account is not in memory.
   var grant: Grant?
   public internal(set) var leftover = Leftover.nothing
-  /// An answer that was held for an earlier sign-in, and made way for one of the current: it is revoked by the next run.
+  /// An answer that was held for an earlier sign-in, and made way for one of the current: it is revoked by the next
+  /// run.
   var overtakenAnswer: ExchangeIntent?
   /// The run that counts.
   public internal(set) var current: RunID?

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Base64 for URLs without padding (RFC 4648 section 5, RFC 7515 section 2). A second opinion, by Foundation, beside the
-/// agent's `Base64URL` of `AgentModel`.
+/// Base64 for URLs without padding (RFC 4648 section 5, RFC 7515 section 2). A second opinion, by Foundation, beside
+/// the agent's `Base64URL` of `AgentModel`.
 enum Base64URL {
   static func encode(_ bytes: some Sequence<UInt8>) -> String {
     Data(bytes).base64EncodedString()
