@@ -32,7 +32,7 @@ import Testing
     work.stop()
     #expect(!work.start { Issue.record("started after the end") })
     do throws(AgentFailure) {
-      try await work.finish { () async throws(AgentFailure) in Issue.record("started after the end") }
+      _ = try await work.finish { () async throws(AgentFailure) in Issue.record("started after the end") }
       Issue.record("finished after the end")
     } catch {
       #expect(error.kind == .shuttingDown)

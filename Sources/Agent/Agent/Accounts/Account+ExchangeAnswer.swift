@@ -57,7 +57,7 @@ extension Account {
     loaded?.grant = renewed.grant
     loaded?.lastFailure = nil
     loaded?.storeError = nil
-    confirmation.lacksAnswer = nil
+    confirmer.exchangeEnded()
     if let profile = renewed.profile { loaded?.profile = profile }
     data.token = takesToken ? renewed.accessToken.flatMap(take) : nil
     return data.token != nil

@@ -36,10 +36,10 @@ extension Account {
     case .tellScopes:
       guard let renewed = data.renewed, let lost = renewed.lostScopes else { return }
       dependencies.events.publish(.tokenScopesNarrowed(scopes: renewed.grant.scopes, lost: lost), account: id)
-    case .tellRights: tell(data.renewed?.rights)
+    case .tellRights: adopt(data.renewed?.rights)
     case .tellRefreshed: tellRefreshed(data)
     case .answerWaiters: perform(data.effects)
-    case .askAboutRights: askAboutRights()
+    case .askAboutRights: fetchRights()
     case .watchRenewal: watchRenewal()
     }
   }
@@ -50,7 +50,7 @@ extension Account {
     switch report {
     case .held(let attempt): perform(loaded?.machine.answerIsHeld(attempt: attempt) ?? [])
     case .failure(let failure, let attempt):
-      confirmation.lacksAnswer = nil
+      confirmer.exchangeEnded()
       loaded?.lastFailure = LastFailure(kind: failure.kind, at: clock.wall(), reason: failure.reason)
       let jitter = data.jitter ?? dependencies.environment.entropy.fraction()
       perform(loaded?.machine.exchangeFailed(attempt: attempt, failure, at: now, jitter: jitter) ?? [])

@@ -39,7 +39,7 @@ extension Account {
   /// caller.
   func reconnected() {
     noticeReachability()
-    retryRights()
+    rightsFetcher.retry(for: self)
     guard let next = loaded?.machine.nextRenewal(at: clock.boot()) else { return }
     planRenewal(at: max(next, clock.boot() + herdPause))
   }

@@ -25,12 +25,8 @@ package actor Account {
   var nextLook: BootInstant?
   /// The `reachabilityGeneration` that was last reported to the machine.
   var noticedReachability: UInt64 = 0
-  /// The requests for the person's rights that run beside exchanges.
-  var question = RightsFetch()
-  /// Rings when such a request that failed is to be made again. Most accounts never need it.
-  lazy var rightsAlarm = Alarm(clock: clock, background: dependencies.background)
-  /// The confirmation that decisions asked for.
-  var confirmation = Confirmation() { didSet { dependencies.decisions.withdraw(id) } }
+  let rightsFetcher = RightsFetcher()
+  let confirmer: AccountConfirmer
   /// The token that the reading thread serves.
   var published: PublishedToken?
   var tokens = IssuedTokens()
@@ -57,6 +53,7 @@ package actor Account {
   package init(id: AccountID, dependencies: AccountDependencies) {
     self.id = id
     self.dependencies = dependencies
+    confirmer = AccountConfirmer(id, decisions: dependencies.decisions)
   }
 
   package var clock: any AgentClock { dependencies.environment.clock }
@@ -71,8 +68,7 @@ package actor Account {
     _ token: AccessToken?, idToken: Secret?, rights: RightsMemory?, unlockGeneration: UInt64
   ) {
     replacements += 1
-    confirmation.pace.reset()
-    confirmation.lacksAnswer = nil
+    confirmer.signedIn()
     // The vault was locked since: keep nothing in memory.
     guard dependencies.tokenCache.unlockGeneration == unlockGeneration else { return }
     tokens.removeAll()
@@ -106,7 +102,7 @@ package actor Account {
     dependencies.tokenCache.withdraw(id)
     published = nil
     refuseWaiters(error)
-    refuseQuestion(error)
+    rightsFetcher.refuseWaiters(error)
     loaded = nil
     exchanges.released()
     tokens.removeAll()
@@ -115,8 +111,7 @@ package actor Account {
 
   /// The provider's configuration changed: requests that it refused before are sent again.
   package func configurationChanged() async {
-    confirmation.pace.reset()
-    confirmation.unhelpful = []
+    confirmer.configurationChanged()
     guard let rule = try? await journal.open().2 else { return }
     perform(loaded?.machine.reconfigured(rule: rule) ?? [])
   }

@@ -29,7 +29,7 @@ extension Account {
     let stepUps = dependencies.stepUps.known(id)
     let isOnline =
       dependencies.connectivity.isReachable(profile.provider)
-      && !(confirmation.lacksAnswer ?? machine.lacksAnswer)
+      && !(confirmer.lacksAnswer ?? machine.lacksAnswer)
     var facts = PolicyFacts(
       state: PolicyFacts.State(rawValue: machine.state(at: now).rawValue) ?? .signedOut, isOnline: isOnline,
       confirmationAge: age, token: token(at: now),

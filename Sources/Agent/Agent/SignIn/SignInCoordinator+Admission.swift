@@ -109,7 +109,7 @@ extension SignInCoordinator {
       idToken: response.idToken, rights: admitted.heard?.rights, unlockGeneration: admitted.unlockGeneration)
     tell(admitted)
     if let replaced = admitted.replaced { dependencies.revoke(replaced) }
-    await account.askAboutRights()
+    await account.fetchRights()
     return admitted
   }
 
