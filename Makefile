@@ -19,8 +19,9 @@ SOAK_SEEDS ?= 5000
 # One build serves development, the demo and the tests. Its modules are optimised: see Package.swift.
 DEBUG := .build/debug
 RELEASE := .build/release
-# Swift's runtime is linked into the programs, so that an installed one needs no toolchain.
-RELEASE_FLAGS := -c release --static-swift-stdlib
+# Swift's runtime is linked into the programs, so that an installed one needs no toolchain. No RUNPATH: a library beside
+# a program is not loaded.
+RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath
 PROGRAMS := lanyard lanyard-cli lanyard-agent lanyard-demo
 SWIFT_SOURCES := Sources Tests
 
@@ -99,10 +100,11 @@ test-real: build-tests real-provider ## A part of test-integration: the agent wi
 test-fuzz: packages ## A short run of the fuzzers.
 	@if [ -x Tests/Fuzz/run ]; then Tests/Fuzz/run $(FUZZ_SECONDS); else echo 'no fuzzers here'; fi
 
-test-demo: release ## The demo, with the programs as they are installed.
+test-demo: release ## The demo with the programs as they are installed, and how these are linked.
 	rm -rf .build/installed
 	$(MAKE) --no-print-directory install PREFIX=$(abspath .build/installed) DESTDIR=
 	.build/installed/bin/lanyard demo < /dev/null
+	LANYARD_INSTALLED=$(abspath .build/installed) $(UNITTEST) discover -s Tests/Programs/Installed
 
 bench: release packages-tests ## Not a test: measure the agent beside a C echo server and ssh-agent.
 	$(PYTHON) Tests/Bench/bench.py --agent $(RELEASE)/lanyard-agent --demo $(RELEASE)/lanyard-demo \
@@ -128,7 +130,7 @@ build-tests: packages-tests ## Build all programs and the tests.
 release: packages ## Build the programs as they are installed.
 	@for program in $(PROGRAMS); do \
 	  echo $(SWIFT) build $(RELEASE_FLAGS) $(SWIFT_FLAGS) --product $$program; \
-	  $(SWIFT) build $(RELEASE_FLAGS) $(SWIFT_FLAGS) --product $$program || exit 1; \
+	  LANYARD_STATIC_PIE=1 $(SWIFT) build $(RELEASE_FLAGS) $(SWIFT_FLAGS) --product $$program || exit 1; \
 	done
 endif
 

@@ -25,11 +25,20 @@ func module(_ name: String, in ring: String, _ dependencies: [Target.Dependency]
     name: name, dependencies: dependencies, path: "Sources/\(ring)/\(name)", swiftSettings: strict + optimized)
 }
 
+/// Every symbol is bound at the start and the table is then read-only (full RELRO), so that no write can redirect a call.
+let bound: [LinkerSetting] = [
+  .unsafeFlags(["-Xlinker", "-z", "-Xlinker", "relro", "-Xlinker", "-z", "-Xlinker", "now"])
+]
+
+/// `lanyard` as static-pie: at another address each time. The Makefile asks for it in a release, together with
+/// `--disable-local-rpath`: with a RUNPATH, glibc ends a static-pie at its start. Gold, Swift's usual linker, has none.
+let isStaticPIE = Context.environment["LANYARD_STATIC_PIE"] != nil
+
 /// A program of `Sources/Programs`.
 func program(_ name: String, _ dependencies: [Target.Dependency], linker: [LinkerSetting] = []) -> Target {
   .executableTarget(
     name: name, dependencies: dependencies, path: "Sources/Programs/\(name)", swiftSettings: strict,
-    linkerSettings: linker)
+    linkerSettings: bound + linker)
 }
 
 /// Tests stand in the ring of what they test.
@@ -150,7 +159,8 @@ let programs: [Target] = [
     ]
   ),  // wiring only
   program(
-    "lanyard", ["CommandSupport"], linker: [.unsafeFlags(["-static-executable"])]
+    "lanyard", ["CommandSupport"],
+    linker: [.unsafeFlags(["-static-executable"] + (isStaticPIE ? ["-use-ld=lld", "-Xclang-linker", "-static-pie"] : []))]
   ),  // `token` by hand, fast; everything else is lanyard-cli
   program(
     "lanyard-cli",

@@ -1,0 +1,59 @@
+"""The programs as `make install` leaves them: how they are linked."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+PREFIX = os.environ.get("LANYARD_INSTALLED", os.path.join(ROOT, ".build", "installed"))
+PROGRAMS = ["bin/lanyard", "bin/lanyard-agent", "bin/lanyard-demo", "libexec/lanyard/lanyard-cli"]
+
+WITNESSING = r"""
+#include <fcntl.h>
+#include <unistd.h>
+__attribute__((constructor)) static void loaded(void) { close(open(WITNESS, O_WRONLY | O_CREAT, 0600)); }
+"""
+
+
+def readelf(what, program):
+    done = subprocess.run(
+        ["readelf", "--wide", what, os.path.join(PREFIX, program)], capture_output=True, check=True, text=True)
+    return done.stdout
+
+
+class Linking(unittest.TestCase):
+    def test_programs_are_position_independent(self):
+        for program in PROGRAMS:
+            with self.subTest(program):
+                self.assertRegex(readelf("--file-header", program), r"Type:\s+DYN")
+
+    def test_symbols_are_bound_at_the_start_and_then_read_only(self):
+        for program in PROGRAMS:
+            with self.subTest(program):
+                self.assertIn("GNU_RELRO", readelf("--program-headers", program))
+                self.assertRegex(readelf("--dynamic", program), r"BIND_NOW|Flags: NOW")
+
+    def test_no_directory_beside_a_program_is_searched_for_libraries(self):
+        for program in PROGRAMS:
+            with self.subTest(program):
+                self.assertNotRegex(readelf("--dynamic", program), "RPATH|RUNPATH")
+
+    def test_lanyard_needs_no_library(self):
+        self.assertNotIn("INTERP", readelf("--program-headers", "bin/lanyard"))
+        self.assertNotIn("NEEDED", readelf("--dynamic", "bin/lanyard"))
+
+    def test_installed_agent_has_no_way_to_keep_a_preloaded_library(self):
+        with tempfile.TemporaryDirectory() as place:
+            witness, library = os.path.join(place, "witness"), os.path.join(place, "planted.so")
+            subprocess.run(
+                ["cc", "-shared", "-fPIC", f'-DWITNESS="{witness}"', "-x", "c", "-o", library, "-"],
+                input=WITNESSING.encode(), check=True)
+            subprocess.run(
+                [os.path.join(PREFIX, "bin", "lanyard-agent"), "--version"], check=True, stdout=subprocess.DEVNULL,
+                env={"LD_PRELOAD": library, "LANYARD_TEST_PRELOAD": "1"})
+            self.assertFalse(os.path.exists(witness))
+
+
+if __name__ == "__main__":
+    unittest.main()
