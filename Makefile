@@ -152,7 +152,7 @@ SHARE := $(DESTDIR)$(PREFIX)/share
 
 install: release ## Install to PREFIX (default /usr/local): programs, completions, units, the Python client.
 	install -d $(BIN) $(LIBEXEC) $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions \
-	  $(SHARE)/fish/vendor_completions.d $(SHARE)/systemd/user $(SHARE)/lanyard/python/lanyard
+	  $(SHARE)/fish/vendor_completions.d $(SHARE)/systemd/user $(SHARE)/lanyard/systemd $(SHARE)/lanyard/python/lanyard
 	install -s -m 755 $(RELEASE)/lanyard $(RELEASE)/lanyard-agent $(RELEASE)/lanyard-demo $(BIN)
 	install -s -m 755 $(RELEASE)/lanyard-cli $(LIBEXEC)
 	$(RELEASE)/lanyard completion bash > $(SHARE)/bash-completion/completions/lanyard
@@ -160,6 +160,7 @@ install: release ## Install to PREFIX (default /usr/local): programs, completion
 	$(RELEASE)/lanyard completion fish > $(SHARE)/fish/vendor_completions.d/lanyard.fish
 	sed 's|@bin@|$(PREFIX)/bin|' .packaging/systemd/lanyard.service.in > $(SHARE)/systemd/user/lanyard.service
 	install -m 644 .packaging/systemd/lanyard.socket $(SHARE)/systemd/user
+	install -m 644 .packaging/systemd/sandbox.conf $(SHARE)/lanyard/systemd
 	install -m 644 Clients/python/src/lanyard/*.py Clients/python/src/lanyard/py.typed $(SHARE)/lanyard/python/lanyard
 
 uninstall: ## Remove what `make install` put under PREFIX; the accounts stay.

@@ -1,6 +1,8 @@
-"""The programs as `make install` leaves them: how they are linked."""
+"""The programs as `make install` leaves them: how they are linked, and what their systemd unit takes away."""
 
 import os
+import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -8,6 +10,7 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 PREFIX = os.environ.get("LANYARD_INSTALLED", os.path.join(ROOT, ".build", "installed"))
 PROGRAMS = ["bin/lanyard", "bin/lanyard-agent", "bin/lanyard-demo", "libexec/lanyard/lanyard-cli"]
+ANALYZER = shutil.which("systemd-analyze")
 
 WITNESSING = r"""
 #include <fcntl.h>
@@ -53,6 +56,36 @@ class Linking(unittest.TestCase):
                 [os.path.join(PREFIX, "bin", "lanyard-agent"), "--version"], check=True, stdout=subprocess.DEVNULL,
                 env={"LD_PRELOAD": library, "LANYARD_TEST_PRELOAD": "1"})
             self.assertFalse(os.path.exists(witness))
+
+
+@unittest.skipUnless(ANALYZER, "NOT TESTED: systemd-analyze is not installed")
+class Unit(unittest.TestCase):
+    """The exposure by systemd-analyze(1), from 0 (best) to 10."""
+
+    def exposure(self, *drop_ins):
+        with tempfile.TemporaryDirectory() as place:
+            for name in ("lanyard.service", "lanyard.socket"):
+                shutil.copy(os.path.join(PREFIX, "share", "systemd", "user", name), place)
+            # Offline, no drop-in is read: its lines go to the end of [Service].
+            path = os.path.join(place, "lanyard.service")
+            with open(path) as file:
+                service, install = file.read().split("[Install]")
+            for drop_in in drop_ins:
+                with open(os.path.join(PREFIX, "share", "lanyard", "systemd", drop_in)) as file:
+                    service += file.read().split("[Service]")[1]
+            with open(path, "w") as file:
+                file.write(f"{service}\n[Install]{install}")
+            done = subprocess.run(
+                [ANALYZER, "--user", "--offline=yes", "--no-pager", "security", path], capture_output=True, text=True,
+                env={**os.environ, "XDG_RUNTIME_DIR": place, "LC_ALL": "C.UTF-8"})
+            figure = re.search(r"exposure level for lanyard.service: ([0-9.]+)", done.stdout)
+            if figure is None:
+                self.skipTest(f"NOT TESTED: {done.stderr.strip()}")
+            return float(figure.group(1))
+
+    def test_exposure_of_the_unit(self):
+        self.assertLessEqual(self.exposure(), 6.5)
+        self.assertLess(self.exposure("sandbox.conf"), 3)
 
 
 if __name__ == "__main__":
