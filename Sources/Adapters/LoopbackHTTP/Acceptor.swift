@@ -9,6 +9,7 @@ final class Acceptor: Sendable {
   private let sockets: Mutex<[ListeningSocket]>
   private let stop: StopSignal
   private let threads: ListenerThreads
+  private let admitted: AdmittedPeers
   private let maximumBodyBytes: Int
   private let handler: LoopbackListener.Handler
 
@@ -16,12 +17,14 @@ final class Acceptor: Sendable {
     sockets: [ListeningSocket],
     stop: StopSignal,
     threads: ListenerThreads,
+    admitted: AdmittedPeers,
     maximumBodyBytes: Int,
     handler: @escaping LoopbackListener.Handler
   ) {
     self.sockets = Mutex(sockets)
     self.stop = stop
     self.threads = threads
+    self.admitted = admitted
     self.maximumBodyBytes = maximumBodyBytes
     self.handler = handler
   }
@@ -48,6 +51,10 @@ final class Acceptor: Sendable {
   }
 
   private func serve(_ descriptor: consuming Descriptor) {
+    if case .thisUser(let onForeign) = admitted, !PeerOwner.isThisUser(descriptor.number) {
+      onForeign()
+      return Self.refuse(descriptor, .text("This address answers another user of this machine.\n", status: 403))
+    }
     // One of the threads is the accepting one.
     guard threads.count <= LoopbackListener.maximumConnections else { return Self.refuse(descriptor) }
     let slot = ConnectionSlot(Connection(descriptor, stop: stop))
@@ -57,8 +64,10 @@ final class Acceptor: Sendable {
     if !isStarted, let connection = slot.take() { Self.refuse(connection.descriptor) }
   }
 
-  private static func refuse(_ descriptor: borrowing Descriptor) {
-    let bytes = HTTPResponse.text("busy\n", status: 503).serialized()
+  private static func refuse(
+    _ descriptor: borrowing Descriptor, _ response: HTTPResponse = .text("busy\n", status: 503)
+  ) {
+    let bytes = response.serialized()
     _ = send(descriptor.number, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     shutdown(descriptor.number, Int32(SHUT_WR))
   }

@@ -26,20 +26,24 @@ public final class LoopbackListener: Sendable {
   /// - Parameters:
   ///   - host: an address in 127.0.0.0/8, `::1`, or `localhost`, which means both families on one port.
   ///   - port: 0 lets the system choose.
+  ///   - admitted: connections of other users are answered 403 and not read.
   ///   - maximumBodyBytes: a longer body is answered 413 and not read.
   public convenience init(
     host: String,
     port: UInt16,
+    admitted: AdmittedPeers = .everyUser,
     maximumBodyBytes: Int,
     handler: @escaping Handler
   ) throws(LoopbackError) {
-    try self.init(host: host, port: port, maximumBodyBytes: maximumBodyBytes, handlerForPort: { _ in handler })
+    try self.init(
+      host: host, port: port, admitted: admitted, maximumBodyBytes: maximumBodyBytes, handlerForPort: { _ in handler })
   }
 
   /// The same, for a handler that has to know its port before the first request: an issuer contains it.
   public init(
     host: String,
     port: UInt16,
+    admitted: AdmittedPeers = .everyUser,
     maximumBodyBytes: Int,
     handlerForPort: (UInt16) -> Handler
   ) throws(LoopbackError) {
@@ -53,6 +57,7 @@ public final class LoopbackListener: Sendable {
       sockets: sockets,
       stop: stopSignal,
       threads: threads,
+      admitted: admitted,
       maximumBodyBytes: maximumBodyBytes,
       handler: handlerForPort(self.port)
     )

@@ -1,20 +1,33 @@
 public import AgentPorts
 internal import CPlatform
 internal import Glibc
+internal import LoopbackHTTP
 internal import Threads
 
-/// Opens URLs by `xdg-open`, with an environment that holds only what a desktop needs.
+/// Opens URLs by `xdg-open`, with an environment that holds only what a desktop needs, and keeps them from the other
+/// users of this machine (`ForwardingPage`).
 public struct DesktopBrowser: BrowserOpener {
   private static let passedOn = [
     "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "HOME", "LANG", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_CURRENT_DESKTOP",
     "XDG_RUNTIME_DIR", "XDG_SESSION_TYPE",
   ]
 
+  /// The time that a browser has to start.
+  private static let patienceMilliseconds: Int64 = 120_000
+
   public init() {}
 
   public func open(_ url: String) {
     // `HTTPURL` has checked the URL: it is no path and no option.
-    guard url.hasPrefix("https://") || url.hasPrefix("http://") else { return }
+    guard url.hasPrefix("https://") || url.hasPrefix("http://"), let page = try? ForwardingPage(to: url) else { return }
+    start(page.url)
+    _ = DetachedThread.start {
+      _ = page.wait(milliseconds: Self.patienceMilliseconds)
+      page.close()
+    }
+  }
+
+  private func start(_ url: String) {
     var environment = ["PATH=/usr/local/bin:/usr/bin:/bin"]
     for name in Self.passedOn {
       if let value = getenv(name) { environment.append("\(name)=\(String(cString: value))") }

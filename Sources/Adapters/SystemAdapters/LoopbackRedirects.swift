@@ -3,19 +3,35 @@ internal import Glibc
 internal import LoopbackHTTP
 internal import Synchronization
 
-/// Receives the redirects of sign-ins on a loopback socket.
+/// Receives the redirects of sign-ins on a loopback socket, from browsers of this user alone: another user's answer
+/// would sign that user in (docs/callers.md, Redirects of sign-ins).
 public struct LoopbackRedirects: RedirectListenerFactory {
   private let executor: any TaskExecutor
+  private let log: any AgentLog
+
+  /// Refused connections that one listener logs.
+  private static let mostLogged = 10
 
   /// - Parameter executor: runs `onRequest`, like all tasks of the agent.
-  public init(executor: any TaskExecutor) { self.executor = executor }
+  public init(executor: any TaskExecutor, log: any AgentLog) {
+    self.executor = executor
+    self.log = log
+  }
 
   public func listen(
     host: String, port: UInt16?, path: String, onRequest: @escaping @Sendable (String) async -> RedirectPage
   ) throws(RedirectFailure) -> any RedirectListener {
-    let executor = self.executor
+    let (executor, log) = (executor, log)
+    let refused = Atomic(0)
+    let admitted = AdmittedPeers.thisUser {
+      let count = refused.wrappingAdd(1, ordering: .relaxed).newValue
+      if count <= Self.mostLogged {
+        log.log(.warning, "redirect of another user refused", [(.count, .number(Int64(count)))])
+      }
+    }
     do throws(LoopbackError) {
-      let listener = try LoopbackListener(host: host, port: port ?? 0, maximumBodyBytes: 0) { request in
+      let listener = try LoopbackListener(host: host, port: port ?? 0, admitted: admitted, maximumBodyBytes: 0) {
+        request in
         guard request.path == path else { return .respond(.text("Not found.", status: 404)) }
         guard request.method == "GET" else { return .respond(.text("Only GET.", status: 405)) }
         return .respond(Self.response(wait(on: executor) { await onRequest(request.query) }))

@@ -9,12 +9,14 @@ public enum Browser {
       && AgentPaths.program("xdg-open") != nil
   }
 
-  /// Opens a page; false if that fails. Accepts `http` and `https` only: the address comes from a provider, which must
-  /// not open files or start other programs.
+  /// False for an address that could open files or start other programs: it comes from a provider.
+  public static func isWebAddress(_ address: String) -> Bool {
+    address.hasPrefix("https://") || address.hasPrefix("http://")
+  }
+
+  /// Opens a page; false if that fails. Every user of the machine can read its address.
   public static func open(_ address: String) -> Bool {
-    guard canOpen, address.hasPrefix("https://") || address.hasPrefix("http://"),
-      let program = AgentPaths.program("xdg-open")
-    else { return false }
+    guard canOpen, isWebAddress(address), let program = AgentPaths.program("xdg-open") else { return false }
     return CStrings.with([program, address]) { arguments in
       lanyard_start_detached(program, arguments, UnsafePointer(environ), -1, -1) == 0
     }

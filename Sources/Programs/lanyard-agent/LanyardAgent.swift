@@ -167,7 +167,7 @@ struct LanyardAgent {
     AgentEnvironment(
       clock: clock, entropy: SystemEntropy(), http: CurlExchange(clock: clock, defaults: options.network),
       signatures: OpenSSLSignatureVerifier(), keys: OpenSSLClientKeySigner(),
-      redirects: LoopbackRedirects(executor: pool),
+      redirects: LoopbackRedirects(executor: pool, log: log),
       directories: DotLanyardFiles(),
       browser: DesktopBrowser(), prompter: Pinentry(program: options.pinentry), signals: machineSignals(options, log),
       backups: StoreBackups(beside: state.path + "/lanyard.sqlite"), configuration: options.startConfiguration,

@@ -132,13 +132,10 @@ extension FailedSignInTests.Wrong {
 
   /// Failures in the redirect.
   private static let answers: [Self] = [
-    changed("no state", "stateMismatch", "state=[^&]*&?", ""),
-    changed("a foreign state", "stateMismatch", "state=[^&]*", "state=foreign"),
     changed("no code", "malformedAnswer", "code=[^&]*", "code="),
     changed("an invented code", "refused", "code=[^&]*", "code=invented"),
     changed("another issuer", "issuerMismatch", "iss=[^&]*", "iss=https://evil.test"),
     changed("no issuer", "issuerMismatch", "&?iss=[^&]*", ""),
-    changed("two states", "malformedAnswer", "state=", "state=a&state="),
     Self(name: "the person said no", reason: "denied", location: { try $0.denyAuthorization(url: $1) }),
   ]
 

@@ -68,17 +68,38 @@ import Testing
     }
   }
 
-  @Test func forgedRedirect_doesNotEndTheSignIn() throws {
+  /// Any page of the web can have the browser send an answer to the redirect URI.
+  @Test(arguments: [("state=[^&]*", "state=forged"), ("state=[^&]*&?", ""), ("state=", "state=a&state="), (".*", "")])
+  func forgedRedirect_changesNothing(part: String, forged: String) throws {
     try scenario { world in
       let provider = try await world.provider("idp")
       let client = try world.client()
       let begun = await client.call("signIn.begin", #"{"provider":"idp","flow":"browser"}"#)
       let location = try provider.idp.authorize(url: try #require(begun["authorizationUrl"]), as: "alice")
-      let forged = location.replacing(try Regex("state=[^&]*"), with: "state=forged")
-      #expect(await world.browser.visit(forged)?.status == 400)
-      let ended = await client.call("signIn.wait", #"{"signIn":"\#(begun["signIn"] ?? "")"}"#)
-      #expect(ended.reason == "stateMismatch")
+      let address = location.split(separator: "?", maxSplits: 1)
+      let query = String(address[1]).replacing(try Regex(part), with: forged)
+      for _ in 0..<3 { #expect(await world.browser.visit("\(address[0])?\(query)")?.status == 400) }
       #expect(world.network.count("/token") == 0)
+      #expect(await world.browser.visit(location)?.status == 200)
+      let ended = await client.call("signIn.wait", #"{"signIn":"\#(begun["signIn"] ?? "")"}"#)
+      #expect(ended["status"] == "completed")
+    }
+  }
+
+  @Test func expiredSignIn_tellsHowManyForeignAnswersCame() throws {
+    try scenario { world in
+      let provider = try await world.provider("idp")
+      let client = try world.client()
+      let begun = await client.call("signIn.begin", #"{"provider":"idp","flow":"browser"}"#)
+      let location = try provider.idp.authorize(url: try #require(begun["authorizationUrl"]), as: "alice")
+      for number in 0..<200 {
+        let forged = location.replacing(try Regex("state=[^&]*"), with: "state=forged\(number)")
+        #expect(await world.browser.visit(forged)?.status == 400)
+      }
+      let ended = await client.call("signIn.wait", #"{"signIn":"\#(begun["signIn"] ?? "")"}"#)
+      #expect(ended.reason == "expired")
+      #expect(ended.line?.contains("100 answers") == true, "\(ended)")
+      #expect(world.browser.listening.isEmpty)
     }
   }
 

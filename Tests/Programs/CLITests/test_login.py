@@ -1,9 +1,9 @@
 """Signing in, as a person at a terminal and a program without one see it."""
 
 import json
-import os
 import threading
 
+from browser import Browser
 from fake_agent import Error
 from people import HOME, IDP, OTHER, WORK, accounts
 from person import Person, interrupt
@@ -137,41 +137,35 @@ class LoginTests(SignIns):
 class BrowserTests(SignIns):
     def setUp(self):
         super().setUp()
-        self.opened = os.path.join(self.place, "opened")
-        programs = os.path.join(self.place, "bin")
-        os.mkdir(programs)
-        with open(os.path.join(programs, "xdg-open"), "w") as program:
-            program.write(f'#!/bin/sh\nprintf "%s" "$1" > {self.opened}.new && mv {self.opened}.new {self.opened}\n')
-        os.chmod(os.path.join(programs, "xdg-open"), 0o755)
-        self.environment.update(PATH=f"{programs}:/usr/bin:/bin", DISPLAY=":99")
-
-    def addresses(self):
-        """The opened URLs; waits for the browser, which runs on its own."""
-        for _ in range(100):
-            if os.path.exists(self.opened):
-                with open(self.opened) as file:
-                    return file.read()
-            threading.Event().wait(0.02)
-        return None
+        self.browser = Browser(self.place)
+        self.environment.update(self.browser.environment)
 
     def test_the_browser_opens_the_page(self):
-        self.sign_ins()
+        def signed_in(params, _):
+            self.browser.opened()
+            return {"status": "completed", "account": WORK["id"]}
+
+        self.sign_ins(**{"signIn.wait": signed_in})
         done = self.lanyard("login", "idp")
-        self.assertEqual(self.addresses(), URL)
+        arguments, address = self.browser.opened()
+        self.assertEqual(address, URL)
         self.assertIn("browser was asked", done.stderr)
+        # Every user of the machine can read arguments: another one could answer the request that they show.
+        self.assertEqual(len(arguments), 1)
+        self.assertRegex(arguments[0], r"^http://127\.0\.0\.1:[0-9]+/[0-9a-z]{16,}$")
 
     def test_no_browser_opens_no_page(self):
         self.sign_ins()
         done = self.lanyard("login", "idp", "--no-browser")
         self.assertIn("Open this page in a browser on this machine", done.stderr)
-        self.assertFalse(os.path.exists(self.opened))
+        self.assertFalse(self.browser.was_opened)
 
     def test_without_a_display_no_page_is_opened(self):
         self.sign_ins()
         self.lanyard("login", "idp", environment={"DISPLAY": None})
-        self.assertFalse(os.path.exists(self.opened))
+        self.assertFalse(self.browser.was_opened)
 
     def test_only_web_addresses_are_opened(self):
         self.sign_ins(begun={**BEGUN, "authorizationUrl": "file:///etc/passwd"})
         self.lanyard("login", "idp")
-        self.assertFalse(os.path.exists(self.opened))
+        self.assertFalse(self.browser.was_opened)

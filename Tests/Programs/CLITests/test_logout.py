@@ -2,9 +2,8 @@
 
 import datetime
 import json
-import os
-import threading
 
+from browser import Browser
 from fake_agent import Error
 from people import CLIENT, HOME, WORK, accounts
 from person import Person
@@ -174,27 +173,19 @@ class AllTests(Logouts):
 class EndSessionTests(Logouts):
     def setUp(self):
         super().setUp()
-        self.opened = os.path.join(self.place, "opened")
-        programs = os.path.join(self.place, "bin")
-        os.mkdir(programs)
-        with open(os.path.join(programs, "xdg-open"), "w") as program:
-            program.write(f'#!/bin/sh\nprintf "%s" "$1" > {self.opened}.new && mv {self.opened}.new {self.opened}\n')
-        os.chmod(os.path.join(programs, "xdg-open"), 0o755)
-        self.environment.update(PATH=f"{programs}:/usr/bin:/bin", DISPLAY=":99")
+        self.browser = Browser(self.place)
+        self.environment.update(self.browser.environment)
         self.answering(self.people(WORK), endSessionUrl=END_SESSION)
 
     def address(self):
-        """The opened URLs; waits for the browser, which runs on its own."""
-        for _ in range(100):
-            if os.path.exists(self.opened):
-                with open(self.opened) as file:
-                    return file.read()
-            threading.Event().wait(0.02)
-        return None
+        """The page that was opened. It holds an ID token, and every user of the machine can read arguments."""
+        arguments, address = self.browser.opened()
+        self.assertNotIn("id_token_hint", " ".join(arguments or []))
+        return address
 
     def test_the_end_session_page_is_shown_without_a_terminal(self):
         self.assertIn(END_SESSION, self.answer("logout", "work"))
-        self.assertFalse(os.path.exists(self.opened))
+        self.assertFalse(self.browser.was_opened)
 
     def test_open_opens_the_end_session_page(self):
         self.assertNotIn(END_SESSION, self.answer("logout", "work", "--open"))
@@ -214,7 +205,7 @@ class EndSessionTests(Logouts):
         screen = self.on_terminal("logout", "work", answers=[("too? [y/N] ", "\n")])
         self.assertEqual(screen.code, 0)
         self.assertNotIn("id_token_hint", screen.text)
-        self.assertFalse(os.path.exists(self.opened))
+        self.assertFalse(self.browser.was_opened)
 
     def test_without_a_screen_it_is_shown(self):
         for words in ([], ["--open"]):

@@ -7,6 +7,7 @@ import ctypes
 import json
 import os
 import platform
+import pwd
 import shutil
 import signal
 import socket
@@ -190,6 +191,44 @@ def accepts(path: str) -> bool:
         except OSError:
             return False
     return True
+
+
+def as_nobody(work: Callable[[], Any]) -> Any:
+    """Runs `work` in a child process as the user `nobody`, and returns its result."""
+    nobody = pwd.getpwnam("nobody")
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(reading)
+            os.setgroups([])
+            os.setgid(nobody.pw_gid)
+            os.setuid(nobody.pw_uid)
+            os.write(writing, json.dumps(work()).encode())
+        except BaseException as error:
+            os.write(writing, json.dumps(f"failed: {error!r}").encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        told = pipe.read()
+    os.waitpid(child, 0)
+    return json.loads(told)
+
+
+def http_answer(host: str, port: int, target: str) -> str:
+    """The whole answer to a GET; empty if the connection is refused or reset. Imports nothing, so that `as_nobody` can call it."""
+    with socket.socket() as connection:
+        connection.settimeout(PATIENCE_SECONDS)
+        told = b""
+        try:
+            connection.connect((host, port))
+            connection.sendall(f"GET {target} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+            while more := connection.recv(65536):
+                told += more
+        except ConnectionError:
+            pass
+        return told.decode()
 
 
 def add_provider(client: Client, provider: Provider, **members: Any) -> None:

@@ -16,10 +16,11 @@ import subprocess
 import threading
 import time
 import unittest
+import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
 
 from agent_fixture import AGENT, DEMO, PATIENCE_SECONDS, STATUS, AgentFixture, LanyardError
-from agent_fixture import accepts, add_provider, import_account, raw, request
+from agent_fixture import accepts, add_provider, as_nobody, http_answer, import_account, raw, request
 
 CANNOT_CREATE, ALREADY_RUNNING, VAULT_CLOSED = 73, 75, 76
 OVERLOADED = 1003
@@ -29,29 +30,6 @@ CAN_OVERLAY = IS_ROOT and shutil.which("unshare") is not None and subprocess.run
     ["unshare", "-m", "mount", "-t", "overlay", "-o", "lowerdir=/usr/lib:/usr/bin", "overlay", "/usr/bin"],
     capture_output=True).returncode == 0
 NO_OVERLAY = "NOT TESTED: a browser of one's own needs root, a mount namespace and overlays"
-
-
-def as_nobody(work):
-    """Runs `work` in a child process as the user `nobody`, and returns its result."""
-    nobody = pwd.getpwnam("nobody")
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.close(reading)
-            os.setgroups([])
-            os.setgid(nobody.pw_gid)
-            os.setuid(nobody.pw_uid)
-            os.write(writing, json.dumps(work()).encode())
-        except BaseException as error:
-            os.write(writing, json.dumps(f"failed: {error!r}").encode())
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        told = pipe.read()
-    os.waitpid(child, 0)
-    return json.loads(told)
 
 
 def reached(path):
@@ -90,13 +68,17 @@ class UnprivilegedAgent(AgentFixture):
         for top, directories, files in os.walk(self.agent.directory):
             for path in [top, *(os.path.join(top, name) for name in directories + files)]:
                 os.chown(path, self.nobody.pw_uid, self.nobody.pw_gid)
+        # The user may not enter the home directory that this build lies in.
+        self.programs = self.directory()
+        os.chmod(self.programs, 0o755)
         self.agent.process = self.started(self.agent.command, environment)
         self.plain = self.started([DEMO, "provider"], environment)
         self.until(lambda: accepts(self.agent.socket), "a socket")
 
     def started(self, command, environment):
+        program = shutil.copy(command[0], self.programs)
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment,
+            [program, *command[1:]], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment,
             user=self.nobody.pw_uid, group=self.nobody.pw_gid, extra_groups=[])
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
@@ -624,6 +606,29 @@ class ChildProcesses(AgentFixture):
         begun = client.call("signIn.begin", {"provider": "practice", "flow": "browser", "openBrowser": True})
         self.looked_at(told, scene, 3)
         client.call("signIn.cancel", {"signIn": begun["signIn"]})
+
+    @unittest.skipUnless(CAN_OVERLAY, NO_OVERLAY)
+    def test_browser_s_arguments_tell_other_users_nothing(self):
+        """Every user of the machine can read them; with the authorization request another user could sign in."""
+        scene, told, overlaid = self.browser("#!/bin/sh\necho \"$@\" > $0.new && mv $0.new $0\n")
+        client, idp = self.started([*overlaid, *scene.command], scene)
+        begun = client.call("signIn.begin", {"provider": "practice", "flow": "browser", "openBrowser": True})
+        self.until(lambda: os.path.exists(told), "a browser")
+        with open(told) as file:
+            (address,) = file.read().split()
+        self.assertNotIn("state", address)
+        status, location = as_nobody(lambda: self.location(address))
+        self.assertIn(status, ([], ["403"]))
+        self.assertEqual(location, [], "another user gets nothing, and takes nothing")
+        self.assertEqual(self.location(address), (["303"], [begun["authorizationUrl"]]))
+        self.assertEqual(self.location(address)[1], [], "it is good for one browser")
+
+    def location(self, address):
+        """The status and the Location that a user gets there."""
+        place = urllib.parse.urlsplit(address)
+        head = http_answer(place.hostname, place.port, place.path).split("\r\n")
+        location = [line.partition(": ")[2] for line in head if line.startswith("Location: ")]
+        return head[0].split(" ")[1:2], location
 
 
 if __name__ == "__main__":

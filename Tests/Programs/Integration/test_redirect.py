@@ -1,11 +1,12 @@
 """The real redirect listener of a sign-in: it accepts one answer, by GET, from a browser on this machine."""
 
 import http.client
+import os
 import socket
 import unittest
 import urllib.parse
 
-from agent_fixture import AgentFixture, PATIENCE_SECONDS, add_provider
+from agent_fixture import AgentFixture, PATIENCE_SECONDS, add_provider, as_nobody, http_answer
 
 FAILED = 2007
 
@@ -63,15 +64,49 @@ class RedirectTests(AgentFixture):
         with socket.socket() as probe:
             return probe.connect_ex((self.place.hostname, self.place.port)) != 0
 
-    def test_wrong_answer_closes_the_listener(self):
+    def test_foreign_answer_changes_nothing(self):
         sign_in, answer = self.begin(), self.answer()
-        page = self.ask("GET", answer.replace("state=", "state=x"))
-        self.assertEqual(page.status, 400)
-        self.assertIn("You are not signed in", page.text)
-        error = self.refused(FAILED, lambda: self.agent.call("signIn.wait", {"signIn": sign_in}))
-        self.assertEqual(error.reason, "stateMismatch")
-        self.until(self.is_closed, "the port is free")
+        for forged in (answer.replace("state=", "state=x"), self.place.path, f"{self.place.path}?code=a&code=b"):
+            page = self.ask("GET", forged)
+            self.assertEqual(page.status, 400)
+            self.assertIn("This is for no sign\u2011in here", page.text)
+        self.assertEqual(self.agent.call("signIn.wait", {"signIn": sign_in, "timeoutSeconds": 0})["status"], "pending")
+        self.assertFalse(self.is_closed(), "the port is held until the sign-in ends")
+        self.assertEqual(self.ask("GET", answer).status, 200)
+        self.assertEqual(self.agent.call("signIn.wait", {"signIn": sign_in})["status"], "completed")
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can be another user")
+    def test_answer_of_another_user_is_refused(self):
+        """Somebody else's authorization code, with the right state, read from where that was shown."""
+        sign_in, answer = self.begin(), self.answer()
+        told = as_nobody(lambda: http_answer(self.place.hostname, self.place.port, answer))
+        self.assertIn(told[:12], ("HTTP/1.1 403", ""))
+        for _ in range(20):
+            self.assertEqual(as_nobody(lambda: self.closed_at_once(answer)), "")
+        self.assertEqual(self.agent.call("signIn.wait", {"signIn": sign_in, "timeoutSeconds": 0})["status"], "pending")
         self.assertEqual(self.agent.call("account.list")["accounts"], [])
+        self.assertEqual(self.idp.asked("/token"), 0)
+        self.assertEqual(self.ask("GET", answer).status, 200)
+        self.assertEqual(self.agent.call("signIn.wait", {"signIn": sign_in})["status"], "completed")
+
+    def closed_at_once(self, target):
+        """A request by a process that then closes its socket: the kernel gives such a socket to root."""
+        with socket.socket() as connection:
+            connection.connect((self.place.hostname, self.place.port))
+            connection.sendall(f"GET {target} HTTP/1.1\r\nHost: {self.place.netloc}\r\n\r\n".encode())
+        return ""
+
+    def test_dual_stack_browser_is_admitted(self):
+        """A browser's socket of IPv6 that connects to 127.0.0.1."""
+        sign_in, answer = self.begin(), self.answer()
+        with socket.socket(socket.AF_INET6) as browser:
+            try:
+                browser.connect((f"::ffff:{self.place.hostname}", self.place.port))
+            except OSError:
+                self.skipTest("this machine has no IPv6")
+            browser.sendall(f"GET {answer} HTTP/1.1\r\nHost: {self.place.netloc}\r\n\r\n".encode())
+            self.assertIn("200 OK", browser.makefile().read())
+        self.assertEqual(self.agent.call("signIn.wait", {"signIn": sign_in})["status"], "completed")
 
     def test_cancelled_sign_in_closes_the_listener(self):
         sign_in = self.begin()

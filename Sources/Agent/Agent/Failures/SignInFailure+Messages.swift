@@ -8,7 +8,13 @@ internal import AgentVault
 extension SignInFailure {
   var message: String {
     switch self {
-    case .expired: "The person did not sign in in time. Begin again; nothing was changed."
+    case .expired(foreignAnswers: 0): "The person did not sign in in time. Begin again; nothing was changed."
+    case .expired(let foreignAnswers):
+      """
+      The person did not sign in in time. \(foreignAnswers == 1 ? "An answer" : "\(foreignAnswers) answers") to no \
+      sign-in of this agent came meanwhile: another program may try to answer, or the provider leaves out `state`. \
+      Begin again; nothing was changed.
+      """
     case .cancelled: "The sign-in was cancelled. Nothing was changed."
     case .denied, .answer(.denied): "The sign-in was denied at the provider. Nothing was changed."
     case .otherPerson:

@@ -4,8 +4,9 @@ package import AgentPorts
 
 /// Why a sign-in brought no account. Nothing of it was kept.
 package enum SignInFailure: Sendable {
-  /// The person did not sign in in time.
-  case expired
+  /// The person did not sign in in time. `foreignAnswers`: what came to the redirect URI and was for another sign-in,
+  /// or for none.
+  case expired(foreignAnswers: Int)
   case cancelled
   /// The person, or the provider for them, said no to the device code.
   case denied
@@ -36,7 +37,7 @@ extension AgentFailure {
   package init(_ end: DevicePolling.End) {
     switch end {
     case .denied: self = .signIn(.denied)
-    case .expired: self = .signIn(.expired)
+    case .expired: self = .signIn(.expired(foreignAnswers: 0))
     case .unknownCode: self = .signIn(.deviceCodeUnknown)
     case .answerLost: self = .signIn(.exchange(.unknownOutcome("lost")))
     case .failed(let failure): self = .signIn(.exchange(failure))

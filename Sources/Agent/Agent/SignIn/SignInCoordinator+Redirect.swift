@@ -43,15 +43,21 @@ extension SignInCoordinator {
   }
 
   /// Judges the browser's answer, redeems the code, and says in a page what came of it.
+  ///
+  /// An answer without the `state` of a sign-in that waits changes nothing: any page of the web can have the browser
+  /// send one.
   private func redirected(at listener: String, _ query: String) async -> RedirectPage {
-    guard let (job, request, answer) = recipient(of: query, at: listener), !job.isAnswered else {
-      return SignInPage.ended()
+    guard let (job, request, answer) = recipient(of: query, at: listener) else {
+      if redirects.isOfEndedSignIn(query) { return SignInPage.ended() }
+      countForeignAnswer(at: listener)
+      return SignInPage.foreign(error: HTTPQuery(query)?["error"].map(AuthorizationAnswer.known))
     }
+    guard !job.isAnswered else { return SignInPage.ended() }
     let id = job.id
-    jobs[id]?.isAnswered = true
     let failure: AgentFailure
     switch answer {
     case .code(let code):
+      jobs[id]?.isAnswered = true
       do throws(RedemptionFailure) {
         let admitted = try await redeem(code, request, job)
         finish(id, .completed(admitted.profile.id))
@@ -59,26 +65,32 @@ extension SignInCoordinator {
       } catch {
         failure = error.told
       }
-    // A sign-in takes one answer, from any sender.
     case .refused(let reason), .foreign(let reason): failure = .signIn(.answer(reason))
     }
     finish(id, .failed(failure))
     return SignInPage.failed(failure, provider: job.provider.configuration.name.text)
   }
 
-  /// The sign-in that an answer is for: the one with its `state`. The late answer to an ended sign-in is for none. An
-  /// answer with an unknown `state` is for the sign-in that waits there alone, which it ends; where several wait it is
-  /// for none of them, so that no sender ends all.
+  /// The sign-in that waits for an answer with this `state`.
   private func recipient(
     of query: String, at listener: String
   ) -> (SignInJob, AuthorizationRequest, AuthorizationAnswer)? {
-    let waiting = redirects.signIns(at: listener)
-    let answers = waiting.compactMap { id -> (SignInJob, AuthorizationRequest, AuthorizationAnswer)? in
-      guard let job = jobs[id], job.isPending, let request = job.request else { return nil }
-      return (job, request, AuthorizationAnswer(query: query, to: request, of: job.provider))
+    for id in redirects.signIns(at: listener) {
+      guard let job = jobs[id], job.isPending, let request = job.request else { continue }
+      let answer = AuthorizationAnswer(query: query, to: request, of: job.provider)
+      if answer.hasState { return (job, request, answer) }
     }
-    if let own = answers.first(where: { $0.2.hasState }) { return own }
-    return waiting.count == 1 && !redirects.isOfEndedSignIn(query) ? answers.first : nil
+    return nil
+  }
+
+  /// Remembers for the sign-ins that wait there that an answer came which was for none of them.
+  private func countForeignAnswer(at listener: String) {
+    for id in redirects.signIns(at: listener) {
+      guard let count = jobs[id]?.foreignAnswers, count < SignInJob.foreignAnswersAtMost else { continue }
+      jobs[id]?.foreignAnswers = count + 1
+      dependencies.environment.log.log(
+        .notice, "foreign redirect answer", [(.signIn, .hashed(id)), (.count, .number(Int64(count + 1)))])
+    }
   }
 
   // MARK: by hand

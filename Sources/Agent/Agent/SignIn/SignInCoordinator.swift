@@ -129,7 +129,7 @@ package actor SignInCoordinator {
       if !job.isPending {
         jobs[job.id] = nil
       } else if job.expiresAt <= now {
-        finish(job.id, .failed(.signIn(.expired)))
+        finish(job.id, .failed(.signIn(.expired(foreignAnswers: job.foreignAnswers))))
       } else {
         ask(job.id)
       }

@@ -36,9 +36,12 @@ package struct SignInJob: Sendable {
   /// The number of malformed answers that a person may still bring. A typing error or two are normal; guessing gets
   /// nowhere.
   var answersLeft = Self.answersAtMost
+  /// Answers that came to its redirect URI and had another `state`, or none; at most `foreignAnswersAtMost` are counted.
+  var foreignAnswers = 0
   var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
 
   static let answersAtMost = 10
+  static let foreignAnswersAtMost = 100
 
   var isPending: Bool { if case .pending = status { true } else { false } }
 

@@ -29,6 +29,15 @@ enum SignInPage {
       closing: "It was answered, cancelled or took too long. Begin a new one; you can close this page.")
   }
 
+  /// An answer that is for no sign-in which waits here. `error`: what the provider says, as a name of the standards.
+  static func foreign(error: String?) -> RedirectPage {
+    page(
+      400, title: "This is for no sign\u{2011}in here", sign: "!", tone: "bad",
+      rows: error.map { [("Error", $0)] } ?? [],
+      closing:
+        "It changed nothing. A sign-in that waits goes on: finish it in the page that it opened, or begin it again.")
+  }
+
   private static func page(
     _ status: Int, title: String, sign: String, tone: String, rows: [(String, String)], closing: String
   ) -> RedirectPage {

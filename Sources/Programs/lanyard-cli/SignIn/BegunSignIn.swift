@@ -1,5 +1,6 @@
 import CommandSupport
 import JSONRPC
+import LoopbackHTTP
 
 /// The answer of `signIn.begin`: the page or the code for the person.
 struct BegunSignIn {
@@ -18,15 +19,20 @@ struct BegunSignIn {
     json = result.text
   }
 
-  /// Prints instructions to stderr and opens the browser, unless `--no-browser` is given.
-  func show(_ request: SignIn.SignInRequest) {
+  /// The page that a browser was asked to open; nil if there is none, or with `--no-browser`.
+  func openBrowser(_ request: SignIn.SignInRequest) -> ForwardingPage? {
+    guard request.flow == .browser, request.opensBrowser, let authorizationURL else { return nil }
+    return PrivateBrowser.open(authorizationURL)
+  }
+
+  /// Prints instructions to stderr.
+  func show(_ request: SignIn.SignInRequest, wasOpened: Bool) {
     if request.isForPrograms {
-      _ = opensBrowser(request)
       Output.note(json)
     } else if let device {
       device.show()
     } else if let authorizationURL {
-      if opensBrowser(request) {
+      if wasOpened {
         Output.note("Your browser was asked to open this page. If it did not, open it yourself:")
       } else {
         Output.note("Open this page in a browser\(request.flow == .browser ? " on this machine" : ", on any machine"):")
@@ -41,10 +47,6 @@ struct BegunSignIn {
           "If your browser is on another machine, use `lanyard login --paste` or `--device`.\n")
       }
     }
-  }
-
-  private func opensBrowser(_ request: SignIn.SignInRequest) -> Bool {
-    request.flow == .browser && request.opensBrowser && authorizationURL.map { Browser.open($0) } ?? false
   }
 
   /// The status line. It counts down on a terminal; elsewhere it is printed once.

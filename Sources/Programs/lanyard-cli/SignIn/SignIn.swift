@@ -1,6 +1,7 @@
 import CommandSupport
 import Glibc
 import JSONRPC
+import LoopbackHTTP
 
 /// One sign-in: begins it, shows the person what to do, and waits for the account.
 struct SignIn {
@@ -35,7 +36,10 @@ struct SignIn {
       let known = (try? ProviderInfo.all(via: &agent).map(\.name)) ?? []
       throw error.explaining(provider: request.provider, known: known)
     }
-    begun.show(request)
+    // The browser fetches its page while the sign-in waits.
+    let page = begun.openBrowser(request)
+    defer { page?.close() }
+    begun.show(request, wasOpened: page != nil)
     do throws(CommandFailure) {
       if request.flow == .paste { return try complete(begun, via: &agent) }
       return try wait(begun, via: &agent)

@@ -84,13 +84,13 @@ struct Logout: ParsableCommand {
   func endSession(_ outcome: SignOutOutcome, mayAsk: Bool) {
     guard let address = outcome.endSessionURL else { return }
     if open {
-      guard !Browser.open(address) else { return }
-      Output.warning("No browser can be opened here.")
+      guard !PrivateBrowser.hasOpened(address) else { return }
+      Output.warning("No browser opened the page here.")
     } else if mayAsk, !common.json, Terminal.canAsk, Browser.canOpen {
       if Terminal.confirm("End the browser's session at \(Text.shown(outcome.provider)), too?"),
-        !Browser.open(address)
+        !PrivateBrowser.hasOpened(address)
       {
-        Output.warning("No browser can be opened here.")
+        Output.warning("No browser opened the page here.")
       } else {
         return
       }

@@ -1,0 +1,25 @@
+import CommandSupport
+import LoopbackHTTP
+
+/// Opens pages in the person's browser, and keeps their address from the other users of this machine
+/// (`ForwardingPage`).
+enum PrivateBrowser {
+  /// The time that a browser has to start.
+  private static let patienceMilliseconds: Int64 = 15_000
+
+  /// The page that a browser was asked to open; it listens as long as this is held. Nil if none can be opened here.
+  static func open(_ address: String) -> ForwardingPage? {
+    guard Browser.canOpen, Browser.isWebAddress(address), let page = try? ForwardingPage(to: address),
+      Browser.open(page.url)
+    else { return nil }
+    return page
+  }
+
+  /// Returns once the browser has taken the address over; false if it did not.
+  static func hasOpened(_ address: String) -> Bool {
+    guard let page = open(address) else { return false }
+    let hasOpened = page.wait(milliseconds: patienceMilliseconds)
+    page.close()
+    return hasOpened
+  }
+}
