@@ -53,6 +53,8 @@ struct AuditMemory {
   var tails: [AuditRing: AuditTail] = [:]
   /// The places of the last commit's entries, in their order.
   var places: [AuditPlace] = []
+  /// True if the last commit had repeats of an entry that is gone or damaged: they are in no entry.
+  var lacksRepeats = false
 
   /// Counts a repeat in an entry that is there, and returns its place; nil if there is none.
   mutating func count(_ append: AuditAppend) -> AuditPlace? {

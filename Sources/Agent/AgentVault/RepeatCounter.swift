@@ -25,8 +25,8 @@ package final class RepeatCounter: Sendable {
     var slots: [Int64: Int] = [:]
     var additionalData: [[UInt8]] = []
     var nonces = NoncePool()
-    /// True once the owner was told of the batch's first count.
-    var hasBegun = false
+    /// When the batch had its first count.
+    var begunAt: Timestamp?
 
     mutating func count(
       _ sequence: Int64, at now: Timestamp, _ journal: (any RepeatJournal)?, _ databaseID: [UInt8]
@@ -58,7 +58,7 @@ package final class RepeatCounter: Sendable {
       tallies = []
       slots = [:]
       additionalData = []
-      hasBegun = false
+      begunAt = nil
     }
   }
 
@@ -81,15 +81,17 @@ package final class RepeatCounter: Sendable {
 
   package var isEmpty: Bool { state.withLock { $0?.tallies.isEmpty ?? true } }
 
-  /// Counts a repeat of the entry with this number. False if it must be committed instead: no batch is open, the
-  /// journal is full or takes nothing, or the entry has stood for an hour.
-  package func count(_ sequence: Int64, at now: Timestamp) -> Bool {
+  /// Counts a repeat of the entry with this number. False if it must be committed instead: no batch is open, or the
+  /// batch had its first count `longest` ago, the journal is full or takes nothing, or the entry has stood for an hour.
+  package func count(_ sequence: Int64, at now: Timestamp, longest: Milliseconds? = nil) -> Bool {
     var isFirst = false
     let isCounted = state.withLock { state -> Bool in
       // In place: a copy of the counts would be made anew for each one.
-      guard state != nil, state!.count(sequence, at: now, journal, databaseID) else { return false }
-      isFirst = !state!.hasBegun
-      state!.hasBegun = true
+      guard state != nil else { return false }
+      if let longest, let begunAt = state!.begunAt, now < begunAt || now - begunAt >= longest { return false }
+      guard state!.count(sequence, at: now, journal, databaseID) else { return false }
+      isFirst = state!.begunAt == nil
+      if isFirst { state!.begunAt = now }
       return true
     }
     if isFirst { began() }
@@ -114,18 +116,23 @@ package final class RepeatCounter: Sendable {
     }
   }
 
-  /// The counts in the journal of the batches from `first` on; nil if the journal is gone. `key` finds the log key of
-  /// an epoch.
-  func recorded(from first: Int64, key: (UInt32) -> SealingKey?) -> [Batch]? {
-    guard let slots = journal?.read() else { return nil }
+  /// The counts in the journal of the batches from `first` on; not whole if the journal is gone, or if a slot of it does
+  /// not open. `key` finds the log key of an epoch.
+  func recorded(from first: Int64, key: (UInt32) -> SealingKey?) -> (batches: [Batch], isWhole: Bool) {
+    guard let slots = journal?.read() else { return ([], false) }
     var found: [Int64: Batch] = [:]
-    for (place, bytes) in slots.enumerated() {
+    var isWhole = true
+    for (place, bytes) in slots.enumerated() where bytes.contains(where: { $0 != 0 }) {
       guard let epoch = RepeatSlot.epoch(of: bytes), let key = key(epoch),
-        let slot = RepeatSlot(bytes, by: key, databaseID, place), slot.batch >= first
-      else { continue }
+        let slot = RepeatSlot(bytes, by: key, databaseID, place)
+      else {
+        isWhole = false
+        continue
+      }
+      guard slot.batch >= first else { continue }
       found[slot.batch, default: Batch(number: slot.batch, tallies: [])].tallies.append(slot.tally)
     }
-    return found.values.sorted { $0.number < $1.number }
+    return (found.values.sorted { $0.number < $1.number }, isWhole)
   }
 }
 

@@ -21,8 +21,13 @@ package struct SealedAuditLog {
   ) throws(VaultFailure) -> AuditMemory {
     var memory = AuditMemory(chains: try chains())
     if let known = vault.auditMemory { memory = known }
+    memory.lacksRepeats = false
     for tally in repeats where !memory.count(tally) {
-      if let summary = try summary(of: tally) { _ = try add(summary, &memory, &batch) }
+      if let summary = try summary(of: tally) {
+        _ = try add(summary, &memory, &batch)
+      } else {
+        memory.lacksRepeats = true
+      }
     }
     memory.places = []
     for entry in entries {
@@ -136,6 +141,16 @@ package struct SealedAuditLog {
     guard let tail = vault.auditMemory?.tails[entry.ring], let index = tail.place(of: entry) else { return nil }
     let found = tail.entries[index]
     return (found.place, found.repeats.lastAt)
+  }
+
+  /// The number of the first decision in which repeats are counted once `new` entries were added; `Int64.max` if there
+  /// is none.
+  package func firstOpenDecision(afterAdding new: Int) -> Int64 {
+    guard let memory = vault.auditMemory, let entries = memory.tails[.decisions]?.entries,
+      memory.chains.decisions.unsegmented + Int64(new) < vault.auditBounds[.decisions]!.segment
+    else { return .max }
+    let leaving = max(0, entries.count + new - AuditTail.most)
+    return leaving < entries.count ? entries[leaving].row.sequence : .max
   }
 
   /// The places of the last commit's entries, in their order.

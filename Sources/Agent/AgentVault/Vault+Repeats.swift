@@ -23,7 +23,7 @@ struct CountedRepeats {
 }
 
 extension [VaultChange] {
-  var repeatCounting: RepeatCounting? {
+  package var repeatCounting: RepeatCounting? {
     for case .repeats(let counting) in self { return counting }
     return nil
   }
@@ -53,8 +53,8 @@ extension Vault {
     let chain = try audit.chains().decisions
     guard let countingBoot = chain.countingBoot else { return false }
     let recorded = repeats.recorded(from: chain.batch) { self.audit.logKey(of: $0) }
-    owedRepeats = recorded ?? []
-    lacksRepeats = recorded == nil || countingBoot != boot
+    owedRepeats = recorded.batches
+    lacksRepeats = !recorded.isWhole || countingBoot != boot
     return true
   }
 

@@ -175,7 +175,7 @@ package final class Vault {
     if let logged { auditMemory = logged }
     if let counted {
       owedRepeats = []
-      lacksRepeats = false
+      lacksRepeats = logged?.lacksRepeats ?? false
       if counted.beginsIn != nil, let logged {
         repeats.begin(logged.chains.decisions.batch, key: keys.log, epoch: keys.epoch)
       }

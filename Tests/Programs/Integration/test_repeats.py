@@ -1,5 +1,6 @@
 """Repeated decisions are answered from memory: kill -9 at any moment loses none from the log, and nothing outlives its end."""
 
+import contextlib
 import json
 import os
 import random
@@ -8,9 +9,10 @@ import threading
 import time
 import unittest
 
-from agent_fixture import AgentFixture, ConnectionLost, LanyardError, add_provider, import_account
+from agent_fixture import AgentFixture, ConnectionLost, LanyardError, PATIENCE_SECONDS, add_provider, import_account
 
 KILLS = int(os.environ.get("LANYARD_KILLS", "10").replace("all", "200"))
+OVERLOADED = 1003
 POLICY = {
     "name": "default",
     "version": 1,
@@ -170,6 +172,81 @@ class Repeats(AgentFixture):
         answers = [json.loads(text) for text in received.splitlines()]
         self.assertEqual({answer["id"] for answer in answers}, set(range(100)))
         self.assertEqual({answer["result"]["effect"] for answer in answers}, {"allow"})
+
+
+    def together(self, scene, names):
+        """Checks capabilities in one write; the error codes and effects, in the order of the names."""
+        lines = [json.dumps({"jsonrpc": "2.0", "id": number, "method": "authorization.check",
+                             "params": {"account": "alice", "capability": name}}) for number, name in enumerate(names)]
+        with socket.socket(socket.AF_UNIX) as peer:
+            peer.settimeout(PATIENCE_SECONDS)
+            peer.connect(scene.socket)
+            peer.sendall("".join(line + "\n" for line in lines).encode())
+            received = b""
+            while received.count(b"\n") < len(names):
+                received += peer.recv(65536)
+        answers = sorted(map(json.loads, received.splitlines()), key=lambda answer: answer["id"])
+        return [answer["result"]["effect"] if "result" in answer else answer["error"]["code"] for answer in answers]
+
+    def test_repeats_add_no_entries_past_the_quota(self):
+        """Capabilities in turn, more than the entries that count repeats: each is a new entry, and charged."""
+        names = [f"c{number}" for number in range(300)]
+        scene = self.prepare(capabilities={name: {"kind": "read", "offlineWindowSeconds": 86400} for name in names})
+        with scene.client() as client:
+            before = client.call("audit.verify", {})["entries"]
+            told = {name: 0 for name in names}
+            refused = False
+            for _ in range(20):
+                for group in (names[:100], names[100:200], names[200:], names[:100], names[:256]):
+                    outcomes = self.together(scene, group)
+                    self.assertLessEqual(set(outcomes), {"allow", OVERLOADED})
+                    refused = refused or OVERLOADED in outcomes
+                    for name, outcome in zip(group, outcomes):
+                        told[name] += outcome == "allow"
+            self.assertTrue(refused, "the quota of new entries was not reached")
+            # The agent's own words about refused checks are among them.
+            self.assertLess(client.call("audit.verify", {})["entries"] - before, 5_200)
+            counts = self.counts(client)
+            for name in names:
+                self.assertGreaterEqual(counts.get(name, 0), told[name], name)
+
+    def test_damaged_counts_leave_one_gap(self):
+        scene = self.prepare()
+        path = os.path.join(scene.state, "lanyard.sqlite-repeats")
+        with scene.client() as client:
+            for _ in range(20):
+                client.call("authorization.check", {"account": "alice", "capability": "read"})
+            scene.kill()
+        with open(path, "r+b") as file:
+            content = bytearray(file.read())
+            used = [at for at in range(0, len(content), 128) if any(content[at:at + 128])]
+            self.assertTrue(used)
+            for at in used:
+                content[at + 40] ^= 1
+            file.seek(0)
+            file.write(content)
+        scene.start()
+        with scene.client() as client:
+            events = [entry["event"] for entry in client.call("audit.list", {"after": 0, "limit": 1000})["entries"]]
+            self.assertEqual(events.count("audit.gap"), 1, events)
+            self.assertTrue(client.call("audit.verify", {})["intact"])
+
+    def test_repeats_are_written_into_no_other_file(self):
+        scene = self.prepare()
+        other = os.path.join(self.directory(), "other")
+        with open(other, "w") as file:
+            file.write("mine")
+        path = os.path.join(scene.state, "lanyard.sqlite-repeats")
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(path)
+        os.link(other, path)
+        with scene.client() as client:
+            for _ in range(20):
+                effect = client.call("authorization.check", {"account": "alice", "capability": "read"})["effect"]
+                self.assertEqual(effect, "allow")
+            self.assertEqual(self.counts(client), {"read": 20})
+        with open(other) as file:
+            self.assertEqual(file.read(), "mine")
 
 
 if __name__ == "__main__":

@@ -46,6 +46,15 @@ struct PrivateFiles {
     self.path = String(cString: resolved) + "/" + name
   }
 
+  /// Checks a file that the store opens later than its database.
+  static func check(_ path: String) throws(StoreFailure) {
+    guard let slash = path.lastIndex(of: "/") else { throw .inputOutput }
+    let directory = lanyard_open_directory(String(path[..<slash]))
+    guard directory >= 0 else { throw failure(-directory) }
+    defer { close(directory) }
+    try secure(String(path[path.index(after: slash)...]), in: directory)
+  }
+
   /// Tightens a regular file of this user with one name to 0600; refuses everything else.
   private static func secure(_ name: String, in directory: Int32) throws(StoreFailure) {
     // Not opened for reading: closing an ordinary descriptor would drop the locks that this process holds on the file

@@ -67,6 +67,7 @@ final class RepeatFile: RepeatJournal {
   }
 
   private func opened() throws(StoreFailure) -> VFSFile {
+    if vfs == nil { try PrivateFiles.check(path) }
     guard let file = try VFSFile(path: path, vfs: vfs, create: true) else { throw .inputOutput }
     let size = try file.size()
     guard size < Self.bytes else { return file }

@@ -35,10 +35,13 @@ package final class DecisionCache: Sendable {
     /// The number of the last change that concerned all accounts, and those of single ones since.
     var lastOfAll: UInt64 = 0
     var last: [AccountID: UInt64] = [:]
+    /// No published decision has an entry of the log before this number.
+    var oldest: Int64 = 0
 
     mutating func empty() {
       entries = [:]
       count = 0
+      oldest = 0
     }
   }
   private let state = Mutex(State())
@@ -53,7 +56,9 @@ package final class DecisionCache: Sendable {
     let account = offer.decision.account
     guard let decision = PublishedDecision(offer, sequence: sequence, counter: counter) else { return }
     state.withLock { state in
-      guard max(state.lastOfAll, state.last[account] ?? 0) <= offer.ticket.changes else { return }
+      guard max(state.lastOfAll, state.last[account] ?? 0) <= offer.ticket.changes, sequence >= state.oldest else {
+        return
+      }
       if state.count >= Self.most { state.empty() }
       let key = Key(capability: offer.decision.decision.capability, client: offer.client)
       let previous = state.entries[account, default: [:]].updateValue(decision, forKey: key)
@@ -77,6 +82,20 @@ package final class DecisionCache: Sendable {
       state.lastOfAll = state.changes
       state.last = [:]
       state.empty()
+    }
+  }
+
+  /// The log's entries before this number change no more: a repeat of their decisions is an entry of its own, which its
+  /// client's quota counts.
+  func withdraw(before sequence: Int64) {
+    state.withLock { state in
+      guard state.oldest < sequence else { return }
+      state.oldest = sequence
+      for (account, decisions) in state.entries {
+        let kept = decisions.filter { $0.value.sequence >= sequence }
+        state.count -= decisions.count - kept.count
+        state.entries[account] = kept.isEmpty ? nil : kept
+      }
     }
   }
 
@@ -113,11 +132,13 @@ private struct PublishedDecision {
   private let wallOffset: Int64
   /// When the decision ends by itself; nil if it does not.
   private let endsAt: BootInstant?
-  private let sequence: Int64
+  let sequence: Int64
   private let counter: RepeatCounter
 
   /// Facts that change with time alone, such as an account's state, are read again after so long.
   private static let longest = Milliseconds.seconds(5)
+  /// A batch of counted repeats is committed after 100 ms. While a commit takes longer, repeats wait for it.
+  private static let longestBatch = Milliseconds(200)
   /// The wall clock may be corrected by so much while an entry is there.
   private static let wallTolerance: Int64 = 1_000
 
@@ -182,7 +203,7 @@ private struct PublishedDecision {
       && abs(moved) < Self.wallTolerance
   }
 
-  func count(at wall: Timestamp) -> Bool { counter.count(sequence, at: wall) }
+  func count(at wall: Timestamp) -> Bool { counter.count(sequence, at: wall, longest: Self.longestBatch) }
 
   func write(at instant: BootInstant, to writer: inout JSONWriter) {
     answer.withUnsafeBytes { answer in

@@ -19,7 +19,8 @@ extension VaultActor {
         dependencies.tables.decisions.withdrawAll()
       }
     }
-    if !entries.isEmpty, vault.records.lacksRepeats { audited.append(vault.audited(.auditGap)) }
+    let takesRepeats = !entries.isEmpty || changes.repeatCounting != nil
+    if takesRepeats, vault.records.lacksRepeats { audited.append(vault.audited(.auditGap)) }
     return audited
   }
 
@@ -57,6 +58,8 @@ extension VaultActor {
     var places: ArraySlice<AuditPlace> = []
     if !admitted.isEmpty {
       let entries = admitted.flatMap(\.entries)
+      let new = entries.count { vault.audit.place(of: $0) == nil }
+      dependencies.tables.decisions.withdraw(before: vault.records.audit.firstOpenDecision(afterAdding: new))
       places = try commit(vault.audit.append(entries, counting: counting(entries, in: vault)), to: vault)[...]
     }
     return zip(requests, outcomes).map { request, outcome in
@@ -152,8 +155,7 @@ extension VaultActor {
   /// Takes in what an earlier process counted. If the disk refuses, the next entry brings it.
   func recoverRepeats(_ vault: OpenVault) {
     guard (try? vault.records.recoverRepeats(boot: dependencies.clock.bootID)) == true else { return }
-    let gap = vault.records.lacksRepeats ? [vault.audited(.auditGap)] : []
-    try? commit(ChangeSet(gap + [.repeats(.inLog)]), to: vault)
+    try? commit(vault.audit.settled(.inLog), to: vault)
   }
 
   /// Reads from the log with all repeats in it. No entry that is read changes afterwards.

@@ -73,7 +73,7 @@ public struct AuditChain: Hashable, Sendable {
 
   public var isEmpty: Bool { count == 0 }
 
-  private var unsegmented: Int64 { count - segments.reduce(0) { $0 + $1.count } }
+  public var unsegmented: Int64 { count - segments.reduce(0) { $0 + $1.count } }
 
   public mutating func append(_ link: [UInt8], as sequence: Int64) {
     if isEmpty { first = sequence }
