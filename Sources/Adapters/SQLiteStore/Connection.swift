@@ -5,6 +5,8 @@ internal import CSQLite
 final class Connection {
   private let handle: OpaquePointer
   private var statements: [String: Statement] = [:]
+  /// What commits survive now; nil after a failed change of it.
+  private var durability: StoreDurability?
 
   /// `LNYD`: a database of another program has another application id and is not opened.
   static let applicationID: Int64 = 0x4c4e_5944
@@ -68,6 +70,21 @@ final class Connection {
     return statement.integer(0)
   }
 
+  /// Commits that follow survive this much. In WAL mode `synchronous = NORMAL` omits the sync of the log at a commit.
+  ///
+  /// Such a commit must not begin a checkpoint: SQLite ignores that its sync of the log failed, and after a failed sync
+  /// no later one writes those frames.
+  func use(_ wanted: StoreDurability) throws(StoreFailure) {
+    guard wanted != durability else { return }
+    durability = nil
+    switch wanted {
+    case .disk:
+      try execute("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = \(Self.checkpointPages)")
+    case .kernel: try execute("PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = NORMAL")
+    }
+    durability = wanted
+  }
+
   var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
   /// Checkpoints the WAL and truncates it. False if a reader or another connection prevents it.
@@ -121,11 +138,10 @@ final class Connection {
     let mode = try Statement("PRAGMA journal_mode = WAL", on: handle)
     guard try mode.step(), mode.text(0) == "wal" else { throw .inputOutput }
     mode.reset()
+    try use(.disk)
     try execute(
       """
-      PRAGMA synchronous = FULL;
       PRAGMA secure_delete = ON;
-      PRAGMA wal_autocheckpoint = \(Self.checkpointPages);
       PRAGMA journal_size_limit = \(Self.checkpointPages * 4096);
       """)
   }

@@ -14,8 +14,10 @@ public final class SQLiteStore: Store {
   /// Nil after `close()`, and after a failure that needs a new connection.
   private var connection: Connection?
   private var isClosed = false
-  /// The number of committed batches when it was last read.
+  /// The number of committed batches.
   private var batches: Int64
+  /// The last of them, if they are not synced yet. A failed sync may lose them.
+  private var unsynced: [[StoreWrite]] = []
   /// The files of `connection`; nil on a simulated disk.
   private var files: FileIdentities?
   /// When a call last met a lock of another process, in microseconds of the monotonic clock.
@@ -25,6 +27,7 @@ public final class SQLiteStore: Store {
   /// that each is answered within about a second.
   private static let patienceMilliseconds = 800
   private static let shortPatienceMilliseconds = 20
+  private static let unsyncedLimit = 64
 
   /// Opens the database at `path`, or creates it.
   ///
@@ -68,11 +71,15 @@ public final class SQLiteStore: Store {
     guard !isClosed else { throw .closed }
     if vfs == nil { _ = try PrivateFiles(path: path, mayCreate: false) }
     let connection = try Connection(path: path, vfs: vfs)
-    let (id, batches) = try connection.identity()
+    let (id, found) = try connection.identity()
+    let lost = batches - found
     // Another file or an older copy is in its place: the agent's memory does not match it.
-    guard id == databaseID, batches >= self.batches else { throw .corrupt }
+    guard id == databaseID, lost <= unsynced.count else { throw .corrupt }
+    for batch in unsynced.suffix(Int(max(0, lost))) { try connection.write(batch, .disk) }
+    // The log was synced before it was read.
+    unsynced = []
     files = vfs == nil ? FileIdentities(path: path) : nil
-    self.batches = batches
+    batches = max(batches, found)
     self.connection = connection
     repeatFile.reopen()
     return connection
@@ -80,22 +87,27 @@ public final class SQLiteStore: Store {
 
   // MARK: - Writing
 
-  public func commit(_ batch: [StoreWrite]) throws(StoreFailure) {
+  public func commit(_ batch: [StoreWrite], _ wanted: StoreDurability) throws(StoreFailure) {
     guard !batch.isEmpty else { return }
+    let durability = unsynced.count < Self.unsyncedLimit ? wanted : .disk
     do {
       let connection = try opened()
       try checkInPlace()
-      try connection.write(batch)
+      try connection.write(batch, durability)
     } catch .busy {
       metLockAt = PatientFileSystem.now
       throw .busy
     } catch .full where reserve.release() {
       // The reserve was the last free space. The next `checkWritable` reports that it is gone.
-      return try commit(batch)
+      return try commit(batch, wanted)
     } catch .inputOutput {
       return try commitAgain(batch)
     }
     batches += 1
+    switch durability {
+    case .disk: unsynced = []
+    case .kernel: unsynced.append(batch)
+    }
   }
 
   /// After an I/O error the connection's state cannot be trusted, and a second sync would not write what the first one
@@ -106,7 +118,7 @@ public final class SQLiteStore: Store {
     let connection = try opened()
     guard batches == before else { return }
     do {
-      try connection.write(batch)
+      try connection.write(batch, .disk)
     } catch {
       if error == .inputOutput { disconnect() }
       throw error
@@ -125,7 +137,15 @@ public final class SQLiteStore: Store {
     try reserve.secure(bytes: bytes)
   }
 
-  public func truncateLog() throws(StoreFailure) -> Bool { try opened().truncateLog() }
+  public func truncateLog() throws(StoreFailure) -> Bool {
+    do {
+      return try opened().truncateLog()
+    } catch {
+      // Its sync may have lost batches that no later one would write.
+      if !unsynced.isEmpty { disconnect() }
+      throw error
+    }
+  }
 
   public func snapshot(to path: String) throws(StoreFailure) {
     // Creates the file with mode 0600 before SQLite writes to it.

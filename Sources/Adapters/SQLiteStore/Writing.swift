@@ -3,7 +3,8 @@ internal import AgentPorts
 
 extension Connection {
   /// Applies a batch in one transaction: all of it or nothing.
-  func write(_ batch: [StoreWrite]) throws(StoreFailure) {
+  func write(_ batch: [StoreWrite], _ durability: StoreDurability) throws(StoreFailure) {
+    try use(durability)
     try statement("BEGIN IMMEDIATE").run()
     do throws(StoreFailure) {
       for write in batch { try apply(write) }

@@ -3,7 +3,7 @@ public import AgentModel
 /// A durable store of encrypted records. It knows their keys and order and never their content.
 ///
 /// Calls are synchronous and come from the one actor that owns the store. `commit` applies a batch as one transaction
-/// and returns when the batch is durable.
+/// and returns when the batch is durable, or as durable as its caller asks.
 ///
 /// - Throws: every method throws `StoreFailure`.
 public protocol Store: AnyObject {
@@ -32,7 +32,7 @@ public protocol Store: AnyObject {
   ///
   /// - Throws: `StoreFailure`. After `inputOutput` the batch may be durable or absent as a whole, which shows at the
   ///   next start; after any other failure it is absent.
-  func commit(_ batch: [StoreWrite]) throws(StoreFailure)
+  func commit(_ batch: [StoreWrite], _ durability: StoreDurability) throws(StoreFailure)
   /// Checks whether a commit of about `bytes` can succeed, before a refresh token is sent.
   ///
   /// - Throws: the failure that the commit would meet.
@@ -56,6 +56,9 @@ public protocol Store: AnyObject {
 }
 
 extension Store {
+  /// Applies a batch in one durable transaction.
+  public func commit(_ batch: [StoreWrite]) throws(StoreFailure) { try commit(batch, .disk) }
+
   public func checkInPlace() throws(StoreFailure) {}
 
   public var repeatJournal: (any RepeatJournal)? { nil }
@@ -63,6 +66,15 @@ extension Store {
   public func forEachRecord(of kind: RecordKind, _ body: (SealedRecord) -> Void) throws(StoreFailure) {
     for record in try records(kind: kind) { body(record) }
   }
+}
+
+/// What a committed batch survives.
+public enum StoreDurability: Sendable, Hashable {
+  /// A power cut: the batch is synced, and with it every earlier one.
+  case disk
+  /// The death of the process: the batch is written to the kernel. A power cut may take it, and never an earlier batch
+  /// or a later one that was synced.
+  case kernel
 }
 
 /// Why the store refused an operation.

@@ -3,7 +3,8 @@ package import AgentModel
 package import AgentPorts
 package import Secrets
 
-/// Seals the agent's records and opens them. Owned by one actor; every call is synchronous, and every write is durable.
+/// Seals the agent's records and opens them. Owned by one actor; every call is synchronous, and every write is durable
+/// unless its caller asks for less (`StoreDurability`).
 ///
 /// Accounts are separated by keys, not by a WHERE clause: each incarnation has its own token key and data key, wrapped
 /// by the wrap key. A record's additional data names its place, so that a moved record does not open.
@@ -144,7 +145,12 @@ package final class Vault {
 
   /// Applies all changes in one durable transaction, or none, together with writes that are no records. Memory changes
   /// only after the commit.
-  package func apply(_ changes: [VaultChange], with writes: [StoreWrite] = []) throws(VaultFailure) {
+  ///
+  /// - Parameter durability: changes that are counted or logged are synced in any case: the anchor and the journal of
+  ///   repeats must never be ahead of the disk.
+  package func apply(
+    _ changes: [VaultChange], with writes: [StoreWrite] = [], durability: StoreDurability = .disk
+  ) throws(VaultFailure) {
     var draft = VaultDraft(self, writes: writes)
     for change in changes { try draft.draw(change) }
     let entries = changes.compactMap(\.auditEntry)
@@ -163,7 +169,8 @@ package final class Vault {
     do throws(VaultFailure) {
       ledger = try draft.settle(self.ledger(), owing: owedMarks, isCounted: isCounted)
       let batch = draft.writes
-      try onStore { () throws(StoreFailure) in try store.commit(batch) }
+      let isSynced = isCounted || counted != nil
+      try onStore { () throws(StoreFailure) in try store.commit(batch, isSynced ? .disk : durability) }
     } catch {
       // The batch may have been committed all the same: read the heads again.
       forget(draft.touched.keys)

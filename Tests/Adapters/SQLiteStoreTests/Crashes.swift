@@ -195,3 +195,132 @@ import Testing
     store.close()
   }
 }
+
+/// Commits that are not synced (`StoreDurability.kernel`).
+@Suite struct UnsyncedCommitTests {
+  private func value(_ number: UInt8) -> [StoreWrite] {
+    [.putMetadata(name: "head", value: [number])]
+      + (0..<6).map { .put(record(.alice, .grant, id: [$0], generation: UInt64(number), "\(number)")) }
+  }
+
+  /// The number of the last commit that the store holds; all rows are of that commit.
+  private func found(in store: SQLiteStore, _ comment: Comment) throws -> UInt8 {
+    let head = try store.metadata("head")?[0] ?? 0
+    for record in try store.records(in: .alice) { #expect(record.generation == UInt64(head), comment) }
+    #expect(try store.integrityProblems() == [], comment)
+    return head
+  }
+
+  private func reopened(_ disk: SimulatedDisk, _ store: SQLiteStore) throws -> SQLiteStore {
+    store.close()
+    disk.revive()
+    return try SQLiteStore(path: "store", vfs: disk.vfsName)
+  }
+
+  @Test func unsyncedCommit_syncsNothing() throws {
+    let disk = SimulatedDisk()
+    let store = try SQLiteStore(path: "store", vfs: disk.vfsName)
+    defer { store.close() }
+    try store.commit(value(1))
+    var before = disk.syncs
+    for number in 2...50 as ClosedRange<UInt8> { try store.commit(value(number), .kernel) }
+    #expect(disk.syncs == before)
+    before = disk.syncs
+    try store.commit(value(51))
+    #expect(disk.syncs > before, "the next one is synced again")
+  }
+
+  @Test func unsyncedCommit_survivesAKill() throws {
+    let disk = SimulatedDisk()
+    var store = try SQLiteStore(path: "store", vfs: disk.vfsName)
+    try store.commit(value(1))
+    try store.commit(value(2), .kernel)
+    disk.die(.kill)
+    store = try reopened(disk, store)
+    #expect(try found(in: store, "killed") == 2)
+    // Its reader made it durable.
+    disk.die(.powerLoss(seed: 1))
+    store = try reopened(disk, store)
+    #expect(try found(in: store, "killed, then without power") == 2)
+    store.close()
+  }
+
+  /// It may go with the power; the commits before it stay, and nothing is half there.
+  @Test func powerLoss_takesOnlyUnsyncedCommits() throws {
+    var survivors: Set<UInt8> = []
+    for seed in 1...60 as ClosedRange<UInt64> {
+      let disk = SimulatedDisk()
+      var store = try SQLiteStore(path: "store", vfs: disk.vfsName)
+      try store.commit(value(1))
+      try store.commit(value(2), .kernel)
+      disk.die(.powerLoss(seed: seed))
+      store = try reopened(disk, store)
+      let head = try found(in: store, "seed \(seed)")
+      #expect(head == 1 || head == 2, "seed \(seed)")
+      survivors.insert(head)
+      try store.commit(value(3))
+      disk.die(.powerLoss(seed: seed))
+      store = try reopened(disk, store)
+      #expect(try found(in: store, "a commit after it, seed \(seed)") == 3)
+      store.close()
+    }
+    #expect(survivors.contains(1), "the simulated power loss takes unsynced writes")
+  }
+
+  /// A later synced commit keeps the unsynced ones before it, also past the size at which the log is checkpointed.
+  @Test func syncedCommit_keepsTheUnsyncedOnesBeforeIt() throws {
+    for seed in 1...30 as ClosedRange<UInt64> {
+      let disk = SimulatedDisk()
+      var store = try SQLiteStore(path: "store", vfs: disk.vfsName)
+      let last = UInt8(10 + seed * 4)
+      for number in 1...last { try store.commit(value(number), number % 3 == 0 || number == last ? .disk : .kernel) }
+      disk.die(.powerLoss(seed: seed))
+      store = try reopened(disk, store)
+      #expect(try found(in: store, "seed \(seed)") == last)
+      store.close()
+    }
+  }
+
+  /// One failed disk operation at any place of a mixed run: no commit is refused, and after a power loss nothing before
+  /// the last synced one is missing.
+  @Test(arguments: [1, 2, 3] as [UInt64]) func failedSync_losesNoEarlierCommit(seed: UInt64) throws {
+    for step in 1... {
+      let disk = SimulatedDisk()
+      var store = try SQLiteStore(path: "store", vfs: disk.vfsName)
+      try store.commit(value(1))
+      let start = disk.operations
+      disk.plan(.fail(.inputOutput, once: true), at: start + step, seed: seed &* 1_000 &+ UInt64(step))
+      for number in 2...9 as ClosedRange<UInt8> { try store.commit(value(number), number % 2 == 0 ? .kernel : .disk) }
+      let operations = disk.operations - start
+      #expect(try found(in: store, "running, step \(step)") == 9)
+      disk.die(.powerLoss(seed: seed &+ UInt64(step)))
+      store = try reopened(disk, store)
+      #expect(try found(in: store, "seed \(seed), step \(step)") == 9)
+      store.close()
+      if operations < step { break }
+      try #require(step < 400)
+    }
+  }
+
+  /// The sync of an explicit checkpoint fails, and SQLite would go on with a log that has a hole.
+  @Test(arguments: [1, 2, 3] as [UInt64]) func failedTruncation_losesNoLaterCommit(seed: UInt64) throws {
+    for step in 1... {
+      let disk = SimulatedDisk()
+      var store = try SQLiteStore(path: "store", vfs: disk.vfsName)
+      try store.commit(value(1))
+      try store.commit(value(2), .kernel)
+      let start = disk.operations
+      disk.plan(.fail(.inputOutput, once: true), at: start + step, seed: seed &* 1_000 &+ UInt64(step))
+      _ = try? store.truncateLog()
+      let operations = disk.operations - start
+      disk.withdrawPlan()
+      try store.commit(value(3))
+      disk.die(.powerLoss(seed: seed &+ UInt64(step)))
+      store = try reopened(disk, store)
+      #expect(try found(in: store, "seed \(seed), step \(step)") == 3)
+      store.close()
+      if operations < step { break }
+      try #require(step < 400)
+    }
+  }
+}

@@ -83,7 +83,7 @@ import Testing
     try scenario { world in
       let scene = try await Self.signedIn(world, .token)
       await scene.expireUnused()
-      world.failCommit(3, with: .full)  // the count, the intent, the answer
+      world.failCommit(Journal.staged, with: .full)
       #expect(try await scene.token().code == 5001)
       let held = try #require(scene.idp.activeRefreshTokens().first)
       #expect(held != scene.firstRefreshToken)

@@ -1,13 +1,15 @@
 """kill -9 at every write of a refresh, and a disk that is full or broken from any of them on.
 
 The agent runs with a preloaded library (faultline.c) that counts its writes. An undisturbed refresh shows which call is
-which: the intent is durable with the first synchronised write to the database's log, the raw answer with the second,
-the new grant with the third.
+which: a count is claimed with the first synchronised write to the database's log, the intent is durable with the second,
+the raw answer with the third, the new grant with the fourth. The writes between the intent and the arrival of the
+request at the provider are the mark that the request may leave.
 
 CI takes some of the points, by a seed that a failure prints; LANYARD_KILLS=all takes all points.
 """
 
 import contextlib
+import threading
 import time
 import unittest
 from typing import List
@@ -28,7 +30,7 @@ LOG = "lanyard.sqlite-wal"
 class Writes:
     """The write calls of an undisturbed refresh, one a line."""
 
-    def __init__(self, lines: List[str]) -> None:
+    def __init__(self, lines: List[str], before_sending: int) -> None:
         self.calls = lines
         synchronised = [number for number, line in enumerate(lines, 1) if line.endswith(f"fdatasync {LOG}")]
         # The claim of a count, the intent, the answer, the grant.
@@ -36,6 +38,10 @@ class Writes:
         # A kill leaves written data durable; only a power loss could take it away.
         self.intent_written, self.answer_written, self.grant_written = (number - 1 for number in synchronised[1:])
         self.intent_durable = synchronised[1]
+        self.marked = before_sending
+        assert self.intent_durable < self.marked < self.answer_written, (lines, before_sending)
+        # The mark is not synchronised: it costs a few writes.
+        assert all("pwrite" in line and line.endswith(LOG) for line in lines[self.intent_durable:self.marked]), lines
         anchors = [number for number, line in enumerate(lines, 1) if "anchor" in line]
         assert not [number for number in anchors if self.intent_written <= number < self.answer_written], lines
 
@@ -45,8 +51,8 @@ class Writes:
                 for how in ("ENOSPC", "EIO")]
 
     def leaves_outcome_unknown(self, point: Point) -> bool:
-        """The intent is on the disk and the answer is not: it is unknown whether the request left, and what it did."""
-        return self.intent_written <= point.done < self.answer_written
+        """The mark is written and the answer is not: it is unknown whether the request left, and what it did."""
+        return self.marked <= point.done < self.answer_written
 
 
 class KillPoints(Deaths):
@@ -70,7 +76,24 @@ class KillPoints(Deaths):
             scene.arm(Point(0, "count"))
             client.call("token.refresh", {"account": "alice"})
             scene.disarm()
-            return Writes(scene.counted())
+            return Writes(scene.counted(), self.writes_before_sending(rule))
+
+    def writes_before_sending(self, rule) -> int:
+        """The writes of a refresh until its request has arrived: the provider does not answer, so no others follow."""
+        with self.alice(rule) as (provider, scene, client):
+            provider.fault("hangBeforeProcessing")
+            scene.arm(Point(0, "count"))
+            caller = threading.Thread(target=self.ask_until_the_end, args=(client,))
+            caller.start()
+            self.until(lambda: self.exchanges(provider), "the request's arrival")
+            writes = len(scene.counted())
+            scene.kill()
+            caller.join()
+            return writes
+
+    def ask_until_the_end(self, client):
+        with contextlib.suppress(LanyardError, OSError):
+            client.call("token.refresh", {"account": "alice"})
 
     # The provider's own request log.
 
@@ -91,8 +114,8 @@ class KillPoints(Deaths):
                 client.call("token.refresh", {"account": "alice"})
             scene.process.wait(PATIENCE_SECONDS)
             self.assertEqual(scene.counted(), writes.calls[: point.number])
-            # No request leaves before the intent is durable; then one does.
-            self.assertEqual(self.exchanges(provider), 1 if point.number > writes.intent_durable else 0)
+            # No request leaves before the mark is written; then one does.
+            self.assertEqual(self.exchanges(provider), 1 if point.number > writes.marked else 0)
             self.assertTrue(is_sound(scene.state))
             scene.watched = False
             scene.start()
@@ -153,7 +176,7 @@ class KillPoints(Deaths):
             cached = client.call("token.get", {"account": "alice"})
             scene.arm(point)
             error = self.refused(STORE_UNAVAILABLE, lambda: client.call("token.refresh", {"account": "alice"}))
-            sent = 1 if point.number > writes.intent_durable else 0
+            sent = 1 if point.number > writes.marked else 0
             self.assertEqual(self.exchanges(provider), sent)
             # Cached tokens are served, and no exchange begins.
             again = client.call("token.get", {"account": "alice"})

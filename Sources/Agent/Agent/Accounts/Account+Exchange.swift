@@ -85,7 +85,7 @@ extension Account {
       return exchanges.queued(run, isAdmitted: isAdmitted)
     case .prepare(let attempt): return exchanges.prepared(run, prepare(attempt, &data))
     // One call goes through these: it makes the connection, asks `mayLeave`, and sends.
-    case .connect(let intent), .begin(let intent), .send(let intent), .withhold(let intent, _):
+    case .connect(let intent), .begin(let intent), .mark(let intent), .send(let intent), .withhold(let intent, _):
       let reply = await send(intent, of: run, data)
       return exchanges.sent(run, reply)
     case .stage(let answer):

@@ -73,10 +73,24 @@ extension Account {
     }
     do throws(AgentFailure) {
       let isDurable = try await journal.begin(intent)
-      return exchanges.began(run, isDurable ? .durable : .overtaken)
+      guard exchanges.began(run, isDurable ? .durable : .overtaken), case .mark(let leaving)? = exchanges.step(of: run)
+      else { return false }
+      let marking = await mark(leaving)
+      return exchanges.marked(run, marking)
     } catch {
       noteStoreError(error)
       return exchanges.began(run, .storeFailed)
+    }
+  }
+
+  /// A kill during the commit of the intent would leave a request in doubt that never left. So a second commit, which
+  /// costs no sync, says when it may leave.
+  private func mark(_ leaving: ExchangeIntent) async -> ExchangeMachine.Marking {
+    do throws(AgentFailure) {
+      return try await journal.mark(leaving) ? .done : .overtaken
+    } catch {
+      noteStoreError(error)
+      return .storeFailed
     }
   }
 

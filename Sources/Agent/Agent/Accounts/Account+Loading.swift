@@ -34,7 +34,7 @@ extension Account {
       if let found, !signedOut {
         restore(found.tokens)
         recover(found)
-        await rememberDoubt(wasKnown: grant.memory.health == .unknown, found.journal)
+        await correct(found.journal, doubtWasKnown: grant.memory.health == .unknown)
       }
     }
   }
@@ -48,8 +48,8 @@ extension Account {
     publish()
   }
 
-  /// Recovers from an end of the agent during an exchange: continues with a staged answer; an intent without an answer
-  /// has an unknown outcome.
+  /// Recovers from an end of the agent during an exchange: continues with a staged answer; a request that may have left
+  /// without an answer has an unknown outcome.
   private func recover(_ found: LoadedGrant) {
     if let staged = found.staged, let profile = loaded?.profile {
       answers[staged.intent.nonce] = ReceivedAnswer(body: staged.body, origin: TokenOrigin(profile, nil))
@@ -59,11 +59,13 @@ extension Account {
         found.journal, generation: found.grant.generation, bootID: clock.bootID, at: clock.boot()))
   }
 
-  /// Stores an unknown outcome that was found at the start, so that the person is asked once, and not at each start.
-  private func rememberDoubt(wasKnown: Bool, _ found: ExchangeMachine.JournalEntry) async {
+  /// Stores an unknown outcome that was found at the start, so that the person is asked once, and not at each start; and
+  /// that a request never left, which the next boot would not know.
+  private func correct(_ found: ExchangeMachine.JournalEntry, doubtWasKnown: Bool) async {
     guard let loaded,
-      let intent = exchanges.newDoubt(in: found, isInDoubt: loaded.machine.health == .unknown, wasKnown: wasKnown)
+      let correction = exchanges.correction(
+        of: found, bootID: clock.bootID, isInDoubt: loaded.machine.health == .unknown, wasKnown: doubtWasKnown)
     else { return }
-    try? await journal.keepDoubt(intent, grant: loaded.grant)
+    try? await journal.correct(correction.of, end: correction.end, grant: loaded.grant)
   }
 }

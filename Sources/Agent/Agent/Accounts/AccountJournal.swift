@@ -27,6 +27,12 @@ struct AccountJournal {
     return try isDurable(begun)
   }
 
+  /// Marks a durable intent as leaving. False if the account has gone on, or the vault was locked: nothing may be sent.
+  func mark(_ leaving: ExchangeIntent) async throws(AgentFailure) -> Bool {
+    let marked = try await vault.commitIfOpen { vault throws(AgentFailure) in vault.journal.mark(leaving, of: id) }
+    return try isDurable(marked)
+  }
+
   /// False if the account changed or the vault was locked.
   private func isDurable(_ outcome: IntentOutcome?) throws(AgentFailure) -> Bool {
     switch outcome {
@@ -36,10 +42,12 @@ struct AccountJournal {
     }
   }
 
-  /// Stores an unknown outcome that was found when the account was loaded.
-  func keepDoubt(_ intent: ExchangeIntent, grant: GrantRecord) async throws(AgentFailure) {
+  /// Stores what the loading of the account found out about the journal's request.
+  func correct(
+    _ found: ExchangeIntent, end: ExchangeMachine.JournalEnd, grant: GrantRecord
+  ) async throws(AgentFailure) {
     try await vault.commitIfOpen { vault throws(AgentFailure) in
-      try vault.journal.keepDoubt(intent, of: id, grant: grant)
+      try vault.journal.correct(found, of: id, grant: grant, end: end)
     }
   }
 

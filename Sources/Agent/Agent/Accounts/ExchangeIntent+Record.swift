@@ -17,6 +17,10 @@ extension ExchangeIntent {
       key.writeMembers(to: &writer)
       writer.key("isReplay")
       writer.bool(isReplay)
+      writer.key("isLeaving")
+      writer.bool(isLeaving)
+      writer.member("firstSentBootID", firstSent?.bootID)
+      writer.member("firstSentBoot", firstSent?.boot.milliseconds)
       writer.member("nonce", Base64URL.encode(nonce))
     }
   }
@@ -27,10 +31,15 @@ extension ExchangeIntent {
         let generation = node["generation"]?.integer, let fingerprint = node["fingerprint"]?.string,
         let wall = node["wall"]?.timestamp, let bootID = node["bootID"]?.string, let boot = node["boot"]?.integer
       else { return nil }
+      let firstSent = node["firstSentBootID"]?.string.flatMap { id in
+        node["firstSentBoot"]?.integer.map { ExchangeIntent.Sending(bootID: id, boot: BootInstant(milliseconds: $0)) }
+      }
       return ExchangeIntent(
         attempt: UInt64(clamping: attempt), epoch: UInt64(clamping: epoch), generation: UInt64(clamping: generation),
         fingerprint: fingerprint, wall: wall, bootID: bootID, boot: BootInstant(milliseconds: boot),
         key: TokenKey(node), isReplay: node["isReplay"]?.bool ?? false,
+        // An earlier version sent without a mark.
+        isLeaving: node["isLeaving"]?.bool ?? true, firstSent: firstSent,
         nonce: node["nonce"]?.string.flatMap { Base64URL.decode($0) } ?? [])
     }
     guard let read else { return nil }

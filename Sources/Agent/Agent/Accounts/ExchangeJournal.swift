@@ -110,6 +110,16 @@ struct ExchangeJournal {
       [.put(profile.partition, .intent, intent.record), .delete(profile.partition, .staged)], of: id, result: .durable)
   }
 
+  /// Step 2: marks the durable intent as leaving. It is enough that the mark survives the process: after a power cut a
+  /// missing one proves nothing (`ExchangeMachine.recover`). The next commit that is synced syncs it too.
+  func mark(_ leaving: ExchangeIntent, of id: AccountID) -> ChangeSet<IntentOutcome> {
+    guard let profile = vault.directory.current(id, epoch: leaving.epoch) else { return .unchanged(.accountChanged) }
+    var changes = ChangeSet(
+      [.put(profile.partition, .intent, leaving.record)], of: id, result: IntentOutcome.durable)
+    changes.durability = .kernel
+    return changes
+  }
+
   /// False if another copy of the store went on. Throws if the answer could not be stored.
   private func mayBegin(_ id: AccountID) throws(AgentFailure) -> Bool {
     try vault.withRecords(of: id) { (records) throws(VaultFailure) in
@@ -119,7 +129,7 @@ struct ExchangeJournal {
     }
   }
 
-  /// Step 3: stores the raw answer before it is read.
+  /// Step 4: stores the raw answer before it is read.
   func stage(_ body: Secret, for intent: ExchangeIntent, of id: AccountID) -> ChangeSet<Kept> {
     guard let profile = vault.directory.current(id, epoch: intent.epoch) else { return .unchanged(.overtaken) }
     return ChangeSet(
@@ -127,7 +137,7 @@ struct ExchangeJournal {
       result: .staged)
   }
 
-  /// Step 4: replaces the grant and empties the journal. Returns the account's new profile, and the change of its
+  /// Step 5: replaces the grant and empties the journal. Returns the account's new profile, and the change of its
   /// rights; nil if the account changed meanwhile.
   func finish(
     _ intent: ExchangeIntent, of id: AccountID, grant: GrantRecord, answer: TokenResponse, tokens: AccessTokens
@@ -189,14 +199,15 @@ struct ExchangeJournal {
     return ChangeSet(changes + entry + vault.trustedTime.changes, memory: [.account(profile)], of: id)
   }
 
-  /// Stores an unknown outcome that was found when the account was loaded. Changes nothing if the account changed
-  /// since: a request that was sent meanwhile has its own intent in the journal.
-  func keepDoubt(_ intent: ExchangeIntent, of id: AccountID, grant: GrantRecord) throws(AgentFailure) -> ChangeSet<Void>
-  {
+  /// Stores what the loading of the account found out about the journal's request. Changes nothing if the account
+  /// changed since: a request that was sent meanwhile has its own intent in the journal.
+  func correct(
+    _ intent: ExchangeIntent, of id: AccountID, grant: GrantRecord, end: ExchangeMachine.JournalEnd
+  ) throws(AgentFailure) -> ChangeSet<Void> {
     guard let profile = vault.directory.current(id, epoch: intent.epoch), let found = try load(profile),
       case .intent(intent) = found.journal, found.grant.generation == grant.generation
     else { return .unchanged }
-    return settle(epoch: intent.epoch, of: id, grant: grant, journal: .inDoubt(intent))
+    return settle(epoch: intent.epoch, of: id, grant: grant, journal: end)
   }
 
   /// Stores the access tokens if the provider is marked `persistAccessTokens`; deletes them otherwise.

@@ -16,6 +16,8 @@ package struct ChangeSet<Result> {
   var erases: Erasure?
   /// True for a sign-out, an erasure and a new PIN: a backup in progress must not contain the state before it.
   var isWithdrawal: Bool
+  /// What the transaction must survive before its result is told.
+  var durability = StoreDurability.disk
   /// Called when everything is durable and in memory. `erased`: the accounts whose last data is erased now.
   package var result: (_ erased: [AccountID]) -> Result
 

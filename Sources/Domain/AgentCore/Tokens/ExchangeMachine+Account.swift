@@ -67,28 +67,31 @@ extension ExchangeMachine {
       hold(current: answer)
       return [.report(.answer(answer.key, at: now))]
     }
-    guard let intent = journal.intent else { return [] }
+    // A request that never left changed nothing: an earlier one may be in doubt.
+    guard let intent = journal.intent?.doubt(asReadIn: bootID) else { return [] }
     grant?.uncertain = intent.isReplay ? nil : intent
     return [.report(.lostRequest(sentAt: intent.bootID == bootID ? intent.boot : nil, wasReplay: intent.isReplay))]
   }
 
-  /// The request whose lost answer is in doubt since the account was loaded, if the journal must be told: a doubt is
-  /// told to subscribers once, and not at each start.
+  /// What the journal must be told about its request after the account was loaded; nil if nothing. A doubt is told to
+  /// subscribers once, and not at each start. A request that never left is taken out in the boot that knows it.
   ///
   /// - Parameters:
   ///   - isInDoubt: the token machine takes the outcome for unknown.
   ///   - wasKnown: it did so before the account was loaded.
-  public func newDoubt(in journal: JournalEntry, isInDoubt: Bool, wasKnown: Bool) -> ExchangeIntent? {
-    guard isInDoubt, !wasKnown, current == nil, case .intent(let intent) = journal, intent.epoch == grant?.epoch else {
-      return nil
-    }
-    return intent
+  public func correction(
+    of journal: JournalEntry, bootID: String, isInDoubt: Bool, wasKnown: Bool
+  ) -> (of: ExchangeIntent, end: JournalEnd)? {
+    guard current == nil, case .intent(let intent) = journal, intent.epoch == grant?.epoch else { return nil }
+    let doubt = intent.doubt(asReadIn: bootID)
+    if intent.wasNeverSent(asReadIn: bootID) { return (intent, doubt.map { .inDoubt($0) } ?? .done) }
+    return isInDoubt && !wasKnown ? doubt.map { (intent, .inDoubt($0)) } : nil
   }
 
   /// True if nothing was sent since: the journal has this request, or was told that it spent nothing.
   private func isLast(_ intent: ExchangeIntent, by journal: JournalEntry, generation: UInt64) -> Bool {
     switch journal {
-    case .intent(let last): last == intent
+    case .intent(let last): last.nonce == intent.nonce
     case .answer: false
     case .empty: intent.epoch == grant?.epoch && intent.generation == generation
     }

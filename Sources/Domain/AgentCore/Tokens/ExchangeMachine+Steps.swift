@@ -58,15 +58,30 @@ extension ExchangeMachine {
       return nil
     }
     (intent.boot, intent.wall) = (now, wall)
+    if intent.isReplay {
+      intent.firstSent = grant?.uncertain.map { ExchangeIntent.Sending(bootID: $0.bootID, boot: $0.boot) }
+    }
     runs[run]?.step = .begin(intent)
     return attempt
   }
 
-  /// True if the request may leave now. What else there is to do is told when the connection has ended, by `sent`.
+  /// True if the request may be marked as leaving now. What else there is to do is told when the connection has ended, by
+  /// `sent`.
   public mutating func began(_ run: RunID, _ beginning: Beginning) -> Bool {
     guard case .begin(let intent)? = step(of: run) else { return false }
     let mayLeave = beginning == .durable && attempt(of: run, epoch: intent.epoch) != nil
-    runs[run]?.step = mayLeave ? .send(intent) : .withhold(intent, beginning)
+    var leaving = intent
+    leaving.isLeaving = true
+    runs[run]?.step = mayLeave ? .mark(leaving) : .withhold(intent, beginning)
+    return mayLeave
+  }
+
+  /// True if the request may leave now.
+  public mutating func marked(_ run: RunID, _ marking: Marking) -> Bool {
+    guard case .mark(let intent)? = step(of: run) else { return false }
+    let mayLeave = marking == .done && attempt(of: run, epoch: intent.epoch) != nil
+    runs[run]?.step =
+      mayLeave ? .send(intent) : .withhold(intent, marking == .storeFailed ? .unmarked : .durable)
     return mayLeave
   }
 
@@ -75,10 +90,11 @@ extension ExchangeMachine {
     switch (step(of: run), reply) {
     // There was no connection: nothing was written.
     case (.connect?, .failed(let failure)) where failure.leavesTheTokenUnspent: return fail(run, failure, nil)
-    case (.connect(let intent)?, .failed(let failure)), (.send(let intent)?, .failed(let failure)):
+    case (.connect(var intent)?, .failed(let failure)), (.send(var intent)?, .failed(let failure)):
+      intent.isLeaving = true
       return fail(run, failure, intent)
     case (.connect(var intent)?, .answered(let sentAt)), (.send(var intent)?, .answered(let sentAt)):
-      intent.boot = sentAt
+      (intent.isLeaving, intent.boot) = (true, sentAt)
       return go(run, to: .stage(intent))
     case (.withhold(let intent, let beginning)?, _):
       switch beginning {
@@ -86,6 +102,7 @@ extension ExchangeMachine {
       case .graceElapsed: return fail(run, .unknownOutcome("graceElapsed"), nil)
       case .overtaken: return go(run, to: .end)
       case .storeFailed: return fail(run, .store, nil)
+      case .unmarked: return fail(run, .store, intent)
       }
     default: return []
     }

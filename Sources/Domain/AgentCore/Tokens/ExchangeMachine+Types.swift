@@ -16,6 +16,8 @@ extension ExchangeMachine {
     case connect(ExchangeIntent)
     /// Make the intent durable: the connection stands, and nothing has been sent on it.
     case begin(ExchangeIntent)
+    /// Mark the durable intent as leaving, so that it survives the death of the process.
+    case mark(ExchangeIntent)
     /// Send the request, once.
     case send(ExchangeIntent)
     /// Close the connection without the request.
@@ -105,6 +107,16 @@ extension ExchangeMachine {
     /// The account is in another epoch.
     case overtaken
     case storeFailed
+    /// The intent is durable, and its mark could not be stored.
+    case unmarked
+  }
+
+  /// The result of marking an intent as leaving.
+  public enum Marking: Hashable, Sendable {
+    case done
+    /// The account is in another epoch, or the vault is locked.
+    case overtaken
+    case storeFailed
   }
 
   /// The result of sending a request.
@@ -171,7 +183,7 @@ extension ExchangeMachine.Step {
     case .revokeHeld(let intent), .stage(let intent), .judge(let intent), .disown(let intent, _),
       .commit(let intent), .adopt(let intent, _), .drop(let intent), .revokeOvertaken(let intent):
       intent
-    case .queue, .prepare, .connect, .begin, .send, .withhold, .settle, .noteUnspent, .end: nil
+    case .queue, .prepare, .connect, .begin, .mark, .send, .withhold, .settle, .noteUnspent, .end: nil
     }
   }
 }

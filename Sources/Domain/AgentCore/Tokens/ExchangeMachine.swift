@@ -1,6 +1,6 @@
 internal import AgentModel
 
-/// One refresh after the other, in the journal's order: connect, intent, send once, stage, judge, commit, answer
+/// One refresh after the other, in the journal's order: connect, intent, mark, send once, stage, judge, commit, answer
 /// (docs/tokens.md, Journal). A value that performs nothing and holds no secret: it names an answer by its request, and
 /// the shell keeps the bytes of `neededAnswers`.
 ///

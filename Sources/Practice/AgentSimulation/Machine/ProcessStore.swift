@@ -58,7 +58,7 @@ final class CommitPlan: Sendable {
 public enum CommitMoment: Sendable, Hashable {
   /// The process dies instead of the commit.
   case before(Int)
-  /// The commit is durable, and the process dies right after it.
+  /// The commit has returned, and the process dies right after it.
   case after(Int)
 }
 
@@ -128,9 +128,9 @@ final class ProcessStore: Store {
     try call { (store) throws(StoreFailure) in try store.partitions() }
   }
 
-  func commit(_ batch: [StoreWrite]) throws(StoreFailure) {
+  func commit(_ batch: [StoreWrite], _ durability: StoreDurability) throws(StoreFailure) {
     guard life.isAlive, !batch.isEmpty else {
-      return try call { (store) throws(StoreFailure) in try store.commit(batch) }
+      return try call { (store) throws(StoreFailure) in try store.commit(batch, durability) }
     }
     let planned = plan.next()
     if planned.diesBefore {
@@ -138,7 +138,7 @@ final class ProcessStore: Store {
       throw .closed
     }
     if let failure = planned.failure { throw failure }
-    try call { (store) throws(StoreFailure) in try store.commit(batch) }
+    try call { (store) throws(StoreFailure) in try store.commit(batch, durability) }
     if planned.diesAfter {
       die()
       throw .closed

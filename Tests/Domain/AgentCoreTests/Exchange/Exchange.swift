@@ -25,10 +25,14 @@ struct Exchange: Hashable {
     return machine.exchange!
   }
 
-  static func intent(epoch: UInt64 = 1, replay: Bool = false, key: TokenKey = .standard) -> ExchangeIntent {
+  static func intent(
+    epoch: UInt64 = 1, replay: Bool = false, key: TokenKey = .standard, leaving: Bool = false,
+    firstSent: ExchangeIntent.Sending? = nil
+  ) -> ExchangeIntent {
     ExchangeIntent(
       attempt: 1, epoch: epoch, generation: 7, fingerprint: "token", wall: Timestamp(milliseconds: 0), bootID: bootID,
-      boot: now, key: key, isReplay: replay, nonce: [UInt8(epoch), replay ? 1 : 0])
+      boot: now, key: key, isReplay: replay, isLeaving: leaving, firstSent: firstSent,
+      nonce: [UInt8(epoch), replay ? 1 : 0])
   }
 
   // MARK: events
@@ -52,12 +56,20 @@ struct Exchange: Hashable {
     machine.connected(run, at: Self.now, wall: Self.intent().wall)
   }
 
+  /// Drives the run of a new attempt until its intent is durable.
+  mutating func begins(durably intent: ExchangeIntent, as run: UInt64 = 1) {
+    prepares(intent, as: run)
+    _ = connects(as: run)
+    _ = machine.began(run, .durable)
+  }
+
   /// Drives the run of a new attempt until its request is sent.
   @discardableResult
   mutating func sends(_ intent: ExchangeIntent = Self.intent(), as run: UInt64 = 1) -> [Effect] {
     let effects = prepares(intent, as: run)
     _ = connects(as: run)
     _ = machine.began(run, .durable)
+    _ = machine.marked(run, .done)
     return effects
   }
 

@@ -5,6 +5,8 @@ import Testing
 /// A run of `ExchangeMachine`, from its attempt to its end.
 @Suite struct ExchangeMachineTests {
   private let intent = Exchange.intent()
+  /// The intent once it is marked as leaving.
+  private let sent = Exchange.intent(leaving: true)
 
   // MARK: the journal's order
 
@@ -19,16 +21,18 @@ import Testing
     #expect(exchange.connects() == Exchange.attempt())
     #expect(exchange.step() == .begin(intent))
     #expect(exchange.machine.began(1, .durable) == true)
-    #expect(exchange.step() == .send(intent))
+    #expect(exchange.step() == .mark(sent))
+    #expect(exchange.machine.marked(1, .done) == true)
+    #expect(exchange.step() == .send(sent))
     #expect(exchange.machine.sent(1, .answered(sentAt: Exchange.now)) == [])
-    #expect(exchange.step() == .stage(intent))
+    #expect(exchange.step() == .stage(sent))
     #expect(exchange.machine.neededAnswers == [intent.nonce])
     #expect(exchange.machine.staged(1, .staged) == [])
-    #expect(exchange.step() == .judge(intent))
+    #expect(exchange.step() == .judge(sent))
     #expect(exchange.machine.judged(1, .usable) == [])
-    #expect(exchange.step() == .commit(intent))
+    #expect(exchange.step() == .commit(sent))
     #expect(exchange.machine.committed(1, .durable) == [])
-    #expect(exchange.step() == .adopt(intent, takesToken: true))
+    #expect(exchange.step() == .adopt(sent, takesToken: true))
     #expect(
       exchange.machine.adopted(1, hasToken: true) == [
         .report(.token(attempt: 1)), .publish, .tellScopes, .tellRights, .tellRefreshed, .answerWaiters,
@@ -46,7 +50,7 @@ import Testing
     exchange.sends()
     let sentAt = Exchange.now + .seconds(3)
     _ = exchange.machine.sent(1, .answered(sentAt: sentAt))
-    var answered = intent
+    var answered = sent
     answered.boot = sentAt
     #expect(exchange.step() == .stage(answered))
   }
@@ -64,8 +68,8 @@ import Testing
 
   @Test func answerForAnotherAudience_renewsTheGrantWithoutAToken() {
     var exchange = Exchange()
-    let kept = Exchange.intent(key: .mail)
-    exchange.holds(kept)
+    let kept = Exchange.intent(key: .mail, leaving: true)
+    exchange.holds(Exchange.intent(key: .mail))
     exchange.begins(as: 2)
     _ = exchange.machine.staged(2, .staged) + exchange.machine.judged(2, .usable)
     _ = exchange.machine.committed(2, .durable)
@@ -209,6 +213,58 @@ import Testing
     #expect(exchange.step() == .end)
   }
 
+  @Test func intentThatCanNotBeMarked_isNotSentAndLeavesAnEmptyJournal() {
+    var exchange = Exchange()
+    exchange.begins(durably: intent)
+    #expect(exchange.machine.marked(1, .storeFailed) == false)
+    #expect(exchange.machine.sent(1, .failed(.offline("withheld"))) == [.logFailure(.store, attempt: 1)])
+    #expect(exchange.step() == .settle(sent, .store, attempt: 1, .done))
+    #expect(exchange.machine.settled(1) == [.report(.failure(.store, attempt: 1)), .publish])
+    #expect(exchange.step() == .end)
+  }
+
+  @Test func replayThatCanNotBeMarked_restoresTheFirstRequestInTheJournal() {
+    var exchange = Exchange()
+    exchange.sends()
+    _ = exchange.machine.sent(1, .failed(.unknownOutcome("reset"))) + exchange.machine.settled(1)
+    _ = exchange.machine.ended(1)
+    exchange.begins(durably: Exchange.intent(replay: true), as: 2)
+    #expect(exchange.machine.marked(2, .storeFailed) == false)
+    _ = exchange.machine.sent(2, .failed(.offline("withheld")))
+    let replay = Exchange.intent(
+      replay: true, leaving: true, firstSent: .init(bootID: Exchange.bootID, boot: Exchange.now))
+    #expect(exchange.step(2) == .settle(replay, .store, attempt: 1, .inDoubt(sent)))
+  }
+
+  /// Locked before the mark, or right after it.
+  @Test(arguments: [ExchangeMachine.Marking.overtaken, .done])
+  func markOvertakenByALock_isRecordedAsUnspent(_ marking: ExchangeMachine.Marking) {
+    var exchange = Exchange()
+    exchange.begins(durably: intent)
+    exchange.machine.released()
+    #expect(exchange.machine.marked(1, marking) == false)
+    #expect(exchange.machine.sent(1, .failed(.offline("withheld"))) == [])
+    #expect(exchange.step() == .noteUnspent(sent))
+    #expect(exchange.machine.leftover == .outcome(sent, nil))
+  }
+
+  @Test func markOvertakenByASignIn_sendsNothing() {
+    var exchange = Exchange()
+    exchange.begins(durably: intent)
+    exchange.machine.signedIn(epoch: 2)
+    #expect(exchange.machine.marked(1, .overtaken) == false)
+    #expect(exchange.machine.sent(1, .failed(.offline("withheld"))) == [])
+    #expect(exchange.step() == .end)
+  }
+
+  /// A request that went out without being announced is in doubt as any other.
+  @Test func lostAnswerToAnUnannouncedRequest_isMarkedInTheJournal() {
+    var exchange = Exchange()
+    exchange.prepares()
+    _ = exchange.machine.sent(1, .failed(.unknownOutcome("reset")))
+    #expect(exchange.step() == .settle(sent, .unknownOutcome("reset"), attempt: 1, .inDoubt(sent)))
+  }
+
   // MARK: failed attempts
 
   @Test(arguments: [
@@ -220,7 +276,7 @@ import Testing
     var exchange = Exchange()
     exchange.sends()
     #expect(exchange.machine.sent(1, .failed(failure)) == [.logFailure(failure, attempt: 1)])
-    #expect(exchange.step() == .settle(intent, failure, attempt: 1, .done))
+    #expect(exchange.step() == .settle(sent, failure, attempt: 1, .done))
     #expect(exchange.machine.settled(1) == [.report(.failure(failure, attempt: 1)), .publish])
     #expect(exchange.step() == .end)
   }
@@ -229,7 +285,7 @@ import Testing
     var exchange = Exchange()
     exchange.sends()
     _ = exchange.machine.sent(1, .failed(.unknownOutcome("reset")))
-    #expect(exchange.step() == .settle(intent, .unknownOutcome("reset"), attempt: 1, .inDoubt(intent)))
+    #expect(exchange.step() == .settle(sent, .unknownOutcome("reset"), attempt: 1, .inDoubt(sent)))
   }
 
   @Test(arguments: [ExchangeFailure.offline("refused"), .untrustedServer(.tls), .store])
@@ -238,10 +294,11 @@ import Testing
     exchange.sends()
     _ = exchange.machine.sent(1, .failed(.unknownOutcome("reset"))) + exchange.machine.settled(1)
     _ = exchange.machine.ended(1)
-    let replay = Exchange.intent(replay: true)
-    exchange.sends(replay, as: 2)
+    exchange.sends(Exchange.intent(replay: true), as: 2)
     _ = exchange.machine.sent(2, .failed(failure))
-    #expect(exchange.step(2) == .settle(replay, failure, attempt: 1, .inDoubt(intent)))
+    let replay = Exchange.intent(
+      replay: true, leaving: true, firstSent: .init(bootID: Exchange.bootID, boot: Exchange.now))
+    #expect(exchange.step(2) == .settle(replay, failure, attempt: 1, .inDoubt(sent)))
   }
 
   @Test(arguments: [
@@ -250,16 +307,16 @@ import Testing
   ])
   func answeredReplayWithoutASettlement_keepsTheUnknownOutcome(_ failure: ExchangeFailure) {
     var exchange = Exchange()
-    let replay = Exchange.intent(replay: true)
-    exchange.sends(replay)
+    let replay = Exchange.intent(replay: true, leaving: true)
+    exchange.sends(Exchange.intent(replay: true))
     _ = exchange.machine.sent(1, .failed(failure))
     #expect(exchange.step() == .settle(replay, failure, attempt: 1, .inDoubt(replay)))
   }
 
   @Test func refusedReplay_endsTheUnknownOutcome() {
     var exchange = Exchange()
-    let replay = Exchange.intent(replay: true)
-    exchange.sends(replay)
+    let replay = Exchange.intent(replay: true, leaving: true)
+    exchange.sends(Exchange.intent(replay: true))
     _ = exchange.machine.sent(1, .failed(.reauthenticate(reason: "refused")))
     #expect(exchange.step() == .settle(replay, .reauthenticate(reason: "refused"), attempt: 1, .done))
   }
@@ -275,8 +332,8 @@ import Testing
     exchange.hears()
     _ = exchange.machine.staged(1, .staged)
     #expect(exchange.machine.judged(1, judgement) == [.logFailure(failure, attempt: 1)])
-    let journal: ExchangeMachine.JournalEnd = judgement == .unreadable ? .inDoubt(intent) : .done
-    #expect(exchange.step() == .settle(intent, failure, attempt: 1, journal))
+    let journal: ExchangeMachine.JournalEnd = judgement == .unreadable ? .inDoubt(sent) : .done
+    #expect(exchange.step() == .settle(sent, failure, attempt: 1, journal))
     #expect(exchange.machine.neededAnswers.isEmpty)
   }
 
@@ -285,10 +342,10 @@ import Testing
     exchange.hears()
     _ = exchange.machine.staged(1, .staged)
     #expect(exchange.machine.judged(1, .anotherPerson(reason: "subjectChanged")) == [])
-    #expect(exchange.step() == .disown(intent, reason: "subjectChanged"))
+    #expect(exchange.step() == .disown(sent, reason: "subjectChanged"))
     let failure = ExchangeFailure.reauthenticate(reason: "subjectChanged")
     #expect(exchange.machine.disowned(1) == [.forgetRefreshToken, .logFailure(failure, attempt: 1)])
-    #expect(exchange.step() == .settle(intent, failure, attempt: 1, .done))
+    #expect(exchange.step() == .settle(sent, failure, attempt: 1, .done))
   }
 
   @Test func newGrant_keepsItsTokenWhenAnotherPersonsAnswerIsRevoked() {
@@ -310,6 +367,7 @@ import Testing
     #expect(exchange.machine.prepared(1, .ready(intent)) == [])
     #expect(exchange.connects() == nil)
     #expect(exchange.machine.began(1, .durable) == false)
+    #expect(exchange.machine.marked(1, .done) == false)
     #expect(exchange.machine.sent(1, .failed(.untrustedServer(.tls))) == [])
     #expect(exchange.machine.staged(1, .staged) == [])
     #expect(exchange.machine.judged(1, .usable) == [])

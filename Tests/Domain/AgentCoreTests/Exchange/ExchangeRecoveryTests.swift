@@ -4,7 +4,8 @@ import Testing
 
 /// The exchange that an account continues when it is loaded.
 @Suite struct ExchangeRecoveryTests {
-  private let intent = Exchange.intent()
+  /// A request that was sent.
+  private let intent = Exchange.intent(leaving: true)
 
   private func recover(
     _ exchange: inout Exchange, _ journal: ExchangeMachine.JournalEntry, generation: UInt64 = 7,
@@ -46,7 +47,7 @@ import Testing
     exchange.holds()
     exchange.machine.released()
     exchange.machine.loaded(epoch: 2)
-    let staged = Exchange.intent(epoch: 2)
+    let staged = Exchange.intent(epoch: 2, leaving: true)
     #expect(recover(&exchange, .answer(staged)) == [.report(.answer(.standard, at: Exchange.now + .seconds(9)))])
     #expect(exchange.machine.heldAnswer == staged)
     #expect(exchange.machine.neededAnswers == [intent.nonce, staged.nonce])
@@ -70,17 +71,85 @@ import Testing
   @Test func doubtThatTheLoadingFound_isToBeMadeDurableOnce() {
     var exchange = Exchange()
     _ = recover(&exchange, .intent(intent))
-    let machine = exchange.machine
-    #expect(machine.newDoubt(in: .intent(intent), isInDoubt: true, wasKnown: false) == intent)
-    #expect(machine.newDoubt(in: .intent(intent), isInDoubt: true, wasKnown: true) == nil)
-    #expect(machine.newDoubt(in: .intent(intent), isInDoubt: false, wasKnown: false) == nil, "no rotation, no doubt")
-    #expect(machine.newDoubt(in: .answer(intent), isInDoubt: true, wasKnown: false) == nil)
-    #expect(machine.newDoubt(in: .intent(Exchange.intent(epoch: 2)), isInDoubt: true, wasKnown: false) == nil)
+    #expect(end(exchange, intent) == .inDoubt(intent))
+    #expect(end(exchange, intent, wasKnown: true) == nil)
+    #expect(end(exchange, intent, isInDoubt: false) == nil, "no rotation, no doubt")
+    #expect(end(exchange, Exchange.intent(epoch: 2, leaving: true)) == nil)
+    let answered = exchange.machine.correction(
+      of: .answer(intent), bootID: Exchange.bootID, isInDoubt: true, wasKnown: false)
+    #expect(answered == nil)
     exchange.sends()
-    #expect(
-      exchange.machine.newDoubt(in: .intent(intent), isInDoubt: true, wasKnown: false) == nil,
-      "a run goes on, and tells the journal itself")
+    #expect(end(exchange, intent) == nil, "a run goes on, and tells the journal itself")
   }
+
+  private func end(
+    _ exchange: Exchange, _ found: ExchangeIntent, bootID: String = Exchange.bootID, isInDoubt: Bool = true,
+    wasKnown: Bool = false
+  ) -> ExchangeMachine.JournalEnd? {
+    let correction = exchange.machine.correction(
+      of: .intent(found), bootID: bootID, isInDoubt: isInDoubt, wasKnown: wasKnown)
+    #expect(correction == nil || correction?.of == found)
+    return correction?.end
+  }
+
+  // MARK: requests that never left
+
+  @Test func intentWithoutAMark_wasNeverSent() {
+    var exchange = Exchange()
+    let unsent = Exchange.intent()
+    #expect(recover(&exchange, .intent(unsent)) == [])
+    #expect(end(exchange, unsent, isInDoubt: false) == .done)
+    #expect(end(exchange, unsent, isInDoubt: true, wasKnown: true) == .done)
+    // The next request is a first one.
+    #expect(exchange.begins() == [])
+    #expect(exchange.step() == .queue)
+  }
+
+  @Test func intentWithoutAMarkOfAnotherBoot_isInDoubt() {
+    var exchange = Exchange()
+    let unsent = Exchange.intent()
+    #expect(
+      recover(&exchange, .intent(unsent), bootID: "next") == [.report(.lostRequest(sentAt: nil, wasReplay: false))])
+    #expect(end(exchange, unsent, bootID: "next") == .inDoubt(intent), "no later reading takes it for unsent")
+  }
+
+  @Test func replayWithoutAMark_leavesTheDoubtOfTheFirstRequest() {
+    var exchange = Exchange()
+    let earlier = BootInstant(milliseconds: 900_000)
+    let unsent = Exchange.intent(replay: true, firstSent: .init(bootID: Exchange.bootID, boot: earlier))
+    #expect(recover(&exchange, .intent(unsent)) == [.report(.lostRequest(sentAt: earlier, wasReplay: false))])
+    guard case .inDoubt(let first)? = end(exchange, unsent, wasKnown: true) else {
+      Issue.record("the doubt must go back into the journal")
+      return
+    }
+    #expect(!first.isReplay && first.isLeaving && first.boot == earlier && first.bootID == Exchange.bootID)
+    // A second replay that is not sent goes back to it, too.
+    exchange.sends(Exchange.intent(replay: true))
+    _ = exchange.machine.sent(1, .failed(.untrustedServer(.tls)))
+    guard case .settle(let replay, _, _, let journal)? = exchange.step() else {
+      Issue.record("\(exchange.step() as Any)")
+      return
+    }
+    #expect(journal == .inDoubt(first))
+    #expect(replay.firstSent == unsent.firstSent)
+  }
+
+  @Test func replayWithoutAMark_knowsNoTimeOfAnEarlierBoot() {
+    for firstSent in [nil, ExchangeIntent.Sending(bootID: "earlier", boot: Exchange.now)] {
+      var exchange = Exchange()
+      let unsent = Exchange.intent(replay: true, firstSent: firstSent)
+      #expect(recover(&exchange, .intent(unsent)) == [.report(.lostRequest(sentAt: nil, wasReplay: false))])
+    }
+  }
+
+  @Test func replayWithoutAMarkOfAnotherBoot_countsAsSpent() {
+    var exchange = Exchange()
+    #expect(
+      recover(&exchange, .intent(Exchange.intent(replay: true)), bootID: "next")
+        == [.report(.lostRequest(sentAt: nil, wasReplay: true))])
+  }
+
+  // MARK: requests that may have left
 
   @Test func intentWithoutAnAnswer_hasAnUnknownOutcomeSinceItsSending() {
     var exchange = Exchange()
@@ -96,15 +165,16 @@ import Testing
   @Test func unsentReplayAfterARestart_restoresTheIntentOfTheJournal() {
     var exchange = Exchange()
     _ = recover(&exchange, .intent(intent))
-    let replay = Exchange.intent(replay: true)
-    exchange.sends(replay)
+    exchange.sends(Exchange.intent(replay: true))
     _ = exchange.machine.sent(1, .failed(.untrustedServer(.tls)))
+    let replay = Exchange.intent(
+      replay: true, leaving: true, firstSent: .init(bootID: Exchange.bootID, boot: Exchange.now))
     #expect(exchange.step() == .settle(replay, .untrustedServer(.tls), attempt: 1, .inDoubt(intent)))
   }
 
   @Test func replayInTheJournal_countsAsSpent() {
     var exchange = Exchange()
-    let replay = Exchange.intent(replay: true)
+    let replay = Exchange.intent(replay: true, leaving: true)
     #expect(recover(&exchange, .intent(replay)) == [.report(.lostRequest(sentAt: Exchange.now, wasReplay: true))])
   }
 
@@ -123,7 +193,7 @@ import Testing
     #expect(exchange.machine.adopted(1, hasToken: true).first == .report(.token(attempt: 1)))
   }
 
-  @Test(arguments: [ExchangeMachine.JournalEntry.empty, .intent(Exchange.intent())])
+  @Test(arguments: [ExchangeMachine.JournalEntry.empty, .intent(Exchange.intent(leaving: true))])
   func unrecordedFailure_isRecordedAtTheLoad(_ journal: ExchangeMachine.JournalEntry) {
     var exchange = Exchange()
     exchange.sends()
@@ -140,7 +210,7 @@ import Testing
   @Test func unsentRequest_isSentAfterTheLoad() {
     var exchange = Exchange()
     exchange.begins()
-    _ = exchange.machine.queued(1, isAdmitted: true) + exchange.machine.prepared(1, .ready(intent))
+    _ = exchange.machine.queued(1, isAdmitted: true) + exchange.machine.prepared(1, .ready(Exchange.intent()))
     _ = exchange.connects()
     exchange.machine.released()
     _ = exchange.machine.began(1, .durable)

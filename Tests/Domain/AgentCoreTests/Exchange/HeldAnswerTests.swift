@@ -4,7 +4,7 @@ import Testing
 
 /// A provider's answer is kept when the disk fails, the vault is locked, or the account changes.
 @Suite struct HeldAnswerTests {
-  private let intent = Exchange.intent()
+  private let intent = Exchange.intent(leaving: true)
 
   // MARK: the disk
 
@@ -80,7 +80,7 @@ import Testing
     var exchange = Exchange()
     exchange.hears()
     exchange.machine.signedIn(epoch: 2)
-    let newer = Exchange.intent(epoch: 2)
+    let newer = Exchange.intent(epoch: 2, leaving: true)
     exchange.holds(newer, as: 2)
     _ = exchange.machine.staged(1, .storeFailed)
     #expect(exchange.machine.heldAnswer == newer)
@@ -144,8 +144,8 @@ import Testing
     _ = exchange.machine.ended(1)
     exchange.machine.signedIn(epoch: 2)
     #expect(exchange.machine.leftover == .nothing)
-    let replay = Exchange.intent(epoch: 2, replay: true)
-    exchange.sends(replay, as: 2)
+    let replay = Exchange.intent(epoch: 2, replay: true, leaving: true)
+    exchange.sends(Exchange.intent(epoch: 2, replay: true), as: 2)
     _ = exchange.machine.sent(2, .failed(.offline("refused")))
     #expect(exchange.step(2) == .settle(replay, .offline("refused"), attempt: 1, .done))
   }
@@ -172,7 +172,7 @@ import Testing
     exchange.holds()
     _ = exchange.machine.surrender()
     exchange.machine.signedIn(epoch: 2)
-    let newer = Exchange.intent(epoch: 2)
+    let newer = Exchange.intent(epoch: 2, leaving: true)
     exchange.holds(newer, as: 2)
     exchange.machine.takeBack(intent)
     #expect(exchange.machine.heldAnswer == newer)

@@ -89,6 +89,7 @@ extension Labels {
     case "prepare": "make the intent"
     case "connect": "make a connection for the request"
     case "begin": "make the intent durable: the connection stands, and nothing has been sent on it"
+    case "mark": "mark the durable intent as leaving, in a commit that survives the process and not the machine"
     case "send": "send the request, once"
     case "withhold": "close the connection without the request"
     case "stage": "make the raw answer durable, before anything in it is judged"

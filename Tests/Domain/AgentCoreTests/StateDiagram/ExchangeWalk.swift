@@ -110,8 +110,11 @@ extension ExchangeWalk {
         }
       } else {
         happens("unlocked, journal empty") { $0.load(.empty) }
-        happens("unlocked, a request") { $0.load(.intent(Exchange.intent(epoch: $0.epoch))) }
-        happens("unlocked, a request and its answer") { $0.load(.answer(Exchange.intent(epoch: $0.epoch))) }
+        happens("unlocked, a request") { $0.load(.intent(Exchange.intent(epoch: $0.epoch, leaving: true))) }
+        happens("unlocked, an unsent request") { $0.load(.intent(Exchange.intent(epoch: $0.epoch))) }
+        happens("unlocked, a request and its answer") {
+          $0.load(.answer(Exchange.intent(epoch: $0.epoch, leaving: true)))
+        }
       }
       guard epoch == 1 else { return all }
       happens("sign-in") { subject in
@@ -214,6 +217,17 @@ extension ExchangeWalk {
             }
           ),
         ]
+      case .mark:
+        [("marked", .done), ("overtaken", .overtaken), ("store failed", .storeFailed)].map {
+          (name: String, marking: Machine.Marking) in
+          (
+            name,
+            {
+              _ = $0.marked(run, marking)
+              return []
+            }
+          )
+        }
       case .withhold: [("closed", { $0.sent(run, .failed(.offline("withheld"))) })]
       case .send:
         [("answered", { $0.sent(run, .answered(sentAt: Exchange.now)) })]
@@ -279,8 +293,8 @@ extension ExchangeWalk {
 extension ExchangeMachine.Step {
   fileprivate var intent: ExchangeIntent? {
     switch self {
-    case .connect(let intent), .begin(let intent), .send(let intent), .withhold(let intent, _), .stage(let intent),
-      .judge(let intent), .disown(let intent, _),
+    case .connect(let intent), .begin(let intent), .mark(let intent), .send(let intent), .withhold(let intent, _),
+      .stage(let intent), .judge(let intent), .disown(let intent, _),
       .commit(let intent), .adopt(let intent, _), .settle(let intent, _, _, _), .noteUnspent(let intent),
       .drop(let intent):
       intent

@@ -29,13 +29,111 @@ import Testing
       let rotation = chance.one(of: Self.rotations)
       let scene = try await Scene.signedIn(world, rotation: rotation)
       await scene.expireUnused()
-      let intended = chance.coin()
-      try await self.killed(scene, chance, at: intended ? .after(Journal.intent) : .before(Journal.intent))
+      let witness = try await Witness.at(world)
+      let moment = chance.one(of: [
+        CommitMoment.before(Journal.intent), .after(Journal.intent), .before(Journal.mark),
+      ])
+      try await self.killed(scene, chance, at: moment, away: chance.seconds(0...5000))
       #expect(scene.refreshes.isEmpty, "nothing was sent")
-      if intended, rotation == .strict { return try await scene.expectUnknownOutcome(sent: 0) }
-      // Without an intent, or where one replay is allowed.
+      // The agent may end again, and the machine with it, before a token is asked for.
+      if chance.coin() {
+        try await scene.hasNoDoubt()
+        world.crash(chance.coin() ? .kill : .powerLoss(seed: UInt64(chance.number(1...1000))))
+        try await world.restart()
+      }
       let answer = try await scene.token()
       #expect(answer["source"] == "refreshed", "\(answer)")
+      #expect(scene.refreshes.map(\.refreshToken) == [scene.firstRefreshToken])
+      #expect(witness.expiries == [])
+      try await scene.livesOn()
+    }
+  }
+
+  /// The mark is in the journal: whether the request left can't be known.
+  @Test func killAfterTheMark_isAnUnknownOutcome() async throws {
+    try await everySeed { world, chance in
+      let rotation = chance.one(of: Self.rotations)
+      let scene = try await Scene.signedIn(world, rotation: rotation)
+      await scene.expireUnused()
+      try await self.killed(scene, chance, at: .after(Journal.mark))
+      #expect(scene.refreshes.isEmpty)
+      guard rotation != .strict else { return try await scene.expectUnknownOutcome(sent: 0) }
+      #expect(scene.works(try await scene.token()))
+      try await scene.livesOn()
+    }
+  }
+
+  /// In another boot a missing mark proves nothing: the power may have taken it.
+  @Test func rebootBeforeTheMark_isAnUnknownOutcome() async throws {
+    try await everySeed { world, chance in
+      let scene = try await Scene.signedIn(world)
+      await scene.expireUnused()
+      let moment = chance.one(of: [
+        CommitMoment.after(Journal.intent), .before(Journal.mark), .after(Journal.mark),
+      ])
+      try await self.killed(scene, chance, at: moment, away: chance.seconds(0...100), powerLost: true)
+      try await scene.expectUnknownOutcome(sent: 0)
+    }
+  }
+
+  /// The power takes the mark of a request that left: it is not sent again.
+  @Test func markLostWithThePower_isAnUnknownOutcome() async throws {
+    try await everySeed { world, chance in
+      let scene = try await Scene.signedIn(world)
+      await scene.expireUnused()
+      let gate = Gate()
+      world.network.next("/token", .heldAfter(gate))
+      let crowd = try Crowd(world, clients: 1)
+      let asked = crowd.ask(1)
+      await gate.reached()
+      world.crash(.powerLoss(seed: UInt64(chance.number(1...1000))))
+      gate.open()
+      for answer in await crowd.answers(asked) { #expect(answer.isLost, "\(answer)") }
+      try await world.restart()
+      try await scene.expectUnknownOutcome(sent: 1)
+    }
+  }
+
+  /// A kill before a replay leaves takes nothing from the right to it, and does not lose the time of the first request.
+  @Test func killBeforeAReplayLeaves_losesNoToken() async throws {
+    try await everySeed { world, chance in
+      let scene = try await Scene.signedIn(world, rotation: .grace(seconds: 120))
+      await scene.expireUnused()
+      try await self.killed(scene, chance, at: .before(Journal.staged))
+      #expect(scene.refreshes.count == 1)
+      // The doubt is made durable with the first word about the account.
+      _ = try await scene.session()
+      for _ in 0..<chance.number(1...3) {
+        try await self.killed(
+          scene, chance, at: chance.coin() ? .after(Journal.intent) : .before(Journal.mark),
+          away: chance.seconds(0...10))
+        #expect(scene.refreshes.count == 1, "the replay never left")
+        _ = try await scene.session()
+      }
+      #expect(scene.works(try await scene.token()))
+      #expect(scene.refreshes.map(\.refreshToken) == [scene.firstRefreshToken, scene.firstRefreshToken])
+      try await scene.livesOn()
+    }
+  }
+
+  /// The disk takes the intent and not the mark: nothing is sent, and nothing is in doubt.
+  @Test func diskFailingAtTheMark_spendsNoToken() async throws {
+    try await everySeed { world, chance in
+      let scene = try await Scene.signedIn(world)
+      await scene.expireUnused()
+      let failure = chance.one(of: [StoreFailure.full, .inputOutput])
+      world.failCommit(Journal.mark, with: failure)
+      try await scene.token().isExpected(
+        5001, reason: failure == .full ? "diskFull" : "inputOutput", account: scene.account, pause: 1...60_000)
+      #expect(scene.refreshes.isEmpty)
+      switch chance.number(0...2) {
+      case 0: try await world.restart()
+      case 1:
+        world.crash(.powerLoss(seed: UInt64(chance.number(1...1000))))
+        try await world.restart()
+      default: await world.clock.sleep(for: chance.seconds(6...60))
+      }
+      #expect(scene.works(try await scene.token()))
       #expect(scene.refreshes.map(\.refreshToken) == [scene.firstRefreshToken])
       try await scene.livesOn()
     }

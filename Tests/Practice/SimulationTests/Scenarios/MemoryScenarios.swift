@@ -15,8 +15,8 @@ import Testing
       await scene.expireUnused()
       let witness = try await Witness.at(world)
       world.network.next("/token", .lostAnswer(.reset))
-      // Claim, intent, unknown outcome, claim and intent of the replay, and then its answer.
-      world.failCommit(6, with: chance.one(of: [.full, .inputOutput]))
+      // Claim, intent, mark, unknown outcome, claim, intent and mark of the replay, and then its answer.
+      world.failCommit(8, with: chance.one(of: [.full, .inputOutput]))
       try await scene.token().isExpected(5001, account: scene.account)
       await world.clock.sleep(for: chance.seconds(61...3000))
       let answer = try await scene.token()

@@ -6,11 +6,21 @@ import Testing
 enum Journal {
   static let claim = 1
   static let intent = 2
-  static let staged = 3
-  static let kept = 4
+  static let mark = 3
+  static let staged = 4
+  static let kept = 5
 }
 
 extension Scene {
+  /// The account was loaded, and no request of it is in doubt.
+  func hasNoDoubt(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    let session = try await session()
+    #expect(session["state"] != "reauthenticationRequired", "\(session)", sourceLocation: sourceLocation)
+    #expect(
+      session.json["result", "refresh", "phase"]?.stringValue != "inDoubt", "\(session)",
+      sourceLocation: sourceLocation)
+  }
+
   /// Expects an unknown outcome: the refresh token is not sent again, one event asks for a sign-in, over any requests
   /// and restarts, and a sign-in ends it.
   func expectUnknownOutcome(sent: Int, sourceLocation: SourceLocation = #_sourceLocation) async throws {
