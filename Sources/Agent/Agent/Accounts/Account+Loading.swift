@@ -29,7 +29,7 @@ extension Account {
         stateSince: state == profile.restingState ? profile.stateSince : dependencies.time.now(for: profile.provider),
         lastFailure: signedOut ? nil : grant.memory.lastFailure,
         idTokenIdentity: found?.idToken.flatMap(IDTokenIdentity.read), rights: found?.rights)
-      exchanges.loaded(epoch: profile.epoch)
+      exchanges.machine.loaded(epoch: profile.epoch)
       dependencies.tokenCache.setState(state, of: id)
       if let found, !signedOut {
         restore(found.tokens)
@@ -52,18 +52,18 @@ extension Account {
   /// without an answer has an unknown outcome.
   private func recover(_ found: LoadedGrant) {
     if let staged = found.staged, let profile = loaded?.profile {
-      answers[staged.intent.nonce] = ReceivedAnswer(body: staged.body, origin: TokenOrigin(profile, nil))
+      exchanges.answers[staged.intent.nonce] = ReceivedAnswer(body: staged.body, origin: TokenOrigin(profile, nil))
     }
-    perform(
-      exchanges.recover(
-        found.journal, generation: found.grant.generation, bootID: clock.bootID, at: clock.boot()))
+    exchanges.perform(
+      exchanges.machine.recover(
+        found.journal, generation: found.grant.generation, bootID: clock.bootID, at: clock.boot()), of: self)
   }
 
   /// Stores an unknown outcome that was found at the start, so that the person is asked once, and not at each start; and
   /// that a request never left, which the next boot would not know.
   private func correct(_ found: ExchangeMachine.JournalEntry, doubtWasKnown: Bool) async {
     guard let loaded,
-      let correction = exchanges.correction(
+      let correction = exchanges.machine.correction(
         of: found, bootID: clock.bootID, isInDoubt: loaded.machine.health == .unknown, wasKnown: doubtWasKnown)
     else { return }
     try? await journal.correct(correction.of, end: correction.end, grant: loaded.grant)

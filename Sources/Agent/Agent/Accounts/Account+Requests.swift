@@ -19,7 +19,7 @@ extension Account {
         waiting.add(waiter, key: key, continuation)
         perform(loaded?.machine.wanted(by: waiter, key: key, demand: demand, at: clock.boot()) ?? [])
         if loaded == nil { waiting.answer(waiter, .failure(.locked)) }
-        if let run = exchanges.current, loaded?.machine.isWanted == true { dependencies.gate.want(run) }
+        if let run = exchanges.machine.current, loaded?.machine.isWanted == true { dependencies.gate.want(run) }
         watchRenewal()
       }
     } onCancel: {

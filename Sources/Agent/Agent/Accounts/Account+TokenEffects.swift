@@ -8,7 +8,7 @@ extension Account {
     for effect in effects {
       switch effect {
       case .exchange(let attempt):
-        exchanges.attemptBegan(attempt)
+        exchanges.machine.attemptBegan(attempt)
         // During the shutdown `BackgroundWork` starts no work: refuse the waiters instead.
         if !dependencies.background.start({ await self.exchange(attempt) }) { refuseWaiters(.shuttingDown) }
       case .answer(let waiter, let serial, let source):

@@ -8,17 +8,12 @@ package import Secrets
 ///
 /// No account waits for another one, and a caller that disconnects cancels no exchange. This file keeps the account's
 /// state and replaces its grant. `Account+Requests.swift` serves the callers, `Account+Loading.swift` reads the grant
-/// from the vault, `Account+Exchange.swift` performs the exchange, `Account+Renewal.swift` the renewals without a
-/// request.
+/// from the vault, `ExchangeRunner` performs the exchange, `Account+Renewal.swift` the renewals without a request.
 package actor Account {
   package nonisolated let id: AccountID
   let dependencies: AccountDependencies
   var loaded: Loaded? { didSet { dependencies.decisions.withdraw(id) } }
-  /// Decides the steps of runs; `Account+Exchange.swift` performs them.
-  package var exchanges = ExchangeMachine()
-  /// The raw answers that `exchanges` refers to, by the nonce of their request. Each may hold the only live refresh
-  /// token.
-  package var answers: [[UInt8]: ReceivedAnswer] = [:]
+  let exchanges = ExchangeRunner()
   /// Counts replacements of the grant from outside, so that a slow load is detected as outdated.
   var replacements = 0
   /// When `Account` next checks whether a token needs renewal.
@@ -72,9 +67,9 @@ package actor Account {
     // The vault was locked since: keep nothing in memory.
     guard dependencies.tokenCache.unlockGeneration == unlockGeneration else { return }
     tokens.removeAll()
-    revokeHeldAnswer()
-    exchanges.signedIn(epoch: profile.epoch)
-    wipeAnswers()
+    exchanges.revokeHeldAnswer(of: self)
+    exchanges.machine.signedIn(epoch: profile.epoch)
+    exchanges.wipeAnswers()
     var machine = TokenMachine(health: .ok, rule: rule)
     if let token = token.flatMap({ take($0, from: profile.provider) }) {
       _ = machine.adopt(token.facts, for: .standard)
@@ -104,7 +99,7 @@ package actor Account {
     refuseWaiters(error)
     rightsFetcher.refuseWaiters(error)
     loaded = nil
-    exchanges.released()
+    exchanges.machine.released()
     tokens.removeAll()
     nextLook = nil
   }

@@ -5,24 +5,27 @@ internal import AgentPorts
 internal import Secrets
 
 /// The steps of a run after the request: stores the answer, judges it, and commits the new grant or the failure.
-extension Account {
+extension ExchangeRunner {
   /// Stores the raw answer before it is read.
-  func stage(_ answer: ExchangeIntent) async -> ExchangeMachine.Staging {
+  func stage(_ answer: ExchangeIntent, of account: isolated Account) async -> ExchangeMachine.Staging {
     guard let received = answers[answer.nonce] else { return .storeFailed }
     do throws(AgentFailure) {
-      switch try await journal.stage(received.body, for: answer, of: received.origin) {
+      switch try await account.journal.stage(received.body, for: answer, of: received.origin) {
       case .staged: return .staged
       case .dropped: return .dropped
       case .overtaken: return .overtaken
       }
     } catch {
-      noteStoreError(error)
+      account.noteStoreError(error)
       return .storeFailed
     }
   }
 
-  func judge(_ answer: ExchangeIntent, _ data: inout RunData) -> ExchangeMachine.Judgement {
-    guard let loaded, let response = answers[answer.nonce].flatMap({ TokenResponse(body: $0.body) }) else {
+  func judge(
+    _ answer: ExchangeIntent, of account: isolated Account, _ data: inout RunData
+  ) -> ExchangeMachine.Judgement {
+    guard let loaded = account.loaded, let response = answers[answer.nonce].flatMap({ TokenResponse(body: $0.body) })
+    else {
       return .unreadable
     }
     guard response.accessToken != nil || response.refreshToken != nil else { return .withoutTokens }
@@ -32,50 +35,52 @@ extension Account {
   }
 
   /// Stores the new grant before the callers are answered.
-  func commit(_ answer: ExchangeIntent, _ data: inout RunData) async -> ExchangeMachine.Commitment {
-    guard let loaded, let response = data.response else { return .overtaken }
+  func commit(
+    _ answer: ExchangeIntent, of account: isolated Account, _ data: inout RunData
+  ) async -> ExchangeMachine.Commitment {
+    guard let loaded = account.loaded, let response = data.response else { return .overtaken }
     var renewed = RenewedGrant(
-      renewing: loaded, by: response, for: answer, clock: clock,
-      now: dependencies.time.now(for: loaded.profile.provider))
+      renewing: loaded, by: response, for: answer, clock: account.clock,
+      now: account.dependencies.time.now(for: loaded.profile.provider))
     do throws(AgentFailure) {
-      let end = try await journal.finish(
-        answer, grant: renewed.grant, answer: response, tokens: storableTokens(with: renewed.accessToken))
+      let end = try await account.journal.finish(
+        answer, grant: renewed.grant, answer: response, tokens: account.storableTokens(with: renewed.accessToken))
       guard let end else { return .overtaken }
       (renewed.profile, renewed.rights) = (end.profile, end.rights)
       data.renewed = renewed
       return .durable
     } catch {
       if error.isLocked { return .vaultLocked }
-      noteStoreError(error)
+      account.noteStoreError(error)
       return .storeFailed
     }
   }
 
   /// True if the answer's token is in memory now.
-  func adopt(_ data: inout RunData, takesToken: Bool) -> Bool {
+  func adopt(_ data: inout RunData, of account: isolated Account, takesToken: Bool) -> Bool {
     guard let renewed = data.renewed else { return false }
-    loaded?.grant = renewed.grant
-    loaded?.lastFailure = nil
-    loaded?.storeError = nil
-    confirmer.exchangeEnded()
-    if let profile = renewed.profile { loaded?.profile = profile }
-    data.token = takesToken ? renewed.accessToken.flatMap(take) : nil
+    account.loaded?.grant = renewed.grant
+    account.loaded?.lastFailure = nil
+    account.loaded?.storeError = nil
+    account.confirmer.exchangeEnded()
+    if let profile = renewed.profile { account.loaded?.profile = profile }
+    data.token = takesToken ? renewed.accessToken.flatMap { account.take($0) } : nil
     return data.token != nil
   }
 
   /// Stores the effect of the failure before the callers are answered, so that the agent knows it after a crash.
   func settle(
     _ intent: ExchangeIntent, _ failure: ExchangeFailure, _ attempt: UInt64, _ end: ExchangeMachine.JournalEnd,
-    _ data: inout RunData
+    of account: isolated Account, _ data: inout RunData
   ) async {
-    guard let loaded else { return }
-    let jitter = dependencies.environment.entropy.fraction()
+    guard let loaded = account.loaded else { return }
+    let jitter = account.dependencies.environment.entropy.fraction()
     data.jitter = jitter
     var (grant, machine) = (loaded.grant, loaded.machine)
-    _ = machine.exchangeFailed(attempt: attempt, failure, at: clock.boot(), jitter: jitter)
-    grant.memory = GrantMemory(machine.memory, boot: clock.boot(), wall: clock.wall())
+    _ = machine.exchangeFailed(attempt: attempt, failure, at: account.clock.boot(), jitter: jitter)
+    grant.memory = GrantMemory(machine.memory, boot: account.clock.boot(), wall: account.clock.wall())
     // If this fails the intent stays stored: after a crash the outcome counts as unknown, which is never less careful.
-    try? await journal.settle(epoch: intent.epoch, grant: grant, end: end)
+    try? await account.journal.settle(epoch: intent.epoch, grant: grant, end: end)
   }
 }
 

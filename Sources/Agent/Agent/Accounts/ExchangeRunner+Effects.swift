@@ -1,0 +1,93 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentOAuth
+internal import AgentPorts
+internal import Secrets
+
+/// Performs the effects of `ExchangeMachine`, at once.
+extension ExchangeRunner {
+  /// Performs the effects of an event of the account, which need no data of a run.
+  func perform(_ effects: [ExchangeMachine.Effect], of account: isolated Account) {
+    var data = RunData()
+    perform(effects, of: account, &data)
+  }
+
+  func perform(_ effects: [ExchangeMachine.Effect], of account: isolated Account, _ data: inout RunData) {
+    for effect in effects { perform(effect, of: account, &data) }
+    wipeAnswers()
+  }
+
+  /// Wipes the answers that the machine no longer refers to.
+  func wipeAnswers() {
+    let needed = machine.neededAnswers
+    answers = answers.filter { needed.contains($0.key) }
+  }
+
+  private func perform(_ effect: ExchangeMachine.Effect, of account: isolated Account, _ data: inout RunData) {
+    switch effect {
+    case .start(let attempt): account.dependencies.background.start { await account.exchange(attempt) }
+    case .leaveQueue(let run): account.dependencies.gate.leave(run)
+    case .release: account.release(.locked)
+    case .outdateLoads: account.replacements += 1
+    case .logFailure(let failure, let attempt): log(failure, attempt, of: account)
+    case .report(let report): tell(report, of: account, &data)
+    case .forgetRefreshToken: account.loaded?.grant.refreshToken = nil
+    case .publish: account.publish()
+    case .tellScopes:
+      guard let renewed = data.renewed, let lost = renewed.lostScopes else { return }
+      account.dependencies.events.publish(
+        .tokenScopesNarrowed(scopes: renewed.grant.scopes, lost: lost), account: account.id)
+    case .tellRights: account.adopt(data.renewed?.rights)
+    case .tellRefreshed: tellRefreshed(data, of: account)
+    case .answerWaiters: account.perform(data.effects)
+    case .askAboutRights: account.fetchRights()
+    case .watchRenewal: account.watchRenewal()
+    }
+  }
+
+  /// Reports to the token machine.
+  private func tell(_ report: ExchangeMachine.Report, of account: isolated Account, _ data: inout RunData) {
+    let now = account.clock.boot()
+    switch report {
+    case .held(let attempt): account.perform(account.loaded?.machine.answerIsHeld(attempt: attempt) ?? [])
+    case .failure(let failure, let attempt):
+      account.confirmer.exchangeEnded()
+      account.loaded?.lastFailure = LastFailure(kind: failure.kind, at: account.clock.wall(), reason: failure.reason)
+      let jitter = data.jitter ?? account.dependencies.environment.entropy.fraction()
+      account.perform(account.loaded?.machine.exchangeFailed(attempt: attempt, failure, at: now, jitter: jitter) ?? [])
+    case .noToken(let attempt):
+      // An answer of an earlier boot has a token that is only too old; one without a token that the agent can use is
+      // told.
+      if let response = data.response, response.accessToken == nil {
+        let failure = ExchangeFailure.transient(TokenMachine.noUsableToken, retryAfter: nil)
+        account.loaded?.lastFailure = LastFailure(kind: failure.kind, at: account.clock.wall(), reason: failure.reason)
+      }
+      account.perform(account.loaded?.machine.exchangeBroughtNoToken(attempt: attempt, at: now) ?? [])
+    case .token(let attempt):
+      guard let token = data.token else { return }
+      data.effects = account.loaded?.machine.exchangeSucceeded(attempt: attempt, token: token.facts, at: now) ?? []
+    case .answer(let key, let moment):
+      account.perform(account.loaded?.machine.recoveredWithAnswer(for: key, at: moment) ?? [])
+    case .lostRequest(let sentAt, let wasReplay):
+      account.perform(
+        account.loaded?.machine.recoveredWithoutAnswer(sentAt: sentAt, wasReplay: wasReplay, at: now) ?? [])
+    }
+  }
+
+  private func log(_ failure: ExchangeFailure, _ attempt: UInt64, of account: isolated Account) {
+    account.dependencies.environment.log.log(
+      .notice, "exchange failed",
+      [
+        (.account, .hashed(account.id.text)), (.attempt, .number(Int64(attempt))),
+        (.reason, .name(failure.kind.rawValue)),
+      ])
+  }
+
+  private func tellRefreshed(_ data: RunData, of account: isolated Account) {
+    guard let token = data.token, let grant = data.renewed?.grant else { return }
+    account.dependencies.events.publish(
+      .tokenRefreshed(
+        generation: grant.generation, expiresAt: token.expiresAt(on: account.clock), scopes: token.scopes,
+        resource: token.resource), account: account.id)
+  }
+}

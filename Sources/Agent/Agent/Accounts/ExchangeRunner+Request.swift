@@ -1,0 +1,114 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentOAuth
+internal import AgentPorts
+internal import AgentVault
+internal import Secrets
+
+/// The steps of a run up to the request: waits for its turn, writes the intent, and sends.
+extension ExchangeRunner {
+  /// The one replay is not spent on a provider that answers nothing now (docs/tokens.md, Unknown outcome).
+  func mayBeAnswered(_ account: isolated Account) async -> Bool {
+    guard let loaded = account.loaded, loaded.machine.exchange?.isReplay == true else { return true }
+    return await account.dependencies.gate.answers(loaded.profile.identity.issuer)
+  }
+
+  func enterQueue(_ run: ExchangeMachine.RunID, of account: isolated Account) async -> Bool {
+    guard let loaded = account.loaded else { return false }
+    return await account.dependencies.gate.enter(
+      run, issuer: loaded.profile.identity.issuer, isWanted: loaded.machine.isWanted)
+  }
+
+  func prepare(
+    _ attempt: TokenMachine.Attempt, of account: isolated Account, _ data: inout RunData
+  ) -> ExchangeMachine.Preparation {
+    guard account.loaded?.machine.sending(attempt: attempt.number, at: account.clock.boot()) == true,
+      let loaded = account.loaded
+    else {
+      return .graceElapsed
+    }
+    guard let refreshToken = loaded.grant.refreshToken else { return .noRefreshToken }
+    data.refreshToken = refreshToken
+    return .ready(
+      ExchangeIntent(
+        attempt: attempt.number, epoch: loaded.profile.epoch, generation: loaded.grant.generation,
+        fingerprint: Fingerprint.of(refreshToken), wall: account.clock.wall(), bootID: account.clock.bootID,
+        boot: account.clock.boot(),
+        key: attempt.key, isReplay: attempt.isReplay,
+        nonce: account.dependencies.environment.entropy.bytes(ExchangeIntent.nonceBytes)))
+  }
+
+  func send(
+    _ intent: ExchangeIntent, in run: ExchangeMachine.RunID, of account: isolated Account, _ data: RunData
+  ) async -> ExchangeMachine.Reply {
+    guard let profile = account.loaded?.profile, let refreshToken = data.refreshToken else {
+      return .failed(.store)
+    }
+    let provider: Provider
+    do throws(AgentFailure) {
+      provider = try await account.dependencies.vault.provider(named: profile.provider.text)
+    } catch {
+      account.noteStoreError(error)
+      return .failed(.store)
+    }
+    let answer = await account.dependencies.client(of: provider).refresh(refreshToken, key: intent.key) {
+      await account.mayLeave(run)
+    }
+    noteSilence(answer, of: provider, for: account)
+    switch answer {
+    case .failed(let failure): return .failed(account.loaded?.machine.judged(failure) ?? failure)
+    case .answered(let body, let sentAt):
+      answers[intent.nonce] = ReceivedAnswer(body: body, origin: TokenOrigin(profile, provider))
+      return .answered(sentAt: sentAt)
+    }
+  }
+
+  /// The connection stands, and no byte of the request has left: the intent is written now, so that a crash before puts
+  /// nothing in doubt. False if the request must not leave.
+  func mayLeave(_ run: ExchangeMachine.RunID, of account: isolated Account) async -> Bool {
+    let now = account.clock.boot()
+    guard let attempt = machine.connected(run, at: now, wall: account.clock.wall()),
+      case .begin(let intent)? = machine.step(of: run)
+    else { return false }
+    guard let current = account.loaded?.machine.exchange, current.number == attempt.number else {
+      return machine.began(run, .overtaken)
+    }
+    guard account.loaded?.machine.sending(attempt: attempt.number, at: now) == true else {
+      return machine.began(run, .graceElapsed)
+    }
+    do throws(AgentFailure) {
+      let isDurable = try await account.journal.begin(intent)
+      guard machine.began(run, isDurable ? .durable : .overtaken), case .mark(let leaving)? = machine.step(of: run)
+      else { return false }
+      let marking = await mark(leaving, of: account)
+      return machine.marked(run, marking)
+    } catch {
+      account.noteStoreError(error)
+      return machine.began(run, .storeFailed)
+    }
+  }
+
+  /// A kill during the commit of the intent would leave a request in doubt that never left. So a second commit, which
+  /// costs no sync, says when it may leave.
+  private func mark(_ leaving: ExchangeIntent, of account: isolated Account) async -> ExchangeMachine.Marking {
+    do throws(AgentFailure) {
+      return try await account.journal.mark(leaving) ? .done : .overtaken
+    } catch {
+      account.noteStoreError(error)
+      return .storeFailed
+    }
+  }
+
+  private func noteSilence(
+    _ answer: ProviderClient.TokenAnswer, of provider: Provider, for account: isolated Account
+  ) {
+    guard let issuer = account.loaded?.profile.identity.issuer else { return }
+    switch answer {
+    case .failed(let failure) where failure.isSilence:
+      let client = account.dependencies.client(of: provider)
+      account.dependencies.gate.fellSilent(issuer) { await client.answers() }
+    case .failed(.offline), .failed(.untrustedServer), .failed(.unknownOutcome), .failed(.store): break
+    case .failed, .answered: account.dependencies.gate.heard(issuer)
+    }
+  }
+}
