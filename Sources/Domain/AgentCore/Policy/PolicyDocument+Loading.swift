@@ -160,7 +160,8 @@ private struct PolicyLoader {
       rolesAll: own.requires.rolesAll ?? tier.requires.rolesAll,
       scopesAll: own.requires.scopesAll ?? tier.requires.scopesAll,
       entitlementsAll: own.requires.entitlementsAll ?? tier.requires.entitlementsAll)
-    capability.offlineWindow = own.offlineWindow ?? tier.offlineWindow
+    // A window of 0 s is none: with it a capability removes its tier's window.
+    capability.offlineWindow = (own.offlineWindow ?? tier.offlineWindow).flatMap { $0 > .zero ? $0 : nil }
     capability.token = own.token ?? tier.token ?? capability.token
     capability.onlineWithin = own.onlineWithin ?? tier.onlineWithin
     capability.stepUp = own.stepUp ?? tier.stepUp

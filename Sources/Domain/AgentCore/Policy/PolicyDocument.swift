@@ -95,11 +95,11 @@ public struct Capability: Hashable, Sendable {
   /// The highest sensitivity of data that the capability covers; without a value in the policy, public data only.
   public var sensitivity = Sensitivity.public
   public var requires = Requirements()
-  /// The time after the last online confirmation in which the capability may be used offline; nil: not offline.
+  /// The time after the last online confirmation in which the capability may be used; nil: not offline.
   public var offlineWindow: Milliseconds?
   public var token = TokenRule.any
-  /// How old a confirmation may be that satisfies `TokenRule.fresh`; nil: `defaultOnlineWithin`, and only while the
-  /// provider can be reached.
+  /// The greatest age of a confirmation that counts as being online. Nil: `offlineWindow` alone if it applies; else
+  /// `defaultOnlineWithin`, and only while the provider can be reached.
   public var onlineWithin: Milliseconds?
   public var stepUp: StepUpRule?
   public var snapshotMaxAge: Milliseconds?

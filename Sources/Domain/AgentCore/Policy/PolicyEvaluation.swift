@@ -79,8 +79,8 @@ struct PolicyEvaluation {
     }
     if !missing.isEmpty { fail(.snapshot, .snapshotMissing, ["missing": .words(missing)]) }
     guard let most = rule.snapshotMaxAge else { return }
-    if isWithin(snapshot.age, most) {
-      holds(for: most - snapshot.age)
+    if let left = left(snapshot.age, of: most) {
+      holds(for: left)
     } else {
       fail(
         .snapshot, .snapshotTooOld,
@@ -118,21 +118,13 @@ struct PolicyEvaluation {
       }
     }
     let age = facts.confirmationAge
-    let isRecent = rule.onlineWithin.map { limit in age.map { isWithin($0, limit) } ?? false } ?? false
     // A `fresh` token needs the provider, so the offline window does not apply.
     let window = rule.token == .fresh ? nil : rule.offlineWindow
-    let isInWindow = window.map { limit in age.map { isWithin($0, limit) } ?? false } ?? false
-    let left = age.map { age in
-      [isRecent ? rule.onlineWithin : nil, isInWindow ? window : nil].compactMap { $0 }.map { $0 - age }.max()
-    }
-    let limit = rule.onlineWithin ?? Capability.defaultOnlineWithin
-    if let age, facts.isOnline(within: limit) {
-      // The decision outlives the confirmation if the rest of the offline window is longer.
-      var online = limit - age
-      if case .unexpired(let remaining?) = facts.token { online = min(online, remaining) }
-      holds(for: max(online, (left ?? nil) ?? .zero))
-    } else if isRecent || isInWindow {
-      holds(for: left ?? nil)
+    let limits = [rule.onlineWithin, window].compactMap { $0 }
+    let limited = age.flatMap { age in limits.compactMap { left(age, of: $0) }.max() }
+    // A limit that the policy gives applies online and offline, and replaces the default of being online.
+    if let left = limits.isEmpty ? onlineLeft : limited {
+      holds(for: left)
     } else if let window {
       // `checkState` has already reported `neverAuthenticated`.
       guard let age else { return }
@@ -147,12 +139,23 @@ struct PolicyEvaluation {
     }
   }
 
+  /// How long the account is still online, for a capability whose policy gives no limit: the provider is reachable, the
+  /// access token has not expired, and the confirmation is recent. Nil if it is not online, also once the provider
+  /// requires a new sign-in: tokens issued before then prove nothing.
+  private var onlineLeft: Milliseconds? {
+    guard facts.isOnline, facts.state == .active || facts.state == .interactionRequired,
+      case .unexpired(let remaining) = facts.token,
+      let left = facts.confirmationAge.flatMap({ left($0, of: Capability.defaultOnlineWithin) })
+    else { return nil }
+    return min(left, remaining ?? left)
+  }
+
   private mutating func checkStepUp(_ rule: Capability) {
     guard let asked = rule.stepUp else { return }
-    let left = facts.stepUpsLeft[asked.method]
+    let granted = facts.stepUpsLeft[asked.method]
     // A step-up that has ended counts as none, even if the policy accepts a greater age.
-    let age = left.map { $0 > .zero } ?? true ? facts.stepUpAges[asked.method] : nil
-    if let age, isWithin(age, asked.maxAge) { return holds(for: min(asked.maxAge - age, left ?? asked.maxAge)) }
+    let age = granted.map { $0 > .zero } ?? true ? facts.stepUpAges[asked.method] : nil
+    if let left = age.flatMap({ left($0, of: asked.maxAge) }) { return holds(for: min(left, granted ?? left)) }
     var details: [String: Decision.Fact] = [
       "method": .word(asked.method.rawValue), "maxAgeSeconds": seconds(asked.maxAge),
     ]
@@ -180,9 +183,11 @@ struct PolicyEvaluation {
     holdsFor = max(.zero, holdsFor.map { min($0, duration) } ?? duration)
   }
 
-  /// Compares in whole seconds, as policies state them.
-  private func isWithin(_ age: Milliseconds, _ limit: Milliseconds) -> Bool {
-    age.wholeSeconds <= limit.wholeSeconds
+  /// The time until this age reaches the limit; nil if it is older. Compares in whole seconds, as policies state them,
+  /// so that a limit of 0 s includes the first second.
+  private func left(_ age: Milliseconds, of limit: Milliseconds) -> Milliseconds? {
+    guard age.wholeSeconds <= limit.wholeSeconds else { return nil }
+    return max(.zero, max(limit, .seconds(1)) - age)
   }
 
   private func seconds(_ duration: Milliseconds) -> Decision.Fact { .seconds(duration.wholeSeconds) }

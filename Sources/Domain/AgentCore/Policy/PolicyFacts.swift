@@ -68,14 +68,6 @@ public struct PolicyFacts: Hashable, Sendable {
     self.stepUpsLeft = stepUpsLeft
     self.clock = clock
   }
-
-  /// True if the provider is reachable, the access token has not expired, and a confirmation is no older than `limit`:
-  /// being online expires. False once the provider requires a new sign-in: tokens issued before then prove nothing.
-  func isOnline(within limit: Milliseconds) -> Bool {
-    guard isOnline, case .unexpired = token, let confirmationAge else { return false }
-    guard confirmationAge.wholeSeconds <= limit.wholeSeconds else { return false }
-    return state == .active || state == .interactionRequired
-  }
 }
 
 /// The caller's context of a decision. It can only narrow the result.

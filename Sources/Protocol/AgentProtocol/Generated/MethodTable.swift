@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "f5b3d77e63991a1575d2a2b71ef58b8fd8196fd3b27039fd79bea2e40017321e"
+  public static let schemaDigest = "e3efa9d67559b0c98451999233a7f74c18c15c73cdb7829797835f1c1b35e5a3"
 }

@@ -275,6 +275,57 @@ import Testing
     #expect(try decide(standard, aged(10, isOnline: false)).reason == .onlineRequired)
   }
 
+  /// The default of 60 s for being online does not lengthen a window that the policy gives.
+  @Test func windowUnderAMinute_endsByItsOwnLength() throws {
+    let rule = #"{"kind":"read","offlineWindowSeconds":10}"#
+    func aged(_ seconds: Int64, isOnline: Bool = true) -> PolicyFacts {
+      .technician {
+        $0.confirmationAge = .seconds(seconds)
+        $0.isOnline = isOnline
+      }
+    }
+    for isOnline in [true, false] {
+      #expect(try decide(rule, aged(9, isOnline: isOnline)).validFor == .seconds(1))
+      #expect(try decide(rule, aged(10, isOnline: isOnline)).validFor == .zero)
+      let over = try decide(rule, aged(11, isOnline: isOnline))
+      #expect(
+        over.failed == [
+          .init(
+            .window, .offlineWindowExpired,
+            ["offlineWindowSeconds": .seconds(10), "lastOnlineAuthAgeSeconds": .seconds(11)])
+        ])
+      #expect(over.question != nil, "the denial has the provider asked")
+    }
+    let fresh = #"{"kind":"read","offlineWindowSeconds":10,"token":"fresh"}"#
+    #expect(try decide(fresh, aged(60)).effect == .allow, "the window does not count")
+    let both = #"{"kind":"read","offlineWindowSeconds":10,"onlineWithinSeconds":30}"#
+    #expect(try decide(both, aged(29)).validFor == .seconds(1), "the policy gave a limit for being online")
+    #expect(try decide(both, aged(31)).reason == .offlineWindowExpired)
+  }
+
+  @Test func windowOfZero_isAsNone() throws {
+    let rule = #"{"kind":"read","offlineWindowSeconds":0}"#
+    #expect(try decide(rule).validFor == .seconds(60))
+    #expect(try decide(rule, .technician { $0.isOnline = false }).reason == .onlineRequired)
+    #expect(try PolicyStories.document(rule).longestOfflineWindow == nil)
+    let tier = try PolicyStories.document(rule)
+    #expect(tier.capabilities.values.allSatisfy { $0.offlineWindow == nil })
+  }
+
+  /// A limit of 0 s: the first second, in which `validForSeconds` is 1 at the moment of the confirmation.
+  @Test(arguments: [true, false]) func onlineWithinZeroSeconds_holdsForTheFirstSecond(isOnline: Bool) throws {
+    let rule = #"{"kind":"write","token":"fresh","onlineWithinSeconds":0}"#
+    func aged(_ milliseconds: Int64) -> PolicyFacts {
+      .technician {
+        $0.confirmationAge = Milliseconds(milliseconds)
+        $0.isOnline = isOnline
+      }
+    }
+    #expect(try decide(rule, aged(0)).validFor == .seconds(1))
+    #expect(try decide(rule, aged(999)).validFor == Milliseconds(1))
+    #expect(try decide(rule, aged(1_000)).effect == .deny)
+  }
+
   @Test func denialForWantOfAnAnswer_namesWhatToAskFor() throws {
     func question(_ rule: String, more: String = "", _ change: (inout PolicyFacts) -> Void = { _ in }) throws
       -> ProviderQuestion?

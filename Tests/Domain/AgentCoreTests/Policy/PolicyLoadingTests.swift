@@ -29,7 +29,7 @@ import Testing
     let (own, tier, bare) = (
       document.capabilities["own"]!, document.capabilities["tier"]!, document.capabilities["bare"]!
     )
-    #expect(own.offlineWindow == .zero && own.requires == .init(rolesAny: ["b"], scopesAll: ["s"]))
+    #expect(own.offlineWindow == nil && own.requires == .init(rolesAny: ["b"], scopesAll: ["s"]))
     #expect(own.obligations == ["p"] && own.onReauthentication == .readOnly)
     #expect(tier.offlineWindow == .seconds(10) && tier.obligations == ["o"] && tier.onReauthentication == .deny)
     #expect(bare.offlineWindow == nil && bare.onReauthentication == .readOnly && bare.requires == .init())
