@@ -4,6 +4,7 @@ import concurrent.futures
 import fcntl
 import os
 import shutil
+import subprocess
 import threading
 import time
 import unittest
@@ -418,6 +419,37 @@ class DamagedAnchor(AgentFixture):
             file.write(sound)
         scene.start()
         self.assertEqual(client.call("token.get", {"account": "alice"})["account"][:4], "acc_")
+
+    def test_anchor_that_holds_no_count_is_refused_until_the_person_accepts_the_store(self):
+        practice, scene, client = self.alice()
+        scene.end()
+        anchors = os.path.join(scene.environment["XDG_CONFIG_HOME"], "lanyard", "anchors")
+        (name,) = [name for name in os.listdir(anchors) if not name.startswith("place-")]
+        path = os.path.join(anchors, name)
+        with open(path) as file:
+            sound = file.read()
+        # As after a restart of the machine.
+        scene.forget_keyring()
+        before = practice.asked()
+        for content in ("", "-1", "1e9", "lanyard-anchor-1 -1\n", "lanyard-anchor-1 1e9\n", "\0" * 64, sound[:-2]):
+            with open(path, "w") as file:
+                file.write(content)
+            ended = scene.run()
+            self.assertEqual(ended.returncode, VAULT_CLOSED, content)
+            self.assertIn(b"damaged", ended.stderr)
+            self.assertIn(b"--accept-old-store", ended.stderr)
+            with open(path) as file:
+                self.assertEqual(file.read(), content, "refused, and nothing was written")
+        self.assertEqual(practice.asked(), before)
+        scene.process = subprocess.Popen(
+            [*scene.command, "--accept-old-store"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, env=scene.environment)
+        client.connect(wait_seconds=PATIENCE_SECONDS)
+        self.assertEqual(client.call("session.get", {"account": "alice"})["state"], "signedOut")
+        scene.end()
+        scene.start()
+        self.assertEqual(client.call("session.get", {"account": "alice"})["state"], "signedOut")
+        self.assertEqual(practice.asked(), before)
 
 
 if __name__ == "__main__":
