@@ -30,7 +30,7 @@ HELLO = {
         "bodyLineBytes": 1048576,
         "nesting": 64,
         "requestsInFlight": 128,
-        "connections": 64,
+        "connections": 1024,
         "lineSeconds": 10,
         "eventBacklogBytes": 1048576,
     },

@@ -71,7 +71,7 @@ class Calls(RealAgentTest):
         hello = self.client.connect()
         self.assertEqual(hello.protocol, "1")
         limits = self.client.call("agent.hello", {"client": {"name": "t", "version": "0"}})["limits"]
-        self.assertEqual((limits["lineBytes"], limits["requestsInFlight"], limits["connections"]), (65536, 128, 64))
+        self.assertEqual((limits["lineBytes"], limits["requestsInFlight"], limits["connections"]), (65536, 128, 1024))
 
     def test_status_counts_both_accounts(self) -> None:
         status = self.client.agent.status()

@@ -6,21 +6,14 @@ public import AgentPorts
 /// clients doubles the time of the one that speaks. When nothing is due it sleeps without a timeout: no wake-ups while
 /// idle. `ReadingLoop` is its loop.
 public final class LineServer: Sendable {
-  /// Clients at one time (docs/protocol.md, Limits).
-  public static let connections = 64
-
   let host: any ConversationHost
   let clock: any AgentClock
   let names: (any PeerNaming)?
-  let connections: Int
   let announcements = Announcements()
 
-  /// - Parameter names: looks up the name of a client's program, for the audit log; nil for no lookup.
-  public init(
-    host: any ConversationHost, clock: any AgentClock, names: (any PeerNaming)? = nil, connections: Int = connections
-  ) {
+  /// - Parameter names: looks up a client's program; nil for no lookup.
+  public init(host: any ConversationHost, clock: any AgentClock, names: (any PeerNaming)? = nil) {
     self.host = host
-    self.connections = connections
     self.clock = clock
     self.names = names
   }

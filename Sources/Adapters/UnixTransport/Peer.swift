@@ -19,6 +19,8 @@ final class Peer: ConnectionOutput {
     /// The backlog passed its bound and is not half read yet.
     var isHeldBack = false
     var lostEvents = false
+    /// The conversation was told that the client takes no more answers, and waits for the contrary.
+    var hasDeferred = false
     /// The server knows that there is output to write.
     var isAnnounced = false
   }
@@ -26,6 +28,7 @@ final class Peer: ConnectionOutput {
   let input: Int32
   let output: Int32
   let isSocket: Bool
+  let peerProcess: Int32?
   private let state = Mutex(State())
   private let names: (any PeerNaming)?
   private let announce: @Sendable (Peer) -> Void
@@ -38,6 +41,7 @@ final class Peer: ConnectionOutput {
     self.input = input
     self.output = output
     self.isSocket = isSocket
+    peerProcess = isSocket ? ProcessNames.process(ofPeerAt: input) : nil
     self.announce = announce
   }
 
@@ -93,10 +97,42 @@ final class Peer: ConnectionOutput {
     if mustAnnounce { announce(self) }
   }
 
+  func leave() {
+    state.withLock { state in
+      state.isClosing = true
+      if !state.queue.isEmpty { state.isGone = true }
+    }
+    // In any case: the server may be waiting for a client that never reads.
+    announce(self)
+  }
+
+  var takesMoreAnswers: Bool {
+    state.withLock { state in
+      guard state.queue.count >= Self.readingBound, !state.isGone else { return true }
+      state.hasDeferred = true
+      return false
+    }
+  }
+
+  func resumeReading() { announce(self) }
+
   var peerName: String? {
     guard isSocket, let names else { return nil }
     // Within the lock: afterwards the descriptor could belong to another client.
     return state.withLock { $0.isGone ? nil : names.name(ofPeerAt: input) }
+  }
+
+  var isOwnersCommandLine: Bool {
+    guard isSocket, let names else { return false }
+    return state.withLock { $0.isGone ? false : names.isOwnersCommandLine(peerAt: input) }
+  }
+
+  var hasUnreadInput: Bool {
+    state.withLock { state in
+      guard !state.isGone else { return false }
+      var entry = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
+      return poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLIN) != 0
+    }
   }
 
   // MARK: the server's thread
@@ -111,6 +147,8 @@ final class Peer: ConnectionOutput {
     var isLeft: Bool
     /// Events were dropped, and there is room again.
     var hasDrained: Bool
+    /// Requests were held back, and there is room for their answers.
+    var takesMoreAnswers: Bool
   }
 
   /// Writes what the descriptor takes now, and says what to wait for.
@@ -130,12 +168,14 @@ final class Peer: ConnectionOutput {
         state.lostEvents = false
         drained = true
       }
+      let takesMore = state.hasDeferred && state.queue.count < Self.readingBound / 2
+      if takesMore { state.hasDeferred = false }
       let bound = state.isHeldBack ? Self.readingBound / 2 : Self.readingBound
       state.isHeldBack = state.queue.count >= bound
       return Wants(
         reading: !state.isClosing && !state.isHeldBack, writing: waits,
         isDone: state.isGone || (state.isClosing && !waits), isLeft: state.isClosing && !state.isGone,
-        hasDrained: drained)
+        hasDrained: drained, takesMoreAnswers: takesMore)
     }
   }
 

@@ -2,20 +2,28 @@ internal import AgentCore
 internal import CPlatform
 internal import Glibc
 
-/// Looks up the name of the program at the other end of a socket.
+/// Looks up the program at the other end of a socket.
 public protocol PeerNaming: Sendable {
   /// Nil if the name is unknown or not printable.
   func name(ofPeerAt socket: Int32) -> String?
+  /// True if the program is the command line beside this one.
+  func isOwnersCommandLine(peerAt socket: Int32) -> Bool
+}
+
+extension PeerNaming {
+  public func isOwnersCommandLine(peerAt socket: Int32) -> Bool { false }
 }
 
 /// The kernel's name of the process that connected (proc(5), /proc/PID/comm). The process may have chosen it, and
 /// another process may have its id by now: it is shown to people only, and decides nothing.
 public struct ProcessNames: PeerNaming {
+  /// The command line's programs.
+  private static let commandLine = ["lanyard", "lanyard-cli"]
+
   public init() {}
 
   public func name(ofPeerAt socket: Int32) -> String? {
-    var (pid, uid, gid): (pid_t, uid_t, gid_t) = (0, 0, 0)
-    guard lanyard_peer_credentials(socket, &pid, &uid, &gid) == 0, pid > 0 else { return nil }
+    guard let pid = Self.process(ofPeerAt: socket) else { return nil }
     let file = open("/proc/\(pid)/comm", O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { return nil }
     defer { close(file) }
@@ -24,5 +32,37 @@ public struct ProcessNames: PeerNaming {
       count = max(0, read(file, buffer.baseAddress, buffer.count))
     }
     return DisplayName.shown(bytes)
+  }
+
+  /// Compares the files of the programs, and not their names. A program of the same user that runs `lanyard` gets what a
+  /// person at a terminal gets: a place.
+  public func isOwnersCommandLine(peerAt socket: Int32) -> Bool {
+    guard let pid = Self.process(ofPeerAt: socket), let program = Self.file("/proc/\(pid)/exe"),
+      let directory = Self.ownDirectory
+    else { return false }
+    return Self.commandLine.contains { name in
+      Self.file("\(directory)/\(name)").map { $0.device == program.device && $0.inode == program.inode } ?? false
+    }
+  }
+
+  static func process(ofPeerAt socket: Int32) -> pid_t? {
+    var (pid, uid, gid): (pid_t, uid_t, gid_t) = (0, 0, 0)
+    guard lanyard_peer_credentials(socket, &pid, &uid, &gid) == 0, pid > 0 else { return nil }
+    return pid
+  }
+
+  /// The identity of a file.
+  private static func file(_ path: String) -> (device: dev_t, inode: ino_t)? {
+    var status = stat()
+    return stat(path, &status) == 0 ? (status.st_dev, status.st_ino) : nil
+  }
+
+  private static var ownDirectory: String? {
+    let capacity = Int(PATH_MAX)
+    let path = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
+      count = max(0, buffer.withMemoryRebound(to: CChar.self) { readlink("/proc/self/exe", $0.baseAddress!, capacity) })
+    }
+    guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return nil }
+    return String(decoding: path[..<slash], as: UTF8.self)
   }
 }

@@ -56,7 +56,7 @@ struct ReadingLoop: ~Copyable {
     let peer = Peer(input: input, output: output, isSocket: isSocket, names: server.names) {
       announcements.announce($0)
     }
-    guard clients.count < server.connections, let conversation = server.host.begin(peer) else {
+    guard let conversation = server.host.begin(peer) else {
       peer.send(server.host.refusalLine)
       _ = peer.flush(whenReady: true)  // a pipe is written to only here
       peer.retire()
@@ -81,9 +81,11 @@ struct ReadingLoop: ~Copyable {
       events.removeAll(keepingCapacity: true)
       readiness.wait(timeout()) { events.append($0) }
       var connectionWaits = false
+      // First, so that no request is read from a client that makes room for another one.
+      if events.contains(where: { $0.token == Self.wake }) { takeAnnounced() }
       for event in events {
         switch event.token {
-        case Self.wake: takeAnnounced()
+        case Self.wake: break
         case Self.signal: onSignal(lanyard_signalfd_read(signals))
         case Self.listening: connectionWaits = true
         case let token where token & LingeringCloses.mark != 0: lingeringCloses.serve(token: token, buffer: buffer)
@@ -112,7 +114,8 @@ struct ReadingLoop: ~Copyable {
 
   private mutating func serve(_ place: Int, _ events: Int16) {
     guard let client = clients[place] else { return }
-    if events & Int16(POLLIN) != 0 || (events & Int16(POLLHUP) != 0 && !client.inputEnded) {
+    // An event of a client that is not read any more may be older than that decision.
+    if client.isReading, !client.inputEnded, events & Int16(POLLIN | POLLHUP) != 0 {
       read(client, place)
     } else if events & Int16(POLLERR | POLLHUP | POLLNVAL) != 0 {
       client.peer.retire()  // both directions are closed
@@ -121,7 +124,6 @@ struct ReadingLoop: ~Copyable {
   }
 
   private mutating func read(_ client: ServedClients.Client, _ place: Int) {
-    guard client.isReading, !client.inputEnded else { return client.peer.retire() }
     let count = Glibc.read(client.peer.input, buffer.baseAddress, buffer.count)
     if count > 0 {
       client.conversation.received(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count]))
@@ -152,7 +154,8 @@ struct ReadingLoop: ~Copyable {
   /// Writes queued bytes, and updates the client's events in epoll if they have changed.
   private mutating func settle(_ place: Int, whenReady: Bool) {
     guard let client = clients[place] else { return }
-    let wants = client.peer.flush(whenReady: whenReady)
+    var wants = client.peer.flush(whenReady: whenReady)
+    if wants.reading, !client.conversation.hasRoom { wants.reading = false }
     if wants.isDone {
       clients[place]!.isDone = true
       someAreDone = true
@@ -176,13 +179,13 @@ struct ReadingLoop: ~Copyable {
     clients[place]!.asksReading = reads
     clients[place]!.asksWriting = wants.writing
     if wants.hasDrained { client.conversation.drained() }
+    if wants.takesMoreAnswers { client.conversation.takesMoreAnswers() }
   }
 
   private mutating func judgeDeadlines() {
     let now = server.clock.boot()
-    for place in clients.indices {
-      guard let client = clients[place], let deadline = client.deadline, deadline <= now else { continue }
-      client.conversation.lineTimedOut()
+    for place in clients.late(now) {
+      clients[place]?.conversation.lineTimedOut()
       clients.note(nil, of: place)
       settle(place, whenReady: false)
     }

@@ -15,13 +15,15 @@ struct ServedClients {
     var isDone = false
     /// `isDone` because everything was written, and not because the client is gone.
     var isLeft = false
-    /// When the current line must have ended; nil while the server does not read from this client.
-    var deadline: BootInstant?
     /// When the server reads again even without an event: the rest of the line may have arrived before.
     var readAgainAt: BootInstant?
   }
 
   private var slots: [Client?] = []
+  private var places: [ObjectIdentifier: Int] = [:]
+  private var free: [Int] = []
+  /// Of each index, in milliseconds; `.max` without one. Apart from the clients, since each wait looks at all of them.
+  private var deadlines: [Int64] = []
   private(set) var count = 0
   /// Clients with an unfinished line: while there is none, no deadline is due.
   private(set) var unfinishedLines = 0
@@ -34,33 +36,46 @@ struct ServedClients {
     _modify { yield &slots[place] }
   }
 
-  func place(of peer: Peer) -> Int? { slots.firstIndex { $0?.peer === peer } }
+  func place(of peer: Peer) -> Int? { places[ObjectIdentifier(peer)] }
 
   /// Returns the index of the new client.
   mutating func add(_ client: Client) -> Int {
-    let place = slots.firstIndex { $0 == nil } ?? slots.count
-    if place == slots.count { slots.append(nil) }
+    let place = free.popLast() ?? slots.count
+    if place == slots.count {
+      slots.append(nil)
+      deadlines.append(.max)
+    }
     slots[place] = client
+    places[ObjectIdentifier(client.peer)] = place
     count += 1
     return place
   }
 
   mutating func remove(_ place: Int) {
     note(nil, of: place)
+    if let peer = slots[place]?.peer { places[ObjectIdentifier(peer)] = nil }
     slots[place] = nil
+    free.append(place)
     count -= 1
   }
 
   // MARK: deadlines
 
+  /// Notes when the current line must have ended; nil while the server does not read from this client.
   mutating func note(_ deadline: BootInstant?, of place: Int) {
-    guard slots[place]?.deadline != deadline else { return }
-    unfinishedLines += (deadline == nil ? 0 : 1) - (slots[place]?.deadline == nil ? 0 : 1)
-    slots[place]?.deadline = deadline
+    let new = deadline?.milliseconds ?? .max
+    guard deadlines[place] != new else { return }
+    unfinishedLines += (new == .max ? 0 : 1) - (deadlines[place] == .max ? 0 : 1)
+    deadlines[place] = new
   }
 
   /// When the first unfinished line must have ended; nil if there is none.
   var earliestDeadline: BootInstant? {
-    unfinishedLines > 0 ? slots.lazy.compactMap { $0?.deadline }.min() : nil
+    unfinishedLines > 0 ? deadlines.min().map(BootInstant.init(milliseconds:)) : nil
+  }
+
+  /// The clients whose line should have ended by now.
+  func late(_ now: BootInstant) -> [Int] {
+    unfinishedLines > 0 ? deadlines.indices.filter { deadlines[$0] <= now.milliseconds } : []
   }
 }

@@ -16,7 +16,8 @@ public enum LogLevel: String, Sendable, CaseIterable, Comparable {
 
 /// The fields that a log line may have.
 public enum LogField: String, Sendable {
-  case method, account, provider, code, status, attempt, bytes, connection, count, milliseconds, reason, signIn
+  case method, account, provider, code, status, attempt, bytes, connection, count, milliseconds, reason, signIn,
+    process
 }
 
 /// The value of a field: a number, a word of the program, or a keyed hash of outside data.

@@ -12,12 +12,32 @@ public protocol ConnectionOutput: AnyObject, Sendable {
   /// The name of the client's program, for display only: any program can choose its name, so no decision may depend on
   /// it. Nil if unknown.
   var peerName: String? { get }
+  /// The id of the process that connected; nil if unknown. It only counts connections: the process may have given its
+  /// connection to another one.
+  var peerProcess: Int32? { get }
+  /// True if the client is the command line that was installed with this agent. Read only when all places are taken.
+  var isOwnersCommandLine: Bool { get }
+  /// True if bytes of the client were not read yet.
+  var hasUnreadInput: Bool { get }
   /// Closes the connection once the queue is written.
   func closeAfterFlush()
+  /// Closes an idle connection, which makes room for another one: at once if the client has not read its queue.
+  func leave()
+  /// False while the client has many answers to read. The conversation then begins no request that waits, and is told by
+  /// `takesMoreAnswers` when that has changed.
+  var takesMoreAnswers: Bool { get }
+  /// The conversation's `hasRoom` has become true. Called from any thread.
+  func resumeReading()
 }
 
 extension ConnectionOutput {
   public var peerName: String? { nil }
+  public var peerProcess: Int32? { nil }
+  public var isOwnersCommandLine: Bool { false }
+  public var hasUnreadInput: Bool { false }
+  public var takesMoreAnswers: Bool { true }
+  public func leave() { closeAfterFlush() }
+  public func resumeReading() {}
 }
 
 /// The agent's side of one connection: bytes in, lines out. The reading thread makes all calls, one at a time.
@@ -29,6 +49,11 @@ public protocol Conversation: AnyObject, Sendable {
   var mayHaveLeftSecretsOnStack: Bool { get }
   /// The client closed its side. Its requests are answered, then the output is closed.
   func endOfInput()
+  /// False while more requests wait than the agent keeps for one connection: the transport reads no more from it, until
+  /// `ConnectionOutput.resumeReading`.
+  var hasRoom: Bool { get }
+  /// The output has said before that it takes no more answers; now it does.
+  func takesMoreAnswers()
   /// When an incomplete line times out; nil if no line has begun.
   var lineDeadline: BootInstant? { get }
   /// `lineDeadline` has passed.
@@ -41,11 +66,13 @@ public protocol Conversation: AnyObject, Sendable {
 
 extension Conversation {
   public var mayHaveLeftSecretsOnStack: Bool { true }
+  public var hasRoom: Bool { true }
+  public func takesMoreAnswers() {}
 }
 
 /// Accepts connections from a transport.
 public protocol ConversationHost: AnyObject, Sendable {
-  /// Starts a conversation; nil if the agent has the maximum number of connections.
+  /// Starts a conversation, if need be in place of an idle one; nil if the agent has the maximum number of connections.
   func begin(_ output: any ConnectionOutput) -> (any Conversation)?
   /// The line that a refused client gets.
   var refusalLine: WireBytes { get }

@@ -16,11 +16,15 @@ public final class AgentServer: ConversationHost {
   let events: EventHub
   let methods = ServedMethods.all
   let limits: ServingLimits
-  private let clients = Mutex(Clients())
+  private let clients: Mutex<Clients>
+  private let uses = Atomic<UInt64>(0)
 
   private struct Clients {
-    var count = 0
+    var places: ConnectionPlaces
+    var open: [UInt64: ConnectedClient] = [:]
     var next: UInt64 = 1
+    /// The log tells the holder of the places once, until one is free again.
+    var hasTold = false
   }
 
   /// - Parameters:
@@ -34,6 +38,7 @@ public final class AgentServer: ConversationHost {
     onShutDown: @escaping @Sendable () -> Void = {}
   ) {
     self.limits = limits
+    clients = Mutex(Clients(places: ConnectionPlaces(limit: limits.connections)))
     let instance = "run_" + Base32.encode(environment.entropy.bytes(16))
     events = EventHub(epoch: instance, clock: environment.clock)
     agent = AgentService(
@@ -82,17 +87,52 @@ public final class AgentServer: ConversationHost {
   // MARK: conversations
 
   public func begin(_ output: any ConnectionOutput) -> (any Conversation)? {
-    let id = clients.withLock { clients -> UInt64? in
-      guard clients.count < limits.connections else { return nil }
-      clients.count += 1
+    let (client, leaving) = clients.withLock { clients -> (ConnectedClient?, ConnectedClient?) in
       clients.next += 1
-      return clients.next - 1
+      let client = ConnectedClient(id: clients.next - 1, output: output, server: self)
+      let verdict = clients.places.admit(client.id, process: client.process, isOwners: { output.isOwnersCommandLine }) {
+        idleLongest(of: clients.open, where: $0)
+      }
+      guard verdict != .refused else {
+        if !clients.hasTold { tellHolder(clients.places) }
+        clients.hasTold = true
+        return (nil, nil)
+      }
+      client.used()
+      clients.open[client.id] = client
+      guard case .inPlaceOf(let id) = verdict else { return (client, nil) }
+      return (client, clients.open.removeValue(forKey: id))
     }
-    return id.map { Connection(id: $0, output: output, server: self) }
+    leaving?.output.leave()
+    return client.map { Connection($0, server: self) }
   }
 
-  func connectionEnded() { clients.withLock { $0.count -= 1 } }
-  var connectionCount: Int { clients.withLock { $0.count } }
+  /// The connection that was idle longest: nothing in flight, nothing unread, no subscription.
+  private func idleLongest(of open: [UInt64: ConnectedClient], where fits: (UInt64) -> Bool) -> UInt64? {
+    let subscribers = events.subscribers
+    return open.values.filter { fits($0.id) && $0.requests.isEmpty && !subscribers.contains($0.id) }
+      .sorted { $0.lastUse.load(ordering: .relaxed) < $1.lastUse.load(ordering: .relaxed) }
+      .first { !$0.output.hasUnreadInput }?.id
+  }
+
+  private func tellHolder(_ places: ConnectionPlaces) {
+    var fields: [(LogField, LogValue)] = [(.count, .number(Int64(places.count)))]
+    if let holder = places.largestHolder { fields.append((.process, .number(Int64(holder.process)))) }
+    agent.environment.log.log(.warning, "connectionsFull", fields)
+  }
+
+  func connectionEnded(_ id: UInt64) {
+    clients.withLock { clients in
+      clients.places.leave(id)
+      clients.open[id] = nil
+      clients.hasTold = false
+    }
+  }
+
+  var connectionCount: Int { clients.withLock { $0.places.count } }
+
+  /// Orders the uses of connections; no clock, so that the fast path reads none.
+  func nextUse() -> UInt64 { uses.wrappingAdd(1, ordering: .relaxed).newValue }
 
   public var refusalLine: WireBytes {
     var object = AnswerObject.error(id: nil, .overloaded("connections"))

@@ -25,6 +25,13 @@ void lanyard_raise_memory_lock_limit(void) {
   setrlimit(RLIMIT_MEMLOCK, &limit);
 }
 
+void lanyard_raise_descriptor_limit(uint64_t count) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= count) return;
+  limit.rlim_cur = limit.rlim_max < count ? limit.rlim_max : count;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int lanyard_ignore_sigpipe(void) { return signal(SIGPIPE, SIG_IGN) == SIG_ERR ? -errno : 0; }
 
 int lanyard_random(void *bytes, size_t count) {

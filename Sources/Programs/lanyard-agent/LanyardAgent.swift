@@ -19,6 +19,8 @@ internal import UnixTransport
 @main
 struct LanyardAgent {
   static let version = "1.0.0"
+  /// Descriptors beside those of the clients: the store, requests to providers, listeners, clients that are let go.
+  private static let otherDescriptors = 512
 
   /// Exit codes of sysexits(3) (docs/protocol.md, Programs).
   enum Exit: Int32 {
@@ -55,6 +57,7 @@ struct LanyardAgent {
         says: "lanyard-agent: this process can't be protected from core dumps and tracers, so it does not start.\n")
     }
     lockMemory(options)
+    ProcessHardening.raiseDescriptorLimit(to: options.limits.connections + otherDescriptors)
     // Before the first thread: threads inherit the signal mask.
     let signals = lanyard_signalfd()
     if options.checksOnly { check(options) }
@@ -114,8 +117,7 @@ struct LanyardAgent {
         .cannotCreate,
         says: "lanyard-agent: \(ownerGrant.path) can't be written: \(String(cString: strerror(errno))).\n")
     }
-    let server = LineServer(
-      host: agent, clock: clock, names: ProcessNames(), connections: options.limits.connections)
+    let server = LineServer(host: agent, clock: clock, names: ProcessNames())
     transport.server = server
     run(agent, server, options, signals: signals, clock, pool, log)
     ownerGrant.remove()

@@ -101,7 +101,7 @@ final class AgentUnderTest: Sendable {
   private let directory = TemporaryDirectory()
   private let running: Task<Void, Never>
 
-  init() async throws {
+  init(limits: ServingLimits = ServingLimits()) async throws {
     let environment = AgentEnvironment(
       clock: clock, entropy: SystemEntropy(), http: NoNetwork(), signatures: NoSignatures(), redirects: NoRedirects(),
       directories: NoDirectoryAccounts(), log: SilentLog())
@@ -110,6 +110,7 @@ final class AgentUnderTest: Sendable {
     self.told = told
     let service = AgentServer(
       store: store, keySource: KeyFile(path: directory.path + "/key"), environment: environment, version: "test",
+      limits: limits,
       onShutDown: { told.action.withLock { $0 }?() })
     self.service = service
     _ = try await service.open(protection: "keyFile")

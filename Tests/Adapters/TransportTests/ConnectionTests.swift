@@ -1,5 +1,6 @@
 import AgentPorts
 import AgentModel
+import AgentServing
 import Foundation
 import Testing
 
@@ -143,33 +144,135 @@ import Testing
     await agent.shutDown()
   }
 
-  @Test func requestNumber129_isRefusedAsOverloaded() async throws {
+  /// 128 requests that wait for one sign-in, so that the next request has no place. Returns the sign-in.
+  static func fill(_ client: RecordedClient) async throws -> String {
+    try await beginWaiting(client, id: 100)
+    let signIn = try #require(client.objects[1].result["signIn"] as? String)
+    for id in 101..<228 { client.send(line(id, "signIn.wait", #"{"signIn":"\#(signIn)"}"#)) }
+    #expect(client.lines.count == 2)
+    return signIn
+  }
+
+  private static func cancel(_ id: Int) -> String {
+    #"{"jsonrpc":"2.0","method":"$/cancel","params":{"id":\#(id)}}"# + "\n"
+  }
+
+  @Test func requestNumber129_waitsForAPlace() async throws {
     let agent = try await AgentUnderTest()
     let client = try RecordedClient(agent)
-    try await Self.beginWaiting(client, id: 100)
-    let signIn = try #require(client.objects[1].result["signIn"] as? String)
-    let before = client.lines.count
-    for id in 101..<228 { client.send(Self.line(id, "signIn.wait", #"{"signIn":"\#(signIn)"}"#)) }
-    #expect(client.lines.count == before)
-    client.send(Self.line(300, "agent.status"))
-    #expect(client.objects.last?.code == 1003 && client.objects.last?.id == 300)
-    #expect(client.objects.last?.data["retryAfterMs"] as? Int ?? 0 > 0)
-    client.send(Self.line(3, "signIn.cancel", #"{"signIn":"\#(signIn)"}"#))
-    #expect(client.objects.last?.code == 1003)  // it needs a slot too
-    client.send(#"{"jsonrpc":"2.0","method":"$/cancel","params":{"id":150}}"# + "\n")
-    await client.waitForLines(before + 3)
-    #expect(client.objects.last?.id == 150 && client.objects.last?.code == 1004)
-    // The answer goes out just before the slot is released.
-    var tries = 0
-    repeat {
-      client.send(Self.line(400 + tries, "signIn.cancel", #"{"signIn":"\#(signIn)"}"#))
-      tries += 1
-      await client.waitForLines(before + 3 + tries)
-      await Task.yield()
-    } while tries < 1000 && client.objects.last?.code == 1003
-    await client.waitForLines(before + 3 + tries + 127)
+    let signIn = try await Self.fill(client)
+    let hello = #"{"client":{"name":"t","version":"1"}}"#
+    for id in 300..<310 { client.send(Self.line(id, "agent.hello", hello)) }
+    // Wrong params and unknown methods need no place.
+    client.send(Self.line(400, "agent.hello") + Self.line(401, "no.such"))
+    #expect(client.objects.dropFirst(2).map(\.code) == [-32602, -32601])
+    client.send(Self.cancel(150))
+    await client.waitForLines(15)
+    #expect(client.objects[4].id == 150 && client.objects[4].code == 1004)
+    #expect(client.objects[5...].map(\.id) == Array(300..<310), "in their order")
+    #expect(client.objects[5...].allSatisfy { $0.code == 0 })
+    // The sign-in ends for all: what would end it needs a place, too.
+    client.send(Self.line(500, "agent.hello", hello) + Self.line(501, "signIn.cancel", #"{"signIn":"\#(signIn)"}"#))
+    await client.waitForLines(15 + 127 + 2)
     #expect(client.objects.count { $0.code == 2007 } == 127)
     await agent.shutDown()
+  }
+
+  @Test func waitingRequest_isCancelledAtOnce() async throws {
+    let agent = try await AgentUnderTest()
+    let client = try RecordedClient(agent)
+    _ = try await Self.fill(client)
+    client.send(Self.line(300, "agent.status") + Self.line(301, "agent.status") + Self.line(300, "agent.status"))
+    #expect(client.objects.dropFirst(2).map(\.code) == [-32600], "an id that waits is in flight")
+    client.send(Self.cancel(301) + Self.cancel(301))
+    #expect(client.objects.dropFirst(3).map(\.id) == [301] && client.objects.last?.code == 1004)
+    client.send(Self.line(301, "agent.hello", #"{"client":{"name":"t","version":"1"}}"#))
+    client.send(Self.cancel(100))
+    await client.waitForLines(7)
+    #expect(Set(client.objects[4...].compactMap(\.id)) == [100, 300, 301])
+    await agent.shutDown()
+  }
+
+  /// A client that asks to be limited is limited, also if it takes that back.
+  @Test func waitingHelloWithAGrant_isServedAlthoughItIsCancelled() async throws {
+    let agent = try await AgentUnderTest()
+    let client = try RecordedClient(agent)
+    _ = try await Self.fill(client)
+    client.send(
+      Self.line(300, "agent.hello", #"{"client":{"name":"t","version":"1"},"grant":"no such grant"}"#)
+        + Self.line(301, "account.list") + Self.cancel(300) + Self.cancel(101))
+    await client.waitForLines(5)
+    #expect(client.objects[2...].map(\.code) == [1004, 1007, 1007] && client.objects[3].id == 300)
+    await agent.shutDown()
+  }
+
+  @Test func waitingLinesOverTheirBound_stopTheReading() async throws {
+    let agent = try await AgentUnderTest()
+    let client = try RecordedClient(agent)
+    _ = try await Self.fill(client)
+    let filler = String(repeating: " ", count: 60_000)
+    for id in 300..<317 { client.send(Self.line(id, "agent.status", "{\(filler)}")) }
+    #expect(client.talk.hasRoom && client.resumed == 0)
+    client.send(Self.line(317, "agent.status", "{\(filler)}"))
+    #expect(!client.talk.hasRoom)
+    client.send(Self.cancel(100))
+    // One place is enough for all that wait.
+    await client.waitForLines(2 + 1 + 18)
+    #expect(client.talk.hasRoom && client.resumed == 1)
+    #expect(client.objects[3...].map(\.id) == Array(300..<318))
+    await agent.shutDown()
+  }
+
+  @Test func shortLines_countAsMuchAsTheirRequests() async throws {
+    let agent = try await AgentUnderTest()
+    let client = try RecordedClient(agent)
+    _ = try await Self.fill(client)
+    for id in 0..<4096 {
+      #expect(client.talk.hasRoom)
+      client.send(Self.line(1000 + id, "agent.status"))
+    }
+    #expect(!client.talk.hasRoom)
+    client.talk.ended()
+    await agent.shutDown()
+  }
+
+  @Test func batchOver128Members_isAnsweredWhole() async throws {
+    let agent = try await AgentUnderTest()
+    let client = try RecordedClient(agent)
+    let members = (0..<500).map { Self.line($0, "agent.status").dropLast() }.joined(separator: ",")
+    client.send("[\(members)]\n")
+    await client.waitForLines(1)
+    let answers = try #require(
+      try JSONSerialization.jsonObject(with: Data(client.lines[0].utf8)) as? [[String: Any]])
+    #expect(answers.compactMap { $0["id"] as? Int } == Array(0..<500))
+    #expect(answers.allSatisfy { $0["result"] != nil })
+    await agent.shutDown()
+  }
+
+  @Test func halfClosedClient_getsTheAnswersOfItsWaitingRequests() async throws {
+    let agent = try await AgentUnderTest()
+    let client = try RecordedClient(agent)
+    let signIn = try await Self.fill(client)
+    for id in 300..<310 { client.send(Self.line(id, "agent.status")) }
+    client.talk.endOfInput()
+    #expect(!client.isClosed)
+    let other = try RecordedClient(agent)
+    other.send(Self.line(1, "signIn.cancel", #"{"signIn":"\#(signIn)"}"#))
+    await client.waitForLines(2 + 128 + 10)
+    #expect(Set(client.objects.compactMap(\.id)).isSuperset(of: 300..<310))
+    for _ in 0..<1_000_000 where !client.isClosed { await Task.yield() }
+    #expect(client.isClosed)
+    await agent.shutDown()
+  }
+
+  @Test func shutdown_answersEveryWaitingRequest() async throws {
+    let agent = try await AgentUnderTest()
+    let client = try RecordedClient(agent)
+    _ = try await Self.fill(client)
+    for id in 300..<310 { client.send(Self.line(id, "agent.status")) }
+    await agent.shutDown()
+    await client.waitForLines(2 + 128 + 10)
+    #expect(client.objects.filter { (300..<310).contains($0.id ?? 0) }.map(\.code) == Array(repeating: 1002, count: 10))
   }
 
   @Test func halfClosedClient_getsItsPendingAnswers() async throws {
@@ -212,13 +315,40 @@ import Testing
 
   // MARK: connection limit
 
-  @Test func connectionNumber65_isRefused() async throws {
-    let agent = try await AgentUnderTest()
-    var clients = try (0..<64).map { _ in try RecordedClient(agent) }
+  static func limits(connections: Int) -> ServingLimits {
+    var limits = ServingLimits()
+    limits.connections = connections
+    return limits
+  }
+
+  @Test func connectionOverTheLimit_takesThePlaceOfTheOneIdleLongest() async throws {
+    let agent = try await AgentUnderTest(limits: Self.limits(connections: 4))
+    let clients = try (0..<4).map { _ in try RecordedClient(agent) }
+    for index in [2, 0, 3, 1] { clients[index].send(Self.line(1, "event.unsubscribe")) }
+    _ = try RecordedClient(agent)
+    #expect(clients.map(\.isClosed) == [false, false, true, false])
+    // Bytes that are no whole line yet are a use.
+    clients[0].send(" ")
+    _ = try RecordedClient(agent)
+    #expect(clients.map(\.isClosed) == [false, false, true, true])
+    // The transport tells later that it has closed them: they count no more.
+    clients[2].talk.ended()
+    clients[3].talk.ended()
+    _ = try RecordedClient(agent)
+    #expect(clients.map(\.isClosed) == [false, true, true, true])
+    await agent.shutDown()
+  }
+
+  @Test func connectionsWithWorkOrASubscription_keepTheirPlaces() async throws {
+    let agent = try await AgentUnderTest(limits: Self.limits(connections: 2))
+    var clients = try (0..<2).map { _ in try RecordedClient(agent) }
+    clients[0].send(Self.line(1, "event.subscribe"))
+    try await Self.beginWaiting(clients[1])
     #expect(throws: RecordedClient.NoPlace.self) { try RecordedClient(agent) }
-    clients[10].talk.ended()
-    clients[10] = try RecordedClient(agent)
     #expect(throws: RecordedClient.NoPlace.self) { try RecordedClient(agent) }
+    clients[0].talk.ended()
+    clients[0] = try RecordedClient(agent)
+    #expect(!clients[1].isClosed)
     await agent.shutDown()
   }
 }

@@ -10,6 +10,7 @@ final class RecordedClient: ConnectionOutput {
   private struct State {
     var bytes: [UInt8] = []
     var isClosed = false
+    var resumed = 0
     var waiting: [(Int, CheckedContinuation<Void, Never>)] = []
     var lineCount: Int { bytes.count { $0 == 0x0A } }
   }
@@ -25,6 +26,8 @@ final class RecordedClient: ConnectionOutput {
 
   var talk: any Conversation { conversation.withLock { $0! } }
   var isClosed: Bool { state.withLock { $0.isClosed } }
+  /// How often the agent has said that it reads again.
+  var resumed: Int { state.withLock { $0.resumed } }
   var lines: [String] {
     state.withLock { $0.bytes.split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) } }
   }
@@ -74,6 +77,7 @@ final class RecordedClient: ConnectionOutput {
     return true
   }
   func append(_ line: UnsafeRawBufferPointer) { take(line) }
+  func resumeReading() { state.withLock { $0.resumed += 1 } }
   func closeAfterFlush() { state.withLock { $0.isClosed = true } }
 }
 

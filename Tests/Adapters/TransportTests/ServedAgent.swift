@@ -1,4 +1,5 @@
 import Agent
+import AgentServing
 import CPlatform
 import Foundation
 import UnixTransport
@@ -12,8 +13,8 @@ final class ServedAgent: Sendable {
   /// Ends with the reading thread.
   private let ended: AsyncStream<Never>
 
-  init() async throws {
-    agent = try await AgentUnderTest()
+  init(limits: ServingLimits = ServingLimits()) async throws {
+    agent = try await AgentUnderTest(limits: limits)
     path = directory.path + "/agent.sock"
     let listener = lanyard_bind_unix(path)
     guard listener >= 0, listen(listener, 128) == 0 else { throw POSIXError(.EADDRNOTAVAIL) }

@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func requestsOverTheLimit_areRefusedAndOthersServed() throws {
+  @Test func requestsOverTheLimit_waitForTheirPlacesAndOthersAreServed() throws {
     try SimulatedWorld(seed: 1).run { world in
       let idp = try await world.provider("idp")
       try await world.signIn("alice", at: idp, alias: "work")
@@ -80,20 +80,25 @@ import Testing
       world.network.next("/token", .heldBefore(gate))
       let client = try world.client()
       let requests = (0..<130).map { _ in client.send("token.get", #"{"account":"work"}"#) }
-      for request in requests.suffix(2) {
-        let refused = await client.answer(to: request)
-        #expect(refused.code == 1003)
-        #expect((refused.retryAfterMs ?? 0) > 0)
-      }
-      #expect(try await world.client().call("agent.status").error == nil, "other clients are not refused")
+      let status = client.send("agent.status")
+      client.cancel(requests[129])
+      #expect(await client.answer(to: requests[129]).code == 1004, "cancelled while it waits")
+      #expect(try await world.client().call("agent.status").error == nil, "other clients do not wait")
+      #expect(client.takeLines().count == 1, "no place is free")
       gate.open()
-      for request in requests.prefix(128) { #expect(await client.answer(to: request).error == nil) }
+      for request in requests.prefix(129) { #expect(await client.answer(to: request).error == nil) }
+      #expect(await client.answer(to: status).error == nil)
     }
   }
 
-  @Test func connectionsOverTheLimit_areRefused() throws {
+  @Test func connectionsOverTheLimit_takeThePlacesOfIdleOnesOrAreRefused() throws {
     try SimulatedWorld(seed: 1).run { world in
-      var clients = try (0..<64).map { _ in try world.client() }
+      var clients = try (0..<1024).map { _ in try world.client() }
+      #expect(await clients[0].call("agent.status").result?["connections"]?.integerValue == 1024)
+      let late = try world.client()
+      #expect(clients[1].isClosed && clients.count(where: \.isClosed) == 1)
+      clients[1] = late
+      for client in clients { #expect(await client.call("event.subscribe").error == nil) }
       #expect(throws: SceneFailed.self) { try world.client() }
       clients.removeLast().disconnect()
       #expect(try await world.client().call("agent.status").error == nil)

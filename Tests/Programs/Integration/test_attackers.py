@@ -23,7 +23,6 @@ from agent_fixture import AGENT, DEMO, PATIENCE_SECONDS, STATUS, AgentFixture, L
 from agent_fixture import accepts, add_provider, as_nobody, http_answer, import_account, raw, request
 
 CANNOT_CREATE, ALREADY_RUNNING, VAULT_CLOSED = 73, 75, 76
-OVERLOADED = 1003
 IS_ROOT = os.geteuid() == 0
 LIBC = ctypes.CDLL(None, use_errno=True)
 CAN_OVERLAY = IS_ROOT and shutil.which("unshare") is not None and subprocess.run(
@@ -439,7 +438,6 @@ class GreedyClients(AgentFixture):
         client = self.signed_in(scene)
         self.idp.fault("none", delayMilliseconds=1500)
         lines = b"".join(request("token.refresh", {"account": "alice"}, number) for number in range(129))
-        # The first client has one place.
         held = [self.connected(scene) for _ in range(63)]
         before = self.idp.asked()
 
@@ -452,10 +450,7 @@ class GreedyClients(AgentFixture):
             answered = list(pool.map(ask, held))
         for answers in answered:
             self.assertEqual(sorted(answer["id"] for answer in answers), list(range(129)))
-            refused = [answer["error"]["code"] for answer in answers if "error" in answer]
-            self.assertEqual(refused, [OVERLOADED] * len(refused))
-            self.assertGreaterEqual(len(answers) - len(refused), 1)
-        self.assertGreaterEqual(sum("error" in answer for answers in answered for answer in answers), 1)
+            self.assertEqual([answer for answer in answers if "error" in answer], [])
         # Forced refreshes: a few exchanges serve eight thousand requests.
         self.assertLess(self.idp.asked() - before, 70)
         self.assertEqual(client.call("token.get", {"account": "alice"})["source"], "cache")

@@ -1,13 +1,18 @@
 """Many callers, faulty callers, and a provider that is slow, wrong or unreachable."""
 
+import json
+import os
 import resource
 import socket
 import subprocess
+import sys
+import threading
 import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from agent_fixture import PATIENCE_SECONDS, STATUS, ConnectionLost, AgentFixture, add_provider, import_account, raw, request
+from agent_fixture import (
+    BIN, PATIENCE_SECONDS, STATUS, AgentFixture, ConnectionLost, add_provider, import_account, raw, request)
 
 OFFLINE, UNAVAILABLE, OVERLOADED, TIMED_OUT = 3001, 3002, 1003, 1006
 
@@ -166,22 +171,148 @@ class Connections(AgentFixture):
         with open(f"/proc/{scene.pid}/status") as status:
             return next(int(line.split()[1]) for line in status if line.startswith("RssAnon"))
 
-    def test_65th_connection_is_told_that_the_agent_is_full(self):
-        scene = self.scene()
+    def connections(self, scene, count):
+        """Open connections, each of which was served."""
         held = []
-        try:
-            for _ in range(64):
-                connection = socket.socket(socket.AF_UNIX)
-                held.append(connection)
-                connection.settimeout(PATIENCE_SECONDS)
-                connection.connect(scene.socket)
-                connection.sendall(STATUS)
-                self.assertIn(b"result", connection.recv(65536))
-            self.assertEqual(raw(scene.socket, b"")[0]["error"]["code"], OVERLOADED)
-        finally:
-            for connection in held:
-                connection.close()
+        for _ in range(count):
+            connection = socket.socket(socket.AF_UNIX)
+            self.addCleanup(connection.close)
+            connection.settimeout(PATIENCE_SECONDS)
+            connection.connect(scene.socket)
+            connection.sendall(STATUS)
+            self.assertIn(b"result", connection.recv(65536))
+            held.append(connection)
+        return held
+
+    def test_idle_connection_makes_room_for_the_257th_of_its_process(self):
+        scene = self.scene()
+        held = self.connections(scene, 256)
+        held[0].sendall(STATUS)
+        self.assertIn(b"result", held[0].recv(65536))
+        self.assertEqual(raw(scene.socket, STATUS)[0]["result"]["connections"], 256)
+        # The one that was idle longest, and no other.
+        self.assertEqual(held[1].recv(65536), b"")
+        for connection in (held[0], held[2], held[255]):
+            connection.sendall(STATUS)
+            self.assertIn(b"result", connection.recv(65536))
+
+    def test_agent_has_room_for_1024_connections_and_makes_room_for_more(self):
+        scene = self.scene(start=False)
+        # The usual limit of a login; the agent raises it for itself.
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        scene.process = subprocess.Popen(
+            scene.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env=scene.environment, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard)))
+        client = self.client(scene)
+        client.connect(wait_seconds=PATIENCE_SECONDS)
+        client.close()
+        holders = []
+        for _ in range(4):
+            holder = subprocess.Popen(
+                [sys.executable, "-c", HOLDER, scene.socket, "256"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            holders.append(holder)
+            self.addCleanup(end_holder, holder)
+            self.assertEqual(holder.stdout.readline(), b"holding\n")
+        # This process has no connection: another one's makes room.
+        (answer,) = raw(scene.socket, STATUS)
+        self.assertEqual(answer["result"]["connections"], 1024)
+        holders[1].stdin.write(b"\n")
+        holders[1].stdin.flush()
+        holders[0].stdin.write(b"\n")
+        holders[0].stdin.flush()
+        self.assertEqual((holders[0].stdout.readline(), holders[1].stdout.readline()), (b"255\n", b"256\n"))
+
+    def test_connection_to_a_full_agent_is_told_so_and_the_owners_command_line_is_served(self):
+        scene = self.scene(start=False)
+        configuration = os.path.join(scene.environment["XDG_CONFIG_HOME"], "lanyard", "agent.json")
+        os.makedirs(os.path.dirname(configuration), exist_ok=True)
+        with open(configuration, "w") as file:
+            json.dump({"limits": {"connections": 16}}, file)
+        os.chmod(configuration, 0o600)
+        scene.start()
+        held = self.connections(scene, 16)
+        for connection in held:
+            connection.sendall(request("event.subscribe"))
+            self.assertIn(b"result", connection.recv(65536))
+        for _ in range(3):
+            (refusal,) = raw(scene.socket, b"")
+            self.assertEqual(refusal["error"]["code"], OVERLOADED)
+            self.assertGreater(refusal["error"]["data"]["retryAfterMs"], 0)
+        environment = {**scene.environment, "LANYARD_SOCKET": scene.socket, "LANYARD_STATE_DIR": scene.state}
+        for _ in range(12):
+            done = subprocess.run(
+                [os.path.join(BIN, "lanyard"), "lock", "--no-start"], env=environment, capture_output=True,
+                timeout=PATIENCE_SECONDS)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        held.pop().close()
         self.until(lambda: "result" in (raw(scene.socket, STATUS) or [{}])[0], "a free place")
+
+    def test_requests_over_the_limit_wait_and_stop_only_their_own_connection(self):
+        practice, scene, client = self.alice()
+        practice.fault("none", delayMilliseconds=3000)
+        connection = socket.socket(socket.AF_UNIX)
+        self.addCleanup(connection.close)
+        connection.settimeout(PATIENCE_SECONDS)
+        connection.connect(scene.socket)
+        reader = connection.makefile("rb")
+        before = practice.asked()
+        connection.sendall(b"".join(request("token.refresh", {"account": "alice"}, number) for number in range(128)))
+        self.until(lambda: practice.asked() > before, "the exchange")
+        waiting = b"".join(
+            json.dumps({"jsonrpc": "2.0", "id": number, "method": "agent.status", "params": {}}).encode()
+            + b" " * 60000 + b"\n" for number in range(1000, 1060))
+        connection.sendall(
+            request("token.get", {"account": "alice"}, 500) + request("agent.status", None, 501)
+            + request("token.refresh", {"account": "alice"}, 502)
+            + b'{"jsonrpc":"2.0","method":"$/cancel","params":{"id":502}}\n')
+        self.assertEqual(json.loads(reader.readline())["id"], 500, "an answer from memory needs no place")
+        cancelled = json.loads(reader.readline())
+        self.assertEqual((cancelled["id"], cancelled["error"]["code"]), (502, 1004))
+        writer = threading.Thread(target=connection.sendall, args=(waiting,))
+        writer.start()
+        try:
+            # Far more than one connection may have waiting: the agent leaves it unread, and serves others.
+            for _ in range(20):
+                self.assertIn("result", raw(scene.socket, STATUS)[0])
+            self.assertTrue(writer.is_alive())
+            answers = [json.loads(reader.readline()) for _ in range(128 + 1 + 60)]
+        finally:
+            practice.clear_faults()
+            connection.shutdown(socket.SHUT_RDWR) if writer.is_alive() else None
+            writer.join()
+        self.assertEqual({answer["id"] for answer in answers}, {*range(128), 501, *range(1000, 1060)})
+        self.assertEqual([answer for answer in answers if "error" in answer], [])
+        self.assertEqual(practice.asked() - before, 1)
+
+
+HOLDER = """
+import socket, sys
+held = []
+for _ in range(int(sys.argv[2])):
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(sys.argv[1])
+    held.append(connection)
+    connection.sendall(b'{"jsonrpc":"2.0","id":1,"method":"agent.status"}\\n')
+    assert b"result" in connection.recv(65536)
+print("holding", flush=True)
+sys.stdin.readline()
+open_ones = 0
+for connection in held:
+    connection.setblocking(False)
+    try:
+        open_ones += connection.recv(1) != b""
+    except BlockingIOError:
+        open_ones += 1
+print(open_ones, flush=True)
+sys.stdin.readline()
+"""
+
+
+def end_holder(holder):
+    holder.kill()
+    holder.wait(PATIENCE_SECONDS)
+    holder.stdin.close()
+    holder.stdout.close()
 
 
 class FewDescriptors(AgentFixture):

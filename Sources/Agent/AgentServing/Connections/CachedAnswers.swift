@@ -29,20 +29,32 @@ struct CachedAnswers: ~Copyable {
   /// Answers a `token.get` of a fresh standard token, or a repeated `authorization.check`, on the reading thread.
   /// Returns false for every other request, which the method table then handles in full.
   mutating func answer(_ root: JSONNode, at moment: () -> BootInstant) -> Bool {
+    defer { scratch.reset() }
+    guard write(root, at: moment) else { return false }
+    scratch.byte(0x0A)
+    scratch.withBytes { client.output.append($0) }
+    return true
+  }
+
+  /// The same for a member of a batch: returns its answer, or nil.
+  mutating func object(_ member: JSONNode, at moment: () -> BootInstant) -> WireBytes? {
+    defer { scratch.reset() }
+    return write(member, at: moment) ? scratch.withBytes { WireBytes($0) } : nil
+  }
+
+  private mutating func write(_ root: JSONNode, at moment: () -> BootInstant) -> Bool {
     guard case .request(let id?, let method, let params?) = Envelope(root) else { return false }
     let isToken = method.isText("token.get")
     guard isToken || method.isText("authorization.check"), params.kind == .object, dispatcher.mayAnswerNow(id) else {
       return false
     }
     let now = moment()
-    defer { scratch.reset() }
     scratch.verbatim("{\"jsonrpc\":\"2.0\",\"id\":")
     scratch.verbatim(id)
     scratch.verbatim(",\"result\":")
     guard isToken ? writeToken(params, at: now) : writeDecision(params, at: now) else { return false }
-    scratch.verbatim("}\n")
+    scratch.byte(UInt8(ascii: "}"))
     agent.idle.used(at: now)
-    scratch.withBytes { client.output.append($0) }
     return true
   }
 

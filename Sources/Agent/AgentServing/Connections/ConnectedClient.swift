@@ -10,6 +10,10 @@ final class ConnectedClient: Sendable {
   let id: UInt64
   let output: any ConnectionOutput
   let requests: RequestsInFlight
+  /// The id of the client's process when it connected; nil without a socket.
+  let process: Int32?
+  /// `AgentServer.use` when bytes last came from the client, or its last request was answered.
+  let lastUse = Atomic<UInt64>(0)
   private let server: AgentServer
   private let introduced = Mutex<String??>(nil)
   private let known: Mutex<CallerAccess>
@@ -20,7 +24,10 @@ final class ConnectedClient: Sendable {
     self.id = id
     self.output = output
     self.server = server
-    requests = RequestsInFlight(limit: server.limits.requestsInFlight)
+    requests = RequestsInFlight(
+      limit: server.limits.requestsInFlight, mayStart: { [weak output] in output?.takesMoreAnswers ?? false },
+      roomWasMade: { [weak output] in output?.resumeReading() })
+    process = output.peerProcess
     known = Mutex(server.agent.callerGrants.isStrict ? .unknown : .trusted)
     trusted = Atomic(!server.agent.callerGrants.isStrict)
   }
@@ -76,14 +83,22 @@ final class ConnectedClient: Sendable {
     server.events.connectionEnded(id)
   }
 
+  /// True for a request that limits the connection to a grant.
+  func wouldLimit(_ name: String, _ params: JSONNode?) -> Bool {
+    name == AgentHello.name && params?.kind == .object && params?["grant"] != nil
+  }
+
   /// Refuses the connection if an unserved request would have limited it.
   func unserved(_ name: String, _ params: JSONNode?) {
-    if name == AgentHello.name, params?.kind == .object, params?["grant"] != nil { refuseAll() }
+    if wouldLimit(name, params) { refuseAll() }
   }
+
+  /// Notes that the client is not idle.
+  func used() { lastUse.store(server.nextUse(), ordering: .relaxed) }
 
   /// The client is gone: cancels its requests and ends its subscriptions.
   func ended() {
-    requests.cancelAll()
+    requests.abandon()
     server.events.connectionEnded(id)
     server.agent.callerGrants.connectionEnded(id)
   }

@@ -24,9 +24,9 @@ public final class Connection: Conversation, @unchecked Sendable {
   private let dispatcher: RequestDispatcher
   private let server: AgentServer
 
-  init(id: UInt64, output: any ConnectionOutput, server: AgentServer) {
+  init(_ client: ConnectedClient, server: AgentServer) {
     self.server = server
-    client = ConnectedClient(id: id, output: output, server: server)
+    self.client = client
     dispatcher = RequestDispatcher(server: server, client: client)
     cached = CachedAnswers(agent: server.agent, client: client, dispatcher: dispatcher)
   }
@@ -44,6 +44,7 @@ public final class Connection: Conversation, @unchecked Sendable {
   public func received(_ chunk: UnsafeRawBufferPointer) {
     mayHaveLeftSecretsOnStack = false
     chunkTime = nil
+    client.used()
     let outcome = framer.push(chunk) { line in
       lineBegan = nil
       judgesPrefixAt = Limits.lineBytes
@@ -94,8 +95,14 @@ public final class Connection: Conversation, @unchecked Sendable {
   /// The client is gone: cancels its requests and ends its subscriptions.
   public func ended() {
     dispatcher.connectionEnded()
-    server.connectionEnded()
+    server.connectionEnded(client.id)
   }
+
+  /// False while the client's waiting requests are over their bound.
+  public var hasRoom: Bool { client.requests.hasRoom }
+
+  /// Requests that waited for the client to read its answers may begin.
+  public func takesMoreAnswers() { client.requests.resume() }
 
   /// The client has read its backlog.
   public func drained() { server.events.drained(client.id) }
@@ -130,7 +137,7 @@ public final class Connection: Conversation, @unchecked Sendable {
       if root.kind != .array, cached.answer(root, at: readTime) { return true }
       mayHaveLeftSecretsOnStack = true
       if root.kind == .array {
-        dispatcher.takeBatch(root)
+        dispatcher.takeBatch(root) { cached.object($0, at: readTime) }
       } else {
         dispatcher.takeRequest(root, slot: .line(client.output))
       }

@@ -2,8 +2,9 @@ internal import Agent
 
 /// The bounds of the wire that a configuration may change.
 public struct ServingLimits: Hashable, Sendable {
-  public var connections = 64
-  /// For each connection: enough for any pipelining, few enough that one client can't fill the agent.
+  /// A person's programs at the same time, with room for some that leak connections.
+  public var connections = 1024
+  /// That run at once, for each connection: enough for any pipelining, few enough that one client can't fill the agent.
   public var requestsInFlight = 128
 
   public init() {}
@@ -18,6 +19,10 @@ enum Limits {
   static let nesting = 64
   /// From a line's first byte to its newline.
   static let lineSeconds: Int64 = 10
+  /// Lines of one connection that wait for a place: as much as the longest line.
+  static let waitingBytes = 1 << 20
+  /// What a line counts at least while it waits: about the memory of a request with few params.
+  static let leastWaitingBytes = 256
   /// Events that wait for a client which does not read.
   static let eventBacklogBytes = 1 << 20
 }

@@ -21,7 +21,7 @@ final class RequestDispatcher: Sendable {
 
   /// True if a request with this id may be answered at once: none comes before it, and none has its id.
   func mayAnswerNow(_ id: UnsafeRawBufferPointer) -> Bool {
-    !agent.isShuttingDown && !gate.isHeld && !client.requests.contains(id)
+    !agent.isShuttingDown && !gate.isHeld && client.requests.mayOvertake(id)
   }
 
   /// The client will send no more. Its requests are finished and answered before the connection closes.
@@ -38,14 +38,19 @@ final class RequestDispatcher: Sendable {
 
   // MARK: requests
 
-  func takeBatch(_ root: JSONNode) {
+  /// Takes the members of a batch as if each came on its own line. `cached` answers a member from memory, or returns nil.
+  func takeBatch(_ root: JSONNode, cached: (JSONNode) -> WireBytes?) {
     guard root.elements.contains(where: { _ in true }) else {
       return AnswerSlot.line(client.output).fill(nil, FixedErrors.invalidRequest)
     }
     let batch = BatchAnswers(count: root.elements.count(where: Self.isAnswered), output: client.output)
     var index = 0
     for element in root.elements {
-      takeRequest(element, slot: .batch(batch, index: index))
+      if let answer = cached(element) {
+        batch.fill(index, answer)
+      } else {
+        takeRequest(element, slot: .batch(batch, index: index))
+      }
       if Self.isAnswered(element) { index += 1 }
     }
   }
@@ -61,7 +66,7 @@ final class RequestDispatcher: Sendable {
       return slot.fill(rawID, FixedErrors.invalidRequest)
     }
     let name = methodNode.string ?? ""
-    guard let rawID else { return takeNotification(name, params) }
+    guard let rawID else { return takeNotification(node, name, params) }
     // Check this first: the client would take any answer with this id for the answer to the request in flight.
     guard !client.requests.contains(rawID) else {
       client.unserved(name, params)
@@ -72,40 +77,43 @@ final class RequestDispatcher: Sendable {
       return slot.fill(AnswerObject.error(id: rawID, FixedErrors.methodNotFound))
     }
     if agent.isShuttingDown { return slot.fill(AnswerObject.error(id: rawID, .shuttingDown)) }
-    do throws(RequestsInFlight.Refusal) {
-      try client.requests.begin(id)
-    } catch .duplicateID {
-      client.unserved(name, params)
-      return slot.fill(AnswerObject.error(id: nil, FixedErrors.duplicateID))
-    } catch {
-      client.unserved(name, params)
-      return slot.fill(AnswerObject.error(id: rawID, .overloaded("requests in flight on one connection")))
-    }
     let prepared: PreparedCall
     do throws(ParamsProblem) {
       prepared = try method.prepare(params)
     } catch {
-      client.requests.release(id)
       client.unserved(name, params)
-      slot.fill(AnswerObject.error(id: rawID, .invalidParams(error.path, expected: error.expected)))
-      return finished()
+      return slot.fill(AnswerObject.error(id: rawID, .invalidParams(error.path, expected: error.expected)))
     }
-    serve(prepared, name, id, slot)
+    // A request that limits the connection is served, also if it is cancelled while it waits.
+    let cancelled: RequestsInFlight.Work = { [self] in
+      answer(name, id, slot, .failure(.requestCancelled))
+      finished()
+    }
+    let isCancellable = !client.wouldLimit(name, params)
+    client.requests.submit(id, bytes: Self.cost(node), cancelled: isCancellable ? cancelled : nil) { [self] in
+      serve(prepared, name, id, slot)
+    }
   }
 
-  private func takeNotification(_ name: String, _ params: JSONNode?) {
+  /// What a request counts while it waits.
+  private static func cost(_ node: JSONNode) -> Int { max(node.raw.count, Limits.leastWaitingBytes) }
+
+  private func takeNotification(_ node: JSONNode, _ name: String, _ params: JSONNode?) {
     if name == "$/cancel" {
       guard let id = params?["id"] else { return }
       return client.requests.cancel(Array(id.raw))
     }
     guard let method = server.methods[name], !agent.isShuttingDown else { return }
-    guard let prepared = try? method.prepare(params), (try? client.requests.begin(nil)) != nil else {
-      return client.unserved(name, params)
-    }
-    serve(prepared, name, nil, nil)
+    guard let prepared = try? method.prepare(params) else { return client.unserved(name, params) }
+    client.requests.submit(nil, bytes: Self.cost(node)) { [self] in serve(prepared, name, nil, nil) }
   }
 
   private func serve(_ prepared: PreparedCall, _ name: String, _ id: [UInt8]?, _ slot: AnswerSlot?) {
+    if agent.isShuttingDown {  // since it waited for its place
+      client.requests.release(id)
+      answer(name, id, slot, .failure(.shuttingDown))
+      return finished()
+    }
     // A refused client does not keep the vault open.
     let usesVault = client.access.isServed && server.methods[name]?.info.usesVault == true
     if usesVault { agent.idle.began() }
@@ -179,6 +187,7 @@ final class RequestDispatcher: Sendable {
   }
 
   private func finished() {
+    client.used()
     if client.requests.end(), end.withLock({ $0 == .halfClosed }) { client.output.closeAfterFlush() }
   }
 }

@@ -1,59 +1,170 @@
 internal import Agent
 internal import Synchronization
 
-/// The requests of one connection that have no answer yet, by the bytes of their ids.
+/// The requests of one connection that have no answer yet, by the bytes of their ids: at most `limit` of them run, the
+/// others wait in their order (docs/protocol.md, More requests than places).
 final class RequestsInFlight: Sendable {
-  enum Refusal: Error { case duplicateID, tooMany }
+  typealias Work = @Sendable () -> Void
+
+  /// A request in the queue.
+  private final class Waiting: Sendable {
+    let id: [UInt8]?
+    let bytes: Int
+    let work: Work
+    /// Answers the request if it is cancelled before it runs; nil if it runs in any case.
+    let cancelled: Work?
+
+    init(id: [UInt8]?, bytes: Int, work: @escaping Work, cancelled: Work?) {
+      self.id = id
+      self.bytes = bytes
+      self.work = work
+      self.cancelled = cancelled
+    }
+  }
 
   private struct Entry {
     /// The request's running task; nil before it begins and after it ends.
     var task: UnsafeCurrentTask?
     var isCancelled = false
+    /// Nil once the request has a place.
+    var waiting: Waiting?
   }
 
   private struct State: @unchecked Sendable {
     // UnsafeCurrentTask may be cancelled from anywhere while its task lives; the lock keeps it from outliving that.
     var entries: [[UInt8]: Entry] = [:]
-    var notifications = 0
+    /// Requests that have a place, with notifications.
+    var running = 0
+    var queue: [Waiting] = []
+    /// The lengths of the lines in the queue.
+    var queuedBytes = 0
+    /// The queue is over its bound, and has not fallen to half of it yet.
+    var isFull = false
+    /// One thread starts the requests of the queue, so that they begin in their order.
+    var isStarting = false
     /// The number of requests without a queued answer. A request's place is released before its answer is sent, since
     /// the client may then use the id again; the connection stays open until the answer is queued.
     var unanswered = 0
   }
   private let state = Mutex(State())
   private let limit: Int
+  private let queueBound: Int
+  private let mayStart: @Sendable () -> Bool
+  private let roomWasMade: Work
 
-  init(limit: Int = ServingLimits().requestsInFlight) { self.limit = limit }
+  /// - Parameters:
+  ///   - limit: how many requests run at once.
+  ///   - queueBound: the bytes of waiting lines from which `hasRoom` is false.
+  ///   - mayStart: false while the client has too many answers to read: then the queue stands still until `resume`.
+  ///   - roomWasMade: called when `hasRoom` has become true again.
+  init(
+    limit: Int = ServingLimits().requestsInFlight, queueBound: Int = Limits.waitingBytes,
+    mayStart: @escaping @Sendable () -> Bool = { true }, roomWasMade: @escaping Work = {}
+  ) {
+    self.limit = limit
+    self.queueBound = queueBound
+    self.mayStart = mayStart
+    self.roomWasMade = roomWasMade
+  }
 
   var isEmpty: Bool { state.withLock { $0.unanswered == 0 } }
+
+  /// False while so many lines wait that the connection is not read.
+  var hasRoom: Bool { state.withLock { !$0.isFull } }
 
   func contains(_ id: UnsafeRawBufferPointer) -> Bool {
     state.withLock { !$0.entries.isEmpty && $0.entries[Array(id)] != nil }
   }
 
-  /// Takes a place for a request; notifications have no id and count all the same.
-  func begin(_ id: [UInt8]?) throws(Refusal) {
-    try state.withLock { (state) throws(Refusal) in
-      if let id, state.entries[id] != nil { throw .duplicateID }
-      guard state.entries.count + state.notifications < limit else { throw .tooMany }
-      if let id { state.entries[id] = Entry() } else { state.notifications += 1 }
-      state.unanswered += 1
+  /// True if a request with this id may be answered at once: none waits before it, and none has its id.
+  func mayOvertake(_ id: UnsafeRawBufferPointer) -> Bool {
+    state.withLock { state in
+      state.queue.isEmpty && !state.isStarting && (state.entries.isEmpty || state.entries[Array(id)] == nil)
     }
+  }
+
+  /// Does `work` now if a place is free, else when one is. No other request with this id may be in flight. Notifications
+  /// have no id and take a place all the same. The reading thread makes all calls.
+  ///
+  /// - Parameters:
+  ///   - bytes: what the request counts in the queue.
+  ///   - cancelled: answers the request if it is cancelled before `work`; nil if `work` must be done.
+  func submit(_ id: [UInt8]?, bytes: Int, cancelled: Work? = nil, _ work: @escaping Work) {
+    let startsNow = state.withLock { state in
+      state.unanswered += 1
+      if state.running < limit, state.queue.isEmpty, !state.isStarting {
+        state.running += 1
+        if let id { state.entries[id] = Entry() }
+        return true
+      }
+      let waiting = Waiting(id: id, bytes: bytes, work: work, cancelled: cancelled)
+      if let id { state.entries[id] = Entry(waiting: waiting) }
+      state.queue.append(waiting)
+      state.queuedBytes += bytes
+      if state.queuedBytes >= queueBound { state.isFull = true }
+      return false
+    }
+    if startsNow { work() } else { resume() }
   }
 
   /// Releases the place of a request, just before its answer is queued.
   func release(_ id: [UInt8]?) {
     state.withLock { state in
-      if let id { state.entries[id] = nil } else { state.notifications -= 1 }
+      if let id { state.entries[id] = nil }
+      state.running -= 1
     }
   }
 
-  /// Records that an answer is queued; true if no request is unanswered.
+  /// Records that an answer is queued, and gives the free place to the next waiting request; true if no request is
+  /// unanswered.
   func end() -> Bool {
-    state.withLock { state in
+    let isLast = state.withLock { state in
       state.unanswered -= 1
       return state.unanswered == 0
     }
+    resume()
+    return isLast
   }
+
+  // MARK: the queue
+
+  /// Starts requests of the queue while places are free. A request that ends within its `work` calls this again; the
+  /// flag makes that call return, so that a long queue needs no deep stack.
+  func resume() {
+    let starts = state.withLock { state in
+      guard !state.isStarting, !state.queue.isEmpty, state.running < limit else { return false }
+      state.isStarting = true
+      return true
+    }
+    guard starts else { return }
+    while let (next, makesRoom) = takeNext() {
+      if makesRoom { roomWasMade() }
+      next.work()
+    }
+  }
+
+  private func takeNext() -> (Waiting, makesRoom: Bool)? {
+    state.withLock { state in
+      guard !state.queue.isEmpty, state.running < limit, mayStart() else {
+        state.isStarting = false
+        return nil
+      }
+      let next = state.queue.removeFirst()
+      state.running += 1
+      if let id = next.id { state.entries[id]?.waiting = nil }
+      return (next, left(next, &state))
+    }
+  }
+
+  /// `waiting` has left the queue; true if the connection may be read again.
+  private func left(_ waiting: Waiting, _ state: inout State) -> Bool {
+    state.queuedBytes -= waiting.bytes
+    guard state.isFull, state.queuedBytes <= queueBound / 2 else { return false }
+    state.isFull = false
+    return true
+  }
+
+  // MARK: cancelling
 
   /// Runs `body` so that `cancel` can cancel it.
   func run<Result: Sendable>(_ id: [UInt8]?, _ body: () async -> Result) async -> Result {
@@ -69,13 +180,23 @@ final class RequestsInFlight: Sendable {
     }
   }
 
+  /// Cancels a request that runs, or answers one that waits.
   func cancel(_ id: [UInt8]) {
-    state.withLock { state in
+    let (waiting, makesRoom) = state.withLock { state -> (Waiting?, Bool) in
       state.entries[id]?.isCancelled = true
       state.entries[id]?.task?.cancel()
+      guard let waiting = state.entries[id]?.waiting, waiting.cancelled != nil,
+        let index = state.queue.firstIndex(where: { $0 === waiting })
+      else { return (nil, false) }
+      state.queue.remove(at: index)
+      state.entries[id] = nil
+      return (waiting, left(waiting, &state))
     }
+    waiting?.cancelled?()
+    if makesRoom { roomWasMade() }
   }
 
+  /// Cancels the requests that run, and those that wait as soon as they run.
   func cancelAll() {
     state.withLock { state in
       for id in state.entries.keys {
@@ -83,5 +204,21 @@ final class RequestsInFlight: Sendable {
         state.entries[id]?.task?.cancel()
       }
     }
+  }
+
+  /// Cancels the requests that run, and forgets those that wait: the client is gone.
+  func abandon() {
+    cancelAll()
+    let dropped = state.withLock { state in
+      for waiting in state.queue {
+        if let id = waiting.id { state.entries[id] = nil }
+      }
+      state.unanswered -= state.queue.count
+      state.queuedBytes = 0
+      defer { state.queue = [] }
+      return state.queue
+    }
+    // Released outside of the lock: a request may hold secrets, and the connection.
+    withExtendedLifetime(dropped) {}
   }
 }

@@ -87,5 +87,6 @@ extension RPCError {
     RPCError(AgentFailure.invalidParameter(path, expected: expected))
   }
 
+  static let requestCancelled = RPCError(AgentFailure.cancelled)
   static let shuttingDown = RPCError(AgentFailure.shuttingDown)
 }

@@ -188,6 +188,9 @@ final class EventHub: Sendable {
     }
   }
 
+  /// The connections that have a subscription.
+  var subscribers: Set<UInt64> { state.withLock { Set($0.subscriptions.values.map(\.connection)) } }
+
   func connectionEnded(_ connection: UInt64) {
     state.withLock { state in
       for name in state.order where state.subscriptions[name]?.connection == connection { state.remove(name) }

@@ -57,7 +57,7 @@ private struct ConfigurationReader {
   private mutating func limits(_ node: JSONNode, _ found: inout AgentConfiguration) {
     for (name, value) in members(of: node, ["connections", "requestsInFlight"]) {
       switch name {
-      case "connections": found.connections = integer(value, 8...512).map(Int.init)
+      case "connections": found.connections = integer(value, 8...4096).map(Int.init)
       default: found.requestsInFlight = integer(value, 1...1024).map(Int.init)
       }
     }

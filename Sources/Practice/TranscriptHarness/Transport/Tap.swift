@@ -86,6 +86,8 @@ private final class TappedConversation: Conversation {
     tap.note { $0.hasSeenEnd = true }
   }
 
+  var hasRoom: Bool { inner.hasRoom }
+  func takesMoreAnswers() { inner.takesMoreAnswers() }
   var lineDeadline: BootInstant? { inner.lineDeadline }
   func lineTimedOut() { inner.lineTimedOut() }
   func drained() { inner.drained() }
@@ -126,8 +128,18 @@ private final class TappedOutput: ConnectionOutput {
     inner.append(line)
   }
 
+  var peerProcess: Int32? { inner.peerProcess }
+  var hasUnreadInput: Bool { inner.hasUnreadInput }
+  var takesMoreAnswers: Bool { inner.takesMoreAnswers }
+  func resumeReading() { inner.resumeReading() }
+
   func closeAfterFlush() {
     tap.note { $0.isClosing = true }
     inner.closeAfterFlush()
+  }
+
+  func leave() {
+    tap.note { $0.isClosing = true }
+    inner.leave()
   }
 }

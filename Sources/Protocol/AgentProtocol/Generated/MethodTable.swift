@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "e3efa9d67559b0c98451999233a7f74c18c15c73cdb7829797835f1c1b35e5a3"
+  public static let schemaDigest = "8597f9319f4664ec5dc93f51dfeb5fe139fe5b4da0a8ab28d707c5977d74769a"
 }

@@ -156,8 +156,9 @@ public struct WireAgentLimits: WireWritable, Sendable {
   /// For methods that carry bodies.
   public var bodyLineBytes: Int
   public var nesting: Int
-  /// For each connection.
+  /// Requests that run at once, for each connection; more wait in their order.
   public var requestsInFlight: Int
+  /// When full, an idle connection makes room for a new one.
   public var connections: Int
   /// From a line's first byte to its newline.
   public var lineSeconds: Int

@@ -52,7 +52,7 @@ import Testing
       ("{\"lockOn\": [\"sleep\", \"lid\"]}", "1:22 This must be `sleep` or `screen`."),
       ("{\"lockOn\": \"sleep\"}", "1:12 This must be a list of `sleep` and `screen`."),
       ("{\"lockOn\": [\"sleep\", \"sleep\"]}", "1:22 This stands here twice."),
-      ("{\"limits\": {\"connections\": 7}}", "1:28 This must be a whole number from 8 to 512."),
+      ("{\"limits\": {\"connections\": 7}}", "1:28 This must be a whole number from 8 to 4096."),
       ("{\"limits\": {\"requestsInFlight\": 1025}}", "1:33 This must be a whole number from 1 to 1024."),
       ("{\"limits\": {\"öl\": 1}}", "1:13 There is no such member here. Known: connections, requestsInFlight."),
       (
