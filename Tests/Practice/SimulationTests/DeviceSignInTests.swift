@@ -241,7 +241,37 @@ import Testing
     }
   }
 
-  /// All flows share one limit, also when they begin at once.
+  /// A program that begins sign-ins and finishes none leaves eight places to the others, whatever it does.
+  @Test func clientWithSixteenSignIns_leavesRoomForAnother() throws {
+    try scenario { world in
+      _ = try await world.provider("idp")
+      let begin = #"{"provider":"idp","flow":"device"}"#
+      func client(_ name: String) async throws -> SimulatedClient {
+        let client = try world.client()
+        _ = await client.call("agent.hello", #"{"client":{"name":"\#(name)","version":"1"}}"#)
+        return client
+      }
+      for connection in 0..<20 {
+        let greedy = try await client("greedy")
+        let answer = await greedy.call("signIn.begin", begin)
+        #expect((answer.error == nil) == (connection < 16), "\(answer)")
+        if connection >= 16 {
+          #expect(answer.code == 1003 && answer.retryAfterMs == 10_000)
+          let message = answer.json["error", "message"]?.stringValue ?? ""
+          #expect(message.contains("16 sign-ins of this program") && message.contains("lanyard login"), "\(message)")
+        }
+        greedy.disconnect()
+      }
+      let other = try await client("other")
+      for _ in 0..<8 { #expect(await other.call("signIn.begin", begin).error == nil) }
+      let third = try await client("third")
+      let refused = await third.call("signIn.begin", begin)
+      let message = refused.json["error", "message"]?.stringValue ?? ""
+      #expect(refused.code == 1003 && message.hasPrefix("24 sign-ins are in progress"), "\(message)")
+    }
+  }
+
+  /// All flows of one client share one limit, also when they begin at once.
   @Test func signInsOverTheLimitOfSixteen_areRefused() throws {
     for seed in Seeds.asked(30) {
       try scenario(seed: seed) { world in

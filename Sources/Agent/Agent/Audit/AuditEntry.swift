@@ -158,12 +158,15 @@ package struct Caller: Sendable {
   /// The client's own name for itself, from `agent.hello`.
   package var name: String?
   let access: CallerAccess
+  /// The id of the client's process when it connected; nil without a socket.
+  let process: Int32?
 
   package static var client: String? { current?.name }
 
-  package init(name: String?, access: CallerAccess) {
+  package init(name: String?, access: CallerAccess, process: Int32? = nil) {
     self.name = name
     self.access = access
+    self.process = process
   }
 
   /// Whose quotas its entries take: those of its grants and of the grants that they were made under; without a grant,
@@ -172,4 +175,8 @@ package struct Caller: Sendable {
     if case .limited(let grant) = access { return Set(grant.line.map { "grant \($0)" }) }
     return ["client \(name ?? "")"]
   }
+
+  /// Which callers share the places for sign-ins in progress: as `quotas`, and those of one process, whatever it calls
+  /// itself.
+  var signInQuotas: Set<String> { quotas.union(process.map { ["process \($0)"] } ?? []) }
 }

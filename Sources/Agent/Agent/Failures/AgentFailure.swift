@@ -184,6 +184,7 @@ extension AgentFailure {
     case .overloaded(_, let pause), .token(.offline(let pause), _), .token(.unavailable(let pause), _): pause
     case .vault(.store, _), .grantStillStored, .backup(.store), .token(.store, _): TokenMachine.storePause
     case .backup(.overtaken): .seconds(1)
+    case .signIn(.tooMany): .seconds(10)
     case .rights(.unavailable(_, let pause), _), .provider(.registration(.unavailable(let pause))),
       .signIn(.exchange(.transient(_, let pause))):
       pause

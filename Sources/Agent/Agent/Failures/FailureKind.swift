@@ -109,6 +109,7 @@ extension RightsFailure {
 extension SignInFailure {
   fileprivate var kind: FailureKind {
     switch self {
+    case .tooMany: .overloaded
     case .exchange(.offline): .offline
     case .exchange(.untrustedServer): .untrustedServer
     case .exchange(.transient): .providerUnavailable

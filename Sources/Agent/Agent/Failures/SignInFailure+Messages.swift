@@ -42,6 +42,11 @@ extension SignInFailure {
     case .portBusy(let port):
       "Port \(port), where this provider's answers come back, is used by another program. Free it and try again."
     case .noListener: "No address could be opened for the browser to come back to."
+    case .tooMany(let count, let isOfThisProgram):
+      """
+      \(count) sign-ins\(isOfThisProgram ? " of this program" : "") are in progress, and no more are begun. Finish one, \
+      or cancel it: in a terminal, by Ctrl-C in its `lanyard login`. Each ends by itself within ten minutes.
+      """
     case .exchange(let failure): failure.signInMessage
     case .answerRejected(let failure, _): failure.message
     case .importedTokenSpent(let failure): failure.message + " The token that was given is used up."

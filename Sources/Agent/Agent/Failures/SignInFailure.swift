@@ -25,6 +25,8 @@ package enum SignInFailure: Sendable {
   case deviceCodeUnknown
   case portBusy(UInt16)
   case noListener
+  /// So many are in progress already, of all programs or of the one that asks.
+  case tooMany(Int, ofThisProgram: Bool)
   /// The token endpoint gave no tokens.
   case exchange(ExchangeFailure)
   /// The answer that was brought is none; the right one may still be.

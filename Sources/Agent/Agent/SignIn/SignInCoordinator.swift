@@ -6,8 +6,11 @@ internal import Secrets
 
 /// Sign-ins in progress. A failure of any kind leaves no account, no listener and no file behind.
 package actor SignInCoordinator {
-  /// Pending at one time: a person signs in to a few things at once; more is a program that went wrong.
-  package static let capacity = 16
+  /// Pending at one time.
+  package static let capacity = 24
+  /// Pending at one time for one client name, one grant or one process: a person signs in to a few things at once; more
+  /// is a program that went wrong, which must leave places to the others.
+  package static let capacityOfOne = 16
   /// The time that a person has.
   package static let lifetime = Milliseconds.seconds(600)
   /// The time in which the outcome can be asked for.
@@ -19,8 +22,8 @@ package actor SignInCoordinator {
   package let accounts: AccountDirectory
   var jobs: [String: SignInJob] = [:]
   var redirects = RedirectListeners()
-  /// Sign-ins that wait for a provider's first answer: they take a place already.
-  private var beginning = 0
+  /// Sign-ins that wait for a provider's first answer, which take a place already: the quotas of their callers, by id.
+  private var beginning: [String: Set<String>] = [:]
   private var waiterIDs: UInt64 = 0
   private let alarm: Alarm
   /// The agent ends: nothing is begun any more.
@@ -61,13 +64,12 @@ package actor SignInCoordinator {
   ) async throws(AgentFailure) -> Begun {
     let provider = try await provider(name, for: flow)
     try await requireAlias(wishes, at: provider)
-    guard jobs.values.count(where: \.isPending) + beginning < Self.capacity else {
-      throw .overloaded("sign-ins in progress", retryAfter: .seconds(10))
-    }
+    let quotas = Caller.current?.signInQuotas ?? []
+    try requireRoom(for: quotas)
     guard !isOver else { throw .shuttingDown }
-    beginning += 1
-    defer { beginning -= 1 }
     let id = "sgn_" + Base32.encode(dependencies.environment.entropy.bytes(16))
+    beginning[id] = quotas
+    defer { beginning[id] = nil }
     let scopes = wishes.scopes ?? provider.configuration.scopes
     let way: SignInJob.Way
     let page: Begun.Page
@@ -89,10 +91,18 @@ package actor SignInCoordinator {
     }
     forgetOldest()
     jobs[id] = SignInJob(
-      id: id, provider: provider, wishes: wishes, scopes: scopes, expiresAt: expiresAt, way: way)
+      id: id, provider: provider, wishes: wishes, scopes: scopes, quotas: quotas, expiresAt: expiresAt, way: way)
     if case .device = way { drainWhileThePersonTypes(id) }
     watch()
     return Begun(id: id, page: page, expiresAt: clock.wall() + (expiresAt - clock.boot()))
+  }
+
+  private func requireRoom(for quotas: Set<String>) throws(AgentFailure) {
+    let taken = jobs.values.filter(\.isPending).map(\.quotas) + beginning.values
+    for quota in quotas where taken.count(where: { $0.contains(quota) }) >= Self.capacityOfOne {
+      throw .signIn(.tooMany(Self.capacityOfOne, ofThisProgram: true))
+    }
+    guard taken.count < Self.capacity else { throw .signIn(.tooMany(Self.capacity, ofThisProgram: false)) }
   }
 
   private func requireAlias(_ wishes: SignInJob.Wishes, at provider: Provider) async throws(AgentFailure) {

@@ -28,6 +28,8 @@ package struct SignInJob: Sendable {
   package let provider: Provider
   package let wishes: Wishes
   package let scopes: [String]
+  /// `Caller.signInQuotas` of the caller that began it.
+  let quotas: Set<String>
   package let expiresAt: BootInstant
   package var way: Way
   package var status = Status.pending

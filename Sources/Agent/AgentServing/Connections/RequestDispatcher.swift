@@ -148,7 +148,10 @@ final class RequestDispatcher: Sendable {
         let started = agent.background.start { [self] in
           finish(
             await client.requests.run(id) { [self] in
-              await Caller.$current.withValue(Caller(name: client.name, access: client.access)) {
+              await Caller.$current.withValue(
+                Caller(
+                  name: client.name, access: client.access, process: client.process)
+              ) {
                 do throws(RPCError) {
                   return .success(try await run(call))
                 } catch {

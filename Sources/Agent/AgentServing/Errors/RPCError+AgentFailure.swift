@@ -214,7 +214,7 @@ extension SignInFailure {
       "refused"
     case .exchange(.unknownOutcome): "answerLost"
     case .exchange(.transient(let reason, _)): reason
-    case .exchange(.offline), .exchange(.untrustedServer), .exchange(.misconfigured): nil
+    case .exchange(.offline), .exchange(.untrustedServer), .exchange(.misconfigured), .tooMany: nil
     case .answerRejected(let failure, _), .importedTokenSpent(let failure): failure.wireReason
     }
   }
