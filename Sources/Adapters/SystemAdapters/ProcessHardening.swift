@@ -22,6 +22,8 @@ public enum ProcessHardening {
   /// Raises the limit of locked memory as far as an unprivileged process may.
   public static func raiseMemoryLockLimit() { lanyard_raise_memory_lock_limit() }
 
-  /// Raises the limit of open descriptors to `count`, as far as an unprivileged process may.
-  public static func raiseDescriptorLimit(to count: Int) { lanyard_raise_descriptor_limit(UInt64(count)) }
+  /// Raises the limit of open descriptors to `count`, as far as an unprivileged process may. Returns the limit.
+  public static func raiseDescriptorLimit(to count: Int) -> Int {
+    Int(clamping: lanyard_raise_descriptor_limit(UInt64(count)))
+  }
 }

@@ -25,11 +25,13 @@ void lanyard_raise_memory_lock_limit(void) {
   setrlimit(RLIMIT_MEMLOCK, &limit);
 }
 
-void lanyard_raise_descriptor_limit(uint64_t count) {
+uint64_t lanyard_raise_descriptor_limit(uint64_t count) {
   struct rlimit limit;
-  if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= count) return;
+  if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return 0;
+  if (limit.rlim_cur >= count) return limit.rlim_cur;
+  rlim_t before = limit.rlim_cur;
   limit.rlim_cur = limit.rlim_max < count ? limit.rlim_max : count;
-  setrlimit(RLIMIT_NOFILE, &limit);
+  return setrlimit(RLIMIT_NOFILE, &limit) < 0 ? before : limit.rlim_cur;
 }
 
 int lanyard_ignore_sigpipe(void) { return signal(SIGPIPE, SIG_IGN) == SIG_ERR ? -errno : 0; }

@@ -1,6 +1,5 @@
 internal import Agent
 internal import AgentServing
-internal import AgentServing
 internal import AgentModel
 internal import AgentPorts
 internal import CPlatform
@@ -21,6 +20,8 @@ struct LanyardAgent {
   static let version = "1.0.0"
   /// Descriptors beside those of the clients: the store, requests to providers, listeners, clients that are let go.
   private static let otherDescriptors = 512
+  /// Descriptors without which the agent serves no client.
+  private static let fewestDescriptors = 32
 
   /// Exit codes of sysexits(3) (docs/protocol.md, Programs).
   enum Exit: Int32 {
@@ -57,7 +58,16 @@ struct LanyardAgent {
         says: "lanyard-agent: this process can't be protected from core dumps and tracers, so it does not start.\n")
     }
     lockMemory(options)
-    ProcessHardening.raiseDescriptorLimit(to: options.limits.connections + otherDescriptors)
+    let descriptors = ProcessHardening.raiseDescriptorLimit(to: options.limits.connections + otherDescriptors)
+    if descriptors < fewestDescriptors {
+      end(
+        .cannotCreate,
+        says: """
+          lanyard-agent: this process may open only \(descriptors) files (`ulimit -n`), and the agent needs \
+          \(fewestDescriptors) for itself.
+
+          """)
+    }
     // Before the first thread: threads inherit the signal mask.
     let signals = lanyard_signalfd()
     if options.checksOnly { check(options) }

@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import resource
 import shutil
 import signal
 import socket
@@ -159,6 +160,24 @@ class Directories(AgentFixture):
                         for name in files:
                             path = os.path.join(directory, name)
                             self.assertEqual(stat.S_IMODE(os.lstat(path).st_mode), 0o600, path)
+
+    def test_too_few_descriptors_are_told(self):
+        for limit, starts in ((16, False), (19, False), (31, False), (32, True), (48, True)):
+            with self.subTest(limit=limit):
+                scene = self.scene(start=False)
+                process = subprocess.Popen(
+                    scene.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                    env=scene.environment,
+                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
+                self.addCleanup(process.stderr.close)
+                scene.process = process
+                self.until(lambda: accepts(scene.socket) or process.poll() is not None, "a socket or an end")
+                if starts:
+                    self.assertIsNone(process.poll())
+                    self.assertIn("result", raw(scene.socket, STATUS)[0])
+                else:
+                    self.assertEqual(process.wait(), 73)
+                    self.assertIn(f"may open only {limit} files (`ulimit -n`)".encode(), process.stderr.read())
 
     def test_socket_path_over_the_limit_is_reachable(self):
         scene = self.scene(start=False)

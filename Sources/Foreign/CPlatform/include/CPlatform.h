@@ -123,8 +123,9 @@ int lanyard_deny_dumps(void);
 int lanyard_deny_new_privileges(void);
 /// Raises the soft limit of locked memory (RLIMIT_MEMLOCK, setrlimit(2)) to the hard one.
 void lanyard_raise_memory_lock_limit(void);
-/// Raises the soft limit of open descriptors (RLIMIT_NOFILE, setrlimit(2)) to `count`, or to the hard one.
-void lanyard_raise_descriptor_limit(uint64_t count);
+/// Raises the soft limit of open descriptors (RLIMIT_NOFILE, setrlimit(2)) to `count`, or to the hard one. Returns the
+/// soft limit.
+uint64_t lanyard_raise_descriptor_limit(uint64_t count);
 /// Ignores SIGPIPE: a write to a closed peer is then an error and does not end the process.
 int lanyard_ignore_sigpipe(void);
 /// Fills `bytes` from the kernel's generator; blocks only until the generator is first seeded.
