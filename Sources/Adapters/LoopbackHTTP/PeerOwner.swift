@@ -16,7 +16,11 @@ enum PeerOwner {
     // The table changes while it is read, and a row may be missed.
     for _ in 0..<3 {
       for (file, row) in names {
-        if let uid = owner(row, in: file) { return uid == geteuid() || uid == 0 }
+        switch owner(row, in: file) {
+        case .user(let uid): return uid == geteuid() || uid == 0
+        case .closed: return false
+        case .missing: continue
+        }
       }
     }
     return false
@@ -32,10 +36,16 @@ enum PeerOwner {
     return [(tcp, "\(peer.text) \(own.text) "), (tcp6, "\(peer.mapped) \(own.mapped) ")]
   }
 
-  /// The owner of the socket whose row begins so; nil if there is none. A socket that its process has closed has no
-  /// inode, and the table gives it to root.
-  private static func owner(_ start: String, in file: String) -> uid_t? {
-    guard let table = fopen(file, "re") else { return nil }
+  private enum Owner {
+    case user(uid_t)
+    /// Its process has closed the socket: it has no inode, and the table gives it to root.
+    case closed
+    case missing
+  }
+
+  /// The owner of the socket whose row begins so.
+  private static func owner(_ start: String, in file: String) -> Owner {
+    guard let table = fopen(file, "re") else { return .missing }
     defer { fclose(table) }
     var line: UnsafeMutablePointer<CChar>?
     var capacity = 0
@@ -44,10 +54,11 @@ enum PeerOwner {
       guard strstr(text, start) != nil else { continue }
       // sl, local, remote, state, queues, timer, retransmissions, uid, timeout, inode.
       let columns = String(cString: text).split(separator: " ")
-      guard columns.count > 9, "\(columns[1]) \(columns[2]) " == start, columns[9] != "0" else { continue }
-      return uid_t(columns[7])
+      guard columns.count > 9, "\(columns[1]) \(columns[2]) " == start else { continue }
+      guard columns[9] != "0", let uid = uid_t(columns[7]) else { return .closed }
+      return .user(uid)
     }
-    return nil
+    return .missing
   }
 
   /// An address and a port, as the table writes them.

@@ -2,6 +2,7 @@ public import AgentPorts
 internal import CPlatform
 internal import Glibc
 internal import LoopbackHTTP
+internal import Synchronization
 internal import Threads
 
 /// Opens URLs by `xdg-open`, with an environment that holds only what a desktop needs, and keeps them from the other
@@ -13,21 +14,37 @@ public struct DesktopBrowser: BrowserOpener {
   ]
 
   /// The time that a browser has to start.
-  private static let patienceMilliseconds: Int64 = 120_000
+  private static let patienceMilliseconds: Int64 = 30_000
+
+  /// Pages that wait for a browser at once; a person opens one or two.
+  private static let mostPages = 4
+  private let waiting = WaitingPages()
+
+  private final class WaitingPages: Sendable {
+    let count = Atomic(0)
+  }
 
   public init() {}
 
   public func open(_ url: String) {
     // `HTTPURL` has checked the URL: it is no path and no option.
-    guard url.hasPrefix("https://") || url.hasPrefix("http://"), let page = try? ForwardingPage(to: url) else { return }
-    start(page.url)
-    _ = DetachedThread.start {
-      _ = page.wait(milliseconds: Self.patienceMilliseconds)
-      page.close()
+    guard url.hasPrefix("https://") || url.hasPrefix("http://") else { return }
+    let waiting = waiting
+    let isAdmitted = waiting.count.wrappingAdd(1, ordering: .relaxed).newValue <= Self.mostPages
+    guard isAdmitted, let page = try? ForwardingPage(to: url), start(page.url),
+      DetachedThread.start({
+        _ = page.wait(milliseconds: Self.patienceMilliseconds)
+        page.close()
+        waiting.count.wrappingSubtract(1, ordering: .relaxed)
+      })
+    else {
+      waiting.count.wrappingSubtract(1, ordering: .relaxed)
+      return
     }
   }
 
-  private func start(_ url: String) {
+  /// False if the program can't be started.
+  private func start(_ url: String) -> Bool {
     var environment = ["PATH=/usr/local/bin:/usr/bin:/bin"]
     for name in Self.passedOn {
       if let value = getenv(name) { environment.append("\(name)=\(String(cString: value))") }
@@ -38,7 +55,7 @@ public struct DesktopBrowser: BrowserOpener {
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
     posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
-    guard lanyard_spawn_closes_others(&actions) == 0 else { return }
+    guard lanyard_spawn_closes_others(&actions) == 0 else { return false }
     var child = pid_t()
     let arguments = ["xdg-open", url]
     let started = withChildAttributes(Int16(POSIX_SPAWN_SETPGROUP)) { attributes in
@@ -46,8 +63,9 @@ public struct DesktopBrowser: BrowserOpener {
         withCStrings(environment) { envp in posix_spawn(&child, "/usr/bin/xdg-open", &actions, attributes, argv, envp) }
       }
     }
-    guard started == 0 else { return }
+    guard started == 0 else { return false }
     reap(child)
+    return true
   }
 
   /// `xdg-open` ends when the browser has taken over; waiting for it leaves no zombie.

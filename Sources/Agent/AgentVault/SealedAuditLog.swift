@@ -143,14 +143,16 @@ package struct SealedAuditLog {
     return (found.place, found.repeats.lastAt)
   }
 
-  /// The number of the first decision in which repeats are counted once `new` entries were added; `Int64.max` if there
-  /// is none.
+  /// The number of the first decision in which repeats are counted once `new` entries were added; that of the next
+  /// entry if there is none.
   package func firstOpenDecision(afterAdding new: Int) -> Int64 {
+    // Where the chains can't be read, nothing can be added either.
+    let next = ((try? chains())?.last ?? 0) + 1
     guard let memory = vault.auditMemory, let entries = memory.tails[.decisions]?.entries,
       memory.chains.decisions.unsegmented + Int64(new) < vault.auditBounds[.decisions]!.segment
-    else { return .max }
+    else { return next }
     let leaving = max(0, entries.count + new - AuditTail.most)
-    return leaving < entries.count ? entries[leaving].row.sequence : .max
+    return leaving < entries.count ? entries[leaving].row.sequence : next
   }
 
   /// The places of the last commit's entries, in their order.

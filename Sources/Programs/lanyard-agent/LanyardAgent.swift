@@ -21,7 +21,7 @@ struct LanyardAgent {
   /// Descriptors beside those of the clients: the store, requests to providers, listeners, clients that are let go.
   private static let otherDescriptors = 512
   /// Descriptors without which the agent serves no client.
-  private static let fewestDescriptors = 32
+  private static let fewestDescriptors = 24
 
   /// Exit codes of sysexits(3) (docs/protocol.md, Programs).
   enum Exit: Int32 {
@@ -68,6 +68,9 @@ struct LanyardAgent {
 
           """)
     }
+    // A small limit must leave descriptors for the agent itself, or exchanges would fail.
+    let forClients = descriptors - min(otherDescriptors, descriptors / 2)
+    options.limits.connections = min(options.limits.connections, forClients)
     // Before the first thread: threads inherit the signal mask.
     let signals = lanyard_signalfd()
     if options.checksOnly { check(options) }

@@ -6,7 +6,9 @@ import sys
 import time
 
 PROGRAM = """#!{python}
-import http.client, json, os, sys, urllib.parse
+import os, sys
+open({record!r} + ".started", "w").close()
+import http.client, json, urllib.parse
 place = urllib.parse.urlsplit(sys.argv[1])
 connection = http.client.HTTPConnection(place.netloc, timeout=20)
 connection.request("GET", place.path)
@@ -30,14 +32,15 @@ class Browser:
         os.chmod(program, 0o755)
         self.environment = {"PATH": f"{programs}:/usr/bin:/bin", "DISPLAY": ":99"}
 
-    @property
-    def was_opened(self):
-        return os.path.exists(self._record)
+    def was_started(self):
+        """Waits a second, since the browser runs on its own."""
+        time.sleep(1)
+        return os.path.exists(self._record + ".started")
 
     def opened(self):
         """Its arguments, and the address that it was sent on to; waits for it, since it runs on its own."""
         deadline = time.monotonic() + 20
-        while not self.was_opened:
+        while not os.path.exists(self._record):
             if time.monotonic() > deadline:
                 return None, None
             time.sleep(0.01)

@@ -158,14 +158,14 @@ class BrowserTests(SignIns):
         self.sign_ins()
         done = self.lanyard("login", "idp", "--no-browser")
         self.assertIn("Open this page in a browser on this machine", done.stderr)
-        self.assertFalse(self.browser.was_opened)
+        self.assertFalse(self.browser.was_started())
 
     def test_without_a_display_no_page_is_opened(self):
         self.sign_ins()
         self.lanyard("login", "idp", environment={"DISPLAY": None})
-        self.assertFalse(self.browser.was_opened)
+        self.assertFalse(self.browser.was_started())
 
     def test_only_web_addresses_are_opened(self):
         self.sign_ins(begun={**BEGUN, "authorizationUrl": "file:///etc/passwd"})
         self.lanyard("login", "idp")
-        self.assertFalse(self.browser.was_opened)
+        self.assertFalse(self.browser.was_started())

@@ -185,7 +185,7 @@ class EndSessionTests(Logouts):
 
     def test_the_end_session_page_is_shown_without_a_terminal(self):
         self.assertIn(END_SESSION, self.answer("logout", "work"))
-        self.assertFalse(self.browser.was_opened)
+        self.assertFalse(self.browser.was_started())
 
     def test_open_opens_the_end_session_page(self):
         self.assertNotIn(END_SESSION, self.answer("logout", "work", "--open"))
@@ -205,7 +205,7 @@ class EndSessionTests(Logouts):
         screen = self.on_terminal("logout", "work", answers=[("too? [y/N] ", "\n")])
         self.assertEqual(screen.code, 0)
         self.assertNotIn("id_token_hint", screen.text)
-        self.assertFalse(self.browser.was_opened)
+        self.assertFalse(self.browser.was_started())
 
     def test_without_a_screen_it_is_shown(self):
         for words in ([], ["--open"]):

@@ -5,6 +5,7 @@ import json
 import os
 import random
 import socket
+import sqlite3
 import threading
 import time
 import unittest
@@ -196,8 +197,10 @@ class Repeats(AgentFixture):
             before = client.call("audit.verify", {})["entries"]
             told = {name: 0 for name in names}
             refused = False
-            for _ in range(20):
-                for group in (names[:100], names[100:200], names[200:], names[:100], names[:256]):
+            for _ in range(60):
+                if refused:
+                    break
+                for group in (names[:100], names[100:200], names[200:], names[:256]):
                     outcomes = self.together(scene, group)
                     self.assertLessEqual(set(outcomes), {"allow", OVERLOADED})
                     refused = refused or OVERLOADED in outcomes
@@ -209,6 +212,27 @@ class Repeats(AgentFixture):
             counts = self.counts(client)
             for name in names:
                 self.assertGreaterEqual(counts.get(name, 0), told[name], name)
+
+    def commits(self, scene, client, checks=300):
+        """In how many of the checks the store was committed."""
+        with contextlib.closing(sqlite3.connect(os.path.join(scene.state, "lanyard.sqlite"))) as store:
+            versions = []
+            for _ in range(checks):
+                client.call("authorization.check", {"account": "alice", "capability": "read"})
+                versions.append(store.execute("PRAGMA data_version").fetchone())
+        return sum(one != other for one, other in zip(versions, versions[1:]))
+
+    def test_repeats_come_from_memory_whatever_happened_to_the_log(self):
+        scene = self.prepare()
+        with scene.client() as client:
+            self.assertLess(self.commits(scene, client), 100, "the log had no decision yet")
+            for method, params in (("audit.list", {"after": 0}), ("audit.verify", {})):
+                client.call(method, params)
+                self.assertLess(self.commits(scene, client), 100, method)
+            scene.kill()
+        scene.start()
+        with scene.client() as client:
+            self.assertLess(self.commits(scene, client), 100, "after a start")
 
     def test_damaged_counts_leave_one_gap(self):
         scene = self.prepare()

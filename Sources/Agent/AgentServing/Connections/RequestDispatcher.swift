@@ -21,7 +21,8 @@ final class RequestDispatcher: Sendable {
 
   /// True if a request with this id may be answered at once: none comes before it, and none has its id.
   func mayAnswerNow(_ id: UnsafeRawBufferPointer) -> Bool {
-    !agent.isShuttingDown && !gate.isHeld && client.requests.mayOvertake(id)
+    // The gate last: a request that waited for its place is in the gate before the queue is empty.
+    !agent.isShuttingDown && client.requests.mayOvertake(id) && !gate.isHeld
   }
 
   /// The client will send no more. Its requests are finished and answered before the connection closes.
