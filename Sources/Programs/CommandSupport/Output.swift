@@ -29,10 +29,36 @@ public enum Output {
   /// A line of the answer.
   public static func answer(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
 
-  /// A line of the answer: JSON from the agent, unchanged.
+  /// A line of the answer: JSON, with the characters escaped that could steer a terminal.
   public static func answer(json: UnsafeRawBufferPointer) {
-    guard write(json, to: STDOUT_FILENO) else { return }
+    guard write(json: json, to: STDOUT_FILENO) else { return }
     write("\n", to: STDOUT_FILENO)
+  }
+
+  /// The same for JSON in a text.
+  public static func answer(json: String) { line(json: json, to: STDOUT_FILENO) }
+
+  private static func line(json: String, to descriptor: Int32) {
+    var text = json + "\n"
+    _ = text.withUTF8 { write(json: UnsafeRawBufferPointer($0), to: descriptor) }
+  }
+
+  /// Writes JSON. Names come from providers, so that C1 and DEL are always escaped, and marks of direction on a terminal;
+  /// outside of strings JSON has none of them (RFC 8259 §7). Copies nothing: the JSON may hold a token.
+  static func write(json: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
+    let isTerminal = isatty(descriptor) == 1
+    var (start, index) = (0, 0)
+    while index < json.count {
+      guard let found = SteeringCharacter(in: json, at: index), found.isControl || isTerminal else {
+        index += 1
+        continue
+      }
+      guard write(UnsafeRawBufferPointer(rebasing: json[start..<index]), to: descriptor) else { return false }
+      write(found.escaped, to: descriptor)
+      index += found.length
+      start = index
+    }
+    return write(UnsafeRawBufferPointer(rebasing: json[start...]), to: descriptor)
   }
 
   /// Prints a secret on a line of its own to stdout or `descriptor`. Makes no String of it and wipes the copy.
@@ -49,6 +75,9 @@ public enum Output {
     }
   }
 
+  /// A line of JSON on stderr.
+  public static func note(json: String) { line(json: json, to: STDERR_FILENO) }
+
   /// A line on stderr.
   public static func note(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
 
@@ -58,7 +87,7 @@ public enum Output {
   /// Prints a failure to stderr: one JSON object, or a message with hints.
   public static func tell(_ failure: CommandFailure, json: Bool) {
     if json || failure.isRaw {
-      note(failure.wire ?? failure.json)
+      note(json: failure.wire ?? failure.json)
     } else {
       note("lanyard: \(Text.shown(failure.message))")
       for hint in failure.hints { note("  \(Text.shown(hint))") }

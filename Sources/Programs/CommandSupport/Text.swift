@@ -12,7 +12,7 @@ public enum Text {
   private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0..<0x20, 0x7F..<0xA0: true  // C0, DEL, C1
-    case 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true  // marks of direction
+    case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true  // marks of direction
     case 0x2028, 0x2029: true  // line and paragraph separators
     default: false
     }

@@ -62,13 +62,10 @@ public struct TokenRequest: Sendable {
   }
 
   private static func print(_ json: UnsafeRawBufferPointer) throws(CommandFailure) {
-    try write(json)
     let newline: StaticString = "\n"
-    try write(UnsafeRawBufferPointer(start: newline.utf8Start, count: 1))
-  }
-
-  private static func write(_ bytes: UnsafeRawBufferPointer) throws(CommandFailure) {
-    guard Output.write(bytes, to: STDOUT_FILENO) else {
+    guard Output.write(json: json, to: STDOUT_FILENO),
+      Output.write(UnsafeRawBufferPointer(start: newline.utf8Start, count: 1), to: STDOUT_FILENO)
+    else {
       throw CommandFailure(.other, name: "output", "The answer could not be written: \(SystemError.message(errno)).")
     }
   }

@@ -32,7 +32,7 @@ class Connection:
 
     def send(self, message):
         with self.lock:
-            self.stream.sendall(json.dumps(message).encode() + b"\n")
+            self.stream.sendall(json.dumps(message, ensure_ascii=False).encode() + b"\n")
 
     def event(self, sequence, type, account=None, **data):
         params = {"subscription": "sub_1", "epoch": "e1", "sequence": sequence, "type": type,

@@ -48,6 +48,43 @@ class RPCTests(Person):
         self.assertEqual(agent.calls, [])
 
 
+class SteeringNames(Person):
+    """Names come from providers. C1 controls steer a terminal, and marks of direction turn a line around."""
+
+    NAME = "a\x9b31m\x7f \u202etxet\u2066 \u061cé 名"
+    MARKS = ("\u202e", "\u2066", "\u061c")
+
+    def printed(self, text):
+        for control in ("\x9b", "\x7f"):
+            self.assertNotIn(control, text)
+        self.assertIn("é 名", text)
+        return text
+
+    def test_control_characters_are_escaped_in_json(self):
+        self.agent(accounts({**WORK, "displayName": self.NAME}))
+        for words in (("rpc", "account.get", '{"account":"work"}'), ("list", "--json")):
+            text = self.printed(self.answer(*words))
+            for mark in self.MARKS:
+                self.assertIn(mark, text, "a program reads the names as they are")
+            account = json.loads(text)
+            account = account["accounts"][0] if "accounts" in account else account
+            self.assertEqual(account["displayName"], self.NAME)
+
+    def test_marks_of_direction_are_escaped_in_json_on_a_terminal(self):
+        self.agent(accounts({**WORK, "displayName": self.NAME}))
+        screen = self.on_terminal("rpc", "account.get", '{"account":"work"}')
+        text = self.printed(screen.text)
+        for mark in self.MARKS:
+            self.assertNotIn(mark, text)
+        self.assertEqual(json.loads(text)["displayName"], self.NAME)
+
+    def test_errors_are_escaped_too(self):
+        agent = self.agent()
+        agent.answers["token.get"] = Error(2003, "signedOut", self.NAME)
+        text = self.printed(self.refused(4, "rpc", "token.get", '{"account":"work"}'))
+        self.assertEqual(json.loads(text)["message"], self.NAME)
+
+
 class EventTests(Person):
     def subscribed(self, *events):
         agent = self.agent()

@@ -73,7 +73,7 @@ struct Login: ParsableCommand {
       id = try signIn(at: provider, via: &agent)
     }
     let account = try AccountInfo.named(id, via: &agent)
-    guard !common.json else { return Output.answer(account.json) }
+    guard !common.json else { return Output.answer(json: account.json) }
     let tenant = account.tenant.map { ", tenant \($0)" } ?? ""
     Output.answer(
       Text.shown("Signed in: \(account.person) at \(account.provider)\(tenant), account \(account.label)."))

@@ -91,7 +91,7 @@ struct StepUp: ParsableCommand {
     } result: { (node) -> (until: Moment?, json: String) in
       (node["validUntil"]?.string.flatMap { Moment($0) }, node.text)
     }
-    if common.json { return Output.answer(answer.json) }
+    if common.json { return Output.answer(json: answer.json) }
     Output.answer("Confirmed" + (answer.until.map { ", until \($0.clock) (\($0.relative))." } ?? "."))
     let left = try agent.call("stepUp.status", params: { $0.member("account", selector) }) {
       $0["attemptsLeft"]?.integer

@@ -28,7 +28,7 @@ struct BegunSignIn {
   /// Prints instructions to stderr.
   func show(_ request: SignIn.SignInRequest, wasOpened: Bool) {
     if request.isForPrograms {
-      Output.note(json)
+      Output.note(json: json)
     } else if let device {
       device.show()
     } else if let authorizationURL {

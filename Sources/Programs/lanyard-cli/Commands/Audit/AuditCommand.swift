@@ -48,7 +48,7 @@ struct AuditCommand: ParsableCommand {
     var agent = try common.connect()
     if verify { return try check(via: &agent) }
     let entries = try AuditPages(account: common.account, after: after, limit: limit).read(via: &agent)
-    if common.json { return Output.answer(AuditPages.json(entries)) }
+    if common.json { return Output.answer(json: AuditPages.json(entries)) }
     if entries.isEmpty { return Output.note("No entry.") }
     let labels = try labels(via: &agent)
     var table = Table(["NUMBER", "WHEN", "ACCOUNT", "WHAT", "ASKED BY"])

@@ -42,7 +42,7 @@ struct DecisionInfo {
 
   /// Prints the decision: as JSON, or as text.
   func tell(json isJSON: Bool, via agent: inout AgentConnection) throws(CommandFailure) {
-    if isJSON { return Output.answer(json) }
+    if isJSON { return Output.answer(json: json) }
     let named = try AccountInfo.named(account, via: &agent)
     for line in lines(for: named.label) { Output.answer(line) }
   }

@@ -61,7 +61,7 @@ struct Logout: ParsableCommand {
     let selection = try AccountSelection.choose(argument: account, option: common.account)
     let outcome = try signOut(selection.selector, via: &agent)
     if common.json {
-      Output.answer(outcome.json)
+      Output.answer(json: outcome.json)
     } else {
       outcome.show()
     }

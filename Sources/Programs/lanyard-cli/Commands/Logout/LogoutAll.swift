@@ -25,7 +25,7 @@ extension Logout {
         if !common.json { show(error, of: account) }
       }
     }
-    if common.json { Output.answer("[\(told.joined(separator: ","))]") }
+    if common.json { Output.answer(json: "[\(told.joined(separator: ","))]") }
     guard let first = failures.first else { return }
     // The exit code of the failures if they agree, else 1.
     let status = failures.allSatisfy { $0.status == first.status } ? first.status : .other

@@ -39,7 +39,7 @@ struct Status: ParsableCommand {
 
   func show(_ report: StatusReport) {
     if common.json {
-      Output.answer(report.json)
+      Output.answer(json: report.json)
     } else {
       for line in report.lines { Output.answer(line) }
     }
