@@ -77,7 +77,7 @@ class RedirectTests(AgentFixture):
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can be another user")
     def test_answer_of_another_user_is_refused(self):
-        """Somebody else's authorization code, with the right state, read from where that was shown."""
+        """The user `nobody` sends a valid answer: a code of its own, with the `state` that it read in an argument."""
         sign_in, answer = self.begin(), self.answer()
         told = as_nobody(lambda: http_answer(self.place.hostname, self.place.port, answer))
         self.assertIn(told[:12], ("HTTP/1.1 403", ""))

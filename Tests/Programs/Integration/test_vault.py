@@ -394,14 +394,18 @@ class StoreUnderAnotherProcess(AgentFixture):
 
 
 class DamagedAnchor(AgentFixture):
-    def test_anchor_with_a_count_that_no_store_reaches_is_refused_with_words(self):
-        practice, scene, client = self.alice()
-        scene.end()
+    def anchor(self, scene):
+        """The file of the store's anchor, and its content."""
         anchors = os.path.join(scene.environment["XDG_CONFIG_HOME"], "lanyard", "anchors")
         (name,) = [name for name in os.listdir(anchors) if not name.startswith("place-")]
         path = os.path.join(anchors, name)
         with open(path) as file:
-            sound = file.read()
+            return path, file.read()
+
+    def test_anchor_with_a_count_that_no_store_reaches_is_refused_with_words(self):
+        practice, scene, client = self.alice()
+        scene.end()
+        path, sound = self.anchor(scene)
         before = practice.asked()
         for count in (2**64 - 1, 2**64 - 2, 2**63, 2**62 + 1):
             with open(path, "w") as file:
@@ -423,11 +427,7 @@ class DamagedAnchor(AgentFixture):
     def test_anchor_that_holds_no_count_is_refused_until_the_person_accepts_the_store(self):
         practice, scene, client = self.alice()
         scene.end()
-        anchors = os.path.join(scene.environment["XDG_CONFIG_HOME"], "lanyard", "anchors")
-        (name,) = [name for name in os.listdir(anchors) if not name.startswith("place-")]
-        path = os.path.join(anchors, name)
-        with open(path) as file:
-            sound = file.read()
+        path, sound = self.anchor(scene)
         # As after a restart of the machine.
         scene.forget_keyring()
         before = practice.asked()
