@@ -51,4 +51,28 @@ import Testing
     #expect(LearnedReuse.after(LearnedReuse.none, broughtAnother: true) == .rotates)
     #expect(LearnedReuse.after(.rotates, broughtAnother: false) == .rotates)
   }
+
+  // MARK: a caller whose grant names scopes
+
+  private func limited(
+    _ scopes: [String]?, within limit: Set<String>, granted: [String], isNarrowed: Bool = false,
+    at narrowing: ProviderConfiguration.Narrowing
+  ) -> ScopeRequest? {
+    ScopeRequest.of(
+      scopes.map { ScopeSet($0) }, within: limit, granted: ScopeSet(granted), isNarrowed: isNarrowed, at: narrowing)
+  }
+
+  @Test func limitedRequestWithoutScopes_isForTheGrantedOnesWithinTheLimit() {
+    #expect(
+      limited(nil, within: ["mail", "files"], granted: ["mail", "openid"], at: .keeps) == .own(ScopeSet(["mail"])))
+    #expect(limited(nil, within: ["mail", "openid"], granted: ["mail", "openid"], at: .unknown) == .standard)
+    #expect(limited(nil, within: ["files"], granted: ["mail"], at: .keeps) == nil)
+    #expect(limited([], within: ["mail"], granted: ["mail", "openid"], at: .keeps) == .own(ScopeSet(["mail"])))
+  }
+
+  @Test(arguments: [ProviderConfiguration.Narrowing.sticks, .unknown])
+  func limitedRequestWhereTheGrantMightNarrow_neverGetsTheCoveringToken(narrowing: ProviderConfiguration.Narrowing) {
+    #expect(limited(nil, within: ["mail"], granted: ["mail", "openid"], at: narrowing) == .wouldNarrow)
+    #expect(limited(["mail"], within: ["mail"], granted: ["mail", "openid"], at: narrowing) == .wouldNarrow)
+  }
 }

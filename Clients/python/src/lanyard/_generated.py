@@ -1252,6 +1252,8 @@ class Grant(Record):
     accounts: List[str]
     methods: List[str]
     created_at: datetime
+    scopes: Optional[List[str]] = None
+    resources: Optional[List[str]] = None
     expires_at: Optional[datetime] = None
     last_used_at: Optional[datetime] = None
 
@@ -1266,6 +1268,8 @@ class GrantCreateResult(Record):
     accounts: List[str]
     methods: List[str]
     created_at: datetime
+    scopes: Optional[List[str]] = None
+    resources: Optional[List[str]] = None
     expires_at: Optional[datetime] = None
 
 
@@ -4471,6 +4475,8 @@ class GrantMethods:
         client: str,
         accounts: Sequence[str],
         methods: Sequence[str],
+        scopes: Optional[Sequence[str]] = None,
+        resources: Optional[Sequence[str]] = None,
         expires_in_seconds: Optional[int] = None,
     ) -> GrantCreateResult:
         """Grants a client access to accounts and methods. The secret is returned only once."""
@@ -4480,6 +4486,8 @@ class GrantMethods:
                 "client": client,
                 "accounts": accounts,
                 "methods": methods,
+                "scopes": scopes,
+                "resources": resources,
                 "expiresInSeconds": expires_in_seconds,
             },
             GrantCreateResult,
@@ -4525,6 +4533,8 @@ class AsyncGrantMethods:
         client: str,
         accounts: Sequence[str],
         methods: Sequence[str],
+        scopes: Optional[Sequence[str]] = None,
+        resources: Optional[Sequence[str]] = None,
         expires_in_seconds: Optional[int] = None,
     ) -> GrantCreateResult:
         """Grants a client access to accounts and methods. The secret is returned only once."""
@@ -4534,6 +4544,8 @@ class AsyncGrantMethods:
                 "client": client,
                 "accounts": accounts,
                 "methods": methods,
+                "scopes": scopes,
+                "resources": resources,
                 "expiresInSeconds": expires_in_seconds,
             },
             GrantCreateResult,

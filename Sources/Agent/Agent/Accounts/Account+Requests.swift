@@ -4,12 +4,20 @@ internal import AgentPorts
 
 /// The requests of callers for a token.
 extension Account {
-  /// Returns a token from memory, or after the one exchange that all callers share.
+  /// Returns a token from memory, or after the one exchange that all callers share. A caller with a `limit` gets no
+  /// token with other scopes.
   package func token(
-    _ key: TokenKey, _ demand: TokenMachine.Demand, exactScopes: Bool = false
+    _ key: TokenKey, _ demand: TokenMachine.Demand, exactScopes: Bool = false, within limit: Set<String>? = nil
   ) async throws(AgentFailure) -> TokenAnswer {
     try await load()
-    let key = try resolved(key, exactScopes: exactScopes)
+    let key = try resolved(key, exactScopes: exactScopes, within: limit)
+    let answer = try await token(key, demand)
+    // The provider may have granted other scopes than were asked for.
+    guard let limit, !answer.token.scopes.names.allSatisfy(limit.contains) else { return answer }
+    throw .wouldNarrow(id)
+  }
+
+  private func token(_ key: TokenKey, _ demand: TokenMachine.Demand) async throws(AgentFailure) -> TokenAnswer {
     let waiter = waiting.newID()
     let result: Result<TokenAnswer, AgentFailure> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -28,21 +36,38 @@ extension Account {
     return try result.get()
   }
 
-  /// Replaces the token with this fingerprint, which a resource refused, for any audience.
-  package func replacement(of fingerprint: String) async throws(AgentFailure) -> TokenAnswer {
+  /// Replaces the token with this fingerprint, which a resource refused, for any audience that the caller may use.
+  package func replacement(
+    of fingerprint: String, within permission: Permission? = nil
+  ) async throws(AgentFailure) -> TokenAnswer {
     try await load()
-    let key = loaded?.machine.key(ofFingerprint: fingerprint) ?? .standard
-    return try await token(key, .replacing(fingerprint: fingerprint))
+    var key = loaded?.machine.key(ofFingerprint: fingerprint) ?? .standard
+    if let permission {
+      guard let covered = permission.token(key) else { throw .caller(.notCovered) }
+      key = covered
+    }
+    return try await token(key, .replacing(fingerprint: fingerprint), within: permission?.scopes)
   }
 
   /// The key of the token that answers a request. It is the standard one for all the granted scopes, however they are
   /// spelled out; a token with fewer scopes is exchanged only where the grant keeps its scopes.
-  private func resolved(_ key: TokenKey, exactScopes: Bool) throws(AgentFailure) -> TokenKey {
-    guard let scopes = key.scopes, let loaded else { return key }
-    let request = ScopeRequest.of(
-      scopes, granted: loaded.grant.scopes, isNarrowed: loaded.grant.isNarrowed, exactly: exactScopes,
-      at: loaded.machine.narrowing)
+  private func resolved(
+    _ key: TokenKey, exactScopes: Bool, within limit: Set<String>?
+  ) throws(AgentFailure) -> TokenKey {
+    guard let loaded else { return key }
+    let (granted, isNarrowed, narrowing) = (
+      loaded.grant.scopes, loaded.grant.isNarrowed, loaded.machine.narrowing
+    )
+    let request: ScopeRequest?
+    if let limit {
+      request = .of(key.scopes, within: limit, granted: granted, isNarrowed: isNarrowed, at: narrowing)
+    } else if let scopes = key.scopes {
+      request = .of(scopes, granted: granted, isNarrowed: isNarrowed, exactly: exactScopes, at: narrowing)
+    } else {
+      return key
+    }
     switch request {
+    case nil: throw .caller(.notCovered)
     case .standard: return TokenKey(resource: key.resource)
     case .own(let scopes): return TokenKey(resource: key.resource, scopes: scopes)
     case .wouldNarrow: throw .wouldNarrow(id)

@@ -11,25 +11,26 @@ package struct PolicyDecisionPoint: Sendable {
   package let clock: any AgentClock
   package let entropy: any Entropy
 
-  /// Makes several decisions at one moment, from the same facts.
+  /// Makes several decisions at one moment, from the same facts. `limit`: the only scopes that count for the caller.
   package func decide(
     _ selector: AccountSelector, _ capabilities: [String], context: PolicyContext = PolicyContext(),
-    waitSeconds: Int = 0
+    waitSeconds: Int = 0, within limit: Set<String>? = nil
   ) async throws(AgentFailure) -> (AccountID, [RecordedDecision]) {
     let account = try await accounts.actor(selector)
     if waitSeconds > 0 {
-      let (found, policy) = try await facts(of: account)
+      let (found, policy) = try await facts(of: account, within: limit)
       let denials = capabilities.map { PolicyEngine.decide($0, context: context, facts: found.facts, under: policy) }
       if let question = ProviderQuestion.joined(denials.compactMap(\.question)) {
         try await account.confirm(question, waitSeconds: waitSeconds)
       }
     }
     for _ in 0..<Self.mostTries {
-      let (found, policy) = try await facts(of: account)
+      let (found, policy) = try await facts(of: account, within: limit)
       var decisions = capabilities.map { capability in
         recorded(PolicyEngine.decide(capability, context: context, facts: found.facts, under: policy), found)
       }
-      let offers = context == PolicyContext() ? decisions.map { offer($0, found) } : decisions.map { _ in nil }
+      let isForAll = context == PolicyContext() && limit == nil
+      let offers = isForAll ? decisions.map { offer($0, found) } : decisions.map { _ in nil }
       // Record the audit entries before the answer, so that no client acts on an unrecorded decision. One that lost to
       // a sign-out or to another policy is made again: in the log it would stand after what it did not know.
       let ids = try await audit.record(decisions.map(entry), offering: offers) { [policyCache] vault in
@@ -46,8 +47,11 @@ package struct PolicyDecisionPoint: Sendable {
     throw .overloaded("decisions about an account that keeps changing")
   }
 
-  private func facts(of account: Account) async throws(AgentFailure) -> (AccountFacts, PolicyEngine.Policy) {
-    let found = try await account.authorizationFacts()
+  private func facts(
+    of account: Account, within limit: Set<String>?
+  ) async throws(AgentFailure) -> (AccountFacts, PolicyEngine.Policy) {
+    var found = try await account.authorizationFacts()
+    if let limit { found.facts.snapshot?.scopes.formIntersection(limit) }
     return (found, policyCache.policy(of: found.provider))
   }
 
@@ -75,15 +79,16 @@ package struct PolicyDecisionPoint: Sendable {
 
   /// The decision under the given assumptions, without any effect.
   package func explain(
-    _ selector: AccountSelector, _ capability: String, at instant: Timestamp?, assuming assumption: PolicyAssumption?
+    _ selector: AccountSelector, _ capability: String, at instant: Timestamp?, assuming assumption: PolicyAssumption?,
+    within limit: Set<String>? = nil
   ) async throws(AgentFailure) -> RecordedDecision {
-    var found = try await accounts.actor(selector).authorizationFacts()
+    let account = try await accounts.actor(selector)
+    var (found, policy) = try await facts(of: account, within: limit)
     let later = instant.map { $0 - clock.wall() } ?? .zero
     found.facts.pass(later)
     if let assumption { found.facts.assume(assumption) }
     found.time.now = (found.time.now + later).writable
     if let clock = assumption?.clock { found.time.clock = clock }
-    let policy = policyCache.policy(of: found.provider)
     return recorded(PolicyEngine.decide(capability, facts: found.facts, under: policy), found, later: later)
   }
 

@@ -42,7 +42,8 @@ package enum CallerAccess: Sendable {
   /// Whether a decision may be answered on the spot.
   package func coversCheck(of account: AccountID, at now: BootInstant) -> Bool {
     guard case .limited(let limits) = self, limits.areOpen(at: now) else { return false }
-    return limits.covers(account) && limits.permission.methods.contains("authorization.check")
+    return limits.covers(account) && limits.permission.scopes == nil
+      && limits.permission.methods.contains("authorization.check")
   }
 }
 

@@ -15,6 +15,9 @@ package struct CallerGrant: Sendable {
   package var client: String
   package var accounts: [AccountID]
   package var patterns: [MethodPattern]
+  /// The scopes that its tokens may have, and the resources that they may be for; nil for all.
+  package var scopes: [String]?
+  package var resources: [String]?
   package var createdAt: TrustedInstant
   /// Nil: the grant holds until it is revoked.
   package var lifetime: Milliseconds?
@@ -33,7 +36,8 @@ package struct CallerGrant: Sendable {
   /// The permission of this grant alone, among the methods that this agent knows.
   package func permission(among methods: [GrantableMethod]) -> Permission {
     Permission(
-      patterns: patterns, accounts: Set(accounts),
+      patterns: patterns, accounts: Set(accounts), scopes: scopes.map { Set($0) },
+      resources: resources.map { Set($0) },
       among: methods.map { (name: $0.name, mustBeNamed: $0.mustBeNamed) })
   }
 
@@ -51,6 +55,8 @@ package struct CallerGrant: Sendable {
       writer.member("client", client)
       writer.member("accounts", accounts.map(\.text))
       writer.member("methods", patterns.map(\.text))
+      if let scopes { writer.member("scopes", scopes) }
+      if let resources { writer.member("resources", resources) }
       writer.member("createdAt", createdAt.time.milliseconds)
       writer.member("lived", createdAt.lived.count)
       writer.member("lifetime", lifetime?.count)
@@ -60,13 +66,16 @@ package struct CallerGrant: Sendable {
 
   package init(
     id: [UInt8], hash: [UInt8], client: String, accounts: [AccountID], patterns: [MethodPattern],
-    createdAt: TrustedInstant, lifetime: Milliseconds?, makers: [String]
+    scopes: [String]? = nil, resources: [String]? = nil, createdAt: TrustedInstant, lifetime: Milliseconds?,
+    makers: [String]
   ) {
     self.id = id
     self.hash = hash
     self.client = client
     self.accounts = accounts
     self.patterns = patterns
+    self.scopes = scopes
+    self.resources = resources
     self.createdAt = createdAt
     self.lifetime = lifetime
     self.makers = makers
@@ -77,11 +86,15 @@ package struct CallerGrant: Sendable {
       guard let hash = node["hash"]?.string.flatMap({ Base64URL.decode($0) }), hash.count == 32,
         let client = node["client"]?.string, let accounts = node["accounts"]?.strings,
         let methods = node["methods"]?.strings, let createdAt = node["createdAt"]?.timestamp,
-        let lived = node["lived"]?.integer, let makers = node["makers"]?.strings
+        let lived = node["lived"]?.integer, let makers = node["makers"]?.strings,
+        // A limit that can't be read is not the same as none.
+        (node["scopes"] == nil) == (node["scopes"]?.strings == nil),
+        (node["resources"] == nil) == (node["resources"]?.strings == nil)
       else { return nil }
       return CallerGrant(
         id: id, hash: hash, client: client, accounts: accounts.compactMap { AccountID($0) },
-        patterns: methods.compactMap { MethodPattern($0) },
+        patterns: methods.compactMap { MethodPattern($0) }, scopes: node["scopes"]?.strings,
+        resources: node["resources"]?.strings,
         createdAt: TrustedInstant(time: createdAt, lived: Milliseconds(lived)),
         lifetime: node["lifetime"]?.integer.map { Milliseconds($0) }, makers: makers)
     }

@@ -7,18 +7,24 @@ package struct CallerGrantRequest: Sendable {
   package var client: String
   package var accounts: [AccountSelector]
   package var patterns: [MethodPattern]
+  /// Nil: as those of the maker's own grant, or all.
+  package var scopes: [String]?
+  package var resources: [String]?
   /// Nil: as long as the maker's own grant, or until it is revoked.
   package var lifetime: Milliseconds?
   /// The grant of the caller that asks; nil for a caller without limits.
   package var maker: EffectiveGrant?
 
   package init(
-    client: String, accounts: [AccountSelector], patterns: [MethodPattern], lifetime: Milliseconds? = nil,
+    client: String, accounts: [AccountSelector], patterns: [MethodPattern],
+    scopes: [String]? = nil, resources: [String]? = nil, lifetime: Milliseconds? = nil,
     maker: EffectiveGrant? = nil
   ) {
     self.client = client
     self.accounts = accounts
     self.patterns = patterns
+    self.scopes = scopes
+    self.resources = resources
     self.lifetime = lifetime
     self.maker = maker
   }

@@ -27,7 +27,9 @@ package struct CallerGrantStore {
     let secret = GrantSecret.make(vault.entropy)
     let grant = CallerGrant(
       id: vault.entropy.bytes(CallerGrant.idBytes), hash: CallerGrant.hash(of: secret), client: wanted.client,
-      accounts: accounts, patterns: wanted.patterns, createdAt: now,
+      accounts: accounts, patterns: wanted.patterns,
+      scopes: Self.names(wanted.scopes, within: wanted.maker?.permission.scopes),
+      resources: Self.names(wanted.resources, within: wanted.maker?.permission.resources), createdAt: now,
       lifetime: try lifetime(wanted.lifetime, within: wanted.maker), makers: wanted.maker?.grants ?? [])
     if let maker = wanted.maker, !grant.permission(among: table.methods).isWithin(maker.permission) {
       throw .caller(.notCovered)
@@ -42,6 +44,11 @@ package struct CallerGrantStore {
     return ChangeSet(
       ended.map { .delete(.vault, .callerGrant, id: $0.id) } + changes + vault.trustedTime.changes,
       memory: [.callerGrantsEnded(Set(ended.map(\.name))), .callerGrant(grant)], result: (grant, secret))
+  }
+
+  /// Sorted, each once; without a wish, all that the caller's own grant has.
+  private static func names(_ wanted: [String]?, within limit: Set<String>?) -> [String]? {
+    (wanted.map { Set($0) } ?? limit)?.sorted()
   }
 
   private func lifetime(_ wanted: Milliseconds?, within limits: EffectiveGrant?) throws(AgentFailure) -> Milliseconds? {

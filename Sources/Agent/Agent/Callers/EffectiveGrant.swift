@@ -14,11 +14,11 @@ package final class EffectiveGrant: Sendable {
   /// The access before the last grant was presented: requests begun under it are still served.
   private let before: EffectiveGrant?
   private let isOver = Atomic(false)
-  /// The accounts whose tokens the connection gets, for the reading thread.
+  /// The accounts whose standard tokens the connection gets, for the reading thread.
   private let tokensOf: Set<AccountID>
 
   private static func tokens(_ permission: Permission) -> Set<AccountID> {
-    permission.methods.contains("token.get") ? permission.accounts : []
+    permission.methods.contains("token.get") && !permission.limitsTokens ? permission.accounts : []
   }
 
   package init(permission: Permission, grants: [String], line: Set<String>, until: BootInstant?) {

@@ -32,8 +32,8 @@ extension AgentFailure {
     case .token(let refusal, _): refusal.message
     case .wouldNarrow:
       """
-      A token with fewer scopes might cost this account its other scopes for good, so none was requested. Request it \
-      without `exactScopes` for the token with all scopes, or set the provider's `narrowing` to `keeps` if it keeps them.
+      A token with fewer scopes might cost this account its other scopes for good, so none was given. Request it \
+      without `exactScopes`, and without a grant that names scopes, for the token with all scopes; or set the provider's `narrowing` to `keeps` if it keeps them.
       """
     case .rights(let failure, _): failure.message
     case .signIn(let failure): failure.message

@@ -8,7 +8,7 @@ enum AuthorizationCheckHandler: MethodHandler {
   static func handle(_ params: AuthorizationCheck.Params, _ call: Call) async throws(AgentFailure) -> WireDecision {
     let (_, decisions) = try await call.agent.decisions.decide(
       params.account, [params.capability], context: PolicyContext(params.context),
-      waitSeconds: params.waitSeconds)
+      waitSeconds: params.waitSeconds, within: call.scopeLimit)
     return WireDecision(decisions[0])
   }
 }

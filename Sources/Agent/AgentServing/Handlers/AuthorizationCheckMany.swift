@@ -8,7 +8,7 @@ enum AuthorizationCheckManyHandler: MethodHandler {
     _ params: AuthorizationCheckMany.Params, _ call: Call
   ) async throws(AgentFailure) -> AuthorizationCheckMany.Result {
     let (account, decisions) = try await call.agent.decisions.decide(
-      params.account, params.capabilities, waitSeconds: params.waitSeconds)
+      params.account, params.capabilities, waitSeconds: params.waitSeconds, within: call.scopeLimit)
     return AuthorizationCheckMany.Result(account: account, decisions: decisions.map { WireDecision($0) })
   }
 }

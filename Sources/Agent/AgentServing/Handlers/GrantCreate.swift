@@ -21,12 +21,14 @@ enum GrantCreateHandler: MethodHandler {
     let request = CallerGrantRequest(
       client: params.client,
       accounts: try params.accounts.map { selector throws(AgentFailure) in try call.pinned(selector) },
-      patterns: patterns, lifetime: params.expiresInSeconds.map { .seconds(Int64($0)) }, maker: call.limits)
+      patterns: patterns, scopes: params.scopes, resources: params.resources,
+      lifetime: params.expiresInSeconds.map { .seconds(Int64($0)) }, maker: call.limits)
     let (grant, secret) = try await call.agent.vault.commit { vault throws(AgentFailure) in
       try vault.callerGrants.create(request)
     }
     return GrantCreate.Result(
       grant: grant.name, secret: secret, client: grant.client, accounts: grant.accounts,
-      methods: grant.patterns.map(\.text), createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)
+      methods: grant.patterns.map(\.text), scopes: grant.scopes, resources: grant.resources,
+      createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)
   }
 }

@@ -18,6 +18,7 @@ extension WireGrant {
   init(_ grant: CallerGrant) {
     self.init(
       grant: grant.name, client: grant.client, accounts: grant.accounts, methods: grant.patterns.map(\.text),
+      scopes: grant.scopes, resources: grant.resources,
       createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)
   }
 }

@@ -7,6 +7,7 @@ enum PolicyExplainHandler: MethodHandler {
   static func handle(_ params: PolicyExplain.Params, _ call: Call) async throws(AgentFailure) -> WireDecision {
     WireDecision(
       try await call.agent.decisions.explain(
-        params.account, params.capability, at: params.at, assuming: params.assume.map { PolicyAssumption($0) }))
+        params.account, params.capability, at: params.at, assuming: params.assume.map { PolicyAssumption($0) },
+        within: call.scopeLimit))
   }
 }

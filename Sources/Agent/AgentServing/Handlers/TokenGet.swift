@@ -16,9 +16,12 @@ enum TokenGetHandler: MethodHandler {
     _ params: WireTokenRequest, _ demand: TokenMachine.Demand, _ call: Call
   ) async throws(AgentFailure) -> WireToken {
     let account = try await call.agent.accounts.actor(params.account)
-    let key = TokenKey(resource: params.resource, scopes: params.scopes.map { ScopeSet($0) })
+    let key = try call.covered(TokenKey(resource: params.resource, scopes: params.scopes.map { ScopeSet($0) }))
     let answer = try await withDeadline(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
-      () async throws(AgentFailure) in try await account.token(key, demand, exactScopes: params.exactScopes)
+      () async throws(AgentFailure) in
+      try await account.token(
+        key, demand, exactScopes: params.exactScopes, within: call.scopeLimit)
+
     }
     guard let answer else { throw .timedOut(account.id) }
     return WireToken(answer)

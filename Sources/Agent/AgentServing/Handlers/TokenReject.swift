@@ -14,7 +14,7 @@ enum TokenRejectHandler: MethodHandler {
       // No exchange can answer this: the provider wants the person (RFC 9470 §3).
       throw .token(.interaction(claims: claims.isEmpty ? nil : claims), account.id)
     }
-    return WireToken(try await account.replacement(of: params.fingerprint))
+    return WireToken(try await account.replacement(of: params.fingerprint, within: call.limits?.permission))
   }
 }
 

@@ -21,6 +21,16 @@ extension Call {
   /// The grant that limits the caller; nil if no grant does.
   var limits: EffectiveGrant? { if case .limited(let limits) = access { limits } else { nil } }
 
+  /// The only scopes that count for the caller; nil for all.
+  var scopeLimit: Set<String>? { limits?.permission.scopes }
+
+  /// The token that the caller may ask for.
+  func covered(_ key: TokenKey) throws(AgentFailure) -> TokenKey {
+    guard let limits else { return key }
+    guard let key = limits.permission.token(key) else { throw .caller(.notCovered) }
+    return key
+  }
+
   /// A selector as the caller means it: among the accounts that it sees.
   func pinned(_ selector: AccountSelector) throws(AgentFailure) -> AccountSelector {
     guard let limits else { return selector }

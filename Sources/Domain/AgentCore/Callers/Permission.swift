@@ -1,34 +1,74 @@
 public import AgentModel
 
-/// The methods and accounts that a restricted caller may use (docs/callers.md, Grants).
+/// The methods, accounts, scopes and resources that a restricted caller may use (docs/callers.md, Grants).
 ///
-/// - C1: `a.narrowed(by: b)` is the intersection of `a` and `b`: narrowing never adds a method or an account.
+/// - C1: `a.narrowed(by: b)` is the intersection of `a` and `b`: narrowing adds nothing.
 public struct Permission: Hashable, Sendable {
   public private(set) var methods: Set<String>
   public private(set) var accounts: Set<AccountID>
+  /// The scopes that its tokens may have; nil for all.
+  public private(set) var scopes: Set<String>?
+  /// The resources that its tokens may be for (RFC 8707); nil for all, and for tokens without one.
+  public private(set) var resources: Set<String>?
 
-  public init(methods: Set<String>, accounts: Set<AccountID>) {
+  public init(
+    methods: Set<String>, accounts: Set<AccountID>, scopes: Set<String>? = nil, resources: Set<String>? = nil
+  ) {
     self.methods = methods
     self.accounts = accounts
+    self.scopes = scopes
+    self.resources = resources
   }
 
   /// Expands patterns against the methods of the contract.
   public init(
-    patterns: [MethodPattern], accounts: Set<AccountID>, among methods: [(name: String, mustBeNamed: Bool)]
+    patterns: [MethodPattern], accounts: Set<AccountID>, scopes: Set<String>? = nil, resources: Set<String>? = nil,
+    among methods: [(name: String, mustBeNamed: Bool)]
   ) {
     let covered = methods.filter { method in
       patterns.contains { $0.covers(method.name, mustBeNamed: method.mustBeNamed) }
     }
-    self.init(methods: Set(covered.map(\.name)), accounts: accounts)
+    self.init(methods: Set(covered.map(\.name)), accounts: accounts, scopes: scopes, resources: resources)
   }
+
+  /// True if some token of a covered account is not for this caller.
+  public var limitsTokens: Bool { scopes != nil || resources != nil }
 
   /// The intersection of both permissions.
   public func narrowed(by other: Permission) -> Permission {
-    Permission(methods: methods.intersection(other.methods), accounts: accounts.intersection(other.accounts))
+    Permission(
+      methods: methods.intersection(other.methods), accounts: accounts.intersection(other.accounts),
+      scopes: Self.both(scopes, other.scopes), resources: Self.both(resources, other.resources))
   }
 
-  /// True if `other` covers every method and every account of this permission.
+  /// True if `other` covers all of this permission.
   public func isWithin(_ other: Permission) -> Bool {
     methods.isSubset(of: other.methods) && accounts.isSubset(of: other.accounts)
+      && Self.isWithin(scopes, other.scopes) && Self.isWithin(resources, other.resources)
+  }
+
+  /// The token that the caller gets when it asks for `wanted`: the only resource of the permission stands in for one
+  /// that is not named. Nil if the permission does not cover it. Scopes that are not named are chosen by the account,
+  /// among `scopes`.
+  public func token(_ wanted: TokenKey) -> TokenKey? {
+    var key = wanted
+    if let resources {
+      if key.resource == nil, resources.count == 1 { key.resource = resources.first }
+      guard let resource = key.resource, resources.contains(resource) else { return nil }
+    }
+    if let scopes {
+      guard !scopes.isEmpty, key.scopes?.names.allSatisfy(scopes.contains) ?? true else { return nil }
+    }
+    return key
+  }
+
+  private static func both(_ one: Set<String>?, _ other: Set<String>?) -> Set<String>? {
+    guard let one, let other else { return one ?? other }
+    return one.intersection(other)
+  }
+
+  private static func isWithin(_ one: Set<String>?, _ other: Set<String>?) -> Bool {
+    guard let other else { return true }
+    return one?.isSubset(of: other) ?? false
   }
 }

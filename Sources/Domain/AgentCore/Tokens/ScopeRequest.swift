@@ -24,4 +24,16 @@ public enum ScopeRequest: Hashable, Sendable {
     // Ask for more, but never for less than the grant has.
     return scopes.isSubset(of: granted) ? .standard : .own(ScopeSet(scopes.names + granted.names))
   }
+
+  /// The token of a caller that may have no scopes beside `limit`: exactly the ones that it wants, or all that are
+  /// granted within the limit. Nil if none is.
+  public static func of(
+    _ scopes: ScopeSet?, within limit: Set<String>, granted: ScopeSet, isNarrowed: Bool,
+    at narrowing: ProviderConfiguration.Narrowing
+  ) -> ScopeRequest? {
+    var wanted = ScopeSet((scopes?.names ?? []).filter(limit.contains))
+    if wanted.isEmpty { wanted = ScopeSet(granted.names.filter(limit.contains)) }
+    guard !wanted.isEmpty else { return nil }
+    return of(wanted, granted: granted, isNarrowed: isNarrowed, exactly: true, at: narrowing)
+  }
 }

@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "8597f9319f4664ec5dc93f51dfeb5fe139fe5b4da0a8ab28d707c5977d74769a"
+  public static let schemaDigest = "9cf22ac85695748fca1f3737f798cef90bd774e2ac0c99e8475e26832c99c088"
 }

@@ -880,6 +880,8 @@ public struct WireGrant: WireWritable, Sendable {
   public var client: String
   public var accounts: [AccountID]
   public var methods: [String]
+  public var scopes: [String]?
+  public var resources: [String]?
   public var createdAt: Timestamp
   public var expiresAt: Timestamp?
   public var lastUsedAt: Timestamp?
@@ -889,6 +891,8 @@ public struct WireGrant: WireWritable, Sendable {
     client: String,
     accounts: [AccountID],
     methods: [String],
+    scopes: [String]? = nil,
+    resources: [String]? = nil,
     createdAt: Timestamp,
     expiresAt: Timestamp? = nil,
     lastUsedAt: Timestamp? = nil
@@ -897,6 +901,8 @@ public struct WireGrant: WireWritable, Sendable {
     self.client = client
     self.accounts = accounts
     self.methods = methods
+    self.scopes = scopes
+    self.resources = resources
     self.createdAt = createdAt
     self.expiresAt = expiresAt
     self.lastUsedAt = lastUsedAt
@@ -912,6 +918,14 @@ public struct WireGrant: WireWritable, Sendable {
     writer.list(accounts) { item, writer in writer.string(item.text) }
     writer.key("methods")
     writer.list(methods) { item, writer in writer.string(item) }
+    if let scopes {
+      writer.key("scopes")
+      writer.list(scopes) { item, writer in writer.string(item) }
+    }
+    if let resources {
+      writer.key("resources")
+      writer.list(resources) { item, writer in writer.string(item) }
+    }
     writer.key("createdAt")
     writer.timestamp(createdAt)
     if let expiresAt {

@@ -40,7 +40,12 @@ struct PermissionTests {
       Bool.random(using: &random)
     }
     let accounts = accounts.filter { _ in Bool.random(using: &random) }
-    return Permission(methods: Set(names), accounts: Set(accounts))
+    func some(_ words: [String]) -> Set<String>? {
+      Bool.random(using: &random) ? nil : Set(words.filter { _ in Bool.random(using: &random) })
+    }
+    return Permission(
+      methods: Set(names), accounts: Set(accounts), scopes: some(["mail", "files", "openid"]),
+      resources: some(["https://a.test", "https://b.test"]))
   }
 
   private static let accounts = (0..<5).map { AccountID(bytes: Array(repeating: UInt8($0), count: 16))! }
@@ -56,7 +61,48 @@ struct PermissionTests {
       // The result covers what both cover.
       #expect(both.methods == a.methods.filter { b.methods.contains($0) })
       #expect(both.accounts == a.accounts.filter { b.accounts.contains($0) })
+      for scope in ["mail", "files", "openid"] {
+        func has(_ limit: Set<String>?) -> Bool { limit?.contains(scope) ?? true }
+        #expect(has(both.scopes) == (has(a.scopes) && has(b.scopes)))
+      }
     }
+  }
+
+  @Test func tokenOfANarrowedPermission_isCoveredByBoth() {
+    var random = SystemRandomNumberGenerator()
+    let resources = [nil, "https://a.test", "https://b.test", "https://c.test"]
+    let scopes = [nil, ScopeSet(["mail"]), ScopeSet(["mail", "openid"]), ScopeSet(["root"])]
+    for _ in 0..<2_000 {
+      let (a, b) = (Self.any(&random), Self.any(&random))
+      let wanted = TokenKey(resource: resources.randomElement()!, scopes: scopes.randomElement()!)
+      guard let key = a.narrowed(by: b).token(wanted) else { continue }
+      #expect(a.token(key) == key && b.token(key) == key)
+      #expect(wanted.resource == nil || key.resource == wanted.resource)
+    }
+  }
+
+  @Test func permissionWithoutLimits_coversEveryToken() {
+    let wanted = TokenKey(resource: "https://a.test", scopes: ScopeSet(["mail"]))
+    #expect(Permission(methods: [], accounts: []).token(wanted) == wanted)
+    #expect(Permission(methods: [], accounts: []).token(.standard) == .standard)
+  }
+
+  @Test func missingResource_isTheOnlyOneOfThePermission() {
+    let one = Permission(methods: [], accounts: [], resources: ["https://a.test"])
+    #expect(one.token(.standard) == TokenKey(resource: "https://a.test"))
+    #expect(one.token(TokenKey(resource: "https://a.test/")) == nil)
+    let two = Permission(methods: [], accounts: [], resources: ["https://a.test", "https://b.test"])
+    #expect(two.token(.standard) == nil)
+    #expect(two.token(TokenKey(resource: "https://b.test")) != nil)
+    #expect(Permission(methods: [], accounts: [], resources: []).token(.standard) == nil)
+  }
+
+  @Test func scopeBeyondThePermission_isNotCovered() {
+    let mail = Permission(methods: [], accounts: [], scopes: ["mail"])
+    #expect(mail.token(TokenKey(scopes: ScopeSet(["mail"]))) != nil)
+    #expect(mail.token(TokenKey(scopes: ScopeSet(["mail", "files"]))) == nil)
+    #expect(mail.token(.standard) == .standard)
+    #expect(Permission(methods: [], accounts: [], scopes: []).token(.standard) == nil)
   }
 
   @Test func repeatedlyNarrowedPermission_onlyShrinks() {

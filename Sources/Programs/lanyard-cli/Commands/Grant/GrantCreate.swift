@@ -26,6 +26,17 @@ struct GrantCreate: ParsableCommand {
   var accounts: [String] = []
 
   @Option(
+    name: [.customShort("s"), .customLong("scope")],
+    help: ArgumentHelp("A scope that its tokens may have; may be repeated. Default: all.", valueName: "scope"))
+  var scopes: [String] = []
+
+  @Option(
+    name: .customLong("resource"),
+    help: ArgumentHelp(
+      "A resource that its tokens may be for (an address); may be repeated. Default: all.", valueName: "url"))
+  var resources: [String] = []
+
+  @Option(
     name: .customLong("expires-in"),
     help: ArgumentHelp("When the grant ends: 90s, 15m, 12h, 7d. Default: never.", valueName: "time"))
   var lifetime: Lifetime?
@@ -58,6 +69,8 @@ struct GrantCreate: ParsableCommand {
         writer.member("client", client)
         writer.member("accounts", ifAny: accounts)
         writer.member("methods", ifAny: methods)
+        writer.member("scopes", ifAny: scopes)
+        writer.member("resources", ifAny: resources)
         if let lifetime {
           writer.key("expiresInSeconds")
           writer.integer(lifetime.seconds)

@@ -20,12 +20,18 @@ struct GrantList: ParsableCommand {
         let end = grant["expiresAt"]?.string.flatMap { Moment($0) }
         table.add([
           .init(grant["grant"]?.string ?? "-"), .init(grant["client"]?.string ?? "-"),
-          .init(Self.joined(grant["methods"]) { $0 }), .init(Self.joined(grant["accounts"]) { names[$0] ?? $0 }),
+          .init(Self.permission(grant)), .init(Self.joined(grant["accounts"]) { names[$0] ?? $0 }),
           .init(end?.relative ?? "never"),
         ])
       }
       table.print()
     }
+  }
+
+  /// The methods, then the scopes and resources that limit its tokens.
+  private static func permission(_ grant: JSONNode) -> String {
+    let limits = [grant["scopes"], grant["resources"]].compactMap { $0 }.map { joined($0) { $0 } }
+    return joined(grant["methods"]) { $0 } + (limits.isEmpty ? "" : " (\(limits.joined(separator: "; ")))")
   }
 
   private static func joined(_ list: JSONNode?, _ word: (String) -> String) -> String {

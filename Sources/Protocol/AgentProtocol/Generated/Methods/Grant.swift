@@ -18,17 +18,28 @@ public enum GrantCreate: RPCMethod {
     public var client: String
     public var accounts: [AccountSelector]
     public var methods: [String]
+    /// The scopes that a token of `token.get` may have; absent: all. A request without `scopes` gets those of them
+    /// that the account has. Where the provider does not keep the scopes of a grant (`narrowing`), only a token with
+    /// no other scopes is returned, or error 3003 with the reason `wouldNarrow`.
+    public var scopes: [String]?
+    /// The resources (RFC 8707) that a token of `token.get` may be for; absent: all, and tokens without one. A single
+    /// resource stands in for one that is not named.
+    public var resources: [String]?
     public var expiresInSeconds: Int?
 
     public init(
       client: String,
       accounts: [AccountSelector],
       methods: [String],
+      scopes: [String]? = nil,
+      resources: [String]? = nil,
       expiresInSeconds: Int? = nil
     ) {
       self.client = client
       self.accounts = accounts
       self.methods = methods
+      self.scopes = scopes
+      self.resources = resources
       self.expiresInSeconds = expiresInSeconds
     }
 
@@ -37,6 +48,8 @@ public enum GrantCreate: RPCMethod {
       var client: String?
       var accounts: [AccountSelector]?
       var methods: [String]?
+      var scopes: [String]?
+      var resources: [String]?
       var expiresInSeconds: Int?
       for (memberName, memberValue) in node.members {
         if memberName.isText("client") {
@@ -45,6 +58,10 @@ public enum GrantCreate: RPCMethod {
           accounts = try reading("accounts") { () throws(ParamsProblem) in try memberValue.list(1...64) { (item) throws(ParamsProblem) in try AccountSelector(item.text(.accountSelector)) } }
         } else if memberName.isText("methods") {
           methods = try reading("methods") { () throws(ParamsProblem) in try memberValue.list(1...128) { (item) throws(ParamsProblem) in try item.text(.methodPattern) } }
+        } else if memberName.isText("scopes") {
+          scopes = try reading("scopes") { () throws(ParamsProblem) in try memberValue.list(1...128) { (item) throws(ParamsProblem) in try item.text(.scope) } }
+        } else if memberName.isText("resources") {
+          resources = try reading("resources") { () throws(ParamsProblem) in try memberValue.list(1...32) { (item) throws(ParamsProblem) in try item.text(TextRule(1...2048)) } }
         } else if memberName.isText("expiresInSeconds") {
           expiresInSeconds = try reading("expiresInSeconds") { () throws(ParamsProblem) in try memberValue.integer(1...31622400) }
         } else {
@@ -57,6 +74,8 @@ public enum GrantCreate: RPCMethod {
       self.client = client
       self.accounts = accounts
       self.methods = methods
+      self.scopes = scopes
+      self.resources = resources
       self.expiresInSeconds = expiresInSeconds
     }
   }
@@ -67,6 +86,8 @@ public enum GrantCreate: RPCMethod {
     public var client: String
     public var accounts: [AccountID]
     public var methods: [String]
+    public var scopes: [String]?
+    public var resources: [String]?
     public var createdAt: Timestamp
     public var expiresAt: Timestamp?
 
@@ -76,6 +97,8 @@ public enum GrantCreate: RPCMethod {
       client: String,
       accounts: [AccountID],
       methods: [String],
+      scopes: [String]? = nil,
+      resources: [String]? = nil,
       createdAt: Timestamp,
       expiresAt: Timestamp? = nil
     ) {
@@ -84,6 +107,8 @@ public enum GrantCreate: RPCMethod {
       self.client = client
       self.accounts = accounts
       self.methods = methods
+      self.scopes = scopes
+      self.resources = resources
       self.createdAt = createdAt
       self.expiresAt = expiresAt
     }
@@ -100,6 +125,14 @@ public enum GrantCreate: RPCMethod {
       writer.list(accounts) { item, writer in writer.string(item.text) }
       writer.key("methods")
       writer.list(methods) { item, writer in writer.string(item) }
+      if let scopes {
+        writer.key("scopes")
+        writer.list(scopes) { item, writer in writer.string(item) }
+      }
+      if let resources {
+        writer.key("resources")
+        writer.list(resources) { item, writer in writer.string(item) }
+      }
       writer.key("createdAt")
       writer.timestamp(createdAt)
       if let expiresAt {
