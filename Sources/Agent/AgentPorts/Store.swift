@@ -93,6 +93,8 @@ public enum StoreFailure: Error, Sendable, Equatable {
   case closed
   /// The file or its directory belongs to another user, is accessible to others, or is a symlink.
   case unsafePermissions
+  /// The file with this name has a second name, a hard link: a program could read or replace it by that one.
+  case hardLinked(String)
   /// The database that belongs here is gone: its file was deleted, emptied or replaced. Nothing was written.
   case missing
   /// A later version of the agent wrote the file: it has schema `found`, this program supports up to `known`.

@@ -19,6 +19,9 @@ extension AgentServer {
   /// The same for a store that can't be opened.
   public static func check(of failure: StoreFailure) -> [UInt8] { line(AgentService.findings(of: failure)) }
 
+  /// Why a store can't be opened, as the part of a sentence.
+  public static func cause(of failure: StoreFailure) -> String { failure.cause }
+
   private static func line(_ findings: [Finding]) -> [UInt8] {
     var writer = JSONWriter(capacity: 4096)
     AgentDiagnose.Result(findings: findings.map { WireFinding($0) }).write(to: &writer)

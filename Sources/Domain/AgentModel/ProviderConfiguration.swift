@@ -183,6 +183,8 @@ public struct ServerMetadata: Hashable, Sendable {
   public var revocationEndpointAuthMethods: [String]
   /// `code_challenge_methods_supported`; empty if the metadata does not say.
   public var codeChallengeMethods: [String]
+  /// The names of endpoints that the metadata lists and the agent does not use: plain HTTP, or this machine.
+  public var ignoredEndpoints: [String] = []
 
   public init(issuer: String) {
     self.issuer = issuer

@@ -108,7 +108,7 @@ struct LanyardAgent {
       end(.vaultClosed, says: storeIsGone(state.path))
     } catch {
       let exit: Exit = if case .newerSchema = error { .vaultClosed } else { .storeFailed }
-      end(exit, says: "lanyard-agent: the store in \(state.path) can't be opened: \(error).\n")
+      end(exit, says: "lanyard-agent: the store in \(state.path) can't be opened: \(AgentServer.cause(of: error)).\n")
     }
     let log = StandardErrorLog(least: options.logLevel)
     let environment = environment(options, state, clock, pool, log)

@@ -11,6 +11,8 @@ struct ProviderInfo {
   let scopes: [String]
   /// The name of its policy.
   let policy: String?
+  /// The endpoints of its documents that the agent does not use.
+  let ignoredEndpoints: [String]
 
   init(_ node: JSONNode) {
     name = node["name"]?.string ?? ""
@@ -19,6 +21,7 @@ struct ProviderInfo {
     isRegistered = node["clientRegistered"]?.bool ?? false
     scopes = node["scopes"].map { $0.elements.compactMap(\.string) } ?? []
     policy = node["policy"]?.string
+    ignoredEndpoints = node["ignoredEndpoints"].map { $0.elements.compactMap(\.string) } ?? []
   }
 
   static func all(_ agent: consuming AgentConnection) throws(CommandFailure) -> [ProviderInfo] {

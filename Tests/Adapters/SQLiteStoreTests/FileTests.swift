@@ -57,7 +57,7 @@ import Testing
     let elsewhere = PrivateDirectory()
     try SQLiteStore(path: elsewhere.database).close()
     link(elsewhere.database, directory.database)
-    #expect(throws: StoreFailure.unsafePermissions) { try SQLiteStore(path: directory.database) }
+    #expect(throws: StoreFailure.hardLinked("store.db")) { try SQLiteStore(path: directory.database) }
   }
 
   @Test func symlinkInTheDirectoryPath_isAccepted() throws {

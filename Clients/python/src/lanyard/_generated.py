@@ -1427,6 +1427,7 @@ class Provider(Record):
     scopes: Optional[List[str]] = None
     resources: Optional[List[str]] = None
     endpoints: Optional[Endpoints] = None
+    ignored_endpoints: Optional[List[str]] = None
     redirect: Optional[Redirect] = None
     refresh: Optional[RefreshRules] = None
     refresh_because: Optional[Union[RefreshRuleBasis, str]] = None

@@ -65,9 +65,8 @@ struct PrivateFiles {
     defer { close(file) }
     var status = stat()
     guard fstat(file, &status) == 0 else { throw failure(errno) }
-    guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(), status.st_nlink == 1 else {
-      throw .unsafePermissions
-    }
+    guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else { throw .unsafePermissions }
+    guard status.st_nlink == 1 else { throw .hardLinked(name) }
     if status.st_mode & 0o7777 != 0o600, chmod("/proc/self/fd/\(file)", 0o600) != 0 { throw .unsafePermissions }
   }
 

@@ -29,6 +29,13 @@ extension AgentService {
       var provider = provider
       try await discover(&provider)
       findings.sound("providerReach", "The provider \(name) answers.")
+      if let ignored = provider.ignoredEndpoints {
+        findings.notice(
+          "providerPlainHTTP",
+          "The provider \(name) names addresses that are plain HTTP or on this machine, which are not used: "
+            + "\(ignored.joined(separator: ", ")).",
+          "Ask the administrator of the provider for addresses with https.")
+      }
       if provider.refusesItsRevocations {
         findings.notice(
           "revocationRefused",

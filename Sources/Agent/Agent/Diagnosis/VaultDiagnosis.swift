@@ -202,6 +202,12 @@ extension Findings {
       problem(
         check, "Others could read or replace the store's files, or something else stands in their place.",
         "Give the state directory to yourself alone: `chmod 700` it, and `chmod 600` what is in it.")
+    case .vault(.store(.hardLinked(let name)), _):
+      problem(
+        check,
+        "The file `\(name)` of the store has a second name (a hard link): others could read or replace it by that.",
+        "Find the other name (`find / -xdev -samefile` and the path of the file) and remove it, or copy the file and put the copy in its place."
+      )
     case .vault(.store(let failure), _) where failure != .corrupt:
       problem(check, error.message, "Mend the disk, or make the store writable again.")
     case .passphrase(.noMemory):

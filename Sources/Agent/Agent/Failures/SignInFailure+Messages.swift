@@ -24,6 +24,8 @@ extension SignInFailure {
     case .answer(.withoutCode): "The provider's answer has no code. Nothing was kept; begin again."
     case .pastedNoAnswer:
       "This is neither the address to which the browser was sent back, nor the code in it. Nothing was kept."
+    case .codeWithoutState:
+      "This provider has nothing that shows for which sign-in a code is. Bring the whole address to which the browser was sent back. Nothing was kept."
     case .answer(.stateMismatch):
       "The answer does not belong to this sign-in. Nothing was kept; if you did not start it, another person did."
     case .answer(.issuerMismatch): "The answer is from another provider than the one asked. Nothing was kept."

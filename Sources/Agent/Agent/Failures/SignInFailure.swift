@@ -16,6 +16,8 @@ package enum SignInFailure: Sendable {
   case answer(AuthorizationFailure)
   /// The pasted text is neither an address nor a code.
   case pastedNoAnswer
+  /// A person brought a code alone, and the provider has nothing that ties it to this sign-in.
+  case codeWithoutState
   /// The tokens do not prove who signed in.
   case identity(IdentityFailure)
   case notATokenResponse

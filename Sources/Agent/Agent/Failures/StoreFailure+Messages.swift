@@ -13,7 +13,7 @@ extension StoreFailure {
     return "The store can't be used now: \(cause). Nothing was lost; what is cached is still served."
   }
 
-  var cause: String {
+  package var cause: String {
     switch self {
     case .full: "the disk is full"
     case .readOnly: "it can only be read"
@@ -22,6 +22,8 @@ extension StoreFailure {
     case .busy: "another program holds it"
     case .closed: "it is closed"
     case .unsafePermissions: "others could read or replace its files"
+    case .hardLinked(let name):
+      "the file `\(name)` has a second name (a hard link), so that others could read or replace it by that name"
     case .missing: "its files are gone"
     case .newerSchema: "a later version of the agent wrote it"
     }

@@ -115,7 +115,9 @@ extension SignInCoordinator {
       case .foreign(let failure): throw tryAgain(id, .signIn(.answer(failure)))
       case .refused(let failure): throw fail(id, .signIn(.answer(failure)))
       }
-    case .code(let found)?: (code, hasState) = (Secret(text: found), false)
+    case .code(let found)?:
+      guard job.provider.bindsCodes else { throw tryAgain(id, .signIn(.codeWithoutState)) }
+      (code, hasState) = (Secret(text: found), false)
     case nil:
       throw tryAgain(
         id,

@@ -5,7 +5,8 @@ package import Secrets
 ///
 /// An address carries the state, which is checked. A code alone carries none: that it belongs to this sign-in is then
 /// proved by PKCE at the token endpoint (RFC 7636 §1: a code that another client asked for has another challenge) and
-/// by the nonce in the ID token, so that a code that an attacker made a person paste completes no sign-in.
+/// by the nonce in the ID token, so that a code that an attacker made a person paste completes no sign-in. A
+/// provider with neither takes no code alone (`Provider.bindsCodes`).
 package enum PastedAnswer: Equatable {
   case query(String)
   case code(String)

@@ -34,6 +34,18 @@ package struct Provider: Sendable {
     return configuration.endpoints.completed(from: metadata.endpoints)
   }
 
+  /// The endpoints that its documents name in vain and the configuration does not replace; nil if there are none.
+  package var ignoredEndpoints: [String]? {
+    let ignored = configuration.endpoints.missing(of: metadata?.ignoredEndpoints ?? [])
+    return ignored.isEmpty ? nil : ignored
+  }
+
+  /// True if the provider ties a code to the request that asked for it: by PKCE (RFC 7636 §4.6), or by the nonce in the
+  /// ID token, which a sign-in with the scope `openid` requires.
+  package var bindsCodes: Bool {
+    metadata?.codeChallengeMethods.contains("S256") == true || configuration.scopes.contains("openid")
+  }
+
   /// The refresh rule that applies to its accounts. What was learned does not change it: a provider that returned the
   /// same refresh token so far may rotate now and then, and a lost answer may be one that rotated.
   package var refreshRule: ProviderConfiguration.RefreshRule {

@@ -7,7 +7,9 @@ extension ServerMetadata {
   package init?(_ node: JSONNode) {
     guard let issuer = node["issuer"]?.string else { return nil }
     self.init(issuer: issuer)
-    endpoints = Endpoints(node).reachable(from: issuer)
+    (endpoints, ignoredEndpoints) = Endpoints(node).reachable(from: issuer)
+    // The agent's own records have the names only.
+    ignoredEndpoints += node["ignoredEndpoints"]?.strings ?? []
     authorizationResponseIssuer = node["authorization_response_iss_parameter_supported"]?.bool ?? false
     requiresPushedAuthorization = node["require_pushed_authorization_requests"]?.bool ?? false
     tokenEndpointAuthMethods = node["token_endpoint_auth_methods_supported"]?.strings ?? []
@@ -26,6 +28,7 @@ extension ServerMetadata {
     writer.member("token_endpoint_auth_methods_supported", tokenEndpointAuthMethods)
     writer.member("revocation_endpoint_auth_methods_supported", revocationEndpointAuthMethods)
     writer.member("code_challenge_methods_supported", codeChallengeMethods)
+    if !ignoredEndpoints.isEmpty { writer.member("ignoredEndpoints", ignoredEndpoints) }
     writer.endObject()
   }
 
@@ -41,6 +44,7 @@ extension ServerMetadata {
       joined.revocationEndpointAuthMethods = other.revocationEndpointAuthMethods
     }
     if codeChallengeMethods.isEmpty { joined.codeChallengeMethods = other.codeChallengeMethods }
+    joined.ignoredEndpoints = joined.endpoints.missing(of: Set(ignoredEndpoints + other.ignoredEndpoints).sorted())
     return joined
   }
 }
@@ -48,22 +52,33 @@ extension ServerMetadata {
 extension ServerMetadata.Endpoints {
   /// Without those that no issuer may name: plain text, but from loopback to loopback. Some end up in a browser, and a
   /// server elsewhere has no business with what listens on this machine.
-  fileprivate func reachable(from issuer: String) -> Self {
+  fileprivate func reachable(from issuer: String) -> (Self, ignored: [String]) {
     let isLocal = HTTPURL(issuer)?.isLoopback == true
     func isGood(_ text: String) -> Bool {
       HTTPURL(text).map { $0.isLoopback ? isLocal : $0.scheme == .https } ?? false
     }
     var reachable = self
-    for place in Self.all {
-      if let text = self[keyPath: place], !isGood(text) { reachable[keyPath: place] = nil }
+    var ignored: [String] = []
+    for (name, place) in Self.all {
+      guard let text = self[keyPath: place], !isGood(text) else { continue }
+      reachable[keyPath: place] = nil
+      ignored.append(name)
     }
-    return reachable
+    return (reachable, ignored.sorted())
   }
 
-  private static var all: [WritableKeyPath<Self, String?>] {
+  /// Those of `names` that are not here.
+  func missing(of names: [String]) -> [String] {
+    names.filter { name in Self.all.contains { $0.name == name && self[keyPath: $0.place] == nil } }
+  }
+
+  /// The endpoints by their names in the contract.
+  private static var all: [(name: String, place: WritableKeyPath<Self, String?>)] {
     [
-      \.authorization, \.token, \.jwks, \.userinfo, \.revocation, \.introspection, \.deviceAuthorization,
-      \.endSession, \.registration, \.pushedAuthorizationRequest,
+      ("authorization", \.authorization), ("token", \.token), ("jwks", \.jwks), ("userinfo", \.userinfo),
+      ("revocation", \.revocation), ("introspection", \.introspection),
+      ("deviceAuthorization", \.deviceAuthorization), ("endSession", \.endSession), ("registration", \.registration),
+      ("pushedAuthorizationRequest", \.pushedAuthorizationRequest),
     ]
   }
 

@@ -198,7 +198,7 @@ extension SignInFailure {
     case .cancelled: "cancelled"
     case .denied, .answer(.denied): "denied"
     case .otherPerson, .identity(.tenantMissing): "identityMismatch"
-    case .answer(.unreadable), .answer(.withoutCode), .pastedNoAnswer: "malformedAnswer"
+    case .answer(.unreadable), .answer(.withoutCode), .pastedNoAnswer, .codeWithoutState: "malformedAnswer"
     case .answer(.stateMismatch): "stateMismatch"
     case .answer(.issuerMismatch): "issuerMismatch"
     case .answer(.refused): "providerError"
@@ -291,7 +291,7 @@ extension StoreFailure {
     case .corrupt: "corrupt"
     case .busy: "busy"
     case .closed: "closed"
-    case .unsafePermissions: "unsafePermissions"
+    case .unsafePermissions, .hardLinked: "unsafePermissions"
     case .missing: "missing"
     case .newerSchema: "newerSchema"
     }

@@ -21,7 +21,6 @@ enum TokenGetHandler: MethodHandler {
       () async throws(AgentFailure) in
       try await account.token(
         key, demand, exactScopes: params.exactScopes, within: call.scopeLimit)
-
     }
     guard let answer else { throw .timedOut(account.id) }
     return WireToken(answer)

@@ -162,6 +162,7 @@ extension WireProvider {
         revocation: ends.revocation, introspection: ends.introspection, userinfo: ends.userinfo,
         endSession: ends.endSession, jwks: ends.jwks, registration: ends.registration,
         pushedAuthorizationRequest: ends.pushedAuthorizationRequest),
+      ignoredEndpoints: provider.ignoredEndpoints,
       redirect: WireRedirect(host: it.redirect.host, port: it.redirect.port.map(Int.init), path: it.redirect.path),
       refresh: WireRefreshRules(
         reuse: WireTokenReuse(rawValue: provider.reuse.rawValue) ?? .strict,

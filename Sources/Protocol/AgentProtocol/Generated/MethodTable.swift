@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "9cf22ac85695748fca1f3737f798cef90bd774e2ac0c99e8475e26832c99c088"
+  public static let schemaDigest = "6497c68334bb534d26efc58f8050dc4952cd7fc4539fbd480a93841a5d0ab42b"
 }

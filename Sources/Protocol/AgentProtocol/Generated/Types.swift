@@ -1250,6 +1250,9 @@ public struct WireProvider: WireWritable, Sendable {
   /// Resource indicators (RFC 8707) of the authorization request.
   public var resources: [String]?
   public var endpoints: WireEndpoints?
+  /// Endpoints that the provider's documents name and the agent does not use, since they are plain HTTP or on this
+  /// machine; absent if there are none. `endpoints` can name others.
+  public var ignoredEndpoints: [String]?
   public var redirect: WireRedirect?
   public var refresh: WireRefreshRules?
   /// Why `refresh.reuse` applies.
@@ -1287,6 +1290,7 @@ public struct WireProvider: WireWritable, Sendable {
     scopes: [String]? = nil,
     resources: [String]? = nil,
     endpoints: WireEndpoints? = nil,
+    ignoredEndpoints: [String]? = nil,
     redirect: WireRedirect? = nil,
     refresh: WireRefreshRules? = nil,
     refreshBecause: WireRefreshRuleBasis? = nil,
@@ -1314,6 +1318,7 @@ public struct WireProvider: WireWritable, Sendable {
     self.scopes = scopes
     self.resources = resources
     self.endpoints = endpoints
+    self.ignoredEndpoints = ignoredEndpoints
     self.redirect = redirect
     self.refresh = refresh
     self.refreshBecause = refreshBecause
@@ -1365,6 +1370,10 @@ public struct WireProvider: WireWritable, Sendable {
     if let endpoints {
       writer.key("endpoints")
       endpoints.write(to: &writer)
+    }
+    if let ignoredEndpoints {
+      writer.key("ignoredEndpoints")
+      writer.list(ignoredEndpoints) { item, writer in writer.string(item) }
     }
     if let redirect {
       writer.key("redirect")

@@ -191,6 +191,12 @@ struct ProviderAdd: ParsableCommand {
       if clientID == nil, provider.isRegistered {
         Output.note(Text.shown("The agent registered itself there as \(provider.clientID)."))
       }
+      if !provider.ignoredEndpoints.isEmpty {
+        let names = provider.ignoredEndpoints.joined(separator: ", ")
+        Output.note(
+          Text.shown(
+            "Not used, since the provider names plain HTTP or this machine for them: \(names). Ask its administrator."))
+      }
       if Terminal.showsNotes { Output.note("Sign in: `lanyard login \(Text.shown(provider.name))`.") }
     }
   }
