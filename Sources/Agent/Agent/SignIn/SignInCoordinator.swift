@@ -2,9 +2,12 @@ package import AgentCore
 package import AgentModel
 package import AgentOAuth
 package import AgentPorts
-internal import Secrets
+package import Secrets
 
-/// Sign-ins in progress. A failure of any kind leaves no account, no listener and no file behind.
+/// Sign-ins in progress: begins them, bounds them, and ends them. A failure of any kind leaves no account, no listener
+/// and no file behind.
+///
+/// `AuthorizationCodeFlow` and `DeviceFlow` get the provider's answer, `SignInAdmission` makes an account of it.
 package actor SignInCoordinator {
   /// Pending at one time.
   package static let capacity = 24
@@ -19,9 +22,11 @@ package actor SignInCoordinator {
   private static let remembered = 64
 
   let dependencies: AccountDependencies
-  package let accounts: AccountDirectory
   var jobs: [String: SignInJob] = [:]
-  var redirects = RedirectListeners()
+  private let providers: SignInProviders
+  private let admission: SignInAdmission
+  let codeFlow: AuthorizationCodeFlow
+  private let deviceFlow: DeviceFlow
   /// Sign-ins that wait for a provider's first answer, which take a place already: the quotas of their callers, by id.
   private var beginning: [String: Set<String>] = [:]
   private var waiterIDs: UInt64 = 0
@@ -31,7 +36,10 @@ package actor SignInCoordinator {
 
   package init(dependencies: AccountDependencies, accounts: AccountDirectory) {
     self.dependencies = dependencies
-    self.accounts = accounts
+    providers = SignInProviders(dependencies: dependencies)
+    admission = SignInAdmission(dependencies: dependencies, accounts: accounts)
+    codeFlow = AuthorizationCodeFlow(dependencies: dependencies, admission: admission)
+    deviceFlow = DeviceFlow(dependencies: dependencies, admission: admission)
     alarm = Alarm(clock: dependencies.environment.clock, background: dependencies.background)
   }
 
@@ -62,7 +70,7 @@ package actor SignInCoordinator {
   package func begin(
     _ flow: SignInFlow, provider name: String, wishes: SignInJob.Wishes
   ) async throws(AgentFailure) -> Begun {
-    let provider = try await provider(name, for: flow)
+    let provider = try await providers.provider(name, for: flow)
     try await requireAlias(wishes, at: provider)
     let quotas = Caller.current?.signInQuotas ?? []
     try requireRoom(for: quotas)
@@ -77,22 +85,22 @@ package actor SignInCoordinator {
     switch flow {
     case .browser, .paste:
       let url: String
-      (way, url) = try await redirection(id, flow, to: provider, scopes: scopes, wishes: wishes)
+      (way, url) = try await codeFlow.begin(id, flow, at: provider, scopes: scopes, wishes: wishes, of: self)
       page = .authorization(url: url)
     case .device:
       let device: DeviceAuthorization
-      (device, expiresAt) = try await authorizeDevice(provider, scopes: scopes)
+      (device, expiresAt) = try await deviceFlow.begin(at: provider, scopes: scopes)
       way = .device(device, DevicePolling(interval: device.interval), asksAt: clock.boot() + device.interval)
       page = .device(device)
     }
     guard !isOver, dependencies.tokenCache.unlockGeneration != nil else {
-      redirects.leave(id)
+      codeFlow.leave(id)
       throw isOver ? .shuttingDown : .locked
     }
     forgetOldest()
     jobs[id] = SignInJob(
       id: id, provider: provider, wishes: wishes, scopes: scopes, quotas: quotas, expiresAt: expiresAt, way: way)
-    if case .device = way { drainWhileThePersonTypes(id) }
+    if case .device = way { deviceFlow.drainWhileThePersonTypes(id, of: self) }
     watch()
     return Begun(id: id, page: page, expiresAt: clock.wall() + (expiresAt - clock.boot()))
   }
@@ -116,7 +124,7 @@ package actor SignInCoordinator {
     }
   }
 
-  func requirePossible(_ alias: Alias, at provider: Provider) async throws(AgentFailure) {
+  private func requirePossible(_ alias: Alias, at provider: Provider) async throws(AgentFailure) {
     try await dependencies.vault.read { vault throws(AgentFailure) in
       try vault.directory.requirePossible(alias, at: provider.configuration.name)
     }
@@ -141,44 +149,38 @@ package actor SignInCoordinator {
       } else if job.expiresAt <= now {
         finish(job.id, .failed(.signIn(.expired(foreignAnswers: job.foreignAnswers))))
       } else {
-        ask(job.id)
+        deviceFlow.ask(job.id, of: self)
       }
     }
     return nextDue()
   }
 
-  // MARK: the provider
+  // MARK: answers from a person
 
-  /// The provider, with what this flow needs of it.
-  private func provider(_ name: String, for flow: SignInFlow) async throws(AgentFailure) -> Provider {
-    switch flow {
-    case .browser, .paste:
-      let provider = try await provider(name) { $0.authorization != nil && $0.token != nil }
-      guard provider.endpoints.authorization.flatMap(HTTPURL.init) != nil, provider.endpoints.token != nil else {
-        throw .provider(.noSignInEndpoints)
-      }
-      return provider
-    case .device: return try await providerWithDeviceFlow(name)
-    }
+  /// Takes the provider's answer from a person instead of the browser (`AuthorizationCodeFlow.complete`).
+  package func complete(_ id: String, with pasted: Secret) async throws(AgentFailure) -> SignInJob.Status {
+    guard let job = jobs[id] else { throw await notFound() }
+    return try await codeFlow.complete(job, with: pasted, of: self)
   }
 
-  /// The provider, with what it says of itself: asked now if what is known of it does not suffice.
-  package func provider(
-    _ name: String, with suffices: (ServerMetadata.Endpoints) -> Bool
-  ) async throws(AgentFailure) -> Provider {
-    var provider = try await dependencies.vault.provider(named: name)
-    if !suffices(provider.endpoints) {
-      let metadata = try await client(provider).discoverOrExplain()
-      let asked = provider.configuration
-      try await dependencies.vault.commitIfOpen { vault throws(AgentFailure) in
-        try vault.providers.remember(metadata, of: asked)
-      }
-      provider.learn(metadata, at: dependencies.time.now(for: provider.configuration.name))
+  /// Takes over a refresh token from elsewhere: it is used at once, so that the agent owns its lineage. If that fails,
+  /// nothing is kept. The agent looks for every obstacle first, since the token may be good only once.
+  package func takeOver(
+    _ refreshToken: Secret, provider name: String, alias: Alias?
+  ) async throws(AgentFailure) -> Admitted {
+    let provider = try await providers.provider(name) { $0.authorization != nil && $0.token != nil }
+    if let alias { try await requirePossible(alias, at: provider) }
+    try await dependencies.vault.read { vault throws(AgentFailure) in try vault.admissions.requireWritable() }
+    let client = dependencies.client(of: provider)
+    switch await client.refresh(refreshToken, key: .standard) {
+    case .failed(let failure): throw .signIn(.exchange(failure))
+    case .answered(let body, let sentAt):
+      return try await admission.admit(
+        SignInAdmission.IssuedAnswer(
+          body, sentAt, importing: refreshToken, scopes: provider.configuration.scopes, alias: alias),
+        client, of: self)
     }
-    return provider
   }
-
-  package func client(_ provider: Provider) -> ProviderClient { dependencies.client(of: provider) }
 
   // MARK: waiting
 
@@ -236,10 +238,20 @@ package actor SignInCoordinator {
     jobs = [:]
   }
 
-  package func finish(_ id: String, _ status: SignInJob.Status) {
+  /// Why the sign-in no longer wants the answer; nil if it still does.
+  func failureOfEnded(_ id: String?) -> AgentFailure? {
+    guard let id else { return nil }
+    switch jobs[id]?.status {
+    case .pending?: return nil
+    case .failed(let error)?: return error
+    case .completed?, nil: return .signIn(.cancelled)
+    }
+  }
+
+  func finish(_ id: String, _ status: SignInJob.Status) {
     guard jobs[id]?.isPending == true else { return }
     jobs[id]?.status = status
-    redirects.leave(id, state: jobs[id]?.request?.state)
+    codeFlow.leave(id, state: jobs[id]?.request?.state)
     jobs[id]?.way = .ended
     let waiters = jobs[id]?.waiters ?? [:]
     jobs[id]?.waiters = [:]
@@ -251,5 +263,4 @@ package actor SignInCoordinator {
     let ended = jobs.values.filter { !$0.isPending }.sorted { ($0.expiresAt, $0.id) < ($1.expiresAt, $1.id) }
     for job in ended.dropLast(Self.remembered) { jobs[job.id] = nil }
   }
-
 }

@@ -1,63 +1,47 @@
-package import AgentCore
-package import AgentModel
-package import AgentOAuth
+internal import AgentCore
+internal import AgentModel
+internal import AgentOAuth
 internal import AgentPorts
-package import Secrets
+internal import Secrets
 
-/// Turns the token endpoint's answer into a durable account, for every flow.
-extension SignInCoordinator {
+/// Turns the token endpoint's answer into a durable account, for every flow. A part of `SignInCoordinator`, which knows
+/// whether the sign-in still wants the answer.
+struct SignInAdmission: Sendable {
+  let dependencies: AccountDependencies
+  let accounts: AccountDirectory
+
   /// A token endpoint's answer to a sign-in, and what was asked for.
-  package struct IssuedAnswer: Sendable {
-    package let body: Secret
+  struct IssuedAnswer: Sendable {
+    let body: Secret
     let sentAt: BootInstant
     let nonce: IDTokenPolicy.Nonce
-    package let scopes: [String]
+    let scopes: [String]
     /// The account that is signed in again.
-    package var expected: AccountID?
-    package var alias: Alias?
+    var expected: AccountID?
+    var alias: Alias?
     /// The token that an import came with: it is still the one where the provider does not rotate.
     var imported: Secret?
     /// The sign-in that asked; nil for an import, which no caller can cancel.
     var job: String?
 
-    package init(_ body: Secret, _ sentAt: BootInstant, of job: SignInJob, nonce: IDTokenPolicy.Nonce) {
+    init(_ body: Secret, _ sentAt: BootInstant, of job: SignInJob, nonce: IDTokenPolicy.Nonce) {
       (self.body, self.sentAt, self.nonce, self.job) = (body, sentAt, nonce, job.id)
       (scopes, expected, alias) = (job.scopes, job.wishes.account, job.wishes.alias)
     }
 
-    package init(_ body: Secret, _ sentAt: BootInstant, importing token: Secret, scopes: [String], alias: Alias?) {
+    init(_ body: Secret, _ sentAt: BootInstant, importing token: Secret, scopes: [String], alias: Alias?) {
       (self.body, self.sentAt, self.scopes, self.alias) = (body, sentAt, scopes, alias)
       (nonce, imported) = (.unasked, token)
     }
   }
 
-  // MARK: import
-
-  /// Takes over a refresh token from elsewhere: it is used at once, so that the agent owns its lineage. If that fails,
-  /// nothing is kept. The agent looks for every obstacle first, since the token may be good only once.
-  package func takeOver(
-    _ refreshToken: Secret, provider name: String, alias: Alias?
-  ) async throws(AgentFailure) -> Admitted {
-    let provider = try await provider(name) { $0.authorization != nil && $0.token != nil }
-    if let alias { try await requirePossible(alias, at: provider) }
-    try await dependencies.vault.read { vault throws(AgentFailure) in try vault.admissions.requireWritable() }
-    let client = client(provider)
-    switch await client.refresh(refreshToken, key: .standard) {
-    case .failed(let failure): throw .signIn(.exchange(failure))
-    case .answered(let body, let sentAt):
-      return try await admit(
-        IssuedAnswer(body, sentAt, importing: refreshToken, scopes: provider.configuration.scopes, alias: alias),
-        client)
-    }
-  }
-
-  // MARK: admission
-
   /// Makes an account of the answer. If that fails, the tokens that were issued belong to no account and are revoked.
-  package func admit(_ answer: IssuedAnswer, _ client: ProviderClient) async throws(AgentFailure) -> Admitted {
+  func admit(
+    _ answer: IssuedAnswer, _ client: ProviderClient, of signIns: isolated SignInCoordinator
+  ) async throws(AgentFailure) -> Admitted {
     var person: IdentityProof.Person?
     do throws(AgentFailure) {
-      return try await admit(answer, client, &person)
+      return try await admit(answer, client, &person, of: signIns)
     } catch {
       // Such a commit may have landed, and only the next start tells: the account may own the token then.
       if error.storeFailure == .inputOutput { throw error }
@@ -68,7 +52,8 @@ extension SignInCoordinator {
   }
 
   private func admit(
-    _ answer: IssuedAnswer, _ client: ProviderClient, _ found: inout IdentityProof.Person?
+    _ answer: IssuedAnswer, _ client: ProviderClient, _ found: inout IdentityProof.Person?,
+    of signIns: isolated SignInCoordinator
   ) async throws(AgentFailure) -> Admitted {
     guard let response = TokenResponse(body: answer.body), response.accessToken != nil else {
       throw .signIn(.notATokenResponse)
@@ -86,13 +71,13 @@ extension SignInCoordinator {
     found = person
     if configuration.revocationScope != .grant { await dependencies.drain(configuration.name, person.identity) }
     // The last await before the disk is behind us.
-    if let ended = ended(answer.job) { throw ended }
+    if let ended = signIns.failureOfEnded(answer.job) { throw ended }
     let grant = GrantRecord(
       refreshToken: response.refreshToken ?? answer.imported, generation: 1, memory: GrantMemory(health: .ok),
       scopes: response.scope ?? ScopeSet(answer.scopes),
       refreshTokenExpiresAt: response.refreshTokenExpiresIn.map { dependencies.time.now(for: configuration.name) + $0 })
     let token = AccessToken(
-      response, for: .standard, of: grant, sentAt: answer.sentAt, clock: clock,
+      response, for: .standard, of: grant, sentAt: answer.sentAt, clock: signIns.clock,
       now: dependencies.time.now(for: configuration.name))
     var told = client.provider.rights(in: response, for: .standard, scopes: grant.scopes, source: .signIn)
     told.roles = told.roles ?? person.roles
@@ -113,16 +98,6 @@ extension SignInCoordinator {
     return admitted
   }
 
-  /// Why the sign-in no longer wants the answer; nil if it still does.
-  private func ended(_ id: String?) -> AgentFailure? {
-    guard let id else { return nil }
-    switch jobs[id]?.status {
-    case .pending?: return nil
-    case .failed(let error)?: return error
-    case .completed?, nil: return .signIn(.cancelled)
-    }
-  }
-
   /// Puts a refresh token that was issued and that no account may have into the outbox, so that it does not live on
   /// without an owner. True if one was issued.
   private func disown(_ answer: IssuedAnswer, at provider: Provider, of identity: Identity?) async -> Bool {
@@ -137,7 +112,7 @@ extension SignInCoordinator {
       if let entry, let entry { dependencies.revoke(entry) }
     } catch {
       // The disk is full: once, without a memory of it.
-      let client = client(provider)
+      let client = dependencies.client(of: provider)
       dependencies.background.start { _ = await client.revoke(token, .refreshToken) }
     }
     return true

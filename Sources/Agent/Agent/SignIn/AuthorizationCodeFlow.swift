@@ -1,0 +1,252 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentOAuth
+internal import AgentPorts
+internal import Secrets
+
+/// The authorization code flow (RFC 6749 §4.1): the browser comes back by itself, or a person brings what it was sent
+/// back with. A part of `SignInCoordinator`, to which its functions are isolated.
+final class AuthorizationCodeFlow {
+  private let dependencies: AccountDependencies
+  private let admission: SignInAdmission
+  private var redirects = RedirectListeners()
+
+  init(dependencies: AccountDependencies, admission: SignInAdmission) {
+    self.dependencies = dependencies
+    self.admission = admission
+  }
+
+  // MARK: beginning
+
+  /// The browser's destination, and the way its answer comes back.
+  func begin(
+    _ id: String, _ flow: SignInFlow, at provider: Provider, scopes: [String], wishes: SignInJob.Wishes,
+    of signIns: isolated SignInCoordinator
+  ) async throws(AgentFailure) -> (SignInJob.Way, url: String) {
+    guard let endpoint = provider.endpoints.authorization.flatMap(HTTPURL.init) else {
+      throw .provider(.noAuthorizationEndpoint)
+    }
+    let redirect = provider.configuration.redirect
+    let entropy = dependencies.environment.entropy
+    let request: AuthorizationRequest
+    let way: SignInJob.Way
+    if flow == .paste {
+      request = AuthorizationRequest(redirectURI: redirect.unattendedURI(entropy), entropy: entropy)
+      way = .paste(request)
+    } else {
+      do throws(RedirectFailure) {
+        let uri = try redirects.open(redirect, for: id, by: dependencies.environment.redirects) { listener, query in
+          await Self.redirected(at: listener, query, of: signIns)
+        }
+        request = AuthorizationRequest(redirectURI: uri, entropy: entropy)
+        way = .browser(request)
+      } catch {
+        throw AgentFailure(error)
+      }
+    }
+    let parameters = request.parameters(
+      of: provider.configuration, scopes: scopes, prompt: wishes.prompt, loginHint: wishes.loginHint)
+    do throws(AgentFailure) {
+      let pushed = try await Self.push(parameters, by: dependencies.client(of: provider))
+      guard let pushed else { return (way, endpoint.adding(parameters)) }
+      return (way, endpoint.adding(pushed))
+    } catch {
+      redirects.leave(id)
+      throw error
+    }
+  }
+
+  /// The sign-in has ended, or was never begun: it takes no answer any more. `state`: that of its request.
+  func leave(_ id: String, state: String? = nil) { redirects.leave(id, state: state) }
+
+  // MARK: pushing (RFC 9126)
+
+  /// The parameters that the browser carries instead; nil at a provider that is not told before.
+  ///
+  /// The agent pushes to every provider that offers it, also where it is not required: parameters in the browser can be
+  /// read and changed there. A push that fails ends the sign-in, since otherwise an attacker that disturbs it could
+  /// choose the weaker way. Only an endpoint that the provider itself says is not there, and does not require, counts
+  /// as not offered.
+  private static func push(
+    _ parameters: [(String, String)], by client: ProviderClient
+  ) async throws(AgentFailure) -> [(String, String)]? {
+    let provider = client.provider
+    let isRequired = provider.metadata?.requiresPushedAuthorization == true
+    guard let endpoint = provider.endpoints.pushedAuthorizationRequest else {
+      guard isRequired else { return nil }
+      throw .provider(.noPushEndpoint)
+    }
+    switch await client.push(parameters, to: endpoint) {
+    case .pushed(let requestURI):
+      // RFC 9126 §4: all the rest was pushed.
+      return [("client_id", provider.configuration.clientID), ("request_uri", requestURI)]
+    case .notThere:
+      guard isRequired else { return nil }
+      throw .provider(.pushEndpointGone)
+    case .refused(let error):
+      throw .provider(.pushRefused(error: AuthorizationAnswer.known(error ?? "other")))
+    case .failed(let failure): throw .signIn(.exchange(failure))
+    }
+  }
+
+  // MARK: the browser
+
+  private static func redirected(
+    at listener: String, _ query: String, of signIns: isolated SignInCoordinator
+  ) async -> RedirectPage {
+    await signIns.codeFlow.redirected(at: listener, query, of: signIns)
+  }
+
+  /// Judges the browser's answer, redeems the code, and says in a page what came of it.
+  ///
+  /// An answer without the `state` of a sign-in that waits changes nothing: any page of the web can have the browser
+  /// send one.
+  private func redirected(
+    at listener: String, _ query: String, of signIns: isolated SignInCoordinator
+  ) async -> RedirectPage {
+    guard let (job, request, answer) = recipient(of: query, at: listener, of: signIns) else {
+      if redirects.isOfEndedSignIn(query) { return SignInPage.ended() }
+      countForeignAnswer(at: listener, of: signIns)
+      return SignInPage.foreign(error: HTTPQuery(query)?["error"].map(AuthorizationAnswer.known))
+    }
+    guard !job.isAnswered else { return SignInPage.ended() }
+    let id = job.id
+    let failure: AgentFailure
+    switch answer {
+    case .code(let code):
+      signIns.jobs[id]?.isAnswered = true
+      do throws(RedemptionFailure) {
+        let admitted = try await redeem(code, request, job, of: signIns)
+        signIns.finish(id, .completed(admitted.profile.id))
+        return SignInPage.signedIn(admitted.profile)
+      } catch {
+        failure = error.told
+      }
+    case .refused(let reason), .foreign(let reason): failure = .signIn(.answer(reason))
+    }
+    signIns.finish(id, .failed(failure))
+    return SignInPage.failed(failure, provider: job.provider.configuration.name.text)
+  }
+
+  /// The sign-in that waits for an answer with this `state`.
+  private func recipient(
+    of query: String, at listener: String, of signIns: isolated SignInCoordinator
+  ) -> (SignInJob, AuthorizationRequest, AuthorizationAnswer)? {
+    for id in redirects.signIns(at: listener) {
+      guard let job = signIns.jobs[id], job.isPending, let request = job.request else { continue }
+      let answer = AuthorizationAnswer(query: query, to: request, of: job.provider)
+      if answer.hasState { return (job, request, answer) }
+    }
+    return nil
+  }
+
+  /// Remembers for the sign-ins that wait there that an answer came which was for none of them.
+  private func countForeignAnswer(at listener: String, of signIns: isolated SignInCoordinator) {
+    for id in redirects.signIns(at: listener) {
+      guard let count = signIns.jobs[id]?.foreignAnswers, count < SignInJob.foreignAnswersAtMost else { continue }
+      signIns.jobs[id]?.foreignAnswers = count + 1
+      dependencies.environment.log.log(
+        .notice, "foreign redirect answer", [(.signIn, .hashed(id)), (.count, .number(Int64(count + 1)))])
+    }
+  }
+
+  // MARK: by hand
+
+  /// Takes the answer from a person instead of the browser. Text that is no answer to this sign-in leaves it as it is,
+  /// so that the right one can still be brought; the error then has `attemptsLeft`, or is one that passes.
+  func complete(
+    _ job: SignInJob, with pasted: Secret, of signIns: isolated SignInCoordinator
+  ) async throws(AgentFailure) -> SignInJob.Status {
+    let id = job.id
+    guard job.isPending else { return job.status }
+    guard let request = job.request else {
+      throw .invalidParameter(
+        "/signIn", expected: "a sign-in by browser or paste; one by device ends by itself, once the person has agreed")
+    }
+    guard !job.isAnswered else { return try await signIns.wait(id) }
+    let code: Secret
+    let hasState: Bool
+    switch PastedAnswer(pasted) {
+    case .query(let query)?:
+      hasState = true
+      switch AuthorizationAnswer(query: query, to: request, of: job.provider) {
+      case .code(let found): code = found
+      case .foreign(let failure): throw tryAgain(id, .signIn(.answer(failure)), of: signIns)
+      case .refused(let failure): throw fail(id, .signIn(.answer(failure)), of: signIns)
+      }
+    case .code(let found)?:
+      guard job.provider.bindsCodes else { throw tryAgain(id, .signIn(.codeWithoutState)) }
+      (code, hasState) = (Secret(text: found), false)
+    case nil:
+      throw tryAgain(id, .signIn(.pastedNoAnswer), of: signIns)
+    }
+    signIns.jobs[id]?.isAnswered = true
+    do throws(RedemptionFailure) {
+      let admitted = try await redeem(code, request, job, of: signIns)
+      signIns.finish(id, .completed(admitted.profile.id))
+      return .completed(admitted.profile.id)
+    } catch {
+      switch error {
+      case .exchange(.offline), .exchange(.transient):
+        // Nothing was redeemed: the code is as good as before.
+        signIns.jobs[id]?.isAnswered = false
+        throw error.told
+      // Without a state the agent can't tell which sign-in the code is of: perhaps the person mistyped it.
+      case .exchange(.reauthenticate) where !hasState, .exchange(.unexplained) where !hasState:
+        throw tryAgain(id, error.told, of: signIns)
+      case .exchange, .admission: throw fail(id, error.told, of: signIns)
+      }
+    }
+  }
+
+  private func fail(
+    _ id: String, _ error: AgentFailure, of signIns: isolated SignInCoordinator
+  ) -> AgentFailure {
+    signIns.finish(id, .failed(error))
+    return error
+  }
+
+  /// The sign-in goes on, unless this was one try too many.
+  private func tryAgain(
+    _ id: String, _ error: AgentFailure, of signIns: isolated SignInCoordinator
+  ) -> AgentFailure {
+    signIns.jobs[id]?.isAnswered = false
+    let left = (signIns.jobs[id]?.answersLeft ?? 1) - 1
+    signIns.jobs[id]?.answersLeft = left
+    guard left > 0, signIns.jobs[id]?.isPending == true else { return fail(id, error, of: signIns) }
+    return .signIn(.answerRejected(error, attemptsLeft: left))
+  }
+
+  // MARK: redeeming
+
+  private enum RedemptionFailure: Error {
+    /// The token endpoint gave nothing.
+    case exchange(ExchangeFailure)
+    /// The exchange succeeded, and no account could be made of it.
+    case admission(AgentFailure)
+
+    var told: AgentFailure {
+      switch self {
+      case .exchange(let failure): .signIn(.exchange(failure))
+      case .admission(let error): error
+      }
+    }
+  }
+
+  private func redeem(
+    _ code: Secret, _ request: AuthorizationRequest, _ job: SignInJob, of signIns: isolated SignInCoordinator
+  ) async throws(RedemptionFailure) -> Admitted {
+    let client = dependencies.client(of: job.provider)
+    await admission.drainBeforeIssue(job)
+    switch await client.exchange(code: code, redirectURI: request.redirectURI, verifier: request.verifier) {
+    case .failed(let failure): throw .exchange(failure)
+    case .answered(let body, let sentAt):
+      do throws(AgentFailure) {
+        return try await admission.admit(
+          SignInAdmission.IssuedAnswer(body, sentAt, of: job, nonce: .required(request.nonce)), client, of: signIns)
+      } catch {
+        throw .admission(error)
+      }
+    }
+  }
+}

@@ -1,0 +1,51 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentOAuth
+internal import AgentPorts
+
+/// Finds the provider of a sign-in, and asks it for the endpoints that the flow needs.
+struct SignInProviders: Sendable {
+  let dependencies: AccountDependencies
+
+  /// The provider, with what this flow needs of it.
+  func provider(_ name: String, for flow: SignInFlow) async throws(AgentFailure) -> Provider {
+    switch flow {
+    case .browser, .paste:
+      let provider = try await provider(name) { $0.authorization != nil && $0.token != nil }
+      guard provider.endpoints.authorization.flatMap(HTTPURL.init) != nil, provider.endpoints.token != nil else {
+        throw .provider(.noSignInEndpoints)
+      }
+      return provider
+    case .device: return try await providerWithDeviceFlow(name)
+    }
+  }
+
+  /// The provider, with what it says of itself: asked now if what is known of it does not suffice.
+  func provider(
+    _ name: String, with suffices: (ServerMetadata.Endpoints) -> Bool
+  ) async throws(AgentFailure) -> Provider {
+    var provider = try await dependencies.vault.provider(named: name)
+    if !suffices(provider.endpoints) {
+      let metadata = try await dependencies.client(of: provider).discoverOrExplain()
+      let asked = provider.configuration
+      try await dependencies.vault.commitIfOpen { vault throws(AgentFailure) in
+        try vault.providers.remember(metadata, of: asked)
+      }
+      provider.learn(metadata, at: dependencies.time.now(for: provider.configuration.name))
+    }
+    return provider
+  }
+
+  /// The provider, with a place that gives device codes. Real servers name it only in the second document, and one may
+  /// have grown it since it was looked at, so its absence is looked into once.
+  private func providerWithDeviceFlow(_ name: String) async throws(AgentFailure) -> Provider {
+    do throws(AgentFailure) {
+      let provider = try await provider(name) { $0.deviceAuthorization != nil && $0.token != nil }
+      if provider.endpoints.deviceAuthorization != nil, provider.endpoints.token != nil { return provider }
+    } catch {
+      // Where all endpoints were given there may be no discovery, and nothing is wrong with that.
+      guard case .provider(.document(let failure)) = error, failure.isNoDocument else { throw error }
+    }
+    throw .signIn(.deviceFlowUnsupported)
+  }
+}
