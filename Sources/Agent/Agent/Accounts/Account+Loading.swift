@@ -22,7 +22,8 @@ extension Account {
       // The configuration may have been corrected since: one request shows it.
       if case .misconfigured = memory.health { memory.health = .ok }
       if signedOut { memory = TokenMemory(health: .signedOut) }
-      let machine = TokenMachine(memory: memory, rule: rule, at: now)
+      let machine = TokenMachine(
+        memory: memory, rule: rule, isIssuedElsewhere: profile.isIssuedElsewhere, at: now)
       let state = machine.state(at: now)
       loaded = Loaded(
         profile: profile, machine: machine, grant: grant, toldState: state,

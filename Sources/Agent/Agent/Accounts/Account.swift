@@ -70,7 +70,7 @@ package actor Account {
     exchanges.revokeHeldAnswer(of: self)
     exchanges.machine.signedIn(epoch: profile.epoch)
     exchanges.wipeAnswers()
-    var machine = TokenMachine(health: .ok, rule: rule)
+    var machine = TokenMachine(health: .ok, rule: rule, isIssuedElsewhere: profile.isIssuedElsewhere)
     if let token = token.flatMap({ take($0, from: profile.provider) }) {
       _ = machine.adopt(token.facts, for: .standard)
       // A sign-in counts as one use: the program that began it asks for the token next.
@@ -107,7 +107,8 @@ package actor Account {
   /// The provider's configuration changed: requests that it refused before are sent again.
   package func configurationChanged() async {
     confirmer.configurationChanged()
-    guard let rule = try? await journal.open().2 else { return }
-    perform(loaded?.machine.reconfigured(rule: rule) ?? [])
+    guard let (profile, _, rule) = try? await journal.open(), loaded?.profile.epoch == profile.epoch else { return }
+    loaded?.profile = profile
+    perform(loaded?.machine.reconfigured(rule: rule, isIssuedElsewhere: profile.isIssuedElsewhere) ?? [])
   }
 }

@@ -1,5 +1,6 @@
 package import AgentCore
 package import AgentModel
+internal import AgentOAuth
 package import AgentPorts
 internal import AgentVault
 internal import JSONRPC
@@ -28,6 +29,12 @@ package struct AccountProfile: Sendable, Hashable {
   /// The last known health of the grant, so that lists need not open the grant.
   var health: TokenMachine.Health
   var needsInteraction: Bool
+  /// The client and the server that issued the account's tokens; nil until its provider changes either, for an account
+  /// of before this was remembered.
+  var issuedBy: IssuingClient?
+  /// Its provider is another client or server now, to which none of its tokens goes: the person signs in there, or the
+  /// configuration comes back.
+  var isIssuedElsewhere = false
   /// When the state shown in lists began, on the provider's timeline; nil for an account that never changed it since
   /// this was remembered.
   var stateSince: Timestamp?
@@ -55,6 +62,8 @@ package struct AccountProfile: Sendable, Hashable {
       writer.member("health", word)
       writer.member("healthDetail", detail)
       if needsInteraction { writer.member("needsInteraction", 1) }
+      issuedBy?.write(to: &writer, as: "issuedBy")
+      if isIssuedElsewhere { writer.member("issuedElsewhere", 1) }
       writer.member("stateSince", stateSince?.milliseconds)
       if hasStepUp { writer.member("hasStepUp", 1) }
       writer.member("epoch", Int64(epoch))
@@ -99,6 +108,8 @@ package struct AccountProfile: Sendable, Hashable {
       profile.health =
         node["health"]?.string.flatMap { .init(word: $0, detail: node["healthDetail"]?.string) } ?? .ok
       profile.needsInteraction = node["needsInteraction"] != nil
+      profile.issuedBy = node["issuedBy"].flatMap { IssuingClient($0) }
+      profile.isIssuedElsewhere = node["issuedElsewhere"] != nil
       profile.stateSince = node["stateSince"]?.timestamp
       profile.hasStepUp = node["hasStepUp"] != nil
       profile.epoch = UInt64(clamping: epoch)
@@ -152,7 +163,7 @@ extension AccountProfile {
   package var restingState: AccountState {
     guard signInStatus == .signedIn else { return .signedOut }
     switch health {
-    case .ok, .misconfigured: return needsInteraction ? .interactionRequired : .active
+    case .ok, .misconfigured: return needsInteraction || isIssuedElsewhere ? .interactionRequired : .active
     case .unknown, .reauthenticate: return .reauthenticationRequired
     case .locked: return .locked
     case .signedOut: return .signedOut

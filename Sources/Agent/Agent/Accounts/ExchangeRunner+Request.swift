@@ -46,7 +46,9 @@ extension ExchangeRunner {
     }
     let provider: Provider
     do throws(AgentFailure) {
-      provider = try await account.dependencies.vault.provider(named: profile.provider.text)
+      provider = try await account.dependencies.vault.receiver(ofTokensOf: profile.id)
+    } catch .token(.interaction, _) {
+      return .failed(.interaction(claims: nil))
     } catch {
       account.noteStoreError(error)
       return .failed(.store)

@@ -89,8 +89,8 @@ final class AccountConfirmer {
   }
 
   private func ask(_ question: ProviderQuestion, of account: isolated Account) async -> StepOutcome {
-    guard let name = account.loaded?.profile.provider.text,
-      let provider = try? await account.dependencies.vault.provider(named: name), let loaded = account.loaded
+    guard let provider = try? await account.dependencies.vault.receiver(ofTokensOf: account.id),
+      let loaded = account.loaded
     else { return .unavailable(retryAfter: nil) }
     let means = ConfirmationMeans(
       rule: provider.rightsRule, hasIntrospection: provider.endpoints.introspection != nil,

@@ -97,6 +97,8 @@ package struct RestorePlan {
         SkippedItem(kind: .alias, name: alias.text, account: profile.id, reason: .nameTaken))
       profile.alias = nil
     }
+    profile.issuedBy = profile.issuedBy ?? provider.issuingClient
+    profile.isIssuedElsewhere = !live.mayReceive(profile.issuedBy)
     profile.partition = PartitionID(bytes: vault.entropy.bytes(PartitionID.byteCount))!
     profile.hasStepUp = account.stepUp != nil
     profile.stateSince = vault.time.now(for: profile.provider)

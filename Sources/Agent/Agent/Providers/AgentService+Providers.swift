@@ -24,7 +24,7 @@ extension AgentService {
     }
     provider.configuration.clientID = answer.clientID
     provider.configuration.tokenEndpointAuthMethod = answer.method
-    provider.clientSecret = answer.clientSecret
+    provider.authenticate(by: answer.clientSecret, key: nil)
     provider.registration = answer.registration
   }
 

@@ -28,6 +28,15 @@ package struct ProviderStore {
     return try provider(named: name.text)
   }
 
+  /// Refuses a limited caller where an account uses the provider that its grant does not cover.
+  package func requireCovered(_ name: ProviderName, by grant: EffectiveGrant?) throws(AgentFailure) {
+    guard let grant else { return }
+    let accounts = vault.directory.profiles.values.filter { $0.provider == name }.map(\.id)
+    guard accounts.allSatisfy(grant.covers) else {
+      throw accounts.contains(where: grant.covers) ? .caller(.notCovered) : .providerNotFound
+    }
+  }
+
   /// The providers of the caller's accounts; all of them where nothing limits it.
   package func sorted(within grant: EffectiveGrant?) -> [Provider] {
     let all = vault.directory.sortedProviders
@@ -66,9 +75,13 @@ package struct ProviderStore {
     }
   }
 
-  package func update(_ provider: Provider) throws(AgentFailure) -> ChangeSet<Void> {
+  /// `hasNewCredentials`: the client's secret or key was given with this change.
+  package func update(_ provider: Provider, hasNewCredentials: Bool) throws(AgentFailure) -> ChangeSet<Void> {
     guard let before = vault.directory.providers[provider.configuration.name] else { throw .providerNotFound }
-    var saving = try saving(provider, vault.audited(.providerUpdate, .provider(provider.configuration.name)))
+    var provider = provider
+    if !hasNewCredentials { provider.keepCredentials(of: before) }
+    var saving = try saving(
+      provider, after: before, vault.audited(.providerUpdate, .provider(provider.configuration.name)))
     if !provider.isSameClient(as: before) { saving.records += try vault.outbox.keeping(before) }
     return saving
   }
@@ -76,17 +89,31 @@ package struct ProviderStore {
   /// Stores the metadata that a provider sent, if the provider is still configured.
   func remember(_ metadata: ServerMetadata, of asked: ProviderConfiguration) throws(AgentFailure) -> ChangeSet<Void> {
     // Another issuer may have the name by now.
-    guard var provider = vault.directory.providers[asked.name], provider.configuration.issuer == asked.issuer else {
+    guard let before = vault.directory.providers[asked.name], before.configuration.issuer == asked.issuer else {
       return .unchanged
     }
+    var provider = before
     provider.learn(metadata, at: vault.time.now(for: asked.name))
-    return try saving(provider)
+    // The first document names the endpoint for which the secret was given.
+    if before.endpoints.token != nil { provider.keepCredentials(of: before) }
+    return try saving(provider, after: before)
   }
 
-  private func saving(_ provider: Provider, _ entry: VaultChange? = nil) throws(AgentFailure) -> ChangeSet<Void> {
+  private func saving(
+    _ provider: Provider, after before: Provider? = nil, _ entry: VaultChange? = nil
+  ) throws(AgentFailure) -> ChangeSet<Void> {
     let place = try place(of: provider.configuration.name)
+    var provider = provider
+    let accounts = before.map { changedAccounts(of: provider, after: $0) } ?? []
+    if let before {
+      let all = vault.directory.profiles.values.filter { $0.provider == provider.configuration.name }
+      let changed = Dictionary(uniqueKeysWithValues: accounts.map { ($0.id, $0) })
+      provider.remember(before, for: all.map { (changed[$0.id] ?? $0).issuedBy })
+    }
     let record = VaultChange.put(.vault, .provider, id: place, provider.record)
-    return ChangeSet([record] + (entry.map { [$0] } ?? []), memory: [.provider(provider, place: place)])
+    return ChangeSet(
+      [record] + accounts.flatMap(changes(of:)) + (entry.map { [$0] } ?? []),
+      memory: [.provider(provider, place: place)] + accounts.map { .account($0) })
   }
 
   /// Removes a provider that no account uses any more, and returns what it was. Revocations that wait are sent all the

@@ -102,7 +102,7 @@ final class RightsFetcher {
     guard let start = account.loaded else { return .locked }
     let provider: Provider
     do {
-      provider = try await account.dependencies.vault.provider(named: start.profile.provider.text)
+      provider = try await account.dependencies.vault.receiver(ofTokensOf: start.profile.id)
     } catch { return error }
     let asksUserInfo =
       provider.rightsRule.rolesClaim != nil && provider.endpoints.userinfo != nil

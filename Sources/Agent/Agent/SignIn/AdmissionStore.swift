@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentModel
+internal import AgentOAuth
 internal import AgentPorts
 internal import AgentVault
 internal import Secrets
@@ -12,6 +13,8 @@ extension OpenVault {
 struct Admission: Sendable {
   var identity: Identity
   var provider: ProviderName
+  /// The client and the server that issued its tokens.
+  var issuedBy: IssuingClient
   var alias: Alias?
   var displayName: String?
   var email: String?
@@ -126,6 +129,8 @@ struct AdmissionStore {
     profile.lastOnlineAuthAt = vault.time.confirmed(by: profile.provider, sentAt: admission.sentAt)
     profile.signedInAt = vault.time.moment()
     profile.remember(GrantMemory(health: .ok))
+    profile.issuedBy = admission.issuedBy
+    profile.isIssuedElsewhere = vault.directory.providers[profile.provider]?.mayReceive(profile.issuedBy) == false
     profile.noteState(after: known?.restingState, at: vault.time.now(for: profile.provider))
     return (profile, replaced)
   }

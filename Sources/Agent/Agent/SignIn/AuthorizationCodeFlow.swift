@@ -175,7 +175,7 @@ final class AuthorizationCodeFlow {
       case .refused(let failure): throw fail(id, .signIn(.answer(failure)), of: signIns)
       }
     case .code(let found)?:
-      guard job.provider.bindsCodes else { throw tryAgain(id, .signIn(.codeWithoutState)) }
+      guard job.provider.bindsCodes else { throw tryAgain(id, .signIn(.codeWithoutState), of: signIns) }
       (code, hasState) = (Secret(text: found), false)
     case nil:
       throw tryAgain(id, .signIn(.pastedNoAnswer), of: signIns)

@@ -82,7 +82,8 @@ struct SignInAdmission: Sendable {
     var told = client.provider.rights(in: response, for: .standard, scopes: grant.scopes, source: .signIn)
     told.roles = told.roles ?? person.roles
     let admission = Admission(
-      identity: person.identity, provider: configuration.name, alias: answer.alias, displayName: person.displayName,
+      identity: person.identity, provider: configuration.name, issuedBy: client.provider.issuingClient,
+      alias: answer.alias, displayName: person.displayName,
       email: person.email, grant: grant, idToken: response.idToken, tokens: AccessTokens(token.map { [$0] } ?? []),
       told: told, sentAt: answer.sentAt, expected: answer.expected)
     let admitted = try await dependencies.vault.commit { vault throws(AgentFailure) in

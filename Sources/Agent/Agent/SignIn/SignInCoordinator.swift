@@ -29,7 +29,7 @@ package actor SignInCoordinator {
   private let deviceFlow: DeviceFlow
   /// Sign-ins that wait for a provider's first answer, which take a place already: the quotas of their callers, by id.
   private var beginning: [String: Set<String>] = [:]
-  private var waiterIDs: UInt64 = 0
+  private var waiters = SignInWaiters()
   private let alarm: Alarm
   /// The agent ends: nothing is begun any more.
   private var isOver = false
@@ -186,14 +186,14 @@ package actor SignInCoordinator {
 
   /// Returns when the sign-in has ended; a caller with a deadline is cancelled at it and asks `progress` afterwards.
   package func wait(_ id: String) async throws(AgentFailure) -> SignInJob.Status {
-    guard let job = jobs[id] else { throw await notFound() }
-    guard job.isPending else { return job.status }
-    waiterIDs += 1
-    let waiter = waiterIDs
+    guard let status = jobs[id]?.status else { throw await notFound() }
+    guard jobs[id]?.isPending == true else { return status }
+    guard waiters.count(for: id) < SignInWaiters.most else { throw .overloaded("callers that wait for one sign-in") }
+    let waiter = waiters.newID()
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         guard !Task.isCancelled, jobs[id]?.isPending == true else { return continuation.resume() }
-        jobs[id]?.waiters[waiter] = continuation
+        waiters.add(waiter, for: id, continuation)
       }
     } onCancel: {
       dependencies.background.start { await self.leave(id, waiter) }
@@ -210,7 +210,7 @@ package actor SignInCoordinator {
     return job.status
   }
 
-  private func leave(_ id: String, _ waiter: UInt64) { jobs[id]?.waiters.removeValue(forKey: waiter)?.resume() }
+  private func leave(_ id: String, _ waiter: UInt64) { waiters.remove(waiter, for: id) }
 
   /// A sign-in that a limited caller does not see is as none.
   package func requireSeen(_ id: String, within grant: EffectiveGrant?) async throws(AgentFailure) {
@@ -253,9 +253,7 @@ package actor SignInCoordinator {
     jobs[id]?.status = status
     codeFlow.leave(id, state: jobs[id]?.request?.state)
     jobs[id]?.way = .ended
-    let waiters = jobs[id]?.waiters ?? [:]
-    jobs[id]?.waiters = [:]
-    for waiter in waiters.values { waiter.resume() }
+    waiters.resumeAll(for: id)
   }
 
   /// Outcomes can be asked for a while; a client that begins and cancels in a loop gets no more memory for it.

@@ -40,7 +40,6 @@ package struct SignInJob: Sendable {
   var answersLeft = Self.answersAtMost
   /// Answers that came to its redirect URI and had another `state`, or none; at most `foreignAnswersAtMost` are counted.
   var foreignAnswers = 0
-  var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
 
   static let answersAtMost = 10
   static let foreignAnswersAtMost = 100

@@ -55,7 +55,7 @@ package struct RevocationOutboxStore {
       if live == nil, try vault.providers.isDamaged(entry.provider) { throw .provider(.damaged(nil)) }
       return live.map { Sender(provider: $0, isConfigured: true) }
     }
-    if let live, live.isSameClient(as: kept), live.endpoints.revocation != nil {
+    if let live, live.isSameClient(as: kept), live.mayReceive(kept.issuingClient), live.endpoints.revocation != nil {
       return Sender(provider: live, isConfigured: true)
     }
     return Sender(provider: kept, isConfigured: false)
@@ -100,14 +100,14 @@ package struct RevocationOutboxStore {
       id: vault.entropy.bytes(16), token: token, provider: profile.provider, issuer: profile.identity.issuer,
       accountLabel: profile.alias?.text ?? profile.id.text, identity: profile.identity, now: now,
       expiresAt: expiresAt.map { min($0, patience) } ?? patience)
-    entry.sender = vault.directory.providers[profile.provider]?.forRevocation
+    entry.sender = vault.providers.issuer(of: profile)?.forRevocation
     return entry
   }
 
   /// The refresh token of a grant that a new sign-in of the same person replaces. Nil where its revocation would end
   /// the new grant, or the provider has none.
   func entry(forReplaced grant: LoadedGrant, of profile: AccountProfile, by successor: Secret?) -> OutboxEntry? {
-    guard let provider = vault.directory.providers[profile.provider], provider.endpoints.revocation != nil,
+    guard let provider = vault.providers.issuer(of: profile), provider.endpoints.revocation != nil,
       provider.configuration.revocationScope != .grant, let token = grant.livingRefreshToken
     else { return nil }
     // A provider may answer the second sign-in with the token of the first.

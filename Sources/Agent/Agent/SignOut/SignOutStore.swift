@@ -54,7 +54,7 @@ package struct SignOutStore {
     changes += leaving.records
     changes.append(vault.audited(.accountSignOut, account: id, .mode(mode.rawValue)))
     let previousState = vault.tables.tokenCache.state(of: id) ?? before.restingState
-    let provider = vault.directory.providers[before.provider]
+    let provider = vault.providers.issuer(of: before)
     return ChangeSet(
       changes + vault.trustedTime.changes,
       memory: [.account(profile)] + (wasActive ? [.active(nil)] : []) + [.tokensWithdrawn(id), .stepUpEnded(id)],
@@ -78,7 +78,7 @@ package struct SignOutStore {
     }
     let now = vault.time.now(for: profile.provider)
     var others: [OutboxEntry] = []
-    let provider = vault.directory.providers[profile.provider]
+    let provider = vault.providers.issuer(of: profile)
     if provider?.configuration.revocationScope == .token, provider?.endpoints.revocation != nil {
       for (token, lives) in accessTokens {
         var other = vault.outbox.entry(for: token, of: profile, expiresAt: now + lives)

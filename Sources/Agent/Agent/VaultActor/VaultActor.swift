@@ -87,6 +87,11 @@ package actor VaultActor {
     try unlocked().directory.profile(selector)
   }
 
+  /// The provider that the account's tokens may be sent to now.
+  package func receiver(ofTokensOf id: AccountID) throws(AgentFailure) -> Provider {
+    try unlocked().providers.receiver(ofTokensOf: id)
+  }
+
   package func provider(named name: String) throws(AgentFailure) -> Provider {
     try unlocked().providers.provider(named: name)
   }

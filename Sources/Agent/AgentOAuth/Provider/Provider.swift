@@ -8,9 +8,16 @@ package import Secrets
 /// without a network.
 package struct Provider: Sendable {
   package var configuration: ProviderConfiguration
-  package var clientSecret: Secret?
-  /// As the person gave it.
-  package var clientKey: Secret?
+  /// The client's secret; nil without one, and where the one that is stored belongs to another client or server.
+  package var clientSecret: Secret? { mayReceive(credentialsOf) ? storedSecret : nil }
+  /// The client's key as the person gave it; nil as `clientSecret`.
+  package var clientKey: Secret? { mayReceive(credentialsOf) ? storedKey : nil }
+  private var storedSecret: Secret?
+  private var storedKey: Secret?
+  /// The client whose secret and key are stored; nil if the configuration did not change since they were given.
+  private var credentialsOf: IssuingClient?
+  /// The providers that this configuration replaced, as far as accounts still have tokens of them.
+  package var former: [Provider] = []
   /// The client is one that the agent registered itself.
   package var registration: ClientRegistration?
   /// Nil until a discovery succeeded, or for ever where all endpoints were given.
@@ -20,6 +27,23 @@ package struct Provider: Sendable {
 
   /// What the answers to refreshes showed; nil before the first.
   package var learnedReuse: LearnedReuse?
+
+  /// Replaces the client's secret or key, or both; nil keeps the one that is stored.
+  package mutating func authenticate(by secret: Secret?, key: Secret?) {
+    guard secret != nil || key != nil else { return }
+    if !mayReceive(credentialsOf) { (storedSecret, storedKey) = (nil, nil) }
+    storedSecret = secret ?? storedSecret
+    storedKey = key ?? storedKey
+    credentialsOf = nil
+  }
+
+  /// The secret and the key stay those of the client that they were given for.
+  package mutating func keepCredentials(of before: Provider) {
+    guard storedSecret != nil || storedKey != nil, credentialsOf == nil, !mayReceive(before.issuingClient) else {
+      return
+    }
+    credentialsOf = before.issuingClient
+  }
 
   package mutating func learn(_ metadata: ServerMetadata, at moment: Timestamp) {
     self.metadata = metadata
@@ -94,8 +118,15 @@ package struct Provider: Sendable {
       writer.member("name", it.name.text)
       writer.member("issuer", it.issuer)
       writer.member("clientId", it.clientID)
-      writer.member("clientSecret", clientSecret)
-      writer.member("clientKey", clientKey)
+      writer.member("clientSecret", storedSecret)
+      writer.member("clientKey", storedKey)
+      credentialsOf?.write(to: &writer, as: "credentialsOf")
+      if !former.isEmpty {
+        writer.key("former")
+        writer.beginArray()
+        for provider in former { provider.record.withBytes { writer.string(utf8: $0) } }
+        writer.endArray()
+      }
       writer.member("tokenEndpointAuthMethod", it.tokenEndpointAuthMethod?.rawValue)
       writer.member("scopes", it.scopes)
       writer.member("resources", it.resources)
@@ -165,8 +196,8 @@ package struct Provider: Sendable {
     metadata: ServerMetadata? = nil
   ) {
     self.configuration = configuration
-    self.clientSecret = clientSecret
-    self.clientKey = clientKey
+    storedSecret = clientSecret
+    storedKey = clientKey
     self.metadata = metadata
   }
 
@@ -217,6 +248,10 @@ package struct Provider: Sendable {
           managementURL: node["registrationUri"]?.string, accessToken: node["registrationToken"]?.secret)
       }
       provider.metadataReadAt = node["metadataReadAt"]?.timestamp
+      provider.credentialsOf = node["credentialsOf"].flatMap { IssuingClient($0) }
+      provider.former = (node["former"].map { Array($0.elements) } ?? []).compactMap {
+        $0.secret.flatMap(Provider.init)
+      }
       provider.learnedReuse = node["learnedReuse"]?.string.flatMap { .init(rawValue: $0) }
       return provider
     }

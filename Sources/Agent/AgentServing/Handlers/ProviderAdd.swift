@@ -44,8 +44,9 @@ enum ProviderAddHandler: MethodHandler {
     }
     if params.clientId == nil { try await call.agent.register(&provider) }
     do throws(AgentFailure) {
-      try await call.agent.vault.commit { [provider] vault throws(AgentFailure) in
-        try vault.providers.add(provider)
+      try await call.agent.vault.commit { [provider, limits = call.limits] vault throws(AgentFailure) in
+        try vault.providers.requireCovered(params.name, by: limits)
+        return try vault.providers.add(provider)
       }
     } catch {
       call.agent.dropRegistration(of: provider)

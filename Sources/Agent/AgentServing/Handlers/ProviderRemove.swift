@@ -8,8 +8,9 @@ enum ProviderRemoveHandler: MethodHandler {
 
   static func handle(_ params: ProviderRemove.Params, _ call: Call) async throws(AgentFailure) -> ProviderRemove.Result
   {
-    let removed = try await call.agent.vault.commit { vault throws(AgentFailure) in
-      try vault.providers.remove(named: params.provider.text)
+    let removed = try await call.agent.vault.commit { [limits = call.limits] vault throws(AgentFailure) in
+      try vault.providers.requireCovered(params.provider, by: limits)
+      return try vault.providers.remove(named: params.provider.text)
     }
     call.agent.takeBackRegistration(of: removed)
     return ProviderRemove.Result(removed: params.provider)

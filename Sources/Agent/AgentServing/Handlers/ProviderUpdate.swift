@@ -12,7 +12,7 @@ enum ProviderUpdateHandler: MethodHandler {
   {
     if let policy = params.policy { try await call.requirePolicy(named: policy) }
     let preset = try params.preset.map { name throws(AgentFailure) in try ProviderPreset.asked(name) }
-    var provider = try await call.agent.vault.provider(named: params.provider.text)
+    var provider = try await call.changeable(params.provider)
     let (before, known) = (provider.configuration, provider)
     provider.configuration.issuer = params.issuer ?? provider.configuration.issuer
     provider.configuration.clientID = params.clientId ?? provider.configuration.clientID
@@ -26,8 +26,8 @@ enum ProviderUpdateHandler: MethodHandler {
         postLogoutRedirectURI: params.postLogoutRedirectUri,
         persistAccessTokens: params.persistAccessTokens, allowedOrigins: params.allowedOrigins, pins: params.pins,
         caFile: params.caFile, proxy: params.proxy, policy: params.policy))
-    provider.clientSecret = params.clientSecret ?? provider.clientSecret
-    provider.clientKey = params.clientKey ?? provider.clientKey
+    if call.limits != nil, provider.directsTokensElsewhere(than: known) { throw .caller(.notCovered) }
+    provider.authenticate(by: params.clientSecret, key: params.clientKey)
     try provider.chooseAuthentication(
       ClientAuthMethod(params.tokenEndpointAuthMethod), signer: call.agent.environment.keys)
     let issuerChanged = provider.configuration.issuer != before.issuer
@@ -40,8 +40,16 @@ enum ProviderUpdateHandler: MethodHandler {
     if !provider.configuration.knowsItsEndpoints, provider.metadata == nil {
       try await call.agent.discover(&provider)
     }
-    try await call.agent.vault.commit { [provider] vault throws(AgentFailure) in
-      try vault.providers.update(provider)
+    if provider.issuingClient != known.issuingClient {
+      let accounts = try await call.agent.vault.read { vault throws(AgentFailure) in
+        vault.directory.accounts(of: params.provider)
+      }
+      await call.agent.accounts.load(accounts)
+    }
+    let hasNewCredentials = params.clientSecret != nil || params.clientKey != nil
+    try await call.agent.vault.commit { [provider, limits = call.limits] vault throws(AgentFailure) in
+      try vault.providers.requireCovered(params.provider, by: limits)
+      return try vault.providers.update(provider, hasNewCredentials: hasNewCredentials)
     }
     if provider.registration == nil { call.agent.takeBackRegistration(of: known) }
     let accounts = try await call.agent.vault.read { vault throws(AgentFailure) in

@@ -1,6 +1,7 @@
 internal import Agent
 internal import AgentCore
 internal import AgentModel
+internal import AgentOAuth
 internal import AgentPorts
 internal import AgentProtocol
 
@@ -29,6 +30,14 @@ extension Call {
     guard let limits else { return key }
     guard let key = limits.permission.token(key) else { throw .caller(.notCovered) }
     return key
+  }
+
+  /// A provider that the caller may change: it sees it, and no account of another uses it.
+  func changeable(_ name: ProviderName) async throws(AgentFailure) -> Provider {
+    try await agent.vault.read { [limits] vault throws(AgentFailure) in
+      try vault.providers.requireCovered(name, by: limits)
+      return try vault.providers.provider(name, within: limits)
+    }
   }
 
   /// A selector as the caller means it: among the accounts that it sees.

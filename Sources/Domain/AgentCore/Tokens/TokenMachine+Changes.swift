@@ -23,13 +23,17 @@ extension TokenMachine {
   }
 
   /// The provider was configured anew: a refusal of the old configuration stands no longer.
-  public mutating func reconfigured(rule: ProviderConfiguration.RefreshRule) -> [Effect] {
+  public mutating func reconfigured(
+    rule: ProviderConfiguration.RefreshRule, isIssuedElsewhere: Bool = false
+  ) -> [Effect] {
     self.rule = rule
+    let toldChange: [Effect] = self.isIssuedElsewhere == isIssuedElsewhere ? [] : [.stateChanged]
+    self.isIssuedElsewhere = isIssuedElsewhere
     audiences.forget(\.rejectedRequest)
     switch health {
     case .misconfigured: return setHealth(.ok)
     case .unknown where rule.reuse == .none: return setHealth(.ok)
-    default: return []
+    default: return toldChange
     }
   }
 

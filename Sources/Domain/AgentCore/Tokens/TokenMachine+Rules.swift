@@ -45,6 +45,7 @@ extension TokenMachine {
       }
     case .ok, .unknown: break
     }
+    if isIssuedElsewhere { return .interaction(claims: nil) }
     let audience = audiences[key]
     if let interaction = audience.interaction, !mayAskAgain(demand, since: interaction.heardAt, at: now) {
       return .interaction(claims: interaction.claims)
@@ -58,7 +59,7 @@ extension TokenMachine {
 
   /// Something stands against this key that time alone does not end.
   func isRefused(_ key: TokenKey, at now: BootInstant) -> Bool {
-    if audiences[key].interaction != nil { return true }
+    if isIssuedElsewhere || audiences[key].interaction != nil { return true }
     return switch health {
     case .ok: false
     case .unknown: !mayReplay(at: now)
@@ -79,7 +80,9 @@ extension TokenMachine {
   }
 
   /// May the refresh token of the lost request be sent once more now?
-  func mayReplay(at now: BootInstant) -> Bool { lost?.replayIsSpent == false && isForgiven(at: now) }
+  func mayReplay(at now: BootInstant) -> Bool {
+    !isIssuedElsewhere && lost?.replayIsSpent == false && isForgiven(at: now)
+  }
 
   /// `grace(n)` forgives a reuse for n seconds, and half of them leaves room for the way there; `replayOnce` is the
   /// explicit choice in the provider's configuration; `replayLast` waits until no access token is left, when the person

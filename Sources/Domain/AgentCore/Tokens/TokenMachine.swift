@@ -38,21 +38,28 @@ public struct TokenMachine: Sendable {
   /// When the provider was last asked about a grant that it refuses; nil if this process never did.
   var heardAt: BootInstant?
   var rule: ProviderConfiguration.RefreshRule
+  /// The provider is configured as another client or server than the one that issued the grant: nothing is sent there,
+  /// and only the person can change it (docs/tokens.md, Where tokens go).
+  public internal(set) var isIssuedElsewhere = false
 
   /// `now` is when the grant was read from the disk: what was refused before is not asked again at once.
-  public init(memory: TokenMemory, rule: ProviderConfiguration.RefreshRule, at now: BootInstant? = nil) {
+  public init(
+    memory: TokenMemory, rule: ProviderConfiguration.RefreshRule, isIssuedElsewhere: Bool = false,
+    at now: BootInstant? = nil
+  ) {
     // Where refresh tokens are not rotated, a lost answer costs nothing.
     health = memory.health == .unknown && rule.reuse == .none ? .ok : memory.health
     patience = memory.patience
     heardAt = now
     self.rule = rule
+    self.isIssuedElsewhere = isIssuedElsewhere
     for (key, claims) in memory.interactions {
       audiences[key].interaction = Interaction(claims: claims, heardAt: now)
     }
   }
 
-  public init(health: Health, rule: ProviderConfiguration.RefreshRule) {
-    self.init(memory: TokenMemory(health: health), rule: rule)
+  public init(health: Health, rule: ProviderConfiguration.RefreshRule, isIssuedElsewhere: Bool = false) {
+    self.init(memory: TokenMemory(health: health), rule: rule, isIssuedElsewhere: isIssuedElsewhere)
   }
 
   // MARK: what is seen from outside
@@ -67,7 +74,7 @@ public struct TokenMachine: Sendable {
   public var narrowing: ProviderConfiguration.Narrowing { rule.narrowing }
   /// The standard token, if callers may have it.
   public var servedToken: TokenFacts? { health == .locked ? nil : standardToken }
-  public var hasInteraction: Bool { !audiences.interactions.isEmpty }
+  public var hasInteraction: Bool { isIssuedElsewhere || !audiences.interactions.isEmpty }
   /// Failures in a row that asked for patience.
   // Not inlined: Swift 6.3's optimiser fails on the borrow of `patience` that an asynchronous caller then has.
   @inline(never)

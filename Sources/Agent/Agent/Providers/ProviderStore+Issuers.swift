@@ -1,0 +1,51 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentOAuth
+internal import AgentPorts
+internal import AgentVault
+
+/// Which provider the tokens of an account may be sent to (docs/tokens.md, Where tokens go).
+extension ProviderStore {
+  /// The provider that issued the account's tokens, as it was configured then: they are sent to no other. Nil if there
+  /// is no provider.
+  func issuer(of profile: AccountProfile) -> Provider? {
+    vault.directory.providers[profile.provider].map { $0.issuer(of: profile.issuedBy) ?? $0.withoutEndpoints }
+  }
+
+  /// The provider that the account's tokens may be sent to now: the only way to it for what sends them.
+  func receiver(ofTokensOf id: AccountID) throws(AgentFailure) -> Provider {
+    let profile = try vault.directory.profile(.id(id))
+    let provider = try provider(named: profile.provider.text)
+    guard provider.mayReceive(profile.issuedBy) else { throw .token(.interaction(claims: nil), id) }
+    return provider
+  }
+
+  /// The accounts that this change of their provider concerns, as they are after it: what was issued to them stays with
+  /// the client and the server that issued it.
+  func changedAccounts(of provider: Provider, after before: Provider) -> [AccountProfile] {
+    vault.directory.profiles.values.filter { $0.provider == provider.configuration.name }.sorted { $0.id < $1.id }
+      .compactMap { account in
+        var profile = account
+        if profile.issuedBy == nil, !provider.mayReceive(before.issuingClient) {
+          profile.issuedBy = before.issuingClient
+        }
+        profile.isIssuedElsewhere = !provider.mayReceive(profile.issuedBy)
+        guard profile != account else { return nil }
+        profile.noteState(after: account.restingState, at: vault.time.now(for: account.provider))
+        return profile
+      }
+  }
+
+  func changes(of profile: AccountProfile) -> [VaultChange] {
+    let put = VaultChange.put(profile.partition, .profile, profile.record)
+    guard let before = vault.directory.profiles[profile.id]?.restingState, before != profile.restingState else {
+      return [put]
+    }
+    return [
+      put,
+      vault.audited(
+        .sessionStateChanged, account: profile.id, .state(profile.restingState.rawValue),
+        .previousState(before.rawValue)),
+    ]
+  }
+}

@@ -1,0 +1,82 @@
+package import AgentModel
+package import JSONRPC
+internal import SecretJSON
+
+/// The client and the server that a token, a client secret or a client key belongs to (docs/tokens.md, Where tokens go).
+/// It is sent to no other.
+package struct IssuingClient: Hashable, Sendable {
+  package var issuer: String
+  package var clientID: String
+  /// Nil if it was not known.
+  package var tokenEndpoint: String?
+
+  package init(issuer: String, clientID: String, tokenEndpoint: String?) {
+    self.issuer = issuer
+    self.clientID = clientID
+    self.tokenEndpoint = tokenEndpoint
+  }
+
+  package func write(to writer: inout JSONWriter, as name: String) {
+    writer.key(name)
+    writer.beginObject()
+    writer.member("issuer", issuer)
+    writer.member("clientId", clientID)
+    writer.member("tokenEndpoint", tokenEndpoint)
+    writer.endObject()
+  }
+
+  package init?(_ node: JSONNode) {
+    guard let issuer = node["issuer"]?.string, let clientID = node["clientId"]?.string else { return nil }
+    self.init(issuer: issuer, clientID: clientID, tokenEndpoint: node["tokenEndpoint"]?.string)
+  }
+}
+
+extension Provider {
+  package var issuingClient: IssuingClient {
+    IssuingClient(
+      issuer: configuration.issuer, clientID: configuration.clientID, tokenEndpoint: endpoints.token)
+  }
+
+  /// Whether what was issued there may be sent to this provider as it is configured now. A token endpoint that the
+  /// issuer's own documents name may move within its origin; one that a person configures may not. Nil: issued before
+  /// this was remembered, and the configuration did not change since.
+  package func mayReceive(_ issued: IssuingClient?) -> Bool {
+    guard let issued else { return true }
+    guard issued.issuer == configuration.issuer, issued.clientID == configuration.clientID else { return false }
+    guard let before = issued.tokenEndpoint, let now = endpoints.token, before != now else { return true }
+    guard configuration.endpoints.token == nil, let old = HTTPURL(before), let new = HTTPURL(now) else { return false }
+    return old.origin == new.origin
+  }
+
+  /// The provider as it was when it issued this; nil if that is not known any more.
+  package func issuer(of issued: IssuingClient?) -> Provider? {
+    mayReceive(issued) ? self : former.first { $0.mayReceive(issued) }
+  }
+
+  /// Remembers the provider that this one replaces, as long as an account has tokens of it.
+  package mutating func remember(_ before: Provider, for accounts: [IssuingClient?]) {
+    var last = before.forRevocation
+    last.former = []
+    let foreign = accounts.filter { !mayReceive($0) }
+    former = ([last] + before.former).filter { old in foreign.contains { old.mayReceive($0) } }
+  }
+
+  /// Without an address to which anything could be sent.
+  package var withoutEndpoints: Provider {
+    var part = forRevocation
+    part.configuration.endpoints = .init()
+    part.forgetMetadata()
+    return part
+  }
+
+  /// A caller that only some accounts are open to could have tokens sent to a place of its own by such a change, and
+  /// no sign-in would follow: tokens and their answers go to these places, on these ways.
+  package func directsTokensElsewhere(than before: Provider) -> Bool {
+    let (new, old) = (configuration, before.configuration)
+    return new.caFile != old.caFile || new.proxy != old.proxy || new.pins != old.pins
+      || new.allowedOrigins != old.allowedOrigins
+      || new.authorization.entitlementsURL != old.authorization.entitlementsURL
+      || new.endpoints.userinfo != old.endpoints.userinfo || new.endpoints.revocation != old.endpoints.revocation
+      || new.endpoints.introspection != old.endpoints.introspection
+  }
+}

@@ -1,0 +1,86 @@
+import AgentModel
+import AgentOAuth
+import Secrets
+import Testing
+
+/// What was issued at one provider, client and token endpoint may be sent to no other.
+struct IssuingClientTests {
+  private static func provider(
+    issuer: String = "https://idp.test", client: String = "lanyard", configured: String? = nil,
+    discovered: String? = "https://idp.test/token", secret: String? = nil
+  ) -> Provider {
+    var configuration = ProviderConfiguration(name: ProviderName("idp")!, issuer: issuer, clientID: client)
+    configuration.endpoints.token = configured
+    var metadata: ServerMetadata?
+    if let discovered {
+      metadata = ServerMetadata(issuer: issuer)
+      metadata?.endpoints.token = discovered
+    }
+    return Provider(configuration: configuration, clientSecret: secret.map { Secret(text: $0) }, metadata: metadata)
+  }
+
+  private static let issued = provider().issuingClient
+
+  @Test func sameProvider_mayReceive() {
+    #expect(Self.provider().mayReceive(Self.issued))
+    #expect(Self.provider(configured: "https://idp.test/token").mayReceive(Self.issued))
+    #expect(Self.provider().mayReceive(nil))
+  }
+
+  @Test(arguments: [
+    provider(issuer: "https://other.test"), provider(client: "other"),
+    provider(configured: "https://evil.test/token"), provider(configured: "https://idp.test/other"),
+    provider(configured: "https://idp.test:444/token"), provider(discovered: "https://evil.test/token"),
+    provider(discovered: "https://idp.test.evil.test/token"),
+  ])
+  func changedProvider_mayNotReceive(provider: Provider) { #expect(!provider.mayReceive(Self.issued)) }
+
+  @Test func discoveredEndpoint_mayMoveWithinItsOrigin() {
+    #expect(Self.provider(discovered: "https://idp.test/v2/token").mayReceive(Self.issued))
+  }
+
+  @Test func credentials_areWithheldFromAnotherEndpoint_andComeBack() {
+    let before = Self.provider(secret: "s3cret")
+    var after = before
+    after.configuration.endpoints.token = "https://evil.test/token"
+    after.keepCredentials(of: before)
+    #expect(after.clientSecret == nil)
+    let read = Provider(after.record)
+    #expect(read?.clientSecret == nil)
+    var restored = after
+    restored.configuration.endpoints.token = nil
+    restored.keepCredentials(of: after)
+    #expect(restored.clientSecret?.equals(Secret(text: "s3cret")) == true)
+    // A secret that is given for the new endpoint is used there, and the old one is gone.
+    after.authenticate(by: Secret(text: "new"), key: nil)
+    #expect(after.clientSecret?.equals(Secret(text: "new")) == true)
+  }
+
+  @Test func newKey_doesNotReleaseTheOldSecret() {
+    let before = Self.provider(secret: "s3cret")
+    var after = before
+    after.configuration.clientID = "other"
+    after.keepCredentials(of: before)
+    after.authenticate(by: nil, key: Secret(text: "key"))
+    #expect(after.clientSecret == nil)
+  }
+
+  @Test func replacedProvider_isRememberedWhileAnAccountNeedsIt() {
+    let before = Self.provider(secret: "s3cret")
+    var after = before
+    after.configuration.issuer = "https://other.test"
+    after.forgetMetadata()
+    after.keepCredentials(of: before)
+    after.remember(before, for: [before.issuingClient, nil])
+    #expect(after.former.count == 1)
+    let issuer = Provider(after.record)?.issuer(of: before.issuingClient)
+    #expect(issuer?.configuration.issuer == "https://idp.test")
+    #expect(issuer?.endpoints.token == "https://idp.test/token")
+    #expect(issuer?.clientSecret?.equals(Secret(text: "s3cret")) == true)
+    #expect(after.issuer(of: IssuingClient(issuer: "https://x.test", clientID: "lanyard", tokenEndpoint: nil)) == nil)
+    var third = after
+    third.configuration.clientID = "third"
+    third.remember(after, for: [nil])
+    #expect(third.former.isEmpty)
+  }
+}
