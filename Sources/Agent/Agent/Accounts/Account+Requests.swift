@@ -4,20 +4,24 @@ internal import AgentPorts
 
 /// The requests of callers for a token.
 extension Account {
+  package func load() async throws(AgentFailure) { try await loader.load(self) }
+
   /// Returns a token from memory, or after the one exchange that all callers share. A caller with a `limit` gets no
   /// token with other scopes.
   package func token(
     _ key: TokenKey, _ demand: TokenMachine.Demand, exactScopes: Bool = false, within limit: Set<String>? = nil
   ) async throws(AgentFailure) -> TokenAnswer {
     try await load()
-    let key = try resolved(key, exactScopes: exactScopes, within: limit)
-    let answer = try await token(key, demand)
+    let key = try loaded?.resolved(key, exactScopes: exactScopes, within: limit) ?? key
+    let answer = try await answer(to: demand, for: key)
     // The provider may have granted other scopes than were asked for.
     guard let limit, !answer.token.scopes.names.allSatisfy(limit.contains) else { return answer }
     throw .wouldNarrow(id)
   }
 
-  private func token(_ key: TokenKey, _ demand: TokenMachine.Demand) async throws(AgentFailure) -> TokenAnswer {
+  private func answer(
+    to demand: TokenMachine.Demand, for key: TokenKey
+  ) async throws(AgentFailure) -> TokenAnswer {
     let waiter = waiting.newID()
     let result: Result<TokenAnswer, AgentFailure> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -28,7 +32,7 @@ extension Account {
         perform(loaded?.machine.wanted(by: waiter, key: key, demand: demand, at: clock.boot()) ?? [])
         if loaded == nil { waiting.answer(waiter, .failure(.locked)) }
         if let run = exchanges.machine.current, loaded?.machine.isWanted == true { dependencies.gate.want(run) }
-        watchRenewal()
+        renewal.watch(self)
       }
     } onCancel: {
       dependencies.background.start { await self.leave(waiter) }
@@ -49,31 +53,6 @@ extension Account {
     return try await token(key, .replacing(fingerprint: fingerprint), within: permission?.scopes)
   }
 
-  /// The key of the token that answers a request. It is the standard one for all the granted scopes, however they are
-  /// spelled out; a token with fewer scopes is exchanged only where the grant keeps its scopes.
-  private func resolved(
-    _ key: TokenKey, exactScopes: Bool, within limit: Set<String>?
-  ) throws(AgentFailure) -> TokenKey {
-    guard let loaded else { return key }
-    let (granted, isNarrowed, narrowing) = (
-      loaded.grant.scopes, loaded.grant.isNarrowed, loaded.machine.narrowing
-    )
-    let request: ScopeRequest?
-    if let limit {
-      request = .of(key.scopes, within: limit, granted: granted, isNarrowed: isNarrowed, at: narrowing)
-    } else if let scopes = key.scopes {
-      request = .of(scopes, granted: granted, isNarrowed: isNarrowed, exactly: exactScopes, at: narrowing)
-    } else {
-      return key
-    }
-    switch request {
-    case nil: throw .caller(.notCovered)
-    case .standard: return TokenKey(resource: key.resource)
-    case .own(let scopes): return TokenKey(resource: key.resource, scopes: scopes)
-    case .wouldNarrow: throw .wouldNarrow(id)
-    }
-  }
-
   private func leave(_ waiter: UInt64) {
     loaded?.machine.waiterLeft(waiter)
     waiting.answer(waiter, .failure(.cancelled))
@@ -89,4 +68,28 @@ extension Account {
 
   /// Records the store's error for the waiting callers.
   func noteStoreError(_ error: AgentFailure) { loaded?.storeError = error.attributed(to: id) }
+}
+
+extension Account.Loaded {
+  /// The key of the token that answers a request. It is the standard one for all the granted scopes, however they are
+  /// spelled out; a token with fewer scopes is exchanged only where the grant keeps its scopes.
+  fileprivate func resolved(
+    _ key: TokenKey, exactScopes: Bool, within limit: Set<String>?
+  ) throws(AgentFailure) -> TokenKey {
+    let (granted, isNarrowed, narrowing) = (grant.scopes, grant.isNarrowed, machine.narrowing)
+    let request: ScopeRequest?
+    if let limit {
+      request = .of(key.scopes, within: limit, granted: granted, isNarrowed: isNarrowed, at: narrowing)
+    } else if let scopes = key.scopes {
+      request = .of(scopes, granted: granted, isNarrowed: isNarrowed, exactly: exactScopes, at: narrowing)
+    } else {
+      return key
+    }
+    switch request {
+    case nil: throw .caller(.notCovered)
+    case .standard: return TokenKey(resource: key.resource)
+    case .own(let scopes): return TokenKey(resource: key.resource, scopes: scopes)
+    case .wouldNarrow: throw .wouldNarrow(profile.id)
+    }
+  }
 }

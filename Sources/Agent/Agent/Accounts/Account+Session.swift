@@ -26,7 +26,7 @@ extension Account {
       accessTokenExpiresAt: machine.standardToken.map { clock.wall() + ($0.expiresAt - now) },
       refreshTokenExpiresAt: loaded.grant.refreshTokenExpiresAt.map { dependencies.time.wall($0, of: provider) },
       lastOnlineAuthAt: loaded.profile.lastOnlineAuthAt.map { dependencies.time.wall($0.time, of: provider) },
-      offlineGraceUntil: offlineGraceUntil(loaded.profile), scopes: loaded.grant.scopes,
+      offlineGraceUntil: dependencies.offlineGraceUntil(of: loaded.profile), scopes: loaded.grant.scopes,
       lostScopes: loaded.grant.lostScopes,
       roles: loaded.rights?.snapshot.roles.sorted() ?? [], phase: machine.phase(at: now), attempts: machine.failures,
       nextAttemptAt: machine.nextAttemptAt.flatMap { $0 > now ? clock.wall() + ($0 - now) : nil },

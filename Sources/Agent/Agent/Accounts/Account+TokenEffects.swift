@@ -10,7 +10,8 @@ extension Account {
       case .exchange(let attempt):
         exchanges.machine.attemptBegan(attempt)
         // During the shutdown `BackgroundWork` starts no work: refuse the waiters instead.
-        if !dependencies.background.start({ await self.exchange(attempt) }) { refuseWaiters(.shuttingDown) }
+        let isStarted = dependencies.background.start { await ExchangeRunner.run(attempt, of: self) }
+        if !isStarted { refuseWaiters(.shuttingDown) }
       case .answer(let waiter, let serial, let source):
         guard let token = tokens[serial], let issuer = loaded?.profile.identity.issuer else {
           waiting.answer(waiter, .failure(.shuttingDown))

@@ -7,24 +7,21 @@ package import Secrets
 /// Performs what `TokenMachine` and `ExchangeMachine` decide for the grant of one account.
 ///
 /// No account waits for another one, and a caller that disconnects cancels no exchange. This file keeps the account's
-/// state and replaces its grant. `Account+Requests.swift` serves the callers, `Account+Loading.swift` reads the grant
-/// from the vault, `ExchangeRunner` performs the exchange, `Account+Renewal.swift` the renewals without a request.
+/// state and replaces its grant; `Account+Requests.swift` serves the callers. Its parts are isolated to it: `GrantLoader`
+/// reads the grant from the vault, `ExchangeRunner` performs the exchange, `AccountTokens` keeps the tokens that it
+/// brought, `RenewalPlan` renews them without a request, `RightsFetcher` and `AccountConfirmer` ask for the rest.
 package actor Account {
   package nonisolated let id: AccountID
   let dependencies: AccountDependencies
   var loaded: Loaded? { didSet { dependencies.decisions.withdraw(id) } }
+  let loader = GrantLoader()
   let exchanges = ExchangeRunner()
-  /// Counts replacements of the grant from outside, so that a slow load is detected as outdated.
-  var replacements = 0
-  /// When `Account` next checks whether a token needs renewal.
-  var nextLook: BootInstant?
-  /// The `reachabilityGeneration` that was last reported to the machine.
-  var noticedReachability: UInt64 = 0
+  let tokens = AccountTokens()
+  let renewal = RenewalPlan()
   let rightsFetcher = RightsFetcher()
   let confirmer: AccountConfirmer
-  /// The token that the reading thread serves.
-  var published: PublishedToken?
-  var tokens = IssuedTokens()
+  /// The `reachabilityGeneration` that was last reported to the machine.
+  private var noticedReachability: UInt64 = 0
   var waiting = WaitingCallers()
 
   /// The grant as stored, and its machine.
@@ -62,7 +59,7 @@ package actor Account {
     _ profile: AccountProfile, _ grant: GrantRecord, rule: ProviderConfiguration.RefreshRule,
     _ token: AccessToken?, idToken: Secret?, rights: RightsMemory?, unlockGeneration: UInt64
   ) {
-    replacements += 1
+    loader.outdate()
     confirmer.signedIn()
     // The vault was locked since: keep nothing in memory.
     guard dependencies.tokenCache.unlockGeneration == unlockGeneration else { return }
@@ -71,7 +68,7 @@ package actor Account {
     exchanges.machine.signedIn(epoch: profile.epoch)
     exchanges.wipeAnswers()
     var machine = TokenMachine(health: .ok, rule: rule, isIssuedElsewhere: profile.isIssuedElsewhere)
-    if let token = token.flatMap({ take($0, from: profile.provider) }) {
+    if let token = token.flatMap({ tokens.take($0, from: profile.provider, of: self) }) {
       _ = machine.adopt(token.facts, for: .standard)
       // A sign-in counts as one use: the program that began it asks for the token next.
       machine.used(.standard, at: clock.boot())
@@ -80,28 +77,26 @@ package actor Account {
       profile: profile, machine: machine, grant: grant, toldState: .active,
       stateSince: profile.stateSince, idTokenIdentity: idToken.flatMap(IDTokenIdentity.read), rights: rights)
     dependencies.tokenCache.setState(.active, of: id)
-    publish()
+    tokens.publish(of: self)
     // A caller that waited for the old grant's token gets the new grant's.
     for waiter in waiting.ids {
       guard let key = waiting.key(of: waiter) else { continue }
       perform(
         loaded?.machine.wanted(by: waiter, key: key, demand: .usable(minimumLifetime: .zero), at: clock.boot()) ?? [])
     }
-    watchRenewal()
+    renewal.watch(self)
   }
 
   /// Drops the memory: the stored grant was replaced, or the vault was locked. An exchange in flight finds that its
   /// attempt is no longer current.
   package func release(_ error: AgentFailure) {
-    replacements += 1
-    dependencies.tokenCache.withdraw(id)
-    published = nil
+    loader.outdate()
+    tokens.withdraw(of: self)
     refuseWaiters(error)
     rightsFetcher.refuseWaiters(error)
     loaded = nil
     exchanges.machine.released()
-    tokens.removeAll()
-    nextLook = nil
+    renewal.clear()
   }
 
   /// The provider's configuration changed: requests that it refused before are sent again.
@@ -111,4 +106,36 @@ package actor Account {
     loaded?.profile = profile
     perform(loaded?.machine.reconfigured(rule: rule, isIssuedElsewhere: profile.isIssuedElsewhere) ?? [])
   }
+
+  /// The vault was locked: drops the memory; an answer that could not be stored goes to the inbox.
+  func vaultWasLocked() async {
+    release(.locked)
+    await exchanges.dropHeldAnswer(of: self)
+  }
+
+  /// Hands the answer that could not be stored to a sign-out, since it holds the only live refresh token. Returns its
+  /// entry for the outbox; nil without such an answer, or if an exchange is about to handle it.
+  func surrender() async -> OutboxEntry? { await exchanges.surrender(of: self) }
+
+  /// The live access tokens with their remaining lifetimes, for a sign-out.
+  var liveTokens: [(token: Secret, lives: Milliseconds)] { tokens.live(of: self) }
+
+  // MARK: changes of the surroundings
+
+  /// The provider may be reachable again: renews tokens in use that are due soon, and ends the pause for the next
+  /// caller.
+  func reconnected() {
+    noticeReachability()
+    rightsFetcher.retry(for: self)
+    renewal.reconnected(self)
+  }
+
+  func noticeReachability() {
+    let reachabilityGeneration = dependencies.connectivity.reachabilityGeneration
+    guard noticedReachability != reachabilityGeneration else { return }
+    noticedReachability = reachabilityGeneration
+    loaded?.machine.reconnected()
+  }
+
+  func clockChanged() { tokens.clockChanged(of: self) }
 }

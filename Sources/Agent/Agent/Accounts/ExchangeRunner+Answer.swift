@@ -44,7 +44,8 @@ extension ExchangeRunner {
       now: account.dependencies.time.now(for: loaded.profile.provider))
     do throws(AgentFailure) {
       let end = try await account.journal.finish(
-        answer, grant: renewed.grant, answer: response, tokens: account.storableTokens(with: renewed.accessToken))
+        answer, grant: renewed.grant, answer: response,
+        tokens: account.tokens.storable(with: renewed.accessToken, of: account))
       guard let end else { return .overtaken }
       (renewed.profile, renewed.rights) = (end.profile, end.rights)
       data.renewed = renewed
@@ -64,7 +65,10 @@ extension ExchangeRunner {
     account.loaded?.storeError = nil
     account.confirmer.exchangeEnded()
     if let profile = renewed.profile { account.loaded?.profile = profile }
-    data.token = takesToken ? renewed.accessToken.flatMap { account.take($0) } : nil
+    data.token = nil
+    if takesToken, let token = renewed.accessToken, let provider = account.loaded?.profile.provider {
+      data.token = account.tokens.take(token, from: provider, of: account)
+    }
     return data.token != nil
   }
 

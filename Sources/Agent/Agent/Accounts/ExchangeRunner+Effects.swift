@@ -25,14 +25,14 @@ extension ExchangeRunner {
 
   private func perform(_ effect: ExchangeMachine.Effect, of account: isolated Account, _ data: inout RunData) {
     switch effect {
-    case .start(let attempt): account.dependencies.background.start { await account.exchange(attempt) }
+    case .start(let attempt): account.dependencies.background.start { await Self.run(attempt, of: account) }
     case .leaveQueue(let run): account.dependencies.gate.leave(run)
     case .release: account.release(.locked)
-    case .outdateLoads: account.replacements += 1
+    case .outdateLoads: account.loader.outdate()
     case .logFailure(let failure, let attempt): log(failure, attempt, of: account)
     case .report(let report): tell(report, of: account, &data)
     case .forgetRefreshToken: account.loaded?.grant.refreshToken = nil
-    case .publish: account.publish()
+    case .publish: account.tokens.publish(of: account)
     case .tellScopes:
       guard let renewed = data.renewed, let lost = renewed.lostScopes else { return }
       account.dependencies.events.publish(
@@ -41,7 +41,7 @@ extension ExchangeRunner {
     case .tellRefreshed: tellRefreshed(data, of: account)
     case .answerWaiters: account.perform(data.effects)
     case .askAboutRights: account.fetchRights()
-    case .watchRenewal: account.watchRenewal()
+    case .watchRenewal: account.renewal.watch(account)
     }
   }
 

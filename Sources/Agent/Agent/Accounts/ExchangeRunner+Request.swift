@@ -54,7 +54,7 @@ extension ExchangeRunner {
       return .failed(.store)
     }
     let answer = await account.dependencies.client(of: provider).refresh(refreshToken, key: intent.key) {
-      await account.mayLeave(run)
+      await Self.mayLeave(run, of: account)
     }
     noteSilence(answer, of: provider, for: account)
     switch answer {
@@ -65,9 +65,13 @@ extension ExchangeRunner {
     }
   }
 
+  private static func mayLeave(_ run: ExchangeMachine.RunID, of account: isolated Account) async -> Bool {
+    await account.exchanges.mayLeave(run, of: account)
+  }
+
   /// The connection stands, and no byte of the request has left: the intent is written now, so that a crash before puts
   /// nothing in doubt. False if the request must not leave.
-  func mayLeave(_ run: ExchangeMachine.RunID, of account: isolated Account) async -> Bool {
+  private func mayLeave(_ run: ExchangeMachine.RunID, of account: isolated Account) async -> Bool {
     let now = account.clock.boot()
     guard let attempt = machine.connected(run, at: now, wall: account.clock.wall()),
       case .begin(let intent)? = machine.step(of: run)

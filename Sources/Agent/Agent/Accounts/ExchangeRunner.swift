@@ -1,4 +1,4 @@
-package import AgentCore
+internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import Secrets
@@ -29,7 +29,12 @@ final class ExchangeRunner {
   /// The raw answers that `machine` refers to, by the nonce of their request. Each may hold the only live refresh token.
   var answers: [[UInt8]: ReceivedAnswer] = [:]
 
-  func run(_ attempt: TokenMachine.Attempt, of account: isolated Account) async {
+  /// The token machine began an attempt.
+  static func run(_ attempt: TokenMachine.Attempt, of account: isolated Account) async {
+    await account.exchanges.run(attempt, of: account)
+  }
+
+  private func run(_ attempt: TokenMachine.Attempt, of account: isolated Account) async {
     let run = account.dependencies.gate.ticket()
     perform(machine.begin(attempt, as: run), of: account)
     await carryOut(run, of: account)
@@ -138,20 +143,4 @@ final class ExchangeRunner {
 
 extension Account {
   var lateTokens: LateTokens { LateTokens(vault: dependencies.vault, send: dependencies.revoke) }
-
-  /// The token machine began an attempt.
-  package func exchange(_ attempt: TokenMachine.Attempt) async { await exchanges.run(attempt, of: self) }
-
-  /// The connection of a run's request stands. False if the request must not leave.
-  func mayLeave(_ run: ExchangeMachine.RunID) async -> Bool { await exchanges.mayLeave(run, of: self) }
-
-  /// The vault was locked: drops the memory; an answer that could not be stored goes to the inbox.
-  func vaultWasLocked() async {
-    release(.locked)
-    await exchanges.dropHeldAnswer(of: self)
-  }
-
-  /// Hands the answer that could not be stored to a sign-out, since it holds the only live refresh token. Returns its
-  /// entry for the outbox; nil without such an answer, or if an exchange is about to handle it.
-  func surrender() async -> OutboxEntry? { await exchanges.surrender(of: self) }
 }

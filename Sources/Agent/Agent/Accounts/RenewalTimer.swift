@@ -2,7 +2,7 @@ internal import AgentModel
 internal import AgentPorts
 internal import Synchronization
 
-/// Calls `Account.look` of each account at the moment that it planned: one `Alarm` for all, since ten thousand sleeping
+/// Calls `RenewalPlan.look` for each account at the moment that it planned: one `Alarm` for all, since ten thousand sleeping
 /// tasks cost memory.
 final class RenewalTimer: Sendable {
   private struct Look: Sendable {
@@ -43,7 +43,11 @@ final class RenewalTimer: Sendable {
 
   private func look() -> BootInstant? {
     let (due, next) = state.withLock { ($0.looks.removeDue(at: clock.boot()), $0.looks.earliest) }
-    for look in due { background.start { await look.account?.look(planned: look.moment) } }
+    for look in due {
+      background.start {
+        if let account = look.account { await RenewalPlan.look(at: account, planned: look.moment) }
+      }
+    }
     return next
   }
 }

@@ -32,7 +32,7 @@ extension Account {
       && !(confirmer.lacksAnswer ?? machine.lacksAnswer)
     var facts = PolicyFacts(
       state: PolicyFacts.State(rawValue: machine.state(at: now).rawValue) ?? .signedOut, isOnline: isOnline,
-      confirmationAge: age, token: token(at: now),
+      confirmationAge: age, token: PolicyFacts.Token(machine.standardToken, at: now),
       snapshot: nil, stepUpAges: stepUps.ages, stepUpsLeft: stepUps.left, clock: time.clock)
     // The data of a signed-out account is sealed or gone, and it has no token.
     guard profile.signInStatus == .signedIn else {
@@ -50,19 +50,26 @@ extension Account {
       account: id, epoch: profile.epoch, provider: profile.provider, facts: facts, time: time, readAt: now,
       ticket: ticket)
   }
+}
 
+extension AccountDependencies {
   /// The wall-clock time until which the policy allows anything offline; nil if it allows nothing.
-  package func offlineGraceUntil(_ profile: AccountProfile) -> Timestamp? {
+  func offlineGraceUntil(of profile: AccountProfile) -> Timestamp? {
     guard profile.signInStatus == .signedIn, let confirmed = profile.lastOnlineAuthAt,
-      case .document(let policy) = dependencies.policies.policy(of: profile.provider),
+      case .document(let policy) = policies.policy(of: profile.provider),
       let window = policy.longestOfflineWindow
     else { return nil }
-    return clock.wall() + (window - dependencies.time.elapsed(since: confirmed, by: profile.provider))
+    return environment.clock.wall() + (window - time.elapsed(since: confirmed, by: profile.provider))
   }
+}
 
-  private func token(at now: BootInstant) -> PolicyFacts.Token {
-    guard let token = loaded?.machine.standardToken else { return .none }
-    return now < token.expiresAt ? .unexpired(remaining: token.expiresAt - now) : .expired
+extension PolicyFacts.Token {
+  fileprivate init(_ token: TokenMachine.TokenFacts?, at now: BootInstant) {
+    guard let token else {
+      self = .none
+      return
+    }
+    self = now < token.expiresAt ? .unexpired(remaining: token.expiresAt - now) : .expired
   }
 }
 

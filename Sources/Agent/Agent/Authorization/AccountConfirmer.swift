@@ -67,8 +67,9 @@ final class AccountConfirmer {
   }
 
   /// Waits for the end of the confirmation that runs.
-  func ended(of account: isolated Account) async {
-    if isRunning { await withCheckedContinuation { waiting.append($0) } }
+  static func ended(of account: isolated Account) async {
+    let confirmer = account.confirmer
+    if confirmer.isRunning { await withCheckedContinuation { confirmer.waiting.append($0) } }
   }
 
   private static func run(_ question: ProviderQuestion, of account: isolated Account) async {
@@ -94,7 +95,8 @@ final class AccountConfirmer {
     else { return .unavailable(retryAfter: nil) }
     let means = ConfirmationMeans(
       rule: provider.rightsRule, hasIntrospection: provider.endpoints.introspection != nil,
-      hasToken: account.standardToken != nil, hasRefreshToken: loaded.grant.refreshToken != nil, unhelpful: unhelpful)
+      hasToken: account.tokens.standard(of: account) != nil, hasRefreshToken: loaded.grant.refreshToken != nil,
+      unhelpful: unhelpful)
     let steps = means.steps(for: question)
     guard !steps.isEmpty else { return .refused }
     for step in steps {
@@ -121,7 +123,7 @@ final class AccountConfirmer {
         return .unavailable(retryAfter: error.retryAfter)
       }
     }
-    guard let loaded = account.loaded, let token = account.standardToken else { return .refused }
+    guard let loaded = account.loaded, let token = account.tokens.standard(of: account) else { return .refused }
     let (epoch, subject) = (loaded.profile.epoch, loaded.profile.identity.subject)
     let client = account.dependencies.client(of: provider)
     let rolesAreOwed = loaded.rights?.rolesAreOwed ?? true
@@ -190,13 +192,8 @@ extension Account {
     guard confirmer.start(question, of: self), seconds > 0 else { return }
     let background = dependencies.background
     _ = try await withDeadline(seconds: seconds, clock: clock) { () async throws(AgentFailure) -> Bool in
-      await background.race { await self.confirmationEnded() } != nil
+      await background.race { await AccountConfirmer.ended(of: self) } != nil
     }
-  }
-
-  private func confirmationEnded() async -> Bool {
-    await confirmer.ended(of: self)
-    return true
   }
 }
 

@@ -38,13 +38,9 @@ extension Account {
       let provider = try await dependencies.vault.provider(named: start.profile.provider.text)
       guard provider.tellsBesideTokens else { throw .token(.reauthenticate(reason: "noRefreshToken"), id) }
     }
-    let ended = await dependencies.background.race { await self.rightsOutcome(after: begun) }
+    let ended = await dependencies.background.race { await RightsFetcher.next(after: begun, for: self) }
     guard let ended else { throw Task.isCancelled ? .cancelled : .shuttingDown }
     if let failure = ended.failure { throw failure.attributed(to: id) }
-  }
-
-  private func rightsOutcome(after begun: UInt64) async -> RightsFetcher.Outcome {
-    await rightsFetcher.next(after: begun, for: self)
   }
 
   /// After a sign-in. Returns at once.

@@ -43,7 +43,11 @@ final class RightsFetcher {
   }
 
   /// The outcome of a fetch that was begun after the fetch `number`.
-  func next(after number: UInt64, for account: isolated Account) async -> Outcome {
+  static func next(after number: UInt64, for account: isolated Account) async -> Outcome {
+    await account.rightsFetcher.next(after: number, for: account)
+  }
+
+  private func next(after number: UInt64, for account: isolated Account) async -> Outcome {
     if last.number > number { return last.outcome }
     return Outcome(
       failure: await withCheckedContinuation { caller in
@@ -109,7 +113,7 @@ final class RightsFetcher {
       && account.loaded?.rights?.rolesAreOwed == true
     let asksEntitlements = provider.rightsRule.hasEntitlementsURL
     guard asksUserInfo || asksEntitlements else { return nil }
-    guard let token = account.standardToken else { return .rights(.noAccessToken) }
+    guard let token = account.tokens.standard(of: account) else { return .rights(.noAccessToken) }
     let client = account.dependencies.client(of: provider)
     let subject = start.profile.identity.subject
     var failure: AgentFailure?

@@ -1,0 +1,85 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import Secrets
+
+/// The access tokens in memory, and the one that the reading thread serves.
+/// A part of `Account`, to which all its functions are isolated.
+final class AccountTokens {
+  private var tokens = IssuedTokens()
+  /// The token that the reading thread serves.
+  private var published: PublishedToken?
+
+  subscript(serial: UInt64) -> IssuedToken? { tokens[serial] }
+
+  /// Keeps an access token in memory; nil if it has expired already.
+  func take(_ token: AccessToken, from provider: ProviderName, of account: isolated Account) -> IssuedToken? {
+    let clock = account.clock
+    let sentAt = token.sentAt(on: clock, now: account.dependencies.time.now(for: provider))
+    return tokens.take(
+      token, sentAt: sentAt, now: clock.boot(), entropy: account.dependencies.environment.entropy)
+  }
+
+  /// Wipes the tokens in memory. The reading thread serves its token until the next `publish`.
+  func removeAll() { tokens.removeAll() }
+
+  /// Wipes the tokens in memory, and the one that the reading thread serves.
+  func withdraw(of account: isolated Account) {
+    account.dependencies.tokenCache.withdraw(account.id)
+    published = nil
+    tokens.removeAll()
+  }
+
+  // MARK: what is in memory
+
+  /// The access tokens to store for a restart, with `fresh` among them.
+  func storable(with fresh: AccessToken?, of account: isolated Account) -> AccessTokens {
+    let known = account.loaded?.machine.liveSerials ?? []
+    let live = tokens.live(at: account.clock.boot())
+    let others = live.filter { known.contains($0.facts.serial) && $0.key != fresh?.key }
+    return AccessTokens(others.map(\.issued) + (fresh.map { [$0] } ?? []))
+  }
+
+  /// The live token for all the granted scopes; nil without one.
+  func standard(of account: isolated Account) -> Secret? {
+    guard let facts = account.loaded?.machine.standardToken, account.clock.boot() < facts.expiresAt else { return nil }
+    return tokens[facts.serial]?.secret
+  }
+
+  /// The live access tokens with their remaining lifetimes.
+  func live(of account: isolated Account) -> [(token: Secret, lives: Milliseconds)] {
+    let now = account.clock.boot()
+    return tokens.live(at: now).map { ($0.secret, $0.facts.expiresAt - now) }
+  }
+
+  // MARK: the reading thread
+
+  /// The wall clock was set: publishes the token again, since its answer names wall-clock times.
+  func clockChanged(of account: isolated Account) {
+    noteUse(of: account)
+    published = nil
+    publish(of: account)
+  }
+
+  /// Wipes the tokens that are no longer served, and publishes the current one to the reading thread.
+  func publish(of account: isolated Account) {
+    guard let loaded = account.loaded else { return }
+    tokens.keep(only: loaded.machine.liveSerials)
+    guard let facts = loaded.machine.servedToken, let token = tokens[facts.serial] else {
+      published = nil
+      return account.dependencies.tokenCache.withdraw(account.id)
+    }
+    guard published?.serial != facts.serial else { return }
+    noteUse(of: account)
+    let fresh = PublishedToken(
+      token, account: account.id, issuer: loaded.profile.identity.issuer,
+      expiresAt: token.expiresAt(on: account.clock))
+    published = fresh
+    account.dependencies.tokenCache.publish(fresh)
+  }
+
+  /// Counts the answers of the reading thread as use, too.
+  func noteUse(of account: isolated Account) {
+    if let used = published?.lastUsed { account.loaded?.machine.used(.standard, at: used) }
+  }
+}

@@ -1,0 +1,87 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentOAuth
+internal import AgentPorts
+
+/// Loading the grant from the vault, and the recovery from an end of the agent during an exchange.
+///
+/// A part of `Account`, to which all its functions are isolated.
+final class GrantLoader {
+  /// Counts replacements of the grant from outside, so that a slow load is detected as outdated.
+  private var replacements = 0
+
+  /// The grant was replaced from outside: what is being read is outdated.
+  func outdate() { replacements += 1 }
+
+  /// Loads the account, unless it is loaded.
+  func load(_ account: isolated Account) async throws(AgentFailure) {
+    let (clock, time) = (account.clock, account.dependencies.time)
+    while account.loaded == nil {
+      let asked = replacements
+      let (profile, found, rule) = try await account.journal.open()
+      guard account.loaded == nil else { return }
+      guard asked == replacements else { continue }  // a sign-in or sign-out came first: what was read is old
+      let grant =
+        found?.grant
+        ?? GrantRecord(
+          refreshToken: nil, generation: 0, memory: GrantMemory(health: .signedOut), scopes: ScopeSet([]),
+          refreshTokenExpiresAt: nil)
+      let signedOut = profile.signInStatus != .signedIn
+      let now = clock.boot()
+      var memory = grant.memory.memory(boot: now, wall: clock.wall())
+      // The configuration may have been corrected since: one request shows it.
+      if case .misconfigured = memory.health { memory.health = .ok }
+      if signedOut { memory = TokenMemory(health: .signedOut) }
+      let machine = TokenMachine(
+        memory: memory, rule: rule, isIssuedElsewhere: profile.isIssuedElsewhere, at: now)
+      let state = machine.state(at: now)
+      account.loaded = Account.Loaded(
+        profile: profile, machine: machine, grant: grant, toldState: state,
+        stateSince: state == profile.restingState ? profile.stateSince : time.now(for: profile.provider),
+        lastFailure: signedOut ? nil : grant.memory.lastFailure,
+        idTokenIdentity: found?.idToken.flatMap(IDTokenIdentity.read), rights: found?.rights)
+      account.exchanges.machine.loaded(epoch: profile.epoch)
+      account.dependencies.tokenCache.setState(state, of: account.id)
+      if let found, !signedOut {
+        restore(found.tokens, of: account)
+        recover(found, of: account)
+        await correct(found.journal, of: account, doubtWasKnown: grant.memory.health == .unknown)
+      }
+    }
+  }
+
+  /// Restores the access tokens that were stored before the restart, also those of a refused grant or one with an
+  /// unknown outcome: they work until they expire.
+  private func restore(_ kept: AccessTokens?, of account: isolated Account) {
+    guard let provider = account.loaded?.profile.provider else { return }
+    for token in kept?.all ?? [] {
+      guard let issued = account.tokens.take(token, from: provider, of: account) else { continue }
+      account.loaded?.machine.restore(issued.facts, for: token.key)
+    }
+    account.tokens.publish(of: account)
+  }
+
+  /// Recovers from an end of the agent during an exchange: continues with a staged answer; a request that may have left
+  /// without an answer has an unknown outcome.
+  private func recover(_ found: LoadedGrant, of account: isolated Account) {
+    let (clock, exchanges) = (account.clock, account.exchanges)
+    if let staged = found.staged, let profile = account.loaded?.profile {
+      exchanges.answers[staged.intent.nonce] = ReceivedAnswer(body: staged.body, origin: TokenOrigin(profile, nil))
+    }
+    exchanges.perform(
+      exchanges.machine.recover(
+        found.journal, generation: found.grant.generation, bootID: clock.bootID, at: clock.boot()), of: account)
+  }
+
+  /// Stores an unknown outcome that was found at the start, so that the person is asked once, and not at each start; and
+  /// that a request never left, which the next boot would not know.
+  private func correct(
+    _ found: ExchangeMachine.JournalEntry, of account: isolated Account, doubtWasKnown: Bool
+  ) async {
+    guard let loaded = account.loaded,
+      let correction = account.exchanges.machine.correction(
+        of: found, bootID: account.clock.bootID, isInDoubt: loaded.machine.health == .unknown, wasKnown: doubtWasKnown)
+    else { return }
+    try? await account.journal.correct(correction.of, end: correction.end, grant: loaded.grant)
+  }
+}
