@@ -27,17 +27,12 @@ extension PracticeProvider {
     resources: [String] = []
   ) throws -> IssuedTokens {
     try withState { state in
-      let index = try state.knownUserIndex(user)
-      guard state.client(client) != nil else { throw PracticeError(description: "no client \(client)") }
-      let issued = try state.signIn(user: index, clientID: client, scopes: scopes, resources: resources)
-      return IssuedTokens(
-        accessToken: issued.accessToken,
-        refreshToken: issued.refreshToken,
-        idToken: issued.idToken,
-        scopes: issued.scopes,
-        expiresInSeconds: issued.expiresInSeconds,
-        grant: issued.grantID
-      )
+      let index = try state.context.options.users.known(user)
+      guard let client = state.clients.client(client, in: state.context) else {
+        throw PracticeError(description: "no client \(client)")
+      }
+      return state.tokens.signIn(
+        userIndex: index, client: client, scopes: scopes, resources: resources, in: state.context)
     }
   }
 
@@ -45,13 +40,15 @@ extension PracticeProvider {
   /// code, or with the provider's error.
   public func authorize(url: String, as user: String) throws -> String {
     try decideAuthorization(url) { state, request in
-      state.approve(request, userIndex: try state.knownUserIndex(user))
+      state.authorizations.approve(request, userIndex: try state.context.options.users.known(user), in: state.context)
     }
   }
 
   /// Follows an authorization URL and denies the consent.
   public func denyAuthorization(url: String) throws -> String {
-    try decideAuthorization(url) { state, request in state.refuse(request, "access_denied") }
+    try decideAuthorization(url) { state, request in
+      state.authorizations.refuse(request, "access_denied", in: state.context)
+    }
   }
 
   private func decideAuthorization(
@@ -60,14 +57,15 @@ extension PracticeProvider {
   ) throws -> String {
     let request = HTTPRequest.get(url)
     return try withState { state in
-      guard state.issuer.localPath(of: request.path) == "/authorize" else {
+      guard state.context.issuer.localPath(of: request.path) == "/authorize" else {
         throw PracticeError(description: "not an authorization URL of this provider")
       }
       do {
-        return try decide(&state, try state.authorizationRequest(request.queryItems))
-      } catch ProviderState.AuthorizationRefusal.redirect(let location) {
+        let wanted = try state.authorizations.request(request.queryItems, from: state.clients, in: state.context)
+        return try decide(&state, wanted)
+      } catch AuthorizationRefusal.redirect(let location) {
         return location
-      } catch ProviderState.AuthorizationRefusal.page(let text) {
+      } catch AuthorizationRefusal.page(let text) {
         throw PracticeError(description: text)
       }
     }
@@ -75,15 +73,14 @@ extension PracticeProvider {
 
   public func approveDevice(userCode: String, as user: String) throws {
     try withState { state in
-      let device = try state.knownDevice(userCode)
-      state.approveDevice(device, userIndex: try state.knownUserIndex(user))
+      let device = try state.devices.known(userCode, in: state.context)
+      state.devices.approve(device, userIndex: try state.context.options.users.known(user), in: state.context)
     }
   }
 
   public func denyDevice(userCode: String) throws {
     try withState { state in
-      let device = try state.knownDevice(userCode)
-      state.devices[device]?.status = .denied
+      state.devices.deny(try state.devices.known(userCode, in: state.context))
     }
   }
 
@@ -96,7 +93,8 @@ extension PracticeProvider {
     entitlements: [String]? = nil
   ) throws {
     try withState { state in
-      state.changeUser(try state.knownUserIndex(user), disabled: disabled, roles: roles, entitlements: entitlements)
+      let index = try state.context.options.users.known(user)
+      state.context.options.changeUser(index, disabled: disabled, roles: roles, entitlements: entitlements)
     }
   }
 }
@@ -105,53 +103,57 @@ extension PracticeProvider {
 
 extension PracticeProvider {
   /// Whether a refresh with this token would succeed now.
-  public func isActive(refreshToken: String) -> Bool { withState { $0.isActive(refreshToken: refreshToken) } }
+  public func isActive(refreshToken: String) -> Bool {
+    withState { $0.tokens.activeGrant(ofRefreshToken: refreshToken, in: $0.context) != nil }
+  }
 
-  public func isActive(accessToken: String) -> Bool { withState { $0.validAccessToken(accessToken) != nil } }
+  public func isActive(accessToken: String) -> Bool {
+    withState { $0.tokens.validAccessToken(accessToken, in: $0.context) != nil }
+  }
 
   /// The valid refresh tokens, of one user or of all, sorted.
   public func activeRefreshTokens(user: String? = nil) -> [String] {
     withState { state in
-      let meant = user.flatMap { state.userIndex($0) }
+      let meant = user.flatMap { state.context.options.users.index(called: $0) }
       if user != nil && meant == nil { return [] }
-      return state.refreshTokens.keys.filter { value in
-        guard state.isActive(refreshToken: value), let meant else { return state.isActive(refreshToken: value) }
-        return state.refreshTokens[value].flatMap { state.grants[$0.grantID] }?.userIndex == meant
+      return state.tokens.refreshTokens.keys.filter { value in
+        guard let grant = state.tokens.activeGrant(ofRefreshToken: value, in: state.context) else { return false }
+        return meant.map { $0 == grant.userIndex } ?? true
       }.sorted()
     }
   }
 
   /// The family of a refresh or access token.
   public func grant(ofToken value: String) -> String? {
-    withState { $0.refreshTokens[value]?.grantID ?? $0.accessTokens[value]?.grantID }
+    withState { $0.tokens.grant(ofToken: value)?.id }
   }
 
   /// Why a family ended: `refreshTokenReused`, `codeReused`, `revoked`, `signedOut`, `administrator`; nil while it is
   /// valid.
-  public func endOfGrant(_ grant: String) -> String? { withState { $0.grants[grant]?.end?.rawValue } }
+  public func endOfGrant(_ grant: String) -> String? { withState { $0.tokens.grants[grant]?.end?.rawValue } }
 
   /// Ends one family. False if it is unknown or has ended.
   @discardableResult
   public func revoke(grant: String) -> Bool {
-    withState { state in state.endGrants { $0.id == grant } > 0 }
+    withState { state in state.tokens.endAll(because: .administrator) { $0.id == grant } > 0 }
   }
 
   /// Ends all families of a user; returns how many.
   @discardableResult
   public func revokeAll(user: String) throws -> Int {
     try withState { state in
-      let index = try state.knownUserIndex(user)
-      return state.endGrants { $0.userIndex == index }
+      let index = try state.context.options.users.known(user)
+      return state.tokens.endAll(because: .administrator) { $0.userIndex == index }
     }
   }
 
   /// Starts a new signing key. If the old one is not kept, its signatures can no longer be verified.
   public func rotateKeys(to algorithm: SigningAlgorithm? = nil, keepOld: Bool = true) {
     withState { state in
-      state.keys.rotate(
-        to: algorithm ?? state.keys.current.algorithm,
+      state.tokens.signer.keys.rotate(
+        to: algorithm ?? state.tokens.signer.keys.current.algorithm,
         keepingOld: keepOld,
-        random: state.random
+        random: state.context.random
       )
     }
   }
@@ -162,13 +164,13 @@ extension PracticeProvider {
 extension PracticeProvider {
   /// The current options. A change takes effect with the next request.
   public var options: PracticeOptions {
-    get { withState { $0.options } }
-    set { withState { $0.options = newValue } }
+    get { withState { $0.context.options } }
+    set { withState { $0.context.options = newValue } }
   }
 
   /// Changes options in one step.
   public func configure(_ change: @Sendable (inout PracticeOptions) -> Void) {
-    withState { change(&$0.options) }
+    withState { change(&$0.context.options) }
   }
 
   /// The next requests to `path` (below the issuer: `/token`) meet this fault, after those already queued.
@@ -180,7 +182,9 @@ extension PracticeProvider {
   public var hasFaults: Bool { withState { !$0.faults.isEmpty } }
 
   /// The offset of the provider's clock from the given one; it affects `Date`, lifetimes and tokens.
-  public func setClockOffset(milliseconds: Int64) { withState { $0.options.clockOffsetMilliseconds = milliseconds } }
+  public func setClockOffset(milliseconds: Int64) {
+    withState { $0.context.options.clockOffsetMilliseconds = milliseconds }
+  }
 
   /// The requests to one path, or all, oldest first; the latest 10,000 are kept.
   public func requests(to path: String? = nil) -> [LoggedRequest] {
@@ -197,14 +201,16 @@ extension PracticeProvider {
   public func reset() { withState { $0.reset() } }
 }
 
-extension ProviderState {
-  func knownUserIndex(_ name: String) throws -> Int {
-    guard let index = userIndex(name) else { throw PracticeError(description: "no user \(name)") }
+extension [PracticeUser] {
+  fileprivate func known(_ name: String) throws -> Int {
+    guard let index = index(called: name) else { throw PracticeError(description: "no user \(name)") }
     return index
   }
+}
 
-  func knownDevice(_ userCode: String) throws -> String {
-    guard let device = pendingDevice(userCode: userCode) else {
+extension DeviceAuthorizations {
+  fileprivate func known(_ userCode: String, in context: ProviderContext) throws -> String {
+    guard let device = pending(userCode: userCode, in: context) else {
       throw PracticeError(description: "no device waits with this code")
     }
     return device

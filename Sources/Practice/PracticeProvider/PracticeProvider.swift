@@ -27,7 +27,7 @@ public final class PracticeProvider: Sendable {
     random: @escaping @Sendable (Int) -> [UInt8]
   ) {
     let state = ProviderState(issuer: issuer, options: options, random: random)
-    self.issuer = state.issuer.identifier
+    self.issuer = state.context.issuer.identifier
     clock = now
     self.state = Mutex(state)
   }
@@ -40,7 +40,7 @@ public final class PracticeProvider: Sendable {
   /// All access to the state goes through here, which sets the clock first.
   func withState<Result>(_ body: (inout sending ProviderState) throws -> sending Result) rethrows -> sending Result {
     try state.withLock { state in
-      state.now = clock() + state.options.clockOffsetMilliseconds
+      state.context.now = clock() + state.context.options.clockOffsetMilliseconds
       return try body(&state)
     }
   }

@@ -164,6 +164,6 @@ import Testing
   @Test func openSignInPages_areBounded() {
     let practice = Practice()
     for _ in 0..<300 { _ = practice.get(practice.authorizationURL()) }
-    #expect(practice.idp.withState { $0.interactions.count } == Interaction.maximumOpen)
+    #expect(practice.idp.withState { $0.signIns.interactions.count } == Interaction.maximumOpen)
   }
 }

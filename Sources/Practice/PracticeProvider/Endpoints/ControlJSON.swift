@@ -37,10 +37,10 @@ extension Fault {
     case "changeIDToken":
       let signature = json["signature"]?.stringValue ?? "good"
       guard let signature = IDTokenSignature(rawValue: signature) else {
-        throw ProviderState.ControlError("no such signature")
+        throw ControlRequest.Failure("no such signature")
       }
       return .changeIDToken(changes(json["json"]), signature: signature)
-    default: throw ProviderState.ControlError("no such effect")
+    default: throw ControlRequest.Failure("no such effect")
     }
   }
 
@@ -64,11 +64,11 @@ extension Fault {
 extension PracticeOptions {
   /// The options that may be changed while the provider runs, under their Swift names.
   func changed(by json: PracticeJSON) throws -> PracticeOptions {
-    guard case .object(let members) = json else { throw ProviderState.ControlError("an object is expected") }
+    guard case .object(let members) = json else { throw ControlRequest.Failure("an object is expected") }
     var options = self
     for member in members {
       guard options.set(member, graceSeconds: json["graceSeconds"]?.integerValue) else {
-        throw ProviderState.ControlError("\(member.name) is not an option, or its value is of another kind")
+        throw ControlRequest.Failure("\(member.name) is not an option, or its value is of another kind")
       }
     }
     return options

@@ -13,28 +13,22 @@ extension ProviderState {
       return Page.message("Signing out failed", error.description ?? error.code, status: 400, isGood: false)
     }
     // Section 2: an expired ID token is still a valid hint.
-    let hinted = parameters["id_token_hint"].flatMap { idTokens[$0] }.flatMap { grants[$0] }
+    let hinted = parameters["id_token_hint"].flatMap(tokens.grant(ofIDToken:))
     if parameters["id_token_hint"] != nil && hinted == nil {
       return Page.message("Signing out failed", "The hint is not an ID token of ours.", status: 400, isGood: false)
     }
-    endSessions(cookie: sessionID(of: request), hinted: hinted)
-    return afterLogout(parameters, hinted: hinted)
-  }
-
-  private mutating func endSessions(cookie: String?, hinted: Grant?) {
-    if let cookie { sessions[cookie] = nil }
-    guard let hinted else { return }
-    sessions = sessions.filter { $0.value.userIndex != hinted.userIndex }
-    if options.logoutEndsTokens {
-      for grant in grants.values where grant.sessionID == hinted.sessionID { end(grant.id, because: .signedOut) }
+    signIns.endSessions(of: request, userIndex: hinted?.userIndex)
+    if let hinted, context.options.logoutEndsTokens {
+      tokens.endAll(because: .signedOut) { $0.sessionID == hinted.sessionID }
     }
+    return afterLogout(parameters, hinted: hinted)
   }
 
   /// Section 3: redirects only to a URI that the client has registered; without a hint, `client_id` names the client.
   private func afterLogout(_ parameters: Parameters, hinted: Grant?) -> HTTPResponse {
     let clientID = hinted?.clientID ?? parameters["client_id"]
     if let uri = parameters["post_logout_redirect_uri"] {
-      guard let client = clientID.flatMap(client),
+      guard let client = clientID.flatMap({ clients.client($0, in: context) }),
         client.postLogoutRedirectURIs.contains(where: { RedirectURI.matches(uri, registered: $0) })
       else {
         return Page.message(

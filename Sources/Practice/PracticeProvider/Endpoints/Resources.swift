@@ -4,49 +4,30 @@ import LoopbackHTTP
 extension ProviderState {
   /// The token of the request (RFC 6750 section 2.1), or the challenge of section 3.
   private func bearer(_ request: HTTPRequest) throws(OAuthError) -> (token: AccessToken, grant: Grant) {
-    guard let header = request.header("Authorization") else { throw challenge(nil) }
+    guard let header = request.header("Authorization") else { throw .challenge(nil) }
     let parts = header.split(separator: " ", maxSplits: 1)
-    guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw challenge(nil) }
-    guard let valid = validAccessToken(String(parts[1])) else {
-      throw challenge("invalid_token", description: "the access token is expired, revoked or unknown")
+    guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw .challenge(nil) }
+    guard let valid = tokens.validAccessToken(String(parts[1]), in: context) else {
+      throw .challenge("invalid_token", description: "the access token is expired, revoked or unknown")
     }
     return valid
-  }
-
-  /// A request without a token gets a challenge without an error (RFC 6750 section 3.1).
-  private func challenge(
-    _ code: String?,
-    status: Int = 401,
-    description: String? = nil,
-    more: [(name: String, value: String)] = []
-  ) -> OAuthError {
-    var words = ["realm=\"practice\""]
-    if let code { words.append("error=\"\(code)\"") }
-    if let description { words.append("error_description=\"\(description)\"") }
-    words += more.map { "\($0.name)=\"\($0.value.filter { $0 != "\"" && $0 != "\\" })\"" }
-    return OAuthError(
-      code: code ?? "unauthorized",
-      status: status,
-      description: description,
-      headers: [("WWW-Authenticate", "Bearer " + words.joined(separator: ", "))]
-    )
   }
 
   /// OpenID Core section 5.3.
   func userInfo(_ request: HTTPRequest) throws(OAuthError) -> HTTPResponse {
     let (token, grant) = try bearer(request)
     guard token.scopes.contains("openid") else {
-      throw challenge("insufficient_scope", status: 403, more: [("scope", "openid")])
+      throw .challenge("insufficient_scope", status: 403, more: [("scope", "openid")])
     }
-    let user = options.users[grant.userIndex]
+    let user = context.options.users[grant.userIndex]
     let members: [PracticeJSON.Member] = [.init("sub", .string(user.subject)), .init("tid", .string(user.tenant))]
-    return .json(.object(members + profileClaims(user, scopes: token.scopes)))
+    return .json(.object(members + user.claims(of: token.scopes)))
   }
 
   /// The user's current entitlements, not those at the time of the token.
   func entitlements(_ request: HTTPRequest) throws(OAuthError) -> HTTPResponse {
     let (token, grant) = try bearer(request)
-    let user = options.users[grant.userIndex]
+    let user = context.options.users[grant.userIndex]
     return .json([
       "sub": .string(user.subject),
       "tid": .string(user.tenant),
@@ -60,8 +41,8 @@ extension ProviderState {
   /// A resource that needs a token. The query may demand more: `scope`, `audience`, `max_age` (RFC 9470), `claims`.
   mutating func protectedResource(_ request: HTTPRequest) throws(OAuthError) -> HTTPResponse {
     let (token, grant) = try bearer(request)
-    try checkDemands(request.queryItems, token, grant)
-    let user = options.users[grant.userIndex]
+    try token.check(request.queryItems, age: context.nowSeconds - grant.authTime)
+    let user = context.options.users[grant.userIndex]
     let effect = effects.perform(request)
     return .json([
       "sub": .string(user.subject),
@@ -75,29 +56,6 @@ extension ProviderState {
       "bodyBytes": .integer(Int64(request.body.count)),
       "effect": .integer(effect),
     ])
-  }
-
-  private func checkDemands(
-    _ query: [(name: String, value: String)],
-    _ token: AccessToken,
-    _ grant: Grant
-  ) throws(OAuthError) {
-    for (name, value) in query {
-      switch name {
-      case "scope":
-        guard value.split(separator: " ").allSatisfy({ token.scopes.contains(String($0)) }) else {
-          throw challenge("insufficient_scope", status: 403, more: [("scope", value)])
-        }
-      case "audience":
-        guard token.audience.contains(value) else { throw challenge("invalid_token", description: "another audience") }
-      case "max_age":
-        guard let age = Int64(value), nowSeconds - grant.authTime <= age else {
-          throw challenge("insufficient_user_authentication", more: [("max_age", value)])
-        }
-      case "claims": throw challenge("insufficient_claims", more: [("claims", value)])
-      default: break
-      }
-    }
   }
 }
 
@@ -114,5 +72,48 @@ struct ProtectedEffects: Sendable {
     count += 1
     if let key { byKey[key] = count }
     return count
+  }
+}
+
+extension AccessToken {
+  /// Checks what the query demands. `age` is the time since the person signed in, in seconds.
+  fileprivate func check(_ query: [(name: String, value: String)], age: Int64) throws(OAuthError) {
+    for (name, value) in query {
+      switch name {
+      case "scope":
+        guard value.split(separator: " ").allSatisfy({ scopes.contains(String($0)) }) else {
+          throw .challenge("insufficient_scope", status: 403, more: [("scope", value)])
+        }
+      case "audience":
+        guard audience.contains(value) else { throw .challenge("invalid_token", description: "another audience") }
+      case "max_age":
+        guard let limit = Int64(value), age <= limit else {
+          throw .challenge("insufficient_user_authentication", more: [("max_age", value)])
+        }
+      case "claims": throw .challenge("insufficient_claims", more: [("claims", value)])
+      default: break
+      }
+    }
+  }
+}
+
+extension OAuthError {
+  /// A request without a token gets a challenge without an error (RFC 6750 section 3.1).
+  fileprivate static func challenge(
+    _ code: String?,
+    status: Int = 401,
+    description: String? = nil,
+    more: [(name: String, value: String)] = []
+  ) -> OAuthError {
+    var words = ["realm=\"practice\""]
+    if let code { words.append("error=\"\(code)\"") }
+    if let description { words.append("error_description=\"\(description)\"") }
+    words += more.map { "\($0.name)=\"\($0.value.filter { $0 != "\"" && $0 != "\\" })\"" }
+    return OAuthError(
+      code: code ?? "unauthorized",
+      status: status,
+      description: description,
+      headers: [("WWW-Authenticate", "Bearer " + words.joined(separator: ", "))]
+    )
   }
 }

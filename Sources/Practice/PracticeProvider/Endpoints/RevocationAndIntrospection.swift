@@ -5,30 +5,11 @@ extension ProviderState {
   mutating func revoke(_ request: HTTPRequest) throws(OAuthError) -> HTTPResponse {
     let form = try Parameters(formOf: request)
     let client = try authenticateClient(request, form)
-    guard client.isConfidential || options.publicClientsMayRevoke else { throw .invalidClient(challenge: false) }
-    let value = try form.required("token")
-    guard let grantID = refreshTokens[value]?.grantID ?? accessTokens[value]?.grantID, let grant = grants[grantID]
-    else { return HTTPResponse(status: 200) }
-    guard grant.clientID == client.id else { throw .invalidGrant("another client's token") }
-
-    if refreshTokens[value] != nil {
-      revokeRefreshToken(value, grant)
-    } else {
-      accessTokens[value]?.isRevoked = true
+    guard client.isConfidential || context.options.publicClientsMayRevoke else {
+      throw .invalidClient(challenge: false)
     }
+    try tokens.revoke(form.required("token"), by: client, reach: context.options.revocationReach)
     return HTTPResponse(status: 200)
-  }
-
-  /// RFC 7009 section 2.1: revoking a refresh token also revokes the access tokens of its grant.
-  private mutating func revokeRefreshToken(_ value: String, _ grant: Grant) {
-    switch options.revocationReach {
-    case .token: refreshTokens[value]?.status = .revoked
-    case .family: end(grant.id, because: .revoked)
-    case .grant:
-      for other in grants.values where other.clientID == grant.clientID && other.userIndex == grant.userIndex {
-        end(other.id, because: .revoked)
-      }
-    }
   }
 
   /// `/introspect` (RFC 7662). A public client can introspect only its own tokens.
@@ -36,51 +17,55 @@ extension ProviderState {
     let form = try Parameters(formOf: request)
     let client = try authenticateClient(request, form)
     let value = try form.required("token")
-    let inactive = HTTPResponse.json(["active": false])
-    if let (token, grant) = validAccessToken(value), client.isConfidential || grant.clientID == client.id {
+    if let (token, grant) = tokens.validAccessToken(value, in: context),
+      client.isConfidential || grant.clientID == client.id
+    {
       return .json(
-        introspection(
-          grant,
+        grant.introspection(
           type: "access_token",
           scopes: token.scopes,
           audience: token.audience,
-          expiresAt: token.expiresAtMilliseconds
+          expiresAt: token.expiresAtMilliseconds,
+          in: context
         )
       )
     }
-    if isActive(refreshToken: value), let token = refreshTokens[value], let grant = grants[token.grantID],
-      !options.users[grant.userIndex].isDisabled, client.isConfidential || grant.clientID == client.id
+    if let grant = tokens.activeGrant(ofRefreshToken: value, in: context),
+      !context.options.users[grant.userIndex].isDisabled, client.isConfidential || grant.clientID == client.id
     {
       return .json(
-        introspection(
-          grant,
+        grant.introspection(
           type: "refresh_token",
           scopes: grant.scopes,
           audience: [],
-          expiresAt: token.expiresAtMilliseconds
+          expiresAt: tokens.refreshTokens[value]?.expiresAtMilliseconds,
+          in: context
         )
       )
     }
-    return inactive
+    return .json(["active": false])
   }
+}
 
-  private func introspection(
-    _ grant: Grant,
+extension Grant {
+  /// RFC 7662 section 2.2.
+  fileprivate func introspection(
     type: String,
     scopes: [String],
     audience: [String],
-    expiresAt: Int64?
+    expiresAt: Int64?,
+    in context: ProviderContext
   ) -> PracticeJSON {
-    let user = options.users[grant.userIndex]
+    let user = context.options.users[userIndex]
     var members: [PracticeJSON.Member] = [
       .init("active", true),
       .init("token_use", .string(type)),
-      .init("client_id", .string(grant.clientID)),
+      .init("client_id", .string(clientID)),
       .init("username", .string(user.name)),
       .init("sub", .string(user.subject)),
       .init("tid", .string(user.tenant)),
       .init("scope", .string(scopes.joined(separator: " "))),
-      .init("iss", .string(issuer.identifier)),
+      .init("iss", .string(context.issuer.identifier)),
     ]
     if !audience.isEmpty { members.append(.init("aud", .strings(audience))) }
     if let expiresAt { members.append(.init("exp", .integer(expiresAt / 1000))) }

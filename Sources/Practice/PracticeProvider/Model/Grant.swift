@@ -31,6 +31,8 @@ struct RefreshToken: Sendable {
   let grantID: String
   let expiresAtMilliseconds: Int64?
   var status: Status = .current
+
+  func isExpired(at now: Int64) -> Bool { expiresAtMilliseconds.map { $0 <= now } ?? false }
 }
 
 struct AccessToken: Sendable {
@@ -40,34 +42,6 @@ struct AccessToken: Sendable {
   let issuedAtMilliseconds: Int64
   let expiresAtMilliseconds: Int64
   var isRevoked = false
-}
-
-/// An authorization code and the values it is bound to (RFC 6749 section 4.1.2, RFC 7636 section 4.4).
-struct AuthorizationCode: Sendable {
-  /// RFC 6749 section 4.1.2 recommends ten minutes at most; a loopback redirect takes a moment.
-  static let lifetimeMilliseconds: Int64 = 60_000
-
-  let request: AuthorizationRequest
-  let userIndex: Int
-  let authTime: Int64
-  let sessionID: String
-  let expiresAtMilliseconds: Int64
-  /// The grant that the code was exchanged for: a second use of the code ends it.
-  var usedForGrant: String?
-}
-
-/// An authorization request that passed every check.
-struct AuthorizationRequest: Sendable {
-  let clientID: String
-  let redirectURI: String
-  let scopes: [String]
-  let resources: [String]
-  let state: String?
-  let nonce: String?
-  let codeChallenge: String
-  let loginHint: String?
-  let prompts: Set<String>
-  let maximumAgeSeconds: Int64?
 }
 
 /// RFC 8628 section 3.2.

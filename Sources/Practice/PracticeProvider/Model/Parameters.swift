@@ -36,4 +36,34 @@ struct Parameters {
       text.split(separator: " ").map(String.init).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
     }
   }
+
+  /// The wanted scopes, each of which the provider offers, to this client too.
+  func scopes(offeredTo client: PracticeClient, of offered: [String]) throws(OAuthError) -> [String] {
+    let wanted = scopes ?? ["openid"]
+    for scope in wanted where !offered.contains(scope) || client.scopes.map({ !$0.contains(scope) }) ?? false {
+      throw OAuthError(code: "invalid_scope", description: "\(scope) is not offered")
+    }
+    return wanted
+  }
+
+  /// RFC 6749 section 6: no scope that was not granted.
+  func scopes(within granted: [String]) throws(OAuthError) -> [String] {
+    guard let wanted = scopes else { return granted }
+    guard wanted.allSatisfy(granted.contains) else {
+      throw OAuthError(code: "invalid_scope", description: "more than was granted")
+    }
+    return wanted
+  }
+
+  /// RFC 8707 section 2: absolute URIs without a fragment, allowed for this client and covered by the grant.
+  func resources(of client: PracticeClient, within granted: [String] = []) throws(OAuthError) -> [String] {
+    let wanted = all("resource")
+    if wanted.isEmpty { return granted }
+    for resource in wanted {
+      guard let colon = resource.firstIndex(of: ":"), colon != resource.startIndex, !resource.contains("#"),
+        client.resources?.contains(resource) ?? true, granted.isEmpty || granted.contains(resource)
+      else { throw OAuthError(code: "invalid_target", description: "not a resource of this client") }
+    }
+    return wanted
+  }
 }

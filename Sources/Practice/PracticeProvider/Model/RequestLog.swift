@@ -26,6 +26,18 @@ public struct LoggedRequest: Sendable, Equatable {
   }
 }
 
+/// Values of `grant_type`.
+enum GrantType {
+  static let authorizationCode = "authorization_code"
+  static let refreshToken = "refresh_token"
+  static let device = "urn:ietf:params:oauth:grant-type:device_code"
+
+  /// The parameter may contain anything, also a token: only known values are logged.
+  static func logged(_ text: String) -> String {
+    [authorizationCode, refreshToken, device].contains(text) ? text : "other"
+  }
+}
+
 /// The latest requests, and the number of all requests to each path.
 struct RequestLog: Sendable {
   /// Enough for any script; bounds the log of a demo that runs for weeks.
@@ -38,5 +50,10 @@ struct RequestLog: Sendable {
     if entries.count == Self.maximumEntries { entries.removeFirst(Self.maximumEntries / 10) }
     entries.append(entry)
     counts[entry.path, default: 0] += 1
+  }
+
+  var json: PracticeJSON {
+    let counts = counts.sorted { $0.key < $1.key }.map { PracticeJSON.Member($0.key, .integer(Int64($0.value))) }
+    return ["requests": .array(entries.map(\.json)), "counts": .object(counts)]
   }
 }

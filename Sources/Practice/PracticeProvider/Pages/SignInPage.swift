@@ -2,25 +2,30 @@ import LoopbackHTTP
 
 /// The page at `/authorize`: asks who the user is, and for consent.
 struct SignInPage {
-  let clientID: String
-  let scopes: [String]
-  let redirectURI: String
-  let interactionID: String
-  let users: [PracticeUser]
+  private let request: AuthorizationRequest
+  private let interactionID: String
+  private let users: [PracticeUser]
   /// The preselected user, from the hint or the browser's session.
-  let chosen: Int?
+  private let chosen: Int?
   /// A browser that is signed in needs no password.
-  var isSignedIn = false
+  private let isSignedIn: Bool
   var problem: String?
+
+  init(
+    _ request: AuthorizationRequest, _ interactionID: String, users: [PracticeUser], chosen: Int?, isSignedIn: Bool
+  ) {
+    (self.request, self.interactionID, self.users) = (request, interactionID, users)
+    (self.chosen, self.isSignedIn) = (chosen, isSignedIn)
+  }
 
   func response(status: Int = 200) -> HTTPResponse {
     Page.response(
       title: "Sign in",
       about: """
         <h1>\(isSignedIn ? "Welcome back" : "Sign in")</h1>
-        <p class="lead">to continue to <b>\(Page.escape(clientID))</b></p>
+        <p class="lead">to continue to <b>\(Page.escape(request.clientID))</b></p>
         <h2>It asks to</h2>
-        <ul class="scopes">\(scopes.map { "<li>\(Page.escape(ScopeDescriptions.text($0)))</li>" }.joined())</ul>
+        <ul class="scopes">\(request.scopes.map { "<li>\(Page.escape(ScopeDescriptions.text($0)))</li>" }.joined())</ul>
         """,
       form: """
         <form method="post" autocomplete="off">
@@ -35,7 +40,7 @@ struct SignInPage {
         </form>
         """,
       status: status,
-      formTargets: RedirectURI.formTarget(redirectURI).map { [$0] } ?? []
+      formTargets: RedirectURI.formTarget(request.redirectURI).map { [$0] } ?? []
     )
   }
 }

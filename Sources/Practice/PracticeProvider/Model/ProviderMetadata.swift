@@ -1,18 +1,16 @@
-import LoopbackHTTP
+/// Discovery (OpenID Discovery section 3, RFC 8414 section 2).
+struct ProviderMetadata {
+  let issuer: Issuer
+  let options: PracticeOptions
+  let algorithm: SigningAlgorithm
 
-/// Discovery (OpenID Discovery section 3, RFC 8414 section 2) and the keys.
-extension ProviderState {
-  func openIDConfiguration() -> HTTPResponse {
-    .json(metadata(withExtras: options.metadata == .everywhere))
-  }
+  var openIDConfiguration: PracticeJSON { metadata(withExtras: options.metadata == .everywhere) }
 
-  func authorizationServerMetadata() -> HTTPResponse { .json(metadata(withExtras: true)) }
-
-  func jwks() -> HTTPResponse { .json(["keys": .array(keys.published.map(\.jwk))]) }
+  var ofAuthorizationServer: PracticeJSON { metadata(withExtras: true) }
 
   private func metadata(withExtras: Bool) -> PracticeJSON {
     let methods = PracticeJSON.strings(options.toldAuthenticationMethods.map(\.rawValue))
-    let grantTypes = ["authorization_code", "refresh_token"] + (withExtras ? [Self.deviceGrantType] : [])
+    let grantTypes = ["authorization_code", "refresh_token"] + (withExtras ? [GrantType.device] : [])
     var members: [PracticeJSON.Member] = [
       .init("issuer", .string(options.hasIssuerOfEachTenant ? issuer.ofTenant("{tenantid}") : issuer.identifier)),
       .init("authorization_endpoint", .string(issuer.endpoint("/authorize"))),
@@ -44,7 +42,7 @@ extension ProviderState {
       .init("response_modes_supported", ["query"]),
       .init("grant_types_supported", .strings(grantTypes)),
       .init("subject_types_supported", ["public"]),
-      .init("id_token_signing_alg_values_supported", .strings([keys.current.algorithm.rawValue])),
+      .init("id_token_signing_alg_values_supported", .strings([algorithm.rawValue])),
       .init("token_endpoint_auth_methods_supported", methods),
       .init("token_endpoint_auth_signing_alg_values_supported", ["RS256", "ES256", "EdDSA"]),
       .init("code_challenge_methods_supported", ["S256"]),

@@ -59,26 +59,3 @@ struct ClientAssertion {
     return encoded
   }
 }
-
-extension ProviderState {
-  /// RFC 7523 section 3: issued by this client, for this provider, valid now, and used for the first time.
-  mutating func isProved(_ text: String, by client: PracticeClient, at path: String) -> Bool {
-    guard let assertion = ClientAssertion(text), let key = client.publicKey, assertion.isSigned(byPEM: key) else {
-      return false
-    }
-    let claims = assertion.claims
-    let audiences =
-      claims["aud"]?.stringValue.map { [$0] } ?? claims["aud"]?.arrayValue?.compactMap(\.stringValue) ?? []
-    // RFC 9126 section 2: an endpoint accepts the issuer, the token endpoint and itself as audience.
-    let names = [issuer.identifier, issuer.endpoint("/token"), issuer.endpoint(path)]
-    guard claims["iss"]?.stringValue == client.id, claims["sub"]?.stringValue == client.id,
-      audiences.contains(where: names.contains), let expiry = claims["exp"]?.integerValue, expiry > nowSeconds,
-      expiry <= nowSeconds + ClientAssertion.longestLifetimeSeconds + ClientAssertion.clockSkewSeconds,
-      claims["iat"]?.integerValue.map({ $0 <= nowSeconds + ClientAssertion.clockSkewSeconds }) ?? true,
-      let id = claims["jti"]?.stringValue
-    else { return false }
-    let now = nowSeconds
-    seenAssertions = seenAssertions.filter { $0.value > now }
-    return seenAssertions.updateValue(expiry, forKey: id) == nil
-  }
-}

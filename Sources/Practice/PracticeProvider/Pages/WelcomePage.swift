@@ -1,9 +1,12 @@
 import LoopbackHTTP
 
 /// `/`, the page for a person who opens the issuer in a browser.
-extension ProviderState {
-  func welcome() -> HTTPResponse {
-    let people = options.users.map { user in
+struct WelcomePage {
+  let issuer: Issuer
+  let users: [PracticeUser]
+
+  func response() -> HTTPResponse {
+    let people = users.map { user in
       "<li>\(Page.escape(user.displayName)): \(Page.escape(user.name))@\(Page.escape(user.tenant))</li>"
     }
     return Page.response(
