@@ -12,24 +12,13 @@ internal import StorageFaults
 /// Nothing waits for a fixed time: the player knows when the agent has read everything sent, no task of the agent can
 /// continue, and every answer has arrived. Only `@advance` moves the clock.
 public final class Player {
-  let transcript: Transcript
-  let chunking: Chunking
-  let transport: Transport
-  /// Chooses the schedule of the agent's tasks, and its ids.
-  let seed: UInt64
-  let clockStart: Timestamp
-  /// The agent's machine, from the first step that needs it.
-  var machine: Machine?
-  var bindings = Bindings()
-  var wires: [String: TranscriptClient] = [:]
-  /// New texts by line, in update mode; nil otherwise.
-  var edits: Edits?
-  var validator: ContractValidator
-  let wakeSignal = WakeSignal()
+  private let transcript: Transcript
+  private let chunking: Chunking
+  let playback: Playback
+  let stage: Stage
+  let expectations: Expectations
   /// Lines that wait to be sent together.
   private var held: [(connection: String, bytes: [UInt8])] = []
-  /// The line that is played.
-  var place = 0
 
   public init(
     _ transcript: Transcript, contract: Contract, transport: Transport, chunking: Chunking, seed: UInt64 = 1,
@@ -37,11 +26,9 @@ public final class Player {
   ) throws {
     self.transcript = transcript
     self.chunking = chunking
-    validator = ContractValidator(contract: contract)
-    self.transport = transport
-    self.seed = seed
-    edits = updating ? Edits() : nil
-    clockStart = try transcript.start
+    playback = Playback(updating: updating)
+    stage = Stage(transport: transport, seed: seed, clockStart: try transcript.start)
+    expectations = Expectations(of: transcript, contract: contract, on: stage, playback)
     signal(SIGPIPE, SIG_IGN)
   }
 
@@ -49,75 +36,64 @@ public final class Player {
   /// mode.
   @discardableResult
   public func play() throws -> String? {
-    defer { finish() }
+    defer { stage.end() }
     var index = 0
     while index < transcript.steps.count {
       let step = transcript.steps[index]
-      place = step.line
+      playback.place = step.line
       do {
         switch step.action {
         case .send(let connection, let text):
-          try send(Array(try bindings.expand(text).utf8) + [0x0A], on: connection, after: index)
-          try writeDownAnswers(after: index)
+          try send(Array(try playback.bindings.expand(text).utf8) + [0x0A], on: connection, after: index)
+          try expectations.writeDownAnswers(after: index)
         case .sendRaw(let connection, let bytes):
           try send(bytes, on: connection, after: index)
-          try writeDownAnswers(after: index)
+          try expectations.writeDownAnswers(after: index)
         case .expect, .expectRaw:
           try flush()
-          index = try expectations(from: index)
+          index = try expectations.match(from: index)
           continue
         case .directive(let name, let arguments):
           try flush()
-          try nothingUnasked()
+          try expectations.nothingUnasked()
           try direct(name, arguments)
-          try settle()
+          try stage.settle()
         }
       } catch let problem as Unreadable {
         throw TranscriptProblem(transcript.name, line: step.line, problem.text)
       }
       index += 1
     }
-    place = transcript.lines.count
+    playback.place = transcript.lines.count
     do {
       try flush()
-      try nothingUnasked()
-      for name in wires.keys.sorted() {
-        let client = wires[name]!
+      try expectations.nothingUnasked()
+      for name in stage.clients.keys.sorted() {
+        let client = stage.clients[name]!
         guard client.wire.hasEnded, !client.isHalfClosed, !client.isClosed, !client.closeWasExpected else { continue }
         throw Unreadable("the agent closed \(name) unasked")
       }
       try secretsAreNowhere()
     } catch let problem as Unreadable {
-      throw TranscriptProblem(transcript.name, line: place - 1, problem.text)
+      throw TranscriptProblem(transcript.name, line: playback.place - 1, problem.text)
     }
-    return edits?.applied(to: transcript.lines)
-  }
-
-  private func finish() {
-    for client in wires.values { client.close() }
-    try? machine?.end { try? wait($0, until: $1) }
-  }
-
-  /// The open connection of this name.
-  func client(_ name: String) throws -> TranscriptClient {
-    guard let client = wires[name] else { throw Unreadable("there is no connection \(name); @open it first") }
-    return client
+    return playback.edits?.applied(to: transcript.lines)
   }
 
   // MARK: sending
 
   private func send(_ bytes: [UInt8], on connection: String, after index: Int) throws {
     // Lines after the last expectation are unexpected; between two sends they may answer the first.
-    if index == 0 || !transcript.steps[index - 1].action.isSend { try nothingUnasked() }
-    let client = try client(connection)
-    validator.sent(bytes, on: connection)
+    if index == 0 || !transcript.steps[index - 1].action.isSend { try expectations.nothingUnasked() }
+    let client = try stage.client(connection)
+    expectations.validator.sent(bytes, on: connection)
     guard chunking == .coalesced else {
       for chunk in chunking.pieces(bytes) {
         client.wire.send(chunk)
         client.sent += chunk.count
-        if chunking == .bytes { try wait("a byte to be taken") { client.hasTakenAll } }
+        if chunking == .bytes { try stage.wait("a byte to be taken") { client.hasTakenAll } }
       }
-      return try settle()
+      return try stage.settle()
     }
     held.append((connection, bytes))
   }
@@ -133,19 +109,19 @@ public final class Player {
     }
     held = []
     for connection in order {
-      let client = try client(connection)
+      let client = try stage.client(connection)
       client.wire.send(chunks[connection]!)
       client.sent += chunks[connection]!.count
     }
-    try settle()
+    try stage.settle()
   }
 
   /// Fails if a secret of the transcript is in the log or readable on the disk.
   func secretsAreNowhere() throws {
-    guard let machine else { return }
+    guard let machine = stage.machine else { return }
     let log = machine.log.everything
     let disk = Data(machine.world.disk.bytes())
-    for (name, text) in bindings.secretTexts {
+    for (name, text) in playback.bindings.secretTexts {
       if log.contains(text) { throw Unreadable("the log holds the secret \(name)") }
       if disk.range(of: Data(text.utf8)) != nil { throw Unreadable("the disk holds the secret \(name) in plain text") }
     }

@@ -2,13 +2,23 @@ internal import JSONRPC
 internal import SchemaKit
 
 /// The expectations of a transcript: matches received lines, or writes them down in update mode.
-extension Player {
+final class Expectations {
+  private let transcript: Transcript
+  private let stage: Stage
+  private let playback: Playback
+  var validator: ContractValidator
+
+  init(of transcript: Transcript, contract: Contract, on stage: Stage, _ playback: Playback) {
+    (self.transcript, self.stage, self.playback) = (transcript, stage, playback)
+    validator = ContractValidator(contract: contract)
+  }
+
   /// Matches the group of consecutive expectations; returns the step after them.
-  func expectations(from start: Int) throws -> Int {
+  func match(from start: Int) throws -> Int {
     var index = start
     while index < transcript.steps.count {
       let step = transcript.steps[index]
-      place = step.line
+      playback.place = step.line
       switch step.action {
       case .expectRaw(let connection, let bytes):
         try expectRaw(bytes, on: connection)
@@ -32,27 +42,29 @@ extension Player {
   }
 
   private func expectRaw(_ bytes: [UInt8], on connection: String) throws {
-    let client = try client(connection)
+    let client = try stage.client(connection)
     guard !client.lines.isEmpty else { throw Unreadable("nothing came") }
     let line = client.lines.removeFirst()
     try judged(line, on: connection)
     guard line + [0x0A] == bytes || line == bytes else {
-      guard edits != nil else { throw Unreadable("expected other bytes; got\n  \(RawText.quoted(line + [0x0A]))") }
-      edits?.replace(place, with: "\(connection)<raw \(RawText.quoted(line + [0x0A]))")
+      guard playback.edits != nil else {
+        throw Unreadable("expected other bytes; got\n  \(RawText.quoted(line + [0x0A]))")
+      }
+      playback.edits?.replace(playback.place, with: "\(connection)<raw \(RawText.quoted(line + [0x0A]))")
       return
     }
   }
 
   /// Each received line must match one expectation of the group; a group of one is an ordinary expectation.
   private func expect(_ group: [(line: Int, expectation: Transcript.Expectation)], on connection: String) throws {
-    let client = try client(connection)
+    let client = try stage.client(connection)
     var open = group
     while !open.isEmpty {
       guard !client.lines.isEmpty else {
-        guard edits != nil else {
+        guard playback.edits != nil else {
           throw TranscriptProblem(transcript.name, line: open[0].line, "nothing came")
         }
-        for (line, _) in open { edits?.remove(line) }
+        for (line, _) in open { playback.edits?.remove(line) }
         return
       }
       let bytes = client.lines.removeFirst()
@@ -60,9 +72,9 @@ extension Player {
       var misfits: [String] = []
       let found = open.indices.first { index in
         let expectation = open[index].expectation
-        switch Matcher.match(expectation.pattern, value, isSubset: expectation.isSubset, bindings: bindings) {
+        switch Matcher.match(expectation.pattern, value, isSubset: expectation.isSubset, bindings: playback.bindings) {
         case .success(let new):
-          bindings = new
+          playback.bindings = new
           return true
         case .failure(let misfit):
           misfits.append(misfit.problems.map(\.description).joined(separator: "\n  "))
@@ -71,10 +83,11 @@ extension Player {
       }
       if let found {
         open.remove(at: found)
-      } else if edits != nil {
+      } else if playback.edits != nil {
         let (line, expectation) = open.removeFirst()
-        let text = Rewriting(bindings: bindings).text(of: expectation.pattern, value, isSubset: expectation.isSubset)
-        edits?.replace(line, with: connection + "<" + expectation.marks + " " + text)
+        let text = Rewriting(bindings: playback.bindings).text(
+          of: expectation.pattern, value, isSubset: expectation.isSubset)
+        playback.edits?.replace(line, with: connection + "<" + expectation.marks + " " + text)
         rebind(text, value, isSubset: expectation.isSubset)
       } else {
         throw TranscriptProblem(
@@ -86,9 +99,9 @@ extension Player {
   /// Values bound by the rewritten expectation are known to the rest of the script.
   private func rebind(_ text: String, _ value: JSONValue, isSubset: Bool) {
     guard let pattern = try? Pattern(parsing: text),
-      case .success(let new) = Matcher.match(pattern, value, isSubset: isSubset, bindings: bindings)
+      case .success(let new) = Matcher.match(pattern, value, isSubset: isSubset, bindings: playback.bindings)
     else { return }
-    bindings = new
+    playback.bindings = new
   }
 
   @discardableResult
@@ -105,35 +118,32 @@ extension Player {
 
   /// In update mode, inserts the answers of consecutive requests below them, if they have no expectation yet.
   func writeDownAnswers(after index: Int) throws {
-    guard edits != nil else { return }
+    guard playback.edits != nil else { return }
     let next = transcript.steps[(index + 1)...]
     let sendsToCome = next.prefix { $0.action.isSend }.count
     let expected = next.dropFirst(sendsToCome).prefix { $0.action.isExpectation }.count
     guard expected <= sendsToCome else { return }
-    place += 1
+    playback.place += 1
     try nothingUnasked()
   }
 
   /// Fails if a connection got a line that no expectation matched.
   func nothingUnasked() throws {
-    for name in wires.keys.sorted() {
-      let client = wires[name]!
+    for name in stage.clients.keys.sorted() {
+      let client = stage.clients[name]!
       while !client.lines.isEmpty {
         let line = client.lines.removeFirst()
         let value = try judged(line, on: name)
-        guard edits != nil else {
+        guard playback.edits != nil else {
           throw Unreadable("\(name) got an unexpected line:\n  \(String(decoding: line, as: UTF8.self))")
         }
-        let text = Rewriting(bindings: bindings).text(of: nil, value, isSubset: false)
-        edits?.insert("\(name)< \(text)", before: place)
+        let text = Rewriting(bindings: playback.bindings).text(of: nil, value, isSubset: false)
+        playback.edits?.insert("\(name)< \(text)", before: playback.place)
         rebind(text, value, isSubset: false)
       }
       if !client.partial.isEmpty { throw Unreadable("\(name) got a line without an end") }
     }
   }
-
-  /// Writes a new text for the current line, in update mode.
-  func replacePlace(with text: String) { edits?.replace(place, with: text) }
 }
 
 extension Transcript.Expectation {
