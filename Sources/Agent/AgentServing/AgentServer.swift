@@ -129,6 +129,18 @@ public final class AgentServer: ConversationHost {
     }
   }
 
+  /// A finding if few places are left, with the process that holds the most.
+  func connectionFindings() -> [Finding] {
+    let (count, largest, one) = clients.withLock { clients in
+      let holder = clients.places.largestHolder
+      return (clients.places.count, holder, clients.open.values.first { $0.process == holder?.process })
+    }
+    guard let holder = largest else { return [] }
+    let held = HeldConnections(
+      process: holder.process, name: one?.output.peerName, count: holder.count, limit: ConnectionPlaces.ofOneProcess)
+    return AgentService.findings(ofConnections: count, of: limits.connections, mostHeld: held)
+  }
+
   var connectionCount: Int { clients.withLock { $0.places.count } }
 
   /// Orders the uses of connections; no clock, so that the fast path reads none.

@@ -216,6 +216,12 @@ class Connections(AgentFixture):
         # This process has no connection: another one's makes room.
         (answer,) = raw(scene.socket, STATUS)
         self.assertEqual(answer["result"]["connections"], 1024)
+        # The diagnosis names a process that holds the places.
+        (answer,) = raw(scene.socket, request("agent.diagnose"))
+        (finding,) = [found for found in answer["result"]["findings"] if found["check"] == "connections"]
+        self.assertEqual(finding["severity"], "problem")
+        self.assertIn(int(finding["subject"]), [holder.pid for holder in holders])
+        self.assertRegex(finding["message"], rf"Process {finding['subject']} \(python3[^)]*\) holds 25[0-9] of them")
         holders[1].stdin.write(b"\n")
         holders[1].stdin.flush()
         holders[0].stdin.write(b"\n")

@@ -1,6 +1,7 @@
 """A used secret leaves nothing in the agent's memory."""
 
 import os
+import socket
 import stat
 import unittest
 
@@ -51,6 +52,41 @@ class Memory(AgentFixture):
         client = self.client(scene)
         add_provider(client, self.provider(), name="not-a-secret-xk93")
         self.assertTrue(self.found(scene, b"not-a-secret-xk93"))
+
+    def test_callers_that_wait_for_a_sign_in_are_bounded_and_cost_memory_by_their_number(self):
+        scene = self.scene()
+        client = self.client(scene)
+        add_provider(client, self.provider())
+        sign_in = client.call("signIn.begin", {"provider": "practice", "flow": "browser"})["signIn"]
+
+        def memory():
+            with open(f"/proc/{scene.pid}/status") as status:
+                return next(int(line.split()[1]) for line in status if line.startswith("RssAnon"))
+
+        def waiters(count, first):
+            connection = socket.socket(socket.AF_UNIX)
+            self.addCleanup(connection.close)
+            connection.connect(scene.socket)
+            for identity in range(first, first + count):
+                connection.sendall(request("signIn.wait", {"signIn": sign_in}, identity))
+            return connection
+
+        held = [waiters(128, 1), waiters(128, 1)]
+        # The requests of the two connections wait before the refused one is read.
+        self.until(lambda: self.refuses_a_waiter(scene, sign_in), "a refusal")
+        before = memory()
+        for _ in range(40):
+            for connection in held:
+                connection.close()
+            held = [waiters(128, 1), waiters(128, 1)]
+            self.until(lambda: self.refuses_a_waiter(scene, sign_in), "a refusal")
+        # 10,240 waits of vanished callers: with a copy of the list for each it was hundreds of MB.
+        self.assertLess(memory() - before, 8 << 10)
+        client.call("signIn.cancel", {"signIn": sign_in})
+
+    def refuses_a_waiter(self, scene, sign_in):
+        (answer,) = raw(scene.socket, request("signIn.wait", {"signIn": sign_in, "timeoutSeconds": 1}))
+        return answer.get("error", {}).get("code") == 1003
 
     def test_used_pin_leaves_nothing_in_memory(self):
         program = os.path.join(self.directory(), "pinentry")

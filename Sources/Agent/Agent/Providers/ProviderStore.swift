@@ -76,14 +76,14 @@ package struct ProviderStore {
   }
 
   /// `hasNewCredentials`: the client's secret or key was given with this change.
-  package func update(_ provider: Provider, hasNewCredentials: Bool) throws(AgentFailure) -> ChangeSet<Void> {
+  package func update(_ provider: Provider, hasNewCredentials: Bool) throws(AgentFailure) -> ChangeSet<Provider> {
     guard let before = vault.directory.providers[provider.configuration.name] else { throw .providerNotFound }
     var provider = provider
     if !hasNewCredentials { provider.keepCredentials(of: before) }
     var saving = try saving(
       provider, after: before, vault.audited(.providerUpdate, .provider(provider.configuration.name)))
     if !provider.isSameClient(as: before) { saving.records += try vault.outbox.keeping(before) }
-    return saving
+    return ChangeSet(saving.records, memory: saving.memory, result: provider)
   }
 
   /// Stores the metadata that a provider sent, if the provider is still configured.

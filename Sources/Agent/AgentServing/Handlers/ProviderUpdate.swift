@@ -47,11 +47,11 @@ enum ProviderUpdateHandler: MethodHandler {
       await call.agent.accounts.load(accounts)
     }
     let hasNewCredentials = params.clientSecret != nil || params.clientKey != nil
-    try await call.agent.vault.commit { [provider, limits = call.limits] vault throws(AgentFailure) in
+    let stored = try await call.agent.vault.commit { [provider, limits = call.limits] vault throws(AgentFailure) in
       try vault.providers.requireCovered(params.provider, by: limits)
       return try vault.providers.update(provider, hasNewCredentials: hasNewCredentials)
     }
-    if provider.registration == nil { call.agent.takeBackRegistration(of: known) }
+    if stored.registration == nil { call.agent.takeBackRegistration(of: known) }
     let accounts = try await call.agent.vault.read { vault throws(AgentFailure) in
       vault.directory.accounts(of: params.provider)
     }
@@ -59,6 +59,6 @@ enum ProviderUpdateHandler: MethodHandler {
     call.agent.background.start { [revocations = call.agent.revocations] in
       await revocations.resume(.reconfigured(params.provider))
     }
-    return ProviderUpdate.Result(provider: WireProvider(provider))
+    return ProviderUpdate.Result(provider: WireProvider(stored))
   }
 }

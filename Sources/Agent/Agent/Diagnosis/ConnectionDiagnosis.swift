@@ -1,0 +1,39 @@
+internal import AgentModel
+
+/// The connections of the process that has the most.
+package struct HeldConnections: Sendable {
+  package var process: Int32
+  /// For display only: a program chooses its name.
+  package var name: String?
+  package var count: Int
+  /// The most that one process may have.
+  package var limit: Int
+
+  package init(process: Int32, name: String?, count: Int, limit: Int) {
+    self.process = process
+    self.name = name
+    self.count = count
+    self.limit = limit
+  }
+}
+
+extension AgentService {
+  /// A finding if fewer than a tenth of the places are left, for all or for one process; it names the holder.
+  package static func findings(
+    ofConnections open: Int, of limit: Int, mostHeld held: HeldConnections
+  ) -> [Finding] {
+    let isNearlyFull = open >= limit * 9 / 10
+    guard isNearlyFull || held.count >= held.limit * 9 / 10 else { return [] }
+    let name = held.name.map { " (\($0))" } ?? ""
+    return [
+      Finding(
+        check: "connections", severity: isNearlyFull ? .problem : .notice, subject: String(held.process),
+        message:
+          "\(open) of \(limit) connections are open. Process \(held.process)\(name) holds \(held.count) of them.",
+        remedies: [
+          "End that program, or have it close the connections that it does not use.",
+          "`limits.connections` in the agent's configuration file allows more.",
+        ])
+    ]
+  }
+}
