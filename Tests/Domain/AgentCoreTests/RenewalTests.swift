@@ -159,9 +159,9 @@ import Testing
     grant.succeeds()
     grant.wants(.forced, .mail)
     grant.succeeds()
-    #expect(grant.machine.key(ofFingerprint: "fp1") == .standard)
-    #expect(grant.machine.key(ofFingerprint: "fp2") == .mail)
-    #expect(grant.machine.key(ofFingerprint: "fp3") == .mail)
-    #expect(grant.machine.key(ofFingerprint: "other") == nil)
+    #expect(grant.machine.grant.audiences.key(ofFingerprint: "fp1") == .standard)
+    #expect(grant.machine.grant.audiences.key(ofFingerprint: "fp2") == .mail)
+    #expect(grant.machine.grant.audiences.key(ofFingerprint: "fp3") == .mail)
+    #expect(grant.machine.grant.audiences.key(ofFingerprint: "other") == nil)
   }
 }

@@ -214,23 +214,23 @@ import Testing
   @Test func gatewayError_isAnUnknownOutcomeWhereTokensRotate() {
     for status in ["status502", "status504"] {
       let failure = ExchangeFailure.transient(status, retryAfter: nil)
-      #expect(Grant().machine.judged(failure) == .unknownOutcome(status))
-      #expect(Grant(reuse: .none).machine.judged(failure) == failure)
+      #expect(Grant().machine.grant.judged(failure) == .unknownOutcome(status))
+      #expect(Grant(reuse: .none).machine.grant.judged(failure) == failure)
     }
     let unavailable = ExchangeFailure.transient("status503", retryAfter: nil)
-    #expect(Grant().machine.judged(unavailable) == unavailable)
+    #expect(Grant().machine.grant.judged(unavailable) == unavailable)
   }
 
   @Test func internalError_isTransientOnceAndThenAnUnknownOutcome() {
     let failure = ExchangeFailure.transient("status500", retryAfter: nil)
     var grant = Grant(onUnknownOutcome: .replayLast)
     grant.wants()
-    #expect(grant.machine.judged(failure) == failure)
+    #expect(grant.machine.grant.judged(failure) == failure)
     grant.fails(failure)
     #expect(grant.machine.nextAttemptAt! >= grant.now + .seconds(5) && grant.machine.health == .ok)
     grant.now = grant.machine.nextAttemptAt!
     grant.wants()
-    #expect(grant.machine.judged(failure) == .unknownOutcome("status500"))
+    #expect(grant.machine.grant.judged(failure) == .unknownOutcome("status500"))
     #expect(grant.fails(.unknownOutcome("status500")).exchanges.isEmpty, "the server has trouble: not at once")
     #expect(grant.machine.nextAttemptAt == grant.now + .seconds(30))
     grant.advance(30)
@@ -238,7 +238,7 @@ import Testing
     grant.succeeds()
     grant.advance(300)
     grant.wants()
-    #expect(grant.machine.judged(failure) == failure, "a success lies between")
+    #expect(grant.machine.grant.judged(failure) == failure, "a success lies between")
   }
 
   // MARK: after a restart

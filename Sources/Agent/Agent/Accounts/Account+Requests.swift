@@ -45,7 +45,7 @@ extension Account {
     of fingerprint: String, within permission: Permission? = nil
   ) async throws(AgentFailure) -> TokenAnswer {
     try await load()
-    var key = loaded?.machine.key(ofFingerprint: fingerprint) ?? .standard
+    var key = loaded?.machine.grant.audiences.key(ofFingerprint: fingerprint) ?? .standard
     if let permission {
       guard let covered = permission.token(key) else { throw .caller(.notCovered) }
       key = covered

@@ -58,7 +58,7 @@ extension ExchangeRunner {
     }
     noteSilence(answer, of: provider, for: account)
     switch answer {
-    case .failed(let failure): return .failed(account.loaded?.machine.judged(failure) ?? failure)
+    case .failed(let failure): return .failed(account.loaded?.machine.grant.judged(failure) ?? failure)
     case .answered(let body, let sentAt):
       answers[intent.nonce] = ReceivedAnswer(body: body, origin: TokenOrigin(profile, provider))
       return .answered(sentAt: sentAt)

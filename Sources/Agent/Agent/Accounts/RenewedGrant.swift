@@ -23,7 +23,7 @@ struct RenewedGrant {
     grant.refreshToken = response.refreshToken ?? grant.refreshToken
     grant.generation += 1
     grant.memory = GrantMemory(
-      loaded.machine.memory(afterSuccessFor: answer.key), boot: clock.boot(), wall: clock.wall())
+      loaded.machine.grant.memory(afterSuccessFor: answer.key), boot: clock.boot(), wall: clock.wall())
     if let lifetime = response.refreshTokenExpiresIn { grant.refreshTokenExpiresAt = now + lifetime }
     lostScopes = answer.key == .standard ? grant.narrow(to: response.scope) : nil
     self.grant = grant

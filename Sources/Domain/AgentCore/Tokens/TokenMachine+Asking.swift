@@ -9,49 +9,49 @@ extension TokenMachine {
     if health == .signedOut { return [.refuse(id, .signedOut)] }
     used(key, at: now)
     // A disabled account is served no token, as it is allowed nothing (docs/offline.md).
-    let cached = health == .locked ? nil : audiences[key].liveToken(at: now)
+    let cached = health == .locked ? nil : grant.audiences[key].liveToken(at: now)
     switch (demand, cached) {
     case (.usable(let minimum), let token?) where token.serves(minimum, at: now):
       // Stale: answer from memory, and begin one exchange without a waiter. One that failed is told as `staleOk`.
       guard now >= token.refreshAt, exchange == nil else { return [.answer(id, serial: token.serial, .cache)] }
-      guard refusal(for: key, nil, at: now) == nil else { return [.answer(id, serial: token.serial, .staleOk)] }
+      guard grant.refusal(for: key, nil, at: now) == nil else { return [.answer(id, serial: token.serial, .staleOk)] }
       return [.answer(id, serial: token.serial, .cache)] + begin(key, at: now)
     case (.replacing(let fingerprint), let token?) where token.fingerprint != fingerprint:
       return [.answer(id, serial: token.serial, .cache)]
     case (.replacing, .some):
       // A token that replaced a rejected one and is rejected as soon: another exchange would be a loop.
-      if let replacedAt = audiences[key].replacedAt, now < replacedAt + Self.breakerWindow {
+      if let replacedAt = grant.audiences[key].replacedAt, now < replacedAt + Self.breakerWindow {
         return [.refuse(id, .interaction(claims: nil))]
       }
     default: break
     }
     if exchange?.key == key {
-      waiters.append(Waiter(id: id, key: key, demand: demand))
+      waiters.add(Waiter(id: id, key: key, demand: demand))
       return []
     }
-    if let refusal = refusal(for: key, demand, at: now) {
+    if let refusal = grant.refusal(for: key, demand, at: now) {
       if case .usable = demand, let cached { return [.answer(id, serial: cached.serial, .staleOk)] }
       return [.refuse(id, refusal)]
     }
-    waiters.append(Waiter(id: id, key: key, demand: demand))
+    waiters.add(Waiter(id: id, key: key, demand: demand))
     return exchange == nil ? begin(key, at: now) : []  // I1: the other audience's turn comes after this one
   }
 
   /// A caller went away. The exchange goes on: a rotated token must not be lost with its caller.
-  public mutating func waiterLeft(_ id: WaiterID) { waiters.removeAll { $0.id == id } }
+  public mutating func waiterLeft(_ id: WaiterID) { waiters.remove(id) }
 
   // MARK: renewal of what is in use
 
   /// A caller was answered from memory without coming here.
   public mutating func used(_ key: TokenKey, at now: BootInstant) {
-    audiences[key].lastWanted = max(now, audiences[key].lastWanted ?? now)
+    grant.audiences[key].lastWanted = max(now, grant.audiences[key].lastWanted ?? now)
   }
 
   /// When to look again whether a token is to be renewed before a caller has to wait for it; nil if there is nothing to
   /// renew. The token may have fallen out of use by then, which is seen then.
   public func nextRenewal(at now: BootInstant) -> BootInstant? {
     guard exchange == nil else { return nil }
-    return tokens.keys.compactMap { renewal(of: $0, at: now) }.min()
+    return tokens.keys.compactMap { grant.renewal(of: $0, at: now) }.min()
   }
 
   /// When it begins to show that the refresh token may be spent: the access token is served until then. If the rule
@@ -65,20 +65,44 @@ extension TokenMachine {
   public mutating func renew(at now: BootInstant) -> [Effect] {
     guard exchange == nil else { return [] }
     let due = tokens.compactMap { key, token in
-      renewal(of: key, at: now).flatMap { $0 <= now ? (key: key, at: $0, serial: token.serial) : nil }
+      grant.renewal(of: key, at: now).flatMap { $0 <= now ? (key: key, at: $0, serial: token.serial) : nil }
     }
     for (key, _, _) in due.sorted(by: { ($0.at, $0.serial) < ($1.at, $1.serial) }) {
-      if let used = audiences[key].lastWanted, now < used + Self.lately { return begin(key, at: now) }
-      audiences[key].token?.renewAt = nil  // left alone until a caller asks
+      if let used = grant.audiences[key].lastWanted, now < used + Self.lately { return begin(key, at: now) }
+      grant.audiences[key].token?.renewAt = nil  // left alone until a caller asks
     }
     return []
   }
 
-  /// The timer runs only for what was asked for within this time (docs/tokens.md, Health and freshness).
-  public static let lately = Milliseconds.seconds(1800)
+  // MARK: beginning
 
-  private func renewal(of key: TokenKey, at now: BootInstant) -> BootInstant? {
-    guard let renewAt = token(key)?.renewAt, !isRefused(key, at: now) else { return nil }
-    return [renewAt, patience?.until, audiences[key].rejectedRequest?.until].compactMap { $0 }.max()
+  mutating func begin(_ key: TokenKey, at now: BootInstant) -> [Effect] {
+    attempts += 1
+    let isReplay = grant.exchangeBegins(for: key, at: now)
+    let attempt = Attempt(number: attempts, key: key, startedAt: now, isReplay: isReplay)
+    exchange = attempt
+    return [.exchange(attempt)]
+  }
+
+  /// The waiters of the next audience in line, or what holds them back.
+  mutating func beginNext(at now: BootInstant) -> [Effect] {
+    var effects: [Effect] = []
+    while exchange == nil, let (key, demand) = waiters.next {
+      if let refusal = grant.refusal(for: key, demand, at: now) {
+        effects += refuseWaiters(for: key, refusal, at: now)
+      } else {
+        effects += begin(key, at: now)
+      }
+    }
+    return effects
+  }
+
+  /// A failure spoils nothing that still works: a waiter for a usable token gets the one that has not expired.
+  mutating func refuseWaiters(for key: TokenKey, _ refusal: Refusal, at now: BootInstant) -> [Effect] {
+    let token = health == .locked ? nil : grant.audiences[key].liveToken(at: now)
+    return waiters.take(for: key).map { waiter in
+      guard case .usable = waiter.demand, let token else { return .refuse(waiter.id, refusal) }
+      return .answer(waiter.id, serial: token.serial, .staleOk)
+    }
   }
 }

@@ -1,4 +1,4 @@
-internal import AgentModel
+public import AgentModel
 
 extension TokenMachine {
   /// The provider wants the person.
@@ -35,7 +35,7 @@ extension TokenMachine {
 
   /// The facts about every audience. Callers choose resources and scopes freely, so what is remembered of them is
   /// bounded.
-  struct Audiences {
+  public struct Audiences: Sendable {
     /// More audiences of one account than programs have; a token that is forgotten costs one exchange.
     static let most = 64
     /// How often a request was rejected is remembered for this long beyond its pause.
@@ -53,11 +53,16 @@ extension TokenMachine {
     /// The audiences that have a token, with it.
     var tokens: [TokenKey: TokenFacts] { known.compactMapValues(\.token) }
 
+    /// When the last access token expires; nil if none lives.
+    func lastExpiry(at now: BootInstant) -> BootInstant? {
+      tokens.values.map(\.expiresAt).filter { now < $0 }.max()
+    }
+
     /// The audiences for which the provider wants the person, with the claims that it asked for.
     var interactions: [TokenKey: String?] { known.compactMapValues(\.interaction).mapValues(\.claims) }
 
     /// The key of the token with this fingerprint; nil if it is none of the last.
-    func key(ofFingerprint fingerprint: String) -> TokenKey? {
+    public func key(ofFingerprint fingerprint: String) -> TokenKey? {
       known.first { $0.value.token?.fingerprint == fingerprint }?.key
         ?? retired.last { $0.fingerprint == fingerprint }?.key
     }

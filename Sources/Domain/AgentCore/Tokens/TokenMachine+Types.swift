@@ -88,3 +88,20 @@ extension TokenMachine {
 
   public enum Freshness: String, Sendable { case fresh, stale, expired, none }
 }
+
+extension TokenMachine.Refusal {
+  /// The refusal of a caller after this failure. `pause`: until the next attempt.
+  init(_ failure: ExchangeFailure, pause: Milliseconds) {
+    self =
+      switch failure {
+      case .offline: .offline(retryAfter: pause)
+      case .untrustedServer(let reason): .untrustedServer(reason)
+      case .transient, .unexplained, .unknownOutcome: .unavailable(retryAfter: pause)
+      case .reauthenticate(let reason): .reauthenticate(reason: reason)
+      case .locked: .locked
+      case .interaction(let claims): .interaction(claims: claims)
+      case .misconfigured(let error): .misconfigured(error)
+      case .store: .store
+      }
+  }
+}

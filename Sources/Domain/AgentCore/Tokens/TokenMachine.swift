@@ -8,54 +8,24 @@ public import AgentModel
 /// - I4: a refresh token whose use has an unknown outcome is not sent again but by the provider's rule.
 /// - I5: a grant that the provider refuses costs it at most one request in `recheckWhenForced`, over all callers.
 ///
-/// What callers ask is in `TokenMachine+Asking.swift`, what exchanges come to in `TokenMachine+Outcomes.swift`, what
-/// happens from outside in `TokenMachine+Changes.swift`, what stands against an exchange in `TokenMachine+Rules.swift`,
-/// and what is known of each audience in `TokenMachine+Audiences.swift`.
+/// The machine knows who waits and which exchange is in flight; what is known of the grant, and what stands against an
+/// exchange, is in its `GrantState`. What callers ask is in `TokenMachine+Asking.swift`, what exchanges come to in
+/// `TokenMachine+Outcomes.swift`, and what happens from outside in `TokenMachine+Changes.swift`.
 public struct TokenMachine: Sendable {
-  struct Waiter: Hashable {
-    var id: WaiterID
-    var key: TokenKey
-    var demand: Demand
-  }
-
-  struct LostRequest: Hashable {
-    /// Nil if the machine was booted since.
-    var sentAt: BootInstant?
-    var replayIsSpent: Bool
-  }
-
-  public internal(set) var health: Health
+  public internal(set) var grant: GrantState
   public internal(set) var exchange: Attempt?
   var attempts: UInt64 = 0
-  var waiters: [Waiter] = []
-  var audiences = Audiences()
-  /// The last pause, also once it is over; nil after a success.
-  var patience: TokenMemory.Patience?
-  /// The request whose answer is lost; nil if none is, or if nothing is known of it any more.
-  var lost: LostRequest?
+  var waiters = Waiters()
   /// Exchanges in a row that renewed the grant and brought no token that could be used.
   var emptyExchanges = 0
-  /// When the provider was last asked about a grant that it refuses; nil if this process never did.
-  var heardAt: BootInstant?
-  var rule: ProviderConfiguration.RefreshRule
-  /// The provider is configured as another client or server than the one that issued the grant: nothing is sent there,
-  /// and only the person can change it (docs/tokens.md, Where tokens go).
-  public internal(set) var isIssuedElsewhere = false
 
   /// `now` is when the grant was read from the disk: what was refused before is not asked again at once.
   public init(
     memory: TokenMemory, rule: ProviderConfiguration.RefreshRule, isIssuedElsewhere: Bool = false,
     at now: BootInstant? = nil
   ) {
-    // Where refresh tokens are not rotated, a lost answer costs nothing.
-    health = memory.health == .unknown && rule.reuse == .none ? .ok : memory.health
-    patience = memory.patience
-    heardAt = now
-    self.rule = rule
-    self.isIssuedElsewhere = isIssuedElsewhere
-    for (key, claims) in memory.interactions {
-      audiences[key].interaction = Interaction(claims: claims, heardAt: now)
-    }
+    grant = GrantState(memory: memory, rule: rule, at: now)
+    grant.isIssuedElsewhere = isIssuedElsewhere
   }
 
   public init(health: Health, rule: ProviderConfiguration.RefreshRule, isIssuedElsewhere: Bool = false) {
@@ -69,20 +39,21 @@ public struct TokenMachine: Sendable {
     return now < token.refreshAt ? .fresh : now < token.expiresAt ? .stale : .expired
   }
 
+  public var health: Health { grant.health }
   public var standardToken: TokenFacts? { token(.standard) }
   /// What a refresh with fewer scopes does to the grant at this provider.
-  public var narrowing: ProviderConfiguration.Narrowing { rule.narrowing }
+  public var narrowing: ProviderConfiguration.Narrowing { grant.replay.rule.narrowing }
   /// The standard token, if callers may have it.
   public var servedToken: TokenFacts? { health == .locked ? nil : standardToken }
-  public var hasInteraction: Bool { isIssuedElsewhere || !audiences.interactions.isEmpty }
+  public var hasInteraction: Bool { grant.isIssuedElsewhere || !grant.audiences.interactions.isEmpty }
   /// Failures in a row that asked for patience.
   // Not inlined: Swift 6.3's optimiser fails on the borrow of `patience` that an asynchronous caller then has.
   @inline(never)
-  public var failures: Int { patience?.failures ?? 0 }
+  public var failures: Int { grant.pause.failures }
   @inline(never)
-  public var nextAttemptAt: BootInstant? { patience?.until }
+  public var nextAttemptAt: BootInstant? { grant.pause.patience?.until }
   @inline(never)
-  public var lastFailure: ExchangeFailure? { patience?.failure }
+  public var lastFailure: ExchangeFailure? { grant.pause.patience?.failure }
   public var isOffline: Bool { if case .offline? = lastFailure { true } else { false } }
   /// The provider's last answer is missing: it was not reached, could not answer, or sent an error that the agent does
   /// not know. What it accepts now is unknown, too.
@@ -92,30 +63,45 @@ public struct TokenMachine: Sendable {
     default: health == .unknown
     }
   }
-  public func token(_ key: TokenKey) -> TokenFacts? { audiences[key].token }
+  public func token(_ key: TokenKey) -> TokenFacts? { grant.audiences[key].token }
   /// Serials that may still be answered; the shell wipes all others.
   public var liveSerials: Set<UInt64> { Set(tokens.values.map(\.serial)) }
   /// The audiences that have a token, with it.
-  public var tokens: [TokenKey: TokenFacts] { audiences.tokens }
+  public var tokens: [TokenKey: TokenFacts] { grant.audiences.tokens }
   /// A caller waits for the exchange in flight, or for the next.
   public var isWanted: Bool { !waiters.isEmpty }
 
-  /// The key of the token with this fingerprint; nil if it is none of the last.
-  public func key(ofFingerprint fingerprint: String) -> TokenKey? { audiences.key(ofFingerprint: fingerprint) }
+  /// What must be durable.
+  public var memory: TokenMemory { grant.memory }
+  /// The outcome of a request is unknown, and the one replay that the rule allows is in flight or still to come.
+  public func mayRecover(at now: BootInstant) -> Bool { exchange?.isReplay == true || grant.mayRecover(at: now) }
 
-  /// What must be durable when an exchange for this audience is, before the machine hears of it: what others want of
-  /// the person stands.
-  public func memory(afterSuccessFor key: TokenKey) -> TokenMemory {
-    TokenMemory(health: .ok, interactions: audiences.interactions.filter { $0.key != key })
-  }
+  // MARK: limits
 
-  /// What must be durable. Pauses of this machine's own making (no way, no disk) are not: a restart may try at once.
-  public var memory: TokenMemory {
-    var memory = TokenMemory(health: health, interactions: audiences.interactions)
-    switch lastFailure {
-    case .transient?, .unexplained?: memory.patience = patience
-    default: break
-    }
-    return memory
-  }
+  /// A new token that is rejected within this time opens a breaker for its audience (docs/tokens.md, Health and
+  /// freshness).
+  public static let breakerWindow = Milliseconds.seconds(60)
+
+  /// The timer runs only for what was asked for within this time (docs/tokens.md, Health and freshness).
+  public static let lately = Milliseconds.seconds(1800)
+
+  /// I5: forced exchanges of a grant that the provider refused reach it no more often than this. A real server's
+  /// `invalid_grant` may be its mistake, so the token is marked and not deleted (docs/tokens.md, Failures).
+  public static let recheckWhenForced = Milliseconds.seconds(120)
+
+  /// An account that was disabled, or a client that was misconfigured, may be mended without a word to the agent: a
+  /// caller that only asks for a token finds out after this time.
+  public static let recheckWhenAsked = Milliseconds.seconds(900)
+
+  /// A refusal that the agent can't explain may come from a server between the agent and the provider: a caller that
+  /// only asks for a token finds out after this time.
+  public static let recheckUnexplained = recheckWhenForced
+
+  /// After a failure of the store, which callers are told, too: a disk that has room again is found at once, and a dead
+  /// one is not tried by every call.
+  public static let storePause = Milliseconds.seconds(1)
+
+  public static let outcomeUnknown = "outcomeUnknown"
+  public static let unexplainedRefusal = "unexplainedRefusal"
+  public static let noUsableToken = "noUsableToken"
 }

@@ -1,0 +1,97 @@
+internal import AgentModel
+
+/// What failures of exchanges mean for later requests.
+extension GrantState {
+  /// What a failure is taken for, seen with the one before it.
+  public func judged(_ failure: ExchangeFailure) -> ExchangeFailure {
+    replay.judged(failure, after: pause.patience?.failure)
+  }
+
+  /// The outcome of this attempt is unknown.
+  mutating func answerWasLost(
+    _ attempt: TokenMachine.Attempt, _ failure: ExchangeFailure, at now: BootInstant
+  ) -> [TokenMachine.Effect] {
+    if !attempt.isReplay { replay.answerWasLost(sentAt: attempt.startedAt, replayIsSpent: false) }
+    let effects = set(.unknown, tellPerson: !mayRecover(at: now))
+    // A server that has trouble is not asked again at once: the replay would meet the same trouble.
+    if case .unknownOutcome(let reason, let retryAfter) = failure, reason.hasPrefix("status") {
+      pause.hold(failure, for: max(retryAfter ?? .zero, replay.pause(at: now)), at: now)
+    }
+    return attempt.isReplay ? effects + [.sessionExpired(reason: Machine.outcomeUnknown)] : effects
+  }
+
+  /// What a failure means for later requests: for all of them, or for those of its audience.
+  mutating func learn(
+    from failure: ExchangeFailure, of attempt: TokenMachine.Attempt, at now: BootInstant, jitter: Double
+  ) -> [TokenMachine.Effect] {
+    switch failure {
+    case .unexplained where attempt.isReplay, .interaction where attempt.isReplay,
+      .misconfigured where attempt.isReplay:
+      // The one replay was answered, and not with what became of the first request: I4, the doubt stands.
+      return [.stateChanged, .sessionExpired(reason: Machine.outcomeUnknown)]
+    case .reauthenticate(let reason): return stand(.reauthenticate(reason: reason), at: now)
+    case .locked: return stand(.locked, at: now)
+    case .misconfigured(let error) where attempt.key != .standard && Self.concernsTheRequest(error):
+      // A refused scope of one program must not stop the account for all the others.
+      audiences.reject(attempt.key, failure, for: RetryPause.afterRejection, at: now)
+      return []
+    case .misconfigured(let error): return stand(.misconfigured(error), at: now)
+    case .interaction(let claims):
+      audiences[attempt.key].interaction = Machine.Interaction(claims: claims, heardAt: now)
+      return [.persistHealth, .stateChanged]
+    case .unexplained where attempt.key == .standard: return grantWasRefused(failure, at: now, jitter: jitter)
+    case .unexplained:
+      let failures = audiences[attempt.key].rejections + 2
+      audiences.reject(
+        attempt.key, failure, for: RetryPause.length(after: failure, failures: failures, jitter), at: now)
+      return []
+    case .transient(let reason, let retryAfter):
+      var length = retryAfter.map { max($0, Backoff.shortest) } ?? pause.backoff(jitter)
+      if reason == FailureClassifier.word(of: 500) { length = max(length, RetryPause.afterInternalError) }
+      if attempt.isReplay {
+        replay.giveBack()  // the provider did not serve the request
+        length = max(length, replay.pause(at: now))
+      }
+      pause.hold(failure, for: length, at: now)
+      return [.persistHealth, .stateChanged]
+    case .unknownOutcome:
+      // Refresh tokens are not rotated, so that the lost answer cost nothing.
+      pause.hold(failure, for: pause.backoff(jitter), at: now)
+      return []
+    case .offline, .untrustedServer, .store:
+      // Nothing was sent, so the right to one replay is not spent.
+      if attempt.isReplay { replay.giveBack() }
+      pause.hold(failure, for: failure == .store ? Machine.storePause : pause.backoff(jitter), at: now)
+      return [.stateChanged]
+    }
+  }
+
+  /// The provider refused requests for this audience with errors that the agent does not know so often that the grant
+  /// may be dead. Whether the request is odd or the grant dead shows itself at what the sign-in was given.
+  func isDoubtful(after failure: ExchangeFailure, of attempt: TokenMachine.Attempt) -> Bool {
+    guard case .unexplained = failure, !attempt.isReplay, attempt.key != .standard else { return false }
+    return audiences[attempt.key].rejections > RetryPause.mostUnexplained
+  }
+
+  /// An error that the agent does not know, for the standard token: at first it is taken for a temporary one.
+  private mutating func grantWasRefused(
+    _ failure: ExchangeFailure, at now: BootInstant, jitter: Double
+  ) -> [TokenMachine.Effect] {
+    if pause.isLastUnexplained { return stand(.reauthenticate(reason: Machine.unexplainedRefusal), at: now) }
+    pause.hold(failure, for: RetryPause.length(after: failure, failures: pause.failures + 2, jitter), at: now)
+    return [.persistHealth, .stateChanged]
+  }
+
+  /// The provider refused in a way that time does not mend. It answered: an earlier failure that asked for patience is
+  /// over.
+  private mutating func stand(_ new: TokenMachine.Health, at now: BootInstant) -> [TokenMachine.Effect] {
+    heardAt = now
+    pause.forget()
+    return set(new)
+  }
+
+  /// RFC 6749 §5.2 and RFC 8707 §2: the token was good, what was asked for with it was not.
+  private static func concernsTheRequest(_ error: String) -> Bool {
+    error == "invalid_scope" || error == "invalid_target"
+  }
+}

@@ -1,0 +1,168 @@
+public import AgentModel
+
+/// What is known of a grant and of its provider: its health, the facts about each audience, the pause after failures,
+/// and the request whose answer is lost. It tells what stands against an exchange; `TokenMachine` begins exchanges and
+/// answers the callers.
+///
+/// What failures teach is in `GrantState+Failures.swift`. The invariants are those of `TokenMachine`.
+public struct GrantState: Sendable {
+  typealias Machine = TokenMachine
+
+  var health: TokenMachine.Health
+  public internal(set) var audiences = TokenMachine.Audiences()
+  var pause: RetryPause
+  var replay: Replay
+  /// When the provider was last asked about a grant that it refuses; nil if this process never did.
+  var heardAt: BootInstant?
+  /// The provider is configured as another client or server than the one that issued the grant: nothing is sent there,
+  /// and only the person can change it (docs/tokens.md, Where tokens go).
+  var isIssuedElsewhere = false
+
+  /// `now` is when the grant was read from the disk: what was refused before is not asked again at once.
+  init(memory: TokenMemory, rule: ProviderConfiguration.RefreshRule, at now: BootInstant?) {
+    replay = Replay(rule: rule)
+    health = memory.health == .unknown && !replay.lostAnswersCount ? .ok : memory.health
+    pause = RetryPause(memory.patience)
+    heardAt = now
+    for (key, claims) in memory.interactions {
+      audiences[key].interaction = Machine.Interaction(claims: claims, heardAt: now)
+    }
+  }
+
+  // MARK: memory
+
+  /// What must be durable. Pauses of this machine's own making (no way, no disk) are not: a restart may try at once.
+  var memory: TokenMemory {
+    var memory = TokenMemory(health: health, interactions: audiences.interactions)
+    switch pause.patience?.failure {
+    case .transient?, .unexplained?: memory.patience = pause.patience
+    default: break
+    }
+    return memory
+  }
+
+  /// What must be durable when an exchange for this audience is, before the machine hears of it: what others want of
+  /// the person stands.
+  public func memory(afterSuccessFor key: TokenKey) -> TokenMemory {
+    TokenMemory(health: .ok, interactions: audiences.interactions.filter { $0.key != key })
+  }
+
+  // MARK: what stands against an exchange
+
+  /// The refusal of an exchange for this key now; nil if nothing prevents one. Without a demand: for no caller in
+  /// particular.
+  func refusal(for key: TokenKey, _ demand: Machine.Demand?, at now: BootInstant) -> Machine.Refusal? {
+    if isIssuedElsewhere, health != .signedOut { return .interaction(claims: nil) }
+    switch health {
+    case .signedOut: return .signedOut
+    case .reauthenticate(let reason):
+      let isRevocable = Self.revocableReasons.contains(reason)
+      let pause = reason == Machine.unexplainedRefusal ? Machine.recheckUnexplained : nil
+      if !isRevocable || !mayAskAgain(demand, since: heardAt, whenAsked: pause, at: now) {
+        return .reauthenticate(reason: reason)
+      }
+    case .unknown where !mayReplay(at: now):  // I4
+      return lastReplay(at: now).map { .unavailable(retryAfter: $0 - now) }
+        ?? .reauthenticate(reason: Machine.outcomeUnknown)
+    case .locked:
+      if !mayAskAgain(demand, since: heardAt, whenAsked: Machine.recheckWhenAsked, at: now) { return .locked }
+    case .misconfigured(let error):
+      if !mayAskAgain(demand, since: heardAt, whenAsked: Machine.recheckWhenAsked, at: now) {
+        return .misconfigured(error)
+      }
+    case .ok, .unknown: break
+    }
+    let audience = audiences[key]
+    if let interaction = audience.interaction, !mayAskAgain(demand, since: interaction.heardAt, at: now) {
+      return .interaction(claims: interaction.claims)
+    }
+    if let rejected = audience.rejectedRequest, now < rejected.until {
+      return Machine.Refusal(rejected.failure, pause: rejected.until - now)
+    }
+    return pause.refusal(at: now)
+  }
+
+  /// Something stands against this key that time alone does not end.
+  private func isRefused(_ key: TokenKey, at now: BootInstant) -> Bool {
+    if isIssuedElsewhere || audiences[key].interaction != nil { return true }
+    return switch health {
+    case .ok: false
+    case .unknown: !mayReplay(at: now)
+    case .reauthenticate, .locked, .misconfigured, .signedOut: true
+    }
+  }
+
+  /// `whenAsked`: the pause after which a caller that forces nothing may reach the provider; nil: it never may.
+  private func mayAskAgain(
+    _ demand: Machine.Demand?, since heardAt: BootInstant?, whenAsked: Milliseconds? = nil, at now: BootInstant
+  ) -> Bool {
+    guard let heardAt, replay.lost == nil else { return false }  // I4
+    switch demand {
+    case .forced: return now >= heardAt + Machine.recheckWhenForced
+    case .usable: return whenAsked.map { now >= heardAt + $0 } ?? false
+    case .replacing, nil: return false
+    }
+  }
+
+  /// When the token of this key is renewed without being asked for; nil if it is not.
+  func renewal(of key: TokenKey, at now: BootInstant) -> BootInstant? {
+    guard let renewAt = audiences[key].token?.renewAt, !isRefused(key, at: now) else { return nil }
+    return [renewAt, pause.patience?.until, audiences[key].rejectedRequest?.until].compactMap { $0 }.max()
+  }
+
+  // MARK: a lost answer
+
+  /// May the refresh token of the lost request be sent once more now?
+  func mayReplay(at now: BootInstant) -> Bool {
+    !isIssuedElsewhere && replay.isAllowed(at: now, lastExpiry: audiences.lastExpiry(at: now))
+  }
+
+  /// When `replayLast` allows the replay that it does not allow yet.
+  private func lastReplay(at now: BootInstant) -> BootInstant? {
+    replay.allowedLater(lastExpiry: audiences.lastExpiry(at: now))
+  }
+
+  /// The outcome of a request is unknown, and the one replay that the rule allows is still to come.
+  func mayRecover(at now: BootInstant) -> Bool { mayReplay(at: now) || lastReplay(at: now) != nil }
+
+  /// The request of this attempt may leave now: a provider forgives a second use only for a while.
+  mutating func maySend(_ attempt: TokenMachine.Attempt, at now: BootInstant) -> Bool {
+    guard attempt.isReplay, !replay.isForgiven(at: now, lastExpiry: audiences.lastExpiry(at: now)) else { return true }
+    replay.giveBack()  // it was not sent, and `replayLast` may allow it later
+    return false
+  }
+
+  // MARK: changes
+
+  mutating func set(_ new: TokenMachine.Health, tellPerson: Bool = true) -> [TokenMachine.Effect] {
+    guard new != health else { return [] }
+    let wasToldAlready = if case .reauthenticate = health { true } else { false }
+    health = new
+    var effects: [TokenMachine.Effect] = [.persistHealth, .stateChanged]
+    if case .reauthenticate(let reason) = new, !wasToldAlready { effects.append(.sessionExpired(reason: reason)) }
+    if new == .unknown, tellPerson, !wasToldAlready {
+      effects.append(.sessionExpired(reason: Machine.outcomeUnknown))
+    }
+    return effects
+  }
+
+  /// An exchange for this audience begins. True if it is a replay.
+  mutating func exchangeBegins(for key: TokenKey, at now: BootInstant) -> Bool {
+    let isReplay = health == .unknown
+    if isReplay { replay.spend() }
+    switch health {
+    case .reauthenticate, .locked, .misconfigured: heardAt = now
+    case .ok, .unknown, .signedOut: break
+    }
+    audiences[key].interaction?.heardAt = now
+    return isReplay
+  }
+
+  mutating func forgetFailures() {
+    pause.forget()
+    replay.forget()
+  }
+
+  /// The reasons for which the refresh token is still there and may be tried again.
+  private static let revocableReasons: Set<String> = ["refused", Machine.unexplainedRefusal]
+}
