@@ -74,7 +74,7 @@ struct ContractReader {
       commonErrors: errorFile["common"]?.elements?.compactMap(\.string) ?? [], types: types, policy: policy,
       documents: documents)
     contract.configuration = configuration
-    problems += contract.inconsistencies
+    problems += ConsistencyCheck(of: contract).problems
     return contract
   }
 

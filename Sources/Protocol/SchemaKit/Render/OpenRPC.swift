@@ -1,31 +1,36 @@
 /// The contract as an OpenRPC 1.3 document, the result of `rpc.discover`.
-extension Contract {
+struct OpenRPCDocument {
+  let contract: Contract
+
   /// The whole document.
-  public var openRPC: JSONValue {
-    let schemas = documents.filter { $0.path.hasPrefix("types/") }.map { document in
+  var value: JSONValue {
+    let schemas = contract.documents.filter { $0.path.hasPrefix("types/") }.map { document in
       JSONMember(String(document.path.dropFirst(6).dropLast(5)), document.value.withoutDialect.withComponentReferences)
     }
-    let errors = errors.map { error in
+    let errors = contract.errors.map { error in
       let value: JSONValue = ["code": .number("\(error.code)"), "message": .string(error.meaning)]
       return JSONMember(error.name, value)
     }
     return [
       "openrpc": "1.3.2",
-      "info": ["title": .string(title), "description": .string(description), "version": .string(protocolVersion)],
-      "methods": .array(methods.map(openRPC)),
+      "info": [
+        "title": .string(contract.title), "description": .string(contract.description),
+        "version": .string(contract.protocolVersion),
+      ],
+      "methods": .array(contract.methods.map(value(of:))),
       "components": ["schemas": .object(schemas), "errors": .object(errors)],
-      "x-events": .array(events.map(openRPC)),
+      "x-events": .array(contract.events.map(value(of:))),
     ]
   }
 
-  private func openRPC(_ method: Method) -> JSONValue {
-    let document = documents.first { $0.path == "methods/\(method.name).json" }!.value
+  private func value(of method: Method) -> JSONValue {
+    let document = contract.documents.first { $0.path == "methods/\(method.name).json" }!.value
     var members: [JSONMember] = [
       JSONMember("name", .string(method.name)),
       JSONMember("summary", .string(method.summary)),
     ]
     if let description = method.description { members.append(JSONMember("description", .string(description))) }
-    let shape = resolved(method.params).object
+    let shape = contract.resolved(method.params).object
     let properties = paramsDocument(of: document)["properties"]
     let params = (shape?.members ?? []).map { member -> JSONValue in
       [
@@ -38,8 +43,9 @@ extension Contract {
       JSONMember("params", .array(params)),
       JSONMember("result", ["name": "result", "schema": document["result"]!.withComponentReferences]),
       JSONMember(
-        "errors", .array((method.errors + commonErrors).map { ["$ref": .string("#/components/errors/\($0)")] })),
-      JSONMember("examples", .array(method.examples.enumerated().map { openRPC($1, number: $0 + 1) })),
+        "errors", .array((method.errors + contract.commonErrors).map { ["$ref": .string("#/components/errors/\($0)")] })
+      ),
+      JSONMember("examples", .array(method.examples.enumerated().map { value(of: $1, number: $0 + 1) })),
       JSONMember("x-since", .string(method.since)),
       JSONMember("x-feature", .string(method.feature)),
       JSONMember("x-account-scoped", .bool(method.accountScoped)),
@@ -54,10 +60,10 @@ extension Contract {
   /// The params schema: in the method's file, or in `types/` if several methods share it.
   private func paramsDocument(of document: JSONValue) -> JSONValue {
     guard let path = document["params"]?["$ref"]?.string else { return document["params"]! }
-    return documents.first { path.hasSuffix($0.path) }!.value
+    return contract.documents.first { path.hasSuffix($0.path) }!.value
   }
 
-  private func openRPC(_ example: Method.Example, number: Int) -> JSONValue {
+  private func value(of example: Method.Example, number: Int) -> JSONValue {
     [
       "name": .string("example \(number)"),
       "params": .array((example.params.members ?? []).map { ["name": .string($0.name), "value": $0.value] }),
@@ -65,8 +71,8 @@ extension Contract {
     ]
   }
 
-  private func openRPC(_ event: EventKind) -> JSONValue {
-    let document = documents.first { $0.path == "events/\(event.name).json" }!.value
+  private func value(of event: EventKind) -> JSONValue {
+    let document = contract.documents.first { $0.path == "events/\(event.name).json" }!.value
     return [
       "name": .string(event.name), "summary": .string(event.summary), "x-since": .string(event.since),
       "x-account-scoped": .bool(event.accountScoped), "data": document["data"]!.withComponentReferences,

@@ -15,7 +15,7 @@ extension Contract {
   /// Every generated file, in a fixed order.
   public var rendered: [RenderedFile] {
     SwiftRenderer(self).files + [
-      RenderedFile(path: "Schemas/generated/openrpc.json", text: openRPC.pretty),
+      RenderedFile(path: "Schemas/generated/openrpc.json", text: OpenRPCDocument(contract: self).value.pretty),
       RenderedFile(path: "Schemas/generated/reference.md", text: ReferenceRenderer(self).text),
       RenderedFile(path: "Clients/python/src/lanyard/_generated.py", text: PythonRenderer(self).text),
     ]

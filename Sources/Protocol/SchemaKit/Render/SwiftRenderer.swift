@@ -225,7 +225,7 @@ struct SwiftRenderer {
     source.line()
     source.doc("The result of `rpc.discover`, on one line.")
     source.block("public enum OpenRPCDocument") { source in
-      source.line("public static let text: StaticString = ##\"\(contract.openRPC.compact)\"##")
+      source.line("public static let text: StaticString = ##\"\(OpenRPCDocument(contract: contract).value.compact)\"##")
     }
   }
 }
